@@ -1,0 +1,3 @@
+"""hf_paraphrase."""
+
+__version__ = "0.1.0"

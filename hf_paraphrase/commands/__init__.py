@@ -1,0 +1,70 @@
+"""The command line: `hf-paraphrase <verb>`, one module a verb.
+
+Exit codes: 0 done, 2 bad usage or bad input (one line, no traceback), 1 anything else.
+"""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from collections.abc import Sequence
+
+from ..errors import HfParaphraseError, UsageError
+
+VERBS = {
+    "quickstart": "run the whole pipeline on the built-in sample",
+    "prepare": "turn raw files into a Parquet data folder: `prepare bitext`, `prepare pairs`",
+    "train-nmt": "train an RNNsearch translation model on a bitext",
+    "evaluate-nmt": "measure BLEU and chrF of a translation model",
+    "back-translate": "translate the foreign side of a bitext into n-best paraphrase pairs",
+    "filter": "select paraphrase pairs by ranges over measures",
+    "train-encoder": "train a paraphrastic sentence encoder on pairs",
+    "evaluate": "evaluate an encoder on semantic similarity sets",
+    "encode": "turn lines of text into sentence embeddings",
+    "env": "print versions and devices, for a bug report",
+}
+
+
+def main(argv: Sequence[str] | None = None, *, verb: str | None = None) -> int:
+    """Runs one verb and returns the exit code.
+
+    Args:
+        argv: The words after the program's name; those of the process by default.
+        verb: The verb, where the program stands for one (the files in `scripts/`).
+    """
+    words = list(sys.argv[1:] if argv is None else argv)
+    try:
+        if verb is None:
+            if not words or words[0] in {"-h", "--help"}:
+                sys.stdout.write(_overview())
+                return 0
+            verb = words.pop(0)
+        if verb == "--version":
+            from .. import __version__
+
+            sys.stdout.write(f"hf-paraphrase {__version__}\n")
+            return 0
+        if verb not in VERBS:
+            raise UsageError(f"unknown verb `{verb}`", remedy=f"one of {', '.join(VERBS)}")
+        module = importlib.import_module(f".{verb.replace('-', '_')}", __name__)
+        module.main(words)
+    except HfParaphraseError as error:
+        sys.stderr.write(f"hf-paraphrase: error: {error}\n")
+        return 2
+    except KeyboardInterrupt:
+        sys.stderr.write("hf-paraphrase: interrupted\n")
+        return 130
+    except BrokenPipeError:
+        sys.stderr.close()
+        return 1
+    return 0
+
+
+def _overview() -> str:
+    width = max(map(len, VERBS))
+    lines = [f"  {verb:{width}}  {text}" for verb, text in VERBS.items()]
+    return "\n".join(["usage: hf-paraphrase <verb> [flags]", "", *lines, "", "hf-paraphrase <verb> --help", ""])
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,102 @@
+"""Reads a verb's dataclass of arguments from the command line and from a YAML file."""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import json
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NoReturn, TypeVar
+
+from ..errors import InputError, UsageError
+
+T = TypeVar("T")
+
+
+def argument(help: str, default: Any = dataclasses.MISSING, **metadata: Any) -> Any:
+    """Declares one command line flag as a dataclass field: its help text (with the unit) and its default."""
+    if isinstance(default, list):
+        return dataclasses.field(default_factory=lambda: list(default), metadata={"help": help, **metadata})
+    return dataclasses.field(default=default, metadata={"help": help, **metadata})
+
+
+def parse(arguments_class: type[T], verb: str, argv: Sequence[str]) -> T:
+    """Parses `argv`, with `--config FILE.yaml` giving values that the other flags override.
+
+    Args:
+        arguments_class: A dataclass whose fields carry help texts.
+        verb: The verb, for messages.
+        argv: The words after the verb.
+
+    Raises:
+        UsageError: For unknown flags, missing required ones, and values of the wrong type.
+        InputError: If the configuration file cannot be read.
+    """
+    from transformers import HfArgumentParser
+
+    class Parser(HfArgumentParser):  # type: ignore[misc]
+        def error(self, message: str) -> NoReturn:
+            raise UsageError(f"{verb}: {message}", remedy=f"see hf-paraphrase {verb} --help")
+
+    words = list(argv)
+    parser = Parser(
+        arguments_class,
+        prog=f"hf-paraphrase {verb}",
+        description=(arguments_class.__doc__ or "").strip(),
+        formatter_class=argparse.ArgumentDefaultsHelpFormatter,
+        allow_abbrev=False,
+    )
+    parser.add_argument("--config", metavar="FILE", help="a YAML file of `flag: value`; flags given here win over it")
+    words = _expand_config(words, arguments_class) + words
+    (parsed,) = parser.parse_args_into_dataclasses(
+        args=words, look_for_args_file=False, return_remaining_strings=False
+    )[:1]
+    return parsed
+
+
+def settings_of(arguments: Any) -> dict[str, Any]:
+    """Returns every argument with its value, ready for `provenance.json`."""
+    return json.loads(json.dumps(dataclasses.asdict(arguments), default=str))  # type: ignore[no-any-return]
+
+
+def _expand_config(words: list[str], arguments_class: type[Any]) -> list[str]:
+    path = None
+    for position, word in enumerate(words):
+        if word == "--config" and position + 1 < len(words):
+            path = words[position + 1]
+        elif word.startswith("--config="):
+            path = word.removeprefix("--config=")
+    if path is None:
+        return []
+    names = {field.name for field in dataclasses.fields(arguments_class)}
+    expanded: list[str] = []
+    for key, value in _read_yaml(Path(path)).items():
+        name = str(key).replace("-", "_")
+        if name not in names:
+            raise UsageError(f"unknown setting `{key}`", path=path, remedy=f"one of {', '.join(sorted(names))}")
+        if value is None:
+            continue
+        values = value if isinstance(value, list) else [value]
+        expanded += [f"--{name}", *(str(item) for item in values)]
+    return expanded
+
+
+def _read_yaml(path: Path) -> dict[str, Any]:
+    import yaml
+
+    try:
+        content = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise InputError(f"cannot read the configuration: {error.strerror}", path=path) from error
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        raise InputError(f"not a YAML file: {error}", path=path) from error
+    if not isinstance(content, dict):
+        raise InputError("the configuration must be a mapping of `flag: value`", path=path)
+    return content
+
+
+def message(text: str) -> None:
+    """Prints a message for the user to standard error; standard output is for data."""
+    print(text, file=sys.stderr, flush=True)  # noqa: T201

@@ -1,0 +1,3 @@
+"""data."""
+
+from __future__ import annotations

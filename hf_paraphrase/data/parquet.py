@@ -1,0 +1,160 @@
+"""Data folders: Parquet shards named as `load_dataset` and the Hub expect (`data/SPLIT-00000-of-00001.parquet`)."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from ..errors import InputError
+from .schema import require_columns
+
+ROWS_PER_SHARD = 1_000_000
+_SHARD = re.compile(r"^(?P<split>[\w.]+)-(?P<index>\d{5})-of-(?P<count>\d{5})\.parquet$")
+
+
+def write_split(
+    folder: str | os.PathLike[str],
+    split: str,
+    batches: Iterable[pa.RecordBatch | pa.Table],
+    schema: pa.Schema,
+    *,
+    rows_per_shard: int = ROWS_PER_SHARD,
+) -> int:
+    """Streams record batches into the Parquet shards of one split; memory stays at one batch.
+
+    Args:
+        folder: The data folder; shards go to its subfolder `data`.
+        split: The split's name, e.g. `train`.
+        batches: The rows; columns are ordered and cast to `schema`.
+        schema: The schema of the shards.
+        rows_per_shard: A new shard begins once this many rows are in one.
+
+    Returns:
+        The number of rows written. An empty split is one shard without rows.
+    """
+    directory = Path(folder) / "data"
+    directory.mkdir(parents=True, exist_ok=True)
+    parts: list[Path] = []
+    writer: pq.ParquetWriter | None = None
+    total = in_shard = 0
+    try:
+        for batch in batches:
+            table = pa.Table.from_batches([batch]) if isinstance(batch, pa.RecordBatch) else batch
+            if writer is None or in_shard >= rows_per_shard:
+                if writer is not None:
+                    writer.close()
+                parts.append(directory / f".{split}-{len(parts):05d}.parquet")
+                writer, in_shard = pq.ParquetWriter(parts[-1], schema, compression="zstd"), 0
+            writer.write_table(table.select(schema.names).cast(schema))
+            total += table.num_rows
+            in_shard += table.num_rows
+        if writer is None:
+            parts.append(directory / f".{split}-00000.parquet")
+            writer = pq.ParquetWriter(parts[-1], schema, compression="zstd")
+    finally:
+        if writer is not None:
+            writer.close()
+    for index, part in enumerate(parts):
+        part.rename(directory / f"{split}-{index:05d}-of-{len(parts):05d}.parquet")
+    return total
+
+
+def shard_paths(folder: str | os.PathLike[str], split: str) -> list[Path]:
+    """Lists the shards of a split in order.
+
+    Raises:
+        InputError: If the folder is not a data folder, lacks the split, or lacks one of its shards.
+    """
+    folder = Path(folder)
+    splits = split_names(folder)
+    if split not in splits:
+        raise InputError(f"no split `{split}`", path=folder, remedy=f"the splits are {', '.join(splits)}")
+    found = {}
+    count = 0
+    for path in (folder / "data").glob("*.parquet"):
+        match = _SHARD.match(path.name)
+        if match and match["split"] == split:
+            found[int(match["index"])] = path
+            count = int(match["count"])
+    if sorted(found) != list(range(count)):
+        raise InputError(f"{len(found)} of {count} shards of split `{split}` are there", path=folder)
+    return [found[index] for index in range(count)]
+
+
+def split_names(folder: str | os.PathLike[str]) -> list[str]:
+    """Lists the splits of a data folder, train first.
+
+    Raises:
+        InputError: If the folder does not exist or holds no Parquet shards.
+    """
+    folder = Path(folder)
+    if not folder.is_dir():
+        raise InputError("no such data folder", path=folder)
+    names = {match["split"] for path in (folder / "data").glob("*.parquet") if (match := _SHARD.match(path.name))}
+    if not names:
+        raise InputError(
+            "not a data folder: it has no data/SPLIT-00000-of-00001.parquet",
+            path=folder,
+            remedy="make one with hf-paraphrase prepare",
+        )
+    order = {"train": 0, "validation": 1, "test": 2}
+    return sorted(names, key=lambda name: (order.get(name, 3), name))
+
+
+def iterate_batches(
+    folder: str | os.PathLike[str],
+    split: str = "train",
+    columns: Sequence[str] | None = None,
+    *,
+    batch_size: int = 10_000,
+) -> Iterator[pa.RecordBatch]:
+    """Streams a split as record batches of at most `batch_size` rows.
+
+    Raises:
+        InputError: For a missing split or column, or a shard that is not Parquet.
+    """
+    for path in shard_paths(folder, split):
+        try:
+            file = pq.ParquetFile(path)
+        except (pa.ArrowInvalid, OSError) as error:
+            raise InputError(f"not a readable Parquet file: {error}", path=path) from error
+        with file:
+            if columns is not None:
+                require_columns(file.schema_arrow.names, columns, str(path))
+            yield from file.iter_batches(batch_size=batch_size, columns=None if columns is None else list(columns))
+
+
+def read_table(folder: str | os.PathLike[str], split: str = "train", columns: Sequence[str] | None = None) -> pa.Table:
+    """Reads a split, or some of its columns, into memory.
+
+    Raises:
+        InputError: As :func:`iterate_batches`.
+    """
+    schema = read_schema(folder, split)
+    if columns is not None:
+        require_columns(schema.names, columns, str(folder))
+        schema = pa.schema([schema.field(name) for name in columns])
+    return pa.Table.from_batches(iterate_batches(folder, split, columns), schema=schema)
+
+
+def read_schema(folder: str | os.PathLike[str], split: str = "train") -> pa.Schema:
+    """Returns the Arrow schema of a split without metadata.
+
+    Raises:
+        InputError: If the split's first shard is not readable.
+    """
+    path = shard_paths(folder, split)[0]
+    try:
+        return pq.read_schema(path).remove_metadata()
+    except (pa.ArrowInvalid, OSError) as error:
+        raise InputError(f"not a readable Parquet file: {error}", path=path) from error
+
+
+def count_rows(folder: str | os.PathLike[str], split: str = "train") -> int:
+    """Counts the rows of a split from the shards' footers."""
+    return sum(pq.read_metadata(path).num_rows for path in shard_paths(folder, split))

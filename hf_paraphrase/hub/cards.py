@@ -1,0 +1,43 @@
+"""Cards: the README.md of a model or data folder, filled in from a template and from what was measured."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from ..errors import HfParaphraseError
+
+
+def template_path(kind: str, name: str) -> Path:
+    """Finds a card template, in an installed package as well as in a checkout.
+
+    Args:
+        kind: `model_cards` or `dataset_cards`.
+        name: The template's name without `.md`.
+
+    Raises:
+        HfParaphraseError: If there is no such template.
+    """
+    for folder in (Path(__file__).parent / kind, Path(__file__).parents[2] / kind):
+        path = folder / f"{name}.md"
+        if path.is_file():
+            return path
+    raise HfParaphraseError(f"no card template {kind}/{name}.md", remedy="reinstall hf-paraphrase")
+
+
+def render_card(kind: str, name: str, values: Mapping[str, Any]) -> str:
+    """Fills a template; a value that the template needs and that is missing is an error, never an empty place."""
+    import jinja2
+
+    # Markdown is the target, so HTML escaping would only damage the text.
+    environment = jinja2.Environment(undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True)  # noqa: S701
+    return environment.from_string(template_path(kind, name).read_text(encoding="utf-8")).render(**values)
+
+
+def write_card(folder: str | os.PathLike[str], kind: str, name: str, values: Mapping[str, Any]) -> Path:
+    """Renders a card to `README.md` in `folder` and returns its path."""
+    path = Path(folder) / "README.md"
+    path.write_text(render_card(kind, name, values).rstrip() + "\n", encoding="utf-8")
+    return path

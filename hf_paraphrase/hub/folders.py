@@ -1,0 +1,120 @@
+"""Output folders that appear whole or not at all.
+
+Work is written to a staging folder beside the output (`.NAME.partial`) and renamed at the end, so a reader never sees
+half an output and a failure never harms what was there before.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from ..errors import OutputError
+
+
+def staging_path(output: str | os.PathLike[str]) -> Path:
+    """Returns the folder in which the unfinished work for `output` is kept."""
+    output = Path(output)
+    return output.parent / f".{output.name}.partial"
+
+
+def is_filled(folder: Path) -> bool:
+    """Tells whether `folder` exists and holds anything (a file in its place counts)."""
+    return folder.is_file() or (folder.is_dir() and any(folder.iterdir()))
+
+
+def check_output(output: str | os.PathLike[str], *, overwrite: bool = False) -> Path:
+    """Refuses an output that would destroy something.
+
+    Args:
+        output: The output folder.
+        overwrite: Whether the user allowed an existing folder to be replaced.
+
+    Returns:
+        The output as a resolved path.
+
+    Raises:
+        OutputError: If the folder is not empty and `overwrite` is false, or if the path cannot be a folder.
+    """
+    resolved = Path(output).expanduser().resolve()
+    if resolved.is_file():
+        raise OutputError("the output is a file, not a folder", path=output, remedy="give another --output")
+    if is_filled(resolved) and not overwrite:
+        raise OutputError(
+            "the output folder exists and is not empty", path=output, remedy="give another --output, or --overwrite"
+        )
+    if resolved == Path.cwd() or resolved in Path.cwd().parents:
+        raise OutputError("the output is the current folder or holds it", path=output, remedy="name a new folder")
+    return resolved
+
+
+@contextmanager
+def output_folder(
+    output: str | os.PathLike[str], *, overwrite: bool = False, resume: bool | None = None
+) -> Iterator[Path]:
+    """Gives a staging folder to fill and moves it to `output` when the block ends without an error.
+
+    Args:
+        output: The folder that shall appear, whole.
+        overwrite: Replace an existing folder (only at the very end, when the new one is complete).
+        resume: None for short work, whose staging folder is thrown away on failure. For long work, true continues an
+            unfinished staging folder and false refuses to destroy one; on failure or interruption the folder stays.
+
+    Yields:
+        The staging folder, on the same file system as `output`.
+
+    Raises:
+        OutputError: If the output is in the way, or unfinished work exists and neither flag was given.
+    """
+    target = check_output(output, overwrite=overwrite)
+    staging = staging_path(target)
+    if is_filled(staging) and resume is False and not overwrite:
+        raise OutputError(
+            "an unfinished run for this output exists",
+            path=staging,
+            remedy="--resume continues it, --overwrite starts afresh",
+        )
+    if staging.exists() and not resume:
+        shutil.rmtree(staging)
+    try:
+        staging.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise OutputError(f"cannot create the folder: {error.strerror}", path=staging) from error
+    try:
+        yield staging
+    except BaseException:
+        if resume is None:
+            shutil.rmtree(staging, ignore_errors=True)
+        raise
+    move_into_place(staging, target)
+
+
+def move_into_place(staging: Path, target: Path) -> None:
+    """Renames `staging` to `target`; what was at `target` before is removed only once the new folder is there."""
+    previous = target.parent / f".{target.name}.previous"
+    if previous.exists():
+        shutil.rmtree(previous)
+    if target.exists():
+        target.rename(previous)
+    try:
+        staging.rename(target)
+    except OSError as error:
+        if previous.exists():
+            previous.rename(target)
+        raise OutputError(f"cannot move the finished folder into place: {error.strerror}", path=target) from error
+    shutil.rmtree(previous, ignore_errors=True)
+
+
+def write_text_whole(path: str | os.PathLike[str], text: str) -> None:
+    """Writes a UTF-8 text file by way of a temporary file, so that it is never seen half written."""
+    path = Path(path)
+    temporary = path.with_name(f".{path.name}.partial")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        temporary.write_text(text, encoding="utf-8")
+        temporary.replace(path)
+    except OSError as error:
+        raise OutputError(f"cannot write: {error.strerror}", path=path) from error

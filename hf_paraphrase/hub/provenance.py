@@ -1,0 +1,84 @@
+"""`provenance.json`: how an artefact came to be."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import platform
+from collections.abc import Iterable, Mapping
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+FILE_NAME = "provenance.json"
+_PACKAGES = ("hf-paraphrase", "torch", "transformers", "datasets", "tokenizers", "accelerate", "sacrebleu", "sacremoses")
+
+
+def fingerprint(path: str | os.PathLike[str]) -> str:
+    """Computes the SHA-256 of a file, or of the names and contents of all visible files below a folder.
+
+    Cards and provenance files are left out of a folder's fingerprint: they carry dates and paths, not data.
+    """
+    path = Path(path)
+    digest = hashlib.sha256()
+    if path.is_dir():
+        for file in sorted(p for p in path.rglob("*") if p.is_file() and not p.name.startswith(".")):
+            if file.name not in {FILE_NAME, "README.md"}:
+                digest.update(file.relative_to(path).as_posix().encode())
+                digest.update(bytes.fromhex(fingerprint(file)))
+        return digest.hexdigest()
+    with path.open("rb") as stream:
+        while block := stream.read(1 << 20):
+            digest.update(block)
+    return digest.hexdigest()
+
+
+def versions() -> dict[str, str]:
+    """Returns the versions of Python and of the packages that shape a result; an absent package is left out."""
+    found = {"python": platform.python_version()}
+    for package in _PACKAGES:
+        try:
+            found[package] = metadata.version(package)
+        except metadata.PackageNotFoundError:
+            continue
+    return found
+
+
+def write_provenance(
+    folder: str | os.PathLike[str],
+    *,
+    command: str,
+    settings: Mapping[str, Any],
+    inputs: Iterable[str | os.PathLike[str]] = (),
+    results: Mapping[str, Any] | None = None,
+) -> dict[str, Any]:
+    """Writes `provenance.json` and returns its content.
+
+    Args:
+        folder: The artefact.
+        command: The verb that made it, e.g. `train-nmt`.
+        settings: Every setting with its value, the seed among them.
+        inputs: Files and folders that were read; each is recorded by name and SHA-256.
+        results: What was measured.
+    """
+    record = {
+        "command": f"hf-paraphrase {command}",
+        "settings": dict(settings),
+        "seed": settings.get("seed"),
+        "versions": versions(),
+        "inputs": [{"name": Path(item).name, "sha256": fingerprint(item)} for item in inputs],
+        "results": dict(results or {}),
+    }
+    text = json.dumps(record, indent=2, ensure_ascii=False, default=str)
+    (Path(folder) / FILE_NAME).write_text(text + "\n", encoding="utf-8")
+    return record
+
+
+def read_provenance(folder: str | os.PathLike[str]) -> dict[str, Any]:
+    """Reads `provenance.json` of an artefact; an empty dictionary if there is none."""
+    path = Path(folder) / FILE_NAME
+    if not path.is_file():
+        return {}
+    record = json.loads(path.read_text(encoding="utf-8"))
+    return record if isinstance(record, dict) else {}
