@@ -1,0 +1,156 @@
+"""`train-nmt`: trains an RNNsearch translation model on a bitext."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from ..data.parquet import read_table, split_names
+from ..errors import InputError
+from ..hub.cards import write_card
+from ..hub.folders import output_folder
+from ..hub.provenance import write_provenance
+from .arguments import argument, message, parse, settings_of
+
+
+@dataclasses.dataclass
+class Arguments:
+    """Train an RNNsearch model (GRU encoder-decoder with attention, paper 000 §3) from source to target language."""
+
+    bitext: str = argument("data folder with the columns source and target, from `prepare bitext`")
+    output: str = argument("folder for the finished model; it appears whole at the end")
+    vocab_size: int = argument("number of joint BPE units", 8_000)
+    lowercase: bool = argument("lower-case both sides", True)
+    hidden_size: int = argument("size of the GRU states (paper: 1000)", 512)
+    embedding_size: int = argument("size of the word embeddings (paper: 620)", 320)
+    dropout: float = argument("dropout rate on embeddings, annotations and readout (paper: 0)", 0.3)
+    label_smoothing: float = argument("probability mass spread over the vocabulary in the loss (paper: 0)", 0.1)
+    share_embeddings: bool = argument("one matrix for source, target and output embeddings (paper: false)", True)
+    epochs: float = argument("passes over the training pairs", 20.0)
+    batch_size: int = argument("sentence pairs per mini-batch and process", 80)
+    gradient_accumulation_steps: int = argument("mini-batches per update", 1)
+    learning_rate: float = argument("peak learning rate of Adam", 1e-3)
+    warmup_steps: int = argument("steps of linear warm-up before the cosine decay to zero", 400)
+    evaluations: int = argument("how often to measure dev BLEU (greedy) and write a checkpoint", 20)
+    max_words: int = argument("pairs with a longer side are left out, in words", 80)
+    dev_split: str = argument("split for choosing the checkpoint", "validation")
+    max_dev_pairs: int = argument("dev pairs used during training", 1_000)
+    precision: str = argument(
+        "arithmetic of the matrix products: auto takes bf16 where the hardware has it",
+        "auto",
+        choices=["auto", "bf16", "fp32"],
+    )
+    seed: int = argument("seed of initialisation, order and dropout", 0)
+    report_to: str = argument("logging integration, e.g. tensorboard or wandb", "none")
+    overwrite: bool = argument("replace an existing output folder (once the new one is complete)", False)
+    resume: bool = argument("continue the unfinished run for this output", False)
+
+
+def main(argv: Sequence[str]) -> None:
+    """Runs the verb."""
+    arguments = parse(Arguments, "train-nmt", argv)
+    with output_folder(arguments.output, overwrite=arguments.overwrite, resume=arguments.resume) as staging:
+        train(arguments, staging)
+    message(f"translation model: {arguments.output}")
+    message(f"load it: AutoModelForSeq2SeqLM.from_pretrained({arguments.output!r}) after `import hf_paraphrase`")
+
+
+def train(arguments: Arguments, folder: Path) -> None:
+    """Trains a model into `folder`, whose subfolder `checkpoints` lives until it is finished.
+
+    Raises:
+        InputError: If the bitext lacks columns or splits, or nothing in it can be trained on.
+    """
+    splits = split_names(arguments.bitext)
+    if arguments.dev_split not in splits:
+        raise InputError(
+            f"no split `{arguments.dev_split}` to choose the checkpoint on",
+            path=arguments.bitext,
+            remedy="prepare bitext --validation-size N makes one, or name another with --dev-split",
+        )
+    columns = ["source", "target", "source_lang", "target_lang"]
+    train_table = read_table(arguments.bitext, "train", columns)
+    dev_table = read_table(arguments.bitext, arguments.dev_split, columns).slice(0, arguments.max_dev_pairs)
+
+    import shutil
+
+    import torch
+    from transformers import set_seed
+
+    from ..models.rnn_search import RnnSearchConfig, RnnSearchForConditionalGeneration
+    from ..tokenization.subword import train_bpe_tokenizer
+    from ..translation.memory import keep_freed_memory
+    from ..translation.preprocessing import trainable_rows
+    from ..translation.trainer import bf16_is_fast, train_translation_model
+
+    sources, targets, left_out = trainable_rows(train_table, max_words=arguments.max_words)
+    dev_sources, dev_references, _ = trainable_rows(dev_table, max_words=10_000)
+    message(f"{len(sources):,} training pairs ({left_out:,} empty or too long), {len(dev_sources):,} dev pairs")
+    tokenizer = train_bpe_tokenizer([*sources, *targets], arguments.vocab_size, lowercase=arguments.lowercase)
+    languages = [train_table[f"{side}_lang"][0].as_py() for side in ("source", "target")]
+    config = RnnSearchConfig(
+        vocab_size=len(tokenizer),
+        hidden_size=arguments.hidden_size,
+        embedding_size=arguments.embedding_size,
+        dropout=arguments.dropout,
+        label_smoothing=arguments.label_smoothing,
+        share_embeddings=arguments.share_embeddings,
+        tie_word_embeddings=arguments.share_embeddings,
+        lowercase=arguments.lowercase,
+        source_lang=languages[0],
+        target_lang=languages[1],
+        pad_token_id=tokenizer.pad_token_id,
+        bos_token_id=tokenizer.bos_token_id,
+        eos_token_id=tokenizer.eos_token_id,
+        decoder_start_token_id=tokenizer.bos_token_id,
+    )
+    set_seed(arguments.seed)
+    keep_freed_memory()
+    model = RnnSearchForConditionalGeneration(config)
+    message(f"RNNsearch {languages[0]}→{languages[1]}: {model.num_parameters():,} parameters, {len(tokenizer):,} units")
+    checkpoints = folder / "checkpoints"
+    bf16 = arguments.precision == "bf16" or (arguments.precision == "auto" and bf16_is_fast())
+    # The Trainer prints its log to standard output, which is for data.
+    with contextlib.redirect_stdout(sys.stderr):
+        log = train_translation_model(
+            model,
+            tokenizer,
+            (sources, targets),
+            (dev_sources, dev_references),
+            checkpoints,
+            epochs=arguments.epochs,
+            batch_size=arguments.batch_size,
+            learning_rate=arguments.learning_rate,
+            evaluations=arguments.evaluations,
+            warmup_steps=arguments.warmup_steps,
+            seed=arguments.seed,
+            bf16=bf16,
+            gradient_accumulation_steps=arguments.gradient_accumulation_steps,
+            resume=arguments.resume,
+            report_to=arguments.report_to,
+        )
+    bleus = [(entry["eval_bleu"], entry["epoch"]) for entry in log if "eval_bleu" in entry]
+    best_bleu, best_epoch = max(bleus)
+    seconds = max((entry["train_runtime"] for entry in log if "train_runtime" in entry), default=0.0)
+    message(f"best dev BLEU (greedy) {best_bleu:.2f} at epoch {best_epoch:.2f}; {seconds / 60:.1f} minutes")
+
+    model.generation_config.update(num_beams=5, max_length=256, length_penalty=1.0, early_stopping=False)
+    model.to(torch.float32).save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+    results = {
+        "dev_bleu": best_bleu,
+        "best_epoch": best_epoch,
+        "training_pairs": len(sources),
+        "pairs_left_out": left_out,
+        "train_seconds": seconds,
+        "bf16": bf16,
+        "log": log,
+    }
+    settings = settings_of(arguments)
+    write_provenance(folder, command="train-nmt", settings=settings, inputs=[arguments.bitext], results=results)
+    values = {"config": config, "settings": settings, "results": results, "name": Path(arguments.output).name}
+    write_card(folder, "model_cards", "rnn_search", values)
+    shutil.rmtree(checkpoints, ignore_errors=True)

@@ -1,0 +1,3 @@
+"""tokenization."""
+
+from __future__ import annotations

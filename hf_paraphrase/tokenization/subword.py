@@ -1,0 +1,69 @@
+"""Joint byte-pair encoding for translation, raw text in and raw text out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers, processors, trainers
+from transformers import PreTrainedTokenizerFast
+
+from ..errors import InputError
+
+PAD, START, END, UNKNOWN = "<pad>", "<s>", "</s>", "<unk>"
+_SPACE = "▁"
+# As the Moses tokeniser: every punctuation mark or symbol is a token of its own, a word keeps its inner digits and letters.
+_PUNCTUATION = r"[^\s\w▁]|_"
+
+
+def train_bpe_tokenizer(
+    texts: Iterable[str], vocab_size: int, *, lowercase: bool = True, max_length: int = 1_000
+) -> PreTrainedTokenizerFast:
+    """Learns a BPE tokenizer (Sennrich et al. 2016) that splits as Moses does and loses nothing.
+
+    A space is part of the unit that follows it (`▁word`) and punctuation is split off without one, so that decoding
+    is exact: joining units and turning `▁` into a space restores the text, which Moses' detokeniser only guesses.
+    The end token is appended to every sequence, source and target.
+
+    Args:
+        texts: Sentences of both sides.
+        vocab_size: Upper bound on the number of units, the four special ones included.
+        lowercase: Whether to lower-case (part of the tokenizer, so a saved folder does it by itself).
+        max_length: `model_max_length` of the tokenizer, in units.
+
+    Raises:
+        InputError: If the texts are empty.
+    """
+    tokenizer = Tokenizer(models.BPE(unk_token=UNKNOWN))
+    steps: list[normalizers.Normalizer] = [normalizers.NFKC()]
+    if lowercase:
+        steps.append(normalizers.Lowercase())
+    steps += [normalizers.Replace(Regex(r"\s+"), " "), normalizers.Strip()]
+    tokenizer.normalizer = normalizers.Sequence(steps)
+    tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
+        [
+            pre_tokenizers.Metaspace(replacement=_SPACE, prepend_scheme="always", split=True),
+            pre_tokenizers.Split(Regex(_PUNCTUATION), behavior="isolated"),
+        ]
+    )
+    tokenizer.decoder = decoders.Metaspace(replacement=_SPACE, prepend_scheme="always", split=True)
+    trainer = trainers.BpeTrainer(
+        vocab_size=vocab_size,
+        special_tokens=[AddedToken(token, special=True) for token in (PAD, START, END, UNKNOWN)],
+        show_progress=False,
+        min_frequency=2,
+    )
+    tokenizer.train_from_iterator(texts, trainer)
+    if tokenizer.get_vocab_size() <= 4:
+        raise InputError("no text to learn sub-word units from")
+    tokenizer.post_processor = processors.TemplateProcessing(
+        single=f"$A {END}", pair=f"$A {END} $B {END}", special_tokens=[(END, tokenizer.token_to_id(END))]
+    )
+    return PreTrainedTokenizerFast(
+        tokenizer_object=tokenizer,
+        pad_token=PAD,
+        bos_token=START,
+        eos_token=END,
+        unk_token=UNKNOWN,
+        model_max_length=max_length,
+        clean_up_tokenization_spaces=False,
+    )

@@ -1,0 +1,98 @@
+"""Length-bucketed mini-batches of a tokenised bitext."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+import torch
+from torch.utils.data import Dataset, Sampler
+
+
+class TokenizedBitext(Dataset[dict[str, list[int]]]):
+    """Sentence pairs as unit numbers, `input_ids` and `labels`, both with the end token."""
+
+    def __init__(self, input_ids: Sequence[list[int]], labels: Sequence[list[int]]) -> None:
+        if len(input_ids) != len(labels):
+            raise ValueError(f"{len(input_ids)} sources but {len(labels)} targets")
+        self.input_ids = input_ids
+        self.labels = labels
+
+    def __len__(self) -> int:
+        return len(self.labels)
+
+    def __getitem__(self, index: int) -> dict[str, list[int]]:
+        return {"input_ids": self.input_ids[index], "labels": self.labels[index]}
+
+    def lengths(self) -> np.ndarray:
+        """Returns the length of the longer side of every pair, in units."""
+        return np.array([max(len(a), len(b)) for a, b in zip(self.input_ids, self.labels, strict=True)], dtype=np.int64)
+
+
+class MaxiBatchSampler(Sampler[list[int]]):
+    """Mini-batches of similar length: maxi-batches are shuffled, sorted by length and cut (the reference's way).
+
+    Every epoch draws a new order from `seed` and the epoch's number alone, so a resumed run sees the same batches.
+
+    Args:
+        lengths: Length of every pair.
+        pairs_per_batch: Mini-batch size; the last one of an epoch may be smaller.
+        batches_per_maxi_batch: How many mini-batches are sorted together (20 in the reference).
+        seed: Seed of the order.
+    """
+
+    def __init__(
+        self, lengths: np.ndarray, pairs_per_batch: int, *, batches_per_maxi_batch: int = 20, seed: int = 0
+    ) -> None:
+        self.lengths = lengths
+        self.pairs_per_batch = pairs_per_batch
+        self.batches_per_maxi_batch = batches_per_maxi_batch
+        self.seed = seed
+        self.epoch = 0
+        # Accelerate looks for `set_epoch` here when it has wrapped this sampler to skip batches after a resume.
+        self.sampler = self
+
+    def set_epoch(self, epoch: int) -> None:
+        """Chooses the order of the given epoch."""
+        self.epoch = epoch
+
+    def __len__(self) -> int:
+        return math.ceil(len(self.lengths) / self.pairs_per_batch)
+
+    def __iter__(self) -> Iterator[list[int]]:
+        generator = np.random.default_rng([self.seed, self.epoch])
+        order = generator.permutation(len(self.lengths))
+        size = self.pairs_per_batch * self.batches_per_maxi_batch
+        batches: list[np.ndarray] = []
+        for start in range(0, len(order), size):
+            maxi_batch = order[start : start + size]
+            maxi_batch = maxi_batch[np.argsort(self.lengths[maxi_batch], kind="stable")]
+            batches += [
+                maxi_batch[cut : cut + self.pairs_per_batch] for cut in range(0, len(maxi_batch), self.pairs_per_batch)
+            ]
+        for index in generator.permutation(len(batches)):
+            yield batches[index].tolist()
+
+
+class TranslationCollator:
+    """Pads a list of pairs to tensors: `input_ids`, `attention_mask` and `labels` (−100 where there is none)."""
+
+    def __init__(self, pad_token_id: int) -> None:
+        self.pad_token_id = pad_token_id
+
+    def __call__(self, pairs: Sequence[dict[str, list[int]]]) -> dict[str, torch.Tensor]:
+        input_ids = _padded([pair["input_ids"] for pair in pairs], self.pad_token_id)
+        lengths = torch.tensor([len(pair["input_ids"]) for pair in pairs])
+        return {
+            "input_ids": input_ids,
+            "attention_mask": (torch.arange(input_ids.shape[1]) < lengths.unsqueeze(1)).long(),
+            "labels": _padded([pair["labels"] for pair in pairs], -100),
+        }
+
+
+def _padded(rows: Sequence[list[int]], value: int) -> torch.Tensor:
+    padded = np.full((len(rows), max(map(len, rows))), value, dtype=np.int64)
+    for index, row in enumerate(rows):
+        padded[index, : len(row)] = row
+    return torch.from_numpy(padded)
