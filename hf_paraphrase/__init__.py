@@ -1,3 +1,50 @@
-"""hf_paraphrase."""
+"""Paraphrase data from bitext and small, fast sentence embeddings, native to the Hugging Face libraries.
+
+Importing the package is cheap: public names are loaded at first use, and the model types are registered with the Auto
+classes of transformers as soon as those are imported, before or after this package.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from .lazy import lazy_attributes
+from .models.registration import register_when_imported
 
 __version__ = "0.1.0"
+
+if TYPE_CHECKING:
+    from .encoding.sentence_encoder import SentenceEncoder as SentenceEncoder
+    from .errors import HfParaphraseError as HfParaphraseError
+    from .errors import InputError as InputError
+    from .errors import ModelError as ModelError
+    from .errors import OutputError as OutputError
+    from .errors import UsageError as UsageError
+    from .models.avg import AvgConfig as AvgConfig
+    from .models.avg import AvgModel as AvgModel
+    from .models.gran import GranConfig as GranConfig
+    from .models.gran import GranModel as GranModel
+    from .models.rnn_search import RnnSearchConfig as RnnSearchConfig
+    from .models.rnn_search import RnnSearchForConditionalGeneration as RnnSearchForConditionalGeneration
+
+_MODULE_OF = {
+    "SentenceEncoder": ".encoding.sentence_encoder",
+    "HfParaphraseError": ".errors",
+    "InputError": ".errors",
+    "ModelError": ".errors",
+    "OutputError": ".errors",
+    "UsageError": ".errors",
+    "AvgConfig": ".models.avg",
+    "AvgModel": ".models.avg",
+    "GranConfig": ".models.gran",
+    "GranModel": ".models.gran",
+    "RnnSearchConfig": ".models.rnn_search",
+    "RnnSearchForConditionalGeneration": ".models.rnn_search",
+}
+
+__all__ = ["__version__", *_MODULE_OF]
+
+
+__getattr__, __dir__ = lazy_attributes(__name__, _MODULE_OF)
+
+register_when_imported()

@@ -50,9 +50,12 @@ def parse(arguments_class: type[T], verb: str, argv: Sequence[str]) -> T:
     )
     parser.add_argument("--config", metavar="FILE", help="a YAML file of `flag: value`; flags given here win over it")
     words = _expand_config(words, arguments_class) + words
-    (parsed,) = parser.parse_args_into_dataclasses(
-        args=words, look_for_args_file=False, return_remaining_strings=False
-    )[:1]
+    # Left to itself the parser answers an unknown flag with a bare ValueError.
+    parsed, *_, unknown = parser.parse_args_into_dataclasses(
+        args=words, look_for_args_file=False, return_remaining_strings=True
+    )
+    if unknown:
+        parser.error(f"unknown argument{'s' if len(unknown) > 1 else ''} {' '.join(unknown)}")
     return parsed
 
 

@@ -28,6 +28,11 @@ class Arguments:
     embedding_size: int = argument("size of the word embeddings (paper: 620)", 320)
     dropout: float = argument("dropout rate on embeddings, annotations and readout (paper: 0)", 0.3)
     label_smoothing: float = argument("probability mass spread over the vocabulary in the loss (paper: 0)", 0.1)
+    initialization: str = argument(
+        "initial weights: the paper's small normal ones (reference), or Glorot's, which learn faster",
+        "xavier",
+        choices=["reference", "xavier"],
+    )
     share_embeddings: bool = argument("one matrix for source, target and output embeddings (paper: false)", True)
     epochs: float = argument("passes over the training pairs", 20.0)
     batch_size: int = argument("sentence pairs per mini-batch and process", 80)
@@ -97,6 +102,7 @@ def train(arguments: Arguments, folder: Path) -> None:
         embedding_size=arguments.embedding_size,
         dropout=arguments.dropout,
         label_smoothing=arguments.label_smoothing,
+        initialization=arguments.initialization,
         share_embeddings=arguments.share_embeddings,
         tie_word_embeddings=arguments.share_embeddings,
         lowercase=arguments.lowercase,

@@ -10,11 +10,24 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from ..errors import InputError
+from ..errors import InputError, UsageError
 from .schema import require_columns
 
 ROWS_PER_SHARD = 1_000_000
 _SHARD = re.compile(r"^(?P<split>[\w.]+)-(?P<index>\d{5})-of-(?P<count>\d{5})\.parquet$")
+
+_SPLIT = re.compile(r"\w+(\.\w+)*")
+
+
+def check_split_name(name: str) -> str:
+    """Returns `name` if `datasets` takes it for a split.
+
+    Raises:
+        UsageError: If it does not.
+    """
+    if not _SPLIT.fullmatch(name) or not name.isascii() or name == "all":
+        raise UsageError(f"`{name}` is not a name for a split", remedy="letters, digits and _, e.g. train, dev, test")
+    return name
 
 
 def write_split(
@@ -156,5 +169,30 @@ def read_schema(folder: str | os.PathLike[str], split: str = "train") -> pa.Sche
 
 
 def count_rows(folder: str | os.PathLike[str], split: str = "train") -> int:
-    """Counts the rows of a split from the shards' footers."""
-    return sum(pq.read_metadata(path).num_rows for path in shard_paths(folder, split))
+    """Counts the rows of a split from the shards' footers.
+
+    Raises:
+        InputError: For a missing split or a shard that is not Parquet.
+    """
+    total = 0
+    for path in shard_paths(folder, split):
+        try:
+            total += pq.read_metadata(path).num_rows
+        except (pa.ArrowInvalid, OSError) as error:
+            raise InputError(f"not a readable Parquet file: {error}", path=path) from error
+    return total
+
+
+def split_sizes(folder: str | os.PathLike[str]) -> list[dict[str, str | int]]:
+    """Describes the splits of a data folder as the `dataset_info` of a card wants them.
+
+    Returns:
+        For each split its `name`, its `num_examples`, and as `num_bytes` the size of its columns before compression.
+    """
+    sizes: list[dict[str, str | int]] = []
+    for split in split_names(folder):
+        footers = [pq.read_metadata(path) for path in shard_paths(folder, split)]
+        groups = [footer.row_group(index) for footer in footers for index in range(footer.num_row_groups)]
+        size = sum(group.total_byte_size for group in groups)
+        sizes.append({"name": split, "num_examples": sum(footer.num_rows for footer in footers), "num_bytes": size})
+    return sizes

@@ -2,7 +2,15 @@
 
 from __future__ import annotations
 
-from .configuration_rnn_search import RnnSearchConfig
-from .modeling_rnn_search import RnnSearchForConditionalGeneration
+from typing import TYPE_CHECKING
+
+from ...lazy import lazy_attributes
+
+if TYPE_CHECKING:
+    from .configuration_rnn_search import RnnSearchConfig as RnnSearchConfig
+    from .modeling_rnn_search import RnnSearchForConditionalGeneration as RnnSearchForConditionalGeneration
+
+_MODULE_OF = {"RnnSearchConfig": ".configuration_rnn_search", "RnnSearchForConditionalGeneration": ".modeling_rnn_search"}
 
 __all__ = ["RnnSearchConfig", "RnnSearchForConditionalGeneration"]
+__getattr__, __dir__ = lazy_attributes(__name__, _MODULE_OF)

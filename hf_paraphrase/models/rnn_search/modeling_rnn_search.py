@@ -256,26 +256,40 @@ class RnnSearchPreTrainedModel(PreTrainedModel):  # type: ignore[misc]
 
     @torch.no_grad()
     def _init_weights(self, module: nn.Module) -> None:
-        """Initialises as the reference: recurrent matrices orthogonal, attention N(0, 0.001), the rest N(0, 0.01)."""
-        deviation = self.config.initializer_range
+        """Initialises one module: recurrent matrices orthogonal, biases zero, the rest as the configuration says."""
         if isinstance(module, RnnSearchGru):
-            init.normal_(module.input_weight, std=deviation)
+            self._init_matrix(module.input_weight, gates=3)
             for gate in module.gate_weight.chunk(2):
                 init.orthogonal_(gate)
             init.orthogonal_(module.candidate_weight)
             init.zeros_(module.candidate_bias)
         elif isinstance(module, RnnSearchDecoder):
-            init.normal_(module.attention_query, std=self.config.attention_initializer_range)
-            init.normal_(module.attention_key, std=self.config.attention_initializer_range)
-            init.zeros_(module.attention_vector)
-            init.normal_(module.context_to_gru, std=deviation)
-            init.normal_(module.context_to_readout, std=deviation)
+            deviation = self.config.attention_initializer_range
+            self._init_matrix(module.attention_query, deviation=deviation)
+            self._init_matrix(module.attention_key, deviation=deviation)
+            self._init_matrix(module.context_to_gru, gates=3)
+            self._init_matrix(module.context_to_readout)
+            if self.config.initialization == "xavier":
+                init.normal_(module.attention_vector, std=module.attention_vector.numel() ** -0.5)
+            else:
+                init.zeros_(module.attention_vector)
         elif isinstance(module, nn.Linear):
-            init.normal_(module.weight, std=deviation)
+            self._init_matrix(module.weight)
             if module.bias is not None:
                 init.zeros_(module.bias)
         elif isinstance(module, nn.Embedding):
-            init.normal_(module.weight, std=deviation)
+            xavier = self.config.initialization == "xavier"
+            init.normal_(
+                module.weight, std=self.config.embedding_size**-0.5 if xavier else self.config.initializer_range
+            )
+
+    def _init_matrix(self, weight: Tensor, *, gates: int = 1, deviation: float | None = None) -> None:
+        """Initialises a matrix that stacks `gates` independent ones; `deviation` is the reference's, if special."""
+        if self.config.initialization == "reference":
+            init.normal_(weight, std=self.config.initializer_range if deviation is None else deviation)
+            return
+        for part in weight.chunk(gates):
+            init.xavier_uniform_(part)
 
 
 class RnnSearchForConditionalGeneration(RnnSearchPreTrainedModel, GenerationMixin):  # type: ignore[misc]

@@ -1,0 +1,34 @@
+"""`prepare KIND`: raw files to a Parquet data folder with a card."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from collections.abc import Sequence
+
+from ..errors import UsageError
+
+KINDS = {
+    "bitext": "two line-aligned text files, or one tab-separated file",
+    "pairs": "a tab-separated file of paraphrase pairs, graded or labelled or neither",
+    "pivot": "pairs of sentences that share a translation, from prepared bitexts",
+}
+
+
+def main(argv: Sequence[str]) -> None:
+    """Hands over to the module of one kind of raw data.
+
+    Raises:
+        UsageError: For an unknown kind.
+    """
+    words = list(argv)
+    if words and words[0] in {"-h", "--help"}:
+        width = max(map(len, KINDS))
+        lines = [f"  {kind:{width}}  {text}" for kind, text in KINDS.items()]
+        usage = ["usage: hf-paraphrase prepare <kind> [flags]", "", *lines, "", "hf-paraphrase prepare <kind> --help"]
+        sys.stdout.write("\n".join(usage) + "\n")
+        return
+    if not words or words[0] not in KINDS:
+        given = f"unknown kind `{words[0]}`" if words else "no kind of raw data"
+        raise UsageError(f"prepare: {given}", remedy=f"hf-paraphrase prepare {'|'.join(KINDS)}")
+    importlib.import_module(f"..prepare_{words[0]}", __name__).main(words[1:])

@@ -1,0 +1,90 @@
+"""`prepare pairs`: a tab-separated file of paraphrase pairs to a data folder."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from tqdm import tqdm
+
+from ..data.pair_corpus import PairCorpus, PairOptions
+from ..data.parquet import check_split_name, split_sizes, write_split
+from ..hub.cards import write_card
+from ..hub.folders import check_output, output_folder
+from ..hub.provenance import write_provenance
+from .arguments import argument, parse, settings_of
+from .prepare_reports import card_columns, check_license, report, watched
+
+
+@dataclass
+class Arguments:
+    """Makes a paraphrase data folder from a tab-separated file without quoting (UTF-8; .gz, .bz2, .xz)."""
+
+    output: str = argument("the data folder to make")
+    tsv: str = argument("the file, one pair a line")
+    columns: str = argument(
+        "its fields in their order: sentence1, sentence2, score (a number), label (a whole number, 1 = paraphrase), "
+        "_ for one to leave out (at the end it may be absent); any other name becomes a column of strings",
+        "sentence1,sentence2",
+    )
+    split: str = argument("the name of the split", "train")
+    lang: str = argument("language code of the sentences", "en")
+    skip_header: bool = argument("leave the first line out", False)
+    decontaminate: list[str] = argument(
+        "evaluation files or folders, or lists of fingerprints: pairs of which a sentence is in them go", []
+    )
+    on_error: str = argument(
+        "raise: a malformed line ends the work; skip: it is left out and counted", "raise", choices=["raise", "skip"]
+    )
+    license: str | None = argument("the licence of the pairs for the card, as the Hub spells it, e.g. cc-by-2.0", None)
+    overwrite: bool = argument("replace an existing output folder", False)
+
+
+def main(argv: Sequence[str]) -> None:
+    """Runs `prepare pairs`."""
+    arguments = parse(Arguments, "prepare pairs", argv)
+    options = PairOptions(**{field.name: getattr(arguments, field.name) for field in dataclasses.fields(PairOptions)})
+    check_output(arguments.output, overwrite=arguments.overwrite)
+    check_license(arguments.license)
+    check_split_name(arguments.split)
+    options.check()
+    with output_folder(arguments.output, overwrite=arguments.overwrite) as staging:
+        with (
+            tqdm(desc="read", unit=" lines", unit_scale=True) as bar,
+            PairCorpus(options, work=staging, progress=bar.update) as corpus,
+        ):
+            bar.close()
+            with tqdm(desc=arguments.split, total=corpus.num_rows, unit=" rows", unit_scale=True) as bar:
+                write_split(staging, arguments.split, watched(corpus.batches(), bar), corpus.schema)
+        results = {
+            "counts": {arguments.split: corpus.counts},
+            "contamination": corpus.contamination,
+            "malformed": corpus.malformed,
+        }
+        write_provenance(
+            staging,
+            command="prepare pairs",
+            settings=settings_of(arguments),
+            inputs=[options.tsv, *options.decontaminate],
+            results=results,
+        )
+        write_card(
+            staging,
+            "dataset_cards",
+            "pairs",
+            {
+                "title": f"Paraphrase pairs ({Path(options.tsv).name})",
+                "lang": options.lang,
+                "license": arguments.license,
+                "command": "prepare pairs",
+                "files": [Path(options.tsv).name],
+                "columns": card_columns(corpus.schema),
+                "splits": split_sizes(staging),
+                "rules": corpus.counts,
+                "checked": corpus.checked,
+                "contamination": corpus.contamination,
+            },
+        )
+    report(arguments.output, {arguments.split: corpus.counts}, corpus.contamination, corpus.malformed)

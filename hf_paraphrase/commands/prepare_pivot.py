@@ -1,0 +1,111 @@
+"""`prepare pivot`: pairs of sentences that share a translation, from prepared bitexts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import pyarrow.compute as pc
+from tqdm import tqdm
+
+from ..data.decontamination import drop_contaminated, load_fingerprints
+from ..data.parquet import count_rows, iterate_batches, split_sizes, write_split
+from ..data.pivot import PIVOT, pivot_pairs
+from ..data.schema import PAIRS
+from ..errors import InputError, UsageError
+from ..hub.cards import write_card
+from ..hub.folders import check_output, output_folder
+from ..hub.provenance import write_provenance
+from .arguments import argument, parse, settings_of
+from .prepare_reports import card_columns, check_license, report
+
+
+@dataclass
+class Arguments:
+    """Makes a paraphrase data folder of the pairs of target sentences that share a source sentence."""
+
+    output: str = argument("the data folder to make")
+    bitext: list[str] = argument("one or more folders made by `prepare bitext`, with one target language", nargs="+")
+    split: str = argument("the split of the bitexts to take", "train")
+    max_pairs_per_source: int = argument("greatest number of pairs from one source sentence; 0 = no limit", 0)
+    decontaminate: list[str] = argument(
+        "evaluation files or folders, or lists of fingerprints: pairs of which a sentence is in them go", []
+    )
+    license: str | None = argument("the licence of the pairs for the card, as the Hub spells it, e.g. cc-by-2.0", None)
+    overwrite: bool = argument("replace an existing output folder", False)
+
+
+def main(argv: Sequence[str]) -> None:
+    """Runs `prepare pivot`."""
+    arguments = parse(Arguments, "prepare pivot", argv)
+    check_output(arguments.output, overwrite=arguments.overwrite)
+    check_license(arguments.license)
+    if arguments.max_pairs_per_source < 0:
+        raise UsageError(
+            f"--max-pairs-per-source {arguments.max_pairs_per_source} is negative", remedy="give 0 or more"
+        )
+    folders = [Path(folder) for folder in arguments.bitext]
+    if len({folder.resolve() for folder in folders}) < len(folders):
+        raise UsageError("--bitext names a folder twice", remedy="name each once")
+    total = sum(count_rows(folder, arguments.split) for folder in folders)
+    fingerprints = load_fingerprints(arguments.decontaminate) if arguments.decontaminate else None
+    contamination: dict[str, int] = {}
+    with output_folder(arguments.output, overwrite=arguments.overwrite) as staging:
+        with tqdm(desc="read", total=total, unit=" rows", unit_scale=True) as bar:
+            pairs, counts = pivot_pairs(
+                folders,
+                split=arguments.split,
+                max_pairs_per_source=arguments.max_pairs_per_source,
+                progress=bar.update,
+            )
+        counts.pop("pairs")
+        if fingerprints is not None:
+            before = pairs.num_rows
+            pairs, contamination = drop_contaminated(pairs, PAIRS.names, fingerprints)
+            counts["contaminated"] = before - pairs.num_rows
+        if not pairs.num_rows:
+            raise InputError("no two target sentences share a source sentence", path=folders[0], remedy="add bitexts")
+        rows = write_split(staging, "train", [pairs], PIVOT)
+        lang = _target_language(folders[0], arguments.split)
+        counts["lines"] = counts.pop("candidates")
+        rules = {"lines": counts["lines"]} | {
+            name: counts[name] for name in ("over_limit", "repeated", "contaminated") if name in counts
+        }
+        rules["rows"] = rows
+        results = {
+            "bitext_rows": counts["rows"],
+            "shared_sources": counts["sources"],
+            "counts": {"train": rules},
+            "contamination": contamination,
+        }
+        write_provenance(
+            staging,
+            command="prepare pivot",
+            settings=settings_of(arguments),
+            inputs=[*folders, *arguments.decontaminate],
+            results=results,
+        )
+        write_card(
+            staging,
+            "dataset_cards",
+            "pairs",
+            {
+                "title": f"Pivot pairs ({', '.join(folder.resolve().name for folder in folders)})",
+                "lang": lang,
+                "license": arguments.license,
+                "command": "prepare pivot",
+                "files": [folder.resolve().name for folder in folders],
+                "columns": card_columns(PIVOT),
+                "splits": split_sizes(staging),
+                "rules": rules,
+                "checked": [] if fingerprints is None else list(fingerprints.sets),
+                "contamination": contamination,
+            },
+        )
+    report(arguments.output, {"train": rules}, contamination, [], unit="candidate pairs")
+
+
+def _target_language(folder: Path, split: str) -> str:
+    batch = next(iterate_batches(folder, split, ["target_lang"]))
+    return str(pc.unique(batch.column("target_lang"))[0].as_py())

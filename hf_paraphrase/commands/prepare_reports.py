@@ -1,0 +1,65 @@
+"""What the kinds of `prepare` share: a check of the licence, progress, and the closing report."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+import pyarrow as pa
+
+from ..errors import UsageError
+from .arguments import message
+
+_LICENSE = re.compile(r"[a-z0-9][a-z0-9.+-]*")
+
+
+def check_license(license: str | None) -> None:
+    """Checks that a licence looks as the Hub spells it.
+
+    Raises:
+        UsageError: If it does not.
+    """
+    if license is not None and not _LICENSE.fullmatch(license):
+        raise UsageError(f"--license `{license}` is not spelt as on the Hub", remedy="e.g. cc-by-2.0, mit, other")
+
+
+def card_columns(schema: pa.Schema) -> list[dict[str, str]]:
+    """Names the columns of a schema with their types as `datasets` spells them in a card."""
+    spelling = {pa.string(): "string", pa.float64(): "float64", pa.int64(): "int64"}
+    return [{"name": field.name, "dtype": spelling[field.type]} for field in schema]
+
+
+def watched(tables: Iterable[pa.Table], bar: Any) -> Iterator[pa.Table]:
+    """Passes tables on and moves a progress bar by their rows."""
+    for table in tables:
+        yield table
+        bar.update(table.num_rows)
+
+
+def report(
+    output: str,
+    counts: Mapping[str, Mapping[str, int]],
+    contamination: Mapping[str, int],
+    malformed: Sequence[str],
+    *,
+    unit: str = "lines",
+) -> None:
+    """Tells the user what became of every line.
+
+    Args:
+        output: The data folder.
+        counts: For each split, `rows`, and where it was read from files, `lines` and what each rule left out.
+        contamination: For each evaluation set, the rows it met.
+        malformed: The first malformed lines that were skipped.
+        unit: What is counted under `lines`.
+    """
+    for split, rules in counts.items():
+        left_out = [f"{rule} {count:,}" for rule, count in rules.items() if rule not in {"lines", "rows"} and count]
+        origin = f" of {rules['lines']:,} {unit}" if "lines" in rules else " drawn"
+        message(f"{split}: {rules['rows']:,} rows{origin}" + (f" ({', '.join(left_out)})" if left_out else ""))
+    if contamination:
+        message("evaluation sets met: " + ", ".join(f"{name} {count:,}" for name, count in contamination.items()))
+    if malformed:
+        message("skipped, first of them:\n" + "\n".join(f"  {line}" for line in malformed))
+    message(f"data folder: {output}")

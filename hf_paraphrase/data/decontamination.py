@@ -1,0 +1,284 @@
+"""Keeps evaluation sentences out of training data, by fingerprints of normalised sentences.
+
+A fingerprint is the first 16 hexadecimal digits of the SHA-256 of the UTF-8 text of a sentence after NFKC,
+lower-casing, turning every run of characters that are not alphanumeric into one space, and stripping. Sentences of
+fewer than four words have none: they are so common that they tell nothing. A list of fingerprints can be handed on
+where the sentences themselves cannot.
+"""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import json
+import re
+import unicodedata
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ..errors import InputError
+from .parquet import iterate_batches, read_schema, split_names
+from .text_files import read_blocks
+
+SHORTEST_IN_WORDS = 4
+_NOT_ALPHANUMERIC = re.compile(r"[\W_]+")
+_HEXADECIMAL = re.compile(r"[0-9a-f]{16}")
+_COMPRESSION = {".gz", ".bz2", ".xz"}
+_NOT_SENTENCES = {".md", ".json", ".html", ".pdf", ".pl", ".py", ".sh", ".npy", ".png", ".zip", ".tar", ".tgz"}
+_NOT_DATA = re.compile(r"^(\.|_|00-readme|readme|licen[cs]e|copying|provenance|config)", re.IGNORECASE)
+_SENTENCE_COLUMNS = ("sentence1", "sentence2")
+
+
+def normalise(text: str) -> str:
+    """Returns `text` as its fingerprint sees it: NFKC, lower case, words of letters and digits with single spaces."""
+    return _NOT_ALPHANUMERIC.sub(" ", unicodedata.normalize("NFKC", text).lower()).strip()
+
+
+def normalise_all(texts: pa.Array) -> pa.Array:
+    """Applies :func:`normalise` to every string; those that are pure ASCII are done in one go."""
+    texts = pc.fill_null(texts, "")
+    # Lower-casing and character classes of Arrow and Python agree on ASCII only.
+    ascii_only = pc.string_is_ascii(texts)
+    easy = pc.replace_substring_regex(pc.ascii_lower(texts), r"[^0-9a-z]+", " ")
+    result = pc.ascii_trim_whitespace(easy)
+    if pc.all(ascii_only, min_count=0).as_py():
+        return result
+    hard = [normalise(text) for text in texts.filter(pc.invert(ascii_only)).to_pylist()]
+    return pc.replace_with_mask(result, pc.invert(ascii_only), pa.array(hard, pa.string()))
+
+
+def fingerprint_sentence(text: str) -> str | None:
+    """Returns the 16 hexadecimal digits that stand for a sentence; None if it has fewer than four words."""
+    normal = normalise(text)
+    if normal.count(" ") + 1 < SHORTEST_IN_WORDS:
+        return None
+    return hashlib.sha256(normal.encode()).hexdigest()[:16]
+
+
+def fingerprint_sentences(texts: pa.Array) -> tuple[np.ndarray, np.ndarray]:
+    """Computes the fingerprints of many sentences.
+
+    Args:
+        texts: Strings, (sentences,).
+
+    Returns:
+        The fingerprints as numbers (sentences,), uint64, 0 where there is none; and which have one (sentences,), bool.
+    """
+    normal = normalise_all(texts)
+    long_enough = pc.greater_equal(pc.count_substring(normal, " "), SHORTEST_IN_WORDS - 1)
+    mask = long_enough.to_numpy(zero_copy_only=False)
+    sha256 = hashlib.sha256
+    digests = b"".join([sha256(text.encode()).digest()[:8] for text in normal.filter(long_enough).to_pylist()])
+    numbers = np.zeros(len(normal), dtype=np.uint64)
+    numbers[mask] = np.frombuffer(digests, dtype=">u8")
+    return numbers, mask
+
+
+class Fingerprints:
+    """The fingerprints of several named sets of sentences.
+
+    Args:
+        sets: For each set its fingerprints as uint64 numbers, in any order.
+    """
+
+    def __init__(self, sets: Mapping[str, np.ndarray]) -> None:
+        self.sets = {name: np.unique(np.asarray(values, dtype=np.uint64)) for name, values in sets.items()}
+        self._all = np.unique(np.concatenate([*self.sets.values(), np.empty(0, np.uint64)]))
+
+    def __len__(self) -> int:
+        return len(self._all)
+
+    @property
+    def sizes(self) -> dict[str, int]:
+        """The number of different fingerprints in each set."""
+        return {name: len(values) for name, values in self.sets.items()}
+
+    def match(
+        self, columns: Sequence[pa.Array | pa.ChunkedArray | Sequence[str]]
+    ) -> tuple[np.ndarray, dict[str, int]]:
+        """Finds the rows of which any column holds a sentence of the sets.
+
+        Args:
+            columns: One or more columns of strings, all of length rows.
+
+        Returns:
+            Which rows are met (rows,), bool; and for each set that met any, the number of rows it met. A row that is
+            in several sets counts in each, so the counts may add up to more than the rows that are met.
+        """
+        found = [fingerprint_sentences(_as_array(column)) for column in columns]
+        hits = [mask & np.isin(numbers, self._all) for numbers, mask in found]
+        met = np.logical_or.reduce(hits)
+        counts = {}
+        for name, values in self.sets.items() if met.any() else ():
+            in_set = (hit & np.isin(numbers, values) for hit, (numbers, _) in zip(hits, found, strict=True))
+            if rows := int(np.logical_or.reduce(list(in_set)).sum()):
+                counts[name] = rows
+        return met, counts
+
+    def contains(self, texts: pa.Array | pa.ChunkedArray | Sequence[str]) -> np.ndarray:
+        """Tells which sentences occur in any of the sets: (sentences,), bool."""
+        return self.match([texts])[0]
+
+    def counts_by_source(self, texts: pa.Array | pa.ChunkedArray | Sequence[str]) -> dict[str, int]:
+        """Counts for each set how many of the sentences occur in it; a sentence in two sets counts in both."""
+        numbers, mask = fingerprint_sentences(_as_array(texts))
+        return {name: int((mask & np.isin(numbers, values)).sum()) for name, values in self.sets.items()}
+
+
+def drop_contaminated(
+    table: pa.Table, columns: Sequence[str], fingerprints: Fingerprints
+) -> tuple[pa.Table, dict[str, int]]:
+    """Leaves out the rows of which any of the named columns holds a sentence of the sets.
+
+    Args:
+        table: The rows.
+        columns: The string columns to check.
+        fingerprints: The sets.
+
+    Returns:
+        The rows that stay, in order, and the counts of :meth:`Fingerprints.match`.
+    """
+    met, counts = fingerprints.match([table.column(name) for name in columns])
+    return (table.filter(pa.array(~met)) if met.any() else table), counts
+
+
+def load_fingerprints(paths: Iterable[str | Path]) -> Fingerprints:
+    """Reads evaluation sets, or lists of fingerprints, in the layouts in which they come.
+
+    Args:
+        paths: Any of: a list of fingerprints (a text file, compressed or not, of 16 hexadecimal digits a line); a
+            text file of sentences, of which every tab-separated field counts (STS, the STS benchmark, SICK, PIT-2015
+            and line-aligned corpora all fit; a .csv without tabs is read with commas and quotes); a prepared data
+            folder with `sentence1` and `sentence2`, or with `target`; or a folder of such files, searched throughout,
+            in which cards, licences and files that are not text are left out.
+
+    Returns:
+        One set per file, named by its path from the folder that was given on.
+
+    Raises:
+        InputError: If a path does not exist, or nothing in it has a sentence of four words.
+    """
+    sets: dict[str, np.ndarray] = {}
+    for path in map(Path, paths):
+        found = dict(_read_path(path))
+        if not any(len(values) for values in found.values()):
+            raise InputError(
+                "nothing to check against: no fingerprint and no sentence of four words",
+                path=path,
+                remedy="give a file of sentences, a list of fingerprints, or a folder of these",
+            )
+        for name, values in found.items():
+            if len(values):
+                sets[name] = np.concatenate([sets[name], values]) if name in sets else values
+    return Fingerprints(sets)
+
+
+def _as_array(texts: pa.Array | pa.ChunkedArray | Sequence[str]) -> pa.Array:
+    if isinstance(texts, pa.ChunkedArray):
+        texts = texts.combine_chunks()
+    if isinstance(texts, pa.Array):
+        return texts if texts.type == pa.string() else texts.cast(pa.string())
+    return pa.array(list(texts), pa.string())
+
+
+def _read_path(path: Path) -> Iterator[tuple[str, np.ndarray]]:
+    if not path.exists():
+        raise InputError("no such file or folder", path=path, remedy="check --decontaminate")
+    if not path.is_dir():
+        yield path.name, _read_file(path)
+        return
+    if any((path / "data").glob("*.parquet")):
+        yield path.resolve().name, _read_data_folder(path)
+        return
+    root = path.resolve()
+    for file in sorted(root.rglob("*")):
+        inner = file.relative_to(root)
+        if not file.is_file() or any(_NOT_DATA.match(part) for part in inner.parts):
+            continue
+        if _suffix(file) in _NOT_SENTENCES or _looks_binary(file):
+            continue
+        yield (Path(root.name) / inner).as_posix(), _read_file(file)
+
+
+def _read_data_folder(path: Path) -> np.ndarray:
+    parts = [np.empty(0, np.uint64)]
+    for split in split_names(path):
+        present = read_schema(path, split).names
+        columns = [name for name in _SENTENCE_COLUMNS if name in present] or [n for n in ("target",) if n in present]
+        if not columns:
+            raise InputError(
+                f"the split `{split}` has neither sentence1 and sentence2 nor target",
+                path=path,
+                remedy=f"its columns are {', '.join(present)}",
+            )
+        for batch in iterate_batches(path, split, columns):
+            parts += [_numbers(batch.column(name)) for name in columns]
+    return np.unique(np.concatenate(parts))
+
+
+def _read_file(path: Path) -> np.ndarray:
+    raw = b"".join(read_blocks(path))
+    if b"\0" in raw:
+        raise InputError("this is not a text file", path=path, remedy="give text, or a prepared data folder")
+    try:
+        text = raw.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        # A set in an old encoding shall still be checked against; its ASCII sentences come out right.
+        text = raw.decode("latin-1")
+    lines = [line.removesuffix("\r") for line in text.split("\n")]
+    if (listed := [line for line in lines if line]) and all(map(_HEXADECIMAL.fullmatch, listed)):
+        return np.array([int(line, 16) for line in listed], dtype=np.uint64)
+    return np.unique(_numbers(pa.array(list(_sentences(lines, _suffix(path))), pa.string())))
+
+
+def _sentences(lines: list[str], suffix: str) -> Iterator[str]:
+    if suffix in {".json", ".jsonl"}:
+        yield from _json_strings(lines)
+    elif suffix == ".csv" and not any("\t" in line for line in lines):
+        csv.field_size_limit(1 << 30)
+        for row in csv.reader(lines):
+            yield from row
+    else:
+        for line in lines:
+            yield from line.split("\t")
+
+
+def _json_strings(lines: list[str]) -> Iterator[str]:
+    """Finds every string value, in a file that is one JSON value or one value a line."""
+    try:
+        values = [json.loads("\n".join(lines))]
+    except ValueError:
+        values = []
+        for line in lines:
+            try:
+                values.append(json.loads(line))
+            except ValueError:
+                continue
+    while values:
+        value = values.pop()
+        if isinstance(value, str):
+            yield value
+        elif isinstance(value, dict):
+            values.extend(value.values())
+        elif isinstance(value, list):
+            values.extend(value)
+
+
+def _numbers(texts: pa.Array) -> np.ndarray:
+    numbers, mask = fingerprint_sentences(texts)
+    return numbers[mask]
+
+
+def _suffix(path: Path) -> str:
+    suffixes = [suffix.lower() for suffix in path.suffixes]
+    if suffixes and suffixes[-1] in _COMPRESSION:
+        suffixes.pop()
+    return suffixes[-1] if suffixes else ""
+
+
+def _looks_binary(path: Path) -> bool:
+    return b"\0" in next(read_blocks(path), b"")[: 1 << 16]

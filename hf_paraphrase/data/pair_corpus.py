@@ -1,0 +1,207 @@
+"""From a tab-separated file to the rows of a paraphrase set; shared by the builder and by `prepare pairs`."""
+
+from __future__ import annotations
+
+import re
+import tempfile
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import TracebackType
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ..errors import InputError, UsageError
+from .cleaning import has_words
+from .decontamination import load_fingerprints
+from .languages import check_language
+from .row_store import RowStore
+from .schema import PAIRS
+from .text_files import LineErrors, check_readable, read_fields
+
+_NAME = re.compile(r"[A-Za-z]\w*")
+_FLOAT = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,3})?$"
+_INTEGER = r"^[+-]?[0-9]{1,18}$"
+_TYPES = {"score": (pa.float64(), _FLOAT, "a number"), "label": (pa.int64(), _INTEGER, "a whole number")}
+
+
+@dataclass
+class PairOptions:
+    """What to read and what to keep; the flags of `prepare pairs` have the same names and meanings.
+
+    Attributes:
+        tsv: The file (plain, .gz, .bz2 or .xz).
+        columns: Its fields in their order: `sentence1` and `sentence2`; `score` (a number) for a graded set and
+            `label` (a whole number, 1 = paraphrase) for a labelled one; `_` for a field to leave out; any other name
+            becomes a column of strings.
+        lang: Language code of the sentences.
+        skip_header: Leave the first line out.
+        decontaminate: Evaluation files or folders, or fingerprint lists: pairs of which a sentence is in one of them
+            are left out.
+        on_error: `raise` at a malformed line, or `skip` it.
+    """
+
+    tsv: str = ""
+    columns: str = "sentence1,sentence2"
+    lang: str = "en"
+    skip_header: bool = False
+    decontaminate: list[str] = field(default_factory=list)
+    on_error: str = "raise"
+
+    def field_names(self) -> list[str]:
+        """Returns the names in `columns`.
+
+        Raises:
+            UsageError: If a name is missing, repeated or not a word.
+        """
+        names = [name.strip() for name in self.columns.split(",")]
+        named = [name for name in names if name != "_"]
+        wrong = [name for name in named if not _NAME.fullmatch(name)]
+        if wrong or len(set(named)) < len(named) or not {"sentence1", "sentence2"} <= set(named):
+            raise UsageError(
+                f"--columns `{self.columns}` must name sentence1 and sentence2, each name once",
+                remedy="e.g. --columns sentence1,sentence2,score, with _ for a field to leave out",
+            )
+        return names
+
+    def schema(self) -> pa.Schema:
+        """Returns the schema of the rows: `sentence1`, `sentence2`, then the other columns in their order."""
+        others = [name for name in self.field_names() if name != "_" and name not in PAIRS.names]
+        fields = [(name, _TYPES[name][0] if name in _TYPES else pa.string()) for name in others]
+        return pa.schema([*PAIRS, *(pa.field(name, kind) for name, kind in fields)])
+
+    def check(self) -> None:
+        """Checks everything that can be checked before reading.
+
+        Raises:
+            UsageError: For settings that do not fit together.
+            InputError: For a missing or empty file, or a language code that is none.
+        """
+        self.field_names()
+        LineErrors(self.on_error)
+        check_language(self.lang, "--lang")
+        check_readable(Path(self.tsv))
+
+
+class PairCorpus:
+    """A parsed paraphrase set and what became of every line. Use it as a context manager.
+
+    Args:
+        options: What to read and what to keep.
+        work: A folder for temporary rows, as large as the raw text; the system's by default.
+        progress: Called with the number of lines after each block.
+
+    Attributes:
+        counts: `lines`, then how many of them each rule left out (`header`, `malformed`, `empty_side`,
+            `contaminated`), and `rows`; `lines` is the sum of the others.
+        contamination: For each evaluation set, how many pairs it met.
+        malformed: The first lines left out under `on_error="skip"`.
+        checked: The evaluation sets that the pairs were checked against.
+
+    Raises:
+        UsageError: For settings that do not fit together.
+        InputError: For a file that is missing or malformed, and if no pair is left.
+    """
+
+    def __init__(
+        self,
+        options: PairOptions,
+        *,
+        work: Path | None = None,
+        progress: Callable[[int], object] | None = None,
+    ) -> None:
+        options.check()
+        self.options = options
+        self.schema = options.schema()
+        self.counts = {"lines": 0, "header": int(options.skip_header), "malformed": 0, "empty_side": 0}
+        self.contamination: dict[str, int] = {}
+        self.malformed: list[str] = []
+        self._fingerprints = load_fingerprints(options.decontaminate) if options.decontaminate else None
+        self.checked = [] if self._fingerprints is None else list(self._fingerprints.sets)
+        self._folder = tempfile.TemporaryDirectory(prefix="pairs-", dir=work, ignore_cleanup_errors=True)
+        self._store = RowStore(Path(self._folder.name) / "rows.arrow", self.schema)
+        try:
+            self._read(progress or (lambda lines: None))
+        except BaseException:
+            self.close()
+            raise
+
+    @property
+    def num_rows(self) -> int:
+        """The number of pairs."""
+        return len(self._store)
+
+    def batches(self) -> Iterator[pa.Table]:
+        """Streams the pairs in the order of the file."""
+        for _, table in self._store.batches():
+            yield table
+
+    def close(self) -> None:
+        """Removes the temporary rows."""
+        self._store.close()
+        self._folder.cleanup()
+
+    def __enter__(self) -> PairCorpus:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _read(self, progress: Callable[[int], object]) -> None:
+        errors = LineErrors(self.options.on_error)
+        path = Path(self.options.tsv)
+        names = self.options.field_names()
+        header = self.counts["header"]
+        if self._fingerprints is not None:
+            self.counts["contaminated"] = 0
+        parsed = 0
+        for lines, columns in read_fields(path, names, errors, header_lines=header):
+            parsed += len(lines)
+            table = self._typed(lines, columns, path, errors)
+            sides = [has_words(table.column(name).combine_chunks()) for name in PAIRS.names]
+            filled = np.logical_and(*sides)
+            self.counts["empty_side"] += int((~filled).sum())
+            table = table.filter(pa.array(filled))
+            if self._fingerprints is not None:
+                met, met_by = self._fingerprints.match([table.column(name) for name in PAIRS.names])
+                self.counts["contaminated"] += int(met.sum())
+                for name, count in met_by.items():
+                    self.contamination[name] = self.contamination.get(name, 0) + count
+                table = table.filter(pa.array(~met))
+            self._store.append(table)
+            progress(len(lines))
+        # A line with a malformed number was split into fields all right: it is among both.
+        self.counts["malformed"] = errors.count
+        self.counts["rows"] = len(self._store)
+        self.counts["lines"] = sum(count for rule, count in self.counts.items() if rule != "lines")
+        self.malformed = errors.first
+        if not len(self._store):
+            left_out = ", ".join(f"{name} {count}" for name, count in self.counts.items() if count)
+            raise InputError(f"no pair is left ({left_out})", path=path, remedy="check --columns and the file")
+
+    def _typed(self, lines: np.ndarray, columns: dict[str, pa.Array], path: Path, errors: LineErrors) -> pa.Table:
+        """Turns scores and labels into numbers; rows where that fails are met as errors and left out."""
+        good = np.ones(len(lines), dtype=bool)
+        columns = dict(columns)
+        for name, (kind, pattern, wording) in _TYPES.items():
+            if name not in columns:
+                continue
+            texts = pc.utf8_trim_whitespace(columns[name])
+            valid = pc.match_substring_regex(texts, pattern)
+            numbers = pc.if_else(valid, texts, "0").cast(kind)
+            usable = pc.and_(valid, pc.is_finite(numbers)).to_numpy(zero_copy_only=False)
+            for row in np.flatnonzero(~usable & good):
+                errors.meet(
+                    f"{name} `{columns[name][int(row)].as_py()}` is not {wording}",
+                    path,
+                    int(lines[row]),
+                    "mend it, name the fields with --columns, or leave a header out with --skip-header",
+                )
+            good &= usable
+            columns[name] = numbers
+        table = pa.table({name: columns[name] for name in self.schema.names}, schema=self.schema)
+        return table if good.all() else table.filter(pa.array(good))

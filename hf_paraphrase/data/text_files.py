@@ -1,0 +1,292 @@
+"""Reads text files strictly: UTF-8, one record a line, lines end at a line feed and nowhere else.
+
+Everything that reads raw corpora goes through here, so that one set of rules holds: a byte order mark at the beginning
+is dropped, one carriage return before the line feed belongs to the line end, and every other character (a lone
+carriage return, a form feed, U+2028, quotes, the words "NA" and "null") is text. `str.splitlines` and CSV readers
+break some of these rules, which shifts the two sides of a bitext against each other without any error.
+
+Lines come as Arrow string arrays, a block of a few megabytes at a time, so memory stays flat.
+"""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import lzma
+import zlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import IO
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ..errors import InputError, UsageError
+
+BLOCK_BYTES = 4 << 20
+LONGEST_LINE_BYTES = 64 << 20
+_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+_LISTED_LINES = 10
+_OPENERS = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
+_KINDS = {".gz": "gzip", ".bz2": "bzip2", ".xz": "xz"}
+_DECOMPRESSION_ERRORS = (EOFError, zlib.error, lzma.LZMAError, gzip.BadGzipFile)
+
+
+@dataclass
+class LineErrors:
+    """What happens to a malformed line: it ends the work, or it is left out, counted and listed.
+
+    Args:
+        policy: `raise` or `skip`.
+
+    Attributes:
+        first: The first ten lines left out, as messages with file and line.
+    """
+
+    policy: str = "raise"
+    first: list[str] = field(default_factory=list)
+    _lines: set[int] = field(default_factory=set)
+
+    def __post_init__(self) -> None:
+        if self.policy not in {"raise", "skip"}:
+            raise UsageError(f"unknown error policy `{self.policy}`", remedy="one of raise, skip")
+
+    @property
+    def count(self) -> int:
+        """The number of lines left out; line i of two aligned files is one line."""
+        return len(self._lines)
+
+    def meet(self, text: str, path: Path, line: int, remedy: str) -> None:
+        """Raises for a malformed line, or counts it.
+
+        Raises:
+            InputError: Under the policy `raise`.
+        """
+        error = InputError(text, path=path, line=line, remedy=f"{remedy}, or leave such lines out: --on-error skip")
+        if self.policy == "raise":
+            raise error
+        self._lines.add(line)
+        if len(self.first) < _LISTED_LINES:
+            self.first.append(str(InputError(text, path=path, line=line)))
+
+
+def read_lines(path: Path, errors: LineErrors) -> Iterator[pa.Array]:
+    """Streams the lines of a plain, .gz, .bz2 or .xz file.
+
+    Args:
+        path: The file; its suffix names the compression.
+        errors: What to do about a line that is not UTF-8; a line that is left out is null, so numbering is kept.
+
+    Yields:
+        Arrow string arrays of consecutive lines without their line ends.
+
+    Raises:
+        InputError: If the file is missing, empty, truncated or not UTF-8, with the line where that shows.
+    """
+    first_line = 1
+    for block in _whole_lines(path):
+        lines = _decode(block, path, first_line, errors)
+        first_line += len(lines)
+        yield lines
+    if first_line == 1:
+        raise InputError("the file is empty", path=path, remedy="give a file with one record a line")
+
+
+def read_aligned(paths: Sequence[Path], errors: LineErrors) -> Iterator[tuple[int, list[pa.Array]]]:
+    """Streams line-aligned files side by side.
+
+    Args:
+        paths: The files, line i of each belonging together.
+        errors: As for :func:`read_lines`.
+
+    Yields:
+        The number of the first line (from 1), and one string array per file, all of the same length.
+
+    Raises:
+        InputError: As :func:`read_lines`, and if the files have different numbers of lines.
+    """
+    streams = [read_lines(path, errors) for path in paths]
+    pending: list[pa.Array] = [pa.array([], pa.string()) for _ in paths]
+    line = 1
+    while True:
+        for index, stream in enumerate(streams):
+            if len(pending[index]) == 0:
+                pending[index] = next(stream, pa.array([], pa.string()))
+        length = min(map(len, pending))
+        if length == 0:
+            break
+        yield line, [block.slice(0, length) for block in pending]
+        pending = [block.slice(length) for block in pending]
+        line += length
+    counts = [line - 1 + len(block) + sum(map(len, stream)) for block, stream in zip(pending, streams, strict=True)]
+    if len(set(counts)) > 1:
+        shortest = int(np.argmin(counts))
+        longest = int(np.argmax(counts))
+        raise InputError(
+            f"{counts[shortest]} lines, but {paths[longest]} has {counts[longest]}",
+            path=paths[shortest],
+            line=counts[shortest],
+            remedy="the two files must be aligned line by line",
+        )
+
+
+def read_fields(
+    path: Path, columns: Sequence[str], errors: LineErrors, *, header_lines: int = 0
+) -> Iterator[tuple[np.ndarray, dict[str, pa.Array]]]:
+    r"""Streams the named fields of a tab-separated file without header, quoting or escapes.
+
+    Args:
+        path: The file.
+        columns: The fields in their order; `_` names one to leave out. Fields named `_` at the end may be absent.
+        errors: What to do about a line with too few or too many fields, or one that is not UTF-8.
+        header_lines: Lines at the beginning to leave out; line numbers count them.
+
+    Yields:
+        The line numbers (rows,), int64, from 1, and a string array of the same length for each named column.
+
+    Raises:
+        InputError: As :func:`read_lines`, and for a line with the wrong number of fields.
+    """
+    most = len(columns)
+    fewest = max(index for index, name in enumerate(columns) if name != "_") + 1
+    expected = str(most) if fewest == most else f"{fewest} to {most}"
+    first_line = 1
+    for lines in read_lines(path, errors):
+        if header := max(0, min(len(lines), header_lines + 1 - first_line)):
+            lines = lines.slice(header)
+            first_line += header
+        found = pc.count_substring(lines, "\t").fill_null(-2).to_numpy(zero_copy_only=False) + 1
+        good = (found >= fewest) & (found <= most)
+        for index in np.flatnonzero(~good):
+            if found[index] < 0:
+                continue
+            number = "no tab" if found[index] == 1 else f"{found[index]} fields"
+            errors.meet(
+                f"{number} where {expected} tab-separated fields are expected ({', '.join(columns)})",
+                path,
+                first_line + int(index),
+                "mend the line, or name the fields with --columns (`_` for one to leave out)",
+            )
+        fields = pc.split_pattern(lines.filter(pa.array(good)), "\t")
+        starts = fields.offsets.to_numpy()[:-1]
+        yield (
+            np.flatnonzero(good).astype(np.int64) + first_line,
+            {name: fields.values.take(pa.array(starts + i)) for i, name in enumerate(columns) if name != "_"},
+        )
+        first_line += len(lines)
+
+
+def check_readable(path: Path) -> None:
+    """Checks, before any long work, that a file is there and not empty.
+
+    Raises:
+        InputError: If it is not.
+    """
+    if not next(read_blocks(path), b"").removeprefix(_BYTE_ORDER_MARK):
+        raise InputError("the file is empty", path=path, remedy="give a file with one record a line")
+
+
+def open_binary(path: Path) -> IO[bytes]:
+    """Opens a plain or compressed file for reading bytes.
+
+    Raises:
+        InputError: If it is missing, a folder, or may not be read.
+    """
+    if path.is_dir():
+        raise InputError("this is a folder, not a file", path=path, remedy="name the file in it")
+    try:
+        return _OPENERS.get(path.suffix, open)(path, "rb")  # type: ignore[operator]
+    except FileNotFoundError as error:
+        raise InputError("no such file", path=path, remedy="check the path") from error
+    except OSError as error:
+        raise InputError(f"cannot read: {error.strerror or error}", path=path) from error
+
+
+def read_blocks(path: Path) -> Iterator[bytes]:
+    """Streams the decompressed bytes of a file.
+
+    Raises:
+        InputError: As :func:`open_binary`, and if the compressed data are damaged or cut off.
+    """
+    kind = _KINDS.get(path.suffix)
+    lines = 0
+    with open_binary(path) as stream:
+        while True:
+            try:
+                block = stream.read(BLOCK_BYTES)
+            except _DECOMPRESSION_ERRORS as error:
+                raise _damaged(path, kind, lines) from error
+            except OSError as error:
+                if kind is not None and error.errno is None:
+                    raise _damaged(path, kind, lines) from error
+                raise InputError(f"cannot read: {error.strerror or error}", path=path) from error
+            if not block:
+                return
+            lines += block.count(b"\n")
+            yield block
+
+
+def _damaged(path: Path, kind: str | None, lines: int) -> InputError:
+    return InputError(
+        f"damaged or truncated {kind} data after {lines} whole lines",
+        path=path,
+        line=lines + 1,
+        remedy="fetch the file again; an uncompressed file must not carry this suffix",
+    )
+
+
+def _whole_lines(path: Path) -> Iterator[bytes]:
+    """Streams blocks that end where a line ends; the line feed at the end of a block is taken off."""
+    rest: list[bytes] = []
+    size = line = 0
+    mark = _BYTE_ORDER_MARK
+    for block in read_blocks(path):
+        end = block.rfind(b"\n")
+        if end < 0:
+            rest.append(block)
+            size += len(block)
+        else:
+            whole = b"".join((*rest, block[:end]))
+            rest, size = [block[end + 1 :]], len(block) - end - 1
+            line += whole.count(b"\n") + 1
+            yield whole.removeprefix(mark)
+            mark = b""
+        if size > LONGEST_LINE_BYTES:
+            raise InputError(
+                f"a line of more than {LONGEST_LINE_BYTES >> 20} MiB",
+                path=path,
+                line=line + 1,
+                remedy="the file must hold one record a line",
+            )
+    if last := b"".join(rest).removeprefix(mark):
+        yield last
+
+
+def _decode(block: bytes, path: Path, first_line: int, errors: LineErrors) -> pa.Array:
+    try:
+        lines = pc.split_pattern(pa.array([block.decode("utf-8")]), "\n").values
+    except UnicodeDecodeError:
+        lines = _decode_singly(block, path, first_line, errors)
+    returns = pc.ends_with(lines, "\r")
+    if pc.any(returns).as_py():
+        lines = pc.if_else(returns, pc.utf8_slice_codeunits(lines, 0, -1), lines)
+    return lines
+
+
+def _decode_singly(block: bytes, path: Path, first_line: int, errors: LineErrors) -> pa.Array:
+    lines: list[str | None] = []
+    for line in block.split(b"\n"):
+        try:
+            lines.append(line.decode("utf-8"))
+        except UnicodeDecodeError as error:
+            lines.append(None)
+            compressed = first_line == 1 and line.startswith((b"\x1f\x8b", b"\xfd7zXZ"))
+            errors.meet(
+                f"not UTF-8: byte 0x{line[error.start]:02x} at byte {error.start + 1} of the line",
+                path,
+                first_line + len(lines) - 1,
+                "the file is compressed: give its name the suffix .gz or .xz" if compressed else "convert it to UTF-8",
+            )
+    return pa.array(lines, pa.string())

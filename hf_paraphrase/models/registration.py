@@ -1,0 +1,83 @@
+"""Makes the Auto classes of transformers know our model types, without importing transformers by itself.
+
+`import hf_paraphrase` must stay cheap, and importing transformers is not. So if transformers' auto module is loaded
+already, registration happens at once; otherwise it happens at the end of that module's own import, whoever causes it.
+"""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from collections.abc import Sequence
+from importlib.abc import Loader, MetaPathFinder
+from importlib.machinery import ModuleSpec
+from types import ModuleType
+
+_AUTO_MODULE = "transformers.models.auto.modeling_auto"
+_MODELS = {
+    "avg": ("AvgConfig", "AvgModel", "AutoModel"),
+    "gran": ("GranConfig", "GranModel", "AutoModel"),
+    "rnn_search": ("RnnSearchConfig", "RnnSearchForConditionalGeneration", "AutoModelForSeq2SeqLM"),
+}
+_CONFIG_MODULE = "transformers.models.auto.configuration_auto"
+
+
+def register_configurations() -> None:
+    """Registers every configuration with `AutoConfig`."""
+    auto = sys.modules[_CONFIG_MODULE]
+    for model_type, (config_name, _, _) in _MODELS.items():
+        module = importlib.import_module(f"{__package__}.{model_type}.configuration_{model_type}")
+        auto.AutoConfig.register(model_type, getattr(module, config_name), exist_ok=True)
+
+
+def register_models() -> None:
+    """Registers every model with its Auto class."""
+    auto = sys.modules[_AUTO_MODULE]
+    for model_type, (config_name, model_name, auto_class) in _MODELS.items():
+        module = importlib.import_module(f"{__package__}.{model_type}")
+        config, model = getattr(module, config_name), getattr(module, model_name)
+        getattr(auto, auto_class).register(config, model, exist_ok=True)
+
+
+_ACTIONS = {_CONFIG_MODULE: register_configurations, _AUTO_MODULE: register_models}
+
+
+class _RegisteringLoader(Loader):
+    """Runs a module's own loader, then our registration."""
+
+    def __init__(self, loader: Loader) -> None:
+        self._loader = loader
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType | None:
+        return self._loader.create_module(spec)
+
+    def exec_module(self, module: ModuleType) -> None:
+        self._loader.exec_module(module)
+        _ACTIONS[module.__name__]()
+
+
+class _AutoModuleFinder(MetaPathFinder):
+    """Lets the other finders find transformers' auto modules and puts our loader round theirs."""
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        if fullname not in _ACTIONS:
+            return None
+        for finder in sys.meta_path:
+            if finder is self or not hasattr(finder, "find_spec"):
+                continue
+            spec = finder.find_spec(fullname, path, target)
+            if spec is not None and spec.loader is not None:
+                spec.loader = _RegisteringLoader(spec.loader)
+                return spec
+        return None
+
+
+def register_when_imported() -> None:
+    """Registers now what can be registered now, and the rest when transformers' auto modules get imported."""
+    if not any(isinstance(finder, _AutoModuleFinder) for finder in sys.meta_path):
+        sys.meta_path.insert(0, _AutoModuleFinder())
+    for name, action in _ACTIONS.items():
+        if name in sys.modules:
+            action()

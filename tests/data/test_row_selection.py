@@ -1,0 +1,117 @@
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import hf_paraphrase.data.row_store as row_store
+from hf_paraphrase.data.cleaning import clean, count_words, normalize_punctuation
+from hf_paraphrase.data.languages import check_language
+from hf_paraphrase.data.row_selection import first_occurrences, hold_out, shuffled, text_keys
+from hf_paraphrase.data.row_store import RowStore
+from hf_paraphrase.errors import InputError
+
+
+@given(st.lists(st.text(st.characters(exclude_categories=["Cs"]), max_size=15), max_size=8))
+@settings(deadline=None)
+def test_words_are_counted_as_python_splits_them(texts):
+    assert count_words(pa.array(texts, pa.string())).tolist() == [len(text.split()) for text in texts]
+
+
+def test_each_row_counts_under_the_first_rule_that_meets_it():
+    rows = pa.table(
+        {
+            "source": ["", "a b c d", "a", "a b", "a b c d e", "\u00a0\u2028"],
+            "target": ["a", "a", "a", "a b c", "", "a"],
+        }
+    )
+    kept, counts = clean(rows, max_length=3, max_length_ratio=1.5)
+    assert kept.to_pylist() == [{"source": "a", "target": "a"}, {"source": "a b", "target": "a b c"}]
+    assert counts == {"empty_side": 3, "too_long": 1, "length_ratio": 0}
+    assert clean(rows)[1] == {"empty_side": 3}
+    assert clean(rows, max_length_ratio=3.9)[1] == {"empty_side": 3, "length_ratio": 1}
+
+
+def test_punctuation_is_normalised_by_the_rules_of_the_language():
+    texts = pa.array(["« Oui » , dit-il…", None, "„Ja“"])
+    assert normalize_punctuation(texts, "fr").to_pylist()[1] is None
+    assert normalize_punctuation(texts, "fr").to_pylist()[0] != texts[0].as_py()
+    assert normalize_punctuation(texts, "de").to_pylist()[2] == '"Ja"'
+
+
+def test_keys_tell_columns_apart_that_read_the_same_when_joined():
+    left = text_keys(pa.array(["ab", "a", "ab"]), pa.array(["c", "bc", "c"]))
+    assert left[0] == left[2] != left[1]
+    assert text_keys(pa.array(["", "\t"])).size == 2
+
+
+def test_first_of_equal_keys_is_the_one_that_stays():
+    assert first_occurrences(np.array([5, 3, 5, 3, 1], np.uint64)).tolist() == [True, True, False, False, True]
+
+
+@given(st.lists(st.integers(0, 6), min_size=1, max_size=40), st.integers(0, 20), st.integers(0, 5))
+@settings(deadline=None)
+def test_no_key_is_both_held_out_and_kept(keys, size, seed):
+    keys = np.array(keys, np.uint64)
+    drawn = hold_out(keys, size, seed)
+    assert drawn.sum() <= size
+    assert not set(keys[drawn]) & set(keys[~drawn])
+
+
+def test_held_out_size_is_exact_where_keys_differ_and_the_draw_follows_the_seed():
+    keys = np.random.default_rng(0).permutation(np.arange(1000, dtype=np.uint64))
+    drawn = hold_out(keys, 37, 1)
+    assert drawn.sum() == 37
+    assert (drawn == hold_out(keys, 37, 1)).all()
+    assert (drawn != hold_out(keys, 37, 2)).any()
+
+
+def test_held_out_rows_come_from_the_candidates_only():
+    candidates = np.arange(100) % 2 == 0
+    drawn = hold_out(np.arange(100, dtype=np.uint64), 20, 0, candidates)
+    assert drawn.sum() == 20
+    assert not drawn[~candidates].any()
+
+
+def test_shuffling_keeps_every_row_and_follows_the_seed():
+    rows = np.arange(50)
+    assert sorted(shuffled(rows, 3)) == list(rows)
+    assert list(shuffled(rows, 3)) == list(shuffled(rows, 3)) != list(shuffled(rows, 4))
+
+
+@given(
+    sizes=st.lists(st.integers(0, 7), min_size=1, max_size=6),
+    data=st.data(),
+)
+@settings(deadline=None, max_examples=50)
+def test_stored_rows_come_back_in_any_order(tmp_path_factory, sizes, data):
+    total = sum(sizes)
+    values = [f"row {i}" for i in range(total)]
+    with (
+        pytest.MonkeyPatch.context() as patch,
+        RowStore(tmp_path_factory.mktemp("rows") / "a.arrow", pa.schema([("text", pa.string())])) as store,
+    ):
+        patch.setattr(row_store, "BATCH_ROWS", 4)
+        begin = 0
+        for size in sizes:
+            store.append(pa.table({"text": pa.array(values[begin : begin + size], pa.string())}))
+            begin += size
+        assert len(store) == total
+        wanted = data.draw(st.lists(st.integers(0, total - 1), max_size=20)) if total else []
+        got = [t for table in store.gather(np.array(wanted, np.int64)) for t in table.column("text").to_pylist()]
+        assert got == [values[i] for i in wanted]
+        assert [t for _, table in store.batches() for t in table.column("text").to_pylist()] == values
+    assert not store.path.exists()
+
+
+@pytest.mark.parametrize("code", ["fr", "en", "fin", "pt-BR", "zh_Hans"])
+def test_language_codes_are_accepted(code):
+    assert check_language(code, "--lang") == code
+
+
+@pytest.mark.parametrize("code", ["", "french", "FR", "xx", "f", "fr-", "fr en", "12", "fr-toolongsubtag", "../en"])
+def test_what_is_no_language_code_is_refused_by_name(code):
+    with pytest.raises(InputError, match=r"--lang.*not a language code"):
+        check_language(code, "--lang")
