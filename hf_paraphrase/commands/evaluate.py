@@ -1,0 +1,124 @@
+"""`evaluate`: sentence encoders, and the floors that need no training, on semantic similarity sets."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ..errors import InputError, OutputError, UsageError
+from ..evaluation.floors import FLOORS
+from ..evaluation.graded_set import Encode, GradedSet, read_graded_folder
+from ..evaluation.report import NamedResult, format_report
+from ..evaluation.sts import evaluate_similarity, evaluate_sts
+from ..evaluation.sts_files import find_sts_sets
+from ..hub.folders import write_text_whole
+from ..hub.provenance import fingerprint, versions
+from .arguments import argument, message, parse, settings_of
+
+
+@dataclass
+class Arguments:
+    """Correlates the cosine of sentence embeddings with human scores, without any training on top.
+
+    `--suite sts` finds every STS set below a folder (SemEval STS 2012-2016, SICK, PIT-2015, the STS benchmark) and
+    gives the means of the paraphrastic sentence embedding papers; `--suite graded` takes one split of a data folder
+    with the columns sentence1, sentence2 and score. The table goes to standard output.
+    """
+
+    data: str = argument("the folder below which the STS sets lie, or the graded data folder")
+    model: list[str] = argument("encoder folders; several stand side by side", [], action="extend")
+    baseline: list[str] = argument(
+        f"floors without training to print beside the models: {', '.join(FLOORS)}", [], action="extend"
+    )
+    suite: str = argument("which benchmark", "sts", choices=["sts", "graded"])
+    split: str = argument("the split of a graded data folder", "test")
+    batch_size: int = argument("sentences a batch of the encoder", 256)
+    output: str | None = argument("a JSON file for the results", None)
+    overwrite: bool = argument("replace an existing results file", False)
+
+
+def main(argv: Sequence[str]) -> None:
+    """Runs `evaluate`."""
+    arguments = parse(Arguments, "evaluate", argv)
+    _check(arguments)
+    data = Path(arguments.data)
+    sets: list[GradedSet]
+    without_input: tuple[str, ...] = ()
+    if arguments.suite == "sts":
+        found = find_sts_sets(data)
+        sets, without_input, paths = list(found.sets), found.without_input, list(found.paths)
+        if not sets:
+            raise InputError(
+                "no STS set with both sentences and scores below this folder",
+                path=data,
+                remedy="it needs files such as STS16-en-test/STS.input.headlines.txt and STS.gs.headlines.txt",
+            )
+    else:
+        sets, paths = [read_graded_folder(data, arguments.split)], [data]
+    # All models are opened before the first one works, so that a wrong folder at the end of the list costs nothing.
+    encoders = {name: _encoder(name, arguments.batch_size) for name in arguments.model}
+    results = [
+        *(
+            NamedResult(name, "baseline", evaluate_similarity(FLOORS[name], sets))
+            for name in dict.fromkeys(arguments.baseline)
+        ),
+        *(NamedResult(name, "model", evaluate_sts(encode, sets)) for name, encode in encoders.items()),
+    ]
+    sys.stdout.write(format_report(results, without_input=without_input, means=arguments.suite == "sts"))
+    sys.stdout.flush()
+    if arguments.output is not None:
+        record = _record(arguments, results, without_input, paths)
+        write_text_whole(arguments.output, json.dumps(record, indent=2, ensure_ascii=False, allow_nan=False) + "\n")
+        message(f"results in {arguments.output}")
+
+
+def _check(arguments: Arguments) -> None:
+    """Refuses what cannot work before any encoder is loaded."""
+    if not arguments.model and not arguments.baseline:
+        raise UsageError("evaluate: there is nothing to evaluate", remedy="give --model, --baseline or both")
+    unknown = [name for name in arguments.baseline if name not in FLOORS]
+    if unknown:
+        raise UsageError(f"evaluate: unknown --baseline {', '.join(unknown)}", remedy=f"one of {', '.join(FLOORS)}")
+    if arguments.batch_size < 1:
+        raise UsageError(f"evaluate: --batch-size is {arguments.batch_size}", remedy="give 1 or more")
+    if arguments.output is not None:
+        output = Path(arguments.output)
+        if output.is_dir():
+            raise OutputError("the output is a folder", path=output, remedy="--output names a JSON file")
+        if output.exists() and not arguments.overwrite:
+            raise OutputError("the output file exists", path=output, remedy="give another --output, or --overwrite")
+
+
+def _encoder(name: str, batch_size: int) -> Encode:
+    """Opens an encoder and returns its `encode` with the batch size filled in."""
+    from ..encoding.sentence_encoder import SentenceEncoder
+
+    encoder = SentenceEncoder.from_pretrained(name)
+    return lambda texts: encoder.encode(texts, batch_size=batch_size, show_progress_bar=True)
+
+
+def _record(
+    arguments: Arguments, results: list[NamedResult], without_input: tuple[str, ...], paths: list[Path]
+) -> dict[str, Any]:
+    """Builds the content of the results file: what was measured, on what, with which settings and versions."""
+    return {
+        "suite": arguments.suite,
+        "protocol": "Pearson and Spearman x 100 of cosine and human score per set; unweighted means over sets",
+        "results": [
+            {
+                "name": item.name,
+                "kind": item.kind,
+                **({"sha256": fingerprint(item.name)} if item.kind == "model" and Path(item.name).is_dir() else {}),
+                **item.result.as_dict(),
+            }
+            for item in results
+        ],
+        "without_input": list(without_input),
+        "inputs": [{"name": f"{path.parent.name}/{path.name}", "sha256": fingerprint(path)} for path in paths],
+        "settings": settings_of(arguments),
+        "versions": versions(),
+    }

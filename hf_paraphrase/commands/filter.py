@@ -1,0 +1,128 @@
+"""`filter`: selects paraphrase pairs by ranges over measures."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from tqdm import tqdm
+
+from ..data.decontamination import load_fingerprints
+from ..data.parquet import count_rows, read_schema, split_names, write_split
+from ..errors import InputError, UsageError
+from ..filtering.one_per_reference import WAYS
+from ..filtering.pipeline import FilterOptions, check_options, choose_rows, kept_batches, kept_schema
+from ..filtering.selections import parse_selection
+from ..filtering.source_card import inherited_metadata
+from ..hub.cards import write_card
+from ..hub.folders import check_output, output_folder
+from ..hub.provenance import write_provenance
+from .arguments import argument, message, parse, settings_of
+
+_NEGATIVE_FIRST = re.compile(r"-[\d.][^-]*[<>=!]")
+
+
+@dataclass
+class Arguments:
+    """Keeps the pairs that pass every step, and prints how many each step leaves.
+
+    The order is: identical sides, --keep, decontamination, one per reference, sample.
+    """
+
+    pairs: str = argument("the data folder of pairs (sentence1, sentence2)")
+    output: str = argument("the data folder to make")
+    keep: list[str] = argument(
+        "comparisons of a column with numbers, in quotes, e.g. 'overlap_1<=0.7' '5<=length<=30' 'rank==0'; all must "
+        "hold; length, length_reference, length_ratio (tokens), overlap_1..3, overlap_clipped_1..3, bleu (0 to 1) and "
+        "cost (nats per token) are computed where they are not columns yet",
+        [],
+        action="extend",
+    )
+    drop_identical: bool = argument("leave out pairs whose sides are the same but for case and spacing", False)
+    decontaminate: list[str] = argument(
+        "evaluation files or folders, or lists of fingerprints: pairs of which either side is in them go",
+        [],
+        action="extend",
+    )
+    one_per_reference: str | None = argument(
+        "keep one translation of each reference (id): best = lowest rank, random, diverse = lowest BLEU against it",
+        None,
+        choices=list(WAYS),
+    )
+    sample: int | None = argument("how many of the remaining pairs to draw; all if there are fewer", None)
+    seed: int = argument("seed of the draws", 0)
+    split: str = argument("the split to filter", "train")
+    overwrite: bool = argument("replace an existing output folder", False)
+
+
+def main(argv: Sequence[str]) -> None:
+    """Runs `filter`."""
+    # A space before it keeps argparse from taking `-5<=log_prob` for a flag.
+    words = [f" {word}" if _NEGATIVE_FIRST.match(word) else word for word in argv]
+    arguments = parse(Arguments, "filter", words)
+    selections = tuple(dict.fromkeys(parse_selection(text) for text in arguments.keep))
+    if arguments.sample is not None and arguments.sample < 1:
+        raise UsageError(f"filter: --sample is {arguments.sample}", remedy="give 1 or more")
+    if arguments.seed < 0:
+        raise UsageError(f"filter: --seed is {arguments.seed}", remedy="give 0 or more")
+    check_output(arguments.output, overwrite=arguments.overwrite)
+    folder, split = Path(arguments.pairs), arguments.split
+    schema = read_schema(folder, split)
+    options = FilterOptions(
+        drop_identical=arguments.drop_identical,
+        selections=selections,
+        one_per_reference=arguments.one_per_reference,
+        sample=arguments.sample,
+        seed=arguments.seed,
+    )
+    # Checked before the evaluation sets are read, which may take a while.
+    check_options(options, schema, str(folder))
+    if arguments.decontaminate:
+        options = dataclasses.replace(options, fingerprints=load_fingerprints(arguments.decontaminate))
+    total = count_rows(folder, split)
+    with tqdm(desc="choose", total=total, unit=" pairs", unit_scale=True) as bar:
+        choice = choose_rows(folder, split, options, bar.update)
+    with output_folder(arguments.output, overwrite=arguments.overwrite) as staging:
+        with tqdm(desc="write", total=total, unit=" pairs", unit_scale=True) as bar:
+            batches = kept_batches(folder, split, choice.kept, options, bar.update)
+            rows = write_split(staging, split, batches, kept_schema(schema, options))
+        if rows != int(choice.kept.sum()):
+            raise InputError(
+                "the pairs changed while they were being filtered", path=folder, remedy="filter them again"
+            )
+        write_provenance(
+            staging,
+            command="filter",
+            settings=settings_of(arguments),
+            inputs=[folder, *arguments.decontaminate],
+            results={"rows": rows, "funnel": choice.funnel.counts, "contamination": choice.contamination},
+        )
+        write_card(
+            staging,
+            "dataset_cards",
+            "filtered",
+            {
+                **inherited_metadata(folder),
+                "title": f"{folder.resolve().name}, filtered",
+                "source": folder.resolve().name,
+                "split": split,
+                "rows": rows,
+                "columns": kept_schema(schema, options).names,
+                "funnel": choice.funnel.table(),
+                "checked": [Path(path).name for path in arguments.decontaminate],
+                "contamination": choice.contamination,
+                "seed": arguments.seed,
+            },
+        )
+    message(choice.funnel.table().rstrip())
+    for name, count in sorted(choice.contamination.items()):
+        message(f"left out for a sentence of {name}: {count:,}")
+    if arguments.sample is not None and rows < arguments.sample:
+        message(f"only {rows:,} pairs were left to sample from, {arguments.sample:,} were asked for: all are kept")
+    left_out = [name for name in split_names(folder) if name != split]
+    if left_out:
+        message(f"only the split `{split}` was filtered; not in the output: {', '.join(left_out)}")
+    message(f"{rows:,} pairs in {arguments.output}")

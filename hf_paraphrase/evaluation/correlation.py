@@ -1,0 +1,58 @@
+"""Cosine similarity and the two correlation coefficients, defined also where the formulas divide by zero."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..errors import ModelError
+
+
+def cosine_similarities(vectors1: np.ndarray, vectors2: np.ndarray) -> np.ndarray:
+    """Computes the cosine of each pair of rows in double precision.
+
+    Args:
+        vectors1: Embeddings (n, dim).
+        vectors2: Embeddings (n, dim).
+
+    Returns:
+        Similarities (n,); 0 where either vector is zero.
+
+    Raises:
+        ModelError: If the shapes do not fit or a value is not finite.
+    """
+    vectors1, vectors2 = np.asarray(vectors1, dtype=np.float64), np.asarray(vectors2, dtype=np.float64)
+    if vectors1.ndim != 2 or vectors1.shape != vectors2.shape:
+        raise ModelError(
+            f"the encoder gave arrays of shapes {vectors1.shape} and {vectors2.shape}, not (n, dim) twice"
+        )
+    for vectors in (vectors1, vectors2):
+        bad = int((~np.isfinite(vectors).all(axis=1)).sum())
+        if bad:
+            raise ModelError(f"the encoder gave vectors with NaN or infinity for {bad} of {len(vectors)} sentences")
+    products = np.einsum("nd,nd->n", vectors1, vectors2)
+    norms = np.linalg.norm(vectors1, axis=1) * np.linalg.norm(vectors2, axis=1)
+    return np.divide(products, norms, out=np.zeros_like(products), where=norms > 0)
+
+
+def pearson(x: np.ndarray, y: np.ndarray) -> float:
+    """Computes Pearson's r of two arrays (n,); 0 if either is constant or shorter than two."""
+    x, y = np.asarray(x, dtype=np.float64), np.asarray(y, dtype=np.float64)
+    if is_constant(x) or is_constant(y):
+        return 0.0
+    x, y = x - x.mean(), y - y.mean()
+    # Scaling first keeps the squares of very small deviations from underflowing.
+    x, y = x / np.abs(x).max(), y / np.abs(y).max()
+    return float(np.clip(x @ y / np.sqrt((x @ x) * (y @ y)), -1.0, 1.0))
+
+
+def spearman(x: np.ndarray, y: np.ndarray) -> float:
+    """Computes Spearman's rho of two arrays (n,): Pearson's r of the ranks, ties sharing their mean rank."""
+    from scipy.stats import rankdata
+
+    return pearson(rankdata(x), rankdata(y))
+
+
+def is_constant(x: np.ndarray) -> bool:
+    """Tells whether all values are equal up to rounding, so that no correlation with them is defined."""
+    x = np.asarray(x, dtype=np.float64)
+    return len(x) < 2 or bool(np.ptp(x) <= 1e-12 * max(1.0, float(np.abs(x).max())))

@@ -1,0 +1,64 @@
+"""The development score by which training chooses its epoch and its settings."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from ..data.parquet import split_names
+from ..errors import InputError
+from .graded_set import Encode, GradedSet, read_graded_folder
+from .sts import evaluate_sts
+from .sts_files import find_sts_sets
+
+
+def dev_sets(data_dir: Path) -> list[GradedSet]:
+    """Finds the development sets: the STS 2016 sets below `data_dir`, or one split of a graded data folder.
+
+    Of a graded data folder (Parquet with `sentence1`, `sentence2`, `score`) the split `validation` is taken, or the
+    only split there is; never `test` where there is a choice.
+
+    Raises:
+        InputError: If `data_dir` is neither, or a file in it is malformed.
+    """
+    data_dir = Path(data_dir)
+    if not data_dir.is_dir():
+        raise InputError("no such folder", path=data_dir, remedy="give a folder with STS 2016 or a graded data folder")
+    found = find_sts_sets(data_dir, families=("STS16",))
+    if found.sets:
+        return list(found.sets)
+    if not any((data_dir / "data").glob("*.parquet")):
+        raise InputError(
+            "no STS 2016 set below this folder, and it is not a graded data folder",
+            path=data_dir,
+            remedy="it needs STS16-en-test/STS.input.*.txt or data/validation-*.parquet with a column score",
+        )
+    splits = split_names(data_dir)
+    if "validation" not in splits and len(splits) > 1:
+        raise InputError(
+            f"no split `validation` among {', '.join(splits)}", path=data_dir, remedy="add one to tune on"
+        )
+    return [read_graded_folder(data_dir, "validation" if "validation" in splits else splits[0])]
+
+
+def dev_scorer(data_dir: Path) -> Callable[[Encode], dict[str, float]]:
+    """Reads the development sets once and returns a function that scores an encoder on them.
+
+    Args:
+        data_dir: A folder below which the STS 2016 sets lie, or a graded data folder (see :func:`dev_sets`).
+
+    Returns:
+        A function that takes `encode` (n sentences to an array (n, dim)) and gives Pearson × 100 per set, and their
+        unweighted mean under `dev_mean`.
+
+    Raises:
+        InputError: As :func:`dev_sets`.
+    """
+    sets = dev_sets(data_dir)
+
+    def score(encode: Encode) -> dict[str, float]:
+        results = evaluate_sts(encode, sets).sets
+        scores = {result.key: result.pearson for result in results}
+        return {"dev_mean": sum(scores.values()) / len(scores), **scores}
+
+    return score

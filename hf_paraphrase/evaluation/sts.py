@@ -1,0 +1,221 @@
+"""The STS protocol of the paraphrastic sentence embedding papers.
+
+A set's result is the correlation between the cosine of the two embeddings and the human score; a group's result is the
+plain, unweighted mean over its sets (Wieting et al. 2016; Wieting, Mallinson and Gimpel 2017, section 4). No
+regression is trained on top, no pairs are pooled across sets, and sets are not weighted by size; other protocols give
+other numbers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from ..errors import InputError, ModelError
+from .correlation import cosine_similarities, is_constant, pearson, spearman
+from .graded_set import Encode, GradedSet, Similarity
+from .sts_files import STS_TASKS
+
+_TWENTY = tuple(f"{family} {name}" for family in ("STS12", "STS13", "STS14", "STS15") for name in STS_TASKS[family])
+
+MEAN_GROUPS: dict[str, tuple[str, ...]] = {
+    "22 sets": (*_TWENTY, "SICK test", "Twitter test"),
+    "21 sets": (*_TWENTY, "SICK test"),
+    "20 sets": _TWENTY,
+    "19 sets": tuple(key for key in _TWENTY if key != "STS13 SMT"),
+    **{
+        f"{family} mean": tuple(f"{family} {name}" for name in STS_TASKS[family])
+        for family in ("STS12", "STS13", "STS14", "STS15", "STS16")
+    },
+}
+"""Which sets each mean is over.
+
+* `22 sets`: the headline of the papers: the 20 sets of SemEval STS 2012–2015, the SICK test and the Twitter test.
+* `21 sets`: those without Twitter.
+* `20 sets`: SemEval STS 2012–2015 only.
+* `19 sets`: those 20 without 2013 SMT, whose sentences are licensed; what most later work can evaluate.
+* `STS12 mean` … `STS16 mean`: the sets of one year. STS16 is the development mean, in none of the groups above.
+"""
+
+DEV_MEAN = "STS16 mean"
+
+
+@dataclass(frozen=True)
+class SetResult:
+    """Correlations of one set.
+
+    Attributes:
+        name: The set's name within its family.
+        family: The benchmark and its year.
+        n: Number of scored pairs.
+        pearson: Pearson's r × 100.
+        spearman: Spearman's rho × 100.
+        note: Why a value is not what it seems, e.g. constant similarities; empty as a rule.
+    """
+
+    name: str
+    family: str
+    n: int
+    pearson: float
+    spearman: float
+    note: str = ""
+
+    @property
+    def key(self) -> str:
+        """The name that is unique over all families."""
+        return f"{self.family} {self.name}"
+
+
+@dataclass(frozen=True)
+class MeanResult:
+    """An unweighted mean over the sets of a group that are present.
+
+    Attributes:
+        name: The group, a key of :data:`MEAN_GROUPS`.
+        expected: How many sets the group has.
+        present: How many of them were evaluated.
+        missing: The keys of the others.
+        pearson: Mean Pearson × 100 over the sets present; None if there is none.
+        spearman: Mean Spearman × 100 over the sets present; None if there is none.
+    """
+
+    name: str
+    expected: int
+    present: int
+    missing: tuple[str, ...]
+    pearson: float | None
+    spearman: float | None
+
+    @property
+    def complete(self) -> bool:
+        """Whether the mean is over the whole group, and so comparable with published figures."""
+        return self.present == self.expected
+
+    @property
+    def label(self) -> str:
+        """The name, with the number of sets present where the group is incomplete: `19 sets (8 present)`."""
+        return self.name if self.complete else f"{self.name} ({self.present} present)"
+
+
+@dataclass(frozen=True)
+class StsResult:
+    """Everything that an evaluation found.
+
+    Attributes:
+        sets: One result a set, in the order given.
+        means: One mean a group of :data:`MEAN_GROUPS`.
+    """
+
+    sets: tuple[SetResult, ...]
+    means: tuple[MeanResult, ...]
+
+    def mean(self, name: str) -> MeanResult:
+        """Returns the mean of the group `name`."""
+        return next(mean for mean in self.means if mean.name == name)
+
+    @property
+    def dev_mean(self) -> float | None:
+        """Mean Pearson × 100 over the STS 2016 sets present, the tuning criterion; None without any."""
+        return self.mean(DEV_MEAN).pearson
+
+    def as_dict(self) -> dict[str, Any]:
+        """Returns everything as plain values for JSON."""
+        return {
+            "sets": [asdict(item) for item in self.sets],
+            "means": {
+                mean.name: {
+                    **asdict(mean),
+                    "missing": list(mean.missing),
+                    "complete": mean.complete,
+                    "label": mean.label,
+                }
+                for mean in self.means
+            },
+            "dev_mean": self.dev_mean,
+        }
+
+
+def evaluate_sts(encode: Encode, sets: Sequence[GradedSet]) -> StsResult:
+    """Evaluates an encoder: per set, the correlation of the embeddings' cosine with the human scores.
+
+    Each distinct sentence is encoded once, all sets in one call, so the encoder can batch freely. A zero vector has
+    similarity 0 with everything.
+
+    Args:
+        encode: Maps n sentences to an array (n, dim).
+        sets: The graded sets.
+
+    Raises:
+        InputError: If there are no sets, or one of them is empty.
+        ModelError: If the encoder gives an array of the wrong shape, or NaN.
+    """
+    _check(sets)
+    position: dict[str, int] = {}
+    for graded in sets:
+        for sentence in (*graded.sentences1, *graded.sentences2):
+            position.setdefault(sentence, len(position))
+    vectors = np.asarray(encode(list(position)))
+    if vectors.ndim != 2 or len(vectors) != len(position):
+        raise ModelError(f"the encoder gave an array of shape {vectors.shape} for {len(position)} sentences")
+
+    def similarity(sentences1: list[str], sentences2: list[str]) -> np.ndarray:
+        return cosine_similarities(
+            vectors[[position[sentence] for sentence in sentences1]],
+            vectors[[position[sentence] for sentence in sentences2]],
+        )
+
+    return evaluate_similarity(similarity, sets)
+
+
+def evaluate_similarity(similarity: Similarity, sets: Sequence[GradedSet]) -> StsResult:
+    """Evaluates any function from sentence pairs to similarities, as :func:`evaluate_sts` does an encoder.
+
+    Raises:
+        InputError: If there are no sets, or one of them is empty.
+    """
+    _check(sets)
+    results = tuple(_evaluate_set(similarity, graded) for graded in sets)
+    found = {result.key: result for result in results}
+    return StsResult(sets=results, means=tuple(_mean(name, keys, found) for name, keys in MEAN_GROUPS.items()))
+
+
+def _check(sets: Sequence[GradedSet]) -> None:
+    if not sets:
+        raise InputError("there is no graded set to evaluate")
+    for graded in sets:
+        if len(graded) == 0:
+            raise InputError(f"the set {graded.key} has no scored pair")
+
+
+def _evaluate_set(similarity: Similarity, graded: GradedSet) -> SetResult:
+    similarities = similarity(graded.sentences1, graded.sentences2)
+    note = ""
+    if len(graded) < 2:
+        note = "a single pair: no correlation is defined, counted as 0"
+    elif is_constant(similarities):
+        note = "all similarities are equal: no correlation is defined, counted as 0"
+    elif is_constant(graded.scores):
+        note = "all human scores are equal: no correlation is defined, counted as 0"
+    return SetResult(
+        name=graded.name,
+        family=graded.family,
+        n=len(graded),
+        pearson=100.0 * pearson(similarities, graded.scores),
+        spearman=100.0 * spearman(similarities, graded.scores) if not note else 0.0,
+        note=note,
+    )
+
+
+def _mean(name: str, keys: tuple[str, ...], found: dict[str, SetResult]) -> MeanResult:
+    present = [found[key] for key in keys if key in found]
+    return MeanResult(
+        name=name,
+        expected=len(keys),
+        present=len(present),
+        missing=tuple(key for key in keys if key not in found),
+        pearson=float(np.mean([item.pearson for item in present])) if present else None,
+        spearman=float(np.mean([item.spearman for item in present])) if present else None,
+    )

@@ -1,0 +1,134 @@
+from __future__ import annotations
+
+import itertools
+import json
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from hf_paraphrase.commands import main
+from hf_paraphrase.data.parquet import write_split
+from hf_paraphrase.errors import ModelError
+
+WORDS = ["banana", "umbrella", "ocean", "onion", "idea"]
+
+
+class VowelEncoder:
+    """Stands in for a trained encoder: counts vowels, so that no model has to be built."""
+
+    def encode(self, texts, *, batch_size, show_progress_bar):
+        return np.array([[text.count(vowel) + 0.1 for vowel in "aeiou"] for text in texts], dtype=np.float32)
+
+
+@pytest.fixture
+def encoders(monkeypatch):
+    from hf_paraphrase.encoding.sentence_encoder import SentenceEncoder
+
+    def from_pretrained(name, **settings):
+        if "missing" in str(name):
+            raise ModelError("no such model folder", path=name)
+        return VowelEncoder()
+
+    monkeypatch.setattr(SentenceEncoder, "from_pretrained", from_pretrained)
+
+
+@pytest.fixture
+def sts(tmp_path):
+    folder = tmp_path / "sts" / "STS16-en-test"
+    folder.mkdir(parents=True)
+    (folder / "STS.input.headlines.txt").write_text("".join(f"{a}\t{b}\n" for a, b in itertools.pairwise(WORDS)))
+    (folder / "STS.gs.headlines.txt").write_text("1\n2\n\n4\n")
+    (folder.parent / "STS13").mkdir()
+    (folder.parent / "STS13" / "STS.gs.SMT.txt").write_text("1\n")
+    return tmp_path / "sts"
+
+
+def run(*words):
+    return main([str(word) for word in words])
+
+
+def test_models_and_floors_stand_side_by_side_and_the_results_file_holds_them(encoders, sts, tmp_path, capsys):
+    output = tmp_path / "results.json"
+    code = run(
+        "evaluate", "--model", "runs/avg", "runs/gran", "--data", sts, "--suite", "sts",
+        "--baseline", "words", "weighted-trigrams", "--output", output,
+    )  # fmt: skip
+    out = capsys.readouterr().out
+    assert code == 0
+    assert all(name in out.splitlines()[0] for name in ("words r", "weighted-trigrams r", "avg r", "gran r"))
+    assert "| STS16 mean (1 present), dev" in out
+    assert "scores without sentences (not evaluated): STS13 SMT" in out
+    record = json.loads(output.read_text())
+    assert [(item["name"], item["kind"]) for item in record["results"]] == [
+        ("words", "baseline"),
+        ("weighted-trigrams", "baseline"),
+        ("runs/avg", "model"),
+        ("runs/gran", "model"),
+    ]
+    avg = record["results"][2]
+    assert avg["sets"][0]["n"] == 3
+    assert avg["dev_mean"] == avg["sets"][0]["pearson"] == avg["means"]["STS16 mean"]["pearson"]
+    assert avg["means"]["22 sets"]["pearson"] is None and len(avg["means"]["22 sets"]["missing"]) == 22
+
+
+def test_a_graded_folder_is_evaluated_on_the_split_asked_for(encoders, tmp_path, capsys):
+    for split, scores in (("test", [0.0, 1.0, 2.0, 3.0, 4.0]), ("validation", [4.0, 3.0, 2.0, 1.0, 0.0])):
+        table = pa.table({"sentence1": WORDS, "sentence2": WORDS[::-1], "score": scores})
+        write_split(tmp_path / "graded", split, [table], table.schema)
+    values = {}
+    for split in ("test", "validation"):
+        output = tmp_path / f"{split}.json"
+        assert run(
+            "evaluate", "--model", "m", "--data", tmp_path / "graded", "--suite", "graded", "--split", split,
+            "--output", output,
+        ) == 0  # fmt: skip
+        (only,) = json.loads(output.read_text())["results"][0]["sets"]
+        values[split] = only["pearson"]
+    assert values["test"] == pytest.approx(-values["validation"], abs=1e-9)
+    assert "22 sets" not in capsys.readouterr().out
+    assert run("evaluate", "--model", "m", "--data", tmp_path / "graded", "--suite", "graded", "--split", "dev") == 2
+    assert "the splits are validation, test" in capsys.readouterr().err
+
+
+def test_an_existing_results_file_is_refused_before_any_work_and_replaced_only_on_request(sts, tmp_path, capsys):
+    output = tmp_path / "results.json"
+    output.write_text("precious")
+    assert run("evaluate", "--baseline", "words", "--data", sts, "--output", output) == 2
+    assert output.read_text() == "precious"
+    assert run("evaluate", "--baseline", "words", "--data", sts, "--output", tmp_path) == 2
+    assert run("evaluate", "--baseline", "words", "--data", sts, "--output", output, "--overwrite") == 0
+    assert json.loads(output.read_text())["suite"] == "sts"
+    capsys.readouterr()
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        ([], "nothing to evaluate"),
+        (["--baseline", "magic"], "unknown --baseline magic"),
+        (["--baseline", "words", "--batch-size", "0"], "--batch-size is 0"),
+        (["--baseline", "words", "--suite", "glue"], "invalid choice"),
+        (["--model", "good", "missing"], "no such model folder"),
+    ],
+)
+def test_bad_requests_are_one_line_and_write_nothing(encoders, sts, tmp_path, capsys, words, expected):
+    assert run("evaluate", "--data", sts, "--output", tmp_path / "results.json", *words) == 2
+    captured = capsys.readouterr()
+    assert expected in captured.err and captured.out == ""
+    assert not (tmp_path / "results.json").exists()
+
+
+def test_data_without_sts_sets_is_refused(tmp_path, capsys):
+    (tmp_path / "empty").mkdir()
+    assert run("evaluate", "--baseline", "words", "--data", tmp_path / "empty") == 2
+    assert "STS16-en-test" in capsys.readouterr().err
+    assert run("evaluate", "--baseline", "words", "--data", tmp_path / "absent") == 2
+    assert "no such folder" in capsys.readouterr().err
+
+
+def test_a_malformed_line_is_named_with_its_file(sts, capsys):
+    path = sts / "STS16-en-test" / "STS.input.headlines.txt"
+    path.write_text(path.read_text().replace("umbrella\tocean", "umbrella ocean"))
+    assert run("evaluate", "--baseline", "words", "--data", sts) == 2
+    assert f"{path}:2:" in capsys.readouterr().err

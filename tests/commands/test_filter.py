@@ -1,0 +1,116 @@
+from __future__ import annotations
+
+import json
+
+import pyarrow as pa
+import pytest
+
+from hf_paraphrase.commands import main
+from hf_paraphrase.data.parquet import read_table, write_split
+
+
+@pytest.fixture
+def pairs(tmp_path):
+    table = pa.table(
+        {
+            "id": [f"r{i // 2}" for i in range(20)],
+            "sentence1": [f"the {i // 2} cats sat on a mat" for i in range(20)],
+            "sentence2": [f"the {i // 2} cats sat on a mat" if i % 4 == 0 else f"{'x ' * i}pets" for i in range(20)],
+            "rank": pa.array([i % 2 for i in range(20)], pa.int32()),
+        }
+    )
+    folder = tmp_path / "pairs"
+    write_split(folder, "train", [table], table.schema)
+    write_split(folder, "test", [table.slice(0, 2)], table.schema)
+    (folder / "README.md").write_text("---\nlicense: cc0-1.0\nlanguage: en\n---\n")
+    return folder
+
+
+def run(*words):
+    return main([str(word) for word in words])
+
+
+def test_filter_writes_a_folder_that_load_dataset_opens_with_card_and_provenance(pairs, tmp_path, capsys):
+    output = tmp_path / "kept"
+    code = run(
+        "filter", "--pairs", pairs, "--output", output, "--drop-identical",
+        "--keep", "overlap_1<=0.7", "2<=length<=30", "--keep", "rank==1", "--sample", 4, "--seed", 7,
+    )  # fmt: skip
+    captured = capsys.readouterr()
+    assert code == 0 and captured.out == ""
+    for step in ("read", "not identical", "overlap_1<=0.7", "2<=length<=30", "rank==1", "sample 4"):
+        assert f"| {step} " in captured.err
+    from datasets import load_dataset
+
+    loaded = load_dataset(str(output), cache_dir=str(tmp_path / "cache"))
+    assert list(loaded) == ["train"] and loaded["train"].num_rows == 4
+    assert loaded["train"].column_names == ["id", "sentence1", "sentence2", "rank", "length", "overlap_1"]
+    assert set(loaded["train"]["rank"]) == {1}
+    record = json.loads((output / "provenance.json").read_text())
+    assert record["seed"] == 7 and record["results"]["rows"] == 4
+    assert record["results"]["funnel"]["read"] == 20
+    card = (output / "README.md").read_text()
+    assert "cc0-1.0" in card and "- en" in card and "overlap_1<=0.7" in card
+    assert "not in the output: test" in captured.err
+
+
+def test_the_same_command_writes_the_same_bytes(pairs, tmp_path):
+    for name in ("one", "two"):
+        run("filter", "--pairs", pairs, "--output", tmp_path / name, "--one-per-reference", "random", "--sample", 5)
+    shards = [next((tmp_path / name / "data").glob("*.parquet")).read_bytes() for name in ("one", "two")]
+    assert shards[0] == shards[1]
+
+
+def test_an_expression_that_begins_with_a_negative_number_is_no_flag(pairs, tmp_path):
+    assert run("filter", "--pairs", pairs, "--output", tmp_path / "kept", "--keep", "-1<=rank<1", "rank>-.5") == 0
+    assert read_table(tmp_path / "kept").num_rows == 10
+
+
+def test_fewer_pairs_than_the_sample_is_said_and_not_hidden(pairs, tmp_path, capsys):
+    assert run("filter", "--pairs", pairs, "--output", tmp_path / "kept", "--sample", 1000) == 0
+    assert "only 20 pairs were left to sample from, 1,000 were asked for" in capsys.readouterr().err
+    assert read_table(tmp_path / "kept").num_rows == 20
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        (["--keep", "length>>3"], "cannot read `length>>3`"),
+        (["--keep", "nothing<3"], "there is no column nothing"),
+        (["--keep", "length>1000"], "nothing is left after `length>1000`"),
+        (["--sample", "0"], "--sample is 0"),
+        (["--sample", "few"], "invalid int value"),
+        (["--split", "dev"], "no split `dev`"),
+        (["--one-per-reference", "worst"], "invalid choice"),
+        (["--decontaminate", "/does/not/exist"], "/does/not/exist"),
+        (["--unknown"], "--unknown"),
+    ],
+)
+def test_bad_requests_are_one_line_and_leave_nothing_behind(pairs, tmp_path, capsys, words, expected):
+    before = sorted(tmp_path.iterdir())
+    assert run("filter", "--pairs", pairs, "--output", tmp_path / "kept", *words) == 2
+    error = [line for line in capsys.readouterr().err.splitlines() if line.startswith("hf-paraphrase: error")]
+    assert len(error) == 1 and expected in error[0]
+    assert sorted(tmp_path.iterdir()) == before
+
+
+def test_an_output_that_exists_is_left_alone(pairs, tmp_path, capsys):
+    output = tmp_path / "kept"
+    output.mkdir()
+    (output / "precious").write_text("x")
+    assert run("filter", "--pairs", pairs, "--output", output) == 2
+    assert "--overwrite" in capsys.readouterr().err
+    assert [path.name for path in output.iterdir()] == ["precious"]
+    assert run("filter", "--pairs", pairs, "--output", output, "--overwrite", "--keep", "length>1000") == 2
+    assert [path.name for path in output.iterdir()] == ["precious"]
+    assert run("filter", "--pairs", pairs, "--output", output, "--overwrite") == 0
+    assert not (output / "precious").exists()
+
+
+def test_a_folder_without_sentence_columns_is_refused(tmp_path, capsys):
+    table = pa.table({"source": ["a"], "target": ["b"]})
+    write_split(tmp_path / "bitext", "train", [table], table.schema)
+    assert run("filter", "--pairs", tmp_path / "bitext", "--output", tmp_path / "kept") == 2
+    assert "sentence1, sentence2" in capsys.readouterr().err
+    assert run("filter", "--pairs", tmp_path / "absent", "--output", tmp_path / "kept") == 2
+    assert "no such data folder" in capsys.readouterr().err

@@ -1,0 +1,71 @@
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from hf_paraphrase.data.parquet import write_split
+from hf_paraphrase.errors import InputError
+from hf_paraphrase.evaluation.dev import dev_scorer
+
+
+def vowel_counts(texts):
+    return np.array([[text.count(vowel) + 0.1 for vowel in "aeiou"] for text in texts], dtype=np.float32)
+
+
+def write_graded(folder, split, scores):
+    words = ["banana", "umbrella", "ocean", "onion"]
+    table = pa.table({"sentence1": words, "sentence2": words[::-1], "score": pa.array(scores, pa.float64())})
+    write_split(folder, split, [table], table.schema)
+
+
+def write_sts16(folder):
+    folder.mkdir(parents=True)
+    for name, golds in (("headlines", [0, 3, 5]), ("plagiarism", [5, 1, 2])):
+        (folder / f"STS.input.{name}.txt").write_text("banana\tumbrella\nocean\tonion\nbee\tbee\n")
+        (folder / f"STS.gs.{name}.txt").write_text("".join(f"{gold}\n" for gold in golds))
+
+
+def test_the_dev_mean_is_the_plain_mean_over_the_sts16_sets(tmp_path):
+    write_sts16(tmp_path / "any" / "STS16-en-test")
+    scores = dev_scorer(tmp_path)(vowel_counts)
+    assert set(scores) == {"dev_mean", "STS16 headlines", "STS16 plagiarism"}
+    assert scores["dev_mean"] == pytest.approx((scores["STS16 headlines"] + scores["STS16 plagiarism"]) / 2)
+
+
+def test_malformed_files_of_other_years_do_not_stop_the_dev_score(tmp_path):
+    write_sts16(tmp_path / "STS16")
+    (tmp_path / "STS14").mkdir()
+    (tmp_path / "STS14" / "STS.input.images.txt").write_text("no gold beside it\n")
+    assert "dev_mean" in dev_scorer(tmp_path)(vowel_counts)
+
+
+def test_of_a_graded_folder_the_validation_split_is_taken_and_never_test(tmp_path):
+    write_graded(tmp_path, "validation", [1.0, 2.0, 3.0, 4.0])
+    only = dev_scorer(tmp_path)(vowel_counts)
+    write_graded(tmp_path, "test", [4.0, 3.0, 2.0, 1.0])
+    assert dev_scorer(tmp_path)(vowel_counts) == only
+    assert only["dev_mean"] == next(value for key, value in only.items() if key != "dev_mean")
+
+
+def test_a_folder_with_test_and_train_only_is_refused(tmp_path):
+    write_graded(tmp_path, "train", [1.0, 2.0, 3.0, 4.0])
+    write_graded(tmp_path, "test", [1.0, 2.0, 3.0, 4.0])
+    with pytest.raises(InputError, match="validation"):
+        dev_scorer(tmp_path)
+
+
+def test_folders_without_anything_to_tune_on_are_refused(tmp_path):
+    with pytest.raises(InputError, match="no such folder"):
+        dev_scorer(tmp_path / "absent")
+    with pytest.raises(InputError, match="STS 2016"):
+        dev_scorer(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("scores", "words"), [([1.0, None, 2.0, 3.0], "missing values"), ([1.0, float("nan"), 2.0, 3.0], "row 1")]
+)
+def test_a_graded_folder_with_holes_is_refused(tmp_path, scores, words):
+    write_graded(tmp_path, "validation", scores)
+    with pytest.raises(InputError, match=words):
+        dev_scorer(tmp_path)

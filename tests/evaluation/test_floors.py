@@ -1,0 +1,101 @@
+from __future__ import annotations
+
+from collections import Counter
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hf_paraphrase.evaluation.character_trigrams import (
+    SMOOTHING,
+    character_trigrams,
+    trigram_frequencies,
+    weighted_trigram_similarity,
+)
+from hf_paraphrase.evaluation.english_trigrams import english_trigram_frequencies
+from hf_paraphrase.evaluation.floors import FLOORS
+from hf_paraphrase.evaluation.sts import evaluate_similarity
+from hf_paraphrase.evaluation.sts_files import find_sts_sets
+from hf_paraphrase.evaluation.word_counts import floor_tokens
+
+TEXTS = st.lists(st.text(alphabet="abc .,é", max_size=20), min_size=1, max_size=8)
+
+
+def naive_cosine(first, second, weight):
+    first, second = Counter(first), Counter(second)
+    dot = sum(first[item] * second[item] * weight(item) ** 2 for item in first)
+    norms = [sum((count * weight(item)) ** 2 for item, count in bag.items()) for bag in (first, second)]
+    return dot / np.sqrt(norms[0] * norms[1]) if all(norms) else 0.0
+
+
+@given(TEXTS, TEXTS)
+def test_every_floor_equals_a_cosine_counted_with_dictionaries(first, second):
+    size = min(len(first), len(second))
+    first, second = first[:size], second[:size]
+    frequencies = english_trigram_frequencies()
+    naive = {
+        "words": lambda a, b: naive_cosine(floor_tokens(a), floor_tokens(b), lambda item: 1.0),
+        "trigrams": lambda a, b: naive_cosine(character_trigrams(a), character_trigrams(b), lambda item: 1.0),
+        "weighted-trigrams": lambda a, b: naive_cosine(
+            character_trigrams(a), character_trigrams(b), lambda t: SMOOTHING / (SMOOTHING + frequencies.get(t, 0.0))
+        ),
+    }
+    assert set(naive) == set(FLOORS)
+    for name, similarity in FLOORS.items():
+        expected = [naive[name](a, b) for a, b in zip(first, second, strict=True)]
+        np.testing.assert_allclose(similarity(first, second), expected, atol=1e-12)
+
+
+def test_trigrams_span_the_spaces_between_words_and_at_both_ends():
+    assert character_trigrams("Ab c") == [" ab", "ab ", "b c", " c "]
+    assert character_trigrams("") == []
+
+
+def test_frequencies_are_those_within_words_and_add_up_to_one():
+    frequencies = trigram_frequencies(["ab ab", "c"])
+    assert frequencies == {" ab": 0.4, "ab ": 0.4, " c ": 0.2}
+
+
+def test_the_built_in_frequencies_are_plausible_english():
+    frequencies = english_trigram_frequencies()
+    assert len(frequencies) == 744
+    assert max(frequencies, key=frequencies.__getitem__) == "the" or frequencies["the"] > 0.005
+    assert 0.5 < sum(frequencies.values()) < 1.0
+
+
+def test_a_frequent_trigram_counts_less_than_a_rare_one():
+    plain, weighted = FLOORS["trigrams"], FLOORS["weighted-trigrams"]
+    first, second = ["the zebra", "the zebra"], ["the quokka", "a zebra"]
+    assert weighted(first, second)[0] < plain(first, second)[0]
+    assert weighted(first, second)[1] > weighted(first, second)[0]
+
+
+@pytest.mark.real_data
+@pytest.mark.parametrize(("name", "published"), [("words", 54.7), ("trigrams", 65.8), ("weighted-trigrams", 68.7)])
+def test_the_floors_reproduce_the_known_sts16_means(real_data_dir, name, published):
+    found = find_sts_sets(real_data_dir / "sts")
+    result = evaluate_similarity(FLOORS[name], found.sets)
+    assert result.dev_mean == pytest.approx(published, abs=0.5)
+
+
+@pytest.mark.real_data
+def test_plain_trigrams_reproduce_the_known_means_of_2012_and_of_2013_without_smt(real_data_dir):
+    result = evaluate_similarity(FLOORS["trigrams"], find_sts_sets(real_data_dir / "sts").sets)
+    assert result.mean("STS12 mean").pearson == pytest.approx(55.7, abs=0.1)
+    assert result.mean("STS13 mean").pearson == pytest.approx(47.8, abs=0.1)
+
+
+@pytest.mark.real_data
+def test_the_built_in_frequencies_are_those_of_the_wikipedia_sentences_they_were_counted_on(real_data_dir):
+    import re
+
+    lines = (real_data_dir / "turkcorpus" / "tune.8turkers.tok.norm").read_text(encoding="utf-8").split("\n")
+    counted = trigram_frequencies(" ".join(re.findall("[a-z]+", line.lower())) for line in lines)
+    built_in = english_trigram_frequencies()
+    assert {trigram for trigram, share in counted.items() if share >= 3e-4} == set(built_in)
+    assert all(built_in[trigram] == pytest.approx(counted[trigram], abs=5.1e-6) for trigram in built_in)
+    graded = next(item for item in find_sts_sets(real_data_dir / "sts").sets if item.key == "STS16 plagiarism")
+    with_all = weighted_trigram_similarity(graded.sentences1, graded.sentences2, counted)
+    with_built_in = weighted_trigram_similarity(graded.sentences1, graded.sentences2)
+    assert np.abs(with_all - with_built_in).max() < 0.02

@@ -1,0 +1,43 @@
+from __future__ import annotations
+
+import numpy as np
+
+from hf_paraphrase.evaluation.graded_set import GradedSet
+from hf_paraphrase.evaluation.report import NamedResult, format_report, short_names
+from hf_paraphrase.evaluation.sts import evaluate_similarity
+from hf_paraphrase.evaluation.tables import format_table
+
+
+def test_table_columns_line_up_and_pipes_are_escaped():
+    lines = format_table(["name", "n"], [["a|b", "1"], ["longer name", "1,000"]]).splitlines()
+    assert len({len(line) for line in lines}) == 1
+    assert lines[2].startswith("| a\\|b ") and lines[2].endswith("    1 |")
+
+
+def test_short_names_are_as_long_as_it_takes_to_tell_them_apart():
+    assert short_names(["runs/avg/", "runs/gran"]) == ["avg", "gran"]
+    assert short_names(["one/avg", "two/avg"]) == ["one/avg", "two/avg"]
+    assert short_names(["words"]) == ["words"]
+
+
+def test_the_report_has_every_set_and_mean_and_names_what_is_missing():
+    graded = GradedSet("headlines", "STS13", ["a"] * 3, ["b"] * 3, np.array([1.0, 2.0, 3.0]))
+    good = evaluate_similarity(lambda first, second: np.array([0.1, 0.2, 0.3]), [graded])
+    flat = evaluate_similarity(lambda first, second: np.zeros(3), [graded])
+    text = format_report(
+        [NamedResult("good", "model", good), NamedResult("flat", "model", flat)], without_input=["STS13 SMT"]
+    )
+    row = next(line for line in text.splitlines() if line.startswith("| STS13 headlines"))
+    assert [cell.strip() for cell in row.strip("|").split("|")] == [
+        "STS13 headlines",
+        "3",
+        "100.0",
+        "100.0",
+        "0.0",
+        "0.0",
+    ]
+    assert "| 19 sets (1 present)" in text
+    assert "19 sets: 1 of 19 present; missing: STS12 MSRpar" in text
+    assert "scores without sentences (not evaluated): STS13 SMT" in text
+    assert "flat, STS13 headlines: all similarities are equal" in text
+    assert "STS12 mean" not in text

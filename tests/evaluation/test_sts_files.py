@@ -1,0 +1,177 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from hf_paraphrase.errors import HfParaphraseError, InputError
+from hf_paraphrase.evaluation.sts_files import STS_TASKS, find_sts_sets
+
+
+def write_set(folder, name, pairs, golds):
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / f"STS.input.{name}.txt").write_text("".join(f"{pair}\n" for pair in pairs), encoding="utf-8")
+    (folder / f"STS.gs.{name}.txt").write_text("".join(f"{gold}\n" for gold in golds), encoding="utf-8")
+
+
+def test_a_blank_gold_line_leaves_the_pair_out_and_keeps_the_others_aligned(tmp_path):
+    write_set(
+        tmp_path / "STS16-en-test", "headlines", ["a\tb", "no tab, not scored", "c\td\tnote\tnote"], ["1", "", "5"]
+    )
+    (graded,) = find_sts_sets(tmp_path).sets
+    assert graded.key == "STS16 headlines"
+    assert (graded.sentences1, graded.sentences2, graded.scores.tolist()) == (["a", "c"], ["b", "d"], [1.0, 5.0])
+
+
+@pytest.mark.parametrize(
+    "folder", ["STS12-en-test", "STS2012", "sts2012-en-test/gold", "deep/er/sts-12", "sts-en-test-gs-2012"]
+)
+def test_the_year_comes_from_the_folder_in_its_usual_spellings(tmp_path, folder):
+    write_set(tmp_path / folder, "surprise.OnWN", ["a\tb"], ["3"])
+    assert [graded.key for graded in find_sts_sets(tmp_path).sets] == ["STS12 OnWN"]
+
+
+def test_training_parts_never_carry_the_name_of_a_test_set(tmp_path):
+    write_set(tmp_path / "training_runs" / "STS12-en-train", "MSRpar", ["a\tb"], ["3"])
+    write_set(tmp_path / "training_runs" / "STS12-en-test", "MSRpar", ["c\td"], ["3"])
+    assert [graded.key for graded in find_sts_sets(tmp_path).sets] == ["STS12 MSRpar", "STS12 train MSRpar"]
+
+
+def test_quotes_and_rare_line_separators_belong_to_the_sentence(tmp_path):
+    pairs = ['"open quote\tb', "a\u2028b\x85c\x0bd\t'e", 'x "y" z\t"']
+    write_set(tmp_path / "STS14", "images", pairs, ["0", "2.5", "5"])
+    (graded,) = find_sts_sets(tmp_path).sets
+    assert graded.sentences1 == ['"open quote', "a\u2028b\x85c\x0bd", 'x "y" z']
+
+
+def test_windows_line_ends_and_a_byte_order_mark_change_nothing(tmp_path):
+    folder = tmp_path / "STS15"
+    folder.mkdir()
+    (folder / "STS.input.belief.txt").write_bytes(b"\xef\xbb\xbfa\tb\r\nc\td\r\n")
+    (folder / "STS.gs.belief.txt").write_bytes(b"\xef\xbb\xbf1\r\n\r\n")
+    (graded,) = find_sts_sets(tmp_path).sets
+    assert (graded.sentences1, graded.sentences2) == (["a"], ["b"])
+
+
+def test_scores_without_sentences_are_reported_as_missing_and_no_error(tmp_path):
+    write_set(tmp_path / "STS13", "OnWN", ["a\tb"], ["3"])
+    (tmp_path / "STS13" / "STS.gs.SMT.txt").write_text("3\n")
+    (tmp_path / "STS13" / "STS.gs.ALL.txt").write_text("3\n")
+    found = find_sts_sets(tmp_path)
+    assert found.without_input == ("STS13 SMT",)
+    assert [graded.key for graded in found.sets] == ["STS13 OnWN"]
+
+
+def test_the_order_is_that_of_the_papers_whatever_the_folders_are_called(tmp_path):
+    for folder, family in (("z", "STS12"), ("a", "STS15"), ("m", "STS13")):
+        for name in sorted(STS_TASKS[family]):
+            write_set(tmp_path / folder / family, name, ["a\tb"], ["3"])
+    expected = [f"{family} {name}" for family in ("STS12", "STS13", "STS15") for name in STS_TASKS[family]]
+    assert [graded.key for graded in find_sts_sets(tmp_path).sets] == expected
+
+
+def test_a_copy_is_read_once_but_two_different_files_for_one_set_are_refused(tmp_path):
+    write_set(tmp_path / "one" / "STS16", "headlines", ["a\tb"], ["3"])
+    write_set(tmp_path / "two" / "STS16", "headlines", ["a\tb"], ["3"])
+    assert len(find_sts_sets(tmp_path).sets) == 1
+    write_set(tmp_path / "two" / "STS16", "headlines", ["a\tb"], ["4"])
+    with pytest.raises(InputError, match="other content"):
+        find_sts_sets(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("pairs", "golds", "line", "words"),
+    [
+        (["a\tb", "c d"], ["1", "2"], 2, "1 tab-separated field"),
+        (["a\tb", "c\td"], ["1"], 2, "2 lines, but 1"),
+        (["a\tb"], ["1", "2"], 2, "1 lines, but 2"),
+        (["a\tb", "c\td"], ["1", "x"], 2, "`x` is not a score"),
+        (["a\tb"], ["nan"], 1, "not a score"),
+        (["a\tb"], ["-1"], 1, "not a score"),
+        ([], [], None, "no scored pair"),
+        (["a\tb"], [""], None, "no scored pair"),
+    ],
+)
+def test_malformed_sts_files_are_refused_with_file_and_line(tmp_path, pairs, golds, line, words):
+    write_set(tmp_path / "STS16", "headlines", pairs, golds)
+    with pytest.raises(InputError, match=words) as caught:
+        find_sts_sets(tmp_path)
+    assert caught.value.line == line
+    assert "headlines" in caught.value.path
+
+
+def test_text_that_is_not_utf8_is_refused_with_its_line(tmp_path):
+    write_set(tmp_path / "STS16", "headlines", ["a\tb", "c\td"], ["1", "2"])
+    (tmp_path / "STS16" / "STS.input.headlines.txt").write_bytes(b"a\tb\nc\xe9\td\n")
+    with pytest.raises(InputError, match="not UTF-8") as caught:
+        find_sts_sets(tmp_path)
+    assert caught.value.line == 2
+
+
+def test_a_set_without_gold_file_or_without_a_year_is_refused(tmp_path):
+    folder = tmp_path / "STS16"
+    write_set(folder, "headlines", ["a\tb"], ["1"])
+    (folder / "STS.gs.headlines.txt").unlink()
+    with pytest.raises(InputError, match="no gold file"):
+        find_sts_sets(tmp_path)
+    write_set(tmp_path / "other", "headlines", ["a\tb"], ["1"])
+    with pytest.raises(HfParaphraseError):
+        find_sts_sets(tmp_path / "other")
+
+
+def test_sick_is_read_by_its_header(tmp_path):
+    (tmp_path / "SICK_test_annotated.txt").write_text(
+        "pair_ID\tsentence_A\tsentence_B\trelatedness_score\tentailment_judgment\n6\tone\ttwo\t3.3\tNEUTRAL\n"
+    )
+    (graded,) = find_sts_sets(tmp_path).sets
+    assert (graded.key, graded.sentences1, graded.sentences2, graded.scores.tolist()) == (
+        "SICK test",
+        ["one"],
+        ["two"],
+        [3.3],
+    )
+    (tmp_path / "SICK_trial.txt").write_text("pair_ID\tsentence_A\n")
+    with pytest.raises(InputError, match="sentence_B, relatedness_score"):
+        find_sts_sets(tmp_path)
+
+
+def test_the_twitter_test_scores_all_pairs_the_debatable_ones_too(tmp_path):
+    row = "1\tTopic\ts{0}\tt{0}\t{0}\ttag\ttag\n"
+    (tmp_path / "test.data").write_text("".join(row.format(grade) for grade in (0, 3, 5)))
+    (tmp_path / "test.label").write_text("false\t0.0000\n----\t0.6000\ntrue\t1.0000\n")
+    (graded,) = find_sts_sets(tmp_path).sets
+    assert graded.key == "Twitter test"
+    assert graded.sentences1 == ["s0", "s3", "s5"]
+    np.testing.assert_allclose(graded.scores, [0.0, 0.6, 1.0])
+    (tmp_path / "test.label").write_text("false\t0.0\n")
+    with pytest.raises(InputError, match="1 lines, but 3"):
+        find_sts_sets(tmp_path)
+
+
+def test_twitter_dev_scores_are_shares_of_votes(tmp_path):
+    (tmp_path / "dev.data").write_text("1\tT\ta\tb\t(3, 2)\tx\ty\n1\tT\tc\td\t(0, 5)\tx\ty\n")
+    (graded,) = find_sts_sets(tmp_path).sets
+    assert (graded.key, graded.scores.tolist()) == ("Twitter dev", [0.6, 0.0])
+
+
+def test_the_sts_benchmark_is_read_without_csv_quoting(tmp_path):
+    (tmp_path / "sts-test.csv").write_text('main\tMSRvid\t2012\t1\t4.5\t"A\tB "quoted"\tlicence\n')
+    (graded,) = find_sts_sets(tmp_path).sets
+    assert (graded.key, graded.sentences1, graded.sentences2) == ("STS-B test", ['"A'], ['B "quoted"'])
+
+
+@pytest.mark.real_data
+def test_the_real_files_give_the_published_numbers_of_pairs(real_data_dir):
+    published = {
+        "STS12": (750, 750, 459, 750, 399),
+        "STS13": (750, 561, 189),
+        "STS16": (254, 249, 230, 244, 209),
+        "SICK": (4500, 500),
+        "STS-B": (1500,),
+        "Twitter": (4727,),
+    }
+    sizes = {}
+    for folder in ("sts", "sick", "stsbenchmark", "pit2015"):
+        for graded in find_sts_sets(real_data_dir / folder).sets:
+            sizes.setdefault(graded.family, []).append(len(graded))
+    assert {family: tuple(values) for family, values in sizes.items()} == published
+    assert find_sts_sets(real_data_dir / "sts").without_input == ("STS13 SMT",)

@@ -1,0 +1,188 @@
+from __future__ import annotations
+
+import hashlib
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from hf_paraphrase.data.decontamination import load_fingerprints
+from hf_paraphrase.data.parquet import write_split
+from hf_paraphrase.errors import InputError, UsageError
+from hf_paraphrase.filtering.funnel import Funnel
+from hf_paraphrase.filtering.one_per_reference import choose_one_per_reference
+from hf_paraphrase.filtering.pipeline import FilterOptions, choose_rows, kept_batches, kept_schema
+from hf_paraphrase.filtering.selections import parse_selection
+from hf_paraphrase.filtering.source_card import inherited_metadata
+
+
+def random_pairs(size=300, seed=0):
+    generator = np.random.default_rng(seed)
+    words = [f"w{i}" for i in range(12)]
+    sentences = [" ".join(generator.choice(words, size=generator.integers(1, 9))) for _ in range(2 * size)]
+    return pa.table(
+        {
+            "id": [f"r{i % 60}" for i in range(size)],
+            "sentence1": [f"reference {i % 60}" for i in range(size)],
+            "sentence2": sentences[:size],
+            "rank": pa.array([i // 60 for i in range(size)], pa.int32()),
+            "note": [f"{i} {text}" for i, text in enumerate(sentences[size:])],
+        }
+    )
+
+
+def write(folder, table, rows=37):
+    """Writes shards and row groups of odd sizes, so that batch borders fall everywhere."""
+    write_split(folder, "train", table.to_batches(max_chunksize=rows), table.schema, rows_per_shard=100)
+
+
+def kept(folder, options):
+    choice = choose_rows(folder, "train", options)
+    tables = list(kept_batches(folder, "train", choice.kept, options))
+    return pa.concat_tables(tables), choice
+
+
+def test_selected_rows_are_exactly_those_a_loop_would_keep_in_their_order(tmp_path):
+    table = random_pairs()
+    write(tmp_path, table)
+    options = FilterOptions(selections=(parse_selection("3<=length<=6"), parse_selection("rank<4")))
+    result, choice = kept(tmp_path, options)
+    expected = [row for row in table.to_pylist() if 3 <= len(row["sentence2"].split()) <= 6 and row["rank"] < 4]
+    assert [{key: row[key] for key in table.column_names} for row in result.to_pylist()] == expected
+    assert result.schema == kept_schema(table.schema, options)
+    assert result.column("length").to_pylist() == [len(row["sentence2"].split()) for row in expected]
+    assert list(choice.funnel.counts) == ["read", "3<=length<=6", "rank<4"]
+    assert choice.funnel.counts["rank<4"] == len(expected)
+
+
+def test_shards_and_batch_sizes_do_not_change_what_is_kept(tmp_path):
+    table = random_pairs()
+    results = []
+    for rows in (7, 300):
+        write(tmp_path / str(rows), table, rows)
+        options = FilterOptions(
+            selections=(parse_selection("overlap_1<=0.9"),), one_per_reference="random", sample=20, seed=3
+        )
+        results.append(kept(tmp_path / str(rows), options)[0])
+    assert results[0].equals(results[1])
+
+
+def test_a_sample_has_the_size_asked_for_keeps_the_order_and_follows_the_seed(tmp_path):
+    write(tmp_path, random_pairs())
+    draws = [kept(tmp_path, FilterOptions(sample=50, seed=seed))[0].column("note").to_pylist() for seed in (1, 1, 2)]
+    notes = random_pairs().column("note").to_pylist()
+    assert len(draws[0]) == 50 and draws[0] == draws[1] != draws[2]
+    positions = [notes.index(note) for note in draws[0]]
+    assert positions == sorted(positions)
+
+
+def test_a_sample_larger_than_what_is_left_keeps_everything(tmp_path):
+    write(tmp_path, random_pairs())
+    result, choice = kept(tmp_path, FilterOptions(sample=10_000))
+    assert result.num_rows == 300 and choice.funnel.counts["sample 10000"] == 300
+
+
+def test_best_keeps_the_lowest_rank_that_survived_the_selections(tmp_path):
+    write(tmp_path, random_pairs())
+    options = FilterOptions(selections=(parse_selection("rank>=1"),), one_per_reference="best")
+    result, _ = kept(tmp_path, options)
+    assert result.num_rows == 60
+    assert set(result.column("rank").to_pylist()) == {1}
+    assert len(set(result.column("id").to_pylist())) == 60
+
+
+def test_diverse_keeps_the_wording_with_the_lowest_bleu(tmp_path):
+    table = pa.table(
+        {
+            "sentence1": ["the cat sat down"] * 3 + ["a dog"],
+            "sentence2": ["the cat sat down", "one feline took place", "the cat sat", "a dog"],
+        }
+    )
+    write(tmp_path, table)
+    result, _ = kept(tmp_path, FilterOptions(one_per_reference="diverse"))
+    assert result.column("sentence2").to_pylist() == ["one feline took place", "a dog"]
+
+
+def test_identical_means_the_same_tokens_whatever_their_case(tmp_path):
+    table = pa.table(
+        {"sentence1": ["A dog .", "A dog.", "a dog", "", None], "sentence2": ["a  DOG.", "a dog!", "dog a", "", "x"]}
+    )
+    write(tmp_path, table)
+    result, _ = kept(tmp_path, FilterOptions(drop_identical=True))
+    assert result.column("sentence2").to_pylist() == ["a dog!", "dog a", "x"]
+
+
+def test_pairs_with_an_evaluation_sentence_on_either_side_go(tmp_path):
+    table = pa.table(
+        {
+            "sentence1": ["A man is riding a horse.", "the sky is very blue today", "nothing in common here at all"],
+            "sentence2": ["someone rides", "a MAN, is riding a horse", "nor is there anything here"],
+        }
+    )
+    write(tmp_path / "pairs", table)
+    digest = hashlib.sha256(b"a man is riding a horse").hexdigest()[:16]
+    (tmp_path / "held_out.txt").write_text(digest + "\n")
+    options = FilterOptions(fingerprints=load_fingerprints([tmp_path / "held_out.txt"]))
+    result, choice = kept(tmp_path / "pairs", options)
+    assert result.column("sentence1").to_pylist() == ["nothing in common here at all"]
+    assert choice.contamination == {"held_out.txt": 2}
+
+
+def test_nothing_left_is_an_error_that_names_the_step(tmp_path):
+    write(tmp_path, random_pairs())
+    options = FilterOptions(selections=(parse_selection("rank<4"), parse_selection("length>100")), sample=5)
+    with pytest.raises(InputError, match="nothing is left after `length>100`"):
+        choose_rows(tmp_path, "train", options)
+
+
+def test_steps_whose_columns_are_missing_are_refused_before_any_work(tmp_path):
+    write(tmp_path, random_pairs().drop(["rank"]))
+    with pytest.raises(InputError, match="rank"):
+        choose_rows(tmp_path, "train", FilterOptions(one_per_reference="best"))
+    with pytest.raises(UsageError, match="no column cost"):
+        choose_rows(tmp_path, "train", FilterOptions(selections=(parse_selection("cost<1"),)))
+
+
+def test_random_draws_every_translation_of_a_reference_about_equally_often():
+    references = ["a"] * 4
+    drawn = [int(choose_one_per_reference(references, "random", seed=seed)[0]) for seed in range(400)]
+    assert min(np.bincount(drawn, minlength=4)) > 60
+
+
+def test_nan_is_chosen_only_where_there_is_nothing_else():
+    values = np.array([np.nan, 2.0, 1.0, np.nan, 1.0])
+    assert choose_one_per_reference(["a", "a", "a", "b", "a"], "best", values).tolist() == [2, 3]
+
+
+def test_the_funnel_adds_up_batches_and_shows_what_each_step_removed():
+    funnel = Funnel()
+    for count in (60, 40):
+        funnel.add("read", count)
+        funnel.add("x<1", count // 2)
+    assert funnel.rows() == [("read", 100, 0, 1.0), ("x<1", 50, 50, 0.5)]
+    assert "|    50 |      50 | 50.0% |".replace(" ", "") in funnel.table().replace(" ", "")
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("---\nlicense: cc-by-2.0\nlanguage:\n- en\n- fr\n---\nx\n", (["cc-by-2.0"], ["en", "fr"])),
+        ("---\nlicense: [a: b\n---\n", ([], [])),
+        ("no head\n", ([], [])),
+        ("---\n- a list\n---\n", ([], [])),
+    ],
+)
+def test_licence_and_language_are_handed_on_from_the_source_card(tmp_path, text, expected):
+    (tmp_path / "README.md").write_text(text)
+    found = inherited_metadata(tmp_path)
+    assert (found["license"], found["language"]) == expected
+    assert inherited_metadata(tmp_path / "absent") == {"license": [], "language": []}
+
+
+def test_a_damaged_shard_is_an_input_error_that_names_it(tmp_path):
+    write(tmp_path, random_pairs())
+    shard = sorted((tmp_path / "data").glob("*.parquet"))[1]
+    shard.write_bytes(b"not parquet")
+    with pytest.raises(InputError) as caught:
+        choose_rows(tmp_path, "train", FilterOptions())
+    assert str(shard) in str(caught.value)

@@ -1,0 +1,101 @@
+from __future__ import annotations
+
+import operator
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hf_paraphrase.errors import UsageError
+from hf_paraphrase.filtering.selections import apply_selection, check_selections, parse_selection
+
+OPERATORS = {
+    "<=": operator.le,
+    "<": operator.lt,
+    ">=": operator.ge,
+    ">": operator.gt,
+    "==": operator.eq,
+    "!=": operator.ne,
+}
+NUMBER = st.floats(-1e6, 1e6, allow_nan=False).map(lambda value: round(value, 4))
+SPACE = st.sampled_from(["", " ", "  "])
+VALUES = np.array([-1e6, -2.5, -1.0, 0.0, 0.5, 0.7, 1.0, 5.0, 30.0, 1e6, np.nan])
+
+
+@given(st.sampled_from(sorted(OPERATORS)), NUMBER, SPACE)
+def test_one_comparison_means_what_python_means(name, number, space):
+    expected = [bool(OPERATORS[name](value, number)) and not np.isnan(value) for value in VALUES]
+    assert parse_selection(f"x{space}{name}{space}{number!r}").mask(VALUES).tolist() == expected
+    mirrored = [bool(OPERATORS[name](number, value)) and not np.isnan(value) for value in VALUES]
+    assert parse_selection(f"{space}{number!r}{name}{space}x").mask(VALUES).tolist() == mirrored
+
+
+@given(NUMBER, NUMBER, st.sampled_from([("<=", "<"), ("<", "<="), (">", ">="), (">=", ">="), ("<", "<")]))
+def test_a_chain_means_what_python_means(low, high, names):
+    left, right = (OPERATORS[name] for name in names)
+    expected = [bool(left(low, value)) and bool(right(value, high)) for value in VALUES]
+    assert parse_selection(f"{low!r}{names[0]}x{names[1]}{high!r}").mask(VALUES).tolist() == expected
+
+
+@given(st.text(max_size=30))
+def test_any_other_text_is_a_usage_error_that_shows_it_and_nothing_else(text):
+    try:
+        selection = parse_selection(text)
+    except UsageError as error:
+        assert text in error.message
+    else:
+        assert selection.column.isidentifier() and selection.conditions
+
+
+@given(st.text(alphabet="<>=!xy09.e+- _()", max_size=12))
+def test_what_parses_can_be_applied(text):
+    try:
+        selection = parse_selection(text)
+    except UsageError:
+        return
+    assert selection.mask(VALUES).shape == VALUES.shape
+    assert not selection.mask(VALUES)[-1]
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "length", "length<", "<3", "3<length>5", "5>=x<=7", "1==x<3", "x<1 and y<2", "x<y", "x=3", "x<=0x10",
+     "__import__('os')<1", "x<nan", "x<inf", "1<2", "x<1e999", "a.b<1", "x<1,y<2", "x <= 1 2", "x<<1", "1<x<2<3"],
+)  # fmt: skip
+def test_what_is_not_in_the_grammar_is_refused(text):
+    with pytest.raises(UsageError, match="--keep"):
+        parse_selection(text)
+
+
+@pytest.mark.parametrize(
+    "text", ["rank==0", " 5 <= length<=30 ", "log_prob>-5", "x<.5", "x!=1.", "-1e-3<x", "30>=n>5"]
+)
+def test_the_documented_forms_parse(text):
+    assert parse_selection(text).text == text.strip()
+
+
+def test_nan_and_missing_values_are_never_kept_not_even_by_unequal():
+    table = pa.table({"x": pa.array([1.0, None, float("nan")])})
+    for text in ("x!=0", "x<=5", "x==1"):
+        assert apply_selection(parse_selection(text), table).tolist() == [True, False, False]
+
+
+def test_integers_and_truth_values_are_numbers():
+    table = pa.table({"rank": pa.array([0, 1, None], pa.int32()), "same": pa.array([True, False, None])})
+    assert apply_selection(parse_selection("rank==0"), table).tolist() == [True, False, False]
+    assert apply_selection(parse_selection("same==1"), table).tolist() == [True, False, False]
+
+
+def test_unknown_columns_are_refused_and_the_choices_named():
+    schema = pa.schema([("sentence1", pa.string()), ("sentence2", pa.string()), ("rank", pa.int32())])
+    check_selections([parse_selection("rank==0"), parse_selection("overlap_1<=0.7")], schema)
+    with pytest.raises(UsageError, match="no column foo") as caught:
+        check_selections([parse_selection("foo<1")], schema)
+    assert "rank" in caught.value.remedy and "overlap_1" in caught.value.remedy
+    assert "cost" not in caught.value.remedy
+    with pytest.raises(UsageError, match="no column cost"):
+        check_selections([parse_selection("cost<1")], schema)
+    with pytest.raises(UsageError, match="holds string"):
+        check_selections([parse_selection("sentence1<1")], schema)
