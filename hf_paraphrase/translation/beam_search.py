@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -50,7 +51,7 @@ def translate_batch(
     num_return_sequences: int = 1,
     length_penalty: float = 1.0,
     max_length: int = 1_000,
-    score: bool = False,
+    scorer: PreTrainedModel | None = None,
 ) -> list[list[Hypothesis]]:
     """Translates a batch of tokenised sentences into n-best lists, best first.
 
@@ -67,7 +68,8 @@ def translate_batch(
         length_penalty: Exponent of the length by which a hypothesis' score is divided to rank it; 0 ranks by the
             total log-probability.
         max_length: Upper bound on the units of a translation, whatever the source.
-        score: Whether to compute `log_prob`; it is NaN otherwise.
+        scorer: The model that computes `log_prob`, normally the same one in fp32; the list is then ranked by its
+            scores. `log_prob` is NaN without one.
     """
     batch = TranslationCollator(_token_id(tokenizer.pad_token_id))([{"input_ids": ids, "labels": [0]} for ids in input_ids])
     device = model.device
@@ -92,11 +94,14 @@ def translate_batch(
         finished_only = [item for item in distinct if item[1]]
         kept.append(finished_only or distinct[:1])
     flat = [(index, units, finished) for index, items in enumerate(kept) for units, finished in items]
-    scores = _log_probs(model, sources, mask, flat, end) if score else [float("nan")] * len(flat)
+    scores = [math.nan] * len(flat) if scorer is None else _log_probs(scorer, sources, mask, flat, end)
     texts = tokenizer.batch_decode([list(units) for _, units, _ in flat], skip_special_tokens=True)
     results: list[list[Hypothesis]] = [[] for _ in input_ids]
     for (index, units, finished), text, log_prob in zip(flat, texts, scores, strict=True):
         results[index].append(Hypothesis(text.strip(), log_prob, len(units), finished))
+    if scorer is not None:
+        for nbest in results:
+            nbest.sort(key=lambda item: -item.log_prob / (item.num_tokens + item.finished) ** length_penalty)
     return results
 
 

@@ -1,0 +1,69 @@
+"""`evaluate-nmt`: BLEU and chrF of a translation model on a bitext."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import sys
+from collections.abc import Sequence
+
+from tqdm import tqdm
+
+from ..data.parquet import read_table
+from ..errors import InputError, UsageError
+from ..hub.folders import write_text_whole
+from .arguments import argument, message, parse
+
+
+@dataclasses.dataclass
+class Arguments:
+    """Translate the source side of a bitext and print sacrebleu's BLEU and chrF2 with their signatures."""
+
+    model: str = argument("translation model folder, from train-nmt")
+    bitext: str = argument("data folder with the columns source and target, from `prepare bitext`")
+    split: str = argument("split to translate", "test")
+    num_beams: list[int] = argument("beam widths, each scored by itself; 1 is greedy search", [5])
+    length_penalty: float = argument("exponent of the length that normalises a hypothesis' score", 1.0)
+    cased: bool = argument("score with case (the default ignores it)", False)
+    max_sentences: int | None = argument("translate only so many sentences", None)
+    output: str | None = argument("JSON file for the scores", None)
+    translations: str | None = argument("text file for the translations of the last beam width, one a line", None)
+
+
+def main(argv: Sequence[str]) -> None:
+    """Runs the verb."""
+    arguments = parse(Arguments, "evaluate-nmt", argv)
+    if min(arguments.num_beams) < 1:
+        raise UsageError(f"--num-beams must be 1 or more, not {min(arguments.num_beams)}")
+    table = read_table(arguments.bitext, arguments.split, ["source", "target", "source_lang"])
+    table = table.slice(0, arguments.max_sentences)
+    if not table.num_rows:
+        raise InputError(f"split `{arguments.split}` has no rows", path=arguments.bitext)
+
+    from ..translation.beam_search import translate
+    from ..translation.bleu import corpus_scores
+    from ..translation.loading import load_translation_model
+    from ..translation.preprocessing import normalize_punctuation
+
+    model, tokenizer = load_translation_model(arguments.model)
+    sources = normalize_punctuation(
+        [text or "" for text in table["source"].to_pylist()], table["source_lang"][0].as_py() or "en"
+    )
+    references = [text or "" for text in table["target"].to_pylist()]
+    results = []
+    for num_beams in arguments.num_beams:
+        with tqdm(total=len(sources), unit="sentence", desc=f"beam {num_beams}", file=sys.stderr) as bar:
+            translations = translate(
+                model, tokenizer, sources, num_beams=num_beams, length_penalty=arguments.length_penalty, progress=bar
+            )
+        score = corpus_scores(translations, references, lowercase=not arguments.cased)
+        results.append({"num_beams": num_beams, "sentences": len(sources), **dataclasses.asdict(score)})
+        sys.stdout.write(f"beam {num_beams:3d}  BLEU {score.bleu:5.2f}  chrF2 {score.chrf:5.2f}\n")
+        sys.stdout.flush()
+    sys.stdout.write(f"BLEU  {results[-1]['bleu_signature']}\nchrF2 {results[-1]['chrf_signature']}\n")
+    if arguments.output is not None:
+        write_text_whole(arguments.output, json.dumps(results, indent=2) + "\n")
+        message(f"scores: {arguments.output}")
+    if arguments.translations is not None:
+        write_text_whole(arguments.translations, "".join(f"{line}\n" for line in translations))
+        message(f"translations: {arguments.translations}")

@@ -1,0 +1,88 @@
+"""Opens model folders for the commands, with errors that a user can act on."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ..errors import ModelError
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel, PreTrainedTokenizerFast
+
+
+def check_model_type(folder: str | os.PathLike[str], expected: Sequence[str], *, kind: str, verb: str) -> str:
+    """Returns the model type of a folder if it is an expected one; reads nothing but `config.json`.
+
+    Args:
+        folder: The model folder.
+        expected: The model types that will do.
+        kind: What they are called, e.g. `sentence encoder`, for the message.
+        verb: The verb that makes such folders, for the remedy.
+
+    Raises:
+        ModelError: If the folder is missing, has no readable `config.json` or no weights, or is of another type.
+    """
+    folder = Path(folder)
+    remedy = f"give a folder that {verb} made"
+    if not folder.is_dir():
+        raise ModelError("no such model folder", path=folder, remedy=remedy)
+    path = folder / "config.json"
+    try:
+        found = json.loads(path.read_text(encoding="utf-8")).get("model_type")
+    except FileNotFoundError:
+        raise ModelError("not a model folder: it has no config.json", path=folder, remedy=remedy) from None
+    except (OSError, ValueError, AttributeError) as error:
+        raise ModelError(f"config.json is damaged: {error}", path=path, remedy="copy the model again") from error
+    if found not in expected:
+        raise ModelError(
+            f"a model of type `{found}` is not a {kind}",
+            path=folder,
+            remedy=f"give one of type {', '.join(expected)}, made by {verb}",
+        )
+    if not any(folder.glob("*.safetensors")):
+        raise ModelError("the model has no weights (model.safetensors)", path=folder, remedy="copy the model again")
+    return str(found)
+
+
+def load_model_folder(
+    folder: str | os.PathLike[str], model_class: type[PreTrainedModel]
+) -> tuple[PreTrainedModel, PreTrainedTokenizerFast]:
+    """Loads weights and tokenizer and checks that they are complete and fit each other.
+
+    Args:
+        folder: A folder whose model type was checked.
+        model_class: The class of that type.
+
+    Returns:
+        The model in evaluation mode, on the CPU, and its tokenizer.
+
+    Raises:
+        ModelError: If anything is damaged, missing, left over, or of another model.
+    """
+    from transformers import AutoTokenizer
+
+    remedy = "train or copy it again"
+    try:
+        model, loading = model_class.from_pretrained(folder, local_files_only=True, output_loading_info=True)
+        tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=True)
+    except Exception as error:  # many kinds, from safetensors, json, tokenizers and transformers
+        raise ModelError(
+            f"the model cannot be opened: {type(error).__name__}: {error}", path=folder, remedy=remedy
+        ) from error
+    wrong = sorted(map(str, [*loading["missing_keys"], *loading["unexpected_keys"], *loading["mismatched_keys"]]))
+    if wrong:
+        raise ModelError(
+            f"the weights do not fit the configuration: {', '.join(wrong)}", path=folder, remedy=remedy
+        )
+    highest = max(tokenizer.get_vocab().values(), default=0)
+    if highest >= model.config.vocab_size:
+        raise ModelError(
+            f"the tokenizer has ids up to {highest}, the model {model.config.vocab_size} vectors",
+            path=folder,
+            remedy="the tokenizer files belong to another model",
+        )
+    return model.eval(), tokenizer

@@ -1,0 +1,240 @@
+"""The back-translation job: the foreign side of a bitext into n-best English, shard by shard (paper 000 §3).
+
+A shard is a run of consecutive sentences. It is written whole or not at all and depends on nothing but its sentences,
+the model and the settings, so a job that was killed continues where it was, several processes share the work, and the
+result is the same, byte for byte.
+"""
+
+from __future__ import annotations
+
+import copy
+import json
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import torch
+from transformers import PreTrainedModel, PreTrainedTokenizerBase
+
+from ..data.parquet import iterate_batches
+from ..data.schema import BACK_TRANSLATED
+from .beam_search import Hypothesis, length_batches, translate_batch
+from .preprocessing import normalize_punctuation
+
+_COLUMNS = ["id", "source", "target", "source_lang"]
+
+
+@dataclass(frozen=True)
+class SearchOptions:
+    """Settings of the search; together with the model and the sentences they determine every byte of the result.
+
+    Attributes:
+        num_beams: Beam width.
+        num_return_sequences: Length of the n-best list.
+        length_penalty: Exponent of the length by which a total log-probability is divided to rank it.
+        max_source_tokens: Longer sources are skipped, in sub-word units.
+        shard_size: Sentences per shard.
+        bf16: Whether to search in bfloat16; scores are computed in fp32 either way.
+    """
+
+    num_beams: int = 50
+    num_return_sequences: int = 50
+    length_penalty: float = 1.0
+    max_source_tokens: int = 250
+    shard_size: int = 1_000
+    bf16: bool = False
+
+
+class BackTranslator:
+    """Translates tables of bitext into tables of back-translated pairs.
+
+    Args:
+        model: The translation model, in fp32.
+        tokenizer: Its tokenizer.
+        options: The settings of the search.
+    """
+
+    def __init__(self, model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, options: SearchOptions) -> None:
+        self.model = model.eval()
+        self.search_model = copy.deepcopy(model).to(torch.bfloat16) if options.bf16 else model
+        self.tokenizer = tokenizer
+        self.options = options
+
+    def translate_table(self, bitext: pa.Table, progress: Any = None) -> tuple[pa.Table, list[dict[str, str]]]:
+        """Translates some rows of a bitext.
+
+        Args:
+            bitext: Rows with `id`, `source`, `target` and `source_lang`.
+            progress: A tqdm-like object whose `update(n)` is told how many sentences are done.
+
+        Returns:
+            The pairs in the order of the rows and their ranks, and for every row that has none its `id` and `reason`.
+        """
+        rows = bitext.select(_COLUMNS).to_pylist()
+        reasons, input_ids = self._tokenize(rows)
+        translated: dict[int, list[Hypothesis]] = {}
+        todo = [index for index in range(len(rows)) if index not in reasons]
+        if progress is not None:
+            progress.update(len(rows) - len(todo))
+        for batch in length_batches([len(input_ids[index]) for index in todo], self.options.num_beams):
+            indices = [todo[position] for position in batch]
+            translated.update(zip(indices, self._search([input_ids[index] for index in indices]), strict=True))
+            if progress is not None:
+                progress.update(len(indices))
+        columns: dict[str, list[Any]] = {name: [] for name in BACK_TRANSLATED.names}
+        for index in todo:
+            # Several segmentations may spell the same text: the best one stands for it.
+            hypotheses = list({item.text: item for item in reversed(translated[index]) if item.text}.values())[::-1]
+            hypotheses.sort(key=translated[index].index)
+            if not hypotheses:
+                reasons[index] = "the model translates it into nothing"
+            for rank, hypothesis in enumerate(hypotheses):
+                values = (
+                    rows[index]["id"],
+                    rows[index]["target"],
+                    hypothesis.text,
+                    rows[index]["source"],
+                    rows[index]["source_lang"],
+                    rank,
+                    hypothesis.log_prob,
+                    hypothesis.num_tokens,
+                )
+                for name, value in zip(BACK_TRANSLATED.names, values, strict=True):
+                    columns[name].append(value)
+        skipped = [{"id": rows[index]["id"], "reason": reasons[index]} for index in sorted(reasons)]
+        return pa.Table.from_pydict(columns, schema=BACK_TRANSLATED), skipped
+
+    def _tokenize(self, rows: Sequence[dict[str, Any]]) -> tuple[dict[int, str], list[list[int]]]:
+        if not rows:
+            return {}, []
+        sources = normalize_punctuation([row["source"] or "" for row in rows], rows[0]["source_lang"] or "en")
+        input_ids = [list(ids) for ids in self.tokenizer(sources)["input_ids"]]
+        reasons: dict[int, str] = {}
+        for index, (row, ids) in enumerate(zip(rows, input_ids, strict=True)):
+            if not (row["target"] or "").strip():
+                reasons[index] = "empty reference"
+            elif len(ids) <= 1:
+                reasons[index] = "empty source"
+            elif len(ids) > self.options.max_source_tokens:
+                reasons[index] = f"source of {len(ids)} units, more than {self.options.max_source_tokens}"
+        return reasons, input_ids
+
+    def _search(self, input_ids: Sequence[list[int]]) -> list[list[Hypothesis]]:
+        options = self.options
+        return translate_batch(
+            self.search_model,
+            self.tokenizer,
+            input_ids,
+            num_beams=options.num_beams,
+            num_return_sequences=options.num_return_sequences,
+            length_penalty=options.length_penalty,
+            scorer=self.model,
+        )
+
+
+def shards(bitext: str, split: str, size: int, limit: int | None) -> Iterator[pa.Table]:
+    """Streams the first `limit` rows of a split as tables of `size` rows, the last one with the rest."""
+    pending: list[pa.RecordBatch] = []
+    waiting = taken = 0
+    for batch in iterate_batches(bitext, split, _COLUMNS, batch_size=size):
+        if limit is not None:
+            batch = batch.slice(0, limit - taken)
+        taken += batch.num_rows
+        pending.append(batch)
+        waiting += batch.num_rows
+        while waiting >= size:
+            table = pa.Table.from_batches(pending)
+            yield table.slice(0, size)
+            pending, waiting = table.slice(size).to_batches(), waiting - size
+        if limit is not None and taken >= limit:
+            break
+    if waiting:
+        yield pa.Table.from_batches(pending)
+
+
+@dataclass(frozen=True)
+class ShardFiles:
+    """Where a job keeps its shards while it runs, and their names once it is finished."""
+
+    folder: Path
+    count: int
+
+    def pairs(self, index: int) -> Path:
+        """Returns the path of a shard's pairs; `load_dataset` knows this name."""
+        return self.folder / "data" / f"train-{index:05d}-of-{self.count:05d}.parquet"
+
+    def report(self, index: int) -> Path:
+        """Returns the path of a shard's report, which is written last and so marks the shard as finished."""
+        return self.folder / "shards" / f"{index:05d}.json"
+
+    def is_finished(self, index: int) -> bool:
+        """Tells whether a shard needs no more work: its report is there and its pairs are as many as it says."""
+        try:
+            report = json.loads(self.report(index).read_text(encoding="utf-8"))
+            return bool(pq.read_metadata(self.pairs(index)).num_rows == report["pairs"])
+        except (OSError, ValueError, KeyError, pa.ArrowInvalid):
+            return False
+
+    def write(self, index: int, pairs: pa.Table, sentences: int, skipped: list[dict[str, str]]) -> None:
+        """Writes a shard: first its pairs, then its report, each by way of a temporary file."""
+        for path in (self.pairs(index), self.report(index)):
+            path.parent.mkdir(parents=True, exist_ok=True)
+        temporary = self.pairs(index).with_name(f".{index:05d}.partial")
+        pq.write_table(pairs, temporary, compression="zstd")
+        temporary.replace(self.pairs(index))
+        report = {"sentences": sentences, "pairs": pairs.num_rows, "skipped": skipped}
+        temporary = self.report(index).with_name(f".{index:05d}.partial")
+        temporary.write_text(json.dumps(report, ensure_ascii=False), encoding="utf-8")
+        temporary.replace(self.report(index))
+
+    def reports(self) -> list[dict[str, Any]]:
+        """Reads the reports of all shards."""
+        return [json.loads(self.report(index).read_text(encoding="utf-8")) for index in range(self.count)]
+
+
+def run_job(
+    translator: BackTranslator,
+    bitext: str,
+    split: str,
+    files: ShardFiles,
+    *,
+    limit: int | None = None,
+    rank: int = 0,
+    world_size: int = 1,
+    progress: Any = None,
+) -> None:
+    """Translates the shards that are not finished and that fall to this process.
+
+    Args:
+        translator: Model and settings.
+        bitext: The bitext folder.
+        split: Its split.
+        files: Where the shards go.
+        limit: Translate only the first rows.
+        rank: Number of this process.
+        world_size: Number of processes; shard i falls to process i mod `world_size`.
+        progress: A tqdm-like object.
+    """
+    for index, table in enumerate(shards(bitext, split, translator.options.shard_size, limit)):
+        if index % world_size != rank:
+            continue
+        if files.is_finished(index):
+            if progress is not None:
+                progress.update(table.num_rows)
+            continue
+        pairs, skipped = translator.translate_table(table, progress)
+        files.write(index, pairs, table.num_rows, skipped)
+
+
+def number_of_shards(rows: int, size: int) -> int:
+    """Returns how many shards a number of rows makes, at least one."""
+    return max(1, math.ceil(rows / size))
+
+
+def job_description(options: SearchOptions, **inputs: Any) -> dict[str, Any]:
+    """Returns what must be the same for a job to be continued."""
+    return {**asdict(options), **inputs}
