@@ -6,11 +6,12 @@ import dataclasses
 import json
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 
 from tqdm import tqdm
 
 from ..data.parquet import read_table
-from ..errors import InputError, UsageError
+from ..errors import InputError, OutputError, UsageError
 from ..hub.folders import write_text_whole
 from .arguments import argument, message, parse
 
@@ -28,6 +29,7 @@ class Arguments:
     max_sentences: int | None = argument("translate only so many sentences", None)
     output: str | None = argument("JSON file for the scores", None)
     translations: str | None = argument("text file for the translations of the last beam width, one a line", None)
+    overwrite: bool = argument("replace existing files", False)
 
 
 def main(argv: Sequence[str]) -> None:
@@ -35,6 +37,9 @@ def main(argv: Sequence[str]) -> None:
     arguments = parse(Arguments, "evaluate-nmt", argv)
     if min(arguments.num_beams) < 1:
         raise UsageError(f"--num-beams must be 1 or more, not {min(arguments.num_beams)}")
+    for path in (arguments.output, arguments.translations):
+        if path is not None and Path(path).exists() and not arguments.overwrite:
+            raise OutputError("the output file exists", path=path, remedy="give another name, or --overwrite")
     table = read_table(arguments.bitext, arguments.split, ["source", "target", "source_lang"])
     table = table.slice(0, arguments.max_sentences)
     if not table.num_rows:

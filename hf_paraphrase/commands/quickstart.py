@@ -1,0 +1,218 @@
+"""`quickstart`: the whole pipeline, through the same verbs, on the sample that the package itself contains."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import importlib
+import json
+import random
+import shlex
+import sys
+import time
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+from ..data.parquet import read_table
+from ..errors import OutputError
+from ..hub.folders import is_filled, write_text_whole
+from ..hub.provenance import read_provenance, write_provenance
+from .arguments import argument, message, parse, settings_of
+
+_MODEL_TYPES = ("avg", "gran")
+_RESUMABLE = {"train-nmt", "back-translate", "train-encoder"}
+_RESULTS = "results.json"
+
+
+@dataclasses.dataclass
+class Arguments:
+    """Run the whole path on the built-in French-English sample: bitext, translation model, back-translated pairs,
+    filtered pairs, sentence encoders, evaluation. It shows the machinery, not the quality that real data gives."""
+
+    output: str = argument("folder for all artefacts: bitext/ rnn_search/ back_translated/ pairs/ avg/ gran/ results.json")
+    num_pairs: int = argument("sentence pairs of the sample bitext, at least 2,000", 22_000)
+    nmt_epochs: float = argument("passes of the translation model over the bitext", 8.0)
+    max_sentences: int = argument("sentences to translate back", 6_000)
+    num_beams: int = argument("beam width of the back-translation", 8)
+    num_return_sequences: int = argument("translations kept per sentence before filtering", 4)
+    seed: int = argument("seed of the sample and of all training", 0)
+    overwrite: bool = argument("replace what is in the output folder", False)
+    resume: bool = argument("keep the steps that are finished and go on from there", False)
+
+
+def main(argv: Sequence[str]) -> None:
+    """Runs the verb."""
+    arguments = parse(Arguments, "quickstart", argv)
+    output = Path(arguments.output)
+    if is_filled(output) and not (arguments.overwrite or arguments.resume):
+        raise OutputError(
+            "the output folder exists and is not empty",
+            path=output,
+            remedy="give another --output, --overwrite, or --resume to go on with an interrupted run",
+        )
+    started = time.monotonic()
+    steps = _Steps(output, resume=arguments.resume)
+    _write_sample(arguments, output / "sample")
+    _make_data_and_models(arguments, steps)
+    results = _measure(arguments, steps)
+    results["seconds"] = round(time.monotonic() - started, 1)
+    write_text_whole(output / _RESULTS, json.dumps(results, indent=2, ensure_ascii=False) + "\n")
+    write_provenance(
+        output, command="quickstart", settings=settings_of(arguments), inputs=[output / "sample"], results=results
+    )
+    sys.stdout.write(_report(results, output))
+
+
+class _Steps:
+    """Runs verbs whose output lies below one folder, each unless it is there already."""
+
+    def __init__(self, output: Path, *, resume: bool) -> None:
+        self.output = output
+        self.resume = resume
+
+    def path(self, name: str) -> str:
+        return str(self.output / name)
+
+    def run(self, verb: str, name: str, *words: str) -> None:
+        """Runs `verb`, which makes the artefact `name`; what it prints goes to standard error."""
+        path = self.output / name
+        if self.resume and (path.is_file() or (path / "provenance.json").is_file()):
+            message(f"{name}: there already")
+            return
+        command = [*verb.split(), *words, "--output", str(path)]
+        message(f"\n$ hf-paraphrase {shlex.join(command)}")
+        module = importlib.import_module(f".{command[0].replace('-', '_')}", __package__)
+        flag = "--resume" if self.resume and command[0] in _RESUMABLE else "--overwrite"
+        with contextlib.redirect_stdout(sys.stderr):
+            module.main([*command[1:], flag])
+
+
+def _write_sample(arguments: Arguments, folder: Path) -> None:
+    """Writes the built-in sample as raw text files, the form in which a user has bitext."""
+    from ..data.sample import sample_bitext, sample_similarity
+
+    for split, pairs in sample_bitext(arguments.num_pairs, arguments.seed).items():
+        write_text_whole(folder / f"{split}.fr", _lines(pair.french for pair in pairs))
+        write_text_whole(folder / f"{split}.en", _lines(pair.english for pair in pairs))
+    for split, graded in sample_similarity(seed=arguments.seed).items():
+        rows = (f"{pair.sentence1}\t{pair.sentence2}\t{pair.score}\t{pair.kind}" for pair in graded)
+        write_text_whole(folder / f"similarity.{split}.tsv", _lines(rows))
+
+
+def _lines(texts: Iterable[str]) -> str:
+    return "".join(f"{text}\n" for text in texts)
+
+
+def _make_data_and_models(arguments: Arguments, steps: _Steps) -> None:
+    sample, seed = steps.output / "sample", str(arguments.seed)
+    sides = []
+    for prefix, split in (("", "train"), ("validation-", "validation"), ("test-", "test")):
+        sides += [f"--{prefix}source-file", str(sample / f"{split}.fr")]
+        sides += [f"--{prefix}target-file", str(sample / f"{split}.en")]
+    steps.run("prepare bitext", "bitext", *sides, "--source-lang", "fr", "--target-lang", "en")
+    for split in ("validation", "test"):
+        table = str(sample / f"similarity.{split}.tsv")
+        columns = ["--columns", "sentence1,sentence2,score,kind"]
+        steps.run("prepare pairs", f"similarity/{split}", "--tsv", table, *columns, "--split", split)
+    small = "--vocab_size 1500 --hidden_size 256 --embedding_size 128 --evaluations 4 --max_dev_pairs 200"
+    nmt = [*small.split(), "--epochs", str(arguments.nmt_epochs), "--seed", seed]
+    steps.run("train-nmt", "rnn_search", "--bitext", steps.path("bitext"), *nmt)
+    model = ["--model", steps.path("rnn_search"), "--bitext", steps.path("bitext")]
+    steps.run("evaluate-nmt", "bleu.json", *model, "--num_beams", "5")
+    search = ["--num_beams", str(arguments.num_beams), "--num_return_sequences", str(arguments.num_return_sequences)]
+    steps.run("back-translate", "back_translated", *model, *search, "--max_sentences", str(arguments.max_sentences))
+    keep = ["--drop_identical", "--keep", "3<=length<=30", "overlap_2<=0.8", "--one_per_reference", "best"]
+    steps.run("filter", "pairs", "--pairs", steps.path("back_translated"), *keep, "--seed", seed)
+    pairs, dev = ["--pairs", steps.path("pairs")], ["--dev_data", steps.path("similarity/validation")]
+    for model_type in _MODEL_TYPES:
+        steps.run("train-encoder", model_type, *pairs, *dev, "--model_type", model_type, "--seed", seed)
+
+
+def _measure(arguments: Arguments, steps: _Steps) -> dict[str, Any]:
+    """Collects what the steps measured, and asks the encoders for the test scores and some neighbours."""
+    from ..encoding.nearest_neighbours import nearest_neighbours
+    from ..encoding.sentence_encoder import SentenceEncoder
+
+    output = steps.output
+    bleu = json.loads((output / "bleu.json").read_text(encoding="utf-8"))[-1]
+    filtered = read_provenance(output / "pairs")["results"]
+    encoders = {}
+    for model_type in _MODEL_TYPES:
+        steps.run(
+            "evaluate",
+            f"similarity/{model_type}.json",
+            *["--model", steps.path(model_type), "--data", steps.path("similarity/test"), "--suite", "graded"],
+        )
+        encoders[model_type] = {
+            "test": json.loads((output / f"similarity/{model_type}.json").read_text(encoding="utf-8"))["results"][0],
+            "training": read_provenance(output / model_type)["results"],
+        }
+    sentences = sorted(set(read_table(output / "bitext", "train", ["target"])["target"].to_pylist()))
+    sentences = random.Random(arguments.seed).sample(sentences, min(5_000, len(sentences)))
+    query = "The doctor bought a new car."
+    encoder = SentenceEncoder.from_pretrained(output / "avg")
+    rows, cosines = nearest_neighbours(encoder.encode([query]), encoder.encode(sentences), k=5)
+    pairs = read_table(output / "pairs", "train", ["sentence1", "sentence2"]).to_pylist()
+    return {
+        "bleu": bleu,
+        "examples": random.Random(arguments.seed).sample(pairs, min(10, len(pairs))),
+        "filter": filtered,
+        "encoders": encoders,
+        "neighbours": {
+            "query": query,
+            "found": [
+                {"sentence": sentences[row], "cosine": round(float(cosine), 4)}
+                for row, cosine in zip(rows[0], cosines[0], strict=True)
+            ],
+        },
+    }
+
+
+def _report(results: dict[str, Any], output: Path) -> str:
+    """Writes what a user wants to see, for standard output."""
+    bleu = results["bleu"]
+    lines = [
+        "",
+        "== Translation, French to English ==",
+        f"BLEU {bleu['bleu']:.1f} on {bleu['sentences']} held-out sentences, beam {bleu['num_beams']}"
+        f"  [{bleu['bleu_signature']}]",
+        "",
+        "== Ten paraphrase pairs: reference, and translation of its French counterpart ==",
+    ]
+    for pair in results["examples"]:
+        lines += [f"  {pair['sentence1']}", f"    {pair['sentence2']}"]
+    lines += ["", "== Filter: pairs left after each step =="]
+    funnel = results["filter"]["funnel"]
+    width = max(len(str(step)) for step in funnel)
+    lines += [f"  {step:{width}}  {count:>7,}" for step, count in funnel.items()]
+    lines += [
+        "",
+        "== Similarity of graded sentence pairs: Pearson's r x 100 of the cosine with the grade ==",
+        "            before training  after training        after training",
+        "            (validation)     (validation)          (test)",
+    ]
+    for name, scores in results["encoders"].items():
+        training, test = scores["training"], scores["test"]["sets"][0]
+        after = f"{training['dev_best']:.1f}, epoch {training['best_epoch']:g}"
+        lines.append(f"  {name:8}  {training['dev_untrained']:<15.1f}  {after:<20}  {test['pearson']:.1f}")
+    neighbours = results["neighbours"]
+    lines += ["", f"== Nearest neighbours of: {neighbours['query']} (Avg, cosine) =="]
+    lines += [f"  {item['cosine']:.3f}  {item['sentence']}" for item in neighbours["found"]]
+    folder = str(output)
+    lines += [
+        "",
+        f"== What lies where ({results['seconds']:.0f} s in all) ==",
+        f"  {folder}/bitext           load_dataset({folder + '/bitext'!r})",
+        f"  {folder}/rnn_search       AutoModelForSeq2SeqLM.from_pretrained({folder + '/rnn_search'!r})",
+        f"  {folder}/back_translated  load_dataset({folder + '/back_translated'!r})",
+        f"  {folder}/pairs            load_dataset({folder + '/pairs'!r})",
+        f"  {folder}/avg              SentenceEncoder.from_pretrained({folder + '/avg'!r}).encode(['A sentence.'])",
+        f"  {folder}/gran             AutoModel.from_pretrained({folder + '/gran'!r})",
+        f"  {folder}/results.json     everything above, and more",
+        "  (import hf_paraphrase first, so that the Auto classes know the models)",
+        "",
+        "The sample shows the machinery, not the quality: train on real bitext for that.",
+        "",
+    ]
+    return "\n".join(lines)

@@ -1,0 +1,6 @@
+#!/usr/bin/env bash
+# Sets everything up and runs the whole pipeline on the built-in sample: bash scripts/run_quickstart.sh [FOLDER]
+set -eu
+cd "$(dirname "$0")/.."
+. scripts/set_up.sh
+hf-paraphrase quickstart --output "${1:-quickstart}" --resume
