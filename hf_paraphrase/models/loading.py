@@ -75,9 +75,7 @@ def load_model_folder(
         ) from error
     wrong = sorted(map(str, [*loading["missing_keys"], *loading["unexpected_keys"], *loading["mismatched_keys"]]))
     if wrong:
-        raise ModelError(
-            f"the weights do not fit the configuration: {', '.join(wrong)}", path=folder, remedy=remedy
-        )
+        raise ModelError(f"the weights do not fit the configuration: {', '.join(wrong)}", path=folder, remedy=remedy)
     highest = max(tokenizer.get_vocab().values(), default=0)
     if highest >= model.config.vocab_size:
         raise ModelError(

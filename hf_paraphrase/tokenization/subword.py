@@ -21,7 +21,7 @@ from ..errors import InputError
 
 PAD, START, END, UNKNOWN = "<pad>", "<s>", "</s>", "<unk>"
 _SPACE = "▁"
-# As the Moses tokeniser: every punctuation mark or symbol is a token of its own, a word keeps its inner digits and letters.
+# As the Moses tokeniser: every punctuation mark or symbol stands by itself, letters and digits stay together.
 _PUNCTUATION = r"[^\s\w▁]|_"
 
 

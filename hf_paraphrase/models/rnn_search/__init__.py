@@ -10,7 +10,10 @@ if TYPE_CHECKING:
     from .configuration_rnn_search import RnnSearchConfig as RnnSearchConfig
     from .modeling_rnn_search import RnnSearchForConditionalGeneration as RnnSearchForConditionalGeneration
 
-_MODULE_OF = {"RnnSearchConfig": ".configuration_rnn_search", "RnnSearchForConditionalGeneration": ".modeling_rnn_search"}
+_MODULE_OF = {
+    "RnnSearchConfig": ".configuration_rnn_search",
+    "RnnSearchForConditionalGeneration": ".modeling_rnn_search",
+}
 
 __all__ = ["RnnSearchConfig", "RnnSearchForConditionalGeneration"]
 __getattr__, __dir__ = lazy_attributes(__name__, _MODULE_OF)

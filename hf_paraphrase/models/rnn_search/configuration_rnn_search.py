@@ -7,7 +7,7 @@ from typing import Any
 from transformers import PreTrainedConfig
 
 
-class RnnSearchConfig(PreTrainedConfig):  # type: ignore[misc]
+class RnnSearchConfig(PreTrainedConfig):
     """Sizes and settings of an RNNsearch model; the defaults are those of paper 000 §3 (Bahdanau et al. 2015).
 
     Args:
@@ -62,7 +62,7 @@ class RnnSearchConfig(PreTrainedConfig):  # type: ignore[misc]
         """Fills in the sizes that follow from others and checks that all fit together.
 
         Raises:
-            ValueError: If the readout cannot be halved, the embeddings cannot be shared, or the initialisation is unknown.
+            ValueError: If the readout cannot be halved, embeddings cannot be shared, or `initialization` is unknown.
         """
         if self.initialization not in {"reference", "xavier"}:
             raise ValueError(f"initialization={self.initialization!r} must be 'reference' or 'xavier'")

@@ -1,4 +1,4 @@
-"""RNNsearch (Bahdanau et al. 2015) as paper 000 §3 uses it: BiGRU encoder, additive attention, GRU decoder, maxout readout."""
+"""RNNsearch (Bahdanau et al. 2015) as paper 000 §3 uses it: BiGRU, additive attention, GRU decoder, maxout readout."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .configuration_rnn_search import RnnSearchConfig
 
 
 @dataclass
-class RnnSearchEncoderOutput(BaseModelOutput):  # type: ignore[misc]
+class RnnSearchEncoderOutput(BaseModelOutput):
     """Annotations of a batch of source sentences.
 
     Attributes:
@@ -59,8 +59,9 @@ class RnnSearchCache:
 class RnnSearchGru(nn.Module):
     """One gated recurrent layer in the reference's form.
 
-    r = σ(W_r x + U_r h), z = σ(W_z x + U_z h), h~ = tanh(W x + U (r ⊙ h) + b), h' = z ⊙ h~ + (1 - z) ⊙ h: the reset gate acts
-    before the recurrent matrix and only the candidate has a bias, so `torch.nn.GRU` is not this layer.
+    r = σ(W_r x + U_r h), z = σ(W_z x + U_z h), h~ = tanh(W x + U (r ⊙ h) + b), h' = z ⊙ h~ + (1 - z) ⊙ h.
+    The reset gate acts before the recurrent matrix and only the candidate has a bias, so `torch.nn.GRU` is not this
+    layer.
     """
 
     def __init__(self, input_size: int, hidden_size: int) -> None:
@@ -105,9 +106,7 @@ class RnnSearchEncoder(nn.Module):
         self.forward_gru = RnnSearchGru(config.embedding_size, config.hidden_size)
         self.backward_gru = RnnSearchGru(config.embedding_size, config.hidden_size)
 
-    def forward(
-        self, input_ids: Tensor, attention_mask: Tensor | None = None, **_: Any
-    ) -> RnnSearchEncoderOutput:
+    def forward(self, input_ids: Tensor, attention_mask: Tensor | None = None, **_: Any) -> RnnSearchEncoderOutput:
         """Computes annotations.
 
         Args:
@@ -247,7 +246,7 @@ class RnnSearchDecoder(nn.Module):
         return projected
 
 
-class RnnSearchPreTrainedModel(PreTrainedModel):  # type: ignore[misc]
+class RnnSearchPreTrainedModel(PreTrainedModel):
     """Initialisation and loading for RNNsearch models."""
 
     config_class = RnnSearchConfig
@@ -292,7 +291,7 @@ class RnnSearchPreTrainedModel(PreTrainedModel):  # type: ignore[misc]
             init.xavier_uniform_(part)
 
 
-class RnnSearchForConditionalGeneration(RnnSearchPreTrainedModel, GenerationMixin):  # type: ignore[misc]
+class RnnSearchForConditionalGeneration(RnnSearchPreTrainedModel, GenerationMixin):
     """RNNsearch with its output layer: translates with `generate` (greedy, sampling, beam search, n-best)."""
 
     _tied_weights_keys: dict[str, str] = {"lm_head.weight": "decoder.embeddings.weight"}  # noqa: RUF012
@@ -301,6 +300,7 @@ class RnnSearchForConditionalGeneration(RnnSearchPreTrainedModel, GenerationMixi
 
     def __init__(self, config: RnnSearchConfig) -> None:
         super().__init__(config)
+        assert config.source_vocab_size is not None
         target = nn.Embedding(config.vocab_size, config.embedding_size, padding_idx=config.pad_token_id)
         source = (
             target
@@ -344,7 +344,7 @@ class RnnSearchForConditionalGeneration(RnnSearchPreTrainedModel, GenerationMixi
         input_ids: Tensor | None = None,
         attention_mask: Tensor | None = None,
         decoder_input_ids: Tensor | None = None,
-        encoder_outputs: RnnSearchEncoderOutput | BaseModelOutput | tuple[Tensor, ...] | None = None,
+        encoder_outputs: Any = None,
         past_key_values: RnnSearchCache | None = None,
         labels: Tensor | None = None,
         use_cache: bool | None = None,
@@ -358,7 +358,8 @@ class RnnSearchForConditionalGeneration(RnnSearchPreTrainedModel, GenerationMixi
             attention_mask: 1 for real source units, (batch or rows, source length).
             decoder_input_ids: Previous target units, (rows, target length), from the start token on; taken from
                 `labels` if not given.
-            encoder_outputs: The encoder's result, if it is known.
+            encoder_outputs: The encoder's result, if it is known: its output object or a tuple that starts with the
+                annotations.
             past_key_values: The decoder's cache.
             labels: Target units with the end token, −100 where there is none, (batch, target length).
             use_cache: Whether to return a cache.

@@ -1,0 +1,424 @@
+"""`train-encoder`: paraphrase pairs to a sentence encoder."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import sys
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from itertools import chain
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ..errors import InputError, OutputError, UsageError
+from ..hub.cards import write_card
+from ..hub.folders import check_output, is_filled, output_folder, staging_path
+from ..hub.provenance import fingerprint, write_provenance
+from .arguments import argument, message, parse, settings_of
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel, PreTrainedTokenizerFast
+
+    from ..training.pairs import EncodedPairs
+    from ..training.trainer import EncoderTrainer
+
+_MODEL_TYPES = ("avg", "gran")
+_CELLS = ("lstm", "gru")
+_EPOCHS = {"avg": 20.0, "gran": 3.0}
+_HIDDEN_SIZE = 300
+_CHECKPOINTS = "checkpoints"
+_UNCHECKED_ON_RESUME = {"output", "overwrite", "resume", "report_to"}
+
+
+@dataclass
+class Arguments:
+    """Train a sentence encoder on paraphrase pairs with a margin loss (paper 000: Wieting, Mallinson, Gimpel 2017)."""
+
+    pairs: str = argument("data folder with the columns sentence1 and sentence2 (split train)")
+    output: str = argument("the model folder to make")
+    model_type: str = argument("avg (mean of word vectors) or gran (gated recurrent averaging network)", "avg")
+    cell: str = argument("recurrent cell of gran: lstm (paper 000) or gru (paper 003)", "lstm")
+    dev_data: str | None = argument(
+        "folder with STS 2016 sets, or with a graded data set, on which the epoch is chosen; without it the last is",
+        None,
+    )
+    initial_vectors: str | None = argument(
+        "word vectors to start from, in the text layout of GloVe or word2vec, plain or .gz, .bz2, .xz", None
+    )
+    frequency_weights: bool = argument(
+        "multiply each initial vector by a / (a + p), a = 0.001, p the word's share of the tokens of the pairs", False
+    )
+    vocabulary_size: int = argument("words in the vocabulary at most; 0 for all", 200_000)
+    min_frequency: int = argument(
+        "a word of the pairs enters the vocabulary if it occurs so many times (or has an initial vector)", 2
+    )
+    lower_case: bool = argument("lower-case all text", True)
+    split_contractions: bool = argument("split English contractions as the Penn Treebank does (do n't)", True)
+    hidden_size: int | None = argument(
+        "components of word vectors and embeddings [default: as the initial vectors, else 300]", None
+    )
+    epochs: float | None = argument("passes over the pairs [default: 20 for avg, 3 for gran]", None)
+    batch_size: int = argument("pairs in a batch on each process", 100)
+    learning_rate: float = argument("learning rate of Adam, constant", 1e-3)
+    margin: float = argument("margin of the loss, a difference of cosines", 0.4)
+    negatives: str = argument(
+        "negatives: max (the most similar of the batch), random, or mix (a coin's choice)", "max"
+    )
+    negatives_from: str = argument("take them from both sides of other pairs, or from the opposite side", "both")
+    dropout: float = argument("probability to drop a component of a word vector", 0.0)
+    word_dropout: float = argument("probability to drop a whole word; excludes --dropout", 0.0)
+    scramble: float = argument("probability to scramble the words of a pair, drawn each epoch", 0.0)
+    lambda_c: float = argument("weight of half the squared norm of all parameters but the word vectors", 0.0)
+    lambda_w: float = argument("weight of half the squared distance of the word vectors from their start", 0.0)
+    max_grad_norm: float = argument("clip the norm of the gradient to this; 0 does not clip", 0.0)
+    dense_optimizer: bool = argument(
+        "Adam over the whole table of word vectors in every step, also over words that are not in the batch: slower, "
+        "and rare words go on moving after each occurrence",
+        False,
+    )
+    evaluations_per_epoch: int = argument("dev scores and checkpoints in an epoch", 1)
+    max_pairs: int | None = argument("train on a random sample of so many pairs", None)
+    seed: int = argument("seed of the sample, the initial weights, the order, dropout and scrambling", 0)
+    report_to: str = argument("where the Trainer logs to, e.g. tensorboard; none for nowhere", "none")
+    overwrite: bool = argument("replace an existing output folder", False)
+    resume: bool = argument("continue a run that was interrupted, with the same result", False)
+
+
+def main(argv: Sequence[str]) -> None:
+    """Runs `train-encoder`.
+
+    Raises:
+        UsageError: For arguments that do not fit, or that differ from those of the run to resume.
+        InputError: For missing or malformed pairs, vectors or dev data.
+        OutputError: If the output is in the way.
+    """
+    arguments = parse(Arguments, "train-encoder", argv)
+    _check(arguments)
+    output = check_output(arguments.output, overwrite=arguments.overwrite)
+    # Before the long work, because the staging folder itself refuses only after it.
+    unfinished = staging_path(output)
+    if _is_main() and is_filled(unfinished) and not (arguments.resume or arguments.overwrite):
+        raise OutputError(
+            "an unfinished run for this output exists",
+            path=unfinished,
+            remedy="--resume continues it, --overwrite starts afresh",
+        )
+    scorer = _scorer(arguments.dev_data)
+
+    from ..training.pairs import encode_pairs
+
+    tokenizer, vectors = _vocabulary(arguments)
+    pairs = encode_pairs(arguments.pairs, tokenizer, max_pairs=arguments.max_pairs, seed=arguments.seed)
+    if pairs.dropped:
+        _say(f"{pairs.dropped} pairs with an empty side left out")
+    model, coverage = _model(arguments, tokenizer, vectors, pairs)
+    _say(
+        f"{arguments.model_type}: {len(pairs)} pairs, {model.config.vocab_size} word vectors of "
+        f"{model.config.hidden_size} components{'' if coverage is None else f'; {coverage}'}"
+    )
+    if len(pairs) == 1:
+        _say("a single pair has no negatives: nothing will be learned")
+    settings = settings_of(arguments)
+    if not _is_main():
+        _train(arguments, settings, model, tokenizer, pairs, scorer, unfinished / _CHECKPOINTS)
+        return
+    with output_folder(arguments.output, overwrite=arguments.overwrite, resume=arguments.resume) as staging:
+        trainer = _train(arguments, settings, model, tokenizer, pairs, scorer, staging / _CHECKPOINTS)
+        _write(arguments, settings, trainer, pairs, coverage, staging)
+        shutil.rmtree(staging / _CHECKPOINTS)
+    _summary(arguments, trainer)
+
+
+def _is_main() -> bool:
+    """Tells whether this is the process that writes; `accelerate launch` numbers several from 0."""
+    return os.environ.get("RANK", "0") == "0"
+
+
+def _say(text: str) -> None:
+    if _is_main():
+        message(text)
+
+
+def _wait_for_all() -> None:
+    """Waits for the other processes, whose group exists once `TrainingArguments` were made."""
+    import torch.distributed
+
+    if torch.distributed.is_available() and torch.distributed.is_initialized():
+        torch.distributed.barrier()
+
+
+def _check(arguments: Arguments) -> None:
+    choices = {
+        "model_type": _MODEL_TYPES,
+        "cell": _CELLS,
+        "negatives": ("max", "random", "mix"),
+        "negatives_from": ("both", "opposite"),
+    }
+    for name, allowed in choices.items():
+        value = getattr(arguments, name)
+        if value not in allowed:
+            raise UsageError(f"--{name.replace('_', '-')} `{value}` is unknown", remedy=f"one of {', '.join(allowed)}")
+    positive = ("epochs", "batch_size", "learning_rate", "hidden_size", "min_frequency", "max_pairs")
+    for name in (*positive, "evaluations_per_epoch"):
+        value = getattr(arguments, name)
+        if value is not None and not value > 0:
+            raise UsageError(f"--{name.replace('_', '-')} must be above 0, not {value}")
+    for name in ("margin", "lambda_c", "lambda_w", "max_grad_norm", "vocabulary_size", "seed"):
+        if not getattr(arguments, name) >= 0:
+            raise UsageError(f"--{name.replace('_', '-')} must not be negative, not {getattr(arguments, name)}")
+    for name in ("dropout", "word_dropout"):
+        if not 0 <= getattr(arguments, name) < 1:
+            raise UsageError(f"--{name.replace('_', '-')} must be at least 0 and below 1")
+    if not 0 <= arguments.scramble <= 1:
+        raise UsageError("--scramble must be between 0 and 1")
+    if arguments.dropout and arguments.word_dropout:
+        raise UsageError("--dropout and --word-dropout exclude each other", remedy="give one of them")
+    if arguments.cell != "lstm" and arguments.model_type != "gran":
+        raise UsageError("--cell is for --model-type gran", remedy="leave it out, or train a gran")
+
+
+def _scorer(dev_data: str | None) -> Callable[..., dict[str, float]] | None:
+    if dev_data is None:
+        _say("no --dev-data: the last epoch will be kept")
+        return None
+    if not Path(dev_data).is_dir():
+        raise InputError("no such folder", path=dev_data, remedy="check --dev-data")
+    from ..evaluation.dev import dev_scorer
+
+    return dev_scorer(Path(dev_data))
+
+
+def _sentences(arguments: Arguments) -> Iterable[str]:
+    from ..training.pairs import iterate_pairs
+
+    blocks = iterate_pairs(arguments.pairs, max_pairs=arguments.max_pairs, seed=arguments.seed)
+    return chain.from_iterable(chain(first, second) for first, second in blocks)
+
+
+def _vocabulary(arguments: Arguments) -> tuple[PreTrainedTokenizerFast, Any]:
+    """Builds the tokenizer over the words of the pairs and, up to the vocabulary's size, those of the vector file."""
+    from ..tokenization.word_level import build_word_level_tokenizer, reachable_words, sentence_vocabulary
+    from ..training.word_vectors import read_word_vectors
+
+    style = {"lower_case": arguments.lower_case, "contractions": arguments.split_contractions}
+    limit = arguments.vocabulary_size or None
+    words = sentence_vocabulary(_sentences(arguments), min_frequency=arguments.min_frequency, max_size=limit, **style)
+    vectors = None
+    if arguments.initial_vectors is not None:
+        first = sys.maxsize if limit is None else limit - len(words)
+        vectors = read_word_vectors(arguments.initial_vectors, set(words), first=first)
+        dimension = vectors.matrix.shape[1]
+        if arguments.hidden_size not in (None, dimension):
+            raise UsageError(
+                f"--hidden-size {arguments.hidden_size}, but the initial vectors have {dimension} components",
+                remedy="leave --hidden-size out",
+            )
+        known = set(words)
+        words += [word for word in reachable_words(vectors.words, **style) if word not in known]
+    return build_word_level_tokenizer(words[:limit], **style), vectors
+
+
+def _model(
+    arguments: Arguments, tokenizer: PreTrainedTokenizerFast, vectors: Any, pairs: EncodedPairs
+) -> tuple[PreTrainedModel, Any]:
+    import torch
+    from transformers import set_seed
+
+    from ..training.word_vectors import initial_embeddings
+
+    size = len(tokenizer)
+    dimension = arguments.hidden_size or _HIDDEN_SIZE
+    if vectors is not None:
+        dimension = vectors.matrix.shape[1]
+    common = {
+        "vocab_size": size,
+        "hidden_size": dimension,
+        "pad_token_id": tokenizer.pad_token_id,
+        "unk_token_id": tokenizer.unk_token_id,
+        "dropout": arguments.dropout,
+        "word_dropout": arguments.word_dropout,
+    }
+    set_seed(arguments.seed)
+    model: PreTrainedModel
+    if arguments.model_type == "avg":
+        from ..models.avg.configuration_avg import AvgConfig
+        from ..models.avg.modeling_avg import AvgModel
+
+        model = AvgModel(AvgConfig(**common))
+    else:
+        from ..models.gran.configuration_gran import GranConfig
+        from ..models.gran.modeling_gran import GranModel
+
+        model = GranModel(GranConfig(cell=arguments.cell, **common))
+    if vectors is None and not arguments.frequency_weights:
+        return model, None
+    matrix, coverage = initial_embeddings(
+        tokenizer.convert_ids_to_tokens(range(size)),
+        vectors,
+        dimension=dimension,
+        pad_id=tokenizer.pad_token_id,
+        unknown_id=tokenizer.unk_token_id,
+        counts=pairs.counts(size),
+        frequency_weights=arguments.frequency_weights,
+        seed=arguments.seed,
+    )
+    with torch.no_grad():
+        model.get_parameter("embeddings").copy_(torch.from_numpy(matrix))
+    return model, coverage if vectors is not None else None
+
+
+def _train(
+    arguments: Arguments,
+    settings: dict[str, Any],
+    model: PreTrainedModel,
+    tokenizer: PreTrainedTokenizerFast,
+    pairs: EncodedPairs,
+    scorer: Callable[..., dict[str, float]] | None,
+    folder: Path,
+) -> EncoderTrainer:
+    import torch
+    from tqdm.auto import tqdm
+
+    from ..training.arguments import EncoderTrainingArguments
+    from ..training.trainer import EncoderTrainer, last_checkpoint
+
+    training_arguments = EncoderTrainingArguments(
+        output_dir=str(folder),
+        num_train_epochs=arguments.epochs or _EPOCHS[arguments.model_type],
+        per_device_train_batch_size=arguments.batch_size,
+        learning_rate=arguments.learning_rate,
+        max_grad_norm=arguments.max_grad_norm,
+        margin=arguments.margin,
+        negatives=arguments.negatives,
+        negatives_from=arguments.negatives_from,
+        scramble=arguments.scramble,
+        lambda_c=arguments.lambda_c,
+        lambda_w=arguments.lambda_w,
+        evaluations_per_epoch=arguments.evaluations_per_epoch,
+        dense_optimizer=arguments.dense_optimizer,
+        seed=arguments.seed,
+        report_to=arguments.report_to,
+        use_cpu=not torch.accelerator.is_available(),
+    )
+    # The first process makes the folder ready; the others see it as it left it.
+    checkpoint = _checkpoint(arguments, settings, folder, last_checkpoint) if _is_main() else None
+    _wait_for_all()
+    if not _is_main():
+        checkpoint = last_checkpoint(folder)
+    _wait_for_all()
+    trainer = EncoderTrainer(
+        model,
+        training_arguments,
+        pairs,
+        tokenizer,
+        scorer=scorer,
+        report=lambda text: tqdm.write(text, file=sys.stderr),
+    )
+    trainer.train(resume_from_checkpoint=None if checkpoint is None else str(checkpoint))
+    return trainer
+
+
+def _checkpoint(
+    arguments: Arguments, settings: dict[str, Any], folder: Path, find: Callable[[Path], Path | None]
+) -> Path | None:
+    """Finds the checkpoint to resume from, after making sure that it was made with the same settings and inputs."""
+    inputs = [item for item in (arguments.pairs, arguments.initial_vectors, arguments.dev_data) if item is not None]
+    wanted = {key: value for key, value in settings.items() if key not in _UNCHECKED_ON_RESUME}
+    wanted["fingerprints"] = [fingerprint(item) for item in inputs]
+    folder.mkdir(parents=True, exist_ok=True)
+    record = folder / "settings.json"
+    if record.is_file():
+        made_with = json.loads(record.read_text(encoding="utf-8"))
+        different = sorted(key for key in {*wanted, *made_with} if wanted.get(key) != made_with.get(key))
+        if different:
+            raise UsageError(
+                f"the unfinished run had other values of {', '.join(different)}",
+                path=folder.parent,
+                remedy="give the same settings, or start afresh with --overwrite and without --resume",
+            )
+        checkpoint = find(folder)
+        message(f"resuming after step {checkpoint.name.rpartition('-')[2]}" if checkpoint else "resuming at the start")
+        return checkpoint
+    record.write_text(json.dumps(wanted, indent=2) + "\n", encoding="utf-8")
+    if arguments.resume:
+        message("nothing to resume: starting afresh")
+    return None
+
+
+def _write(
+    arguments: Arguments,
+    settings: dict[str, Any],
+    trainer: EncoderTrainer,
+    pairs: EncodedPairs,
+    coverage: Any,
+    folder: Path,
+) -> None:
+    from ..tokenization.word_level import save_tokenizer
+
+    model, scores, kept = trainer.model, trainer.scores(), trainer.best_scores()
+    model.save_pretrained(folder)
+    save_tokenizer(trainer.tokenizer, folder)
+    if arguments.model_type == "avg":
+        module = {"idx": 0, "name": "0", "path": "", "type": "sentence_transformers.models.StaticEmbedding"}
+        (folder / "modules.json").write_text(json.dumps([module], indent=2) + "\n", encoding="utf-8")
+    untrained = next((entry for entry in scores if entry["step"] == 0), None)
+    results = {
+        "pairs": len(pairs),
+        "pairs_dropped": pairs.dropped,
+        "vocabulary": model.config.vocab_size,
+        "parameters": sum(item.numel() for item in model.parameters()),
+        "coverage": None if coverage is None else vars(coverage),
+        "dev_untrained": None if untrained is None else untrained["dev_mean"],
+        "dev_best": None if kept is None else kept["dev_mean"],
+        "best_epoch": None if kept is None else kept["epoch"],
+        "steps": trainer.state.global_step,
+        "dev_scores": scores,
+    }
+    inputs = [item for item in (arguments.pairs, arguments.initial_vectors, arguments.dev_data) if item is not None]
+    write_provenance(folder, command="train-encoder", settings=settings, inputs=inputs, results=results)
+    name = Path(arguments.output).name
+    write_card(
+        folder,
+        "model_cards",
+        "encoder",
+        {
+            **settings,
+            "languages": ["en"] if arguments.split_contractions else [],
+            "library_name": "sentence-transformers" if arguments.model_type == "avg" else "transformers",
+            "title": name,
+            "name": name,
+            "hidden_size": model.config.hidden_size,
+            "vocab_size": model.config.vocab_size,
+            "parameters": results["parameters"],
+            "pairs": len(pairs),
+            "pairs_name": Path(arguments.pairs).name,
+            "dropped": pairs.dropped,
+            "epochs": f"{trainer.args.num_train_epochs:g}",
+            "initial_vectors": _start(arguments, coverage),
+            "optimizer": "Adam over the rows of a batch" if model.sparse_gradients else "Adam",
+            "scores": scores,
+            "kept_step": None if kept is None else kept["step"],
+        },
+    )
+
+
+def _start(arguments: Arguments, coverage: Any) -> str:
+    start = "random"
+    if arguments.initial_vectors is not None:
+        start = f"{Path(arguments.initial_vectors).name} ({coverage})"
+    return f"{start}, frequency-weighted" if arguments.frequency_weights else start
+
+
+def _summary(arguments: Arguments, trainer: EncoderTrainer) -> None:
+    scores, kept = trainer.scores(), trainer.best_scores()
+    for entry in scores:
+        label = "untrained" if entry["step"] == 0 else f"epoch {entry['epoch']:g}"
+        mark = " (kept)" if kept is not None and entry["step"] == kept["step"] else ""
+        message(f"{label:>12}  {entry['dev_mean']:6.2f}{mark}")
+    message(f"the encoder lies in {arguments.output}; load it with")
+    message(f"  hf-paraphrase encode --model {arguments.output} --input FILE --output FILE.npy")
+    message(f"  SentenceEncoder.from_pretrained({str(arguments.output)!r})  # hf_paraphrase.encoding.sentence_encoder")
+    if arguments.model_type == "avg":
+        message(f"  SentenceTransformer({str(arguments.output)!r})  # sentence_transformers")

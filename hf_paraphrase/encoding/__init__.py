@@ -1,0 +1,3 @@
+"""encoding."""
+
+from __future__ import annotations

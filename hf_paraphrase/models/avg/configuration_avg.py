@@ -1,0 +1,59 @@
+"""Configuration of the word-averaging sentence encoder."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from transformers import PreTrainedConfig
+
+
+class AvgConfig(PreTrainedConfig):
+    """Configuration of `AvgModel`.
+
+    Args:
+        vocab_size: The number of word vectors.
+        hidden_size: Their dimension, which is also that of the sentence embedding.
+        pad_token_id: The id that fills up short sentences of a batch; it never counts.
+        unk_token_id: The id of unknown words, which have a trained vector and count in the mean.
+        dropout: The probability with which a single component of a word vector is dropped in training.
+        word_dropout: The probability with which a whole word is dropped in training: its vector is zero, and the mean
+            is still taken over all words. Excludes `dropout`.
+        initializer_range: The standard deviation of the random initial vectors.
+        normalize: Always false: it tells other readers of the folder (model2vec) not to normalise the embeddings.
+
+    Raises:
+        ValueError: If both kinds of dropout are asked for, a probability is outside [0, 1), or `normalize` is true.
+    """
+
+    model_type = "avg"
+
+    def __init__(
+        self,
+        vocab_size: int = 30_000,
+        hidden_size: int = 300,
+        pad_token_id: int | None = 0,
+        unk_token_id: int | None = 1,
+        dropout: float = 0.0,
+        word_dropout: float = 0.0,
+        initializer_range: float = 0.01,
+        normalize: bool = False,
+        **kwargs: Any,
+    ) -> None:
+        for name, probability in (("dropout", dropout), ("word_dropout", word_dropout)):
+            if not 0.0 <= probability < 1.0:
+                raise ValueError(f"{name} must be at least 0 and below 1, not {probability}")
+        if dropout > 0 and word_dropout > 0:
+            raise ValueError("dropout and word_dropout exclude each other: set one of them to 0")
+        if normalize:
+            raise ValueError("an Avg model does not normalise: pass normalize=True to encode instead")
+        self.vocab_size = vocab_size
+        self.hidden_size = hidden_size
+        self.unk_token_id = unk_token_id
+        self.dropout = dropout
+        self.word_dropout = word_dropout
+        self.initializer_range = initializer_range
+        self.normalize = normalize
+        super().__init__(pad_token_id=pad_token_id, **kwargs)
+
+
+AvgConfig.register_for_auto_class()

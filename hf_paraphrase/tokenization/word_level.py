@@ -1,0 +1,139 @@
+"""Builds word-level tokenizers: one token a word, unknown words one common token.
+
+Text is normalised (NFKC, curly apostrophes straightened, lower case if asked for), split at white space, and every
+punctuation mark is a token of its own. English contractions can be split as the Penn Treebank does it (`do n't`,
+`it 's`), which is how the words of GloVe and PARAGRAM vectors are written. No special tokens are added to a sentence,
+because a token that is always there would count in every mean.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ..errors import InputError
+
+if TYPE_CHECKING:
+    from tokenizers import Tokenizer
+    from transformers import PreTrainedTokenizerFast
+
+PAD_TOKEN = "[PAD]"  # noqa: S105
+UNKNOWN_TOKEN = "[UNK]"  # noqa: S105
+PAD_ID = 0
+UNKNOWN_ID = 1
+
+_WORDS = r"\w+|[^\w\s]"
+_CONTRACTIONS = r"n't(?!\w)|'(?:s|re|ve|ll|d|m)(?!\w)|\w+?(?=n't(?!\w))|"
+
+
+def sentence_vocabulary(
+    sentences: Iterable[str],
+    *,
+    lower_case: bool = True,
+    contractions: bool = True,
+    min_frequency: int = 1,
+    max_size: int | None = None,
+) -> list[str]:
+    """Lists the words of a text, the most frequent first and in alphabetical order among equals.
+
+    Args:
+        sentences: The text; it is streamed.
+        lower_case: As for :func:`build_word_level_tokenizer`.
+        contractions: As for :func:`build_word_level_tokenizer`.
+        min_frequency: Words that occur less often are left out.
+        max_size: The greatest number of words; None for all.
+
+    Returns:
+        The words, without special tokens.
+    """
+    from tokenizers.trainers import WordLevelTrainer
+
+    tokenizer = _backend({}, lower_case=lower_case, contractions=contractions)
+    trainer = WordLevelTrainer(
+        vocab_size=(1 << 62) if max_size is None else max_size, min_frequency=min_frequency, show_progress=False
+    )
+    tokenizer.train_from_iterator(sentences, trainer)
+    vocabulary = tokenizer.get_vocab(with_added_tokens=False)
+    return sorted(vocabulary, key=vocabulary.__getitem__)
+
+
+def build_word_level_tokenizer(
+    words: Iterable[str], *, lower_case: bool = True, contractions: bool = True
+) -> PreTrainedTokenizerFast:
+    """Builds a tokenizer over a list of words, e.g. that of a vector file or of :func:`sentence_vocabulary`.
+
+    Args:
+        words: The words in the order of their ids, which begin at 2; repeated words and the names of the special
+            tokens are passed over. Id 0 is `[PAD]`, id 1 is `[UNK]`.
+        lower_case: Whether text is lower-cased before it is split.
+        contractions: Whether English contractions are split in the manner of the Penn Treebank.
+
+    Returns:
+        A fast tokenizer that adds no special tokens and truncates nothing. `AutoTokenizer` opens what
+        :func:`save_tokenizer` writes, with equal results.
+
+    Raises:
+        InputError: If there is no word at all.
+    """
+    from transformers import PreTrainedTokenizerFast
+
+    vocabulary = {PAD_TOKEN: PAD_ID, UNKNOWN_TOKEN: UNKNOWN_ID}
+    for word in words:
+        vocabulary.setdefault(word, len(vocabulary))
+    if len(vocabulary) == 2:
+        raise InputError("the vocabulary has no words", remedy="give sentences with words, or lower the min_frequency")
+    return PreTrainedTokenizerFast(
+        tokenizer_object=_backend(vocabulary, lower_case=lower_case, contractions=contractions),
+        pad_token=PAD_TOKEN,
+        unk_token=UNKNOWN_TOKEN,
+        padding_side="right",
+        model_input_names=["input_ids", "attention_mask"],
+        clean_up_tokenization_spaces=False,
+    )
+
+
+def reachable_words(words: Iterable[str], *, lower_case: bool = True, contractions: bool = True) -> list[str]:
+    """Keeps the words that a tokenizer with these settings can produce.
+
+    `London` is out of reach where text is lower-cased, and `New York` wherever text is split at spaces; in a
+    vocabulary they would only take up room.
+    """
+    tokenizer = _backend({}, lower_case=lower_case, contractions=contractions)
+    kept = []
+    for word in words:
+        if word.isascii() and word.isalnum() and (not lower_case or word == word.lower()):
+            kept.append(word)
+            continue
+        normalized = tokenizer.normalizer.normalize_str(word)
+        if normalized == word and [piece for piece, _ in tokenizer.pre_tokenizer.pre_tokenize_str(word)] == [word]:
+            kept.append(word)
+    return kept
+
+
+def save_tokenizer(tokenizer: PreTrainedTokenizerFast, folder: str | os.PathLike[str]) -> None:
+    """Saves a tokenizer so that transformers 4 and 5 both open it.
+
+    Version 5 writes a class name that version 4 does not know; the older name opens in both.
+    """
+    tokenizer.save_pretrained(folder)
+    path = Path(folder) / "tokenizer_config.json"
+    settings = json.loads(path.read_text(encoding="utf-8"))
+    settings["tokenizer_class"] = "PreTrainedTokenizerFast"
+    path.write_text(json.dumps(settings, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
+def _backend(vocabulary: dict[str, int], *, lower_case: bool, contractions: bool) -> Tokenizer:
+    from tokenizers import Regex, Tokenizer, normalizers, pre_tokenizers
+    from tokenizers.models import WordLevel
+
+    tokenizer = Tokenizer(WordLevel(vocabulary, unk_token=UNKNOWN_TOKEN))
+    steps = [normalizers.NFKC(), normalizers.Replace("\u2019", "'")]
+    tokenizer.normalizer = normalizers.Sequence([*steps, normalizers.Lowercase()] if lower_case else steps)
+    pattern = Regex((_CONTRACTIONS if contractions else "") + _WORDS)
+    tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
+        [pre_tokenizers.WhitespaceSplit(), pre_tokenizers.Split(pattern, "isolated")]
+    )
+    return tokenizer

@@ -1,0 +1,3 @@
+"""training."""
+
+from __future__ import annotations

@@ -1,0 +1,51 @@
+"""The settings of encoder training beyond those of the Trainer."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from transformers import TrainingArguments
+
+from .negatives import NEGATIVES, NEGATIVES_FROM
+
+
+@dataclass
+class EncoderTrainingArguments(TrainingArguments):
+    """`TrainingArguments` with the settings of the margin loss; defaults as in paper 000, section 5.2.
+
+    A batch is `per_device_train_batch_size` pairs on each process, and negatives come from the process's own batch.
+    The learning rate is constant, and gradients are not clipped.
+    """
+
+    per_device_train_batch_size: int = field(default=100, metadata={"help": "pairs in a batch on each process"})
+    learning_rate: float = field(default=1e-3, metadata={"help": "learning rate of Adam"})
+    lr_scheduler_type: Any = field(default="constant", metadata={"help": "schedule of the learning rate"})
+    max_grad_norm: float = field(default=0.0, metadata={"help": "clip the gradient's norm to this; 0 does not clip"})
+    logging_strategy: Any = field(default="epoch", metadata={"help": "when the loss is logged"})
+    ddp_find_unused_parameters: bool | None = field(
+        default=False, metadata={"help": "look for parameters without gradient; no encoder here has any"}
+    )
+    margin: float = field(default=0.4, metadata={"help": "margin of the loss, a difference of cosines"})
+    negatives: str = field(default="max", metadata={"help": "how a negative is chosen: max, random or mix"})
+    negatives_from: str = field(default="both", metadata={"help": "where from: both sides or the opposite side"})
+    scramble: float = field(default=0.0, metadata={"help": "probability that the words of a pair are scrambled"})
+    lambda_c: float = field(default=0.0, metadata={"help": "weight of the compositional parameters' squared norm"})
+    lambda_w: float = field(default=0.0, metadata={"help": "weight of the squared drift of the word vectors"})
+    evaluations_per_epoch: int = field(default=1, metadata={"help": "how often an epoch the dev set is scored"})
+    dense_optimizer: bool = field(default=False, metadata={"help": "plain Adam over the whole table of word vectors"})
+
+    def __post_init__(self) -> None:
+        if self.negatives not in NEGATIVES:
+            raise ValueError(f"negatives must be one of {', '.join(NEGATIVES)}, not {self.negatives!r}")
+        if self.negatives_from not in NEGATIVES_FROM:
+            raise ValueError(f"negatives_from must be one of {', '.join(NEGATIVES_FROM)}, not {self.negatives_from!r}")
+        if not 0.0 <= self.scramble <= 1.0:
+            raise ValueError(f"scramble must be a probability, not {self.scramble}")
+        if self.evaluations_per_epoch < 1:
+            raise ValueError(f"evaluations_per_epoch must be at least 1, not {self.evaluations_per_epoch}")
+        # `EncoderTrainer` decides when to keep weights; an interval that nobody reaches leaves it the choice.
+        self.save_strategy = "steps"
+        self.save_steps = 1 << 60
+        self.eval_strategy = "no"
+        super().__post_init__()

@@ -1,0 +1,84 @@
+"""Adam that updates only the rows of a sparse gradient, beside ordinary Adam for everything else."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import torch
+from torch import Tensor
+
+
+class RowAdam(torch.optim.Optimizer):
+    """Adam (Kingma and Ba 2015, algorithm 1) for parameters with dense or with sparse gradients.
+
+    A parameter with a dense gradient gets exactly the update of `torch.optim.Adam` without weight decay. For a sparse
+    gradient only the rows that occur in it are read and written, as `torch.optim.SparseAdam` does. That differs from
+    dense Adam, which treats a missing row as a zero gradient, in two ways:
+
+    * the moments of a row that does not occur in a batch are kept as they are; dense Adam lets them decay, so a rare
+      word that comes back is met with an almost empty memory there and with its old one here;
+    * a row that does not occur does not move; under dense Adam it goes on moving by its decaying first moment for
+      tens of steps after each occurrence.
+
+    The bias correction counts the steps of the whole parameter in both. As long as every row occurs in every batch
+    there is no difference at all.
+
+    Args:
+        params: Parameters or parameter groups.
+        lr: The learning rate.
+        betas: The decay rates of the two moments.
+        eps: Added to the root of the corrected second moment.
+    """
+
+    def __init__(
+        self,
+        params: Iterable[Any],
+        lr: float = 1e-3,
+        betas: tuple[float, float] = (0.9, 0.999),
+        eps: float = 1e-8,
+    ) -> None:
+        super().__init__(params, {"lr": lr, "betas": betas, "eps": eps})
+
+    @torch.no_grad()
+    def step(self, closure: Callable[[], float] | None = None) -> float | None:  # type: ignore[override]
+        """Makes one update of every parameter that has a gradient."""
+        loss = None
+        if closure is not None:
+            with torch.enable_grad():
+                loss = closure()
+        for group in self.param_groups:
+            for parameter in group["params"]:
+                if parameter.grad is not None:
+                    self._update(parameter, parameter.grad, group)
+        return loss
+
+    def _update(self, parameter: Tensor, gradient: Tensor, group: dict[str, Any]) -> None:
+        state = self.state[parameter]
+        if not state:
+            # A tensor, because loading a state leaves tensors named `step` alone and casts all others.
+            state["step"] = torch.zeros(())
+            state["exp_avg"] = torch.zeros_like(parameter, memory_format=torch.preserve_format)
+            state["exp_avg_sq"] = torch.zeros_like(parameter, memory_format=torch.preserve_format)
+        state["step"] += 1
+        step = float(state["step"])
+        beta1, beta2 = group["betas"]
+        first, second = state["exp_avg"], state["exp_avg_sq"]
+        rate = group["lr"] / (1 - beta1**step)
+        correction = math.sqrt(1 - beta2**step)
+        if not gradient.is_sparse:
+            first.lerp_(gradient, 1 - beta1)
+            second.mul_(beta2).addcmul_(gradient, gradient, value=1 - beta2)
+            parameter.addcdiv_(first, (second.sqrt() / correction).add_(group["eps"]), value=-rate)
+            return
+        gradient = gradient.coalesce()
+        rows, values = gradient.indices()[0], gradient.values()
+        if not len(rows):
+            return
+        first_rows = first.index_select(0, rows).lerp_(values, 1 - beta1)
+        second_rows = second.index_select(0, rows).mul_(beta2).addcmul_(values, values, value=1 - beta2)
+        first.index_copy_(0, rows, first_rows)
+        second.index_copy_(0, rows, second_rows)
+        change = first_rows.div_((second_rows.sqrt_() / correction).add_(group["eps"]))
+        parameter.index_add_(0, rows, change, alpha=-rate)

@@ -1,0 +1,291 @@
+"""Trains sentence encoders with the margin loss, on the Trainer of transformers and so on Accelerate."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from safetensors.torch import save_file
+from torch import Tensor, nn
+from torch.utils.data import DataLoader
+from transformers import (
+    PreTrainedModel,
+    PreTrainedTokenizerFast,
+    PrinterCallback,
+    ProgressCallback,
+    Trainer,
+    TrainerCallback,
+    TrainerControl,
+    TrainerState,
+    TrainingArguments,
+)
+
+from ..encoding.sentence_encoder import SentenceEncoder
+from .arguments import EncoderTrainingArguments
+from .collator import EpochBatches, PairCollator, PairItems
+from .losses import compositional_penalty, drift_penalty, margin_loss
+from .negatives import choose_negatives
+from .pairs import EncodedPairs
+from .row_adam import RowAdam
+
+DEV_SCORE = "dev_mean"
+"""The key of the criterion by which the epoch is chosen."""
+Scorer = Callable[[Callable[[list[str]], np.ndarray]], dict[str, float]]
+"""Gets an encode function, texts to vectors (texts, dim), and returns scores, :data:`DEV_SCORE` among them."""
+
+
+class EncoderTrainer(Trainer):
+    """Trains an encoder on paraphrase pairs (paper 000, section 4.2).
+
+    Every step encodes the 2B sentences of a batch once, chooses the negatives by the cosines between the embeddings
+    without dropout, and follows the gradient of the margin loss. The dev set is scored before training and at every
+    mark (each epoch's end and the fractions of it that were asked for); the weights of the best mark are in the model
+    when :meth:`train` returns. The untrained state is scored but cannot win. Without a scorer the last state is kept.
+
+    Training, its order and all draws depend on the seed alone, and a checkpoint is written at every mark: a run that
+    was killed and is continued with `train(resume_from_checkpoint=...)` ends with the same weights as an undisturbed
+    one.
+
+    On one process the word vectors get sparse gradients and :class:`~.row_adam.RowAdam`, whose cost does not grow with
+    the vocabulary. With `dense_optimizer`, with `lambda_w` above 0 (which moves all rows anyway) and with several
+    processes it is `torch.optim.Adam` over the whole table.
+
+    Args:
+        model: An encoder with a parameter `embeddings` and the switch `sparse_gradients`, e.g. `AvgModel`.
+        args: The settings.
+        pairs: The pairs.
+        tokenizer: The tokenizer with which the pairs were encoded.
+        scorer: Scores the model on the dev set; None to keep the last state.
+        report: Called with a line of text at every score.
+    """
+
+    loss_is_scaled_for_ga = False
+    optimizer: Any
+    control: Any
+
+    def __init__(
+        self,
+        model: PreTrainedModel,
+        args: EncoderTrainingArguments,
+        pairs: EncodedPairs,
+        tokenizer: PreTrainedTokenizerFast,
+        scorer: Scorer | None = None,
+        report: Callable[[str], None] | None = None,
+    ) -> None:
+        if scorer is not None:
+            args.metric_for_best_model = f"eval_{DEV_SCORE}"
+            args.greater_is_better = True
+            args.load_best_model_at_end = True
+        self.scorer = scorer
+        self.report = report
+        self.tokenizer = tokenizer
+        self.batches = EpochBatches(len(pairs), args.per_device_train_batch_size, args.seed, args.world_size)
+        collator = PairCollator(
+            pairs, pad_token_id=tokenizer.pad_token_id or 0, scramble=args.scramble, seed=args.seed
+        )
+        super().__init__(model=model, args=args, data_collator=collator, train_dataset=PairItems(len(pairs)))
+        model.sparse_gradients = not (args.dense_optimizer or args.lambda_w > 0 or args.world_size > 1)
+        self.initial_embeddings: Tensor | None = None
+        if args.lambda_w > 0:
+            self.initial_embeddings = model.get_parameter("embeddings").detach().clone()
+        # Both write to standard output, which is for data.
+        self.remove_callback(PrinterCallback)
+        if self.pop_callback(ProgressCallback) is not None:
+            self.add_callback(SilentProgress)
+        self.add_callback(EpochMarks(self.batches, args, scorer is not None))
+
+    def get_train_dataloader(self) -> DataLoader[Any]:
+        """Returns the batches of this process; see :class:`~.collator.EpochBatches`."""
+        loader: DataLoader[Any] = DataLoader(
+            self.train_dataset,
+            batch_sampler=self.batches,
+            collate_fn=self.data_collator,
+            num_workers=self.args.dataloader_num_workers,
+            pin_memory=self.args.dataloader_pin_memory and torch.cuda.is_available(),
+            persistent_workers=self.args.dataloader_persistent_workers,
+        )
+        self.accelerator.even_batches = False
+        return self.accelerator.prepare(loader)
+
+    def create_optimizer(self, model: nn.Module | None = None) -> torch.optim.Optimizer:
+        """Makes Adam, over rows where gradients are sparse."""
+        if self.optimizer is None:
+            parameters = [item for item in (model or self.model).parameters() if item.requires_grad]
+            kind = RowAdam if self.model.sparse_gradients else torch.optim.Adam
+            self.optimizer = kind(
+                parameters,
+                lr=self.args.learning_rate,
+                betas=(self.args.adam_beta1, self.args.adam_beta2),
+                eps=self.args.adam_epsilon,
+            )
+        return self.optimizer
+
+    def compute_loss(
+        self,
+        model: nn.Module,
+        inputs: dict[str, Tensor],
+        return_outputs: bool = False,
+        num_items_in_batch: Tensor | int | None = None,
+    ) -> Any:
+        """Computes the loss of one batch: paper 000, equations 2 to 5.
+
+        Args:
+            model: The encoder, possibly wrapped.
+            inputs: A batch of :class:`~.collator.PairCollator`.
+            return_outputs: Also return the sentence embeddings (2 * pairs, dim).
+            num_items_in_batch: Unused: the loss is a mean over the pairs of a batch.
+        """
+        tokens = {name: inputs[name] for name in ("input_ids", "attention_mask")}
+        vectors = model(**tokens, return_token_vectors=False).pooler_output
+        generator = torch.Generator().manual_seed((self.args.seed << 32) + self.state.global_step)
+        chosen = choose_negatives(
+            self._vectors_without_dropout(model, tokens, vectors),
+            inputs["keys"],
+            negatives=self.args.negatives,
+            negatives_from=self.args.negatives_from,
+            generator=generator,
+        )
+        loss = margin_loss(vectors, chosen, margin=self.args.margin)
+        if self.args.lambda_c > 0:
+            compositional = [item for name, item in self.model.named_parameters() if name != "embeddings"]
+            loss = loss + compositional_penalty(compositional, self.args.lambda_c)
+        if self.initial_embeddings is not None:
+            embeddings = self.model.get_parameter("embeddings")
+            self.initial_embeddings = self.initial_embeddings.to(embeddings.device)
+            loss = loss + drift_penalty(embeddings, self.initial_embeddings, self.args.lambda_w)
+        return (loss, vectors) if return_outputs else loss
+
+    @torch.no_grad()
+    def _vectors_without_dropout(self, model: nn.Module, tokens: dict[str, Tensor], vectors: Tensor) -> Tensor:
+        config = self.model.config
+        if not model.training or not (config.dropout or config.word_dropout):
+            return vectors.detach()
+        bare = self.accelerator.unwrap_model(model)
+        bare.eval()
+        try:
+            return bare(**tokens, return_token_vectors=False).pooler_output
+        finally:
+            bare.train()
+
+    def evaluate(self, *args: Any, **kwargs: Any) -> dict[str, float]:
+        """Scores the model on the dev set and reports the result."""
+        if self.scorer is None:
+            return {}
+        training = self.model.training
+        scores = self.scorer(SentenceEncoder(self.model, self.tokenizer).encode)
+        self.model.train(training)
+        metrics = {f"eval_{name}": float(value) for name, value in scores.items()}
+        self.log(metrics)
+        self.control = self.callback_handler.on_evaluate(self.args, self.state, self.control, metrics)
+        if self.report is not None and self.is_world_process_zero():
+            epoch = self.state.epoch or 0.0
+            what = f"epoch {epoch:g}" if self.state.global_step else "untrained"
+            self.report(f"{what}: dev score {scores[DEV_SCORE]:.2f}")
+        return metrics
+
+    def scores(self) -> list[dict[str, float]]:
+        """Lists the dev scores in the order they were taken: `epoch` (0 = untrained), `step` and the scores."""
+        taken: dict[int, dict[str, float]] = {}
+        for entry in self.state.log_history:
+            if f"eval_{DEV_SCORE}" in entry:
+                names = {name.removeprefix("eval_"): value for name, value in entry.items() if name != "step"}
+                taken[int(entry["step"])] = {"step": int(entry["step"]), **names, "epoch": entry.get("epoch") or 0.0}
+        return [taken[step] for step in sorted(taken)]
+
+    def best_scores(self) -> dict[str, float] | None:
+        """Returns the entry of :meth:`scores` whose weights are kept; None if nothing was scored after a step."""
+        trained = [entry for entry in self.scores() if entry["step"] > 0]
+        return max(trained, key=lambda entry: entry[DEV_SCORE]) if trained else None
+
+    def train(self, resume_from_checkpoint: str | bool | None = None, **kwargs: Any) -> Any:
+        """Trains; the dev set is scored first unless a checkpoint, which holds that score already, is continued."""
+        self.args.eval_on_start = self.scorer is not None and not resume_from_checkpoint
+        return super().train(resume_from_checkpoint=resume_from_checkpoint, **kwargs)
+
+    def _save(self, output_dir: str | None = None, state_dict: dict[str, Tensor] | None = None) -> None:
+        # The weights alone: a checkpoint is for resuming, the finished model folder is written by its maker.
+        folder = Path(output_dir or self.args.output_dir)
+        folder.mkdir(parents=True, exist_ok=True)
+        weights = self.model.state_dict() if state_dict is None else state_dict
+        save_file({name: value.contiguous() for name, value in weights.items()}, folder / "model.safetensors")
+
+    def _save_checkpoint(self, model: nn.Module, trial: Any) -> None:
+        super()._save_checkpoint(model, trial)
+        if self.args.should_save:
+            last = f"checkpoint-{self.state.global_step}"
+            best = Path(self.state.best_model_checkpoint or last).name
+            for path in Path(self.args.output_dir).glob("checkpoint-*"):
+                if path.name not in {last, best}:
+                    shutil.rmtree(path)
+
+    def _clip_grad_norm(self, model: nn.Module) -> Tensor:
+        gradients = [item.grad for item in model.parameters() if item.grad is not None]
+        values = [item.coalesce().values() if item.is_sparse else item for item in gradients]
+        norm = torch.linalg.vector_norm(torch.stack([torch.linalg.vector_norm(item) for item in values]))
+        scale = (self.args.max_grad_norm / (norm + 1e-6)).clamp_max(1.0)
+        for gradient in gradients:
+            gradient.mul_(scale)
+        return norm
+
+    def _get_grad_norm(self, model: nn.Module, grad_norm: Tensor | float | None = None) -> Tensor | float | None:
+        # The base class would compute a norm over the whole table in every step only to log it.
+        return grad_norm
+
+
+class SilentProgress(ProgressCallback):
+    """The Trainer's progress bar without its logs, which would go to standard output."""
+
+    def on_log(self, *args: Any, **kwargs: Any) -> None:
+        """Shows nothing."""
+
+
+class EpochMarks(TrainerCallback):
+    """Asks for a score and a checkpoint at the end of every epoch and at equal fractions of it.
+
+    Args:
+        batches: The batches, which are told the epoch.
+        args: Gives the number of marks in an epoch.
+        evaluate: Whether there is a dev set to score.
+    """
+
+    def __init__(self, batches: EpochBatches, args: EncoderTrainingArguments, evaluate: bool) -> None:
+        self.batches = batches
+        self.evaluate = evaluate
+        self.steps = -(-len(batches) // (batches.num_processes * args.gradient_accumulation_steps))
+        marks = args.evaluations_per_epoch
+        self.marks = {-(-self.steps * mark // marks) for mark in range(1, marks + 1)}
+
+    def on_epoch_begin(
+        self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **kwargs: Any
+    ) -> None:
+        """Tells the batches which epoch begins, or is continued."""
+        self.batches.set_epoch(state.global_step // self.steps)
+
+    def on_step_end(
+        self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **kwargs: Any
+    ) -> TrainerControl:
+        """Asks for a score and a checkpoint if the step is at a mark."""
+        if (state.global_step - 1) % self.steps + 1 in self.marks:
+            control.should_save = True
+            control.should_evaluate = self.evaluate
+        return control
+
+
+def last_checkpoint(folder: Path) -> Path | None:
+    """Finds the newest complete checkpoint and removes those that were being written when a run was killed.
+
+    The Trainer writes its state file last, so a checkpoint with a readable one is complete.
+    """
+    complete: list[tuple[int, Path]] = []
+    for path in folder.glob("checkpoint-*"):
+        try:
+            state = json.loads((path / "trainer_state.json").read_text(encoding="utf-8"))
+            complete.append((int(state["global_step"]), path))
+        except (OSError, ValueError, KeyError):
+            shutil.rmtree(path)
+    return max(complete)[1] if complete else None

@@ -1,0 +1,116 @@
+from __future__ import annotations
+
+import gzip
+import io
+import sys
+
+import numpy as np
+import pytest
+import torch
+
+from hf_paraphrase.commands import main
+from hf_paraphrase.encoding.sentence_encoder import SentenceEncoder
+from hf_paraphrase.models.avg.configuration_avg import AvgConfig
+from hf_paraphrase.models.avg.modeling_avg import AvgModel
+from hf_paraphrase.tokenization.word_level import build_word_level_tokenizer, save_tokenizer
+
+LINES = ["w1 w2", "", "w3\u2028w4", "unknown words", "w5\tw6"]
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("model")
+    torch.manual_seed(0)
+    AvgModel(AvgConfig(vocab_size=12, hidden_size=5, initializer_range=0.5)).save_pretrained(folder)
+    save_tokenizer(build_word_level_tokenizer(f"w{number}" for number in range(10)), folder)
+    return folder
+
+
+def run(model, source, output, *flags):
+    return main(["encode", "--model", str(model), "--input", str(source), "--output", str(output), *flags])
+
+
+@pytest.mark.parametrize("ending", ["\n", "\r\n"])
+@pytest.mark.parametrize("compressed", [False, True])
+def test_every_line_becomes_its_row(model, tmp_path, capsys, ending, compressed):
+    source = tmp_path / ("text.gz" if compressed else "text")
+    content = ending.join([*LINES, ""]).encode()
+    source.write_bytes(gzip.compress(content) if compressed else content)
+    assert run(model, source, tmp_path / "out" / "v.npy") == 0
+    vectors = np.load(tmp_path / "out" / "v.npy", mmap_mode="r")
+    assert vectors.dtype == np.float32
+    np.testing.assert_allclose(vectors, SentenceEncoder.from_pretrained(model).encode(LINES), atol=1e-6)
+    captured = capsys.readouterr()
+    assert captured.out == "" and "1 empty line: embedded to zeros" in captured.err and not vectors[1].any()
+    assert [path.name for path in (tmp_path / "out").iterdir()] == ["v.npy"]
+
+
+def test_blocks_and_options_do_not_change_the_rows(model, tmp_path, monkeypatch):
+    monkeypatch.setattr("hf_paraphrase.commands.encode._BLOCK_LINES", 3)
+    lines = [f"w{i % 10} w{i % 7}" for i in range(1000)]
+    (tmp_path / "text").write_text("\n".join(lines))
+    assert run(model, tmp_path / "text", tmp_path / "v.npy", "--normalize", "--batch-size", "2") == 0
+    expected = SentenceEncoder.from_pretrained(model).encode(lines, normalize=True)
+    np.testing.assert_allclose(np.load(tmp_path / "v.npy"), expected, atol=1e-6)
+
+
+def given(monkeypatch, content):
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(content)))
+
+
+def test_standard_input_is_read_as_a_file_is(model, tmp_path, monkeypatch):
+    monkeypatch.setattr("hf_paraphrase.commands.encode._BLOCK_LINES", 2)
+    given(monkeypatch, b"\xef\xbb\xbfw1\r\nw2 w3\n\nw4")
+    assert run(model, "-", tmp_path / "v.npy") == 0
+    expected = SentenceEncoder.from_pretrained(model).encode(["w1", "w2 w3", "", "w4"])
+    np.testing.assert_allclose(np.load(tmp_path / "v.npy"), expected, atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("content", "message"), [(b"", "standard input: it is empty"), (b"w1\n\xff", "standard input:2: not UTF-8")]
+)
+def test_bad_standard_input_is_named_and_leaves_nothing(model, tmp_path, monkeypatch, capsys, content, message):
+    given(monkeypatch, content)
+    assert run(model, "-", tmp_path / "v.npy") == 2
+    assert message in capsys.readouterr().err and not list(tmp_path.iterdir())
+
+
+def test_an_existing_output_is_kept_unless_overwriting(model, tmp_path, capsys):
+    (tmp_path / "text").write_text("w1\n")
+    (tmp_path / "v.npy").write_bytes(b"mine")
+    assert run(model, tmp_path / "text", tmp_path / "v.npy") == 2
+    assert (tmp_path / "v.npy").read_bytes() == b"mine" and "--overwrite" in capsys.readouterr().err
+    assert run(model, tmp_path / "text", tmp_path / "v.npy", "--overwrite") == 0
+    assert np.load(tmp_path / "v.npy").shape == (1, 5)
+
+
+@pytest.mark.parametrize(
+    ("content", "place"),
+    [(b"", "text: the file is empty"), (b"w1\n\xff\n", "text:2: not UTF-8"), (None, "text: no such file")],
+)
+def test_bad_input_is_one_line_and_leaves_what_was_there(model, tmp_path, capsys, content, place):
+    if content is not None:
+        (tmp_path / "text").write_bytes(content)
+    (tmp_path / "v.npy").write_bytes(b"mine")
+    assert run(model, tmp_path / "text", tmp_path / "v.npy", "--overwrite") == 2
+    error = capsys.readouterr().err.splitlines()[-1]
+    assert error.startswith("hf-paraphrase: error: ") and place in error
+    assert (tmp_path / "v.npy").read_bytes() == b"mine" and not list(tmp_path.glob(".*"))
+
+
+@pytest.mark.parametrize(
+    ("output", "flags", "message"),
+    [("v.txt", [], "must end in .npy"), (".", [], "npy"), ("v.npy", ["--batch-size", "0"], "at least 1")],
+)
+def test_senseless_arguments_are_refused(model, tmp_path, capsys, output, flags, message):
+    (tmp_path / "text").write_text("w1\n")
+    assert run(model, tmp_path / "text", tmp_path / output, *flags) == 2
+    assert message in capsys.readouterr().err
+
+
+def test_a_folder_of_another_model_is_refused_before_the_input_is_read(tmp_path, capsys):
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other" / "config.json").write_text('{"model_type": "rnn_search"}')
+    (tmp_path / "text").write_text("w1\n")
+    assert run(tmp_path / "other", tmp_path / "text", tmp_path / "v.npy") == 2
+    assert "`rnn_search` is not a sentence encoder" in capsys.readouterr().err

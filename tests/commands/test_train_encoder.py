@@ -1,0 +1,231 @@
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from safetensors.numpy import load_file
+from transformers import AutoModel, AutoTokenizer
+
+from hf_paraphrase.commands import main
+from hf_paraphrase.data.parquet import write_split
+from hf_paraphrase.data.schema import PAIRS
+from hf_paraphrase.encoding.sentence_encoder import SentenceEncoder
+
+GRADED = pa.schema([*PAIRS, ("score", pa.float64())])
+
+
+def sentences(letter, seed, count):
+    generator = np.random.default_rng(seed)
+    return [
+        " ".join(f"{letter}{x}" for x in generator.integers(30, size=generator.integers(2, 7))) for _ in range(count)
+    ]
+
+
+@pytest.fixture(scope="module")
+def pairs(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("data") / "pairs"
+    table = pa.table({"sentence1": [*sentences("a", 0, 120), ""], "sentence2": [*sentences("b", 0, 120), "b1"]})
+    write_split(folder, "train", [table], PAIRS)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def dev(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("data") / "dev"
+    table = pa.table(
+        {
+            "sentence1": sentences("a", 1, 40) * 2,
+            "sentence2": [*sentences("b", 1, 40), *sentences("b", 2, 40)],
+            "score": [5.0] * 40 + [0.0] * 40,
+        }
+    )
+    write_split(folder, "validation", [table], GRADED)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def vectors(tmp_path_factory):
+    path = tmp_path_factory.mktemp("data") / "vectors.txt"
+    generator = np.random.default_rng(0)
+    words = [*(f"a{x}" for x in range(30)), *(f"b{x}" for x in range(25)), "elsewhere", "Cased"]
+    path.write_text("".join(f"{word} {' '.join(f'{x:.4f}' for x in generator.normal(size=6))}\n" for word in words))
+    return path
+
+
+def run(pairs, output, *flags):
+    return main(["train-encoder", "--pairs", str(pairs), "--output", str(output), *map(str, flags)])
+
+
+FAST = ("--epochs", 3, "--batch-size", 20, "--learning-rate", 0.02, "--hidden-size", 8, "--seed", 1)
+
+
+@pytest.mark.parametrize("kind", [("avg",), ("gran", "--cell", "lstm"), ("gran", "--cell", "gru")])
+def test_leaves_a_complete_folder_with_scores_card_and_provenance(pairs, dev, tmp_path, capsys, kind):
+    output = tmp_path / "model"
+    assert run(pairs, output, "--model-type", *kind, "--dev-data", dev, *FAST) == 0
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert "untrained: dev score" in captured.err and "1 pairs with an empty side left out" in captured.err
+    assert "(kept)" in captured.err and "SentenceEncoder.from_pretrained" in captured.err
+
+    record = json.loads((output / "provenance.json").read_text())
+    scores = record["results"]["dev_scores"]
+    assert [entry["epoch"] for entry in scores] == [0, 1, 2, 3]
+    assert record["results"]["dev_best"] == max(entry["dev_mean"] for entry in scores[1:]) > scores[0]["dev_mean"] + 5
+    assert record["results"]["pairs"] == 120 and record["settings"]["margin"] == 0.4 and record["seed"] == 1
+
+    encoder = SentenceEncoder.from_pretrained(output)
+    ids = AutoTokenizer.from_pretrained(output)(["a1 a2 zzz"], return_tensors="pt")
+    vector = AutoModel.from_pretrained(output)(**ids).pooler_output.detach().numpy()
+    np.testing.assert_allclose(vector[0], encoder.encode("a1 a2 zzz"), atol=1e-6)
+    card = (output / "README.md").read_text()
+    assert card.startswith("---\n") and f"{record['results']['dev_best']:.2f} (kept)" in card
+    names = {path.name for path in output.iterdir()}
+    assert {"config.json", "model.safetensors", "tokenizer.json", f"modeling_{kind[0]}.py"} <= names
+    assert ("modules.json" in names) == (kind[0] == "avg") and "checkpoints" not in names
+    assert [path.name for path in tmp_path.iterdir()] == ["model"]
+
+
+def test_the_kept_weights_are_those_of_the_best_dev_score(pairs, dev, tmp_path):
+    from hf_paraphrase.evaluation.dev import dev_scorer
+
+    assert run(pairs, tmp_path / "m", "--dev-data", dev, *FAST, "--learning-rate", 0.3, "--epochs", 6) == 0
+    best = json.loads((tmp_path / "m" / "provenance.json").read_text())["results"]["dev_best"]
+    scores = dev_scorer(dev)(SentenceEncoder.from_pretrained(tmp_path / "m").encode)
+    assert scores["dev_mean"] == pytest.approx(best, abs=1e-6)
+
+
+def test_initial_vectors_set_size_vocabulary_and_start(pairs, vectors, tmp_path, capsys):
+    flags = ("--initial-vectors", vectors, "--epochs", 1, "--learning-rate", 1e-9)
+    assert run(pairs, tmp_path / "m", *flags) == 0
+    assert "56 of 61 words have a vector" in capsys.readouterr().err
+    tokenizer = AutoTokenizer.from_pretrained(tmp_path / "m")
+    matrix = load_file(tmp_path / "m" / "model.safetensors")["embeddings"]
+    lines = dict(line.split(" ", 1) for line in vectors.read_text().splitlines())
+    vocabulary = tokenizer.get_vocab()
+    assert matrix.shape == (63, 6) and "elsewhere" in vocabulary and "Cased" not in vocabulary
+    for word in ("a3", "b7", "elsewhere"):
+        np.testing.assert_allclose(matrix[vocabulary[word]], np.array(lines[word].split(), float), atol=1e-5)
+
+
+def test_frequency_weights_shrink_common_words_only(pairs, vectors, tmp_path):
+    flags = ("--initial-vectors", vectors, "--epochs", 1, "--learning-rate", 1e-9)
+    assert run(pairs, tmp_path / "m", *flags) == 0 and run(pairs, tmp_path / "w", *flags, "--frequency-weights") == 0
+    plain, weighted = (load_file(tmp_path / name / "model.safetensors")["embeddings"] for name in "mw")
+    vocabulary = AutoTokenizer.from_pretrained(tmp_path / "m").get_vocab()
+    norms = np.linalg.norm(weighted, axis=1) / np.maximum(np.linalg.norm(plain, axis=1), 1e-9)
+    assert norms[vocabulary["a3"]] < 0.2 and norms[vocabulary["elsewhere"]] == pytest.approx(1, abs=1e-4)
+
+
+def test_same_seed_same_bytes_and_a_config_file_gives_the_same(pairs, tmp_path):
+    flags = (*FAST, "--max-pairs", 50, "--dropout", 0.2, "--scramble", 0.5)
+    assert run(pairs, tmp_path / "a" / "m", *flags) == 0
+    settings = {str(name).removeprefix("--"): value for name, value in zip(flags[::2], flags[1::2], strict=True)}
+    (tmp_path / "c.yaml").write_text(json.dumps(settings))
+    assert run(pairs, tmp_path / "b" / "m", "--config", tmp_path / "c.yaml") == 0
+    for path in sorted((tmp_path / "a" / "m").iterdir()):
+        if path.name != "provenance.json":
+            assert path.read_bytes() == (tmp_path / "b" / "m" / path.name).read_bytes(), path.name
+
+
+def test_a_killed_run_is_resumed_to_the_same_weights(pairs, dev, tmp_path, capsys):
+    flags = (*FAST, "--dev-data", dev, "--dropout", 0.2, "--scramble", 0.5, "--epochs", 60)
+    script = "import sys; from hf_paraphrase.commands import main; sys.exit(main())"
+    words = ["train-encoder", "--pairs", pairs, "--output", tmp_path / "b", *flags]
+    process = subprocess.Popen(
+        [sys.executable, "-c", script, *map(str, words)],
+        cwd=Path(__file__).parents[2],
+        stderr=subprocess.DEVNULL,
+        env={**os.environ, "HF_HUB_OFFLINE": "1"},
+    )
+    staging = tmp_path / ".b.partial" / "checkpoints"
+    try:
+        while not list(staging.glob("checkpoint-*/trainer_state.json")) and process.poll() is None:
+            time.sleep(0.02)
+    finally:
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+    assert process.returncode == -signal.SIGKILL and not (tmp_path / "b").exists()
+
+    assert run(pairs, tmp_path / "b", *flags) == 2 and "--resume continues it" in capsys.readouterr().err
+    assert run(pairs, tmp_path / "b", *flags, "--margin", 0.5, "--resume") == 2
+    assert "other values of margin" in capsys.readouterr().err and staging.is_dir()
+    assert run(pairs, tmp_path / "b", *flags, "--resume") == 0 and "resuming after step" in capsys.readouterr().err
+    assert run(pairs, tmp_path / "a", *flags) == 0
+    assert (tmp_path / "a" / "model.safetensors").read_bytes() == (tmp_path / "b" / "model.safetensors").read_bytes()
+    results = [json.loads((tmp_path / name / "provenance.json").read_text())["results"] for name in "ab"]
+    assert results[0] == results[1]
+
+
+def test_an_existing_output_is_refused_and_overwriting_replaces_it_at_the_end(pairs, tmp_path, capsys):
+    (tmp_path / "m").mkdir()
+    (tmp_path / "m" / "mine.txt").write_text("mine")
+    assert run(pairs, tmp_path / "m", *FAST) == 2 and "--overwrite" in capsys.readouterr().err
+    assert (tmp_path / "m" / "mine.txt").read_text() == "mine"
+    assert run(pairs, tmp_path / "m", *FAST, "--overwrite") == 0
+    assert not (tmp_path / "m" / "mine.txt").exists() and (tmp_path / "m" / "config.json").is_file()
+
+
+@pytest.mark.parametrize(
+    ("flags", "message"),
+    [
+        (["--model-type", "bert"], "one of avg, gran"),
+        (["--cell", "gru"], "is for --model-type gran"),
+        (["--epochs", 0], "--epochs must be above 0"),
+        (["--batch-size", "-1"], "--batch-size must be above 0"),
+        (["--dropout", 1], "--dropout must be at least 0 and below 1"),
+        (["--dropout", 0.1, "--word-dropout", 0.1], "exclude each other"),
+        (["--negatives", "hardest"], "one of max, random, mix"),
+        (["--scramble", 2], "between 0 and 1"),
+        (["--initial-vectors", "absent.txt"], "absent.txt: no such file"),
+        (["--dev-data", "absent"], "absent: no such folder"),
+        (["--min-frequency", 10**6], "the vocabulary has no words"),
+        (["--marginn", 1], "marginn"),
+    ],
+)
+def test_senseless_arguments_are_one_line_and_leave_nothing(pairs, tmp_path, capsys, flags, message):
+    assert run(pairs, tmp_path / "m", *flags) == 2
+    error = capsys.readouterr().err.splitlines()[-1]
+    assert error.startswith("hf-paraphrase: error: ") and message in error
+    assert not list(tmp_path.iterdir())
+
+
+def test_vectors_of_another_dimension_than_asked_are_refused(pairs, vectors, tmp_path, capsys):
+    assert run(pairs, tmp_path / "m", "--initial-vectors", vectors, "--hidden-size", 8) == 2
+    assert "the initial vectors have 6 components" in capsys.readouterr().err and not list(tmp_path.iterdir())
+
+
+def test_wrong_pair_folders_are_named(tmp_path, capsys):
+    assert run(tmp_path / "absent", tmp_path / "m") == 2 and "no such data folder" in capsys.readouterr().err
+    schema = pa.schema([("sentence1", pa.string())])
+    write_split(tmp_path / "half", "train", [pa.table({"sentence1": ["a"]})], schema)
+    assert run(tmp_path / "half", tmp_path / "m") == 2 and "missing column sentence2" in capsys.readouterr().err
+
+
+@pytest.mark.real_data
+def test_training_on_real_pairs_lifts_sts16(real_data_dir, tmp_path):
+    """Random vectors, and pairs of English sentences that share a French translation in Tatoeba."""
+    import gzip
+
+    seen: dict[str, str] = {}
+    rows = []
+    with gzip.open(real_data_dir / "manythings" / "fra-eng" / "fra.txt.gz", "rt", encoding="utf-8") as stream:
+        for line in stream:
+            english, french = line.split("\t")[:2]
+            if seen.setdefault(french, english) != english:
+                rows.append((seen[french], english))
+    table = pa.table({"sentence1": [a for a, _ in rows], "sentence2": [b for _, b in rows]})
+    write_split(tmp_path / "pairs", "train", [table], PAIRS)
+    flags = ("--dev-data", real_data_dir / "sts", "--epochs", 3, "--hidden-size", 50, "--max-pairs", 6000)
+    assert run(tmp_path / "pairs", tmp_path / "m", *flags) == 0
+    results = json.loads((tmp_path / "m" / "provenance.json").read_text())["results"]
+    assert len(results["dev_scores"][0]) == 8  # step, epoch, the mean and the five sets
+    assert results["dev_best"] > results["dev_untrained"] > 20

@@ -1,0 +1,165 @@
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+import torch
+
+from hf_paraphrase.encoding.sentence_encoder import TOKENS_PER_BATCH, SentenceEncoder, _batches
+from hf_paraphrase.errors import ModelError
+from hf_paraphrase.models.avg.configuration_avg import AvgConfig
+from hf_paraphrase.models.avg.modeling_avg import AvgModel
+from hf_paraphrase.models.gran.configuration_gran import GranConfig
+from hf_paraphrase.models.gran.modeling_gran import GranModel
+from hf_paraphrase.tokenization.word_level import build_word_level_tokenizer, save_tokenizer
+
+WORDS = [f"w{number}" for number in range(30)]
+TEXTS = ["w1 w2 w3", "", "w4", "nothing known", "w5 w6 w7 w8 w9", "  ", "w4"]
+
+
+def make(kind):
+    torch.manual_seed(0)
+    size = {"vocab_size": 32, "hidden_size": 8, "initializer_range": 0.5}
+    model = AvgModel(AvgConfig(**size)) if kind == "avg" else GranModel(GranConfig(cell=kind, **size))
+    return SentenceEncoder(model, build_word_level_tokenizer(WORDS))
+
+
+def save(encoder, folder):
+    encoder.model.save_pretrained(folder)
+    save_tokenizer(encoder.tokenizer, folder)
+    return folder
+
+
+@pytest.fixture(params=["avg", "lstm", "gru"])
+def encoder(request):
+    return make(request.param)
+
+
+def test_vectors_come_in_input_order_whatever_the_batch_size(encoder):
+    alone = np.stack([encoder.encode(text) for text in TEXTS])
+    assert alone.dtype == np.float32 and alone.shape == (7, 8)
+    for size in (1, 2, 3, 100):
+        np.testing.assert_allclose(encoder.encode(TEXTS, batch_size=size), alone, atol=1e-6)
+    np.testing.assert_allclose(encoder.encode(TEXTS[::-1])[::-1], alone, atol=1e-6)
+    assert not alone[[1, 5]].any() and alone[3].any()
+
+
+def test_encode_equals_the_models_own_output(encoder):
+    ids = encoder.tokenizer(TEXTS, padding=True, return_tensors="pt")
+    expected = encoder.model.eval()(**ids).pooler_output.detach().numpy()
+    np.testing.assert_allclose(encoder.encode(TEXTS), expected, atol=1e-6)
+
+
+def test_a_single_text_gives_a_vector_and_no_text_an_empty_matrix(encoder):
+    assert encoder.encode("w1").shape == (8,) and encoder.encode("").shape == (8,)
+    assert encoder.encode([]).shape == (0, 8) and encoder.encode(["w1"]).shape == (1, 8)
+
+
+def test_normalising_gives_unit_vectors_and_keeps_zeros(encoder):
+    norms = np.linalg.norm(encoder.encode(TEXTS, normalize=True), axis=1)
+    np.testing.assert_allclose(norms, [1, 0, 1, 1, 1, 0, 1], atol=1e-6)
+
+
+def test_similarity_is_the_cosine(encoder):
+    vectors = encoder.encode(TEXTS)
+    similarity = encoder.similarity(TEXTS, TEXTS[:3])
+    for i in range(7):
+        for j in range(3):
+            norms = np.linalg.norm(vectors[i]) * np.linalg.norm(vectors[j])
+            expected = vectors[i] @ vectors[j] / norms if norms else 0.0
+            assert similarity[i, j] == pytest.approx(expected, abs=1e-6)
+
+
+def test_encoding_ignores_what_others_set_on_the_tokenizer_and_training_mode():
+    encoder = make("avg")
+    expected = encoder.encode(TEXTS)
+    encoder.tokenizer(TEXTS, padding="max_length", max_length=2, truncation=True)
+    encoder.model.config.dropout = 0.5
+    encoder.model.train()
+    np.testing.assert_array_equal(encoder.encode(TEXTS), expected)
+
+
+def test_ten_thousand_tokens_work_beside_short_texts(encoder):
+    long = " ".join(WORDS[number % 30] for number in range(10_000))
+    vectors = encoder.encode(["w1", long, "w2"])
+    assert np.isfinite(vectors).all()
+    np.testing.assert_allclose(vectors[0], encoder.encode("w1"), atol=1e-6)
+
+
+def test_batches_group_like_lengths_and_bound_the_padded_tokens():
+    lengths = [3, 0, TOKENS_PER_BATCH + 5, 1, 2, TOKENS_PER_BATCH // 2, TOKENS_PER_BATCH // 2 - 1]
+    batches = list(_batches(lengths, 3))
+    assert batches == [[2], [5, 6], [0, 4, 3]]
+
+
+def test_progress_goes_to_standard_error_only(capsys):
+    make("avg").encode(TEXTS, show_progress_bar=True)
+    captured = capsys.readouterr()
+    assert captured.out == "" and "7/7" in captured.err
+
+
+def test_a_saved_encoder_gives_equal_vectors(encoder, tmp_path):
+    save(encoder, tmp_path)
+    np.testing.assert_array_equal(SentenceEncoder.from_pretrained(tmp_path).encode(TEXTS), encoder.encode(TEXTS))
+
+
+def test_sentence_transformers_gives_equal_vectors_for_an_avg_folder(tmp_path):
+    sentence_transformers = pytest.importorskip("sentence_transformers")
+    encoder = make("avg")
+    save(encoder, tmp_path)
+    module = {"idx": 0, "name": "0", "path": "", "type": "sentence_transformers.models.StaticEmbedding"}
+    (tmp_path / "modules.json").write_text(json.dumps([module]))
+    texts = [text for text in TEXTS if text.strip()]
+    other = sentence_transformers.SentenceTransformer(str(tmp_path), device="cpu").encode(texts)
+    np.testing.assert_allclose(other, encoder.encode(texts), atol=1e-6)
+
+
+def damaged(folder, kind):
+    if kind == "missing":
+        return folder / "absent"
+    if kind == "no config":
+        (folder / "config.json").unlink()
+    if kind == "bad config":
+        (folder / "config.json").write_text("{")
+    if kind == "other type":
+        (folder / "config.json").write_text('{"model_type": "rnn_search"}')
+    if kind == "no weights":
+        (folder / "model.safetensors").unlink()
+    if kind == "cut weights":
+        content = (folder / "model.safetensors").read_bytes()
+        (folder / "model.safetensors").write_bytes(content[: len(content) // 2])
+    if kind == "no tokenizer":
+        (folder / "tokenizer.json").unlink()
+    if kind == "other tokenizer":
+        save_tokenizer(build_word_level_tokenizer(f"x{number}" for number in range(99)), folder)
+    if kind == "other shape":
+        config = json.loads((folder / "config.json").read_text())
+        (folder / "config.json").write_text(json.dumps({**config, "hidden_size": 9}))
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("kind", "message"),
+    [
+        ("missing", "no such model folder"),
+        ("no config", "no config.json"),
+        ("bad config", "config.json is damaged"),
+        ("other type", "type `rnn_search` is not a sentence encoder"),
+        ("no weights", "no weights"),
+        ("cut weights", "cannot be opened"),
+        ("no tokenizer", "cannot be opened"),
+        ("other tokenizer", "the tokenizer has ids up to 100"),
+        ("other shape", "cannot be opened|do not fit"),
+    ],
+)
+def test_unusable_folders_are_model_errors(tmp_path, kind, message):
+    folder = damaged(save(make("avg"), tmp_path / "model"), kind)
+    with pytest.raises(ModelError, match=message) as caught:
+        SentenceEncoder.from_pretrained(folder)
+    assert "model" in caught.value.path and caught.value.remedy
+
+
+def test_batch_size_must_be_positive():
+    with pytest.raises(ValueError, match="batch_size"):
+        make("avg").encode(TEXTS, batch_size=0)

@@ -1,0 +1,144 @@
+from __future__ import annotations
+
+import pytest
+import torch
+from safetensors.torch import load_file
+from transformers import AutoConfig, AutoModel
+
+import hf_paraphrase  # noqa: F401  (registers the model types)
+from hf_paraphrase.models.avg.configuration_avg import AvgConfig
+from hf_paraphrase.models.avg.modeling_avg import AvgModel
+
+
+def make(**settings):
+    torch.manual_seed(3)
+    return AvgModel(AvgConfig(vocab_size=40, hidden_size=9, initializer_range=0.5, **settings)).eval()
+
+
+def padded(rows, length, *, left=False):
+    ids = torch.zeros(len(rows), length, dtype=torch.long)
+    mask = torch.zeros(len(rows), length, dtype=torch.long)
+    for place, row in enumerate(rows):
+        span = slice(length - len(row), length) if left else slice(0, len(row))
+        ids[place, span] = torch.tensor(row, dtype=torch.long)
+        mask[place, span] = 1
+    return ids, mask
+
+
+ROWS = [[5, 6, 7, 5], [8], [], [1, 2, 3, 4, 9, 10, 11]]
+
+
+def test_the_only_parameter_is_embeddings_and_its_padding_row_is_zero():
+    model = make()
+    assert {name: tuple(value.shape) for name, value in model.state_dict().items()} == {"embeddings": (40, 9)}
+    assert not model.embeddings[0].any() and model.embeddings[1:].abs().sum(1).min() > 0
+
+
+def test_pooler_output_is_the_plain_mean_of_the_word_vectors():
+    model = make()
+    ids, mask = padded(ROWS, 9)
+    output = model(ids, mask)
+    for place, row in enumerate(ROWS):
+        mean = model.embeddings[row].mean(0) if row else torch.zeros(9)
+        torch.testing.assert_close(output.pooler_output[place], mean)
+        torch.testing.assert_close(output.last_hidden_state[place, : len(row)], model.embeddings[row])
+        assert not output.last_hidden_state[place, len(row) :].any()
+    pooled = output.last_hidden_state.sum(1) / mask.sum(1, keepdim=True).clamp_min(1)
+    torch.testing.assert_close(pooled, output.pooler_output)
+
+
+@pytest.mark.parametrize("left", [False, True])
+@pytest.mark.parametrize("length", [7, 8, 64])
+def test_padding_of_any_length_and_side_changes_no_bit(left, length):
+    model = make()
+    expected = torch.stack([model(torch.tensor([row], dtype=torch.long)).pooler_output[0] for row in ROWS])
+    ids, mask = padded(ROWS, length, left=left)
+    assert torch.equal(model(ids, mask).pooler_output, expected)
+    assert torch.equal(model(ids).pooler_output, expected)
+    assert torch.equal(model(ids, mask, return_token_vectors=False).pooler_output, expected)
+
+
+def test_empty_texts_embed_to_zeros_even_in_a_batch_without_columns():
+    model = make()
+    assert torch.equal(model(torch.zeros(2, 0, dtype=torch.long)).pooler_output, torch.zeros(2, 9))
+    assert torch.equal(model(torch.zeros(2, 3, dtype=torch.long)).pooler_output, torch.zeros(2, 9))
+
+
+def test_the_mask_wins_over_the_padding_id():
+    model = make()
+    ids = torch.tensor([[5, 0, 6]])
+    with_zero_row = model(ids, torch.ones(1, 3)).pooler_output
+    torch.testing.assert_close(with_zero_row[0], (model.embeddings[5] + model.embeddings[6]) / 3)
+
+
+@pytest.mark.parametrize("dtype", [torch.float64, torch.bfloat16])
+def test_dtype_follows_the_model(dtype):
+    output = make().to(dtype)(torch.tensor([[5, 6]]))
+    assert output.pooler_output.dtype == dtype and output.last_hidden_state.dtype == dtype
+
+
+def test_saved_model_opens_with_auto_model_and_gives_equal_vectors(tmp_path):
+    model = make(word_dropout=0.25)
+    model.save_pretrained(tmp_path)
+    assert list(load_file(tmp_path / "model.safetensors")) == ["embeddings"]
+    loaded = AutoModel.from_pretrained(tmp_path)
+    ids, mask = padded(ROWS, 9)
+    assert type(loaded) is AvgModel and torch.equal(loaded(ids, mask)[0], model(ids, mask)[0])
+    config = AutoConfig.from_pretrained(tmp_path)
+    assert (config.vocab_size, config.hidden_size, config.word_dropout, config.unk_token_id) == (40, 9, 0.25, 1)
+
+
+@pytest.mark.parametrize("kind", ["dropout", "word_dropout"])
+def test_dropout_acts_in_training_only_and_keeps_the_expected_vector(kind):
+    model = make(**{kind: 0.5})
+    ids = torch.tensor([[5, 6, 7, 8, 9, 10]]).expand(4000, -1)
+    plain = model(ids[:1]).pooler_output
+    model.train()
+    torch.manual_seed(0)
+    dropped = model(ids, return_token_vectors=False).pooler_output
+    assert dropped.std(0).min() > 0.01
+    torch.testing.assert_close(dropped.mean(0), plain[0], atol=0.03, rtol=0)
+
+
+def test_word_dropout_drops_whole_words_and_agrees_with_the_token_vectors():
+    model = make(word_dropout=0.5).train()
+    torch.manual_seed(0)
+    output = model(torch.tensor([[5, 6, 7, 8, 9, 10]]))
+    whole = output.last_hidden_state[0]
+    expected = [torch.zeros(9), None]
+    for row, token in zip(whole, [5, 6, 7, 8, 9, 10], strict=True):
+        expected[1] = 2 * model.embeddings[token]
+        assert any(torch.allclose(row, item) for item in expected)
+    torch.testing.assert_close(output.pooler_output[0], whole.mean(0))
+
+
+@pytest.mark.parametrize("settings", [{}, {"dropout": 0.3}, {"word_dropout": 0.3}])
+def test_sparse_gradients_equal_dense_ones(settings):
+    ids, mask = padded(ROWS, 9)
+    gradients = []
+    for sparse in (False, True):
+        model = make(**settings).train()
+        model.sparse_gradients = sparse
+        torch.manual_seed(1)
+        model(ids, mask, return_token_vectors=False).pooler_output.square().sum().backward()
+        assert model.embeddings.grad.is_sparse is sparse
+        gradients.append(model.embeddings.grad.to_dense())
+    torch.testing.assert_close(*gradients)
+
+
+def test_gradient_agrees_with_finite_differences():
+    model = make().double().train()
+    ids, mask = padded(ROWS, 8)
+
+    def function(embeddings):
+        return torch.func.functional_call(model, {"embeddings": embeddings}, (ids, mask)).pooler_output
+
+    assert torch.autograd.gradcheck(function, (model.embeddings.detach().requires_grad_(),), fast_mode=True)
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"dropout": 0.1, "word_dropout": 0.1}, {"dropout": 1.0}, {"word_dropout": -0.1}, {"normalize": True}]
+)
+def test_senseless_settings_are_refused(wrong):
+    with pytest.raises(ValueError):
+        AvgConfig(**wrong)

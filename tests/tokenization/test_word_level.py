@@ -1,0 +1,102 @@
+from __future__ import annotations
+
+import collections
+import json
+import re
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from transformers import AutoTokenizer
+
+from hf_paraphrase.errors import InputError
+from hf_paraphrase.tokenization.word_level import (
+    build_word_level_tokenizer,
+    reachable_words,
+    save_tokenizer,
+    sentence_vocabulary,
+)
+
+SENTENCES = ["The cat sat.", "the cat ran, the dog sat!", "A dog"]
+
+
+def test_vocabulary_is_by_frequency_then_alphabet():
+    assert sentence_vocabulary(SENTENCES) == ["the", "cat", "dog", "sat", "!", ",", ".", "a", "ran"]
+
+
+def test_vocabulary_obeys_min_frequency_size_and_case():
+    assert sentence_vocabulary(SENTENCES, min_frequency=2) == ["the", "cat", "dog", "sat"]
+    assert sentence_vocabulary(SENTENCES, max_size=2) == ["the", "cat"]
+    assert "The" in sentence_vocabulary(SENTENCES, lower_case=False)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.text("ab c.D'", max_size=12), max_size=6), st.integers(1, 3))
+def test_vocabulary_equals_a_plain_count(sentences, min_frequency):
+    counts = collections.Counter(word for text in sentences for word in re.findall(r"\w+|[^\w\s]", text.lower()))
+    expected = [word for word in sorted(counts, key=lambda w: (-counts[w], w)) if counts[word] >= min_frequency]
+    assert sentence_vocabulary(sentences, contractions=False, min_frequency=min_frequency) == expected
+
+
+def test_special_tokens_come_first_and_none_is_added_to_a_sentence():
+    tokenizer = build_word_level_tokenizer(["cat", "dog", "cat"])
+    assert tokenizer.get_vocab() == {"[PAD]": 0, "[UNK]": 1, "cat": 2, "dog": 3}
+    assert (tokenizer.pad_token_id, tokenizer.unk_token_id) == (0, 1)
+    assert tokenizer("cat bird dog")["input_ids"] == [2, 1, 3]
+    assert tokenizer("")["input_ids"] == [] and tokenizer(" \t ")["input_ids"] == []
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("Don't stop!", ["do", "n't", "stop", "!"]),
+        ("can’t, won't", ["ca", "n't", ",", "wo", "n't"]),
+        ("It's John's; they've I'd", ["it", "'s", "john", "'s", ";", "they", "'ve", "i", "'d"]),
+        ("'sand' rock'n'roll", ["'", "sand", "'", "rock", "'", "n", "'", "roll"]),
+        ("well-known 3.5%...", ["well", "-", "known", "3", ".", "5", "%", ".", ".", "."]),
+        ("naïve ﬁne", ["naïve", "fine"]),
+    ],
+)
+def test_english_is_split_as_the_penn_treebank_does(text, words):
+    assert build_word_level_tokenizer(words).tokenize(text) == words
+
+
+def test_contractions_stay_apart_at_the_apostrophe_when_not_asked_for():
+    tokenizer = build_word_level_tokenizer(["don", "'", "t"], contractions=False)
+    assert tokenizer.tokenize("don't") == ["don", "'", "t"]
+
+
+def test_reachable_words_are_those_the_tokenizer_can_produce():
+    words = ["cat", "London", "new york", "well-known", "n't", "'s", ".", "...", "l'", "naïve", "½", "x9"]
+    kept = reachable_words(words)
+    assert kept == ["cat", "n't", "'s", ".", "naïve", "x9"]
+    tokenizer = build_word_level_tokenizer(words)
+    assert [word for word in words if tokenizer.tokenize(word) == [word]] == kept
+    assert "London" in reachable_words(words, lower_case=False)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.text(max_size=20))
+def test_reachable_means_one_token(word):
+    tokenizer = build_word_level_tokenizer([word, "x"])
+    # Text that looks like a special token is one, whatever the words are.
+    if "[PAD]" not in word and "[UNK]" not in word:
+        assert (reachable_words([word]) == [word]) == (tokenizer.tokenize(word) == [word])
+
+
+def test_saved_tokenizer_opens_with_auto_tokenizer_and_is_exactly_the_same(tmp_path):
+    tokenizer = build_word_level_tokenizer(sentence_vocabulary(SENTENCES))
+    save_tokenizer(tokenizer, tmp_path)
+    loaded = AutoTokenizer.from_pretrained(tmp_path)
+    assert loaded.backend_tokenizer.to_str() == tokenizer.backend_tokenizer.to_str()
+    texts = ["The cat's DOG, ran…", "", "[PAD] unknown"]
+    first, second = (item(texts, padding=True) for item in (tokenizer, loaded))
+    assert first["input_ids"] == second["input_ids"] and first["attention_mask"] == second["attention_mask"]
+    assert loaded.model_max_length > 10**9 and loaded.padding_side == "right"
+    settings_file = json.loads((tmp_path / "tokenizer_config.json").read_text())
+    assert settings_file["tokenizer_class"] == "PreTrainedTokenizerFast"
+
+
+def test_an_empty_vocabulary_is_an_input_error():
+    with pytest.raises(InputError, match="no words"):
+        build_word_level_tokenizer([])

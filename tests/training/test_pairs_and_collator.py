@@ -1,0 +1,135 @@
+from __future__ import annotations
+
+import pyarrow as pa
+import pytest
+import torch
+
+from hf_paraphrase.data.parquet import write_split
+from hf_paraphrase.errors import InputError
+from hf_paraphrase.tokenization.word_level import build_word_level_tokenizer
+from hf_paraphrase.training.collator import EpochBatches, PairCollator, PairItems
+from hf_paraphrase.training.pairs import encode_pairs
+
+WORDS = [f"w{number}" for number in range(50)]
+SCHEMA = pa.schema([("id", pa.int64()), ("sentence1", pa.string()), ("sentence2", pa.string())])
+
+
+def folder_of(path, rows, rows_per_shard=4):
+    table = pa.table({"id": range(len(rows)), "sentence1": [a for a, _ in rows], "sentence2": [b for _, b in rows]})
+    batches = [pa.Table.from_batches([batch]) for batch in table.cast(SCHEMA).to_batches(max_chunksize=3)]
+    write_split(path, "train", batches, SCHEMA, rows_per_shard=rows_per_shard)
+    return path
+
+
+@pytest.fixture
+def tokenizer():
+    return build_word_level_tokenizer(WORDS)
+
+
+ROWS = [(" ".join(WORDS[i : i + 1 + i % 5]), " ".join(WORDS[i + 1 : i + 3 + i % 3])) for i in range(11)]
+
+
+def rows_of(pairs):
+    return [pairs.tokens[a:b].tolist() for a, b in zip(pairs.offsets[:-1], pairs.offsets[1:], strict=True)]
+
+
+def test_pairs_are_tokenised_in_order_across_shards(tmp_path, tokenizer):
+    pairs = encode_pairs(folder_of(tmp_path, ROWS), tokenizer)
+    expected = [tokenizer(text)["input_ids"] for pair in ROWS for text in pair]
+    assert rows_of(pairs) == expected and len(pairs) == 11
+    for i, first in enumerate(expected):
+        for j, second in enumerate(expected):
+            assert (pairs.keys[i] == pairs.keys[j]) == (first == second)
+    counts = pairs.counts(len(tokenizer))
+    assert counts.sum() == sum(map(len, expected)) and counts[2] == sum(row.count(2) for row in expected)
+
+
+def test_empty_and_missing_sides_are_dropped_and_counted(tmp_path, tokenizer):
+    rows = [("w1", ""), (None, "w2"), ("  ", "w3"), *ROWS]
+    pairs = encode_pairs(folder_of(tmp_path, rows), tokenizer)
+    assert pairs.dropped == 3 and len(pairs) == 11
+
+
+def test_a_set_without_usable_pairs_is_an_input_error(tmp_path, tokenizer):
+    with pytest.raises(InputError, match="every pair has an empty side"):
+        encode_pairs(folder_of(tmp_path / "a", [("", "w1")]), tokenizer)
+    with pytest.raises(InputError, match="no pairs"):
+        encode_pairs(folder_of(tmp_path / "b", []), tokenizer)
+
+
+def test_a_sample_is_random_ordered_and_of_the_asked_size(tmp_path, tokenizer):
+    folder = folder_of(tmp_path, ROWS)
+    everything = rows_of(encode_pairs(folder, tokenizer))
+    first = rows_of(encode_pairs(folder, tokenizer, max_pairs=5, seed=1))
+    assert len(first) == 10 and first == rows_of(encode_pairs(folder, tokenizer, max_pairs=5, seed=1))
+    places = [everything.index(row) for row in first[::2]]
+    assert places == sorted(set(places)) and places != list(range(0, 10, 2))
+    assert rows_of(encode_pairs(folder, tokenizer, max_pairs=99)) == everything
+
+
+@pytest.mark.parametrize("processes", [1, 2, 3])
+def test_every_pair_comes_once_an_epoch_and_the_short_batch_is_kept(processes):
+    batches = EpochBatches(23, 5, seed=1, num_processes=processes)
+    batches.set_epoch(4)
+    found = list(batches)
+    assert len(found) == len(batches) and len(found) % processes == 0
+    assert {epoch for batch in found for epoch, _ in batch} == {4}
+    assert sorted(pair for batch in found[:5] for _, pair in batch) == list(range(23))
+    assert [len(batch) for batch in found[:5]] == [5, 5, 5, 5, 3] and found[5:] == found[: len(found) - 5]
+
+
+def test_order_differs_between_epochs_and_seeds_and_is_repeatable():
+    def order(seed, epoch):
+        batches = EpochBatches(50, 7, seed)
+        batches.set_epoch(epoch)
+        return [pair for batch in batches for _, pair in batch]
+
+    assert order(1, 0) == order(1, 0)
+    assert order(1, 0) != order(1, 1) and order(1, 0) != order(2, 0)
+
+
+def test_a_batch_holds_first_sentences_then_partners_padded_on_the_right(tmp_path, tokenizer):
+    pairs = encode_pairs(folder_of(tmp_path, ROWS), tokenizer)
+    expected = rows_of(pairs)
+    items = PairItems(11)
+    batch = PairCollator(pairs, pad_token_id=0)([items[(0, pair)] for pair in (7, 2, 4)])
+    for place, row in enumerate((14, 4, 8, 15, 5, 9)):
+        length = len(expected[row])
+        assert batch["input_ids"][place].tolist() == expected[row] + [0] * (batch["input_ids"].shape[1] - length)
+        assert batch["attention_mask"][place].sum() == length == batch["attention_mask"][place, :length].sum()
+        assert batch["keys"][place] == pairs.keys[row]
+
+
+def test_scrambling_is_drawn_once_a_pair_and_epoch_for_both_sides(tmp_path, tokenizer):
+    rows = [(" ".join(WORDS[i : i + 12]), " ".join(WORDS[i + 2 : i + 14])) for i in range(30)]
+    pairs = encode_pairs(folder_of(tmp_path, rows), tokenizer)
+    collator = PairCollator(pairs, pad_token_id=0, scramble=0.5, seed=1)
+    plain = PairCollator(pairs, pad_token_id=0)
+    fired = []
+    for epoch in range(20):
+        items = [(epoch, pair) for pair in range(30)]
+        ids, original = collator(items)["input_ids"], plain(items)["input_ids"]
+        assert torch.equal(ids.sort(1).values, original.sort(1).values)
+        changed = (ids != original).any(1)
+        assert torch.equal(changed[:30], changed[30:])
+        fired.append(changed[:30])
+        # the two sides overlap in ten words; if one permutation served both, the places would agree
+        assert not torch.equal((ids - original)[:30][changed[:30]], (ids - original)[30:][changed[30:]])
+    fired = torch.stack(fired).double()
+    assert abs(fired.mean() - 0.5) < 0.08 and fired.std(0).min() > 0
+
+
+def test_scrambling_does_not_depend_on_the_batch(tmp_path, tokenizer):
+    pairs = encode_pairs(folder_of(tmp_path, ROWS), tokenizer)
+    collator = PairCollator(pairs, pad_token_id=0, scramble=1.0, seed=1)
+    together = collator([(3, pair) for pair in range(11)])["input_ids"]
+    for pair in range(11):
+        alone = collator([(3, pair)])["input_ids"]
+        assert torch.equal(together[[pair, pair + 11], : alone.shape[1]], alone)
+
+
+def test_scrambled_pairs_keep_the_keys_of_the_unscrambled(tmp_path, tokenizer):
+    pairs = encode_pairs(folder_of(tmp_path, ROWS), tokenizer)
+    items = [(0, pair) for pair in range(11)]
+    scrambled = PairCollator(pairs, pad_token_id=0, scramble=1.0)(items)
+    assert torch.equal(scrambled["keys"], PairCollator(pairs, pad_token_id=0)(items)["keys"])

@@ -1,0 +1,129 @@
+from __future__ import annotations
+
+import bz2
+import gzip
+import lzma
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from hf_paraphrase.errors import InputError
+from hf_paraphrase.training.word_vectors import frequency_weight, initial_embeddings, read_word_vectors
+
+TEXT = "the 0.5 -1 2e-1\ncat 1 2 3\n. . . 4 5 6\nthe 9 9 9\n"
+
+
+def write(path, text, opener=open):
+    with opener(path, "wb") as stream:
+        stream.write(text.encode() if isinstance(text, str) else text)
+    return path
+
+
+@pytest.mark.parametrize(
+    ("name", "opener"), [("v", open), ("v.gz", gzip.open), ("v.bz2", bz2.open), ("v.xz", lzma.open)]
+)
+@pytest.mark.parametrize("header", ["", "4 3\n"])
+def test_reads_glove_and_word2vec_layouts_plain_and_compressed(tmp_path, name, opener, header):
+    vectors = read_word_vectors(write(tmp_path / name, header + TEXT, opener))
+    assert vectors.words == ["the", "cat", ". . ."]
+    np.testing.assert_array_equal(vectors.matrix, np.array([[0.5, -1, 0.2], [1, 2, 3], [4, 5, 6]], np.float32))
+    assert vectors.matrix.dtype == np.float32 and (vectors.lines, vectors.repeated) == (4, 1)
+
+
+def test_reads_tabs_and_trailing_spaces_and_no_break_spaces(tmp_path):
+    vectors = read_word_vectors(write(tmp_path / "v", "a\t1\t2 \nb\u00a0c 3 4\n\n"))
+    assert vectors.words == ["a", "b\u00a0c"] and vectors.matrix.tolist() == [[1, 2], [3, 4]]
+
+
+def test_keeps_the_wanted_and_the_first_words_only(tmp_path):
+    path = write(tmp_path / "v", "a 1 1\nb 2 2\nc 3 3\nd 4 4\nUUUNKKK 5 5\n")
+    assert read_word_vectors(path, {"d"}).words == ["d", "UUUNKKK"]
+    assert read_word_vectors(path, {"d"}, first=2).words == ["a", "b", "d", "UUUNKKK"]
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "message"),
+    [
+        ("a 1 2\nb 1\n", 2, "1 numbers where 2 are expected"),
+        ("a 1 2\nb 1.5 2 3\n", 2, "3 numbers where 2 are expected"),
+        ("a 1 2\nb 1 x\n", 2, "`x` is not a number"),
+        ("a 1 2\nb nan 2\n", 2, "`nan` is not finite"),
+        ("a 1 2\nb 1 inf\n", 2, "`inf` is not finite"),
+        ("a 1 2\nb 1 1e99\n", 2, "`1e99` is not finite"),
+        ("a b c\n", 1, "not a word followed by numbers"),
+        ("3 2\na 1 2\nb 1\n", 3, "1 numbers where 2 are expected"),
+        (b"a 1 2\n\xff\xfe 1 2\n", 2, "not UTF-8"),
+    ],
+)
+def test_malformed_lines_are_named(tmp_path, text, line, message):
+    path = write(tmp_path / "v", text)
+    with pytest.raises(InputError, match=message) as caught:
+        read_word_vectors(path)
+    assert caught.value.line == line and caught.value.path == str(path) and caught.value.remedy
+    assert "--on-error" not in str(caught.value)
+
+
+@pytest.mark.parametrize("text", ["", "3 2\n"])
+def test_files_without_vectors_are_refused(tmp_path, text):
+    with pytest.raises(InputError):
+        read_word_vectors(write(tmp_path / "v", text))
+    with pytest.raises(InputError, match="no such file"):
+        read_word_vectors(tmp_path / "absent")
+
+
+words = st.text(
+    st.characters(blacklist_categories=("Cs", "Cc", "Zs", "Zl", "Zp"), blacklist_characters="\ufeff"),
+    min_size=1,
+    max_size=5,
+)
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.dictionaries(words, st.lists(st.floats(-1e6, 1e6, width=32), min_size=4, max_size=4), min_size=1), st.booleans()
+)
+def test_what_was_written_is_read(tmp_path_factory, table, header):
+    path = tmp_path_factory.mktemp("vectors") / "v"
+    text = "".join(f"{word} {' '.join(repr(x) for x in row)}\n" for word, row in table.items())
+    write(path, (f"{len(table)} 4\n" if header else "") + text)
+    vectors = read_word_vectors(path)
+    assert vectors.words == list(table)
+    np.testing.assert_array_equal(vectors.matrix, np.array(list(table.values()), np.float32))
+
+
+VOCABULARY = ["[PAD]", "[UNK]", "the", "cat", "zebra"]
+
+
+def initial(path, **options):
+    vectors = None if path is None else read_word_vectors(path)
+    settings_ = {"dimension": 3, "pad_id": 0, "unknown_id": 1, "counts": np.array([0, 10, 60, 30, 0])} | options
+    return initial_embeddings(VOCABULARY, vectors, **settings_)
+
+
+def test_rows_are_aligned_to_the_vocabulary_and_coverage_is_counted(tmp_path):
+    matrix, coverage = initial(write(tmp_path / "v", TEXT))
+    np.testing.assert_array_equal(matrix[2:4], np.array([[0.5, -1, 0.2], [1, 2, 3]], np.float32))
+    assert not matrix[0].any() and 0 < np.abs(matrix[4]).max() < 0.06
+    np.testing.assert_allclose(matrix[1], [0.75, 0.5, 1.6], rtol=1e-6)  # the mean of the rarest words there are
+    assert (coverage.words, coverage.with_vector, coverage.tokens, coverage.tokens_with_vector) == (3, 2, 100, 90)
+    assert str(coverage) == "2 of 3 words have a vector, 90.0 % of the tokens"
+
+
+def test_the_files_own_unknown_word_vector_is_taken(tmp_path):
+    matrix, _ = initial(write(tmp_path / "v", TEXT + "UUUNKKK 7 8 9\n"))
+    assert matrix[1].tolist() == [7, 8, 9]
+
+
+def test_random_rows_depend_on_the_seed_alone():
+    first, second, other = (initial(None, seed=seed)[0] for seed in (1, 1, 2))
+    assert np.array_equal(first, second) and not np.array_equal(first, other)
+
+
+def test_frequency_weights_are_a_over_a_plus_p(tmp_path):
+    path = write(tmp_path / "v", TEXT)
+    plain, weighted = initial(path)[0], initial(path, frequency_weights=True)[0]
+    for row, share in enumerate([0, 0.1, 0.6, 0.3, 0]):
+        np.testing.assert_allclose(weighted[row], plain[row] * 0.001 / (0.001 + share), rtol=1e-6)
+    assert frequency_weight(np.array([0.0, 1e-3])).tolist() == [1.0, 0.5]
