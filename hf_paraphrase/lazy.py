@@ -8,7 +8,9 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 
-def lazy_attributes(package: str, module_of: Mapping[str, str]) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
+def lazy_attributes(
+    package: str, module_of: Mapping[str, str]
+) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
     """Makes the `__getattr__` and `__dir__` of a package whose names live in its modules (PEP 562).
 
     Args:

@@ -36,7 +36,7 @@ def parse(arguments_class: type[T], verb: str, argv: Sequence[str]) -> T:
     """
     from transformers import HfArgumentParser
 
-    class Parser(HfArgumentParser):  # type: ignore[misc]
+    class Parser(HfArgumentParser):
         def error(self, message: str) -> NoReturn:
             raise UsageError(f"{verb}: {message}", remedy=f"see hf-paraphrase {verb} --help")
 
@@ -61,7 +61,7 @@ def parse(arguments_class: type[T], verb: str, argv: Sequence[str]) -> T:
 
 def settings_of(arguments: Any) -> dict[str, Any]:
     """Returns every argument with its value, ready for `provenance.json`."""
-    return json.loads(json.dumps(dataclasses.asdict(arguments), default=str))  # type: ignore[no-any-return]
+    return json.loads(json.dumps(dataclasses.asdict(arguments), default=str))
 
 
 def _expand_config(words: list[str], arguments_class: type[Any]) -> list[str]:

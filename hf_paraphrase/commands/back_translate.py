@@ -33,7 +33,9 @@ class Arguments:
     split: str = argument("split of the bitext to translate", "train")
     num_beams: int = argument("beam width (paper 000: 50)", 50)
     num_return_sequences: int = argument("hypotheses kept per sentence, at most the beam width", 50)
-    length_penalty: float = argument("exponent of the length by which scores are divided to rank; 0 ranks by the sum", 1.0)
+    length_penalty: float = argument(
+        "exponent of the length by which scores are divided to rank; 0 ranks by the sum", 1.0
+    )
     max_sentences: int | None = argument("translate only the first so many sentences", None)
     max_source_tokens: int = argument("longer sources are skipped and recorded, in sub-word units", 250)
     shard_size: int = argument("sentences per shard, the unit of work that is never done twice", 1_000)

@@ -27,10 +27,15 @@ _RESULTS = "results.json"
 
 @dataclasses.dataclass
 class Arguments:
-    """Run the whole path on the built-in French-English sample: bitext, translation model, back-translated pairs,
-    filtered pairs, sentence encoders, evaluation. It shows the machinery, not the quality that real data gives."""
+    """Run the whole path on the French-English sample that the package contains.
 
-    output: str = argument("folder for all artefacts: bitext/ rnn_search/ back_translated/ pairs/ avg/ gran/ results.json")
+    Bitext, translation model, back-translated pairs, filtered pairs, sentence encoders, evaluation: each step is the
+    verb that one runs on real data. The sample shows the machinery, not the quality that real data gives.
+    """
+
+    output: str = argument(
+        "folder for all artefacts: bitext/ rnn_search/ back_translated/ pairs/ avg/ gran/ results.json"
+    )
     num_pairs: int = argument("sentence pairs of the sample bitext, at least 2,000", 22_000)
     nmt_epochs: float = argument("passes of the translation model over the bitext", 8.0)
     max_sentences: int = argument("sentences to translate back", 6_000)

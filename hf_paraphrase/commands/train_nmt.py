@@ -116,7 +116,9 @@ def train(arguments: Arguments, folder: Path) -> None:
     set_seed(arguments.seed)
     keep_freed_memory()
     model = RnnSearchForConditionalGeneration(config)
-    message(f"RNNsearch {languages[0]}→{languages[1]}: {model.num_parameters():,} parameters, {len(tokenizer):,} units")
+    message(
+        f"RNNsearch {languages[0]}→{languages[1]}: {model.num_parameters():,} parameters, {len(tokenizer):,} units"
+    )
     checkpoints = folder / "checkpoints"
     bf16 = arguments.precision == "bf16" or (arguments.precision == "auto" and bf16_is_fast())
     # The Trainer prints its log to standard output, which is for data.

@@ -12,7 +12,16 @@ from pathlib import Path
 from typing import Any
 
 FILE_NAME = "provenance.json"
-_PACKAGES = ("hf-paraphrase", "torch", "transformers", "datasets", "tokenizers", "accelerate", "sacrebleu", "sacremoses")
+_PACKAGES = (
+    "hf-paraphrase",
+    "torch",
+    "transformers",
+    "datasets",
+    "tokenizers",
+    "accelerate",
+    "sacrebleu",
+    "sacremoses",
+)
 
 
 def fingerprint(path: str | os.PathLike[str]) -> str:

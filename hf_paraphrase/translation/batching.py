@@ -27,7 +27,9 @@ class TokenizedBitext(Dataset[dict[str, list[int]]]):
 
     def lengths(self) -> np.ndarray:
         """Returns the length of the longer side of every pair, in units."""
-        return np.array([max(len(a), len(b)) for a, b in zip(self.input_ids, self.labels, strict=True)], dtype=np.int64)
+        return np.array(
+            [max(len(a), len(b)) for a, b in zip(self.input_ids, self.labels, strict=True)], dtype=np.int64
+        )
 
 
 class MaxiBatchSampler(Sampler[list[int]]):
@@ -82,6 +84,7 @@ class TranslationCollator:
         self.pad_token_id = pad_token_id
 
     def __call__(self, pairs: Sequence[dict[str, list[int]]]) -> dict[str, torch.Tensor]:
+        """Pads `input_ids` and `labels` of the pairs, each to its longest."""
         input_ids = _padded([pair["input_ids"] for pair in pairs], self.pad_token_id)
         lengths = torch.tensor([len(pair["input_ids"]) for pair in pairs])
         return {

@@ -71,10 +71,11 @@ def translate_batch(
         scorer: The model that computes `log_prob`, normally the same one in fp32; the list is then ranked by its
             scores. `log_prob` is NaN without one.
     """
-    batch = TranslationCollator(_token_id(tokenizer.pad_token_id))([{"input_ids": ids, "labels": [0]} for ids in input_ids])
+    pairs = [{"input_ids": ids, "labels": [0]} for ids in input_ids]
+    batch = TranslationCollator(_token_id(tokenizer.pad_token_id))(pairs)
     device = model.device
     sources, mask = batch["input_ids"].to(device), batch["attention_mask"].to(device)
-    sequences = model.generate(  # type: ignore[operator]
+    sequences = model.generate(
         input_ids=sources,
         attention_mask=mask,
         num_beams=num_beams,

@@ -23,9 +23,7 @@ class TranslationScore:
     chrf_signature: str
 
 
-def corpus_scores(
-    hypotheses: Sequence[str], references: Sequence[str], *, lowercase: bool = True
-) -> TranslationScore:
+def corpus_scores(hypotheses: Sequence[str], references: Sequence[str], *, lowercase: bool = True) -> TranslationScore:
     """Scores translations against one reference each.
 
     Args:

@@ -9,14 +9,14 @@ from typing import Any
 
 import torch
 from torch.utils.data import DataLoader
-from transformers import PreTrainedModel, PreTrainedTokenizerBase, Trainer, TrainingArguments
+from transformers import PreTrainedModel, PreTrainedTokenizerBase, Trainer, TrainerControl, TrainingArguments
 
 from .batching import MaxiBatchSampler, TokenizedBitext, TranslationCollator
 from .beam_search import translate
 from .bleu import corpus_scores
 
 
-class TranslationTrainer(Trainer):  # type: ignore[misc]
+class TranslationTrainer(Trainer):
     """A Trainer with length-bucketed batches whose evaluation is BLEU of greedy translations.
 
     Args:
@@ -36,7 +36,7 @@ class TranslationTrainer(Trainer):  # type: ignore[misc]
         assert isinstance(dataset, TokenizedBitext)
         sampler = MaxiBatchSampler(dataset.lengths(), self.args.per_device_train_batch_size, seed=self.args.seed)
         loader = DataLoader(dataset, batch_sampler=sampler, collate_fn=self.data_collator)
-        return self.accelerator.prepare(loader)  # type: ignore[no-any-return]
+        return self.accelerator.prepare(loader)
 
     def evaluate(self, *args: Any, metric_key_prefix: str = "eval", **kwargs: Any) -> dict[str, float]:
         """Translates the dev set greedily and returns `eval_bleu` (case-insensitive, in percent)."""
@@ -45,7 +45,8 @@ class TranslationTrainer(Trainer):  # type: ignore[misc]
             translations = translate(model, self.processing_class, self.dev_sources, num_beams=1)
         metrics = {f"{metric_key_prefix}_bleu": corpus_scores(translations, self.dev_references).bleu}
         self.log(metrics)
-        self.control = self.callback_handler.on_evaluate(self.args, self.state, self.control, metrics)
+        control: TrainerControl = self.control  # type: ignore[has-type]
+        self.control = self.callback_handler.on_evaluate(self.args, self.state, control, metrics)
         return metrics
 
 
@@ -106,7 +107,8 @@ def train_translation_model(
         The log: dictionaries with `step`, `epoch` and `loss` or `eval_bleu`.
     """
     dataset = TokenizedBitext(
-        tokenizer(list(train[0]), truncation=True)["input_ids"], tokenizer(list(train[1]), truncation=True)["input_ids"]
+        tokenizer(list(train[0]), truncation=True)["input_ids"],
+        tokenizer(list(train[1]), truncation=True)["input_ids"],
     )
     arguments = TrainingArguments(
         output_dir=str(checkpoints),
@@ -141,7 +143,7 @@ def train_translation_model(
         args=arguments,
         train_dataset=dataset,
         eval_dataset=dataset,  # the Trainer insists on one; `evaluate` translates the dev set instead
-        data_collator=TranslationCollator(int(tokenizer.pad_token_id)),  # type: ignore[arg-type]
+        data_collator=TranslationCollator(int(tokenizer.pad_token_id)),
         processing_class=tokenizer,
         dev_sources=dev[0],
         dev_references=dev[1],
