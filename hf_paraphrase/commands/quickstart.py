@@ -131,7 +131,9 @@ def _make_data_and_models(arguments: Arguments, steps: _Steps) -> None:
     steps.run("filter", "pairs", "--pairs", steps.path("back_translated"), *keep, "--seed", seed)
     pairs, dev = ["--pairs", steps.path("pairs")], ["--dev_data", steps.path("similarity/validation")]
     for model_type in _MODEL_TYPES:
-        steps.run("train-encoder", model_type, *pairs, *dev, "--model_type", model_type, "--seed", seed)
+        encoder = [*pairs, *dev, "--model_type", model_type, "--seed", seed]
+        steps.run("train-encoder", f"untrained/{model_type}", *encoder, "--epochs", "0")
+        steps.run("train-encoder", model_type, *encoder)
 
 
 def _measure(arguments: Arguments, steps: _Steps) -> dict[str, Any]:
@@ -142,17 +144,19 @@ def _measure(arguments: Arguments, steps: _Steps) -> dict[str, Any]:
     output = steps.output
     bleu = json.loads((output / "bleu.json").read_text(encoding="utf-8"))[-1]
     filtered = read_provenance(output / "pairs")["results"]
-    encoders = {}
-    for model_type in _MODEL_TYPES:
-        steps.run(
-            "evaluate",
-            f"similarity/{model_type}.json",
-            *["--model", steps.path(model_type), "--data", steps.path("similarity/test"), "--suite", "graded"],
-        )
-        encoders[model_type] = {
-            "test": json.loads((output / f"similarity/{model_type}.json").read_text(encoding="utf-8"))["results"][0],
-            "training": read_provenance(output / model_type)["results"],
+    folders = [steps.path(f"{folder}{model_type}") for model_type in _MODEL_TYPES for folder in ("untrained/", "")]
+    graded = ["--data", steps.path("similarity/test"), "--suite", "graded", "--baseline", "words"]
+    steps.run("evaluate", "similarity/results.json", "--model", *folders, *graded)
+    tested = json.loads((output / "similarity/results.json").read_text(encoding="utf-8"))["results"]
+    pearson = {item["name"]: item["sets"][0]["pearson"] for item in tested}
+    encoders = {
+        model_type: {
+            "before": pearson[steps.path(f"untrained/{model_type}")],
+            "after": pearson[steps.path(model_type)],
+            "kept_epoch": read_provenance(output / model_type)["results"]["best_epoch"],
         }
+        for model_type in _MODEL_TYPES
+    }
     sentences = sorted(set(read_table(output / "bitext", "train", ["target"])["target"].to_pylist()))
     sentences = random.Random(arguments.seed).sample(sentences, min(5_000, len(sentences)))
     query = "The doctor bought a new car."
@@ -164,6 +168,7 @@ def _measure(arguments: Arguments, steps: _Steps) -> dict[str, Any]:
         "examples": random.Random(arguments.seed).sample(pairs, min(10, len(pairs))),
         "filter": filtered,
         "encoders": encoders,
+        "word_overlap": pearson["words"],
         "neighbours": {
             "query": query,
             "found": [
@@ -194,13 +199,12 @@ def _report(results: dict[str, Any], output: Path) -> str:
     lines += [
         "",
         "== Similarity of graded sentence pairs: Pearson's r x 100 of the cosine with the grade ==",
-        "            before training  after training        after training",
-        "            (validation)     (validation)          (test)",
+        "               before  after training",
     ]
     for name, scores in results["encoders"].items():
-        training, test = scores["training"], scores["test"]["sets"][0]
-        after = f"{training['dev_best']:.1f}, epoch {training['best_epoch']:g}"
-        lines.append(f"  {name:8}  {training['dev_untrained']:<15.1f}  {after:<20}  {test['pearson']:.1f}")
+        after = f"{scores['after']:.1f}  (epoch {scores['kept_epoch']:g}, chosen on other pairs)"
+        lines.append(f"  {name:12}  {scores['before']:5.1f}   {after}")
+    lines.append(f"  word overlap  {results['word_overlap']:5.1f}   (needs no training)")
     neighbours = results["neighbours"]
     lines += ["", f"== Nearest neighbours of: {neighbours['query']} (Avg, cosine) =="]
     lines += [f"  {item['cosine']:.3f}  {item['sentence']}" for item in neighbours["found"]]

@@ -59,7 +59,9 @@ class Arguments:
     hidden_size: int | None = argument(
         "components of word vectors and embeddings [default: as the initial vectors, else 300]", None
     )
-    epochs: float | None = argument("passes over the pairs [default: 20 for avg, 3 for gran]", None)
+    epochs: float | None = argument(
+        "passes over the pairs; 0 keeps the initial vectors untrained [default: 20 for avg, 3 for gran]", None
+    )
     batch_size: int = argument("pairs in a batch on each process", 100)
     learning_rate: float = argument("learning rate of Adam, constant", 1e-3)
     margin: float = argument("margin of the loss, a difference of cosines", 0.4)
@@ -160,14 +162,15 @@ def _check(arguments: Arguments) -> None:
         value = getattr(arguments, name)
         if value not in allowed:
             raise UsageError(f"--{name.replace('_', '-')} `{value}` is unknown", remedy=f"one of {', '.join(allowed)}")
-    positive = ("epochs", "batch_size", "learning_rate", "hidden_size", "min_frequency", "max_pairs")
+    positive = ("batch_size", "learning_rate", "hidden_size", "min_frequency", "max_pairs")
     for name in (*positive, "evaluations_per_epoch"):
         value = getattr(arguments, name)
         if value is not None and not value > 0:
             raise UsageError(f"--{name.replace('_', '-')} must be above 0, not {value}")
-    for name in ("margin", "lambda_c", "lambda_w", "max_grad_norm", "vocabulary_size", "seed"):
-        if not getattr(arguments, name) >= 0:
-            raise UsageError(f"--{name.replace('_', '-')} must not be negative, not {getattr(arguments, name)}")
+    for name in ("epochs", "margin", "lambda_c", "lambda_w", "max_grad_norm", "vocabulary_size", "seed"):
+        value = getattr(arguments, name)
+        if value is not None and not value >= 0:
+            raise UsageError(f"--{name.replace('_', '-')} must not be negative, not {value}")
     for name in ("dropout", "word_dropout"):
         if not 0 <= getattr(arguments, name) < 1:
             raise UsageError(f"--{name.replace('_', '-')} must be at least 0 and below 1")
@@ -286,7 +289,7 @@ def _train(
 
     training_arguments = EncoderTrainingArguments(
         output_dir=str(folder),
-        num_train_epochs=arguments.epochs or _EPOCHS[arguments.model_type],
+        num_train_epochs=_EPOCHS[arguments.model_type] if arguments.epochs is None else arguments.epochs,
         per_device_train_batch_size=arguments.batch_size,
         learning_rate=arguments.learning_rate,
         max_grad_norm=arguments.max_grad_norm,

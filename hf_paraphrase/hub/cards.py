@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import HfParaphraseError
+from .folders import write_text_whole
 
 
 def template_path(kind: str, name: str) -> Path:
@@ -39,5 +40,5 @@ def render_card(kind: str, name: str, values: Mapping[str, Any]) -> str:
 def write_card(folder: str | os.PathLike[str], kind: str, name: str, values: Mapping[str, Any]) -> Path:
     """Renders a card to `README.md` in `folder` and returns its path."""
     path = Path(folder) / "README.md"
-    path.write_text(render_card(kind, name, values).rstrip() + "\n", encoding="utf-8")
+    write_text_whole(path, render_card(kind, name, values).rstrip() + "\n")
     return path

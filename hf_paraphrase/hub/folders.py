@@ -86,7 +86,7 @@ def output_folder(
     try:
         yield staging
     except BaseException:
-        if resume is None:
+        if resume is None or not is_filled(staging):
             shutil.rmtree(staging, ignore_errors=True)
         raise
     move_into_place(staging, target)
@@ -95,14 +95,14 @@ def output_folder(
 def move_into_place(staging: Path, target: Path) -> None:
     """Renames `staging` to `target`; what was at `target` before is removed only once the new folder is there."""
     previous = target.parent / f".{target.name}.previous"
-    if previous.exists():
-        shutil.rmtree(previous)
-    if target.exists():
-        target.rename(previous)
     try:
+        if target.exists():
+            if previous.exists():
+                shutil.rmtree(previous)
+            target.rename(previous)
         staging.rename(target)
     except OSError as error:
-        if previous.exists():
+        if previous.exists() and not target.exists():
             previous.rename(target)
         raise OutputError(f"cannot move the finished folder into place: {error.strerror}", path=target) from error
     shutil.rmtree(previous, ignore_errors=True)

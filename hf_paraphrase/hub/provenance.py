@@ -11,6 +11,8 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
+from ..errors import InputError
+
 FILE_NAME = "provenance.json"
 _PACKAGES = (
     "hf-paraphrase",
@@ -28,18 +30,25 @@ def fingerprint(path: str | os.PathLike[str]) -> str:
     """Computes the SHA-256 of a file, or of the names and contents of all visible files below a folder.
 
     Cards and provenance files are left out of a folder's fingerprint: they carry dates and paths, not data.
+
+    Raises:
+        InputError: If there is no such file or folder, or it cannot be read.
     """
     path = Path(path)
     digest = hashlib.sha256()
     if path.is_dir():
-        for file in sorted(p for p in path.rglob("*") if p.is_file() and not p.name.startswith(".")):
-            if file.name not in {FILE_NAME, "README.md"}:
-                digest.update(file.relative_to(path).as_posix().encode())
+        for file in sorted(p for p in path.rglob("*") if p.is_file()):
+            name = file.relative_to(path)
+            if file.name not in {FILE_NAME, "README.md"} and not any(part.startswith(".") for part in name.parts):
+                digest.update(name.as_posix().encode())
                 digest.update(bytes.fromhex(fingerprint(file)))
         return digest.hexdigest()
-    with path.open("rb") as stream:
-        while block := stream.read(1 << 20):
-            digest.update(block)
+    try:
+        with path.open("rb") as stream:
+            while block := stream.read(1 << 20):
+                digest.update(block)
+    except OSError as error:
+        raise InputError(f"cannot read: {error.strerror}", path=path) from error
     return digest.hexdigest()
 
 

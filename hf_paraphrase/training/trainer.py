@@ -203,7 +203,12 @@ class EncoderTrainer(Trainer):
         return max(trained, key=lambda entry: entry[DEV_SCORE]) if trained else None
 
     def train(self, resume_from_checkpoint: str | bool | None = None, **kwargs: Any) -> Any:
-        """Trains; the dev set is scored first unless a checkpoint, which holds that score already, is continued."""
+        """Trains; the dev set is scored first unless a checkpoint, which holds that score already, is continued.
+
+        With no epochs to train, scoring the dev set is all.
+        """
+        if self.args.num_train_epochs == 0:
+            return self.evaluate() if self.scorer is not None else {}
         self.args.eval_on_start = self.scorer is not None and not resume_from_checkpoint
         return super().train(resume_from_checkpoint=resume_from_checkpoint, **kwargs)
 

@@ -8,12 +8,18 @@ from dataclasses import dataclass
 from typing import Any
 
 import torch
-from transformers import PreTrainedModel, PreTrainedTokenizerBase
+from transformers import LogitsProcessor, LogitsProcessorList, PreTrainedModel, PreTrainedTokenizerBase
 
 from .batching import TranslationCollator
 
 _HYPOTHESES_PER_BATCH = 640
 """Rows that the decoder handles at once; more does not make two cores faster, less wastes them."""
+_LOGITS_PER_BATCH = 1 << 27
+"""Logits (rows * steps * vocabulary) computed at once when hypotheses are scored: half a gibibyte in fp32."""
+_UNITS_PER_SOURCE_UNIT = 3
+"""How many times longer than its source a translation may be, both with the end token (the reference's bound)."""
+_UNFINISHED = -1e6
+"""Log-probability of ending behind the length limit: below every real one, above the -1e9 of `generate`'s filling."""
 
 
 @dataclass(frozen=True)
@@ -31,6 +37,33 @@ class Hypothesis:
     log_prob: float
     num_tokens: int
     finished: bool
+
+
+class _LengthLimits(LogitsProcessor):  # type: ignore[misc]
+    """Ends every hypothesis that has reached the length limit of its own source, whatever else is in the batch.
+
+    `generate` knows one limit for a batch and takes what it cuts there for finished, which pushes real translations
+    out of the n-best list. Here a cut hypothesis is given an end token that costs more than any real one.
+
+    Args:
+        limits: For each sentence the greatest number of units of a translation, with the end token.
+        num_beams: Rows per sentence.
+        end: The end token.
+    """
+
+    def __init__(self, limits: Sequence[int], num_beams: int, end: int) -> None:
+        self.limits = torch.tensor(limits).repeat_interleave(num_beams)
+        self.lowest = min(limits)
+        self.end = end
+
+    def __call__(self, input_ids: torch.Tensor, scores: torch.Tensor) -> torch.Tensor:
+        generated = input_ids.shape[1] - 1
+        if generated < self.lowest:
+            return scores
+        over = (self.limits <= generated).to(scores.device).unsqueeze(1)
+        cut = torch.full_like(scores, -math.inf)
+        cut[:, self.end] = _UNFINISHED
+        return torch.where(over, cut, scores)
 
 
 def length_batches(lengths: Sequence[int], num_beams: int, rows: int = _HYPOTHESES_PER_BATCH) -> Iterator[list[int]]:
@@ -55,9 +88,10 @@ def translate_batch(
 ) -> list[list[Hypothesis]]:
     """Translates a batch of tokenised sentences into n-best lists, best first.
 
-    As in the reference, a translation has at most three times as many units as the source. Hypotheses that were cut
-    there are kept only where none finished, and duplicates that `generate` uses as filling are dropped, so a list
-    may be shorter than asked for; it is never empty.
+    As in the reference, a translation has at most three times as many units as its source, both with the end token.
+    Hypotheses that were cut there are kept only where none finished, and duplicates that `generate` uses as filling
+    are dropped, so a list may be shorter than asked for; it is never empty. The other sentences of the batch change
+    nothing but rounding.
 
     Args:
         model: A translation model.
@@ -67,7 +101,7 @@ def translate_batch(
         num_return_sequences: Length of the n-best list.
         length_penalty: Exponent of the length by which a hypothesis' score is divided to rank it; 0 ranks by the
             total log-probability.
-        max_length: Upper bound on the units of a translation, whatever the source.
+        max_length: Upper bound on the units of a translation, with the end token, whatever the source.
         scorer: The model that computes `log_prob`, normally the same one in fp32; the list is then ranked by its
             scores. `log_prob` is NaN without one.
     """
@@ -75,23 +109,25 @@ def translate_batch(
     batch = TranslationCollator(_token_id(tokenizer.pad_token_id))(pairs)
     device = model.device
     sources, mask = batch["input_ids"].to(device), batch["attention_mask"].to(device)
+    end = _token_id(tokenizer.eos_token_id)
+    limits = [min(max_length, _UNITS_PER_SOURCE_UNIT * len(ids)) for ids in input_ids]
     sequences = model.generate(
         input_ids=sources,
         attention_mask=mask,
         num_beams=num_beams,
         num_return_sequences=num_return_sequences,
-        max_new_tokens=min(max_length, 3 * sources.shape[1]),
+        max_new_tokens=max(limits) + 1,
         max_length=None,
+        logits_processor=LogitsProcessorList([_LengthLimits(limits, num_beams, end)]),
         length_penalty=length_penalty,
         early_stopping=False,
         do_sample=False,
     )[:, 1:]
-    end = _token_id(tokenizer.eos_token_id)
-    candidates = [_units(row, end) for row in sequences.tolist()]
+    found = sequences.tolist()
     kept: list[list[tuple[tuple[int, ...], bool]]] = []
-    for index in range(len(input_ids)):
-        own = candidates[index * num_return_sequences : (index + 1) * num_return_sequences]
-        distinct = list(dict.fromkeys(own))
+    for index, limit in enumerate(limits):
+        own = found[index * num_return_sequences : (index + 1) * num_return_sequences]
+        distinct = list(dict.fromkeys(_units(row[:limit], end) for row in own))
         finished_only = [item for item in distinct if item[1]]
         kept.append(finished_only or distinct[:1])
     flat = [(index, units, finished) for index, items in enumerate(kept) for units, finished in items]
@@ -161,19 +197,37 @@ def _log_probs(
 ) -> list[float]:
     """Scores hypotheses by teacher forcing; what `generate` reports depends on its arithmetic and its processors."""
     scores = [0.0] * len(hypotheses)
-    order = sorted(range(len(hypotheses)), key=lambda position: len(hypotheses[position][1]))
-    for start in range(0, len(order), _HYPOTHESES_PER_BATCH):
-        chosen = order[start : start + _HYPOTHESES_PER_BATCH]
+    for chosen in _scoring_batches([len(units) + 1 for _, units, _ in hypotheses], int(model.config.vocab_size)):
         rows = torch.tensor([hypotheses[position][0] for position in chosen], device=sources.device)
         units = [list(hypotheses[position][1]) + ([end] if hypotheses[position][2] else []) for position in chosen]
-        pairs = [{"input_ids": [0], "labels": row or [end]} for row in units]
+        pairs = [{"input_ids": [0], "labels": row} for row in units]
         labels = TranslationCollator(0)(pairs)["labels"].to(sources.device)
-        logits = model(input_ids=sources[rows], attention_mask=mask[rows], labels=labels, return_dict=True).logits
+        previous = model.prepare_decoder_input_ids_from_labels(labels)
+        logits = model(
+            input_ids=sources[rows],
+            attention_mask=mask[rows],
+            decoder_input_ids=previous,
+            use_cache=False,
+            return_dict=True,
+        ).logits
         log_probs = logits.float().log_softmax(-1).gather(-1, labels.clamp(min=0).unsqueeze(-1)).squeeze(-1)
         totals = log_probs.masked_fill(labels == -100, 0.0).double().sum(1).tolist()
         for position, total in zip(chosen, totals, strict=True):
             scores[position] = total
     return scores
+
+
+def _scoring_batches(lengths: Sequence[int], vocab_size: int) -> Iterator[list[int]]:
+    """Yields indices of hypotheses of similar length, shortest first, so few that their logits fit in memory."""
+    batch: list[int] = []
+    for index in sorted(range(len(lengths)), key=lengths.__getitem__):
+        logits = (len(batch) + 1) * lengths[index] * vocab_size
+        if batch and (len(batch) == _HYPOTHESES_PER_BATCH or logits > _LOGITS_PER_BATCH):
+            yield batch
+            batch = []
+        batch.append(index)
+    if batch:
+        yield batch
 
 
 def _token_id(value: Any) -> int:

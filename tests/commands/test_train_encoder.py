@@ -116,6 +116,17 @@ def test_initial_vectors_set_size_vocabulary_and_start(pairs, vectors, tmp_path,
         np.testing.assert_allclose(matrix[vocabulary[word]], np.array(lines[word].split(), float), atol=1e-5)
 
 
+def test_no_epochs_keep_the_initial_vectors_and_report_their_dev_score(pairs, dev, vectors, tmp_path):
+    output = tmp_path / "untrained"
+    assert run(pairs, output, "--epochs", 0, "--initial-vectors", vectors, "--dev-data", dev, "--seed", 1) == 0
+    vocabulary = AutoTokenizer.from_pretrained(output).get_vocab()
+    embeddings = load_file(output / "model.safetensors")["embeddings"]
+    line = next(line for line in vectors.read_text().splitlines() if line.startswith("a3 "))
+    assert np.allclose(embeddings[vocabulary["a3"]], [float(value) for value in line.split()[1:]])
+    results = json.loads((output / "provenance.json").read_text())["results"]
+    assert results["steps"] == 0 and results["dev_best"] is None and np.isfinite(results["dev_untrained"])
+
+
 def test_frequency_weights_shrink_common_words_only(pairs, vectors, tmp_path):
     flags = ("--initial-vectors", vectors, "--epochs", 1, "--learning-rate", 1e-9)
     assert run(pairs, tmp_path / "m", *flags) == 0 and run(pairs, tmp_path / "w", *flags, "--frequency-weights") == 0
@@ -179,7 +190,7 @@ def test_an_existing_output_is_refused_and_overwriting_replaces_it_at_the_end(pa
     [
         (["--model-type", "bert"], "one of avg, gran"),
         (["--cell", "gru"], "is for --model-type gran"),
-        (["--epochs", 0], "--epochs must be above 0"),
+        (["--epochs", -1], "--epochs must not be negative"),
         (["--batch-size", "-1"], "--batch-size must be above 0"),
         (["--dropout", 1], "--dropout must be at least 0 and below 1"),
         (["--dropout", 0.1, "--word-dropout", 0.1], "exclude each other"),

@@ -408,21 +408,24 @@ class RnnSearchForConditionalGeneration(RnnSearchPreTrainedModel, GenerationMixi
         )
         return result if return_dict is None or return_dict else result.to_tuple()
 
-    def _prepare_encoder_decoder_kwargs_for_generation(
-        self, inputs_tensor: Tensor, model_kwargs: dict[str, Any], *args: Any, **kwargs: Any
-    ) -> dict[str, Any]:
-        prepared: dict[str, Any] = super()._prepare_encoder_decoder_kwargs_for_generation(
-            inputs_tensor, model_kwargs, *args, **kwargs
+    def _expand_inputs_for_generation(
+        self,
+        expand_size: int = 1,
+        is_encoder_decoder: bool = True,
+        input_ids: Tensor | None = None,
+        **model_kwargs: Any,
+    ) -> tuple[Tensor, dict[str, Any]]:
+        # The last moment at which there is one row a sentence: what all its beams share is computed here. In a fresh
+        # object, because `generate` repeats the rows in place and the caller's own encoder output must stay usable.
+        annotations = model_kwargs["encoder_outputs"][0]
+        model_kwargs["encoder_outputs"] = RnnSearchEncoderOutput(
+            last_hidden_state=annotations,
+            projections=self.decoder.project_annotations(annotations, model_kwargs.get("attention_mask")),
         )
-        outputs = prepared["encoder_outputs"]
-        # A fresh object: `generate` expands it in place, and the caller's own must stay usable.
-        prepared["encoder_outputs"] = RnnSearchEncoderOutput(
-            last_hidden_state=outputs.last_hidden_state,
-            projections=self.decoder.project_annotations(
-                outputs.last_hidden_state, model_kwargs.get("attention_mask")
-            ),
+        expanded: tuple[Tensor, dict[str, Any]] = super()._expand_inputs_for_generation(
+            expand_size, is_encoder_decoder, input_ids, **model_kwargs
         )
-        return prepared
+        return expanded
 
 
 RnnSearchConfig.register_for_auto_class()

