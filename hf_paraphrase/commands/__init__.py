@@ -65,7 +65,3 @@ def _overview() -> str:
     width = max(map(len, VERBS))
     lines = [f"  {verb:{width}}  {text}" for verb, text in VERBS.items()]
     return "\n".join(["usage: hf-paraphrase <verb> [flags]", "", *lines, "", "hf-paraphrase <verb> --help", ""])
-
-
-if __name__ == "__main__":
-    sys.exit(main())

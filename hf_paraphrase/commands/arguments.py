@@ -17,6 +17,7 @@ T = TypeVar("T")
 
 def argument(help: str, default: Any = dataclasses.MISSING, **metadata: Any) -> Any:
     """Declares one command line flag as a dataclass field: its help text (with the unit) and its default."""
+    help = help.replace("%", "%%")  # argparse would take a percent sign for a format
     if isinstance(default, list):
         return dataclasses.field(default_factory=lambda: list(default), metadata={"help": help, **metadata})
     return dataclasses.field(default=default, metadata={"help": help, **metadata})
@@ -74,16 +75,25 @@ def _expand_config(words: list[str], arguments_class: type[Any]) -> list[str]:
     if path is None:
         return []
     names = {field.name for field in dataclasses.fields(arguments_class)}
+    given = {_setting(word, names) for word in words if word.startswith("--")}
     expanded: list[str] = []
     for key, value in _read_yaml(Path(path)).items():
         name = str(key).replace("-", "_")
         if name not in names:
             raise UsageError(f"unknown setting `{key}`", path=path, remedy=f"one of {', '.join(sorted(names))}")
-        if value is None:
+        if isinstance(value, dict):
+            raise UsageError(f"`{key}` is a mapping", path=path, remedy="give one value, or a list of values")
+        # A flag that collects values would add those given here to the file's instead of replacing them.
+        if value is None or name in given:
             continue
-        values = value if isinstance(value, list) else [value]
-        expanded += [f"--{name}", *(str(item) for item in values)]
+        expanded += [f"--{name}", *map(str, value)] if isinstance(value, list) else [f"--{name}={value}"]
     return expanded
+
+
+def _setting(word: str, names: set[str]) -> str:
+    """Returns the name of the setting that a flag gives: `--num-beams=5` and `--no_lowercase` count as well."""
+    name = word.removeprefix("--").partition("=")[0].replace("-", "_")
+    return name if name in names else name.removeprefix("no_")
 
 
 def _read_yaml(path: Path) -> dict[str, Any]:

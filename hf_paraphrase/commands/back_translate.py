@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import datetime
 import json
 import shutil
 import sys
@@ -14,13 +15,23 @@ from tqdm import tqdm
 
 from ..data.parquet import count_rows, read_schema, read_table, split_sizes
 from ..data.schema import BACK_TRANSLATED, require_columns
-from ..errors import InputError, OutputError, UsageError
+from ..errors import InputError, UsageError
 from ..hub.cards import write_card
-from ..hub.folders import check_output, is_filled, move_into_place, staging_path
+from ..hub.folders import (
+    check_output,
+    check_same_job,
+    check_unfinished,
+    move_into_place,
+    staging_folder,
+    staging_path,
+    write_text_whole,
+)
 from ..hub.provenance import fingerprint, read_provenance, write_provenance
 from .arguments import argument, message, parse, settings_of
 
 _JOB = "job.json"
+_PATIENCE = datetime.timedelta(days=30)
+"""How long a process waits for the others: a resumed job may have left all its work to one of them."""
 
 
 @dataclasses.dataclass
@@ -53,7 +64,9 @@ def main(argv: Sequence[str]) -> None:
     arguments = parse(Arguments, "back-translate", argv)
     _check(arguments)
     target = check_output(arguments.output, overwrite=arguments.overwrite)
+    check_unfinished(target, overwrite=arguments.overwrite, resume=arguments.resume)
 
+    import torch
     from accelerate import PartialState
 
     from ..translation.back_translation import (
@@ -79,6 +92,8 @@ def main(argv: Sequence[str]) -> None:
         shard_size=arguments.shard_size,
         bf16=arguments.precision == "bf16" or (arguments.precision == "auto" and bf16_is_fast()),
     )
+    state = PartialState(cpu=not torch.accelerator.is_available(), timeout=_PATIENCE)
+    model, tokenizer = load_translation_model(arguments.model, device=str(state.device))
     job = job_description(
         options,
         split=arguments.split,
@@ -86,12 +101,11 @@ def main(argv: Sequence[str]) -> None:
         model=fingerprint(arguments.model),
         bitext=fingerprint(arguments.bitext),
     )
-    state = PartialState()
     staging = staging_path(target)
     if state.is_main_process:
-        _prepare(arguments, staging, job)
+        staging_folder(target, resume=arguments.resume)
+        check_same_job(staging / _JOB, job)
     state.wait_for_everyone()
-    model, tokenizer = load_translation_model(arguments.model, device=str(state.device))
     files = ShardFiles(staging, number_of_shards(rows, options.shard_size))
     bar = tqdm(
         total=rows if state.num_processes == 1 else None,
@@ -100,21 +114,26 @@ def main(argv: Sequence[str]) -> None:
         disable=not state.is_main_process,
         file=sys.stderr,
     )
-    with bar:
-        run_job(
-            BackTranslator(model, tokenizer, options),
-            arguments.bitext,
-            arguments.split,
-            files,
-            limit=rows,
-            rank=state.process_index,
-            world_size=state.num_processes,
-            progress=bar,
-        )
+    if not _is_assembled(staging):
+        with bar:
+            run_job(
+                BackTranslator(model, tokenizer, options),
+                arguments.bitext,
+                arguments.split,
+                files,
+                limit=rows,
+                rank=state.process_index,
+                world_size=state.num_processes,
+                progress=bar,
+            )
     state.wait_for_everyone()
     if state.is_main_process:
-        _finish(arguments, staging, files.reports())
+        if not _is_assembled(staging):
+            _assemble(arguments, staging, files.reports())
+        # Only now, and in this order: a job that is killed here loses nothing either.
+        shutil.rmtree(staging / "shards", ignore_errors=True)
         move_into_place(staging, target)
+        (target / _JOB).unlink(missing_ok=True)
         message(f"back-translated pairs: {arguments.output}")
         message(f"load them: load_dataset({arguments.output!r}, split='train')")
 
@@ -135,37 +154,13 @@ def _check(arguments: Arguments) -> None:
             raise UsageError(f"--{name.replace('_', '-')} must be 1 or more, not {value}")
 
 
-def _prepare(arguments: Arguments, staging: Path, job: dict[str, Any]) -> None:
-    """Makes or checks the staging folder; what an unfinished job has done stays there for `--resume`."""
-    if arguments.resume and is_filled(staging):
-        try:
-            previous = json.loads((staging / _JOB).read_text(encoding="utf-8"))
-        except (OSError, ValueError):
-            previous = {}
-        changed = [name for name in job if previous.get(name) != job[name]]
-        if changed:
-            raise OutputError(
-                f"the unfinished job had other settings: {', '.join(changed)}",
-                path=staging,
-                remedy="repeat the original command with --resume, or start afresh with --overwrite",
-            )
-        return
-    if is_filled(staging) and not arguments.overwrite and (staging / _JOB).is_file():
-        raise OutputError(
-            "an unfinished job for this output exists",
-            path=staging,
-            remedy="--resume continues it, --overwrite starts afresh",
-        )
-    shutil.rmtree(staging, ignore_errors=True)
-    try:
-        staging.mkdir(parents=True)
-        (staging / _JOB).write_text(json.dumps(job, indent=2) + "\n", encoding="utf-8")
-    except OSError as error:
-        raise OutputError(f"cannot create the folder: {error.strerror}", path=staging) from error
+def _is_assembled(staging: Path) -> bool:
+    """Tells whether all work was done before: the card is written last, by way of a temporary file."""
+    return (staging / "README.md").is_file()
 
 
-def _finish(arguments: Arguments, staging: Path, reports: list[dict[str, Any]]) -> None:
-    """Turns the finished shards into a data folder: reports merged, card and provenance written."""
+def _assemble(arguments: Arguments, staging: Path, reports: list[dict[str, Any]]) -> None:
+    """Turns the finished shards into a data folder: reports merged, provenance and last of all the card written."""
     skipped = [entry for report in reports for entry in report["skipped"]]
     sentences = sum(report["sentences"] for report in reports)
     results = {
@@ -177,11 +172,8 @@ def _finish(arguments: Arguments, staging: Path, reports: list[dict[str, Any]]) 
             key: value for key, value in read_provenance(arguments.model).get("results", {}).items() if key != "log"
         },
     }
-    shutil.rmtree(staging / "shards")
-    (staging / _JOB).unlink()
-    (staging / "skipped.jsonl").write_text(
-        "".join(json.dumps(entry, ensure_ascii=False) + "\n" for entry in skipped), encoding="utf-8"
-    )
+    lines = [json.dumps(entry, ensure_ascii=False) + "\n" for entry in skipped]
+    write_text_whole(staging / "skipped.jsonl", "".join(lines))
     settings = settings_of(arguments)
     write_provenance(
         staging,

@@ -37,7 +37,11 @@ def main(argv: Sequence[str]) -> None:
     arguments = parse(Arguments, "evaluate-nmt", argv)
     if min(arguments.num_beams) < 1:
         raise UsageError(f"--num-beams must be 1 or more, not {min(arguments.num_beams)}")
+    if arguments.max_sentences is not None and arguments.max_sentences < 1:
+        raise UsageError(f"--max-sentences must be 1 or more, not {arguments.max_sentences}")
     for path in (arguments.output, arguments.translations):
+        if path is not None and Path(path).is_dir():
+            raise OutputError("the output is a folder, not a file", path=path, remedy="name a file")
         if path is not None and Path(path).exists() and not arguments.overwrite:
             raise OutputError("the output file exists", path=path, remedy="give another name, or --overwrite")
     table = read_table(arguments.bitext, arguments.split, ["source", "target", "source_lang"])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
 import sys
 from collections.abc import Callable, Iterable, Sequence
@@ -17,6 +16,7 @@ from ..hub.cards import write_card
 from ..hub.folders import check_output, is_filled, output_folder, staging_path
 from ..hub.provenance import fingerprint, write_provenance
 from .arguments import argument, message, parse, settings_of
+from .processes import is_main_process, say, wait_for_all
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerFast
@@ -101,7 +101,7 @@ def main(argv: Sequence[str]) -> None:
     output = check_output(arguments.output, overwrite=arguments.overwrite)
     # Before the long work, because the staging folder itself refuses only after it.
     unfinished = staging_path(output)
-    if _is_main() and is_filled(unfinished) and not (arguments.resume or arguments.overwrite):
+    if is_main_process() and is_filled(unfinished) and not (arguments.resume or arguments.overwrite):
         raise OutputError(
             "an unfinished run for this output exists",
             path=unfinished,
@@ -114,16 +114,16 @@ def main(argv: Sequence[str]) -> None:
     tokenizer, vectors = _vocabulary(arguments)
     pairs = encode_pairs(arguments.pairs, tokenizer, max_pairs=arguments.max_pairs, seed=arguments.seed)
     if pairs.dropped:
-        _say(f"{pairs.dropped} pairs with an empty side left out")
+        say(f"{pairs.dropped} pairs with an empty side left out")
     model, coverage = _model(arguments, tokenizer, vectors, pairs)
-    _say(
+    say(
         f"{arguments.model_type}: {len(pairs)} pairs, {model.config.vocab_size} word vectors of "
         f"{model.config.hidden_size} components{'' if coverage is None else f'; {coverage}'}"
     )
     if len(pairs) == 1:
-        _say("a single pair has no negatives: nothing will be learned")
+        say("a single pair has no negatives: nothing will be learned")
     settings = settings_of(arguments)
-    if not _is_main():
+    if not is_main_process():
         _train(arguments, settings, model, tokenizer, pairs, scorer, unfinished / _CHECKPOINTS)
         return
     with output_folder(arguments.output, overwrite=arguments.overwrite, resume=arguments.resume) as staging:
@@ -131,24 +131,6 @@ def main(argv: Sequence[str]) -> None:
         _write(arguments, settings, trainer, pairs, coverage, staging)
         shutil.rmtree(staging / _CHECKPOINTS)
     _summary(arguments, trainer)
-
-
-def _is_main() -> bool:
-    """Tells whether this is the process that writes; `accelerate launch` numbers several from 0."""
-    return os.environ.get("RANK", "0") == "0"
-
-
-def _say(text: str) -> None:
-    if _is_main():
-        message(text)
-
-
-def _wait_for_all() -> None:
-    """Waits for the other processes, whose group exists once `TrainingArguments` were made."""
-    import torch.distributed
-
-    if torch.distributed.is_available() and torch.distributed.is_initialized():
-        torch.distributed.barrier()
 
 
 def _check(arguments: Arguments) -> None:
@@ -184,7 +166,7 @@ def _check(arguments: Arguments) -> None:
 
 def _scorer(dev_data: str | None) -> Callable[..., dict[str, float]] | None:
     if dev_data is None:
-        _say("no --dev-data: the last epoch will be kept")
+        say("no --dev-data: the last epoch will be kept")
         return None
     if not Path(dev_data).is_dir():
         raise InputError("no such folder", path=dev_data, remedy="check --dev-data")
@@ -306,11 +288,11 @@ def _train(
         use_cpu=not torch.accelerator.is_available(),
     )
     # The first process makes the folder ready; the others see it as it left it.
-    checkpoint = _checkpoint(arguments, settings, folder, last_checkpoint) if _is_main() else None
-    _wait_for_all()
-    if not _is_main():
+    checkpoint = _checkpoint(arguments, settings, folder, last_checkpoint) if is_main_process() else None
+    wait_for_all()
+    if not is_main_process():
         checkpoint = last_checkpoint(folder)
-    _wait_for_all()
+    wait_for_all()
     trainer = EncoderTrainer(
         model,
         training_arguments,

@@ -7,13 +7,29 @@ import dataclasses
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from ..data.parquet import read_table, split_names
-from ..errors import InputError
+from ..errors import InputError, UsageError
 from ..hub.cards import write_card
-from ..hub.folders import output_folder
-from ..hub.provenance import write_provenance
+from ..hub.folders import check_output, check_same_job, output_folder, staging_path
+from ..hub.provenance import fingerprint, write_provenance
 from .arguments import argument, message, parse, settings_of
+from .processes import is_main_process, say
+
+_POSITIVE = (
+    "vocab_size",
+    "hidden_size",
+    "embedding_size",
+    "epochs",
+    "batch_size",
+    "gradient_accumulation_steps",
+    "learning_rate",
+    "evaluations",
+    "max_words",
+    "max_dev_pairs",
+)
+_FREE_ON_RESUME = {"bitext", "output", "overwrite", "resume", "report_to"}
 
 
 @dataclasses.dataclass
@@ -57,17 +73,53 @@ class Arguments:
 def main(argv: Sequence[str]) -> None:
     """Runs the verb."""
     arguments = parse(Arguments, "train-nmt", argv)
+    _check(arguments)
+    output = check_output(arguments.output, overwrite=arguments.overwrite)
+    if not is_main_process():
+        train(arguments, staging_path(output))
+        return
     with output_folder(arguments.output, overwrite=arguments.overwrite, resume=arguments.resume) as staging:
         train(arguments, staging)
     message(f"translation model: {arguments.output}")
     message(f"load it: AutoModelForSeq2SeqLM.from_pretrained({arguments.output!r}) after `import hf_paraphrase`")
 
 
+def _check(arguments: Arguments) -> None:
+    for name in _POSITIVE:
+        if not getattr(arguments, name) > 0:
+            raise UsageError(f"--{name.replace('_', '-')} must be above 0, not {getattr(arguments, name)}")
+    if arguments.hidden_size % 2:
+        raise UsageError(f"--hidden-size {arguments.hidden_size} must be even: the readout is halved by maxout")
+    if arguments.warmup_steps < 0:
+        raise UsageError(f"--warmup-steps must not be below 0, but is {arguments.warmup_steps}")
+    for name in ("dropout", "label_smoothing"):
+        if not 0 <= getattr(arguments, name) < 1:
+            raise UsageError(f"--{name.replace('_', '-')} must be from 0 to below 1, not {getattr(arguments, name)}")
+    if arguments.report_to != "none":
+        from transformers.integrations import get_available_reporting_integrations
+
+        available = get_available_reporting_integrations()
+        if arguments.report_to not in available:
+            raise UsageError(
+                f"--report-to {arguments.report_to} is not installed",
+                remedy=f"here there {'is' if len(available) == 1 else 'are'} {', '.join(['none', *available])}",
+            )
+
+
+def _job(arguments: Arguments) -> dict[str, Any]:
+    """Returns what must be the same for a run to be continued."""
+    settings = {name: value for name, value in settings_of(arguments).items() if name not in _FREE_ON_RESUME}
+    return {**settings, "bitext": fingerprint(arguments.bitext)}
+
+
 def train(arguments: Arguments, folder: Path) -> None:
     """Trains a model into `folder`, whose subfolder `checkpoints` lives until it is finished.
 
+    Several processes share the mini-batches; the first one alone writes.
+
     Raises:
         InputError: If the bitext lacks columns or splits, or nothing in it can be trained on.
+        OutputError: If the run to be continued had other settings.
     """
     splits = split_names(arguments.bitext)
     if arguments.dev_split not in splits:
@@ -93,7 +145,10 @@ def train(arguments: Arguments, folder: Path) -> None:
 
     sources, targets, left_out = trainable_rows(train_table, max_words=arguments.max_words)
     dev_sources, dev_references, _ = trainable_rows(dev_table, max_words=10_000)
-    message(f"{len(sources):,} training pairs ({left_out:,} empty or too long), {len(dev_sources):,} dev pairs")
+    checkpoints = folder / "checkpoints"
+    if is_main_process():
+        check_same_job(checkpoints / "job.json", _job(arguments))
+    say(f"{len(sources):,} training pairs ({left_out:,} empty or too long), {len(dev_sources):,} dev pairs")
     tokenizer = train_bpe_tokenizer([*sources, *targets], arguments.vocab_size, lowercase=arguments.lowercase)
     languages = [train_table[f"{side}_lang"][0].as_py() for side in ("source", "target")]
     config = RnnSearchConfig(
@@ -116,10 +171,7 @@ def train(arguments: Arguments, folder: Path) -> None:
     set_seed(arguments.seed)
     keep_freed_memory()
     model = RnnSearchForConditionalGeneration(config)
-    message(
-        f"RNNsearch {languages[0]}→{languages[1]}: {model.num_parameters():,} parameters, {len(tokenizer):,} units"
-    )
-    checkpoints = folder / "checkpoints"
+    say(f"RNNsearch {languages[0]}→{languages[1]}: {model.num_parameters():,} parameters, {len(tokenizer):,} units")
     bf16 = arguments.precision == "bf16" or (arguments.precision == "auto" and bf16_is_fast())
     # The Trainer prints its log to standard output, which is for data.
     with contextlib.redirect_stdout(sys.stderr):
@@ -140,10 +192,13 @@ def train(arguments: Arguments, folder: Path) -> None:
             resume=arguments.resume,
             report_to=arguments.report_to,
         )
+    if not is_main_process():
+        return
     bleus = [(entry["eval_bleu"], entry["epoch"]) for entry in log if "eval_bleu" in entry]
-    best_bleu, best_epoch = max(bleus)
+    # Of equal ones the Trainer keeps the first.
+    best_bleu, best_epoch = max(bleus, key=lambda item: item[0])
     seconds = max((entry["train_runtime"] for entry in log if "train_runtime" in entry), default=0.0)
-    message(f"best dev BLEU (greedy) {best_bleu:.2f} at epoch {best_epoch:.2f}; {seconds / 60:.1f} minutes")
+    say(f"best dev BLEU (greedy) {best_bleu:.2f} at epoch {best_epoch:.2f}; {seconds / 60:.1f} minutes")
 
     model.generation_config.update(num_beams=5, max_length=256, length_penalty=1.0, early_stopping=False)
     model.to(torch.float32).save_pretrained(folder)
@@ -157,7 +212,7 @@ def train(arguments: Arguments, folder: Path) -> None:
         "bf16": bf16,
         "log": log,
     }
-    settings = settings_of(arguments)
+    settings = {name: value for name, value in settings_of(arguments).items() if name not in {"resume", "overwrite"}}
     write_provenance(folder, command="train-nmt", settings=settings, inputs=[arguments.bitext], results=results)
     values = {"config": config, "settings": settings, "results": results, "name": Path(arguments.output).name}
     write_card(folder, "model_cards", "rnn_search", values)

@@ -63,7 +63,8 @@ def write_split(
                     writer.close()
                 parts.append(directory / f".{split}-{len(parts):05d}.parquet")
                 writer, in_shard = pq.ParquetWriter(parts[-1], schema, compression="zstd"), 0
-            writer.write_table(table.select(schema.names).cast(schema))
+            if table.num_rows:  # `datasets` cannot read a row group without rows
+                writer.write_table(table.select(schema.names).cast(schema))
             total += table.num_rows
             in_shard += table.num_rows
         if writer is None:

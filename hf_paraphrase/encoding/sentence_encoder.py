@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Iterator, Sequence
 from itertools import chain
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import ModelError
+from ..models.loading import check_model_type, load_model_folder
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerFast
@@ -46,34 +44,8 @@ class SentenceEncoder:
         Raises:
             ModelError: If the folder is missing, holds another kind of model, or is damaged.
         """
-        from transformers import AutoTokenizer
-
-        check_model_type(folder)
-        model_class = _model_class(folder)
-        try:
-            model, loading = model_class.from_pretrained(folder, local_files_only=True, output_loading_info=True)
-            tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=True)
-        except Exception as error:  # many kinds, from safetensors, json, tokenizers and transformers
-            raise ModelError(
-                f"the model cannot be opened: {type(error).__name__}: {error}",
-                path=folder,
-                remedy="train or copy it again",
-            ) from error
-        wrong = sorted(map(str, [*loading["missing_keys"], *loading["unexpected_keys"], *loading["mismatched_keys"]]))
-        if wrong:
-            raise ModelError(
-                f"the weights do not fit the configuration: {', '.join(wrong)}",
-                path=folder,
-                remedy="train or copy it again",
-            )
-        highest = max(tokenizer.get_vocab().values(), default=0)
-        if highest >= model.config.vocab_size:
-            raise ModelError(
-                f"the tokenizer has ids up to {highest}, the model {model.config.vocab_size} vectors",
-                path=folder,
-                remedy="the tokenizer files belong to another model",
-            )
-        return cls(model.to(device or "cpu").eval(), tokenizer)
+        model, tokenizer = load_model_folder(folder, _model_class(_check_encoder(folder)))
+        return cls(model.to(device or "cpu"), tokenizer)
 
     @property
     def dimension(self) -> int:
@@ -170,37 +142,17 @@ def normalized(vectors: NDArray[np.float32]) -> NDArray[np.float32]:
     return (vectors / np.where(norms == 0, 1.0, norms)).astype(np.float32)
 
 
-def check_model_type(folder: str | os.PathLike[str]) -> str:
+def _check_encoder(folder: str | os.PathLike[str]) -> str:
     """Returns the model type of a folder if it is a sentence encoder; reads nothing but `config.json`.
 
     Raises:
-        ModelError: If the folder is missing, has no readable `config.json`, or is of another type.
+        ModelError: If the folder is missing, has no readable `config.json` or no weights, or is of another type.
     """
-    folder = Path(folder)
-    if not folder.is_dir():
-        raise ModelError("no such model folder", path=folder, remedy="give a folder that train-encoder made")
-    path = folder / "config.json"
-    try:
-        kind = json.loads(path.read_text(encoding="utf-8")).get("model_type")
-    except FileNotFoundError:
-        raise ModelError(
-            "not a model folder: it has no config.json", path=folder, remedy="give a folder that train-encoder made"
-        ) from None
-    except (OSError, ValueError, AttributeError) as error:
-        raise ModelError(f"config.json is damaged: {error}", path=path, remedy="copy the model again") from error
-    if kind not in MODEL_TYPES:
-        raise ModelError(
-            f"a model of type `{kind}` is not a sentence encoder",
-            path=folder,
-            remedy=f"give one of type {', '.join(MODEL_TYPES)}, made by train-encoder",
-        )
-    if not any(folder.glob("*.safetensors")):
-        raise ModelError("the model has no weights (model.safetensors)", path=folder, remedy="copy the model again")
-    return str(kind)
+    return check_model_type(folder, MODEL_TYPES, kind="sentence encoder", verb="train-encoder")
 
 
-def _model_class(folder: str | os.PathLike[str]) -> type[PreTrainedModel]:
-    if check_model_type(folder) == "avg":
+def _model_class(model_type: str) -> type[PreTrainedModel]:
+    if model_type == "avg":
         from ..models.avg.modeling_avg import AvgModel
 
         return AvgModel

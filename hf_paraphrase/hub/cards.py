@@ -34,6 +34,7 @@ def render_card(kind: str, name: str, values: Mapping[str, Any]) -> str:
 
     # Markdown is the target, so HTML escaping would only damage the text.
     environment = jinja2.Environment(undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True)  # noqa: S701
+    environment.filters["yaml"] = _yaml_scalar
     return environment.from_string(template_path(kind, name).read_text(encoding="utf-8")).render(**values)
 
 
@@ -42,3 +43,10 @@ def write_card(folder: str | os.PathLike[str], kind: str, name: str, values: Map
     path = Path(folder) / "README.md"
     write_text_whole(path, render_card(kind, name, values).rstrip() + "\n")
     return path
+
+
+def _yaml_scalar(value: object) -> str:
+    """Writes a text for the front matter, quoted where YAML would read something else (`no`, Norwegian, as false)."""
+    import yaml
+
+    return str(yaml.safe_dump(str(value), allow_unicode=True, width=10_000)).removesuffix("...\n").strip()

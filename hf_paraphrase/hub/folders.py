@@ -6,11 +6,13 @@ half an output and a failure never harms what was there before.
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from ..errors import OutputError
 
@@ -51,6 +53,62 @@ def check_output(output: str | os.PathLike[str], *, overwrite: bool = False) -> 
     return resolved
 
 
+def check_unfinished(output: str | os.PathLike[str], *, overwrite: bool, resume: bool) -> None:
+    """Refuses to destroy the unfinished work of an earlier run for `output`.
+
+    Raises:
+        OutputError: If there is such work and neither flag was given.
+    """
+    staging = staging_path(output)
+    if is_filled(staging) and not (resume or overwrite):
+        raise OutputError(
+            "an unfinished run for this output exists",
+            path=staging,
+            remedy="--resume continues it, --overwrite starts afresh",
+        )
+
+
+def staging_folder(output: str | os.PathLike[str], *, resume: bool) -> Path:
+    """Makes the staging folder of `output`, empty unless `resume` is true, and returns it.
+
+    Raises:
+        OutputError: If it cannot be made.
+    """
+    staging = staging_path(output)
+    try:
+        if staging.exists() and not resume:
+            shutil.rmtree(staging)
+        staging.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise OutputError(f"cannot create the folder: {error.strerror}", path=staging) from error
+    return staging
+
+
+def check_same_job(record: Path, job: Mapping[str, Any]) -> None:
+    """Makes sure that a run that is continued is the one that was begun; writes the record of a new one.
+
+    Args:
+        record: JSON file inside the staging folder that says what the unfinished work was made with.
+        job: All that determines the result, as JSON values.
+
+    Raises:
+        OutputError: If the record differs from `job` or cannot be read.
+    """
+    if not record.is_file():
+        write_text_whole(record, json.dumps(job, indent=2, ensure_ascii=False) + "\n")
+        return
+    remedy = "repeat the original command with --resume, or start afresh with --overwrite"
+    try:
+        previous = json.loads(record.read_text(encoding="utf-8"))
+        changed = sorted(name for name in {*job, *previous} if previous.get(name) != job.get(name))
+    except (OSError, ValueError, AttributeError, TypeError) as error:
+        raise OutputError("the record of the unfinished run is damaged", path=record, remedy=remedy) from error
+    if changed:
+        raise OutputError(
+            f"the unfinished run had other settings: {', '.join(changed)}", path=record.parent, remedy=remedy
+        )
+
+
 @contextmanager
 def output_folder(
     output: str | os.PathLike[str], *, overwrite: bool = False, resume: bool | None = None
@@ -70,19 +128,9 @@ def output_folder(
         OutputError: If the output is in the way, or unfinished work exists and neither flag was given.
     """
     target = check_output(output, overwrite=overwrite)
-    staging = staging_path(target)
-    if is_filled(staging) and resume is False and not overwrite:
-        raise OutputError(
-            "an unfinished run for this output exists",
-            path=staging,
-            remedy="--resume continues it, --overwrite starts afresh",
-        )
-    if staging.exists() and not resume:
-        shutil.rmtree(staging)
-    try:
-        staging.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise OutputError(f"cannot create the folder: {error.strerror}", path=staging) from error
+    if resume is not None:
+        check_unfinished(target, overwrite=overwrite, resume=resume)
+    staging = staging_folder(target, resume=bool(resume))
     try:
         yield staging
     except BaseException:

@@ -10,7 +10,7 @@ import importlib
 import sys
 from collections.abc import Sequence
 from importlib.abc import Loader, MetaPathFinder
-from importlib.machinery import ModuleSpec
+from importlib.machinery import ModuleSpec, PathFinder
 from types import ModuleType
 
 _AUTO_MODULE = "transformers.models.auto.modeling_auto"
@@ -57,21 +57,17 @@ class _RegisteringLoader(Loader):
 
 
 class _AutoModuleFinder(MetaPathFinder):
-    """Lets the other finders find transformers' auto modules and puts our loader round theirs."""
+    """Finds transformers' auto modules as the import system does and puts our loader round theirs."""
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
         if fullname not in _ACTIONS:
             return None
-        for finder in sys.meta_path:
-            if finder is self or not hasattr(finder, "find_spec"):
-                continue
-            spec = finder.find_spec(fullname, path, target)
-            if spec is not None and spec.loader is not None:
-                spec.loader = _RegisteringLoader(spec.loader)
-                return spec
-        return None
+        spec = PathFinder.find_spec(fullname, path, target)
+        if spec is not None and spec.loader is not None:
+            spec.loader = _RegisteringLoader(spec.loader)
+        return spec
 
 
 def register_when_imported() -> None:

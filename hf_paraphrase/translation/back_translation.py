@@ -184,7 +184,10 @@ class ShardFiles:
         for path in (self.pairs(index), self.report(index)):
             path.parent.mkdir(parents=True, exist_ok=True)
         temporary = self.pairs(index).with_name(f".{index:05d}.partial")
-        pq.write_table(pairs, temporary, compression="zstd")
+        # `datasets` cannot read a row group without rows, which is what `write_table` makes of an empty table.
+        with pq.ParquetWriter(temporary, pairs.schema, compression="zstd") as writer:
+            if pairs.num_rows:
+                writer.write_table(pairs)
         temporary.replace(self.pairs(index))
         report = {"sentences": sentences, "pairs": pairs.num_rows, "skipped": skipped}
         temporary = self.report(index).with_name(f".{index:05d}.partial")

@@ -42,15 +42,25 @@ class MaxiBatchSampler(Sampler[list[int]]):
         pairs_per_batch: Mini-batch size; the last one of an epoch may be smaller.
         batches_per_maxi_batch: How many mini-batches are sorted together (20 in the reference).
         seed: Seed of the order.
+        processes: How many processes share the mini-batches. Each takes every so many-th one, and all must take the
+            same number of steps, or those that are done leave the others waiting for ever; so some of the first
+            mini-batches come again at the end if the number does not come out even.
     """
 
     def __init__(
-        self, lengths: np.ndarray, pairs_per_batch: int, *, batches_per_maxi_batch: int = 20, seed: int = 0
+        self,
+        lengths: np.ndarray,
+        pairs_per_batch: int,
+        *,
+        batches_per_maxi_batch: int = 20,
+        seed: int = 0,
+        processes: int = 1,
     ) -> None:
         self.lengths = lengths
         self.pairs_per_batch = pairs_per_batch
         self.batches_per_maxi_batch = batches_per_maxi_batch
         self.seed = seed
+        self.processes = processes
         self.epoch = 0
         # Accelerate looks for `set_epoch` here when it has wrapped this sampler to skip batches after a resume.
         self.sampler = self
@@ -60,7 +70,8 @@ class MaxiBatchSampler(Sampler[list[int]]):
         self.epoch = epoch
 
     def __len__(self) -> int:
-        return math.ceil(len(self.lengths) / self.pairs_per_batch)
+        batches = math.ceil(len(self.lengths) / self.pairs_per_batch)
+        return math.ceil(batches / self.processes) * self.processes
 
     def __iter__(self) -> Iterator[list[int]]:
         generator = np.random.default_rng([self.seed, self.epoch])
@@ -73,8 +84,9 @@ class MaxiBatchSampler(Sampler[list[int]]):
             batches += [
                 maxi_batch[cut : cut + self.pairs_per_batch] for cut in range(0, len(maxi_batch), self.pairs_per_batch)
             ]
-        for index in generator.permutation(len(batches)):
-            yield batches[index].tolist()
+        shuffled = generator.permutation(len(batches))
+        for position in range(len(self)):
+            yield batches[shuffled[position % len(batches)]].tolist()
 
 
 class TranslationCollator:

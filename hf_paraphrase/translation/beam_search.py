@@ -39,7 +39,7 @@ class Hypothesis:
     finished: bool
 
 
-class _LengthLimits(LogitsProcessor):  # type: ignore[misc]
+class _LengthLimits(LogitsProcessor):
     """Ends every hypothesis that has reached the length limit of its own source, whatever else is in the batch.
 
     `generate` knows one limit for a batch and takes what it cuts there for finished, which pushes real translations

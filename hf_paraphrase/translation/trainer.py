@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Sequence
 from pathlib import Path
@@ -34,7 +35,12 @@ class TranslationTrainer(Trainer):
         """Returns batches of similar length, shuffled anew every epoch by the seed."""
         dataset = self.train_dataset
         assert isinstance(dataset, TokenizedBitext)
-        sampler = MaxiBatchSampler(dataset.lengths(), self.args.per_device_train_batch_size, seed=self.args.seed)
+        sampler = MaxiBatchSampler(
+            dataset.lengths(),
+            self.args.per_device_train_batch_size,
+            seed=self.args.seed,
+            processes=self.args.world_size,
+        )
         loader = DataLoader(dataset, batch_sampler=sampler, collate_fn=self.data_collator)
         return self.accelerator.prepare(loader)
 
@@ -59,8 +65,16 @@ def bf16_is_fast() -> bool:
 
 def unfinished_checkpoint(folder: Path) -> str | None:
     """Finds the last checkpoint that was written completely (its `trainer_state.json` comes last)."""
-    found = [path.parent for path in folder.glob("checkpoint-*/trainer_state.json")]
+    found = [path.parent for path in folder.glob("checkpoint-*/trainer_state.json") if _is_json(path)]
     return str(max(found, key=lambda path: int(path.name.rpartition("-")[2]))) if found else None
+
+
+def _is_json(path: Path) -> bool:
+    try:
+        json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return False
+    return True
 
 
 def train_translation_model(
@@ -110,6 +124,8 @@ def train_translation_model(
         tokenizer(list(train[0]), truncation=True)["input_ids"],
         tokenizer(list(train[1]), truncation=True)["input_ids"],
     )
+    # A share of all steps; the Trainer would read 1 as every single step.
+    interval = min(1 / evaluations, 1 - 1e-9)
     arguments = TrainingArguments(
         output_dir=str(checkpoints),
         num_train_epochs=epochs,
@@ -123,9 +139,9 @@ def train_translation_model(
         max_grad_norm=1.0,
         bf16=bf16,
         eval_strategy="steps",
-        eval_steps=1 / evaluations,
+        eval_steps=interval,
         save_strategy="steps",
-        save_steps=1 / evaluations,
+        save_steps=interval,
         save_total_limit=1,
         load_best_model_at_end=True,
         metric_for_best_model="bleu",
@@ -137,6 +153,7 @@ def train_translation_model(
         remove_unused_columns=False,
         use_cpu=not torch.cuda.is_available(),
         accelerator_config={"even_batches": False},
+        ddp_find_unused_parameters=False,
     )
     trainer = TranslationTrainer(
         model=model,
@@ -148,8 +165,17 @@ def train_translation_model(
         dev_sources=dev[0],
         dev_references=dev[1],
     )
+    # All processes continue from the same checkpoint, and none is removed before all have loaded the best one.
+    _wait_for_all()
     trainer.train(resume_from_checkpoint=unfinished_checkpoint(checkpoints) if resume else None)
+    _wait_for_all()
     return [_finite(entry) for entry in trainer.state.log_history]
+
+
+def _wait_for_all() -> None:
+    """Waits for the other processes, where `accelerate launch` started several."""
+    if torch.distributed.is_available() and torch.distributed.is_initialized():
+        torch.distributed.barrier()
 
 
 def _finite(entry: dict[str, Any]) -> dict[str, float]:

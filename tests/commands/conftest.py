@@ -1,0 +1,70 @@
+from __future__ import annotations
+
+import pyarrow as pa
+import pytest
+import torch
+
+from hf_paraphrase.data.parquet import write_split
+from hf_paraphrase.data.schema import BITEXT
+from hf_paraphrase.models.rnn_search import RnnSearchConfig, RnnSearchForConditionalGeneration
+from hf_paraphrase.tokenization.subword import train_bpe_tokenizer
+
+FRENCH = ["un", "deux", "trois", "quatre", "cinq", "six", "sept", "huit"]
+ENGLISH = ["one", "two", "three", "four", "five", "six", "seven", "eight"]
+
+
+def numbers(count, offset):
+    """Pairs of two to five number words; a different run of them for every offset."""
+    for index in range(offset, offset + count):
+        digits = [(index // 8**place) % 8 for place in range(2 + index % 4)]
+        yield " ".join(FRENCH[digit] for digit in digits), " ".join(ENGLISH[digit] for digit in digits)
+
+
+def _write_bitext(folder, **splits):
+    for split, pairs in splits.items():
+        columns = {
+            "id": [f"{split}-{index}" for index in range(len(pairs))],
+            "source": [source for source, _ in pairs],
+            "target": [target for _, target in pairs],
+            "source_lang": ["fr"] * len(pairs),
+            "target_lang": ["en"] * len(pairs),
+        }
+        write_split(folder, split, [pa.Table.from_pydict(columns, schema=BITEXT)], BITEXT)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def write_bitext():
+    """Writes a bitext folder from lists of (source, target) pairs, one a split."""
+    return _write_bitext
+
+
+@pytest.fixture(scope="session")
+def number_pairs():
+    """Makes pairs of number words: how many, and from which number on."""
+    return lambda count, offset: list(numbers(count, offset))
+
+
+@pytest.fixture(scope="session")
+def tiny_bitext(tmp_path_factory):
+    """60 training pairs, 8 for validation and 8 for testing."""
+    splits = {"train": list(numbers(60, 100)), "validation": list(numbers(8, 0)), "test": list(numbers(8, 300))}
+    return _write_bitext(tmp_path_factory.mktemp("bitext") / "numbers", **splits)
+
+
+@pytest.fixture(scope="session")
+def tiny_model(tmp_path_factory):
+    """The folder of an untrained translation model that prefers some words to others and ends its sentences."""
+    torch.manual_seed(1)
+    tokenizer = train_bpe_tokenizer([text for pair in numbers(64, 0) for text in pair], 60)
+    model = RnnSearchForConditionalGeneration(
+        RnnSearchConfig(vocab_size=len(tokenizer), embedding_size=6, hidden_size=8, initialization="xavier")
+    )
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter.normal_(std=0.8)
+        model.lm_head.bias[:4] = torch.tensor([-100.0, -100.0, 18.0, -100.0])
+    folder = tmp_path_factory.mktemp("models") / "tiny"
+    model.save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+    return folder

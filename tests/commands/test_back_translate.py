@@ -1,0 +1,489 @@
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+import torch
+from datasets import load_dataset
+from huggingface_hub import DatasetCard
+
+from hf_paraphrase.commands import back_translate, main
+from hf_paraphrase.data.parquet import read_table
+from hf_paraphrase.data.schema import BACK_TRANSLATED
+from hf_paraphrase.translation.back_translation import (
+    BackTranslator,
+    SearchOptions,
+    ShardFiles,
+    job_description,
+    number_of_shards,
+    run_job,
+    shards,
+)
+from hf_paraphrase.translation.loading import load_translation_model
+
+SMALL = ["--num-beams", "4", "--num-return-sequences", "3", "--shard-size", "4", "--precision", "fp32"]
+
+
+def command(model, bitext, output, *words):
+    return ["back-translate", "--model", str(model), "--bitext", str(bitext), "--output", str(output), *SMALL, *words]
+
+
+def job(model, bitext, output, *words):
+    return main(command(model, bitext, output, *words))
+
+
+@pytest.fixture(scope="session")
+def awkward_bitext(write_bitext, number_pairs, tmp_path_factory):
+    """Nine ordinary pairs, and among them all that a job meets in the wild."""
+    pairs = number_pairs(9, 50)
+    pairs[2:2] = [("", "nothing"), ("   ", "only spaces"), ("un", ""), (None, "no source"), ("un", None)]
+    pairs[9:9] = [("deux " * 60, "long"), ("trois " * 500, "a thousand units"), ("un |\tdeux", "a | b")]
+    return write_bitext(tmp_path_factory.mktemp("bitext") / "awkward", train=pairs)
+
+
+@pytest.fixture(scope="session")
+def translated(tiny_model, awkward_bitext, tmp_path_factory):
+    """An undisturbed job."""
+    output = tmp_path_factory.mktemp("translated") / "pairs"
+    assert job(tiny_model, awkward_bitext, output, "--max-source-tokens", "50") == 0
+    return output
+
+
+def files(folder):
+    return {
+        path.relative_to(folder).as_posix(): path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()
+    }
+
+
+def skipped(folder):
+    return [json.loads(line) for line in (folder / "skipped.jsonl").read_text().splitlines()]
+
+
+def test_the_output_is_a_complete_data_folder_and_nothing_else(translated):
+    assert [path.name for path in translated.parent.iterdir()] == ["pairs"]
+    shards_of_five = {f"data/train-{index:05d}-of-00005.parquet" for index in range(5)}
+    assert set(files(translated)) == {"README.md", "provenance.json", "skipped.jsonl", *shards_of_five}
+
+
+def test_load_dataset_opens_it_with_the_columns_and_types_of_the_contract(translated, tmp_path):
+    dataset = load_dataset(str(translated), split="train", cache_dir=str(tmp_path))
+    types = {name: feature.dtype for name, feature in dataset.features.items()}
+    assert types == {
+        "id": "string",
+        "sentence1": "string",
+        "sentence2": "string",
+        "source": "string",
+        "source_lang": "string",
+        "rank": "int32",
+        "log_prob": "float64",
+        "num_tokens": "int32",
+    }
+    assert list(types) == BACK_TRANSLATED.names
+    assert DatasetCard.load(translated / "README.md").data.dataset_info["splits"][0]["num_examples"] == len(dataset)
+
+
+def test_pairs_keep_the_order_of_the_bitext_and_ranks_follow_the_score(translated, awkward_bitext):
+    rows = read_table(translated).to_pylist()
+    bitext = {row["id"]: row for row in read_table(awkward_bitext).to_pylist()}
+    order = [row["id"] for row in rows if row["rank"] == 0]
+    left_out = {entry["id"] for entry in skipped(translated)}
+    assert order == [name for name in bitext if name not in left_out]
+    for name in order:
+        own = [row for row in rows if row["id"] == name]
+        assert [row["rank"] for row in own] == list(range(len(own))) and 1 <= len(own) <= 3
+        scores = [row["log_prob"] / (row["num_tokens"] + 1) for row in own]
+        assert scores == sorted(scores, reverse=True)
+        assert len({row["sentence2"] for row in own}) == len(own) and all(row["sentence2"] for row in own)
+        for row in own:
+            assert (row["sentence1"], row["source"], row["source_lang"]) == (
+                bitext[name]["target"],
+                bitext[name]["source"],
+                "fr",
+            )
+
+
+def test_log_prob_is_the_models_log_probability_of_the_translation(tiny_model, translated):
+    model, tokenizer = load_translation_model(tiny_model)
+    checked = 0
+    for row in read_table(translated).to_pylist():
+        ids = tokenizer(row["sentence2"])["input_ids"]
+        if len(ids) != row["num_tokens"] + 1:
+            continue  # the beam spelt the text with other units than the tokenizer does
+        with torch.no_grad():
+            source = torch.tensor([tokenizer(row["source"])["input_ids"]])
+            loss = model(source, labels=torch.tensor([ids])).loss
+        if abs(-loss.item() * len(ids) - row["log_prob"]) < 1e-3:
+            checked += 1
+    assert checked > 3
+
+
+def test_every_sentence_without_a_translation_is_recorded_with_its_reason(tiny_model, translated):
+    _, tokenizer = load_translation_model(tiny_model)
+    lengths = [len(tokenizer(text)["input_ids"]) for text in ("deux " * 60, "trois " * 500)]
+    assert [(entry["id"], entry["reason"]) for entry in skipped(translated)][:7] == [
+        ("train-2", "empty source"),
+        ("train-3", "empty source"),
+        ("train-4", "empty reference"),
+        ("train-5", "empty source"),
+        ("train-6", "empty reference"),
+        ("train-9", f"source of {lengths[0]} units, more than 50"),
+        ("train-10", f"source of {lengths[1]} units, more than 50"),
+    ]
+    record = json.loads((translated / "provenance.json").read_text())
+    assert record["results"]["sentences"] == 17 and record["results"]["skipped_sentences"] == len(skipped(translated))
+    assert record["results"]["pairs"] == read_table(translated).num_rows
+    assert {item["name"] for item in record["inputs"]} == {"tiny", "awkward"}
+
+
+def test_a_source_of_a_thousand_units_is_translated_if_it_is_allowed(tiny_model, write_bitext, tmp_path):
+    bitext = write_bitext(tmp_path / "bitext", train=[("un " * 1_000, "a thousand"), ("deux", "two")])
+    assert job(tiny_model, bitext, tmp_path / "out", "--max-source-tokens", "1200", "--num-beams", "3") == 0
+    rows = read_table(tmp_path / "out").to_pylist()
+    assert {row["id"] for row in rows} | {entry["id"] for entry in skipped(tmp_path / "out")} == {"train-0", "train-1"}
+    assert all(row["num_tokens"] <= 1_000 for row in rows)
+
+
+def test_max_sentences_takes_the_first_rows(tiny_model, tiny_bitext, tmp_path):
+    assert job(tiny_model, tiny_bitext, tmp_path / "five", "--max-sentences", "5") == 0
+    found = {row["id"] for row in read_table(tmp_path / "five").to_pylist()}
+    found |= {entry["id"] for entry in skipped(tmp_path / "five")}
+    assert found == {f"train-{index}" for index in range(5)}
+    assert len(list((tmp_path / "five" / "data").iterdir())) == 2
+
+
+def test_another_split_and_a_beam_of_one(tiny_model, tiny_bitext, tmp_path):
+    words = ["--split", "test", "--num-beams", "1", "--num-return-sequences", "1", "--shard-size", "1000"]
+    assert job(tiny_model, tiny_bitext, tmp_path / "out", *words) == 0
+    rows = read_table(tmp_path / "out").to_pylist()
+    assert rows and all(row["id"].startswith("test-") and row["rank"] == 0 for row in rows)
+
+
+def test_bf16_search_reports_fp32_scores(tiny_model, tiny_bitext, tmp_path):
+    words = ["--split", "test", "--precision", "bf16"]
+    assert job(tiny_model, tiny_bitext, tmp_path / "bf16", *words) == 0
+    assert job(tiny_model, tiny_bitext, tmp_path / "fp32", "--split", "test") == 0
+    scores = [
+        {
+            (row["id"], row["sentence2"], row["num_tokens"]): row["log_prob"]
+            for row in read_table(tmp_path / name).to_pylist()
+        }
+        for name in ("bf16", "fp32")
+    ]
+    common = scores[0].keys() & scores[1].keys()
+    assert len(common) >= 5
+    assert sum(abs(scores[0][key] - scores[1][key]) < 1e-4 for key in common) >= 0.9 * len(common)
+
+
+def test_standard_output_stays_empty(tiny_model, tiny_bitext, tmp_path, capfd):
+    assert job(tiny_model, tiny_bitext, tmp_path / "out", "--split", "test") == 0
+    out, err = capfd.readouterr()
+    assert out == "" and "8/8" in err and "load_dataset(" in err
+
+
+# ----- killed and continued, damaged, shared
+
+
+KILLED = """
+import os, signal, sys
+from hf_paraphrase.commands import main
+from hf_paraphrase.translation.back_translation import ShardFiles
+write = ShardFiles.write
+def killed_in_the_third_shard(self, index, *arguments):
+    if index == 2:
+        self.pairs(index).with_name(".00002.partial").write_bytes(b"half a shard")
+        os.kill(os.getpid(), signal.SIGKILL)
+    write(self, index, *arguments)
+ShardFiles.write = killed_in_the_third_shard
+main(sys.argv[1:])
+"""
+
+
+@pytest.fixture(scope="session")
+def killed_job(tiny_model, awkward_bitext, tmp_path_factory):
+    """What a job leaves behind that was killed while it wrote its third shard of five."""
+    folder = tmp_path_factory.mktemp("killed")
+    words = command(tiny_model, awkward_bitext, folder / "pairs", "--max-source-tokens", "50")
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    result = subprocess.run(
+        [sys.executable, "-c", KILLED, *words], capture_output=True, text=True, check=False, env=environment
+    )
+    assert result.returncode == -signal.SIGKILL, result.stderr
+    assert [path.name for path in folder.iterdir()] == [".pairs.partial"]
+    return folder / ".pairs.partial"
+
+
+@pytest.fixture
+def unfinished(killed_job, tmp_path):
+    shutil.copytree(killed_job, tmp_path / ".pairs.partial")
+    return tmp_path / "pairs"
+
+
+def resume(model, bitext, output, *words):
+    return job(model, bitext, output, "--max-source-tokens", "50", "--resume", *words)
+
+
+def same_data(first, second):
+    names = {name for name in files(first) if name.startswith("data/") or name == "skipped.jsonl"}
+    return set(files(first)) == set(files(second)) and all(files(first)[name] == files(second)[name] for name in names)
+
+
+def test_a_killed_job_that_is_resumed_gives_the_same_bytes(tiny_model, awkward_bitext, translated, unfinished):
+    done = (unfinished.parent / ".pairs.partial" / "data" / "train-00000-of-00005.parquet").stat().st_mtime_ns
+    assert resume(tiny_model, awkward_bitext, unfinished) == 0
+    assert same_data(unfinished, translated)
+    assert (unfinished / "data" / "train-00000-of-00005.parquet").stat().st_mtime_ns == done, "done twice"
+
+
+@pytest.mark.parametrize("damage", ["truncated", "emptied", "removed", "no report", "bad report"])
+def test_a_damaged_shard_is_done_again(tiny_model, awkward_bitext, translated, unfinished, damage):
+    staging = unfinished.parent / ".pairs.partial"
+    path, report = staging / "data" / "train-00001-of-00005.parquet", staging / "shards" / "00001.json"
+    if damage == "truncated":
+        path.write_bytes(path.read_bytes()[:-40])
+    elif damage == "emptied":
+        path.write_bytes(b"")
+    elif damage == "removed":
+        path.unlink()
+    elif damage == "no report":
+        report.unlink()
+    else:
+        report.write_text('{"pairs": ')
+    assert resume(tiny_model, awkward_bitext, unfinished) == 0
+    assert same_data(unfinished, translated)
+
+
+@pytest.mark.parametrize(
+    ("words", "changed"),
+    [
+        (["--num-beams", "5"], "num_beams"),
+        (["--max-sentences", "16"], "sentences"),
+        (["--length-penalty", "0.5", "--shard-size", "3"], "length_penalty, shard_size"),
+    ],
+)
+def test_changed_settings_are_refused_on_resume(tiny_model, awkward_bitext, unfinished, capsys, words, changed):
+    before = files(unfinished.parent)
+    assert resume(tiny_model, awkward_bitext, unfinished, *words) == 2
+    assert f"other settings: {changed}" in capsys.readouterr().err
+    assert files(unfinished.parent) == before
+
+
+def test_another_model_is_refused_on_resume(tiny_model, awkward_bitext, unfinished, tmp_path, capsys):
+    shutil.copytree(tiny_model, tmp_path / "other")
+    config = json.loads((tmp_path / "other" / "config.json").read_text())
+    (tmp_path / "other" / "config.json").write_text(json.dumps({**config, "label_smoothing": 0.5}))
+    assert resume(tmp_path / "other", awkward_bitext, unfinished) == 2
+    assert "other settings: model" in capsys.readouterr().err
+
+
+def test_an_unfinished_job_is_neither_continued_nor_destroyed_without_a_flag(
+    tiny_model, awkward_bitext, translated, unfinished, capsys
+):
+    before = files(unfinished.parent)
+    assert job(tiny_model, awkward_bitext, unfinished, "--max-source-tokens", "50") == 2
+    assert "--resume continues it" in capsys.readouterr().err and files(unfinished.parent) == before
+    assert job(tiny_model, awkward_bitext, unfinished, "--max-source-tokens", "50", "--overwrite") == 0
+    assert same_data(unfinished, translated)
+
+
+@pytest.mark.parametrize("stage", ["card", "cleaning", "moving"])
+def test_a_job_killed_at_the_very_end_loses_nothing(
+    tiny_model, awkward_bitext, translated, tmp_path, monkeypatch, stage
+):
+    class Killed(BaseException):
+        pass
+
+    def die(*arguments, **settings):
+        raise Killed
+
+    name = {"card": "write_card", "cleaning": "shutil.rmtree", "moving": "move_into_place"}[stage]
+    with monkeypatch.context() as context:
+        context.setattr(f"hf_paraphrase.commands.back_translate.{name}", die)
+        with pytest.raises(Killed):
+            job(tiny_model, awkward_bitext, tmp_path / "pairs", "--max-source-tokens", "50")
+    assert not (tmp_path / "pairs").exists()
+
+    def no_more(self, *arguments):
+        raise AssertionError("the shards were finished")
+
+    monkeypatch.setattr(BackTranslator, "translate_table", no_more)
+    assert resume(tiny_model, awkward_bitext, tmp_path / "pairs") == 0
+    assert same_data(tmp_path / "pairs", translated)
+    assert [path.name for path in tmp_path.iterdir()] == ["pairs"]
+
+
+def test_resume_without_an_unfinished_job_starts_one(tiny_model, awkward_bitext, translated, tmp_path):
+    assert resume(tiny_model, awkward_bitext, tmp_path / "pairs") == 0
+    assert same_data(tmp_path / "pairs", translated)
+
+
+def test_the_number_of_processes_does_not_change_a_byte(tiny_model, awkward_bitext, translated, tmp_path):
+    model, tokenizer = load_translation_model(tiny_model)
+    options = SearchOptions(4, 3, shard_size=4, max_source_tokens=50)
+    outcome = ShardFiles(tmp_path, number_of_shards(17, 4))
+    for rank in (2, 0, 1):
+        translator = BackTranslator(model, tokenizer, options)
+        run_job(translator, str(awkward_bitext), "train", outcome, rank=rank, world_size=3)
+        assert sum(outcome.is_finished(index) for index in range(5)) == {2: 1, 0: 3, 1: 5}[rank]
+    for path in (translated / "data").iterdir():
+        assert (tmp_path / "data" / path.name).read_bytes() == path.read_bytes()
+
+
+@pytest.mark.slow
+def test_two_processes_under_accelerate_give_the_files_of_one(tiny_model, awkward_bitext, translated, tmp_path):
+    script = Path(__file__).parents[2] / "scripts" / "back_translate.py"
+    words = command(tiny_model, awkward_bitext, tmp_path / "pairs", "--max-source-tokens", "50")[1:]
+    launch = [sys.executable, "-m", "accelerate.commands.launch", "--multi_gpu", "--num_processes", "2"]
+    launch += ["--main_process_port", "0", str(script), *words]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "OMP_NUM_THREADS": "1"}
+    result = subprocess.run(launch, capture_output=True, text=True, check=False, env=environment)
+    assert result.returncode == 0, result.stderr[-3_000:]
+    assert same_data(tmp_path / "pairs", translated) and result.stdout == ""
+    assert result.stderr.count("load them: ") == 1
+
+
+# ----- parts
+
+
+@pytest.mark.parametrize(
+    ("rows", "size", "limit"), [(17, 4, None), (17, 4, 9), (17, 17, None), (17, 100, 3), (17, 1, 2)]
+)
+def test_shards_are_runs_of_consecutive_rows(awkward_bitext, rows, size, limit):
+    tables = list(shards(str(awkward_bitext), "train", size, limit))
+    expected = rows if limit is None else limit
+    assert len(tables) == number_of_shards(expected, size)
+    assert all(table.num_rows == size for table in tables[:-1]) and 1 <= tables[-1].num_rows <= size
+    names = [name for table in tables for name in table["id"].to_pylist()]
+    assert names == [f"train-{index}" for index in range(expected)]
+
+
+def test_a_shard_depends_on_its_sentences_alone(tiny_model, awkward_bitext):
+    model, tokenizer = load_translation_model(tiny_model)
+    translator = BackTranslator(model, tokenizer, SearchOptions(4, 3))
+    table = read_table(awkward_bitext)
+    first, _ = translator.translate_table(table.slice(0, 4))
+    translator.translate_table(table.slice(4))
+    again, _ = translator.translate_table(table.slice(0, 4))
+    assert first.equals(again)
+    empty, none = translator.translate_table(table.slice(0, 0))
+    assert empty.num_rows == 0 and none == [] and empty.schema == BACK_TRANSLATED
+
+
+def test_a_shard_without_a_single_pair_is_still_a_shard(tiny_model, write_bitext, tmp_path):
+    bitext = write_bitext(tmp_path / "bitext", train=[("", "x")] * 4 + [("un deux", "one two")] * 4)
+    assert job(tiny_model, bitext, tmp_path / "out") == 0
+    first, second = sorted((tmp_path / "out" / "data").iterdir())
+    assert pq.read_table(first).num_rows == 0 and pq.read_schema(first).remove_metadata() == BACK_TRANSLATED
+    assert pq.read_table(second).num_rows > 0
+    dataset = load_dataset(str(tmp_path / "out"), split="train", cache_dir=str(tmp_path / "cache"))
+    assert len(dataset) == pq.read_table(second).num_rows
+
+
+def test_a_job_of_which_nothing_can_be_translated_says_so_and_opens(tiny_model, write_bitext, tmp_path, capsys):
+    bitext = write_bitext(tmp_path / "bitext", train=[("", "x"), ("un", "")])
+    assert job(tiny_model, bitext, tmp_path / "out") == 0
+    assert "2 of 2 sentences have no translation" in capsys.readouterr().err
+    assert read_table(tmp_path / "out").num_rows == 0
+
+
+def test_the_description_of_a_job_names_every_setting_of_the_search():
+    description = job_description(SearchOptions(), split="train", model="x")
+    assert {"num_beams", "length_penalty", "shard_size", "bf16", "split", "model"} <= set(description)
+
+
+# ----- errors
+
+
+@pytest.mark.parametrize(
+    ("words", "problem"),
+    [
+        (["--num-return-sequences", "5"], "--num-return-sequences 5 must be 1 to --num-beams 4"),
+        (["--num-return-sequences", "0"], "--num-return-sequences 0 must be 1"),
+        (["--shard-size", "0"], "--shard-size must be 1 or more"),
+        (["--max-sentences", "-3"], "--max-sentences must be 1 or more"),
+        (["--split", "dev"], "no split `dev`"),
+        (["--precision", "fp8"], "invalid choice"),
+        (["--bitext", "absent"], "no such data folder"),
+        (["--model", "absent"], "no such model folder"),
+    ],
+)
+def test_bad_settings_are_one_line_and_leave_nothing_behind(
+    tiny_model, tiny_bitext, tmp_path, capsys, monkeypatch, words, problem
+):
+    monkeypatch.chdir(tmp_path)
+    assert job(tiny_model, tiny_bitext, tmp_path / "out", *words) == 2
+    err = capsys.readouterr().err
+    assert problem in err and err.count("\n") == 1
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("kind", "problem"),
+    [
+        ("another type", "a model of type `avg` is not a translation model"),
+        ("cut weights", "the model cannot be opened"),
+        ("no weights", "the model has no weights"),
+        ("no tokenizer", "the model cannot be opened"),
+        ("another tokenizer", "the tokenizer has ids up to"),
+        ("no config", "it has no config.json"),
+        ("bad config", "config.json is damaged"),
+        ("impossible config", "the model cannot be opened"),
+        ("weights of another model", "the weights do not fit the configuration|the model cannot be opened"),
+    ],
+)
+def test_an_unusable_model_is_one_line_and_leaves_nothing_behind(
+    tiny_model, tiny_bitext, tmp_path, capsys, kind, problem
+):
+    import re
+
+    model = tmp_path / "model"
+    shutil.copytree(tiny_model, model)
+    config = json.loads((model / "config.json").read_text())
+    if kind == "another type":
+        (model / "config.json").write_text('{"model_type": "avg"}')
+    elif kind == "cut weights":
+        content = (model / "model.safetensors").read_bytes()
+        (model / "model.safetensors").write_bytes(content[: len(content) // 2])
+    elif kind == "no weights":
+        (model / "model.safetensors").unlink()
+    elif kind == "no tokenizer":
+        (model / "tokenizer.json").unlink()
+    elif kind == "another tokenizer":
+        text = (model / "tokenizer.json").read_text()
+        tokenizer = json.loads(text)
+        tokenizer["model"]["vocab"]["zzz"] = 5_000
+        (model / "tokenizer.json").write_text(json.dumps(tokenizer))
+    elif kind == "no config":
+        (model / "config.json").unlink()
+    elif kind == "bad config":
+        (model / "config.json").write_text("{")
+    elif kind == "impossible config":
+        (model / "config.json").write_text(json.dumps({**config, "readout_size": 7}))
+    else:
+        (model / "config.json").write_text(
+            json.dumps({**config, "hidden_size": 10, "attention_size": 8, "readout_size": 8})
+        )
+    assert job(model, tiny_bitext, tmp_path / "out") == 2
+    err = capsys.readouterr().err
+    lines = [line for line in err.splitlines() if line.startswith("hf-paraphrase: error: ")]
+    assert len(lines) == 1 and re.search(problem, lines[0]) and "Traceback" not in err
+    assert [path.name for path in tmp_path.iterdir()] == ["model"]
+
+
+def test_missing_columns_are_one_line(tiny_model, tiny_bitext, tmp_path, capsys):
+    shutil.copytree(tiny_bitext, tmp_path / "bitext")
+    for path in (tmp_path / "bitext" / "data").iterdir():
+        pq.write_table(pq.read_table(path).drop_columns(["target", "id"]), path)
+    assert job(tiny_model, tmp_path / "bitext", tmp_path / "out") == 2
+    assert "missing columns id, target" in capsys.readouterr().err
+
+
+def test_the_card_and_the_arguments_agree_on_the_defaults():
+    arguments = back_translate.Arguments(model="m", bitext="b", output="o")
+    assert (arguments.num_beams, arguments.num_return_sequences, arguments.shard_size) == (50, 50, 1_000)

@@ -1,0 +1,100 @@
+from __future__ import annotations
+
+import json
+import math
+import re
+import shutil
+
+import pyarrow.parquet as pq
+import pytest
+import sacrebleu
+
+from hf_paraphrase.commands import main
+from hf_paraphrase.data.parquet import read_table
+from hf_paraphrase.translation.beam_search import translate
+from hf_paraphrase.translation.loading import load_translation_model
+
+
+def evaluate(model, bitext, *words):
+    return main(["evaluate-nmt", "--model", str(model), "--bitext", str(bitext), *words])
+
+
+def test_scores_equal_sacrebleu_on_the_translations(tiny_model, tiny_bitext, tmp_path, capfd):
+    words = ["--num-beams", "1", "3", "--output", str(tmp_path / "s.json"), "--translations", str(tmp_path / "t.txt")]
+    assert evaluate(tiny_model, tiny_bitext, *words) == 0
+    out, err = capfd.readouterr()
+    model, tokenizer = load_translation_model(tiny_model)
+    table = read_table(tiny_bitext, "test")
+    references = table["target"].to_pylist()
+    scores = json.loads((tmp_path / "s.json").read_text())
+    assert [entry["num_beams"] for entry in scores] == [1, 3]
+    for entry in scores:
+        translations = translate(model, tokenizer, table["source"].to_pylist(), num_beams=entry["num_beams"])
+        assert entry["bleu"] == pytest.approx(sacrebleu.corpus_bleu(translations, [references], lowercase=True).score)
+        assert entry["sentences"] == 8 and "case:lc" in entry["bleu_signature"]
+    assert (tmp_path / "t.txt").read_text().splitlines() == translations
+    lines = out.splitlines()
+    assert len(lines) == 4 and re.match(r"beam   1  BLEU +\d+\.\d\d  chrF2 +\d+\.\d\d$", lines[0])
+    assert lines[2].startswith("BLEU  nrefs:1|case:lc") and lines[3].startswith("chrF2 nrefs:1")
+    assert "8/8" in err and "scores: " in err and "8/8" not in out
+
+
+def test_case_split_limit_and_length_penalty_are_heeded(tiny_model, tiny_bitext, tmp_path):
+    path = tmp_path / "s.json"
+    words = ["--split", "validation", "--max-sentences", "3", "--cased", "--length-penalty", "0"]
+    assert evaluate(tiny_model, tiny_bitext, *words, "--output", str(path)) == 0
+    (entry,) = json.loads(path.read_text())
+    assert entry["sentences"] == 3 and "case:mixed" in entry["bleu_signature"] and entry["num_beams"] == 5
+    assert math.isfinite(entry["chrf"])
+
+
+def test_empty_and_very_long_sources_are_translated_without_complaint(tiny_model, write_bitext, tmp_path, capsys):
+    pairs = [("", "nothing"), ("un " * 10_000, "ten thousand"), (None, "no source"), ("deux", None)]
+    bitext = write_bitext(tmp_path / "bitext", test=pairs)
+    assert evaluate(tiny_model, bitext, "--num-beams", "1", "--translations", str(tmp_path / "t.txt")) == 0
+    lines = (tmp_path / "t.txt").read_text().split("\n")
+    assert len(lines) == 5 and lines[0] == lines[2] == ""
+
+
+@pytest.mark.parametrize(
+    ("words", "problem"),
+    [
+        (["--num-beams", "0"], "--num-beams must be 1 or more, not 0"),
+        (["--max-sentences", "0"], "--max-sentences must be 1 or more, not 0"),
+        (["--split", "dev"], "no split `dev`"),
+        (["--model", "absent"], "no such model folder"),
+        (["--bitext", "absent"], "no such data folder"),
+        (["--output", "."], "is a folder, not a file"),
+        (["--translations", "old.txt"], "the output file exists"),
+    ],
+)
+def test_bad_settings_are_one_line(tiny_model, tiny_bitext, tmp_path, monkeypatch, capsys, words, problem):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "old.txt").write_text("old")
+    assert evaluate(tiny_model, tiny_bitext, *words) == 2
+    out, err = capsys.readouterr()
+    assert out == "" and problem in err and err.count("\n") == 1
+    assert (tmp_path / "old.txt").read_text() == "old"
+
+
+def test_an_existing_file_is_replaced_with_overwrite(tiny_model, tiny_bitext, tmp_path):
+    (tmp_path / "t.txt").write_text("old")
+    words = ["--num-beams", "1", "--translations", str(tmp_path / "t.txt"), "--overwrite"]
+    assert evaluate(tiny_model, tiny_bitext, *words) == 0
+    assert len((tmp_path / "t.txt").read_text().splitlines()) == 8
+
+
+def test_a_missing_column_and_an_empty_split_are_one_line(tiny_model, tiny_bitext, write_bitext, tmp_path, capsys):
+    shutil.copytree(tiny_bitext, tmp_path / "bitext")
+    (path,) = (tmp_path / "bitext" / "data").glob("test-*")
+    pq.write_table(pq.read_table(path).drop_columns(["source"]), path)
+    assert evaluate(tiny_model, tmp_path / "bitext") == 2
+    assert "missing column source" in capsys.readouterr().err
+    assert evaluate(tiny_model, write_bitext(tmp_path / "empty", test=[])) == 2
+    assert "split `test` has no rows" in capsys.readouterr().err
+
+
+def test_a_model_of_another_type_is_one_line(tiny_bitext, tmp_path, capsys):
+    (tmp_path / "config.json").write_text('{"model_type": "gran"}')
+    assert evaluate(tmp_path, tiny_bitext) == 2
+    assert "a model of type `gran` is not a translation model" in capsys.readouterr().err

@@ -1,0 +1,262 @@
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+from transformers import AutoModelForSeq2SeqLM, AutoTokenizer, GenerationConfig
+
+from hf_paraphrase.commands import main
+from hf_paraphrase.commands.train_nmt import Arguments
+from hf_paraphrase.data.parquet import read_table
+from hf_paraphrase.translation.beam_search import translate
+from hf_paraphrase.translation.bleu import corpus_scores
+from hf_paraphrase.translation.loading import load_translation_model
+from hf_paraphrase.translation.trainer import unfinished_checkpoint
+
+SMALL = {
+    "--vocab-size": 60,
+    "--hidden-size": 8,
+    "--embedding-size": 6,
+    "--epochs": 3,
+    "--batch-size": 8,
+    "--evaluations": 6,
+    "--warmup-steps": 2,
+    "--learning-rate": 0.01,
+    "--precision": "fp32",
+}
+
+
+def command(bitext, output, *words):
+    return [
+        "train-nmt",
+        "--bitext",
+        str(bitext),
+        "--output",
+        str(output),
+        *(f"{flag}={value}" for flag, value in SMALL.items()),
+        *words,
+    ]
+
+
+def train(bitext, output, *words):
+    return main(command(bitext, output, *words))
+
+
+@pytest.fixture(scope="session")
+def trained(tiny_bitext, tmp_path_factory):
+    """An undisturbed run."""
+    output = tmp_path_factory.mktemp("trained") / "model"
+    assert train(tiny_bitext, output) == 0
+    return output
+
+
+def weights(folder):
+    return (folder / "model.safetensors").read_bytes()
+
+
+def results(folder):
+    return json.loads((folder / "provenance.json").read_text())["results"]
+
+
+def measured(folder):
+    return [(entry["step"], entry["eval_bleu"]) for entry in results(folder)["log"] if "eval_bleu" in entry]
+
+
+def test_the_output_is_a_complete_model_folder_and_nothing_else(trained):
+    assert [path.name for path in trained.parent.iterdir()] == ["model"]
+    assert {path.name for path in trained.iterdir()} == {
+        "README.md",
+        "config.json",
+        "configuration_rnn_search.py",
+        "generation_config.json",
+        "model.safetensors",
+        "modeling_rnn_search.py",
+        "provenance.json",
+        "tokenizer.json",
+        "tokenizer_config.json",
+    }
+    model = AutoModelForSeq2SeqLM.from_pretrained(trained)
+    assert model.dtype == torch.float32
+    assert (model.config.source_lang, model.config.target_lang, model.config.lowercase) == ("fr", "en", True)
+    assert GenerationConfig.from_pretrained(trained).num_beams == 5
+    tokenizer = AutoTokenizer.from_pretrained(trained)
+    assert len(tokenizer) == model.config.vocab_size
+    sequences = model.generate(**tokenizer(["Un deux"], return_tensors="pt"))
+    assert tokenizer.batch_decode(sequences, skip_special_tokens=True)[0].isascii()
+
+
+def test_provenance_says_how_the_model_was_made(trained, tiny_bitext):
+    record = json.loads((trained / "provenance.json").read_text())
+    assert record["command"] == "hf-paraphrase train-nmt" and record["seed"] == 0
+    assert record["settings"]["hidden_size"] == 8 and record["inputs"][0]["name"] == tiny_bitext.name
+    assert record["results"]["training_pairs"] == 60 and record["results"]["pairs_left_out"] == 0
+
+
+def test_dev_bleu_is_measured_evenly_and_at_the_very_end(trained):
+    steps = [step for step, _ in measured(trained)]
+    assert steps == [4, 8, 12, 16, 20, 24]  # 60 pairs in 8 mini-batches, 3 epochs
+
+
+def test_the_weights_kept_are_those_of_the_best_dev_bleu(trained, tiny_bitext):
+    scores = [score for _, score in measured(trained)]
+    model, tokenizer = load_translation_model(trained)
+    dev = read_table(tiny_bitext, "validation")
+    translations = translate(model, tokenizer, dev["source"].to_pylist(), num_beams=1)
+    found = corpus_scores(translations, dev["target"].to_pylist()).bleu
+    assert found == pytest.approx(max(scores), abs=1e-6)
+    assert results(trained)["dev_bleu"] == max(scores)
+    assert len(set(scores)) > 1, "all measurements are alike, so this test shows nothing"
+
+
+def test_the_best_weights_are_kept_even_if_later_ones_are_worse(tiny_bitext, tmp_path):
+    # A learning rate that ruins the model soon: its first measurements are the better ones.
+    assert train(tiny_bitext, tmp_path / "model", "--learning-rate", "0.5", "--warmup-steps", "20", "--seed", "3") == 0
+    scores = measured(tmp_path / "model")
+    best = max(score for _, score in scores)
+    step = next(step for step, score in scores if score == best)
+    assert results(tmp_path / "model")["dev_bleu"] == best
+    assert results(tmp_path / "model")["best_epoch"] == pytest.approx(step / 8)
+    model, tokenizer = load_translation_model(tmp_path / "model")
+    dev = read_table(tiny_bitext, "validation")
+    translations = translate(model, tokenizer, dev["source"].to_pylist(), num_beams=1)
+    assert corpus_scores(translations, dev["target"].to_pylist()).bleu == pytest.approx(best, abs=1e-6)
+
+
+def test_two_runs_give_the_same_weights_and_another_seed_gives_others(trained, tiny_bitext, tmp_path):
+    assert train(tiny_bitext, tmp_path / "again") == 0
+    assert weights(tmp_path / "again") == weights(trained)
+    assert train(tiny_bitext, tmp_path / "other", "--seed", "1") == 0
+    assert weights(tmp_path / "other") != weights(trained)
+
+
+KILLED = """
+import os, signal, sys
+from hf_paraphrase.commands import main
+from hf_paraphrase.translation.trainer import TranslationTrainer
+step = TranslationTrainer.training_step
+taken = 0
+def killed_at_step_15(self, *arguments, **settings):
+    global taken
+    taken += 1
+    if taken == 15:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return step(self, *arguments, **settings)
+TranslationTrainer.training_step = killed_at_step_15
+main(sys.argv[1:])
+"""
+
+
+def test_a_killed_run_that_is_resumed_ends_with_the_weights_of_an_undisturbed_one(trained, tiny_bitext, tmp_path):
+    output = tmp_path / "model"
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    words = [sys.executable, "-c", KILLED, *command(tiny_bitext, output)]
+    killed = subprocess.run(words, capture_output=True, text=True, check=False, env=environment)
+    assert killed.returncode == -signal.SIGKILL, killed.stderr
+    checkpoints = tmp_path / ".model.partial" / "checkpoints"
+    assert unfinished_checkpoint(checkpoints) == str(checkpoints / "checkpoint-12")  # in the middle of an epoch
+    assert not output.exists()
+
+    assert train(tiny_bitext, output) == 2, "without a flag the unfinished run is neither continued nor destroyed"
+    assert train(tiny_bitext, output, "--resume", "--seed", "5") == 2, "another seed is another run"
+    assert checkpoints.is_dir()
+
+    assert train(tiny_bitext, output, "--resume") == 0
+    assert weights(output) == weights(trained)
+    assert measured(output) == measured(trained)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["model"]
+
+
+@pytest.mark.slow
+def test_two_processes_train_one_model_and_leave_one_whole_folder(tiny_bitext, tmp_path):
+    # 60 pairs in mini-batches of 4: 15, an odd number.
+    script = Path(__file__).parents[2] / "scripts" / "train_nmt.py"
+    launch = [sys.executable, "-m", "accelerate.commands.launch", "--multi_gpu", "--num_processes", "2"]
+    launch += ["--main_process_port", "0", str(script)]
+    launch += command(tiny_bitext, tmp_path / "model", "--batch-size", "4", "--evaluations", "3")[1:]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "OMP_NUM_THREADS": "1"}
+    result = subprocess.run(launch, capture_output=True, text=True, check=False, env=environment, timeout=300)
+    assert result.returncode == 0, result.stderr[-3_000:]
+    assert [path.name for path in tmp_path.iterdir()] == ["model"] and result.stdout == ""
+    assert [step for step, _ in measured(tmp_path / "model")] == [8, 16, 24]
+    assert result.stderr.count("training pairs") == result.stderr.count("translation model: ") == 1
+    AutoModelForSeq2SeqLM.from_pretrained(tmp_path / "model")
+
+
+def test_only_complete_checkpoints_are_continued(tmp_path):
+    for step, state in ((4, "{}"), (8, "{}"), (12, '{"epoch": 1.'), (16, None)):
+        (tmp_path / f"checkpoint-{step}").mkdir()
+        if state is not None:
+            (tmp_path / f"checkpoint-{step}" / "trainer_state.json").write_text(state)
+    assert unfinished_checkpoint(tmp_path) == str(tmp_path / "checkpoint-8")
+    assert unfinished_checkpoint(tmp_path / "absent") is None
+
+
+def test_a_single_evaluation_comes_at_the_end(tiny_bitext, tmp_path):
+    assert train(tiny_bitext, tmp_path / "model", "--epochs", "1", "--evaluations", "1") == 0
+    assert [step for step, _ in measured(tmp_path / "model")] == [8]
+
+
+def test_standard_output_stays_empty(tiny_bitext, tmp_path, capfd):
+    words = ["--epochs", "1", "--evaluations", "2", "--initialization", "reference"]
+    assert train(tiny_bitext, tmp_path / "model", *words) == 0
+    out, err = capfd.readouterr()
+    assert out == "" and "60 training pairs" in err and "translation model: " in err
+
+
+def test_separate_embeddings_and_gradient_accumulation(tiny_bitext, tmp_path):
+    words = ["--no-share-embeddings", "--gradient-accumulation-steps", "2", "--epochs", "1", "--evaluations", "1"]
+    assert train(tiny_bitext, tmp_path / "model", *words) == 0
+    model = AutoModelForSeq2SeqLM.from_pretrained(tmp_path / "model")
+    assert model.encoder.embeddings.weight is not model.decoder.embeddings.weight
+    assert measured(tmp_path / "model")[0][0] == 4
+
+
+@pytest.mark.parametrize(
+    ("words", "problem"),
+    [
+        (["--epochs", "0"], "--epochs must be above 0"),
+        (["--batch-size", "0"], "--batch-size must be above 0"),
+        (["--evaluations", "0"], "--evaluations must be above 0"),
+        (["--learning-rate", "nan"], "--learning-rate must be above 0"),
+        (["--hidden-size", "9"], "--hidden-size 9 must be even"),
+        (["--dropout", "1"], "--dropout must be from 0 to below 1"),
+        (["--label-smoothing", "-0.1"], "--label-smoothing must be from 0"),
+        (["--warmup-steps", "-1"], "--warmup-steps must not be below 0"),
+        (["--max-dev-pairs", "-1"], "--max-dev-pairs must be above 0"),
+        (["--initialization", "zeros"], "invalid choice"),
+        (["--report-to", "nobody"], "--report-to nobody is not installed"),
+        (["--dev-split", "dev"], "no split `dev`"),
+        (["--max-words", "1"], "none of the 60 sentence pairs"),
+    ],
+)
+def test_bad_settings_are_one_line_and_leave_nothing_behind(tiny_bitext, tmp_path, capsys, words, problem):
+    assert train(tiny_bitext, tmp_path / "model", *words) == 2
+    err = capsys.readouterr().err
+    assert problem in err and err.count("\n") == 1
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_bitext_without_a_validation_split_is_one_line(tiny_bitext, tmp_path, capsys):
+    shutil.copytree(tiny_bitext, tmp_path / "bitext")
+    for path in (tmp_path / "bitext" / "data").glob("validation-*"):
+        path.unlink()
+    assert train(tmp_path / "bitext", tmp_path / "model") == 2
+    assert "no split `validation`" in capsys.readouterr().err and not (tmp_path / "model").exists()
+
+
+def test_an_existing_output_is_refused_and_left_alone(trained, tiny_bitext, capsys):
+    before = weights(trained)
+    assert train(tiny_bitext, trained) == 2
+    assert "exists and is not empty" in capsys.readouterr().err and weights(trained) == before
+
+
+def test_the_defaults_are_documented_settings():
+    arguments = Arguments(bitext="b", output="o")
+    assert (arguments.batch_size, arguments.vocab_size, arguments.initialization) == (80, 8_000, "xavier")

@@ -1,0 +1,212 @@
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import jinja2
+import pytest
+from huggingface_hub import DatasetCard, ModelCard
+
+from hf_paraphrase.errors import HfParaphraseError
+from hf_paraphrase.hub.cards import render_card, template_path, write_card
+from hf_paraphrase.models.rnn_search import RnnSearchConfig
+
+ROOT = Path(__file__).resolve().parents[2]
+SPLITS = [{"name": "train", "num_bytes": 10, "num_examples": 2, "rows": 2}]
+TITLE = 'A "title": with # signs'
+DATA = {
+    "title": TITLE,
+    "license": "cc-by-2.0",
+    "splits": SPLITS,
+    "files": ["a.txt"],
+    "checked": ["STS16"],
+    "contamination": {"STS16": 3},
+}
+# `no` is Norwegian, and false in YAML unless it is quoted.
+VALUES = {
+    ("dataset_cards", "back_translated"): {
+        "name": TITLE,
+        "settings": {
+            "bitext": "bitext",
+            "split": "train",
+            "model": "model",
+            "num_beams": 5,
+            "num_return_sequences": 5,
+            "length_penalty": 1.0,
+        },
+        "results": {"sentences": 2, "pairs": 2, "skipped_sentences": 0, "model_results": {"dev_bleu": 51.25}},
+        "splits": SPLITS,
+        "columns": [{"name": "rank", "dtype": "int32"}],
+        "examples": [{"sentence1": "a | b", "sentence2": "c"}],
+        "source_lang": "no",
+    },
+    ("dataset_cards", "bitext"): {
+        **DATA,
+        "source_lang": "no",
+        "target_lang": "en",
+        "columns": ["id", "source"],
+        "rules": {"train": {"lines": 3, "kept": 2}},
+        "punctuation": True,
+        "drawn": ["validation"],
+        "seed": 0,
+    },
+    ("dataset_cards", "pairs"): {
+        **DATA,
+        "lang": "no",
+        "columns": [{"name": "sentence1", "dtype": "string"}, {"name": "score", "dtype": "float64"}],
+        "command": "prepare pairs",
+        "rules": {"lines": 3, "kept": 2},
+    },
+    ("dataset_cards", "filtered"): {
+        **DATA,
+        "language": ["no", "en"],
+        "license": ["cc-by-2.0"],
+        "source": "pairs",
+        "split": "train",
+        "rows": 2,
+        "columns": ["sentence1"],
+        "seed": 0,
+        "funnel": "| a | b |",
+    },
+    ("dataset_cards", "scored"): {
+        **DATA,
+        "language": ["no", "en"],
+        "license": ["cc-by-2.0"],
+        "source": "pairs",
+        "measures": [{"columns": ["overlap_1"], "text": "overlap"}],
+    },
+    ("model_cards", "rnn_search"): {
+        "name": "model",
+        "config": RnnSearchConfig(source_lang="no", target_lang="en", lowercase=True),
+        "settings": {
+            "bitext": "bitext",
+            "epochs": 2.0,
+            "batch_size": 80,
+            "learning_rate": 0.001,
+            "dropout": 0.3,
+            "label_smoothing": 0.1,
+        },
+        "results": {"training_pairs": 29_000, "dev_bleu": 51.254, "best_epoch": 1.9},
+    },
+    ("model_cards", "encoder"): {
+        "languages": ["no"],
+        "library_name": "transformers",
+        "model_type": "gran",
+        "cell": "lstm",
+        "title": TITLE,
+        "hidden_size": 300,
+        "name": "model",
+        "pairs": 10,
+        "pairs_name": "pairs",
+        "dropped": 0,
+        "vocab_size": 5,
+        "parameters": 1_500,
+        "initial_vectors": "random",
+        "margin": 0.4,
+        "negatives": "max",
+        "negatives_from": "both",
+        "optimizer": "Adam",
+        "learning_rate": 0.001,
+        "batch_size": 100,
+        "epochs": 2,
+        "dropout": 0.0,
+        "word_dropout": 0.0,
+        "scramble": 0.0,
+        "seed": 0,
+        "scores": [{"step": 0, "epoch": 0.0, "dev_mean": 40.0}, {"step": 9, "epoch": 1.0, "dev_mean": 50.0}],
+        "kept_step": 9,
+    },
+}
+TEMPLATES = sorted(
+    (kind, path.stem) for kind in ("dataset_cards", "model_cards") for path in (ROOT / kind).glob("*.md")
+)
+
+
+@pytest.mark.parametrize(("kind", "name"), TEMPLATES)
+def test_every_template_renders_and_the_hub_can_read_its_front_matter(kind, name):
+    text = render_card(kind, name, VALUES[kind, name])
+    card = (DatasetCard if kind == "dataset_cards" else ModelCard)(text)
+    languages = card.data.to_dict()["language"]
+    assert set(languages) <= {"no", "en"} and "no" in languages
+    assert "{{" not in text and "{%" not in text and "# " in card.text
+    if kind == "dataset_cards":
+        assert card.data.configs[0]["default"] is True
+        assert card.data.configs[0]["data_files"][0] == {"split": "train", "path": "data/train-*"}
+
+
+@pytest.mark.parametrize(("kind", "name"), TEMPLATES)
+def test_a_value_that_is_missing_is_an_error_and_never_an_empty_place(kind, name):
+    for missing in VALUES[kind, name]:
+        values = {key: value for key, value in VALUES[kind, name].items() if key != missing}
+        uses = re.search(rf"\b{missing}\b", template_path(kind, name).read_text())
+        if uses is None:
+            continue
+        try:
+            text = render_card(kind, name, values)
+        except (jinja2.UndefinedError, TypeError):  # the latter from a filter
+            continue
+        # It may stand in a branch that was not taken.
+        assert text == render_card(kind, name, VALUES[kind, name])
+
+
+def test_examples_cannot_break_the_table_of_the_card():
+    text = render_card("dataset_cards", "back_translated", VALUES["dataset_cards", "back_translated"])
+    assert "| a \\| b | c |" in text
+
+
+def test_an_unknown_template_is_an_error():
+    with pytest.raises(HfParaphraseError, match=r"no card template model_cards/none\.md"):
+        template_path("model_cards", "none")
+
+
+def test_a_card_ends_in_one_line_break(tmp_path):
+    path = write_card(tmp_path, "model_cards", "rnn_search", VALUES["model_cards", "rnn_search"])
+    assert path == tmp_path / "README.md"
+    assert path.read_text().endswith(".\n") and list(tmp_path.iterdir()) == [path]
+
+
+def test_the_templates_are_in_a_built_wheel(tmp_path):
+    source = tmp_path / "source"
+    wanted = (
+        "hf_paraphrase",
+        "model_cards",
+        "dataset_cards",
+        "setup.py",
+        "setup.cfg",
+        "pyproject.toml",
+        "README.md",
+        "LICENSE",
+    )
+    source.mkdir()
+    for name in wanted:
+        if (ROOT / name).is_dir():
+            shutil.copytree(ROOT / name, source / name, ignore=shutil.ignore_patterns("__pycache__"))
+        else:
+            shutil.copy(ROOT / name, source / name)
+    command = [
+        sys.executable,
+        "-m",
+        "build",
+        "--wheel",
+        "--no-isolation",
+        "--outdir",
+        str(tmp_path / "dist"),
+        str(source),
+    ]
+    pytest.importorskip("setuptools", minversion="77")
+    result = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert result.returncode == 0, result.stdout[-2000:] + result.stderr[-2000:]
+    (wheel,) = (tmp_path / "dist").glob("*.whl")
+    with zipfile.ZipFile(wheel) as archive:
+        archive.extractall(tmp_path / "installed")
+    for kind, name in TEMPLATES:
+        assert (tmp_path / "installed" / "hf_paraphrase" / "hub" / kind / f"{name}.md").is_file()
+    script = "from hf_paraphrase.hub.cards import template_path as t; print(t('model_cards', 'rnn_search'))"
+    found = subprocess.run(
+        [sys.executable, "-c", script], cwd=tmp_path / "installed", capture_output=True, text=True, check=True
+    )
+    assert Path(found.stdout.strip()) == tmp_path / "installed/hf_paraphrase/hub/model_cards/rnn_search.md"

@@ -1,0 +1,40 @@
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import torch
+
+from hf_paraphrase.models.avg.configuration_avg import AvgConfig
+from hf_paraphrase.models.avg.modeling_avg import AvgModel
+from hf_paraphrase.models.gran.configuration_gran import GranConfig
+from hf_paraphrase.models.gran.modeling_gran import GranModel
+
+SCRIPT = """
+import sys, torch
+from transformers import AutoModel
+for name in ("avg", "lstm", "gru"):
+    model = AutoModel.from_pretrained(name, trust_remote_code=True).eval()
+    assert model.__class__.__module__.startswith("transformers_modules")
+    vectors = model(torch.tensor([[5, 6, 7, 0], [8, 0, 0, 0]])).pooler_output
+    torch.testing.assert_close(vectors, torch.load(name + ".pt", weights_only=True), atol=1e-6, rtol=0)
+assert "hf_paraphrase" not in sys.modules
+"""
+
+
+def test_the_code_travels_with_the_weights_to_where_the_package_is_not(tmp_path):
+    torch.manual_seed(0)
+    size = {"vocab_size": 20, "hidden_size": 6, "initializer_range": 0.5}
+    models = {"avg": AvgModel(AvgConfig(**size))}
+    models |= {cell: GranModel(GranConfig(cell=cell, **size)) for cell in ("lstm", "gru")}
+    for name, model in models.items():
+        model.eval().save_pretrained(tmp_path / name)
+        ids = torch.tensor([[5, 6, 7, 0], [8, 0, 0, 0]])
+        torch.save(model(ids).pooler_output.detach(), tmp_path / f"{name}.pt")
+    environment = {**os.environ, "HF_HOME": str(tmp_path / "home"), "HF_HUB_OFFLINE": "1"}
+    environment.pop("PYTHONPATH", None)
+    result = subprocess.run(
+        [sys.executable, "-c", SCRIPT], cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
+    )
+    assert result.returncode == 0, result.stderr

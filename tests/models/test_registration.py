@@ -1,0 +1,76 @@
+from __future__ import annotations
+
+import importlib.util
+import subprocess
+import sys
+
+import pytest
+
+from hf_paraphrase.models.registration import _ACTIONS, _MODELS, _AutoModuleFinder, register_when_imported
+
+CHECK = """
+from transformers import AutoConfig, AutoModel, AutoModelForSeq2SeqLM
+from hf_paraphrase.models.avg import AvgConfig, AvgModel
+from hf_paraphrase.models.gran import GranConfig, GranModel
+from hf_paraphrase.models.rnn_search import RnnSearchConfig, RnnSearchForConditionalGeneration
+for name, config in (("avg", AvgConfig), ("gran", GranConfig), ("rnn_search", RnnSearchConfig)):
+    assert type(AutoConfig.for_model(name)) is config
+small = {"vocab_size": 9, "hidden_size": 4}
+assert type(AutoModel.from_config(AvgConfig(**small))) is AvgModel
+assert type(AutoModel.from_config(GranConfig(**small))) is GranModel
+assert type(AutoModelForSeq2SeqLM.from_config(RnnSearchConfig(**small))) is RnnSearchForConditionalGeneration
+"""
+
+ORDERS = {
+    "Auto classes first": "from transformers import AutoModel\nimport hf_paraphrase\n" + CHECK,
+    "AutoConfig before, AutoModel after": "from transformers import AutoConfig\nimport hf_paraphrase\n" + CHECK,
+    "through AutoConfig alone": (
+        "import sys, hf_paraphrase\n"
+        "from transformers import AutoConfig\n"
+        "config = AutoConfig.for_model('rnn_search', hidden_size=4)\n"
+        "assert config.readout_size == 4\n" + CHECK
+    ),
+    # A modeling file imported first pulls in transformers, and transformers may pull in its Auto classes: a circle.
+    "RNNsearch's modeling file first": "import hf_paraphrase.models.rnn_search.modeling_rnn_search\n" + CHECK,
+}
+
+
+@pytest.mark.parametrize("order", ORDERS)
+def test_the_auto_classes_know_our_models_whatever_is_imported_first(order):
+    result = subprocess.run([sys.executable, "-c", ORDERS[order]], capture_output=True, text=True, check=False)
+    assert result.returncode == 0, result.stderr
+
+
+def test_registering_twice_adds_no_second_finder():
+    register_when_imported()
+    register_when_imported()
+    assert sum(isinstance(finder, _AutoModuleFinder) for finder in sys.meta_path) == 1
+
+
+def test_a_second_copy_of_the_package_does_not_make_the_import_go_in_circles(monkeypatch):
+    import transformers.models.auto
+
+    class AnotherFinder(_AutoModuleFinder):
+        """As the same class of a package that was imported anew."""
+
+    monkeypatch.setattr(sys, "meta_path", [AnotherFinder(), _AutoModuleFinder(), *sys.meta_path])
+    for name in _ACTIONS:
+        spec = importlib.util.find_spec(name) if name not in sys.modules else None
+        spec = spec or AnotherFinder().find_spec(name, transformers.models.auto.__path__)
+        assert type(spec.loader).__name__ == "_RegisteringLoader" and spec.origin.endswith(".py")
+
+
+def test_the_finder_leaves_all_other_modules_alone():
+    finder = _AutoModuleFinder()
+    assert finder.find_spec("json", None) is None
+    assert finder.find_spec("transformers.models.bert", None) is None
+    assert len(_ACTIONS) == 2
+
+
+def test_every_model_folder_of_the_package_is_registered():
+    from pathlib import Path
+
+    import hf_paraphrase.models
+
+    folders = {path.parent.name for path in Path(hf_paraphrase.models.__file__).parent.glob("*/configuration_*.py")}
+    assert folders == set(_MODELS)

@@ -1,0 +1,153 @@
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import hf_paraphrase
+from hf_paraphrase.commands import VERBS, main
+from hf_paraphrase.errors import HfParaphraseError, InputError
+from hf_paraphrase.lazy import lazy_attributes
+
+
+def run(*words, **settings):
+    return subprocess.run(words, capture_output=True, text=True, check=False, **settings)
+
+
+def module_of(verb):
+    return f"hf_paraphrase.commands.{verb.replace('-', '_')}"
+
+
+def test_importing_the_package_imports_none_of_the_heavy_libraries():
+    script = (
+        "import sys, hf_paraphrase, hf_paraphrase.commands\n"
+        "heavy = {'torch', 'transformers', 'datasets', 'numpy', 'pyarrow', 'evaluate', 'accelerate', 'yaml'}\n"
+        "print(sorted(heavy & set(sys.modules)))"
+    )
+    result = run(sys.executable, "-c", script)
+    assert (result.returncode, result.stdout, result.stderr) == (0, "[]\n", "")
+
+
+def test_every_public_name_resolves_and_is_listed():
+    for name in hf_paraphrase.__all__:
+        assert getattr(hf_paraphrase, name) is not None
+        assert name in dir(hf_paraphrase)
+    with pytest.raises(AttributeError, match="no attribute 'Missing'"):
+        hf_paraphrase.Missing  # noqa: B018
+
+
+def test_names_for_type_checkers_and_names_at_run_time_are_the_same():
+    source = Path(hf_paraphrase.__file__).read_text()
+    typed = set(re.findall(r" import (\w+) as \1\n", source))
+    assert typed == set(hf_paraphrase.__all__) - {"__version__"}
+
+
+def test_a_lazy_name_is_looked_up_once(monkeypatch):
+    module = importlib.import_module("hf_paraphrase.errors")
+    get, names = lazy_attributes("hf_paraphrase.errors", {"Alias": ".errors"})
+    monkeypatch.setattr(module, "Alias", 1, raising=False)
+    get_error, _ = lazy_attributes("hf_paraphrase", {"InputError": ".errors"})
+    assert get_error("InputError") is InputError
+    assert "Alias" in names()
+    with pytest.raises(AttributeError):
+        get("Other")
+
+
+def test_the_version_is_the_one_of_the_distribution():
+    configuration = (Path(hf_paraphrase.__file__).parents[1] / "setup.cfg").read_text()
+    assert f"\nversion = {hf_paraphrase.__version__}\n" in configuration
+
+
+@pytest.mark.parametrize(
+    ("error", "text"),
+    [
+        (InputError("bad value `x`", path="a.tsv", line=3, remedy="mend it"), "a.tsv:3: bad value `x` (mend it)"),
+        (InputError("bad", path="a.tsv"), "a.tsv: bad"),
+        (InputError("bad", line=3), "bad"),
+        (InputError("two\nlines\tand tabs", remedy="one\nline"), "two lines and tabs (one line)"),
+    ],
+)
+def test_an_error_is_one_line_with_file_line_value_and_remedy(error, text):
+    assert str(error) == text and isinstance(error, HfParaphraseError)
+
+
+# ----- the command line
+
+
+def test_without_a_verb_there_is_an_overview_on_standard_output(capsys):
+    assert main([]) == main(["--help"]) == main(["-h"]) == 0
+    out, err = capsys.readouterr()
+    listed = re.findall(r"^  ([\w-]+)  +\S", out, flags=re.MULTILINE)
+    assert err == "" and listed == [*VERBS] * 3
+
+
+def test_the_version_is_printed(capsys):
+    assert main(["--version"]) == 0
+    assert capsys.readouterr().out == f"hf-paraphrase {hf_paraphrase.__version__}\n"
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_every_verb_explains_all_its_flags(verb, capsys):
+    if importlib.util.find_spec(module_of(verb)) is None:
+        pytest.skip(f"{verb} is not written yet")
+    try:
+        code = main([verb, "--help"])
+    except SystemExit as end:
+        code = end.code
+    out, err = capsys.readouterr()
+    assert not code and err == ""
+    assert f"hf-paraphrase {verb}" in out
+    options = re.split(r"\n  (?=-)", out.partition("options:")[2])[1:]
+    for option in options:
+        assert len(option.split("\n")) > 1 or re.search(r"\S  +\S", option), f"{verb}: no help for {option!r}"
+        assert "no help" not in option
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_an_unknown_flag_is_one_line_on_standard_error_and_exit_code_2(verb, capsys):
+    if importlib.util.find_spec(module_of(verb)) is None:
+        pytest.skip(f"{verb} is not written yet")
+    assert main([verb, "--no-such-flag", "1"]) == 2
+    out, err = capsys.readouterr()
+    assert out == "" and err.count("\n") == 1 and err.startswith("hf-paraphrase: error: ")
+
+
+@pytest.mark.parametrize("words", [["no-such-verb"], ["--no-such-flag"], ["train_nmt_"]])
+def test_an_unknown_verb_is_one_line_on_standard_error_and_exit_code_2(words, capsys):
+    assert main(words) == 2
+    out, err = capsys.readouterr()
+    assert out == "" and err.count("\n") == 1 and "unknown verb" in err and "train-nmt" in err
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_every_verb_has_its_entry_point_in_scripts(verb):
+    if importlib.util.find_spec(module_of(verb)) is None:
+        pytest.skip(f"{verb} is not written yet")
+    path = Path(hf_paraphrase.__file__).parents[1] / "scripts" / f"{verb.replace('-', '_')}.py"
+    assert f'sys.exit(main(verb="{verb}"))' in path.read_text()
+
+
+def test_a_program_that_is_interrupted_or_whose_reader_left_ends_without_a_traceback(monkeypatch, capsys):
+    module = importlib.import_module("hf_paraphrase.commands.evaluate_nmt")
+
+    def interrupt(argv):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(module, "main", interrupt)
+    assert main(["evaluate-nmt"]) == 130
+    assert capsys.readouterr().err == "hf-paraphrase: interrupted\n"
+
+
+def test_an_error_reaches_the_shell_as_one_line_and_exit_code_2(tmp_path):
+    script = Path(hf_paraphrase.__file__).parents[1] / "scripts" / "train_nmt.py"
+    words = [sys.executable, str(script), "--bitext", "absent", "--output", "out"]
+    result = run(*words, cwd=tmp_path, env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)})
+    assert result.returncode == 2 and result.stdout == ""
+    assert result.stderr == "hf-paraphrase: error: absent: no such data folder\n"
+    assert list(tmp_path.iterdir()) == []

@@ -1,0 +1,108 @@
+from __future__ import annotations
+
+import string
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from transformers import AutoTokenizer
+
+from hf_paraphrase.errors import InputError
+from hf_paraphrase.tokenization.subword import train_bpe_tokenizer
+
+ALPHABET = string.ascii_letters + string.digits + " .,;:!?'\"()[]-_%$€&/éèàçôÉÀ«»"
+TEXTS = [
+    "L'homme, qui dort; n'est pas là !",
+    "The man who sleeps isn't there (he left).",
+    "It costs 3.50 € — or 12%.",
+    *(f"{first}{second} {second}{first}" for first in ALPHABET for second in ALPHABET[::7]),
+]
+
+
+@pytest.fixture(scope="module")
+def tokenizer():
+    return train_bpe_tokenizer(TEXTS, 400)
+
+
+@pytest.fixture(scope="module")
+def cased():
+    return train_bpe_tokenizer(TEXTS, 400, lowercase=False)
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.text(alphabet=ALPHABET + "\t\n\u00a0\u3000", max_size=60))
+def test_decoding_restores_the_text_lower_cased_with_single_spaces(tokenizer, text):
+    ids = tokenizer(text)["input_ids"]
+    assert ids[-1] == tokenizer.eos_token_id
+    assert tokenizer.decode(ids, skip_special_tokens=True) == " ".join(text.lower().split())
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.text(alphabet=ALPHABET, max_size=60))
+def test_a_cased_tokenizer_restores_the_text_with_its_case(cased, text):
+    assert cased.decode(cased(text)["input_ids"], skip_special_tokens=True) == " ".join(text.split())
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.text(max_size=40))
+def test_any_text_is_tokenised_without_an_error(tokenizer, text):
+    ids = tokenizer(text)["input_ids"]
+    assert all(0 <= unit < len(tokenizer) for unit in ids)
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.text(alphabet=ALPHABET, max_size=40))
+def test_no_unit_joins_punctuation_to_a_word(tokenizer, text):
+    for unit in tokenizer.tokenize(text):
+        bare = unit.strip("▁")
+        assert bare.isalnum() or len(bare) <= 1
+
+
+def test_unknown_characters_become_the_unknown_unit_only(tokenizer):
+    ids = tokenizer("the 猫")["input_ids"]
+    assert ids.count(tokenizer.unk_token_id) == 1
+
+
+def test_special_units_have_the_ids_that_the_model_configuration_expects(tokenizer):
+    assert (tokenizer.pad_token_id, tokenizer.bos_token_id, tokenizer.eos_token_id, tokenizer.unk_token_id) == (
+        0,
+        1,
+        2,
+        3,
+    )
+    assert tokenizer("")["input_ids"] == [2]
+    assert len(tokenizer) <= 400
+
+
+def test_both_sides_end_in_the_end_unit(tokenizer):
+    encoded = tokenizer(["the man"], text_target=["l'homme dort"])
+    assert encoded["input_ids"][0][-1] == 2 and encoded["labels"][0][-1] == 2
+    assert encoded["labels"][0] == tokenizer("l'homme dort")["input_ids"]
+
+
+def test_truncation_keeps_the_end_unit():
+    tokenizer = train_bpe_tokenizer(TEXTS, 400, max_length=8)
+    ids = tokenizer("one two three four five six seven eight nine", truncation=True)["input_ids"]
+    assert len(ids) == 8 and ids[-1] == 2
+
+
+def test_save_and_load_is_exact_through_the_auto_class(tokenizer, tmp_path):
+    tokenizer.save_pretrained(tmp_path)
+    loaded = AutoTokenizer.from_pretrained(tmp_path)
+    assert loaded(TEXTS)["input_ids"] == tokenizer(TEXTS)["input_ids"]
+    assert loaded.get_vocab() == tokenizer.get_vocab()
+    assert loaded.special_tokens_map == tokenizer.special_tokens_map
+    assert loaded.model_max_length == tokenizer.model_max_length
+    ids = tokenizer("Isn't it 3.50 € ?")["input_ids"]
+    assert loaded.decode(ids, skip_special_tokens=True) == "isn't it 3.50 € ?"
+
+
+def test_the_same_texts_give_the_same_tokenizer():
+    first, second = (train_bpe_tokenizer(iter(TEXTS), 300) for _ in range(2))
+    assert first.backend_tokenizer.to_str() == second.backend_tokenizer.to_str()
+
+
+@pytest.mark.parametrize("texts", [[], [""], ["  ", "\t"]])
+def test_no_text_is_an_error(texts):
+    with pytest.raises(InputError, match="no text"):
+        train_bpe_tokenizer(texts, 100)

@@ -1,0 +1,34 @@
+from __future__ import annotations
+
+import pytest
+import torch
+
+from hf_paraphrase.models.rnn_search import RnnSearchConfig, RnnSearchForConditionalGeneration
+from hf_paraphrase.tokenization.subword import train_bpe_tokenizer
+
+WORDS = ["un", "deux", "trois", "one", "two", "three"]
+
+
+@pytest.fixture(scope="session")
+def tiny_tokenizer():
+    """A few dozen units: letters and some words."""
+    return train_bpe_tokenizer([f"{first} {second}" for first in WORDS for second in WORDS], 40)
+
+
+@pytest.fixture
+def make_model(tiny_tokenizer):
+    """Makes an untrained model with weights large enough to prefer some words to others."""
+
+    def make(seed=0, end_bias=0.0, **settings):
+        torch.manual_seed(seed)
+        sizes = {"vocab_size": len(tiny_tokenizer), "embedding_size": 6, "hidden_size": 8, "initialization": "xavier"}
+        model = RnnSearchForConditionalGeneration(RnnSearchConfig(**{**sizes, **settings})).eval()
+        with torch.no_grad():
+            for parameter in model.parameters():
+                parameter.normal_(std=0.8)
+            model.lm_head.bias[tiny_tokenizer.eos_token_id] += end_bias
+            model.lm_head.bias[tiny_tokenizer.pad_token_id] = -100.0
+            model.lm_head.bias[tiny_tokenizer.bos_token_id] = -100.0
+        return model
+
+    return make

@@ -1,0 +1,106 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+from accelerate.data_loader import prepare_data_loader
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from torch.utils.data import DataLoader
+
+from hf_paraphrase.translation.batching import MaxiBatchSampler, TokenizedBitext, TranslationCollator
+
+
+def epoch_of(sampler, epoch):
+    sampler.set_epoch(epoch)
+    return list(sampler)
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.lists(st.integers(1, 50), min_size=1, max_size=200),
+    st.integers(1, 17),
+    st.integers(1, 5),
+    st.integers(0, 3),
+)
+def test_every_pair_comes_exactly_once_an_epoch(lengths, size, batches, epoch):
+    sampler = MaxiBatchSampler(np.array(lengths), size, batches_per_maxi_batch=batches)
+    found = epoch_of(sampler, epoch)
+    assert sorted(index for batch in found for index in batch) == list(range(len(lengths)))
+    assert len(found) == len(sampler)
+    assert all(1 <= len(batch) <= size for batch in found)
+
+
+def test_the_order_depends_on_seed_and_epoch_alone():
+    lengths = np.arange(1_000) % 37
+    first = MaxiBatchSampler(lengths, 10, seed=3)
+    second = MaxiBatchSampler(lengths, 10, seed=3)
+    epoch_of(second, 0)
+    assert epoch_of(first, 4) == epoch_of(second, 4)
+    assert epoch_of(first, 4) != epoch_of(first, 5)
+    assert epoch_of(first, 4) != epoch_of(MaxiBatchSampler(lengths, 10, seed=4), 4)
+
+
+def test_the_last_short_batch_is_kept():
+    sizes = sorted(map(len, epoch_of(MaxiBatchSampler(np.ones(103, int), 10), 0)))
+    assert sizes == [3] + [10] * 10
+
+
+def test_batches_hold_pairs_of_similar_length_and_come_in_random_order():
+    lengths = np.random.default_rng(0).integers(1, 100, 2_000)
+    batches = epoch_of(MaxiBatchSampler(lengths, 20), 0)
+    padding = sum(len(batch) * lengths[batch].max() for batch in batches) / lengths.sum()
+    shuffled = np.random.default_rng(1).permutation(2_000).reshape(-1, 20)
+    assert padding < 1.1 < sum(20 * lengths[batch].max() for batch in shuffled) / lengths.sum()
+    means = [lengths[batch].mean() for batch in batches]
+    assert means != sorted(means)
+
+
+def test_accelerate_finds_the_epoch_setter_and_no_batch_size():
+    sampler = MaxiBatchSampler(np.ones(10, int), 2)
+    assert sampler.sampler is sampler
+    assert not hasattr(sampler, "batch_size"), "accelerate drops batches of varying size when it sees one"
+
+
+@pytest.mark.parametrize(("pairs", "processes"), [(60, 2), (64, 2), (61, 3), (3, 4), (1, 2)])
+def test_several_processes_take_the_same_number_of_steps_and_see_every_pair(pairs, processes):
+    # As the Trainer does it: with a different number of steps the processes would wait for each other for ever.
+    dataset = TokenizedBitext([[index, 2] for index in range(pairs)], [[2]] * pairs)
+    epochs = []
+    for epoch in range(2):
+        seen, steps = [], []
+        for rank in range(processes):
+            sampler = MaxiBatchSampler(dataset.lengths(), 4, processes=processes)
+            loader = DataLoader(dataset, batch_sampler=sampler, collate_fn=TranslationCollator(0))
+            shared = prepare_data_loader(
+                loader, num_processes=processes, process_index=rank, put_on_device=False, even_batches=False
+            )
+            shared.set_epoch(epoch)
+            batches = [batch["input_ids"][:, 0].tolist() for batch in shared]
+            steps.append(len(batches))
+            seen.append([index for batch in batches for index in batch])
+        assert len(set(steps)) == 1 and steps[0] * processes == len(sampler)
+        assert {index for own in seen for index in own} == set(range(pairs))
+        assert sum(map(len, seen)) - pairs <= 4 * (processes - 1)
+        epochs.append(seen)
+    assert epochs[0] != epochs[1] or pairs < 5, "the epoch does not reach the sampler"
+
+
+def test_lengths_are_those_of_the_longer_side():
+    bitext = TokenizedBitext([[1, 2], [1, 2, 3]], [[1, 2, 3, 4], [1]])
+    assert bitext.lengths().tolist() == [4, 3]
+    assert len(bitext) == 2 and bitext[1] == {"input_ids": [1, 2, 3], "labels": [1]}
+
+
+def test_sides_of_unequal_size_are_refused():
+    with pytest.raises(ValueError, match="2 sources but 1 targets"):
+        TokenizedBitext([[1], [2]], [[1]])
+
+
+def test_the_collator_masks_padding_by_length_not_by_value():
+    pairs = [{"input_ids": [5, 0, 2], "labels": [7, 2]}, {"input_ids": [2], "labels": [8, 9, 0, 2]}]
+    batch = TranslationCollator(0)(pairs)
+    assert batch["input_ids"].tolist() == [[5, 0, 2], [2, 0, 0]]
+    assert batch["attention_mask"].tolist() == [[1, 1, 1], [1, 0, 0]]
+    assert batch["labels"].tolist() == [[7, 2, -100, -100], [8, 9, 0, 2]]
+    assert {tensor.dtype for tensor in batch.values()} == {torch.int64}

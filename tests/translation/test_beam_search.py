@@ -1,0 +1,215 @@
+from __future__ import annotations
+
+import math
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hf_paraphrase.translation.beam_search import _scoring_batches, length_batches, translate, translate_batch
+
+SOURCES = ["un", "deux trois un deux trois un deux", "trois un"]
+
+
+def ids_of(tokenizer, texts):
+    return [list(ids) for ids in tokenizer(texts)["input_ids"]]
+
+
+def search(model, tokenizer, texts, *, num_beams=4, n=4, **settings):
+    return translate_batch(
+        model,
+        tokenizer,
+        ids_of(tokenizer, texts),
+        num_beams=num_beams,
+        num_return_sequences=n,
+        scorer=model,
+        **settings,
+    )
+
+
+@torch.no_grad()
+def naive_beam_search(model, tokenizer, text, *, num_beams, limit, length_penalty):
+    """Beam search over plain Python lists: at most `limit` units with the end; cut hypotheses are lost."""
+    end = tokenizer.eos_token_id
+    source = torch.tensor([tokenizer(text)["input_ids"]])
+    running, finished = [((), 0.0)], []
+    for length in range(1, limit + 1):
+        candidates = []
+        for units, score in running:
+            prefix = torch.tensor([[model.config.decoder_start_token_id, *units]])
+            log_probs = model(source, decoder_input_ids=prefix).logits[0, -1].log_softmax(-1)
+            candidates += [((*units, unit), score + value) for unit, value in enumerate(log_probs.tolist())]
+        candidates.sort(key=lambda item: -item[1])
+        # As `generate`: only the best `num_beams` candidates may finish, the others only fill the beam up.
+        for units, score in candidates[:num_beams]:
+            if units[-1] == end:
+                finished.append((units[:-1], score, score / length**length_penalty))
+        running = [item for item in candidates[: 2 * num_beams] if item[0][-1] != end][:num_beams]
+        finished = sorted(finished, key=lambda item: -item[2])[:num_beams]
+        if len(finished) == num_beams and running[0][1] / length**length_penalty < finished[-1][2]:
+            break
+    return finished
+
+
+@pytest.mark.parametrize("length_penalty", [0.0, 1.0])
+@pytest.mark.parametrize("seed", [0, 2, 5, 6])
+def test_nbest_lists_equal_a_naive_beam_search(make_model, tiny_tokenizer, seed, length_penalty):
+    model = make_model(seed, end_bias=20.0)
+    found = search(model, tiny_tokenizer, SOURCES, length_penalty=length_penalty)
+    assert any(item.num_tokens > 2 for nbest in found for item in nbest)
+    for text, nbest in zip(SOURCES, found, strict=True):
+        limit = 3 * len(tiny_tokenizer(text)["input_ids"])
+        expected = naive_beam_search(
+            model, tiny_tokenizer, text, num_beams=4, limit=limit, length_penalty=length_penalty
+        )
+        assert [item.num_tokens for item in nbest] == [len(units) for units, _, _ in expected]
+        assert [item.log_prob for item in nbest] == pytest.approx([score for _, score, _ in expected], abs=1e-4)
+        texts = tiny_tokenizer.batch_decode([list(units) for units, _, _ in expected], skip_special_tokens=True)
+        assert [item.text for item in nbest] == [text.strip() for text in texts]
+
+
+def test_other_sentences_in_the_batch_do_not_change_an_nbest_list(make_model, tiny_tokenizer):
+    for seed in range(5):
+        model = make_model(seed, end_bias=20.0)
+        together = search(model, tiny_tokenizer, SOURCES)
+        for text, nbest in zip(SOURCES, together, strict=True):
+            (alone,) = search(model, tiny_tokenizer, [text])
+            assert [(item.text, item.num_tokens, item.finished) for item in nbest] == [
+                (item.text, item.num_tokens, item.finished) for item in alone
+            ]
+            assert [item.log_prob for item in nbest] == pytest.approx([item.log_prob for item in alone], abs=1e-4)
+
+
+@pytest.mark.parametrize("num_beams", [1, 4])
+def test_a_model_that_never_ends_is_cut_at_three_times_its_own_source(make_model, tiny_tokenizer, num_beams):
+    model = make_model(end_bias=-1e4)
+    found = search(model, tiny_tokenizer, SOURCES, num_beams=num_beams, n=num_beams)
+    for text, nbest in zip(SOURCES, found, strict=True):
+        (only,) = nbest
+        assert not only.finished
+        assert only.num_tokens == 3 * len(tiny_tokenizer(text)["input_ids"])
+        assert math.isfinite(only.log_prob)
+
+
+def test_a_model_that_always_ends_at_once_gives_an_empty_translation(make_model, tiny_tokenizer):
+    model = make_model(end_bias=1e4)
+    for best, *others in search(model, tiny_tokenizer, SOURCES):
+        assert (best.text, best.num_tokens, best.finished) == ("", 0, True)
+        assert best.log_prob == pytest.approx(0.0, abs=1e-6)
+        assert all(item.log_prob < -1_000 for item in others)
+    assert translate(model, tiny_tokenizer, SOURCES) == ["", "", ""]
+
+
+def test_cut_hypotheses_never_displace_finished_ones(make_model, tiny_tokenizer):
+    # A model that repeats itself with near certainty once it has not ended: normalised by length, the endless
+    # hypotheses would outrank all that end.
+    for seed in range(6):
+        model = make_model(seed, end_bias=15.0)
+        for text in SOURCES:
+            limit = 3 * len(tiny_tokenizer(text)["input_ids"])
+            expected = naive_beam_search(model, tiny_tokenizer, text, num_beams=6, limit=limit, length_penalty=1.0)
+            (nbest,) = search(model, tiny_tokenizer, [text], num_beams=6, n=6)
+            if expected:
+                assert all(item.finished for item in nbest)
+                assert [item.num_tokens for item in nbest] == [len(units) for units, _, _ in expected]
+            else:
+                assert [item.finished for item in nbest] == [False]
+
+
+def test_duplicates_that_generate_fills_up_with_are_removed(make_model, tiny_tokenizer):
+    model = make_model(end_bias=1e3)
+    # One unit with the end token, then two: there are fewer hypotheses than asked for.
+    (nbest,) = search(model, tiny_tokenizer, ["un"], num_beams=50, n=50, max_length=1)
+    assert len(nbest) == 1 and nbest[0].num_tokens == 0
+    (nbest,) = search(model, tiny_tokenizer, ["un"], num_beams=60, n=60, max_length=2)
+    assert [item.num_tokens for item in nbest] == [0] + [1] * (len(tiny_tokenizer) - 1)
+
+
+def test_log_prob_is_the_total_over_the_units_and_the_end_unit(make_model, tiny_tokenizer, monkeypatch):
+    model = make_model(2, end_bias=20.0)
+    units = []
+    decode = type(tiny_tokenizer).batch_decode
+
+    def remember(self, rows, **settings):
+        units.extend(rows)
+        return decode(self, rows, **settings)
+
+    monkeypatch.setattr(type(tiny_tokenizer), "batch_decode", remember)
+    found = [item for nbest in search(model, tiny_tokenizer, [SOURCES[1]], n=4) for item in nbest]
+    scores = []
+    for row in units:
+        labels = torch.tensor([[*row, tiny_tokenizer.eos_token_id]])
+        with torch.no_grad():
+            loss = model(torch.tensor(ids_of(tiny_tokenizer, [SOURCES[1]])), labels=labels).loss
+        scores.append((tiny_tokenizer.decode(row).strip(), len(row), -loss.item() * labels.shape[1]))
+    assert sorted((item.text, item.num_tokens) for item in found) == sorted(score[:2] for score in scores)
+    assert sorted(item.log_prob for item in found) == pytest.approx(sorted(score[2] for score in scores), abs=1e-4)
+
+
+def test_the_list_is_ranked_by_the_scorers_arithmetic(make_model, tiny_tokenizer):
+    model, scorer = make_model(2, end_bias=20.0), make_model(7, end_bias=6.0)
+    for length_penalty in (0.0, 1.0):
+        for nbest in translate_batch(
+            model,
+            tiny_tokenizer,
+            ids_of(tiny_tokenizer, SOURCES),
+            num_beams=4,
+            num_return_sequences=4,
+            length_penalty=length_penalty,
+            scorer=scorer,
+        ):
+            ranks = [item.log_prob / (item.num_tokens + 1) ** length_penalty for item in nbest]
+            assert ranks == sorted(ranks, reverse=True)
+
+
+def test_without_a_scorer_there_is_no_log_prob(make_model, tiny_tokenizer):
+    (nbest,) = translate_batch(make_model(end_bias=1.0), tiny_tokenizer, ids_of(tiny_tokenizer, ["un"]), num_beams=2)
+    assert math.isnan(nbest[0].log_prob)
+
+
+@pytest.mark.parametrize("num_beams", [1, 3])
+def test_translate_keeps_the_order_and_leaves_empty_texts_empty(make_model, tiny_tokenizer, num_beams):
+    model = make_model(3, end_bias=20.0)
+    texts = ["", *SOURCES, "   ", *SOURCES[::-1], "\t"]
+    expected = [translate(model, tiny_tokenizer, [text], num_beams=num_beams)[0] for text in texts]
+    assert expected[0] == expected[4] == expected[-1] == ""
+    assert translate(model, tiny_tokenizer, texts, num_beams=num_beams) == expected
+    assert translate(model, tiny_tokenizer, [], num_beams=num_beams) == []
+    assert translate(model, tiny_tokenizer, [" "]) == [""]
+
+
+def test_translate_gives_the_model_back_in_its_mode_and_reports_progress(make_model, tiny_tokenizer):
+    class Progress:
+        done = 0
+
+        def update(self, n):
+            self.done += n
+
+    model, progress = make_model(dropout=0.5).train(), Progress()
+    first = translate(model, tiny_tokenizer, SOURCES, progress=progress)
+    assert model.training and progress.done == len(SOURCES)
+    assert translate(model, tiny_tokenizer, SOURCES) == first
+
+
+def test_a_text_of_ten_thousand_units_is_cut_at_the_models_limit(make_model, tiny_tokenizer):
+    model = make_model(end_bias=1e4)
+    assert translate(model, tiny_tokenizer, ["un " * 10_000, "deux"]) == ["", ""]
+
+
+@given(st.lists(st.integers(1, 60), max_size=50), st.integers(1, 700))
+def test_length_batches_hold_every_sentence_once_longest_first(lengths, num_beams):
+    batches = list(length_batches(lengths, num_beams))
+    flat = [index for batch in batches for index in batch]
+    assert sorted(flat) == list(range(len(lengths)))
+    assert [lengths[index] for index in flat] == sorted(lengths, reverse=True)
+    assert all(len(batch) == 1 or len(batch) * num_beams <= 640 for batch in batches)
+
+
+@given(st.lists(st.integers(1, 2_000), max_size=80), st.sampled_from([10, 8_000, 300_000]))
+def test_scoring_batches_hold_every_hypothesis_once_and_bound_the_memory(lengths, vocab_size):
+    batches = list(_scoring_batches(lengths, vocab_size))
+    assert sorted(index for batch in batches for index in batch) == list(range(len(lengths)))
+    for batch in batches:
+        logits = len(batch) * max(lengths[index] for index in batch) * vocab_size
+        assert len(batch) == 1 or (len(batch) <= 640 and logits <= 1 << 27)

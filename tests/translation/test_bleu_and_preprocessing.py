@@ -1,0 +1,68 @@
+from __future__ import annotations
+
+import math
+
+import pyarrow as pa
+import pytest
+
+from hf_paraphrase.data.schema import BITEXT
+from hf_paraphrase.errors import InputError
+from hf_paraphrase.translation.bleu import corpus_scores
+from hf_paraphrase.translation.memory import keep_freed_memory
+from hf_paraphrase.translation.preprocessing import normalize_punctuation, trainable_rows
+
+
+def bitext(rows, source_lang="fr", target_lang="en"):
+    columns = {
+        "id": [str(index) for index in range(len(rows))],
+        "source": [row[0] for row in rows],
+        "target": [row[1] for row in rows],
+        "source_lang": [source_lang] * len(rows),
+        "target_lang": [target_lang] * len(rows),
+    }
+    return pa.Table.from_pydict(columns, schema=BITEXT)
+
+
+def test_bleu_equals_its_formula():
+    # Precisions 5/6, 3/5, 2/4, 1/3, lengths 6 and 7: worked out by hand from Papineni et al. 2002.
+    score = corpus_scores(["the cat sat on a mat"], ["the cat sat on the big mat"])
+    precisions = [5 / 6, 3 / 5, 2 / 4, 1 / 3]
+    expected = 100 * math.exp(1 - 7 / 6) * math.prod(precisions) ** 0.25
+    assert score.bleu == pytest.approx(expected)
+
+
+def test_case_is_ignored_unless_asked_for_and_the_signature_says_so():
+    ignored = corpus_scores(["The Cat sat on the mat"], ["the cat sat on the mat"])
+    cased = corpus_scores(["The Cat sat on the mat"], ["the cat sat on the mat"], lowercase=False)
+    assert ignored.bleu == pytest.approx(100) and ignored.chrf == pytest.approx(100)
+    assert cased.bleu < 100 and cased.chrf < 100
+    assert "case:lc" in ignored.bleu_signature and "case:mixed" in cased.bleu_signature
+    assert ignored.chrf_signature.startswith("nrefs:1")
+
+
+def test_typographic_characters_become_plain_ones_as_in_moses():
+    assert normalize_punctuation(["“Yes” – it’s…", "", "a"], "en") == ['"Yes" - it\'s...', "", "a"]
+    assert normalize_punctuation(["«\u00a0oui\u00a0»"], "fr") == ['"oui"']
+
+
+def test_empty_and_too_long_pairs_are_left_out_and_counted():
+    rows = [("un", "one"), ("", "two"), ("trois", None), ("a b c d", "four"), ("  ", "x"), ("cinq", "f i v")]
+    assert trainable_rows(bitext(rows), max_words=3) == (["un", "cinq"], ["one", "f i v"], 4)
+
+
+def test_each_side_is_normalised_by_its_own_language():
+    # English puts the comma inside the quotes, other languages leave it outside.
+    sources, targets, _ = trainable_rows(bitext([("« oui », dit-il", "“yes”, he says")]), max_words=9)
+    assert (sources, targets) == (['" oui ", dit-il'], ['"yes," he says'])
+
+
+@pytest.mark.parametrize("rows", [[], [("", "one")], [("un deux trois quatre", "one")]])
+def test_a_bitext_with_nothing_to_train_on_is_an_error_that_gives_the_count(rows):
+    with pytest.raises(InputError, match=f"none of the {len(rows)} sentence pairs has 1 to 3 words"):
+        trainable_rows(bitext(rows), max_words=3)
+
+
+def test_keeping_freed_memory_is_harmless_and_says_whether_it_worked(monkeypatch):
+    assert isinstance(keep_freed_memory(), bool)
+    monkeypatch.setattr("sys.platform", "darwin")
+    assert keep_freed_memory() is False
