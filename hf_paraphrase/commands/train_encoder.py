@@ -302,6 +302,8 @@ def _train(
         report=lambda text: tqdm.write(text, file=sys.stderr),
     )
     trainer.train(resume_from_checkpoint=None if checkpoint is None else str(checkpoint))
+    # None of the checkpoints goes before all processes have loaded the best one.
+    wait_for_all()
     return trainer
 
 
