@@ -1,0 +1,15 @@
+from __future__ import annotations
+
+import json
+
+import torch
+
+from hf_paraphrase.commands import main
+
+
+def test_env_names_the_versions_and_devices(capsys):
+    assert main(["env", "--json"]) == 0
+    facts = json.loads(capsys.readouterr().out)
+    assert facts["torch"] == torch.__version__ and facts["accelerators"]
+    assert main(["env"]) == 0
+    assert f"torch{' ' * 17}{torch.__version__}" in capsys.readouterr().out

@@ -1,0 +1,49 @@
+from __future__ import annotations
+
+import json
+
+import pytest
+from datasets import load_dataset
+from transformers import AutoModel, AutoModelForSeq2SeqLM
+
+from hf_paraphrase.commands import main
+from hf_paraphrase.encoding.sentence_encoder import SentenceEncoder
+
+SMALL = ["--num-pairs", "1200", "--nmt-epochs", "4", "--max-sentences", "80", "--num-beams", "3"]
+
+
+@pytest.mark.slow
+def test_the_whole_pipeline_leaves_every_artefact_and_resumes_without_work(tmp_path, capsys):
+    output = tmp_path / "quickstart"
+    assert main(["quickstart", "--output", str(output), *SMALL, "--num-return-sequences", "3"]) == 0
+    report = capsys.readouterr().out
+    for heading in ("BLEU", "Ten paraphrase pairs", "Filter", "before  after training", "Nearest neighbours"):
+        assert heading in report
+    results = json.loads((output / "results.json").read_text())
+    assert 0 <= results["bleu"]["bleu"] <= 100 and len(results["examples"]) == 10
+    assert len(results["neighbours"]["found"]) == 5
+    for name in ("avg", "gran"):
+        assert -100 <= results["encoders"][name]["before"] <= 100 and -100 <= results["encoders"][name]["after"] <= 100
+
+    cache = str(tmp_path / "cache")
+    assert set(load_dataset(str(output / "bitext"), cache_dir=cache)) == {"train", "validation", "test"}
+    pairs = load_dataset(str(output / "pairs"), split="train", cache_dir=cache)
+    assert len(pairs) == results["filter"]["rows"]
+    back_translated = load_dataset(str(output / "back_translated"), split="train", cache_dir=cache)
+    assert len(set(back_translated["id"])) <= 80 and max(back_translated["rank"]) == 2
+    AutoModelForSeq2SeqLM.from_pretrained(output / "rnn_search")
+    AutoModel.from_pretrained(output / "gran")
+    assert SentenceEncoder.from_pretrained(output / "avg").encode(["The doctor bought a car."]).shape == (1, 300)
+
+    before = {path: path.stat().st_mtime_ns for path in output.rglob("*.safetensors")}
+    assert main(["quickstart", "--output", str(output), *SMALL, "--num-return-sequences", "3", "--resume"]) == 0
+    assert {path: path.stat().st_mtime_ns for path in output.rglob("*.safetensors")} == before
+    again = json.loads((output / "results.json").read_text())
+    assert {**again, "seconds": 0} == {**results, "seconds": 0}
+
+
+def test_an_output_that_holds_something_is_refused(tmp_path, capsys):
+    (tmp_path / "mine.txt").write_text("mine")
+    assert main(["quickstart", "--output", str(tmp_path)]) == 2
+    assert "not empty" in capsys.readouterr().err
+    assert [path.name for path in tmp_path.iterdir()] == ["mine.txt"]
