@@ -80,7 +80,7 @@ def test_the_parts_of_all_processes_are_the_joint_batches_of_one(processes, size
         parts = [found[number * processes + process] for process in range(processes)]
         shares = [batches.share(number, process) for process in range(processes)]
         counted = [part[: end - start] for part, (start, end) in zip(parts, shares, strict=True)]
-        assert sum(counted, []) == joint
+        assert [item for part in counted for item in part] == joint
         assert all(len(part) == max(1, len(real)) for part, real in zip(parts, counted, strict=True))
         assert max(map(len, counted)) - min(map(len, counted)) <= 1
 
