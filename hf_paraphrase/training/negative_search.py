@@ -41,9 +41,13 @@ class _Candidates:
         lengths[:, 1] = lengths[:, 1].masked_fill(own == partner, 0)
         return starts, lengths
 
-    def hardest(self, unit: Tensor, rows: slice, starts: Tensor, lengths: Tensor) -> Tensor:
-        """Finds the admissible candidate of greatest cosine for a block of sentences, as an index (rows,)."""
-        similarity = unit[rows] @ unit[self.first : self.first + self.size].T
+    def hardest(self, unit: Tensor, rows: slice, starts: Tensor, lengths: Tensor, buffer: Tensor) -> Tensor:
+        """Finds the admissible candidate of greatest cosine for a block of sentences, as an index (rows,).
+
+        `buffer` (at least rows, candidates) is overwritten: fresh memory for every block would cost page faults.
+        """
+        similarity = buffer[: rows.stop - rows.start]
+        torch.mm(unit[rows], unit[self.first : self.first + self.size].T, out=similarity)
         for run in range(2):
             counts = lengths[:, run]
             row = torch.repeat_interleave(torch.arange(len(counts), device=unit.device), counts)
@@ -118,15 +122,16 @@ def search_negatives(
     for sentences, candidates in runs:
         begin, end = max(sentences.start, rows.start), min(sentences.stop, rows.stop)
         step = max(1, block_cells // max(1, candidates.size))
+        buffer = unit.new_empty(max(0, min(step, end - begin)) if negatives != "random" else 0, candidates.size)
         for start in range(begin, end, step):
             block = slice(start, min(start + step, end))
             starts, lengths = candidates.excluded(keys[block], partners[block])
             if negatives == "max":
-                found = candidates.hardest(unit, block, starts, lengths)
+                found = candidates.hardest(unit, block, starts, lengths, buffer)
             else:
                 found = candidates.drawn(draws[block], starts, lengths)
             if negatives == "mix":
-                hardest = candidates.hardest(unit, block, starts, lengths)
+                hardest = candidates.hardest(unit, block, starts, lengths, buffer)
                 found = torch.where(coins[block], hardest, found)
             nothing = lengths.sum(1) == candidates.size
             chosen[block.start - rows.start : block.stop - rows.start] = found.masked_fill(nothing, NONE)
