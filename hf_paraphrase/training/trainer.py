@@ -317,6 +317,8 @@ class EncoderTrainer(Trainer):
         """
         if self.args.num_train_epochs == 0:
             return self.evaluate() if self.scorer is not None else {}
+        # Its place may come again, with other weights; a checkpoint brings its own.
+        self.mega_batch = None
         self.args.eval_on_start = self.scorer is not None and not resume_from_checkpoint
         return super().train(resume_from_checkpoint=resume_from_checkpoint, **kwargs)
 

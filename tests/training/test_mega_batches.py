@@ -321,6 +321,16 @@ def test_a_checkpoint_without_its_running_negatives_or_with_others_is_refused(tm
     assert json.loads((checkpoint / "trainer_state.json").read_text())["global_step"] == 3
 
 
+def test_training_again_chooses_again(tmp_path, data):
+    settings = {"mega_batch_size": 9, "num_train_epochs": 1}
+    trainer = trainer_of(tmp_path / "a", data, **settings)
+    trainer.train()
+    first = trainer.mega_batch
+    trainer.train()
+    assert (first.start, first.end) == (trainer.mega_batch.start, trainer.mega_batch.end) == (0, 6)
+    assert trainer.mega_batch is not first
+
+
 def test_gradient_accumulation_walks_through_the_mini_batches_of_a_pool(tmp_path, data):
     """Without a change of weights, the losses of mini-batches do not depend on how many make an update."""
     losses = []
