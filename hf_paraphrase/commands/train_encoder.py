@@ -69,6 +69,12 @@ class Arguments:
         "negatives: max (the most similar of the batch), random, or mix (a coin's choice)", "max"
     )
     negatives_from: str = argument("take them from both sides of other pairs, or from the opposite side", "both")
+    mega_batch_size: int = argument(
+        "mini-batches that are pooled and encoded once to choose negatives among them all; 1 is the batch alone", 1
+    )
+    mega_batch_anneal: int = argument(
+        "let the mega-batch grow by one mini-batch, from 1, after every so many mini-batches; 0 for a constant size", 0
+    )
     dropout: float = argument("probability to drop a component of a word vector", 0.0)
     word_dropout: float = argument("probability to drop a whole word; excludes --dropout", 0.0)
     scramble: float = argument("probability to scramble the words of a pair, drawn each epoch", 0.0)
@@ -145,11 +151,12 @@ def _check(arguments: Arguments) -> None:
         if value not in allowed:
             raise UsageError(f"--{name.replace('_', '-')} `{value}` is unknown", remedy=f"one of {', '.join(allowed)}")
     positive = ("batch_size", "learning_rate", "hidden_size", "min_frequency", "max_pairs")
-    for name in (*positive, "evaluations_per_epoch"):
+    for name in (*positive, "evaluations_per_epoch", "mega_batch_size"):
         value = getattr(arguments, name)
         if value is not None and not value > 0:
             raise UsageError(f"--{name.replace('_', '-')} must be above 0, not {value}")
-    for name in ("epochs", "margin", "lambda_c", "lambda_w", "max_grad_norm", "vocabulary_size", "seed"):
+    not_negative = ("epochs", "margin", "lambda_c", "lambda_w", "max_grad_norm", "vocabulary_size", "seed")
+    for name in (*not_negative, "mega_batch_anneal"):
         value = getattr(arguments, name)
         if value is not None and not value >= 0:
             raise UsageError(f"--{name.replace('_', '-')} must not be negative, not {value}")
@@ -160,6 +167,10 @@ def _check(arguments: Arguments) -> None:
         raise UsageError("--scramble must be between 0 and 1")
     if arguments.dropout and arguments.word_dropout:
         raise UsageError("--dropout and --word-dropout exclude each other", remedy="give one of them")
+    if arguments.mega_batch_anneal and arguments.mega_batch_size == 1:
+        raise UsageError(
+            "--mega-batch-anneal needs a size to grow to", remedy="give --mega-batch-size above 1, or leave it out"
+        )
     if arguments.cell != "lstm" and arguments.model_type != "gran":
         raise UsageError("--cell is for --model-type gran", remedy="leave it out, or train a gran")
 
@@ -278,6 +289,8 @@ def _train(
         margin=arguments.margin,
         negatives=arguments.negatives,
         negatives_from=arguments.negatives_from,
+        mega_batch_size=arguments.mega_batch_size,
+        mega_batch_anneal=arguments.mega_batch_anneal,
         scramble=arguments.scramble,
         lambda_c=arguments.lambda_c,
         lambda_w=arguments.lambda_w,

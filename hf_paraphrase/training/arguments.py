@@ -14,8 +14,9 @@ from .negatives import NEGATIVES, NEGATIVES_FROM
 class EncoderTrainingArguments(TrainingArguments):
     """`TrainingArguments` with the settings of the margin loss; defaults as in paper 000, section 5.2.
 
-    A batch is `per_device_train_batch_size` pairs on each process, and negatives come from the process's own batch.
-    The learning rate is constant, and gradients are not clipped.
+    A batch is `per_device_train_batch_size` pairs on each process. Negatives come from the batches of all processes,
+    or from the mega-batch of `mega_batch_size` such batches. The learning rate is constant, and gradients are not
+    clipped.
     """
 
     per_device_train_batch_size: int = field(default=100, metadata={"help": "pairs in a batch on each process"})
@@ -29,6 +30,12 @@ class EncoderTrainingArguments(TrainingArguments):
     margin: float = field(default=0.4, metadata={"help": "margin of the loss, a difference of cosines"})
     negatives: str = field(default="max", metadata={"help": "how a negative is chosen: max, random or mix"})
     negatives_from: str = field(default="both", metadata={"help": "where from: both sides or the opposite side"})
+    mega_batch_size: int = field(
+        default=1, metadata={"help": "mini-batches among whose sentences negatives are chosen; 1 is the batch itself"}
+    )
+    mega_batch_anneal: int = field(
+        default=0, metadata={"help": "mini-batches after which the mega-batch grows by one, from 1; 0: constant size"}
+    )
     scramble: float = field(default=0.0, metadata={"help": "probability that the words of a pair are scrambled"})
     lambda_c: float = field(default=0.0, metadata={"help": "weight of the compositional parameters' squared norm"})
     lambda_w: float = field(default=0.0, metadata={"help": "weight of the squared drift of the word vectors"})
@@ -44,6 +51,12 @@ class EncoderTrainingArguments(TrainingArguments):
             raise ValueError(f"scramble must be a probability, not {self.scramble}")
         if self.evaluations_per_epoch < 1:
             raise ValueError(f"evaluations_per_epoch must be at least 1, not {self.evaluations_per_epoch}")
+        if self.mega_batch_size < 1:
+            raise ValueError(f"mega_batch_size must be at least 1, not {self.mega_batch_size}")
+        if self.mega_batch_anneal < 0:
+            raise ValueError(f"mega_batch_anneal must not be negative, not {self.mega_batch_anneal}")
+        if self.mega_batch_anneal and self.mega_batch_size == 1:
+            raise ValueError("mega_batch_anneal needs a mega_batch_size above 1 to grow to")
         # `EncoderTrainer` decides when to keep weights; an interval that nobody reaches leaves it the choice.
         self.save_strategy = "steps"
         self.save_steps = 1 << 60

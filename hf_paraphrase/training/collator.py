@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import torch
@@ -36,12 +37,14 @@ class PairItems(Dataset[Item]):
 class EpochBatches:
     """Batches of shuffled pairs; every epoch has its own order, which depends on the seed and the epoch alone.
 
-    The last batch holds what is left over. With several processes the first batches are repeated until each process
-    has equally many, because a process without a batch would keep the others waiting.
+    Several processes share one order: it is cut into joint batches of `batch_pairs` pairs for each process, and a
+    joint batch is dealt out so that the parts of all processes, laid end to end, are the joint batch. The last one
+    holds what is left over, in parts as equal as can be. A process for which nothing is left gets a pair to keep it
+    busy, because one without a batch would keep the others waiting; :meth:`share` tells that it does not count.
 
     Args:
         size: The number of pairs.
-        batch_pairs: The number of pairs in a batch.
+        batch_pairs: The number of pairs in a batch of one process.
         seed: The seed.
         num_processes: The number of processes that take turns.
     """
@@ -54,22 +57,85 @@ class EpochBatches:
         self.num_processes = num_processes
         self.epoch = 0
         self.drop_last = False
+        self._order: tuple[int, NDArray[np.int64]] | None = None
 
     def set_epoch(self, epoch: int) -> None:
         """Sets the epoch (from 0) whose order is given next."""
         self.epoch = epoch
 
+    @property
+    def joint_batches(self) -> int:
+        """The number of joint batches in an epoch, i.e. of batches on each process."""
+        return -(-self.size // (self.batch_pairs * self.num_processes))
+
+    def order(self, epoch: int) -> NDArray[np.int64]:
+        """Returns the numbers of the pairs in the order of an epoch (pairs,)."""
+        if self._order is None or self._order[0] != epoch:
+            self._order = epoch, np.random.default_rng([self.seed, epoch]).permutation(self.size)
+        return self._order[1]
+
+    def joint(self, number: int) -> tuple[int, int]:
+        """Tells where a joint batch begins and ends in the order of the epoch."""
+        start = number * self.batch_pairs * self.num_processes
+        return start, min(start + self.batch_pairs * self.num_processes, self.size)
+
+    def share(self, number: int, process: int) -> tuple[int, int]:
+        """Tells where the part of one process of a joint batch begins and ends in the order; they may be equal."""
+        start, end = self.joint(number)
+        pairs = end - start
+        return start + pairs * process // self.num_processes, start + pairs * (process + 1) // self.num_processes
+
     def __len__(self) -> int:
-        batches = -(-self.size // self.batch_pairs)
-        return -(-batches // self.num_processes) * self.num_processes
+        return self.joint_batches * self.num_processes
 
     def __iter__(self) -> Iterator[list[Item]]:
         epoch = self.epoch
-        order = np.random.default_rng([self.seed, epoch]).permutation(self.size)
-        batches = -(-self.size // self.batch_pairs)
+        order = self.order(epoch)
         for number in range(len(self)):
-            start = number % batches * self.batch_pairs
-            yield [(epoch, int(pair)) for pair in order[start : start + self.batch_pairs]]
+            start, end = self.share(*divmod(number, self.num_processes))
+            yield [(epoch, int(pair)) for pair in order[start : max(end, start + 1)]]
+
+
+@dataclass
+class Sentences:
+    """Token ids of sentences laid end to end.
+
+    Attributes:
+        tokens: The ids (total,).
+        offsets: Where each sentence begins, and the end (sentences + 1,), int64.
+        keys: The numbers of the unscrambled token sequences (sentences,), int64.
+    """
+
+    tokens: NDArray[np.int32]
+    offsets: NDArray[np.int64]
+    keys: NDArray[np.int64]
+
+    def __len__(self) -> int:
+        return len(self.keys)
+
+    def padded(self, rows: NDArray[np.int64], pad_token_id: int) -> tuple[Tensor, Tensor]:
+        """Makes a batch of some of the sentences.
+
+        Args:
+            rows: The numbers of the sentences (rows,).
+            pad_token_id: Fills up short sentences, on the right.
+
+        Returns:
+            `input_ids` and `attention_mask` (rows, length), int64.
+        """
+        starts = self.offsets[rows]
+        lengths = self.offsets[rows + 1] - starts
+        sentence, position = _places(lengths)
+        ids = np.full((len(rows), int(lengths.max(initial=0))), pad_token_id, np.int64)
+        ids[sentence, position] = self.tokens[starts[sentence] + position]
+        mask = np.arange(ids.shape[1]) < lengths[:, None]
+        return torch.from_numpy(ids), torch.from_numpy(mask.astype(np.int64))
+
+
+def _places(lengths: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Tells for each token of sentences laid end to end its sentence and its place in it, both (total,)."""
+    sentence = np.repeat(np.arange(len(lengths)), lengths)
+    return sentence, np.arange(len(sentence)) - np.repeat(lengths.cumsum() - lengths, lengths)
 
 
 class PairCollator:
@@ -102,25 +168,31 @@ class PairCollator:
             `input_ids` and `attention_mask` (2 * pairs, length), int64, first all first sentences, then their
             partners in the same order, and `keys` (2 * pairs,), the numbers of the unscrambled token sequences.
         """
-        pairs = np.array([pair for _, pair in items], np.int64)
+        sentences = self.sentences([epoch for epoch, _ in items], np.array([pair for _, pair in items], np.int64))
+        ids, mask = sentences.padded(np.arange(len(sentences)), self.pad_token_id)
+        return {"input_ids": ids, "attention_mask": mask, "keys": torch.from_numpy(sentences.keys)}
+
+    def sentences(self, epochs: Sequence[int], pairs: NDArray[np.int64]) -> Sentences:
+        """Looks up the sentences of some pairs and scrambles those that are to be.
+
+        Args:
+            epochs: The epoch of each pair (pairs,).
+            pairs: The number of each pair (pairs,).
+
+        Returns:
+            2 * pairs sentences: first all first sentences, then their partners in the same order.
+        """
         rows = np.concatenate([2 * pairs, 2 * pairs + 1])
         starts = self.pairs.offsets[rows]
         lengths = self.pairs.offsets[rows + 1] - starts
-        sentence = np.repeat(np.arange(len(rows)), lengths)
-        position = np.arange(len(sentence)) - np.repeat(lengths.cumsum() - lengths, lengths)
-        tokens = self.pairs.tokens[np.repeat(starts, lengths) + position]
+        sentence, position = _places(lengths)
+        tokens = self.pairs.tokens[starts[sentence] + position]
         if self.scramble > 0:
-            tokens = tokens[self._order([epoch for epoch, _ in items], pairs, lengths)]
-        ids = np.full((len(rows), int(lengths.max())), self.pad_token_id, np.int64)
-        ids[sentence, position] = tokens
-        mask = np.arange(ids.shape[1]) < lengths[:, None]
-        return {
-            "input_ids": torch.from_numpy(ids),
-            "attention_mask": torch.from_numpy(mask.astype(np.int64)),
-            "keys": torch.from_numpy(self.pairs.keys[rows]),
-        }
+            tokens = tokens[self._order(epochs, pairs, lengths)]
+        offsets = np.concatenate([np.zeros(1, np.int64), lengths.cumsum()])
+        return Sentences(tokens, offsets, self.pairs.keys[rows])
 
-    def _order(self, epochs: list[int], pairs: NDArray[np.int64], lengths: NDArray[np.int64]) -> NDArray[np.int64]:
+    def _order(self, epochs: Sequence[int], pairs: NDArray[np.int64], lengths: NDArray[np.int64]) -> NDArray[np.int64]:
         """Computes the order of the tokens (total,) in which scrambled sentences are permuted and others are not."""
         ends = lengths.cumsum()
         order = np.arange(ends[-1])

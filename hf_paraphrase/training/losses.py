@@ -20,7 +20,8 @@ def margin_loss(vectors: Tensor, chosen: Tensor, *, margin: float) -> Tensor:
     the reference code averages over the batch, and so does this.
 
     Args:
-        vectors: Sentence embeddings (2 * pairs, dim): the first sentences, then their partners in the same order.
+        vectors: Sentence embeddings (2 * pairs + more, dim): the first sentences, then their partners in the same
+            order, then any others that serve as negatives.
         chosen: The index of each sentence's negative (2 * pairs,), or :data:`~.negatives.NONE`.
         margin: The margin, a difference of cosines.
 
@@ -28,9 +29,9 @@ def margin_loss(vectors: Tensor, chosen: Tensor, *, margin: float) -> Tensor:
         The loss, a scalar.
     """
     unit = normalize_rows(vectors)
-    pairs = unit.shape[0] // 2
-    positive = (unit[:pairs] * unit[pairs:]).sum(1).repeat(2)
-    negative = (unit * unit[chosen.clamp_min(0)]).sum(1)
+    pairs = chosen.shape[0] // 2
+    positive = (unit[:pairs] * unit[pairs : 2 * pairs]).sum(1).repeat(2)
+    negative = (unit[: 2 * pairs] * unit[chosen.clamp_min(0)]).sum(1)
     hinges = (margin - positive + negative).clamp_min(0.0)
     return torch.where(chosen == NONE, torch.zeros_like(hinges), hinges).sum() / pairs
 

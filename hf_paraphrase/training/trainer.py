@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -26,11 +26,15 @@ from transformers import (
 )
 
 from ..encoding.sentence_encoder import SentenceEncoder
+from ..errors import InputError
 from .arguments import EncoderTrainingArguments
 from .collator import EpochBatches, PairCollator, PairItems
 from .losses import compositional_penalty, drift_penalty, margin_loss
-from .negatives import choose_negatives
+from .mega_batches import MegaBatch, MegaBatchSchedule, load_mega_batch, pooled_sentences
+from .negative_search import search_negatives
+from .negatives import NONE, choose_negatives
 from .pairs import EncodedPairs
+from .processes import gather_rows, mean_over_processes, num_processes, process_index
 from .row_adam import RowAdam
 
 DEV_SCORE = "dev_mean"
@@ -40,16 +44,27 @@ Scorer = Callable[[Callable[[list[str]], np.ndarray]], dict[str, float]]
 
 
 class EncoderTrainer(Trainer):
-    """Trains an encoder on paraphrase pairs (paper 000, section 4.2).
+    """Trains an encoder on paraphrase pairs (paper 000, section 4.2; mega-batches as in Wieting and Gimpel 2018).
 
     Every step encodes the 2B sentences of a batch once, chooses the negatives by the cosines between the embeddings
-    without dropout, and follows the gradient of the margin loss. The dev set is scored before training and at every
+    without dropout, and follows the gradient of the margin loss.
+
+    With a `mega_batch_size` M above 1, M mini-batches are pooled, their sentences, scrambled as the updates will see
+    them, are encoded once without gradient and dropout, every sentence gets its negative from the whole pool, and M
+    steps follow in which these negatives stay as they are; a step encodes its pairs and their negatives with the
+    weights it finds, and the gradient flows through both. A pool ends with the epoch. Where it holds one mini-batch
+    the step is the one described first.
+
+    With several processes the batch is the joint one of all processes, and so are the negatives: loss and gradient
+    are those of one process with a batch as large, save that dropout draws other masks.
+
+    The dev set is scored before training and at every
     mark (each epoch's end and the fractions of it that were asked for); the weights of the best mark are in the model
     when :meth:`train` returns. The untrained state is scored but cannot win. Without a scorer the last state is kept.
 
     Training, its order and all draws depend on the seed alone, and a checkpoint is written at every mark: a run that
     was killed and is continued with `train(resume_from_checkpoint=...)` ends with the same weights as an undisturbed
-    one.
+    one. A checkpoint inside a mega-batch holds its negatives, because the weights that chose them are gone.
 
     On one process the word vectors get sparse gradients and :class:`~.row_adam.RowAdam`, whose cost does not grow with
     the vocabulary. With `dense_optimizer`, with `lambda_w` above 0 (which moves all rows anyway) and with several
@@ -85,11 +100,13 @@ class EncoderTrainer(Trainer):
         self.report = report
         self.tokenizer = tokenizer
         self.batches = EpochBatches(len(pairs), args.per_device_train_batch_size, args.seed, args.world_size)
-        collator = PairCollator(
+        self.collator = PairCollator(
             pairs, pad_token_id=tokenizer.pad_token_id or 0, scramble=args.scramble, seed=args.seed
         )
-        super().__init__(model=model, args=args, data_collator=collator, train_dataset=PairItems(len(pairs)))
+        super().__init__(model=model, args=args, data_collator=self.collator, train_dataset=PairItems(len(pairs)))
         model.sparse_gradients = not (args.dense_optimizer or args.lambda_w > 0 or args.world_size > 1)
+        self.schedule = MegaBatchSchedule(self.batches.joint_batches, args.mega_batch_size, args.mega_batch_anneal)
+        self.mega_batch: MegaBatch | None = None
         self.initial_embeddings: Tensor | None = None
         if args.lambda_w > 0:
             self.initial_embeddings = model.get_parameter("embeddings").detach().clone()
@@ -97,7 +114,8 @@ class EncoderTrainer(Trainer):
         self.remove_callback(PrinterCallback)
         if self.pop_callback(ProgressCallback) is not None:
             self.add_callback(SilentProgress)
-        self.add_callback(EpochMarks(self.batches, args, scorer is not None))
+        self.marks = EpochMarks(self.batches, args, scorer is not None)
+        self.add_callback(self.marks)
 
     def get_train_dataloader(self) -> DataLoader[Any]:
         """Returns the batches of this process; see :class:`~.collator.EpochBatches`."""
@@ -125,32 +143,40 @@ class EncoderTrainer(Trainer):
             )
         return self.optimizer
 
+    def get_batch_samples(
+        self, epoch_iterator: Iterator[dict[str, Any]], num_batches: int, device: torch.device
+    ) -> tuple[list[dict[str, Any]], Tensor | int | None]:
+        """Takes the batches of one update and notes the `place` of each: the epoch and its number in the epoch."""
+        samples, items = super().get_batch_samples(epoch_iterator, num_batches, device)
+        epoch, update = divmod(self.state.global_step, self.marks.steps)
+        for number, sample in enumerate(samples, update * self.args.gradient_accumulation_steps):
+            sample["place"] = (epoch, number)
+        return samples, items
+
     def compute_loss(
         self,
         model: nn.Module,
-        inputs: dict[str, Tensor],
+        inputs: dict[str, Any],
         return_outputs: bool = False,
         num_items_in_batch: Tensor | int | None = None,
     ) -> Any:
         """Computes the loss of one batch: paper 000, equations 2 to 5.
 
+        With several processes all return the loss of the joint batch, and the mean of their gradients is its gradient.
+
         Args:
             model: The encoder, possibly wrapped.
-            inputs: A batch of :class:`~.collator.PairCollator`.
-            return_outputs: Also return the sentence embeddings (2 * pairs, dim).
+            inputs: A batch of :class:`~.collator.PairCollator`, with its `place` (epoch, number) in the epoch. A batch
+                without a place is no part of a mega-batch: its negatives come from itself.
+            return_outputs: Also return the sentence embeddings (2 * pairs, dim) of this process.
             num_items_in_batch: Unused: the loss is a mean over the pairs of a batch.
         """
-        tokens = {name: inputs[name] for name in ("input_ids", "attention_mask")}
-        vectors = model(**tokens, return_token_vectors=False).pooler_output
-        generator = torch.Generator().manual_seed((self.args.seed << 32) + self.state.global_step)
-        chosen = choose_negatives(
-            self._vectors_without_dropout(model, tokens, vectors),
-            inputs["keys"],
-            negatives=self.args.negatives,
-            negatives_from=self.args.negatives_from,
-            generator=generator,
-        )
-        loss = margin_loss(vectors, chosen, margin=self.args.margin)
+        place: tuple[int, int] | None = inputs.get("place")
+        start, end = (0, 1) if place is None else self.schedule.bounds(*place)
+        if place is None or end - start == 1:
+            loss, vectors = self._loss_in_batch(model, inputs)
+        else:
+            loss, vectors = self._loss_in_mega_batch(model, *place, start, end)
         if self.args.lambda_c > 0:
             compositional = [item for name, item in self.model.named_parameters() if name != "embeddings"]
             loss = loss + compositional_penalty(compositional, self.args.lambda_c)
@@ -159,6 +185,88 @@ class EncoderTrainer(Trainer):
             self.initial_embeddings = self.initial_embeddings.to(embeddings.device)
             loss = loss + drift_penalty(embeddings, self.initial_embeddings, self.args.lambda_w)
         return (loss, vectors) if return_outputs else loss
+
+    def _loss_in_batch(self, model: nn.Module, inputs: dict[str, Any]) -> tuple[Tensor, Tensor]:
+        """Computes the margin loss with negatives from the joint batch, and the embeddings of this process."""
+        tokens = {name: inputs[name] for name in ("input_ids", "attention_mask")}
+        vectors = model(**tokens, return_token_vectors=False).pooler_output
+        clean, keys, joint = self._vectors_without_dropout(model, tokens, vectors), inputs["keys"], vectors
+        if num_processes() > 1:
+            pairs = len(keys) // 2
+            if "place" in inputs:
+                begin, end = self.batches.share(inputs["place"][1], process_index())
+                pairs = end - begin
+            joint, clean, keys = (_joint(item, pairs) for item in (vectors, clean, keys))
+        generator = torch.Generator().manual_seed((self.args.seed << 32) + self.state.global_step)
+        chosen = choose_negatives(
+            clean,
+            keys,
+            negatives=self.args.negatives,
+            negatives_from=self.args.negatives_from,
+            generator=generator,
+        )
+        return margin_loss(joint, chosen, margin=self.args.margin), vectors
+
+    def _loss_in_mega_batch(
+        self, model: nn.Module, epoch: int, number: int, start: int, end: int
+    ) -> tuple[Tensor, Tensor]:
+        """Computes the margin loss of a mini-batch with negatives from its mega-batch, and its embeddings."""
+        pool = self.mega_batch
+        if pool is None or (pool.epoch, pool.start, pool.end) != (epoch, start, end):
+            if number != start:
+                raise InputError(
+                    f"the checkpoint lacks the negatives of mini-batches {start} to {end}, which were running",
+                    path=self.args.output_dir,
+                    remedy="resume with the settings of the interrupted run, or start afresh",
+                )
+            pool = self.mega_batch = self._pool(model, epoch, start, end)
+        processes = num_processes()
+        begin, stop = self.batches.share(number, process_index())
+        ids, mask, chosen = pool.part(begin, max(stop, begin + 1), self.collator.pad_token_id)
+        if begin == stop:
+            chosen = torch.full_like(chosen, NONE)
+        device = self.args.device
+        vectors = model(ids.to(device), mask.to(device), return_token_vectors=False).pooler_output
+        first, last = self.batches.joint(number)
+        weight = processes * (stop - begin) / (last - first)
+        loss = margin_loss(vectors, chosen.to(device), margin=self.args.margin) * weight
+        if processes > 1:
+            loss = loss + (mean_over_processes(loss) - loss.detach())
+        return loss, vectors[: len(chosen)]
+
+    @torch.no_grad()
+    def _pool(self, model: nn.Module, epoch: int, start: int, end: int) -> MegaBatch:
+        """Encodes the mini-batches from `start` up to `end` and chooses negatives; the processes share the work."""
+        processes, process = num_processes(), process_index()
+        first, sentences = pooled_sentences(self.batches, self.collator, epoch, start, end)
+        size = len(sentences)
+        by_length = np.diff(sentences.offsets).argsort(kind="stable")
+        own = by_length[process::processes]
+        bare = self.accelerator.unwrap_model(model)
+        training = bare.training
+        bare.eval()
+        try:
+            parts = []
+            for begin in range(0, max(len(own), 1), 2 * self.batches.batch_pairs):
+                rows = own[begin : begin + 2 * self.batches.batch_pairs]
+                ids, mask = (item.to(self.args.device) for item in sentences.padded(rows, self.collator.pad_token_id))
+                parts.append(bare(ids, mask, return_token_vectors=False).pooler_output)
+        finally:
+            bare.train(training)
+        encoded = gather_rows(torch.cat(parts))
+        vectors = torch.empty_like(encoded)
+        dealt = np.concatenate([by_length[turn::processes] for turn in range(processes)])
+        vectors[torch.from_numpy(dealt).to(vectors.device)] = encoded
+        seed = (self.args.seed << 32) + epoch * self.batches.joint_batches + start
+        chosen = search_negatives(
+            vectors,
+            torch.from_numpy(sentences.keys).to(vectors.device),
+            negatives=self.args.negatives,
+            negatives_from=self.args.negatives_from,
+            generator=torch.Generator().manual_seed(seed),
+            rows=range(size * process // processes, size * (process + 1) // processes),
+        )
+        return MegaBatch(epoch, start, end, first, sentences, gather_rows(chosen).cpu().numpy())
 
     @torch.no_grad()
     def _vectors_without_dropout(self, model: nn.Module, tokens: dict[str, Tensor], vectors: Tensor) -> Tensor:
@@ -209,6 +317,8 @@ class EncoderTrainer(Trainer):
         """
         if self.args.num_train_epochs == 0:
             return self.evaluate() if self.scorer is not None else {}
+        # Its place may come again, with other weights; a checkpoint brings its own.
+        self.mega_batch = None
         self.args.eval_on_start = self.scorer is not None and not resume_from_checkpoint
         return super().train(resume_from_checkpoint=resume_from_checkpoint, **kwargs)
 
@@ -219,7 +329,16 @@ class EncoderTrainer(Trainer):
         weights = self.model.state_dict() if state_dict is None else state_dict
         save_file({name: value.contiguous() for name, value in weights.items()}, folder / "model.safetensors")
 
+    def _load_from_checkpoint(self, resume_from_checkpoint: str, model: nn.Module | None = None) -> None:
+        super()._load_from_checkpoint(resume_from_checkpoint, model)
+        self.mega_batch = load_mega_batch(Path(resume_from_checkpoint), self.batches, self.collator)
+
     def _save_checkpoint(self, model: nn.Module, trial: Any) -> None:
+        if self.args.should_save and self.mega_batch is not None:
+            # Before all else, because the state file, which says that a checkpoint is complete, comes last.
+            folder = Path(self.args.output_dir) / f"checkpoint-{self.state.global_step}"
+            folder.mkdir(parents=True, exist_ok=True)
+            self.mega_batch.save(folder)
         super()._save_checkpoint(model, trial)
         if self.args.should_save:
             last = f"checkpoint-{self.state.global_step}"
@@ -240,6 +359,17 @@ class EncoderTrainer(Trainer):
     def _get_grad_norm(self, model: nn.Module, grad_norm: Tensor | float | None = None) -> Tensor | float | None:
         # The base class would compute a norm over the whole table in every step only to log it.
         return grad_norm
+
+
+def _joint(rows: Tensor, pairs: int) -> Tensor:
+    """Makes the rows of the joint batch (2 * all pairs, …) from those of this process (2 * rows, …).
+
+    Args:
+        rows: The rows of the first sentences, then of their partners.
+        pairs: How many pairs of this process count.
+    """
+    sides = rows.unflatten(0, (2, -1)).transpose(0, 1)
+    return gather_rows(sides[:pairs]).transpose(0, 1).flatten(0, 1)
 
 
 class SilentProgress(ProgressCallback):

@@ -176,6 +176,27 @@ def test_a_killed_run_is_resumed_to_the_same_weights(pairs, dev, tmp_path, capsy
     assert results[0] == results[1]
 
 
+def test_mega_batches_train_are_named_on_the_card_and_resumed_only_with_their_settings(pairs, dev, tmp_path, capsys):
+    mega = ("--mega-batch-size", 4, "--mega-batch-anneal", 3)
+    flags = (*FAST, "--dev-data", dev, "--scramble", 0.5)
+    assert run(pairs, tmp_path / "one", *flags, "--mega-batch-size", 1) == 0
+    assert run(pairs, tmp_path / "plain", *flags) == 0
+    assert run(pairs, tmp_path / "mega", *flags, *mega) == 0 and capsys.readouterr().out == ""
+    weights = {name: (tmp_path / name / "model.safetensors").read_bytes() for name in ("one", "plain", "mega")}
+    assert weights["one"] == weights["plain"] != weights["mega"]
+    card = (tmp_path / "mega" / "README.md").read_text()
+    assert "max of mega-batches of 4 mini-batches (one more after every 3 mini-batches, from 1), from both |" in card
+    assert "negatives: max of the batch, from both |" in (tmp_path / "plain" / "README.md").read_text()
+    record = json.loads((tmp_path / "mega" / "provenance.json").read_text())
+    assert (record["settings"]["mega_batch_size"], record["settings"]["mega_batch_anneal"]) == (4, 3)
+    staging = tmp_path / ".mega.partial" / "checkpoints"
+    staging.mkdir(parents=True)
+    (staging / "settings.json").write_text(json.dumps({**record["settings"], "mega_batch_size": 5}))
+    (tmp_path / "mega").rename(tmp_path / "elsewhere")
+    assert run(pairs, tmp_path / "mega", *flags, *mega, "--resume") == 2
+    assert "mega_batch_size" in capsys.readouterr().err
+
+
 def test_an_existing_output_is_refused_and_overwriting_replaces_it_at_the_end(pairs, tmp_path, capsys):
     (tmp_path / "m").mkdir()
     (tmp_path / "m" / "mine.txt").write_text("mine")
@@ -196,6 +217,9 @@ def test_an_existing_output_is_refused_and_overwriting_replaces_it_at_the_end(pa
         (["--dropout", 0.1, "--word-dropout", 0.1], "exclude each other"),
         (["--negatives", "hardest"], "one of max, random, mix"),
         (["--scramble", 2], "between 0 and 1"),
+        (["--mega-batch-size", 0], "--mega-batch-size must be above 0"),
+        (["--mega-batch-size", 2, "--mega-batch-anneal", -1], "--mega-batch-anneal must not be negative"),
+        (["--mega-batch-anneal", 150], "needs a size to grow to"),
         (["--initial-vectors", "absent.txt"], "absent.txt: no such file"),
         (["--dev-data", "absent"], "absent: no such folder"),
         (["--min-frequency", 10**6], "the vocabulary has no words"),

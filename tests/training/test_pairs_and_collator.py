@@ -67,15 +67,28 @@ def test_a_sample_is_random_ordered_and_of_the_asked_size(tmp_path, tokenizer):
     assert rows_of(encode_pairs(folder, tokenizer, max_pairs=99)) == everything
 
 
+@pytest.mark.parametrize("size", [1, 2, 7, 20, 21, 22, 23])
 @pytest.mark.parametrize("processes", [1, 2, 3])
-def test_every_pair_comes_once_an_epoch_and_the_short_batch_is_kept(processes):
-    batches = EpochBatches(23, 5, seed=1, num_processes=processes)
-    batches.set_epoch(4)
+def test_the_parts_of_all_processes_are_the_joint_batches_of_one(processes, size):
+    batches, alone = EpochBatches(size, 5, 1, num_processes=processes), EpochBatches(size, 5 * processes, 1)
+    for item in (batches, alone):
+        item.set_epoch(4)
     found = list(batches)
-    assert len(found) == len(batches) and len(found) % processes == 0
+    assert len(found) == len(batches) == processes * batches.joint_batches
     assert {epoch for batch in found for epoch, _ in batch} == {4}
-    assert sorted(pair for batch in found[:5] for _, pair in batch) == list(range(23))
-    assert [len(batch) for batch in found[:5]] == [5, 5, 5, 5, 3] and found[5:] == found[: len(found) - 5]
+    for number, joint in enumerate(alone):
+        parts = [found[number * processes + process] for process in range(processes)]
+        shares = [batches.share(number, process) for process in range(processes)]
+        counted = [part[: end - start] for part, (start, end) in zip(parts, shares, strict=True)]
+        assert [item for part in counted for item in part] == joint
+        assert all(len(part) == max(1, len(real)) for part, real in zip(parts, counted, strict=True))
+        assert max(map(len, counted)) - min(map(len, counted)) <= 1
+
+
+def test_every_pair_comes_once_an_epoch_and_the_short_batch_is_kept():
+    batches = list(EpochBatches(23, 5, seed=1))
+    assert sorted(pair for batch in batches for _, pair in batch) == list(range(23))
+    assert [len(batch) for batch in batches] == [5, 5, 5, 5, 3]
 
 
 def test_order_differs_between_epochs_and_seeds_and_is_repeatable():

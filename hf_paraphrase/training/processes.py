@@ -1,0 +1,72 @@
+"""Puts together what several processes computed, with its gradient."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+import torch.distributed as distributed
+from torch import Tensor
+
+
+def num_processes() -> int:
+    """Returns the number of processes that train together."""
+    return distributed.get_world_size() if distributed.is_available() and distributed.is_initialized() else 1
+
+
+def process_index() -> int:
+    """Returns the number of this process among them, from 0."""
+    return distributed.get_rank() if distributed.is_available() and distributed.is_initialized() else 0
+
+
+def gather_rows(rows: Tensor) -> Tensor:
+    """Lays the rows of all processes end to end; the gradient flows back to the process that a row came from.
+
+    Each process receives the sum of the gradients that all processes have for its rows. So if every process computes
+    the same loss from the gathered rows, and the gradients of the parameters are averaged over the processes as
+    `DistributedDataParallel` does, the result is the gradient of that loss in a single process.
+
+    Args:
+        rows: The rows of this process (rows, …); processes may have different numbers of them.
+
+    Returns:
+        The rows of all processes (all rows, …), those of process 0 first, the same on all processes. With one
+        process, `rows` itself.
+    """
+    if num_processes() == 1:
+        return rows
+    count = torch.tensor([rows.shape[0]], device=rows.device)
+    counts = [torch.empty_like(count) for _ in range(num_processes())]
+    distributed.all_gather(counts, count)
+    gathered: Tensor = _GatherRows.apply(rows, [int(item) for item in counts])
+    return gathered
+
+
+def mean_over_processes(value: Tensor) -> Tensor:
+    """Computes the mean of a number over the processes, without gradient."""
+    if num_processes() == 1:
+        return value.detach()
+    total = value.detach().clone()
+    distributed.all_reduce(total)
+    return total / num_processes()
+
+
+class _GatherRows(torch.autograd.Function):
+    """:func:`gather_rows` with the numbers of rows known."""
+
+    @staticmethod
+    def forward(context: Any, rows: Tensor, counts: list[int]) -> Tensor:
+        context.counts = counts
+        # The collective wants equal shapes.
+        padded = rows.new_zeros(max(counts), *rows.shape[1:])
+        padded[: rows.shape[0]] = rows
+        parts = [torch.empty_like(padded) for _ in counts]
+        distributed.all_gather(parts, padded)
+        return torch.cat([part[:count] for part, count in zip(parts, counts, strict=True)])
+
+    @staticmethod
+    def backward(context: Any, *gradients: Tensor) -> tuple[Tensor, None]:
+        total = gradients[0].contiguous().clone()
+        distributed.all_reduce(total)
+        start = sum(context.counts[: process_index()])
+        return total[start : start + context.counts[process_index()]], None

@@ -1,0 +1,82 @@
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+import torch
+from joint_worker import RUNS, train
+from safetensors.torch import load_file
+
+from hf_paraphrase.data.parquet import write_split
+from hf_paraphrase.data.schema import PAIRS
+from hf_paraphrase.training.processes import gather_rows, mean_over_processes
+
+pytestmark = pytest.mark.skipif(
+    not torch.distributed.is_available() or not torch.distributed.is_gloo_available(), reason="torch lacks gloo"
+)
+
+
+@pytest.fixture(scope="module")
+def pairs(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("data") / "pairs"
+    generator = np.random.default_rng(0)
+    sentences = [generator.integers(30, size=generator.integers(2, 7)) for _ in range(23)]
+    sentences[7] = sentences[3]
+    table = pa.table(
+        {
+            f"sentence{side}": [" ".join(f"{letter}{x}" for x in row) for row in sentences]
+            for side, letter in ((1, "a"), (2, "b"))
+        }
+    )
+    write_split(folder, "train", [table], PAIRS)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def together(pairs, tmp_path_factory):
+    """The folder in which two processes left what they computed."""
+    output = tmp_path_factory.mktemp("two")
+    root = Path(__file__).parents[2]
+    worker = str(Path(__file__).with_name("joint_worker.py"))
+    words = ["-m", "torch.distributed.run", "--standalone", "--nproc_per_node", "2", worker, str(pairs), str(output)]
+    environment = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": str(root), "HF_HUB_OFFLINE": "1"}
+    done = subprocess.run(
+        [sys.executable, *words], capture_output=True, text=True, cwd=root, env=environment, timeout=300
+    )
+    assert done.returncode == 0, done.stderr[-3000:]
+    return output
+
+
+@pytest.mark.parametrize("name", RUNS)
+def test_two_processes_have_the_losses_gradients_and_weights_of_one_with_the_joint_batch(
+    together, pairs, tmp_path, name
+):
+    alone = train(tmp_path, pairs, **{key: value for key, value in RUNS[name].items() if key != "kill"})
+    both = [load_file(together / f"{name} {process}.safetensors") for process in range(2)]
+    assert both[0].keys() == alone.keys()
+    assert alone["losses"][0] > 0 or RUNS[name].get("max_pairs") == 1
+    for key, value in alone.items():
+        for found in both:
+            if key == "losses" and found is both[1]:
+                continue  # only the first process logs
+            wanted = value[-len(found[key]) :] if key == "losses" and name == "resumed" else value
+            torch.testing.assert_close(
+                found[key], wanted, rtol=1e-6, atol=1e-6 if key == "losses" else 1e-12, msg=lambda x, key=key: key + x
+            )
+
+
+def test_gathered_rows_are_in_the_order_of_processes_and_take_their_gradient_home(together):
+    found = [load_file(together / f"gathered {process}.safetensors") for process in range(2)]
+    rows = torch.arange(6.0).reshape(2, 3)
+    assert torch.equal(found[0]["gathered"], rows) and torch.equal(found[1]["gathered"], rows)
+    assert found[0]["gradient"].shape == (0, 3) and torch.equal(found[1]["gradient"], 2 * rows)
+
+
+def test_one_process_gathers_itself():
+    rows = torch.randn(3, 2, requires_grad=True)
+    assert gather_rows(rows) is rows and not mean_over_processes(rows.sum()).requires_grad
