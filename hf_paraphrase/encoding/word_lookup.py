@@ -92,7 +92,7 @@ class WordLookup:
     Made by :meth:`for_tokenizer`. It reads nothing but its arguments, so several threads may use it at a time.
 
     Args:
-        tokenizer: A tokenizer that :func:`supported` accepts; words that are not ASCII are given to it.
+        tokenizer: The tokenizer itself; what is not plain ASCII is given to it.
         lower_case: Whether it lower-cases.
         contractions: Whether it splits English contractions.
         words: Its vocabulary without added tokens, in the order of the ids, which begin at 0.
@@ -145,7 +145,7 @@ class WordLookup:
     def __call__(self, texts: Sequence[str]) -> TokenIds:
         """Computes the ids of some texts, without padding or truncation.
 
-        It takes some ten bytes of memory for each byte of text; pass texts in blocks.
+        It takes some thirty bytes of memory for each byte of text, so pass texts in blocks.
 
         Args:
             texts: The texts.
@@ -168,8 +168,9 @@ class WordLookup:
         begins = self._beginnings(codes, kinds, visible, offsets)
         starts = np.flatnonzero(begins)
         # Without white space every token ends where the next begins, which is the layout of an Arrow array.
-        ends = np.append(np.flatnonzero(begins[visible]), np.count_nonzero(visible))
-        buffers = [None, pa.py_buffer(ends), pa.py_buffer(codes[visible])]
+        places = np.flatnonzero(visible)
+        ends = np.append(np.flatnonzero(begins[places]), len(places))
+        buffers = [None, pa.py_buffer(ends), pa.py_buffer(codes[places])]
         tokens = pa.LargeBinaryArray.from_buffers(pa.large_binary(), len(starts), buffers)
         ids = pc.index_in(tokens, options=self._options).fill_null(self.unknown_id).to_numpy().astype(np.int64)
         exceptions = self._exceptions(raw)
@@ -253,12 +254,10 @@ class WordLookup:
         first = first[rows]
         lengths = np.flatnonzero(run_ends)[rows] + 1 - first
         bytes_inside = _ranges(first, lengths)
-        buffers = [
-            None,
-            pa.py_buffer(np.concatenate([np.zeros(1, np.int64), lengths.cumsum()])),
-            pa.py_buffer(np.frombuffer(raw, np.uint8)[bytes_inside]),
-        ]
-        runs = pa.LargeStringArray.from_buffers(len(rows), *buffers[1:]).dictionary_encode()
+        ends = np.concatenate([np.zeros(1, np.int64), lengths.cumsum()])
+        inside_text = np.frombuffer(raw, np.uint8)[bytes_inside]
+        runs = pa.LargeStringArray.from_buffers(len(rows), pa.py_buffer(ends), pa.py_buffer(inside_text))
+        runs = runs.dictionary_encode()
         encodings = self.tokenizer.encode_batch_fast(runs.dictionary.to_pylist(), add_special_tokens=False)
         different = TokenIds.of_lists([encoding.ids for encoding in encodings])
         kind = runs.indices.to_numpy().astype(np.int64)
