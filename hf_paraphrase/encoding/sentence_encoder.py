@@ -4,21 +4,23 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any, cast, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import ModelError
+from .threads import in_threads
 from .word_lookup import TokenIds, WordLookup, state_of
 
 if TYPE_CHECKING:
     from torch import Tensor
     from transformers import PreTrainedModel, PreTrainedTokenizerFast
+
+    from ..models.avg.modeling_avg import AvgModel
 
 MODEL_TYPES = ("avg", "gran")
 """The model types that are sentence encoders."""
@@ -143,36 +145,42 @@ class SentenceEncoder:
         texts = list(texts)
         vectors = np.zeros((len(texts), self.dimension), np.float32)
         progress = tqdm(total=len(texts), unit=" texts", desc="encode", disable=not show_progress_bar)
-        parts: Iterator[tuple[slice | list[int], Tensor]]
         with torch.inference_mode(), progress:
             # A subclass may compute something else.
             if type(self.model) is AvgModel:
-                parts = self._word_averages(texts)
+                for rows in self._word_averages(texts, vectors, normalize):
+                    progress.update(rows.stop - rows.start)
             else:
-                parts = self._padded_batches(texts, batch_size)
-            target = torch.from_numpy(vectors)
-            for rows, embeddings in parts:
-                target[rows] = embeddings.to("cpu", torch.float32)
-                if normalize:
-                    vectors[rows] = normalized(vectors[rows])
-                progress.update(len(embeddings))
+                for batch, embeddings in self._padded_batches(texts, batch_size):
+                    part = embeddings.float().cpu().numpy()
+                    vectors[batch] = normalized(part) if normalize else part
+                    progress.update(len(batch))
             progress.update(len(texts) - progress.n)
         return vectors
 
-    def _word_averages(self, texts: list[str]) -> Iterator[tuple[slice | list[int], Tensor]]:
-        """Computes means of word vectors without padding: rows of the result, and their values (rows, dim)."""
+    def _word_averages(self, texts: list[str], vectors: NDArray[np.float32], normalize: bool) -> Iterator[slice]:
+        """Fills `vectors` (texts, dim) with means of word vectors, and gives the rows that are done."""
         import torch
 
-        done = 0
-        for block in self._token_blocks(texts):
-            for first in range(0, len(block.offsets) - 1, _ROWS_PER_MEAN):
-                offsets = block.offsets[first : first + _ROWS_PER_MEAN + 1]
-                tokens = torch.from_numpy(block.ids[offsets[0] : offsets[-1]]).to(self.model.device)
-                lengths = torch.from_numpy(np.diff(offsets)).to(self.model.device)
-                yield slice(done, done + len(lengths)), self.model.mean_of_words(tokens, lengths)
-                done += len(lengths)
+        model = cast("AvgModel", self.model)
+        tokenize, blocks = self._blocks(texts)
 
-    def _padded_batches(self, texts: list[str], batch_size: int) -> Iterator[tuple[slice | list[int], Tensor]]:
+        def embed(rows: slice) -> slice:
+            # This setting holds for one thread only.
+            with torch.inference_mode():
+                ids = tokenize(texts[rows])
+                for first in range(0, len(ids.offsets) - 1, _ROWS_PER_MEAN):
+                    offsets = ids.offsets[first : first + _ROWS_PER_MEAN + 1]
+                    tokens = torch.from_numpy(ids.ids[offsets[0] : offsets[-1]]).to(model.device)
+                    lengths = torch.from_numpy(np.diff(offsets)).to(model.device)
+                    part = model.mean_of_words(tokens, lengths).float().cpu().numpy()
+                    start = rows.start + first
+                    vectors[start : start + len(part)] = normalized(part) if normalize else part
+            return rows
+
+        yield from in_threads(embed, blocks, torch.get_num_threads())
+
+    def _padded_batches(self, texts: list[str], batch_size: int) -> Iterator[tuple[list[int], Tensor]]:
         """Computes embeddings in padded batches: rows of the result, and their values (rows, dim)."""
         import torch
 
@@ -193,27 +201,26 @@ class SentenceEncoder:
         """Computes the ids that :meth:`tokenize` gives, block by block in the order of the texts."""
         import torch
 
-        lookup = None
+        tokenize, blocks = self._blocks(texts)
+        yield from in_threads(lambda rows: tokenize(texts[rows]), blocks, torch.get_num_threads())
+
+    def _blocks(self, texts: list[str]) -> tuple[Callable[[list[str]], TokenIds], list[slice]]:
+        """Chooses the way to tokenise some texts, and the blocks in which to do it."""
+        import torch
+
         if all(issubclass(kind, str) for kind in set(map(type, texts))):
             ends = np.fromiter(map(len, texts), np.int64, len(texts)).cumsum()
             characters = int(ends[-1]) if len(ends) else 0
             vocabulary = len(self.tokenizer)
             # The hash table is filled for every block, and the lookup itself made once: dearer than a short text.
-            if characters >= vocabulary:
-                lookup = self._word_lookup()
-        if lookup is None:
-            yield TokenIds.of_lists(self.tokenize(texts))
-            return
-        threads = torch.get_num_threads()
-        size = max(min(CHARACTERS_PER_BLOCK, -(-characters // threads)), 8 * vocabulary)
-        borders = np.searchsorted(ends, np.arange(size, characters, size), side="left") + 1
-        borders = np.unique(np.concatenate([[0], borders, [len(texts)]]))
-        blocks = [texts[first:last] for first, last in pairwise(borders.tolist())]
-        if threads == 1 or len(blocks) == 1:
-            yield from map(lookup, blocks)
-            return
-        with ThreadPoolExecutor(threads) as pool:
-            yield from pool.map(lookup, blocks)
+            if characters >= vocabulary and (lookup := self._word_lookup()) is not None:
+                share = -(-characters // torch.get_num_threads())
+                size = max(min(CHARACTERS_PER_BLOCK, share), 8 * vocabulary)
+                borders = np.searchsorted(ends, np.arange(size, characters, size), side="left") + 1
+                borders = np.unique(np.concatenate([[0], borders, [len(texts)]]))
+                return lookup, [slice(first, last) for first, last in pairwise(borders.tolist())]
+        # The library has threads of its own.
+        return lambda part: TokenIds.of_lists(self.tokenize(part)), [slice(0, len(texts))]
 
     def _word_lookup(self) -> WordLookup | None:
         """Gives the lookup of the tokenizer as it is now, or None if it must do the work itself."""
