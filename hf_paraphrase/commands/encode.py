@@ -25,7 +25,7 @@ class Arguments:
     model: str = argument("folder of a sentence encoder that train-encoder made")
     input: str = argument("text file, one sentence a line, plain or .gz, .bz2, .xz; - reads standard input")
     output: str = argument("the .npy file to write; it appears whole or not at all")
-    batch_size: int = argument("sentences in a batch", 256)
+    batch_size: int = argument("sentences in a padded batch; a model of type avg needs no batches", 256)
     normalize: bool = argument("divide each embedding by its Euclidean norm", False)
     overwrite: bool = argument("replace an existing output file", False)
 

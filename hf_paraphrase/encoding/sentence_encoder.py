@@ -3,22 +3,30 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
-from itertools import chain
-from typing import TYPE_CHECKING, Any, overload
+from collections.abc import Callable, Iterator, Sequence
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, cast, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..models.loading import check_model_type, load_model_folder
+from .threads import in_threads
+from .word_lookup import TokenIds, WordLookup, state_of
 
 if TYPE_CHECKING:
+    from torch import Tensor
     from transformers import PreTrainedModel, PreTrainedTokenizerFast
+
+    from ..models.avg.modeling_avg import AvgModel
 
 MODEL_TYPES = ("avg", "gran")
 """The model types that are sentence encoders."""
 TOKENS_PER_BATCH = 1 << 16
 """Padded tokens in a batch at most (a single longer text is a batch of its own), so that long texts fit in memory."""
+CHARACTERS_PER_BLOCK = 1 << 20
+"""Characters that are tokenised at a time at most (a single longer text is a block of its own)."""
+_ROWS_PER_MEAN = 1024
 
 
 class SentenceEncoder:
@@ -32,6 +40,7 @@ class SentenceEncoder:
     def __init__(self, model: PreTrainedModel, tokenizer: PreTrainedTokenizerFast) -> None:
         self.model = model
         self.tokenizer = tokenizer
+        self._lookup: tuple[object, WordLookup | None] | None = None
 
     @classmethod
     def from_pretrained(cls, folder: str | os.PathLike[str], *, device: str | None = None) -> SentenceEncoder:
@@ -80,11 +89,12 @@ class SentenceEncoder:
         """Embeds texts.
 
         Texts of like length share a batch, whatever their order; batch size and order change a result by no more
-        than rounding. A text without tokens embeds to zeros, and stays zero when normalised.
+        than rounding. Word averages (`AvgModel`) need neither batches nor padding: their tokens are laid end to end,
+        and no result depends on any other text. A text without tokens embeds to zeros, and stays zero when normalised.
 
         Args:
             texts: One text or several.
-            batch_size: Texts in a batch at most.
+            batch_size: Texts in a batch at most, for encoders that need padding.
             normalize: Divide each embedding by its Euclidean norm.
             show_progress_bar: Show the progress, in texts, on standard error.
 
@@ -97,30 +107,100 @@ class SentenceEncoder:
         import torch
         from tqdm.auto import tqdm
 
+        from ..models.avg.modeling_avg import AvgModel
+
         if isinstance(texts, str):
             return self.encode([texts], batch_size=batch_size, normalize=normalize)[0]
         if batch_size < 1:
             raise ValueError(f"batch_size must be at least 1, not {batch_size}")
         self.model.eval()
-        device = self.model.device
-        ids = self.tokenize(texts)
-        vectors = np.zeros((len(ids), self.dimension), np.float32)
-        empty = sum(not item for item in ids)
-        progress = tqdm(total=len(ids), initial=empty, unit=" texts", desc="encode", disable=not show_progress_bar)
+        texts = list(texts)
+        vectors = np.zeros((len(texts), self.dimension), np.float32)
+        progress = tqdm(total=len(texts), unit=" texts", desc="encode", disable=not show_progress_bar)
         with torch.inference_mode(), progress:
-            for rows in _batches([len(item) for item in ids], batch_size):
-                lengths = np.array([len(ids[row]) for row in rows])
-                mask = np.arange(lengths.max()) < lengths[:, None]
-                tokens = np.full(mask.shape, self.tokenizer.pad_token_id or 0, np.int64)
-                tokens[mask] = np.fromiter(chain.from_iterable(ids[row] for row in rows), np.int64, lengths.sum())
-                output = self.model(
-                    torch.from_numpy(tokens).to(device),
-                    attention_mask=torch.from_numpy(mask).to(device),
-                    return_token_vectors=False,
-                )
-                vectors[rows] = output.pooler_output.float().cpu().numpy()
-                progress.update(len(rows))
-        return normalized(vectors) if normalize else vectors
+            # A subclass may compute something else.
+            if type(self.model) is AvgModel:
+                for rows in self._word_averages(texts, vectors, normalize):
+                    progress.update(rows.stop - rows.start)
+            else:
+                for batch, embeddings in self._padded_batches(texts, batch_size):
+                    part = embeddings.float().cpu().numpy()
+                    vectors[batch] = normalized(part) if normalize else part
+                    progress.update(len(batch))
+            progress.update(len(texts) - progress.n)
+        return vectors
+
+    def _word_averages(self, texts: list[str], vectors: NDArray[np.float32], normalize: bool) -> Iterator[slice]:
+        """Fills `vectors` (texts, dim) with means of word vectors, and gives the rows that are done."""
+        import torch
+
+        model = cast("AvgModel", self.model)
+        tokenize, blocks = self._blocks(texts)
+
+        def embed(rows: slice) -> slice:
+            # This setting holds for one thread only.
+            with torch.inference_mode():
+                ids = tokenize(texts[rows])
+                for first in range(0, len(ids.offsets) - 1, _ROWS_PER_MEAN):
+                    offsets = ids.offsets[first : first + _ROWS_PER_MEAN + 1]
+                    tokens = torch.from_numpy(ids.ids[offsets[0] : offsets[-1]]).to(model.device)
+                    lengths = torch.from_numpy(np.diff(offsets)).to(model.device)
+                    part = model.mean_of_words(tokens, lengths).float().cpu().numpy()
+                    start = rows.start + first
+                    vectors[start : start + len(part)] = normalized(part) if normalize else part
+            return rows
+
+        yield from in_threads(embed, blocks, torch.get_num_threads())
+
+    def _padded_batches(self, texts: list[str], batch_size: int) -> Iterator[tuple[list[int], Tensor]]:
+        """Computes embeddings in padded batches: rows of the result, and their values (rows, dim)."""
+        import torch
+
+        ids = TokenIds.joined(self._token_blocks(texts))
+        for rows in _batches(ids.lengths, batch_size):
+            lengths = ids.lengths[rows]
+            mask = np.arange(lengths.max()) < lengths[:, None]
+            tokens = np.full(mask.shape, self.tokenizer.pad_token_id or 0, np.int64)
+            tokens[mask] = ids.of_texts(np.array(rows))
+            output = self.model(
+                torch.from_numpy(tokens).to(self.model.device),
+                attention_mask=torch.from_numpy(mask).to(self.model.device),
+                return_token_vectors=False,
+            )
+            yield rows, output.pooler_output
+
+    def _token_blocks(self, texts: list[str]) -> Iterator[TokenIds]:
+        """Computes the ids that :meth:`tokenize` gives, block by block in the order of the texts."""
+        import torch
+
+        tokenize, blocks = self._blocks(texts)
+        yield from in_threads(lambda rows: tokenize(texts[rows]), blocks, torch.get_num_threads())
+
+    def _blocks(self, texts: list[str]) -> tuple[Callable[[list[str]], TokenIds], list[slice]]:
+        """Chooses the way to tokenise some texts, and the blocks in which to do it."""
+        import torch
+
+        if all(issubclass(kind, str) for kind in set(map(type, texts))):
+            ends = np.fromiter(map(len, texts), np.int64, len(texts)).cumsum()
+            characters = int(ends[-1]) if len(ends) else 0
+            vocabulary = len(self.tokenizer)
+            # The hash table is filled for every block, and the lookup itself made once: dearer than a short text.
+            if characters >= vocabulary and (lookup := self._word_lookup()) is not None:
+                share = -(-characters // torch.get_num_threads())
+                size = max(min(CHARACTERS_PER_BLOCK, share), 8 * vocabulary)
+                borders = np.searchsorted(ends, np.arange(size, characters, size), side="left") + 1
+                borders = np.unique(np.concatenate([[0], borders, [len(texts)]]))
+                return lookup, [slice(first, last) for first, last in pairwise(borders.tolist())]
+        # The library has threads of its own.
+        return lambda part: TokenIds.of_lists(self.tokenize(part)), [slice(0, len(texts))]
+
+    def _word_lookup(self) -> WordLookup | None:
+        """Gives the lookup of the tokenizer as it is now, or None if it must do the work itself."""
+        backend = self.tokenizer.backend_tokenizer
+        state = (id(backend), state_of(backend))
+        if self._lookup is None or self._lookup[0] != state:
+            self._lookup = (state, WordLookup.for_tokenizer(backend))
+        return self._lookup[1]
 
     def similarity(self, first: Sequence[str], second: Sequence[str], **options: Any) -> NDArray[np.float32]:
         """Computes the cosine of every text of `first` with every text of `second`, float32 (first, second).
@@ -161,7 +241,7 @@ def _model_class(model_type: str) -> type[PreTrainedModel]:
     return GranModel
 
 
-def _batches(lengths: Sequence[int], batch_size: int) -> Iterator[list[int]]:
+def _batches(lengths: Sequence[int] | NDArray[np.int64], batch_size: int) -> Iterator[list[int]]:
     """Groups rows of like length, the longest first; rows of length 0 are left out."""
     batch: list[int] = []
     order = np.argsort(-np.asarray(lengths, np.int64), kind="stable")

@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 import torch
 
+from hf_paraphrase.encoding import sentence_encoder
 from hf_paraphrase.encoding.sentence_encoder import TOKENS_PER_BATCH, SentenceEncoder, _batches
+from hf_paraphrase.encoding.word_lookup import TokenIds
 from hf_paraphrase.errors import ModelError
 from hf_paraphrase.models.avg.configuration_avg import AvgConfig
 from hf_paraphrase.models.avg.modeling_avg import AvgModel
@@ -91,6 +93,93 @@ def test_batches_group_like_lengths_and_bound_the_padded_tokens():
     lengths = [3, 0, TOKENS_PER_BATCH + 5, 1, 2, TOKENS_PER_BATCH // 2, TOKENS_PER_BATCH // 2 - 1]
     batches = list(_batches(lengths, 3))
     assert batches == [[2], [5, 6], [0, 4, 3]]
+
+
+def long_enough():
+    """More characters than the vocabulary has words, so that the array operations do the work, and several blocks."""
+    generator = np.random.default_rng(0)
+    texts = [" ".join(generator.choice([*WORDS, "other", "caf\u00e9", "W3's,"], size)) for size in range(60)]
+    return [*TEXTS, *texts, "", *texts[::-1], " "]
+
+
+def test_word_averages_equal_padded_batches_to_the_last_bit():
+    encoder, texts = make("avg"), long_enough()
+    expected = np.zeros((len(texts), 8), np.float32)
+    for size in (1, 7, 200):
+        with torch.inference_mode():
+            for rows, embeddings in encoder._padded_batches(texts, size):
+                expected[rows] = embeddings.numpy()
+        np.testing.assert_array_equal(encoder.encode(texts), expected)
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_blocks_and_threads_change_no_vector_and_no_order(encoder, monkeypatch, threads):
+    texts = long_enough()
+    whole = encoder.encode(texts)
+    blocks = list(encoder._token_blocks(texts))
+    monkeypatch.setattr(torch, "get_num_threads", lambda: threads)
+    monkeypatch.setattr(sentence_encoder, "CHARACTERS_PER_BLOCK", 100)
+    monkeypatch.setattr(sentence_encoder, "_ROWS_PER_MEAN", 3)
+    smaller = list(encoder._token_blocks(texts))
+    assert len(smaller) > 10 > len(blocks)
+    np.testing.assert_array_equal(TokenIds.joined(smaller).ids, TokenIds.joined(blocks).ids)
+    np.testing.assert_array_equal(encoder.encode(texts), whole)
+
+
+def test_only_few_words_reach_the_tokenizers_library_when_there_are_many_texts(monkeypatch):
+    encoder, texts = make("avg"), long_enough()
+    expected = [item.ids for item in encoder.tokenizer.backend_tokenizer.encode_batch_fast(texts)]
+
+    def refuse(*_):
+        raise AssertionError("the slow way was taken")
+
+    monkeypatch.setattr(encoder, "tokenize", refuse)
+    ids = TokenIds.joined(encoder._token_blocks(texts))
+    assert np.split(ids.ids, ids.offsets[1:-1])[-2].tolist() == expected[-2]
+    assert ids.ids.tolist() == [item for row in expected for item in row]
+    with pytest.raises(AssertionError):
+        encoder.encode(["w1"])
+
+
+def test_a_token_added_between_two_calls_is_seen(encoder):
+    texts = long_enough()
+    before = encoder.encode(texts)
+    encoder.tokenizer.add_special_tokens({"mask_token": "other"})
+    encoder.tokenizer.backend_tokenizer.add_special_tokens(["w2 w3"])
+    encoder.model.embeddings = torch.nn.Parameter(torch.cat([encoder.model.embeddings, torch.ones(2, 8)]))
+    after = encoder.encode(texts)
+    assert not np.array_equal(after, before)
+    np.testing.assert_allclose(after, np.stack([encoder.encode(text) for text in texts]), atol=1e-6)
+
+
+def test_a_tokenizer_that_is_not_word_level_gives_what_it_always_gave():
+    encoder, texts = make("avg"), long_enough()
+    encoder.tokenizer.backend_tokenizer.normalizer = None
+    np.testing.assert_array_equal(encoder.encode(texts), np.stack([encoder.encode(text) for text in texts]))
+    assert encoder.encode(["W3"] * 99)[0].tolist() == encoder.model.embeddings[1].tolist()
+
+
+def test_half_precision_weights_give_single_precision_vectors():
+    encoder, texts = make("avg"), long_enough()
+    exact = encoder.encode(texts)
+    encoder.model.to(torch.bfloat16)
+    vectors = encoder.encode(texts)
+    assert vectors.dtype == np.float32
+    np.testing.assert_allclose(vectors, exact, atol=0.02)
+
+
+@pytest.mark.parametrize("texts", [["w1", None], [3], ["w1", "\ud800"] * 200, [None] * 200])
+def test_what_is_no_text_is_a_type_error(texts):
+    with pytest.raises(TypeError):
+        make("avg").encode(texts)
+
+
+def test_texts_may_be_a_tuple_or_an_array_of_strings(encoder):
+    texts = long_enough()
+    expected = encoder.encode(texts)
+    np.testing.assert_array_equal(encoder.encode(tuple(texts)), expected)
+    np.testing.assert_array_equal(encoder.encode(np.array(texts, object)), expected)
+    np.testing.assert_array_equal(encoder.encode(np.array(texts)), expected)
 
 
 def test_progress_goes_to_standard_error_only(capsys):

@@ -95,6 +95,18 @@ class AvgModel(PreTrainedModel):
             return token_vectors, pooled
         return BaseModelOutputWithPooling(last_hidden_state=token_vectors, pooler_output=pooled)
 
+    def mean_of_words(self, tokens: Tensor, lengths: Tensor) -> Tensor:
+        """Embeds sentences whose tokens are laid end to end, as they are after training: without any dropout.
+
+        Args:
+            tokens: The token ids of all sentences (total,).
+            lengths: The number of tokens of each sentence (sentences,); they add up to total.
+
+        Returns:
+            The means (sentences, hidden_size), equal to the last bit to `pooler_output` of a padded batch.
+        """
+        return self._mean(tokens, lengths, None)
+
     def _mean(self, tokens: Tensor, lengths: Tensor, keep: Tensor | None) -> Tensor:
         """Computes means (batch, hidden_size) over `tokens` (total,) laid end to end, weighted by `keep` (total,)."""
         offsets = lengths.cumsum(0) - lengths

@@ -1,0 +1,277 @@
+"""Times `encode` against the installed peers on the same sentences, vocabulary and vectors, all in one run.
+
+One Avg folder is saved and opened by each contestant: this package, model2vec (`StaticModel`) and
+sentence-transformers (`StaticEmbedding`). The contestants take turns, so that a slow minute of the machine meets all
+of them. A peer is timed with its defaults and with settings that may suit it better; the ratio is that to its fastest.
+GRAN (an LSTM without peepholes) is compared with `torch.nn.LSTM` alone on as many tokens, in sentences of the mean
+length and batches without padding. Ratios are of median rates, above 1 = this package is faster.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gc
+import importlib
+import json
+import os
+import statistics
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from functools import partial
+from itertools import islice
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+
+from hf_paraphrase.encoding.sentence_encoder import SentenceEncoder
+from hf_paraphrase.errors import HfParaphraseError, InputError, UsageError
+from hf_paraphrase.models.avg.configuration_avg import AvgConfig
+from hf_paraphrase.models.avg.modeling_avg import AvgModel
+from hf_paraphrase.models.gran.configuration_gran import GranConfig
+from hf_paraphrase.models.gran.modeling_gran import GranModel
+from hf_paraphrase.tokenization.word_level import (
+    UNKNOWN_ID,
+    build_word_level_tokenizer,
+    save_tokenizer,
+    sentence_vocabulary,
+)
+
+OURS = "hf_paraphrase"
+KEYS = {
+    "avg_encode_vs_model2vec": "model2vec",
+    "avg_encode_vs_sentence_transformers": "sentence-transformers",
+}
+BARE_BATCHES = (256, 1024)
+
+
+class Contestant(NamedTuple):
+    """What is timed.
+
+    Attributes:
+        library: Its name.
+        settings: What differs from its defaults.
+        encode: Embeds sentences.
+    """
+
+    library: str
+    settings: str
+    encode: Callable[[list[str]], Any]
+
+
+def main() -> int:
+    """Runs the benchmark and returns the exit code."""
+    arguments = read_arguments()
+    try:
+        check(arguments)
+        sentences = read_sentences(arguments.text, arguments.sentences)
+        with tempfile.TemporaryDirectory() as folder:
+            run(arguments, sentences, Path(folder))
+    except HfParaphraseError as error:
+        sys.stderr.write(f"bench_encode: error: {error}\n")
+        return 2
+    return 0
+
+
+def read_arguments() -> argparse.Namespace:
+    """Reads the command line."""
+    parser = argparse.ArgumentParser(
+        description=(__doc__ or "").partition("\n")[0], formatter_class=argparse.ArgumentDefaultsHelpFormatter
+    )
+    parser.add_argument("--text", help="text file, one sentence a line, plain or compressed; none = the sample")
+    parser.add_argument("--sentences", type=int, default=100_000, help="sentences to encode; fewer lines are repeated")
+    parser.add_argument("--vocabulary", type=int, default=61_000, help="word vectors; unused words fill it up")
+    parser.add_argument("--dimension", type=int, default=300, help="components of a vector")
+    parser.add_argument("--rounds", type=int, default=7, help="timed turns of each contestant, after one to warm up")
+    parser.add_argument("--gran-sentences", type=int, default=10_000, help="sentences to encode with GRAN; 0 = none")
+    return parser.parse_args()
+
+
+def check(arguments: argparse.Namespace) -> None:
+    """Refuses numbers that make no sense.
+
+    Raises:
+        UsageError: If a number is too small.
+    """
+    least = {"sentences": 1, "vocabulary": 3, "dimension": 1, "rounds": 1, "gran_sentences": 0}
+    for name, bound in least.items():
+        if getattr(arguments, name) < bound:
+            raise UsageError(f"--{name.replace('_', '-')} must be at least {bound}, not {getattr(arguments, name)}")
+
+
+def read_sentences(text: str | None, count: int) -> list[str]:
+    """Reads the first `count` lines that are not empty, or those of the sample, repeated if they are too few.
+
+    Raises:
+        InputError: If the file cannot be read or has no line that is not empty.
+    """
+    if text is None:
+        from hf_paraphrase.data.sample.bitext import sample_bitext
+
+        lines = [pair.english for pair in sample_bitext()["train"]]
+    else:
+        from hf_paraphrase.data.text_files import LineErrors, read_lines
+
+        if not Path(text).is_file():
+            raise InputError("no such file", path=text, remedy="check --text")
+        stream = (line for block in read_lines(Path(text), LineErrors()) for line in block.to_pylist() if line.strip())
+        lines = list(islice(stream, count))
+    if not lines:
+        raise InputError("no line has a word", path=text, remedy="give one sentence a line")
+    return [lines[place % len(lines)] for place in range(count)]
+
+
+def save_avg(sentences: list[str], arguments: argparse.Namespace, folder: Path) -> None:
+    """Saves an Avg model with random vectors, in the layout that `train-encoder` writes.
+
+    The vector of unknown words is zero, as model2vec leaves them out. They count in the mean of the others.
+    """
+    words = sentence_vocabulary(sentences, max_size=arguments.vocabulary - 2)
+    fillers = (f"filler{number}" for number in range(arguments.vocabulary - 2 - len(words)))
+    tokenizer = build_word_level_tokenizer([*words, *fillers])
+    torch.manual_seed(0)
+    size = {"vocab_size": len(tokenizer), "hidden_size": arguments.dimension, "initializer_range": 0.3}
+    model = AvgModel(AvgConfig(**size))
+    with torch.no_grad():
+        model.embeddings[tokenizer.unk_token_id] = 0
+    model.save_pretrained(folder)
+    save_tokenizer(tokenizer, folder)
+    module = {"idx": 0, "name": "0", "path": "", "type": "sentence_transformers.models.StaticEmbedding"}
+    (folder / "modules.json").write_text(json.dumps([module]) + "\n", encoding="utf-8")
+
+
+def avg_contestants(folder: Path) -> list[Contestant]:
+    """Opens the folder with this package and every installed peer."""
+    contestants = [Contestant(OURS, "", SentenceEncoder.from_pretrained(folder).encode)]
+    try:
+        model2vec = importlib.import_module("model2vec")
+    except ImportError as error:
+        write(f"model2vec is left out: {error}")
+    else:
+        encode = model2vec.StaticModel.from_pretrained(str(folder)).encode
+        contestants.append(Contestant("model2vec", "", encode))
+        contestants.append(Contestant("model2vec", "one batch at a time", partial(encode, use_multiprocessing=False)))
+    try:
+        sentence_transformers = importlib.import_module("sentence_transformers")
+    except ImportError as error:
+        write(f"sentence-transformers is left out: {error}")
+    else:
+        encode = sentence_transformers.SentenceTransformer(str(folder), device="cpu").encode
+        encode = partial(encode, show_progress_bar=False)
+        contestants.append(Contestant("sentence-transformers", "", encode))
+        contestants.append(Contestant("sentence-transformers", "batch_size=2048", partial(encode, batch_size=2048)))
+    return contestants
+
+
+def compare_vectors(contestants: list[Contestant], sentences: list[str], folder: Path) -> None:
+    """Makes sure that all contestants compute the same, on sentences without unknown words.
+
+    Raises:
+        ValueError: If a vector of one of them differs by more than rounding.
+    """
+    encoder = SentenceEncoder.from_pretrained(folder)
+    unknown = encoder.tokenizer.unk_token_id
+    sample = [text for text in sentences[:20_000] if unknown not in encoder.tokenize([text])[0]]
+    if not sample:
+        write("no sentence is without unknown words: the vectors are not compared")
+        return
+    expected = encoder.encode(sample)
+    for contestant in contestants[1:]:
+        difference = float(np.abs(contestant.encode(sample) - expected).max())
+        if difference > 1e-5:
+            raise ValueError(f"{contestant.library} gives other vectors: they differ by {difference}")
+    write(f"all vectors of {len(sample)} sentences without unknown words agree to 1e-5")
+
+
+def gran_contestants(arguments: argparse.Namespace, folder: Path, tokens: int, sentences: int) -> list[Contestant]:
+    """Makes a GRAN with the tokenizer of the folder, and `torch.nn.LSTM` alone on as many tokens without padding."""
+    avg = SentenceEncoder.from_pretrained(folder)
+    torch.manual_seed(0)
+    size = {"vocab_size": avg.model.config.vocab_size, "hidden_size": arguments.dimension}
+    encoder = SentenceEncoder(GranModel(GranConfig(cell="lstm", **size)).eval(), avg.tokenizer)
+    lstm = torch.nn.LSTM(arguments.dimension, arguments.dimension, batch_first=True).eval()
+    length = max(round(tokens / sentences), 1)
+    contestants = [Contestant(OURS, "GRAN", encoder.encode)]
+    for batch in BARE_BATCHES:
+        vectors = torch.randn(batch, length, arguments.dimension)
+        encode = partial(bare_lstm, lstm, vectors, tokens / vectors[..., 0].numel())
+        contestants.append(Contestant("bare LSTM", f"batches of {batch} x {length}", encode))
+    return contestants
+
+
+@torch.inference_mode()
+def bare_lstm(lstm: torch.nn.LSTM, vectors: torch.Tensor, batches: float, sentences: list[str]) -> float:
+    """Runs the network on `vectors` (batch, length, dim) as often as its tokens go into those of the sentences.
+
+    Returns:
+        How many times the tokens of the sentences were computed: near 1, as only whole batches are.
+    """
+    whole = max(round(batches), 1)
+    for _ in range(whole):
+        lstm(vectors)
+    return whole / batches
+
+
+def measure(contestants: list[Contestant], sentences: list[str], rounds: int) -> dict[str, float]:
+    """Lets the contestants take turns and writes a table.
+
+    Returns:
+        For every peer the ratio of our median rate to that of its faster settings.
+    """
+    rates: list[list[float]] = [[] for _ in contestants]
+    for turn in range(rounds + 1):
+        for contestant, column in zip(contestants, rates, strict=True):
+            # model2vec switches the threads of `tokenizers` off for the whole process.
+            os.environ["TOKENIZERS_PARALLELISM"] = "true"
+            gc.collect()
+            start = time.perf_counter()
+            result = contestant.encode(sentences)
+            seconds = time.perf_counter() - start
+            share = result if isinstance(result, float) else 1.0
+            del result
+            if turn:
+                column.append(share * len(sentences) / seconds)
+    medians = [statistics.median(column) for column in rates]
+    write(f"{'sentences/s':46}{'median':>12}{'min':>12}{'max':>12}{'ours/this':>11}")
+    best: dict[str, float] = {}
+    for contestant, column, median in zip(contestants, rates, medians, strict=True):
+        name = f"{contestant.library} {contestant.settings}"
+        write(f"{name:46}{median:12,.0f}{min(column):12,.0f}{max(column):12,.0f}{medians[0] / median:11.2f}")
+        best[contestant.library] = max(best.get(contestant.library, 0.0), median)
+    return {library: medians[0] / median for library, median in best.items() if library != OURS}
+
+
+def run(arguments: argparse.Namespace, sentences: list[str], folder: Path) -> None:
+    """Measures everything and writes the report, the ratios as one JSON object on its last line."""
+    save_avg(sentences, arguments, folder)
+    ids = SentenceEncoder.from_pretrained(folder).tokenize(sentences)
+    tokens = sum(map(len, ids))
+    known = sum(item != UNKNOWN_ID for row in ids for item in row)
+    write(
+        f"{len(sentences):,} sentences of {tokens / len(sentences):.1f} tokens ({known / max(tokens, 1):.2%} known), "
+        f"{arguments.vocabulary:,} x {arguments.dimension} vectors, {torch.get_num_threads()} threads"
+    )
+    contestants = avg_contestants(folder)
+    compare_vectors(contestants, sentences, folder)
+    ratios = measure(contestants, sentences, arguments.rounds)
+    report = {key: ratios[library] for key, library in KEYS.items() if library in ratios}
+    if arguments.gran_sentences:
+        some = sentences[: arguments.gran_sentences]
+        tokens = sum(map(len, ids[: len(some)]))
+        write(f"GRAN on {len(some):,} of them, {tokens:,} tokens")
+        ratios = measure(gran_contestants(arguments, folder, tokens, len(some)), some, arguments.rounds)
+        report["gran_encode_vs_bare_lstm"] = ratios["bare LSTM"]
+    write(json.dumps({key: round(value, 3) for key, value in report.items()}))
+
+
+def write(line: str) -> None:
+    """Writes a line of the report to standard output."""
+    sys.stdout.write(line + "\n")
+    sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
