@@ -109,6 +109,8 @@ VALUES = {
         "margin": 0.4,
         "negatives": "max",
         "negatives_from": "both",
+        "mega_batch_size": 20,
+        "mega_batch_anneal": 150,
         "optimizer": "Adam",
         "learning_rate": 0.001,
         "batch_size": 100,

@@ -340,7 +340,7 @@ def test_gradient_accumulation_walks_through_the_mini_batches_of_a_pool(tmp_path
         class Noting(EncoderTrainer):
             def compute_loss(self, model, inputs, *args, seen=seen, **kwargs):
                 loss = super().compute_loss(model, inputs, *args, **kwargs)
-                seen.append((inputs["place"], float(loss)))
+                seen.append((inputs["place"], float(loss.detach())))
                 return loss
 
         trainer = trainer_of(
