@@ -2,7 +2,8 @@
 
 A shard is a run of consecutive sentences. It is written whole or not at all and depends on nothing but its sentences,
 the model and the settings, so a job that was killed continues where it was, several processes share the work, and the
-result is the same, byte for byte.
+result is the same, byte for byte. (On one machine and with as many threads in each process: floating-point sums depend
+on how many threads share them, which `OMP_NUM_THREADS` decides.)
 """
 
 from __future__ import annotations

@@ -341,7 +341,9 @@ def test_two_processes_under_accelerate_give_the_files_of_one(tiny_model, awkwar
     words = command(tiny_model, awkward_bitext, tmp_path / "pairs", "--max-source-tokens", "50")[1:]
     launch = [sys.executable, "-m", "accelerate.commands.launch", "--multi_gpu", "--num_processes", "2"]
     launch += ["--main_process_port", "0", str(script), *words]
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "OMP_NUM_THREADS": "1"}
+    # Scores differ in their last bits between numbers of threads, so each process gets as many as this one has.
+    threads = str(torch.get_num_threads())
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "OMP_NUM_THREADS": threads}
     result = subprocess.run(launch, capture_output=True, text=True, check=False, env=environment)
     assert result.returncode == 0, result.stderr[-3_000:]
     assert same_data(tmp_path / "pairs", translated) and result.stdout == ""

@@ -30,7 +30,7 @@ def test_the_whole_pipeline_leaves_every_artefact_and_resumes_without_work(tmp_p
     pairs = load_dataset(str(output / "pairs"), split="train", cache_dir=cache)
     assert len(pairs) == results["filter"]["rows"]
     back_translated = load_dataset(str(output / "back_translated"), split="train", cache_dir=cache)
-    assert len(set(back_translated["id"])) <= 80 and max(back_translated["rank"]) == 2
+    assert len(set(back_translated["id"])) <= 80 and max(back_translated["rank"]) <= 2
     AutoModelForSeq2SeqLM.from_pretrained(output / "rnn_search")
     AutoModel.from_pretrained(output / "gran")
     assert SentenceEncoder.from_pretrained(output / "avg").encode(["The doctor bought a car."]).shape == (1, 300)
