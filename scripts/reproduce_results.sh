@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Reproduces the tables under "Results" in the README, on two cores in about two hours.
+# Reproduces the tables under "Results" in the README.
 # Usage: bash scripts/reproduce_results.sh DATA WORK
 #   DATA  holds multi30k/ manythings/ sts/ sick/ stsbenchmark/ pit2015/ and held_out.sha256-16.txt.gz
 #   WORK  is a folder for everything that is made

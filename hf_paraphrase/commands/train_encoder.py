@@ -11,9 +11,9 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..errors import InputError, OutputError, UsageError
+from ..errors import InputError, UsageError
 from ..hub.cards import write_card
-from ..hub.folders import check_output, is_filled, output_folder, staging_path
+from ..hub.folders import check_output, check_unfinished, output_folder, staging_path
 from ..hub.provenance import fingerprint, write_provenance
 from .arguments import argument, message, parse, settings_of
 from .processes import is_main_process, say, wait_for_all
@@ -107,12 +107,8 @@ def main(argv: Sequence[str]) -> None:
     output = check_output(arguments.output, overwrite=arguments.overwrite)
     # Before the long work, because the staging folder itself refuses only after it.
     unfinished = staging_path(output)
-    if is_main_process() and is_filled(unfinished) and not (arguments.resume or arguments.overwrite):
-        raise OutputError(
-            "an unfinished run for this output exists",
-            path=unfinished,
-            remedy="--resume continues it, --overwrite starts afresh",
-        )
+    if is_main_process():
+        check_unfinished(output, overwrite=arguments.overwrite, resume=arguments.resume)
     scorer = _scorer(arguments.dev_data)
 
     from ..training.pairs import encode_pairs
