@@ -43,6 +43,7 @@ class Arguments:
     hidden_size: int = argument("size of the GRU states (paper: 1000)", 512)
     embedding_size: int = argument("size of the word embeddings (paper: 620)", 320)
     dropout: float = argument("dropout rate on embeddings, annotations and readout (paper: 0)", 0.3)
+    word_dropout: float = argument("share of whole word embeddings left out while training (paper: 0)", 0.0)
     label_smoothing: float = argument("probability mass spread over the vocabulary in the loss (paper: 0)", 0.1)
     initialization: str = argument(
         "initial weights: the paper's small normal ones (reference), or Glorot's, which learn faster",
@@ -92,7 +93,7 @@ def _check(arguments: Arguments) -> None:
         raise UsageError(f"--hidden-size {arguments.hidden_size} must be even: the readout is halved by maxout")
     if arguments.warmup_steps < 0:
         raise UsageError(f"--warmup-steps must not be below 0, but is {arguments.warmup_steps}")
-    for name in ("dropout", "label_smoothing"):
+    for name in ("dropout", "word_dropout", "label_smoothing"):
         if not 0 <= getattr(arguments, name) < 1:
             raise UsageError(f"--{name.replace('_', '-')} must be from 0 to below 1, not {getattr(arguments, name)}")
     if arguments.report_to != "none":
@@ -156,6 +157,7 @@ def train(arguments: Arguments, folder: Path) -> None:
         hidden_size=arguments.hidden_size,
         embedding_size=arguments.embedding_size,
         dropout=arguments.dropout,
+        word_dropout=arguments.word_dropout,
         label_smoothing=arguments.label_smoothing,
         initialization=arguments.initialization,
         share_embeddings=arguments.share_embeddings,

@@ -88,7 +88,7 @@ VALUES = {
             "batch_size": 80,
             "learning_rate": 0.001,
             "dropout": 0.3,
-            "label_smoothing": 0.1,
+            "word_dropout": 0.1, "label_smoothing": 0.1,
         },
         "results": {"training_pairs": 29_000, "dev_bleu": 51.254, "best_epoch": 1.9},
     },
