@@ -6,7 +6,8 @@ import sys
 
 import pytest
 
-from hf_paraphrase.models.registration import _ACTIONS, _MODELS, _AutoModuleFinder, register_when_imported
+from hf_paraphrase.models.registration import _ACTIONS, _AutoModuleFinder, register_when_imported
+from hf_paraphrase.models.registry import MODELS
 
 CHECK = """
 from transformers import AutoConfig, AutoModel, AutoModelForSeq2SeqLM
@@ -73,4 +74,4 @@ def test_every_model_folder_of_the_package_is_registered():
     import hf_paraphrase.models
 
     folders = {path.parent.name for path in Path(hf_paraphrase.models.__file__).parent.glob("*/configuration_*.py")}
-    assert folders == set(_MODELS)
+    assert folders == set(MODELS)
