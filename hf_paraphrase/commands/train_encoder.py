@@ -12,9 +12,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import InputError, UsageError
-from ..hub.cards import write_card
+from ..hub.encoder_folder import write_encoder_folder
 from ..hub.folders import check_output, check_unfinished, output_folder, staging_path
-from ..hub.provenance import fingerprint, write_provenance
+from ..hub.provenance import fingerprint
+from ..training.encoder_kinds import ENCODER_KINDS
 from .arguments import argument, message, parse, settings_of
 from .processes import is_main_process, say, wait_for_all
 
@@ -24,11 +25,8 @@ if TYPE_CHECKING:
     from ..training.pairs import EncodedPairs
     from ..training.trainer import EncoderTrainer
 
-_MODEL_TYPES = ("avg", "gran")
-_CELLS = ("lstm", "gru")
-_EPOCHS = {"avg": 20.0, "gran": 3.0}
-_HIDDEN_SIZE = 300
 _CHECKPOINTS = "checkpoints"
+_MODEL_OPTIONS = ("cell", "peepholes", "bidirectional", "variational_dropout")
 _UNCHECKED_ON_RESUME = {"output", "overwrite", "resume", "report_to"}
 
 
@@ -39,7 +37,15 @@ class Arguments:
     pairs: str = argument("data folder with the columns sentence1 and sentence2 (split train)")
     output: str = argument("the model folder to make")
     model_type: str = argument("avg (mean of word vectors) or gran (gated recurrent averaging network)", "avg")
-    cell: str = argument("recurrent cell of gran: lstm (paper 000) or gru (paper 003)", "lstm")
+    cell: str | None = argument(
+        "recurrent cell: lstm (papers 000 and 001) or gru (paper 003) [default: lstm]", None, choices=["lstm", "gru"]
+    )
+    peepholes: bool | None = argument(
+        "whether the gates of an lstm see its cell, as in the reference code; without, a faster kernel does the work "
+        "[default: true]",
+        None,
+    )
+    bidirectional: bool | None = argument("read in both directions [default: false]", None)
     dev_data: str | None = argument(
         "folder with STS 2016 sets, or with a graded data set, on which the epoch is chosen; without it the last is",
         None,
@@ -63,8 +69,17 @@ class Arguments:
         "passes over the pairs; 0 keeps the initial vectors untrained [default: 20 for avg, 3 for gran]", None
     )
     batch_size: int = argument("pairs in a batch on each process", 100)
+    gradient_accumulation_steps: int = argument("batches in an update", 1)
     learning_rate: float = argument("learning rate of Adam, constant", 1e-3)
-    margin: float = argument("margin of the loss, a difference of cosines", 0.4)
+    loss: str = argument(
+        "margin (paper 000: pairs and searched negatives) or contrastive (paper 003: pairs with a column label, "
+        "1 for a paraphrase and 0 for another pair; margin leaves pairs labelled 0 out)",
+        "margin",
+        choices=["margin", "contrastive"],
+    )
+    margin: float | None = argument(
+        "margin of the loss, a difference of cosines [default: 0.4, of the contrastive loss 0.5]", None
+    )
     negatives: str = argument(
         "negatives: max (the most similar of the batch), random, or mix (a coin's choice)", "max"
     )
@@ -77,6 +92,11 @@ class Arguments:
     )
     dropout: float = argument("probability to drop a component of a word vector", 0.0)
     word_dropout: float = argument("probability to drop a whole word; excludes --dropout", 0.0)
+    variational_dropout: float | None = argument(
+        "probability to drop a component of a recurrent encoder's input or state, the same ones at every step of a "
+        "sentence [default: 0]",
+        None,
+    )
     scramble: float = argument("probability to scramble the words of a pair, drawn each epoch", 0.0)
     lambda_c: float = argument("weight of half the squared norm of all parameters but the word vectors", 0.0)
     lambda_w: float = argument("weight of half the squared distance of the word vectors from their start", 0.0)
@@ -87,6 +107,11 @@ class Arguments:
         False,
     )
     evaluations_per_epoch: int = argument("dev scores and checkpoints in an epoch", 1)
+    precision: str = argument(
+        "arithmetic of the forward pass: fp32, or bf16 where it is safe; weights and loss stay fp32",
+        "fp32",
+        choices=["fp32", "bf16"],
+    )
     max_pairs: int | None = argument("train on a random sample of so many pairs", None)
     seed: int = argument("seed of the sample, the initial weights, the order, dropout and scrambling", 0)
     report_to: str = argument("where the Trainer logs to, e.g. tensorboard; none for nowhere", "none")
@@ -111,18 +136,28 @@ def main(argv: Sequence[str]) -> None:
         check_unfinished(output, overwrite=arguments.overwrite, resume=arguments.resume)
     scorer = _scorer(arguments.dev_data)
 
+    from ..training.losses import LOSSES
     from ..training.pairs import encode_pairs
 
     tokenizer, vectors = _vocabulary(arguments)
-    pairs = encode_pairs(arguments.pairs, tokenizer, max_pairs=arguments.max_pairs, seed=arguments.seed)
+    pairs = encode_pairs(
+        arguments.pairs,
+        tokenizer,
+        max_pairs=arguments.max_pairs,
+        seed=arguments.seed,
+        labelled=LOSSES[arguments.loss].needs_labels,
+        scratch=output.absolute().parent,
+    )
     if pairs.dropped:
         say(f"{pairs.dropped} pairs with an empty side left out")
+    if pairs.not_paraphrases:
+        say(f"{pairs.not_paraphrases} pairs labelled 0, no paraphrases, left out")
     model, coverage = _model(arguments, tokenizer, vectors, pairs)
     say(
         f"{arguments.model_type}: {len(pairs)} pairs, {model.config.vocab_size} word vectors of "
         f"{model.config.hidden_size} components{'' if coverage is None else f'; {coverage}'}"
     )
-    if len(pairs) == 1:
+    if len(pairs) == 1 and pairs.labels is None:
         say("a single pair has no negatives: nothing will be learned")
     settings = settings_of(arguments)
     if not is_main_process():
@@ -137,8 +172,7 @@ def main(argv: Sequence[str]) -> None:
 
 def _check(arguments: Arguments) -> None:
     choices = {
-        "model_type": _MODEL_TYPES,
-        "cell": _CELLS,
+        "model_type": tuple(ENCODER_KINDS),
         "negatives": ("max", "random", "mix"),
         "negatives_from": ("both", "opposite"),
     }
@@ -146,8 +180,18 @@ def _check(arguments: Arguments) -> None:
         value = getattr(arguments, name)
         if value not in allowed:
             raise UsageError(f"--{name.replace('_', '-')} `{value}` is unknown", remedy=f"one of {', '.join(allowed)}")
+    options = ENCODER_KINDS[arguments.model_type].options
+    for name in _MODEL_OPTIONS:
+        if getattr(arguments, name) is not None and name not in options:
+            able = [kind for kind, found in ENCODER_KINDS.items() if name in found.options]
+            raise UsageError(
+                f"--{name.replace('_', '-')} is not for --model-type {arguments.model_type}",
+                remedy=f"leave it out, or train {' or '.join(able)}",
+            )
+    if arguments.peepholes and arguments.cell == "gru":
+        raise UsageError("--peepholes is for --cell lstm", remedy="leave it out")
     positive = ("batch_size", "learning_rate", "hidden_size", "min_frequency", "max_pairs")
-    for name in (*positive, "evaluations_per_epoch", "mega_batch_size"):
+    for name in (*positive, "evaluations_per_epoch", "mega_batch_size", "gradient_accumulation_steps"):
         value = getattr(arguments, name)
         if value is not None and not value > 0:
             raise UsageError(f"--{name.replace('_', '-')} must be above 0, not {value}")
@@ -156,8 +200,8 @@ def _check(arguments: Arguments) -> None:
         value = getattr(arguments, name)
         if value is not None and not value >= 0:
             raise UsageError(f"--{name.replace('_', '-')} must not be negative, not {value}")
-    for name in ("dropout", "word_dropout"):
-        if not 0 <= getattr(arguments, name) < 1:
+    for name in ("dropout", "word_dropout", "variational_dropout"):
+        if not 0 <= (getattr(arguments, name) or 0.0) < 1:
             raise UsageError(f"--{name.replace('_', '-')} must be at least 0 and below 1")
     if not 0 <= arguments.scramble <= 1:
         raise UsageError("--scramble must be between 0 and 1")
@@ -167,8 +211,14 @@ def _check(arguments: Arguments) -> None:
         raise UsageError(
             "--mega-batch-anneal needs a size to grow to", remedy="give --mega-batch-size above 1, or leave it out"
         )
-    if arguments.cell != "lstm" and arguments.model_type != "gran":
-        raise UsageError("--cell is for --model-type gran", remedy="leave it out, or train a gran")
+    if arguments.loss == "contrastive":
+        searched = ("negatives", "negatives_from", "mega_batch_size", "mega_batch_anneal")
+        given = [name for name in searched if getattr(arguments, name) != Arguments.__dataclass_fields__[name].default]
+        if given:
+            raise UsageError(
+                f"--{given[0].replace('_', '-')} is for --loss margin: the contrastive loss searches no negatives",
+                remedy="leave it out",
+            )
 
 
 def _scorer(dev_data: str | None) -> Callable[..., dict[str, float]] | None:
@@ -216,40 +266,26 @@ def _model(
     arguments: Arguments, tokenizer: PreTrainedTokenizerFast, vectors: Any, pairs: EncodedPairs
 ) -> tuple[PreTrainedModel, Any]:
     import torch
-    from transformers import set_seed
 
+    from ..training.encoder_kinds import new_encoder
     from ..training.word_vectors import initial_embeddings
 
-    size = len(tokenizer)
-    dimension = arguments.hidden_size or _HIDDEN_SIZE
-    if vectors is not None:
-        dimension = vectors.matrix.shape[1]
-    common = {
-        "vocab_size": size,
-        "hidden_size": dimension,
-        "pad_token_id": tokenizer.pad_token_id,
-        "unk_token_id": tokenizer.unk_token_id,
-        "dropout": arguments.dropout,
-        "word_dropout": arguments.word_dropout,
-    }
-    set_seed(arguments.seed)
-    model: PreTrainedModel
-    if arguments.model_type == "avg":
-        from ..models.avg.configuration_avg import AvgConfig
-        from ..models.avg.modeling_avg import AvgModel
-
-        model = AvgModel(AvgConfig(**common))
-    else:
-        from ..models.gran.configuration_gran import GranConfig
-        from ..models.gran.modeling_gran import GranModel
-
-        model = GranModel(GranConfig(cell=arguments.cell, **common))
+    model = new_encoder(
+        arguments.model_type,
+        tokenizer,
+        hidden_size=arguments.hidden_size if vectors is None else vectors.matrix.shape[1],
+        seed=arguments.seed,
+        dropout=arguments.dropout,
+        word_dropout=arguments.word_dropout,
+        **{name: getattr(arguments, name) for name in _MODEL_OPTIONS},
+    )
     if vectors is None and not arguments.frequency_weights:
         return model, None
+    size = len(tokenizer)
     matrix, coverage = initial_embeddings(
         tokenizer.convert_ids_to_tokens(range(size)),
         vectors,
-        dimension=dimension,
+        dimension=model.config.hidden_size,
         pad_id=tokenizer.pad_token_id,
         unknown_id=tokenizer.unk_token_id,
         counts=pairs.counts(size),
@@ -274,14 +310,20 @@ def _train(
     from tqdm.auto import tqdm
 
     from ..training.arguments import EncoderTrainingArguments
-    from ..training.trainer import EncoderTrainer, last_checkpoint
+    from ..training.callbacks import last_checkpoint
+    from ..training.trainer import EncoderTrainer
 
     training_arguments = EncoderTrainingArguments(
         output_dir=str(folder),
-        num_train_epochs=_EPOCHS[arguments.model_type] if arguments.epochs is None else arguments.epochs,
+        num_train_epochs=arguments.epochs
+        if arguments.epochs is not None
+        else ENCODER_KINDS[arguments.model_type].epochs,
         per_device_train_batch_size=arguments.batch_size,
         learning_rate=arguments.learning_rate,
         max_grad_norm=arguments.max_grad_norm,
+        gradient_accumulation_steps=arguments.gradient_accumulation_steps,
+        bf16=arguments.precision == "bf16",
+        loss=arguments.loss,
         margin=arguments.margin,
         negatives=arguments.negatives,
         negatives_from=arguments.negatives_from,
@@ -320,9 +362,8 @@ def _checkpoint(
     arguments: Arguments, settings: dict[str, Any], folder: Path, find: Callable[[Path], Path | None]
 ) -> Path | None:
     """Finds the checkpoint to resume from, after making sure that it was made with the same settings and inputs."""
-    inputs = [item for item in (arguments.pairs, arguments.initial_vectors, arguments.dev_data) if item is not None]
     wanted = {key: value for key, value in settings.items() if key not in _UNCHECKED_ON_RESUME}
-    wanted["fingerprints"] = [fingerprint(item) for item in inputs]
+    wanted["fingerprints"] = [fingerprint(item) for item in _inputs(arguments)]
     folder.mkdir(parents=True, exist_ok=True)
     record = folder / "settings.json"
     if record.is_file():
@@ -351,20 +392,12 @@ def _write(
     coverage: Any,
     folder: Path,
 ) -> None:
-    from ..tokenization.word_level import save_tokenizer
-
-    model, scores, kept = trainer.model, trainer.scores(), trainer.best_scores()
-    model.save_pretrained(folder)
-    save_tokenizer(trainer.tokenizer, folder)
-    if arguments.model_type == "avg":
-        module = {"idx": 0, "name": "0", "path": "", "type": "sentence_transformers.models.StaticEmbedding"}
-        (folder / "modules.json").write_text(json.dumps([module], indent=2) + "\n", encoding="utf-8")
+    scores, kept = trainer.scores(), trainer.best_scores()
     untrained = next((entry for entry in scores if entry["step"] == 0), None)
     results = {
         "pairs": len(pairs),
         "pairs_dropped": pairs.dropped,
-        "vocabulary": model.config.vocab_size,
-        "parameters": sum(item.numel() for item in model.parameters()),
+        "pairs_not_paraphrases": pairs.not_paraphrases,
         "coverage": None if coverage is None else vars(coverage),
         "dev_untrained": None if untrained is None else untrained["dev_mean"],
         "dev_best": None if kept is None else kept["dev_mean"],
@@ -372,32 +405,35 @@ def _write(
         "steps": trainer.state.global_step,
         "dev_scores": scores,
     }
-    inputs = [item for item in (arguments.pairs, arguments.initial_vectors, arguments.dev_data) if item is not None]
-    write_provenance(folder, command="train-encoder", settings=settings, inputs=inputs, results=results)
-    name = Path(arguments.output).name
-    write_card(
+    write_encoder_folder(
         folder,
-        "model_cards",
-        "encoder",
-        {
-            **settings,
+        trainer.model,
+        trainer.tokenizer,
+        name=Path(arguments.output).name,
+        command="train-encoder",
+        settings=settings,
+        inputs=_inputs(arguments),
+        results=results,
+        card={
             "languages": ["en"] if arguments.split_contractions else [],
-            "library_name": "sentence-transformers" if arguments.model_type == "avg" else "transformers",
-            "title": name,
-            "name": name,
-            "hidden_size": model.config.hidden_size,
-            "vocab_size": model.config.vocab_size,
-            "parameters": results["parameters"],
             "pairs": len(pairs),
             "pairs_name": Path(arguments.pairs).name,
             "dropped": pairs.dropped,
             "epochs": f"{trainer.args.num_train_epochs:g}",
             "initial_vectors": _start(arguments, coverage),
-            "optimizer": "Adam over the rows of a batch" if model.sparse_gradients else "Adam",
+            "optimizer": "Adam over the rows of a batch" if trainer.model.sparse_gradients else "Adam",
+            "loss": trainer.loss.description,
+            "loss_source": trainer.loss.source,
+            "margin": trainer.loss.margin,
+            "searches_negatives": not trainer.loss.needs_labels,
             "scores": scores,
             "kept_step": None if kept is None else kept["step"],
         },
     )
+
+
+def _inputs(arguments: Arguments) -> list[str]:
+    return [item for item in (arguments.pairs, arguments.initial_vectors, arguments.dev_data) if item is not None]
 
 
 def _start(arguments: Arguments, coverage: Any) -> str:
