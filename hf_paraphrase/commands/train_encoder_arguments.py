@@ -92,7 +92,8 @@ class Arguments:
     )
     evaluations_per_epoch: int = argument("dev scores and checkpoints in an epoch", 1)
     precision: str = argument(
-        "arithmetic of the forward pass, dev scores included: fp32, or bf16 where it is safe; weights and loss stay fp32",
+        "arithmetic of the forward pass, dev scores included: fp32, or bf16 where it is safe; weights and the loss "
+        "stay fp32",
         "fp32",
         choices=["fp32", "bf16"],
     )
