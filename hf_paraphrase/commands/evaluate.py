@@ -18,9 +18,13 @@ from ..evaluation.report import NamedResult, format_report
 from ..evaluation.scored_set import ScoredSet, score_with_encoder, score_with_similarity
 from ..evaluation.sts import evaluate_scored
 from ..evaluation.sts_files import find_sts_sets
+from ..hub.card_section import read_card, update_section
 from ..hub.folders import write_text_whole
 from ..hub.provenance import fingerprint, versions
 from .arguments import argument, message, parse, settings_of
+
+CARD_SECTION = "hf-paraphrase evaluate"
+"""The name of the section that `--update-card` writes, in the comments that enclose it."""
 
 
 @dataclass
@@ -49,6 +53,10 @@ class Arguments:
     batch_size: int = argument("sentences a batch of the encoder", 256)
     output: str | None = argument("a JSON file for the results", None)
     overwrite: bool = argument("replace an existing results file", False)
+    update_card: bool = argument(
+        "put each model's tables, beside the floors, into a section of its card README.md; an earlier one is replaced",
+        False,
+    )
 
 
 def main(argv: Sequence[str]) -> None:
@@ -84,6 +92,13 @@ def main(argv: Sequence[str]) -> None:
         record = _record(arguments, results, without_input, paths)
         write_text_whole(arguments.output, json.dumps(record, indent=2, ensure_ascii=False, allow_nan=False) + "\n")
         message(f"results in {arguments.output}")
+    if arguments.update_card:
+        for item in results:
+            if item.kind == "model":
+                own = [other for other in results if other.kind == "baseline" or other is item]
+                section = _card_section(_report(arguments, own, protocols, without_input))
+                update_section(item.name, CARD_SECTION, section, "## Limits")
+                message(f"results in {Path(item.name) / 'README.md'}")
 
 
 def _check(arguments: Arguments) -> list[str]:
@@ -101,6 +116,11 @@ def _check(arguments: Arguments) -> list[str]:
             raise OutputError("the output is a folder", path=output, remedy="--output names a JSON file")
         if output.exists() and not arguments.overwrite:
             raise OutputError("the output file exists", path=output, remedy="give another --output, or --overwrite")
+    if arguments.update_card:
+        if not arguments.model:
+            raise UsageError("evaluate: --update-card without --model", remedy="floors have no card")
+        for name in arguments.model:
+            read_card(name, CARD_SECTION)
     if arguments.suite != "sts":
         if arguments.protocols:
             raise UsageError("evaluate: --protocols belongs to --suite sts", remedy="leave it out")
@@ -140,6 +160,12 @@ def _report(
     if unused:
         tables.append(f"no data for the protocol{'s' if len(unused) > 1 else ''} {', '.join(unused)}\n")
     return "\n".join(tables)
+
+
+def _card_section(report: str) -> str:
+    """Makes a section of a card out of the tables: the same text under a heading of its own, one level down."""
+    body = "\n".join(f"#{line}" if line.startswith("## ") else line for line in report.split("\n"))
+    return f"## Evaluation\n\nWritten by `hf-paraphrase evaluate`; nothing was trained on top.\n\n{body}"
 
 
 def _record(

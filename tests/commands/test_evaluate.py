@@ -118,6 +118,28 @@ def test_all_protocols_together_encode_each_distinct_sentence_once(monkeypatch, 
     capsys.readouterr()
 
 
+def test_update_card_puts_each_models_own_tables_into_its_card_and_a_second_run_replaces_them(
+    encoders, sts, tmp_path, capsys
+):
+    for name in ("avg", "gran"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "README.md").write_text(f"# {name}\n\n## Limits\n\nmany\n")
+    models = [tmp_path / "avg", tmp_path / "gran"]
+    words = ["evaluate", "--model", *models, "--baseline", "words", "--data", sts, "--update-card", "--protocols"]
+    assert run(*words, "paper,all") == 0
+    capsys.readouterr()
+    card = (models[0] / "README.md").read_text()
+    assert card.startswith("# avg\n\n<!--") and card.endswith("\n\n## Limits\n\nmany\n")
+    assert card.count("## Evaluation") == 1 and "### all: " in card
+    assert "words r" in card and "avg r" in card and "gran" not in card
+    assert run(*words, "paper") == 0
+    card = (models[0] / "README.md").read_text()
+    assert card.count("## Evaluation") == 1 and "### all: " not in card
+    assert run("evaluate", "--model", *models, tmp_path / "other", "--data", sts, "--update-card") == 2
+    assert "needs a README.md" in capsys.readouterr().err
+    assert (models[0] / "README.md").read_text() == card
+
+
 def test_a_graded_folder_is_evaluated_on_the_split_asked_for(encoders, tmp_path, capsys):
     for split, scores in (("test", [0.0, 1.0, 2.0, 3.0, 4.0]), ("validation", [4.0, 3.0, 2.0, 1.0, 0.0])):
         table = pa.table({"sentence1": WORDS, "sentence2": WORDS[::-1], "score": scores})
@@ -156,6 +178,7 @@ def test_an_existing_results_file_is_refused_before_any_work_and_replaced_only_o
         (["--baseline", "words", "--batch-size", "0"], "--batch-size is 0"),
         (["--baseline", "words", "--suite", "glue"], "invalid choice"),
         (["--baseline", "words", "--protocols", "paper,mteb"], "unknown protocol mteb"),
+        (["--baseline", "words", "--update-card"], "without --model"),
         (["--baseline", "words", "--protocols", ","], "--protocols is empty"),
         (["--baseline", "words", "--suite", "graded", "--protocols", "all"], "belongs to --suite sts"),
         (["--model", "good", "missing"], "no such model folder"),
