@@ -14,6 +14,7 @@ from ..errors import InputError, UsageError
 from ..hub.encoder_folder import write_encoder_folder
 from ..hub.folders import check_output, check_unfinished, output_folder, staging_path
 from ..hub.provenance import fingerprint
+from ..training.encoder_kinds import ENCODER_KINDS
 from .arguments import message, parse, settings_of
 from .processes import is_main_process, say, wait_for_all
 from .train_encoder_arguments import MODEL_OPTIONS, Arguments, check
@@ -110,7 +111,8 @@ def _vocabulary(arguments: Arguments) -> tuple[PreTrainedTokenizerFast, Any]:
         first = sys.maxsize if limit is None else limit - len(words)
         vectors = read_word_vectors(arguments.initial_vectors, set(words), first=first)
         dimension = vectors.matrix.shape[1]
-        if arguments.hidden_size not in (None, dimension):
+        same = "embedding_size" not in ENCODER_KINDS[arguments.model_type].options
+        if same and arguments.hidden_size not in (None, dimension):
             raise UsageError(
                 f"--hidden-size {arguments.hidden_size}, but the initial vectors have {dimension} components",
                 remedy="leave --hidden-size out",
@@ -131,7 +133,8 @@ def _model(
     model = new_encoder(
         arguments.model_type,
         tokenizer,
-        hidden_size=arguments.hidden_size if vectors is None else vectors.matrix.shape[1],
+        hidden_size=arguments.hidden_size,
+        embedding_size=None if vectors is None else vectors.matrix.shape[1],
         seed=arguments.seed,
         dropout=arguments.dropout,
         word_dropout=arguments.word_dropout,
@@ -143,7 +146,7 @@ def _model(
     matrix, coverage = initial_embeddings(
         tokenizer.convert_ids_to_tokens(range(size)),
         vectors,
-        dimension=model.config.hidden_size,
+        dimension=model.get_parameter("embeddings").shape[1],
         pad_id=tokenizer.pad_token_id,
         unknown_id=tokenizer.unk_token_id,
         counts=pairs.counts(size),
