@@ -185,8 +185,10 @@ class SentenceEncoder:
             vocabulary = len(self.tokenizer)
             # The hash table is filled for every block, and the lookup itself made once: dearer than a short text.
             if characters >= vocabulary and (lookup := self._word_lookup()) is not None:
-                share = -(-characters // torch.get_num_threads())
-                size = max(min(CHARACTERS_PER_BLOCK, share), 8 * vocabulary)
+                # As many blocks for every thread, so that none waits while another works on an odd one.
+                threads = torch.get_num_threads()
+                rounds = -(-characters // (threads * CHARACTERS_PER_BLOCK))
+                size = max(-(-characters // (threads * rounds)), 8 * vocabulary)
                 borders = np.searchsorted(ends, np.arange(size, characters, size), side="left") + 1
                 borders = np.unique(np.concatenate([[0], borders, [len(texts)]]))
                 return lookup, [slice(first, last) for first, last in pairwise(borders.tolist())]
