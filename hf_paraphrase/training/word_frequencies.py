@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -36,22 +36,6 @@ def frequency_weight(probability: NDArray[np.float64], constant: float = FREQUEN
     if not constant > 0:
         raise ValueError(f"the constant of the frequency weight must be above 0, not {constant}")
     return constant / (constant + probability)
-
-
-def zipf_counts(vocabulary_size: int, special: Sequence[int] = ()) -> NDArray[np.float64]:
-    """Estimates counts for a vocabulary in the order of frequency: 1 / rank (Zipf's law), as model2vec does.
-
-    Args:
-        vocabulary_size: The number of ids, the most frequent word first.
-        special: The ids of special tokens; they have no rank and count 0.
-
-    Returns:
-        Relative counts (vocabulary,).
-    """
-    counts = np.zeros(vocabulary_size)
-    ranked = np.setdiff1d(np.arange(vocabulary_size), np.asarray(special, np.int64))
-    counts[ranked] = 1.0 / np.arange(1, len(ranked) + 1)
-    return counts
 
 
 def read_counts(

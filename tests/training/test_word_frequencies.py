@@ -7,7 +7,7 @@ import pytest
 
 from hf_paraphrase.errors import InputError
 from hf_paraphrase.tokenization.word_level import build_word_level_tokenizer
-from hf_paraphrase.training.word_frequencies import frequency_weight, read_counts, zipf_counts
+from hf_paraphrase.training.word_frequencies import frequency_weight, read_counts
 
 TOKENIZER = build_word_level_tokenizer(["the", "cat", "do", "n't"])
 
@@ -21,10 +21,6 @@ def test_the_constant_is_the_share_that_is_halved():
     assert frequency_weight(np.array([0.0, 0.02]), 0.02).tolist() == [1.0, 0.5]
     with pytest.raises(ValueError, match="above 0"):
         frequency_weight(np.zeros(1), 0.0)
-
-
-def test_zipf_counts_fall_with_the_rank_and_leave_special_tokens_out():
-    assert zipf_counts(5, [0, 2]).tolist() == [0.0, 1.0, 0.0, 0.5, 1 / 3]
 
 
 def test_text_is_tokenised_and_counted(tmp_path):
