@@ -31,7 +31,7 @@ class EncoderKind:
 
 
 ENCODER_KINDS = {
-    "avg": EncoderKind("avg", 20.0),
+    "avg": EncoderKind("avg", 20.0, ("skip_unknown",)),
     "gran": EncoderKind("gran", 3.0, _RECURRENT),
 }
 """The kinds by the names that the command line knows."""

@@ -78,7 +78,7 @@ def read_initial_vectors(
     found = vectors.matrix.shape[1]
     if dimension not in (None, found):
         raise UsageError(
-            f"{dimension} components are wanted, the vectors have {found}",
+            f"--hidden-size {dimension}, but the initial vectors have {found} components",
             path=source,
             remedy="leave --hidden-size out",
         )

@@ -94,7 +94,8 @@ def read_saved_vectors(
     special = {token.content for token in tokenizer.get_added_tokens_decoder().values()}
     names = sorted(vocabulary, key=vocabulary.__getitem__)
     unknown = _unknown(tokenizer)
-    if pieces is not None and {token: row for row, token in enumerate(pieces)} == vocabulary:
+    same = pieces is not None and {token: row for row, token in enumerate(pieces)} == vocabulary
+    if same:
         kept, rows = names, [table[vocabulary[token]] for token in names]
     elif json.loads(tokenizer.to_str())["model"]["type"] == "WordLevel":
         own = [token for token in names if token not in special and token != unknown]
@@ -105,7 +106,7 @@ def read_saved_vectors(
     if unknown in vocabulary and not set(UNKNOWN_WORDS) & set(kept):
         kept, rows = [*kept, UNKNOWN_WORDS[0]], [*rows, table[vocabulary[unknown]]]
     matrix = np.stack(rows) if rows else np.zeros((0, table.shape[1]), np.float32)
-    return WordVectors(list(kept), matrix, len(table), 0, folder)
+    return WordVectors(list(kept), matrix, len(table), source=folder, by_token=same)
 
 
 def _whole_words(

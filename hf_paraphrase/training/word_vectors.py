@@ -39,6 +39,7 @@ class WordVectors:
         lines: How many vectors the file or model holds.
         repeated: How many lines repeated a word; the first one counts.
         source: Where they come from.
+        by_token: Whether `words` are not words but the tokens of the very vocabulary for which they are wanted.
     """
 
     words: list[str]
@@ -46,6 +47,7 @@ class WordVectors:
     lines: int = 0
     repeated: int = 0
     source: Path | None = None
+    by_token: bool = False
     index: dict[str, int] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -54,11 +56,11 @@ class WordVectors:
 
 @dataclass
 class Coverage:
-    """How well a file of word vectors covers a vocabulary.
+    """How well word vectors cover a vocabulary.
 
     Attributes:
         words: The size of the vocabulary without special tokens.
-        with_vector: How many of them the file has.
+        with_vector: How many of them have a vector.
         tokens: The number of tokens counted in the training data.
         tokens_with_vector: How many of those are of a word with a vector.
     """

@@ -131,7 +131,7 @@ def test_damaged_folders_are_refused(ours, tmp_path):
 def test_another_number_of_components_than_wanted_is_refused(ours, tmp_path):
     (tmp_path / "v").write_text("cat 1 2\n")
     for source in (ours, tmp_path / "v"):
-        with pytest.raises(UsageError, match="7 components are wanted, the vectors have"):
+        with pytest.raises(UsageError, match="--hidden-size 7, but the initial vectors have"):
             read_initial_vectors(source, WORDS, dimension=7)
 
 
