@@ -14,6 +14,7 @@ from ..errors import InputError, UsageError
 from ..hub.encoder_folder import write_encoder_folder
 from ..hub.folders import check_output, check_unfinished, output_folder, staging_path
 from ..hub.provenance import fingerprint
+from ..training.encoder_kinds import ENCODER_KINDS
 from .arguments import message, parse, settings_of
 from .processes import is_main_process, say, wait_for_all
 from .train_encoder_arguments import MODEL_OPTIONS, Arguments, check
@@ -102,9 +103,11 @@ def _vocabulary(arguments: Arguments) -> tuple[PreTrainedTokenizerFast, WordVect
     """Builds or opens the tokenizer, and reads or makes the initial vectors of its vocabulary."""
     from ..training.encoder_vocabulary import given_vocabulary, word_level_vocabulary
 
+    # Encoders whose embeddings have a size of their own take word vectors of any size.
+    own_size = "embedding_size" in ENCODER_KINDS[arguments.model_type].options
     common: dict[str, Any] = {
         "initial_vectors": arguments.initial_vectors,
-        "dimension": arguments.hidden_size,
+        "dimension": None if own_size else arguments.hidden_size,
         "show_progress_bar": is_main_process(),
     }
     if arguments.tokenizer is not None:
@@ -136,7 +139,8 @@ def _model(
     model = new_encoder(
         arguments.model_type,
         tokenizer,
-        hidden_size=arguments.hidden_size if vectors is None else vectors.matrix.shape[1],
+        hidden_size=arguments.hidden_size,
+        embedding_size=None if vectors is None else vectors.matrix.shape[1],
         seed=arguments.seed,
         dropout=arguments.dropout,
         word_dropout=arguments.word_dropout,
@@ -148,7 +152,7 @@ def _model(
         tokenizer,
         vectors,
         pairs,
-        dimension=model.config.hidden_size,
+        dimension=model.get_parameter("embeddings").shape[1],
         frequency_weights=arguments.frequency_weights,
         frequency_constant=arguments.frequency_constant or FREQUENCY_CONSTANT,
         frequency_counts=arguments.frequency_counts,

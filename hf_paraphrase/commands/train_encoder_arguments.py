@@ -8,7 +8,16 @@ from ..errors import UsageError
 from ..training.encoder_kinds import ENCODER_KINDS
 from .arguments import argument
 
-MODEL_OPTIONS = ("cell", "peepholes", "bidirectional", "variational_dropout", "skip_unknown")
+MODEL_OPTIONS = (
+    "cell",
+    "peepholes",
+    "output_gate",
+    "bidirectional",
+    "direction_merge",
+    "pooling",
+    "variational_dropout",
+    "skip_unknown",
+)
 """Settings that not every kind of encoder has; without a value they keep the model's own default."""
 # As in `training.losses`, which needs torch.
 _MARGINS = {"margin": 0.4, "contrastive": 0.5}
@@ -20,7 +29,9 @@ class Arguments:
 
     pairs: str = argument("data folder with the columns sentence1 and sentence2 (split train)")
     output: str = argument("the model folder to make")
-    model_type: str = argument("avg (mean of word vectors) or gran (gated recurrent averaging network)", "avg")
+    model_type: str = argument(
+        "avg (mean of word vectors), gran (gated recurrent averaging network) or recurrent (LSTM or GRU)", "avg"
+    )
     cell: str | None = argument(
         "recurrent cell: lstm (papers 000 and 001) or gru (paper 003) [default: lstm]", None, choices=["lstm", "gru"]
     )
@@ -29,7 +40,18 @@ class Arguments:
         "[default: true]",
         None,
     )
+    output_gate: bool | None = argument(
+        "whether the lstm of a recurrent encoder has an output gate [default: true]", None
+    )
     bidirectional: bool | None = argument("read in both directions [default: false]", None)
+    direction_merge: str | None = argument(
+        "how the states of two directions become one: concat or sum [default: concat]", None, choices=["concat", "sum"]
+    )
+    pooling: str | None = argument(
+        "embedding of a recurrent encoder: its last state, or the mean of its states [default: last]",
+        None,
+        choices=["last", "mean"],
+    )
     dev_data: str | None = argument(
         "folder with STS 2016 sets, or with a graded data set, on which the epoch is chosen; without it the last is",
         None,
@@ -117,7 +139,8 @@ class Arguments:
     )
     evaluations_per_epoch: int = argument("dev scores and checkpoints in an epoch", 1)
     precision: str = argument(
-        "arithmetic of the forward pass, dev scores included: fp32, or bf16 where it is safe; weights and loss stay fp32",
+        "arithmetic of the forward pass, dev scores included: fp32, or bf16 where it is safe; weights and the loss "
+        "stay fp32",
         "fp32",
         choices=["fp32", "bf16"],
     )
@@ -173,8 +196,14 @@ def check(arguments: Arguments) -> None:
                 f"--{name.replace('_', '-')} is not for --model-type {arguments.model_type}",
                 remedy=f"leave it out, or train {' or '.join(able)}",
             )
-    if arguments.peepholes and arguments.cell == "gru":
-        raise UsageError("--peepholes is for --cell lstm", remedy="leave it out")
+    for name in ("peepholes", "output_gate"):
+        if getattr(arguments, name) is not None and arguments.cell == "gru":
+            raise UsageError(f"--{name.replace('_', '-')} is for --cell lstm", remedy="leave it out")
+    if arguments.direction_merge is not None and not arguments.bidirectional:
+        raise UsageError("--direction-merge is for --bidirectional true", remedy="leave it out")
+    size = arguments.hidden_size
+    if arguments.bidirectional and arguments.direction_merge != "sum" and size is not None and size % 2:
+        raise UsageError(f"--hidden-size {size} cannot be halved for two directions", remedy="give an even one")
     positive = ("batch_size", "learning_rate", "hidden_size", "min_frequency", "max_pairs")
     for name in (*positive, "evaluations_per_epoch", "mega_batch_size", "gradient_accumulation_steps"):
         value = getattr(arguments, name)
@@ -190,8 +219,10 @@ def check(arguments: Arguments) -> None:
             raise UsageError(f"--{name.replace('_', '-')} must be at least 0 and below 1")
     if not 0 <= arguments.scramble <= 1:
         raise UsageError("--scramble must be between 0 and 1")
-    if arguments.dropout and arguments.word_dropout:
-        raise UsageError("--dropout and --word-dropout exclude each other", remedy="give one of them")
+    if sum(bool(getattr(arguments, name)) for name in ("dropout", "word_dropout", "variational_dropout")) > 1:
+        raise UsageError(
+            "--dropout, --word-dropout and --variational-dropout exclude each other", remedy="give one of them"
+        )
     if arguments.mega_batch_anneal and arguments.mega_batch_size == 1:
         raise UsageError(
             "--mega-batch-anneal needs a size to grow to", remedy="give --mega-batch-size above 1, or leave it out"

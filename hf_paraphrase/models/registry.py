@@ -30,6 +30,7 @@ class ModelEntry:
 MODELS = {
     "avg": ModelEntry("AvgConfig", "AvgModel"),
     "gran": ModelEntry("GranConfig", "GranModel"),
+    "recurrent": ModelEntry("RecurrentConfig", "RecurrentModel"),
     "rnn_search": ModelEntry(
         "RnnSearchConfig", "RnnSearchForConditionalGeneration", "AutoModelForSeq2SeqLM", is_sentence_encoder=False
     ),

@@ -10,7 +10,7 @@ from ..models.registry import config_class, model_class
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerFast
 
-_RECURRENT = ("cell", "peepholes", "bidirectional", "variational_dropout")
+_RECURRENT = ("cell", "peepholes", "bidirectional", "direction_merge", "variational_dropout")
 HIDDEN_SIZE = 300
 """Components of word vectors and embeddings where nothing else says how many (papers 000 and 001)."""
 
@@ -33,31 +33,45 @@ class EncoderKind:
 ENCODER_KINDS = {
     "avg": EncoderKind("avg", 20.0, ("skip_unknown",)),
     "gran": EncoderKind("gran", 3.0, _RECURRENT),
+    "recurrent": EncoderKind("recurrent", 3.0, (*_RECURRENT, "pooling", "output_gate", "embedding_size")),
 }
 """The kinds by the names that the command line knows."""
 
 
 def new_encoder(
-    kind: str, tokenizer: PreTrainedTokenizerFast, *, hidden_size: int | None, seed: int, **settings: Any
+    kind: str,
+    tokenizer: PreTrainedTokenizerFast,
+    *,
+    hidden_size: int | None,
+    embedding_size: int | None,
+    seed: int,
+    **settings: Any,
 ) -> PreTrainedModel:
     """Makes an encoder with random weights.
 
     Args:
         kind: One of :data:`ENCODER_KINDS`.
         tokenizer: Its tokenizer, which gives the size of the vocabulary and the special tokens.
-        hidden_size: Components of word vectors and embeddings; None for 300.
+        hidden_size: Components of the sentence embedding; None for those of the word vectors.
+        embedding_size: Components of the word vectors; None for those of the sentence embedding, and 300 if neither is
+            given.
         seed: Seed of the weights.
         **settings: Settings of the configuration; those that are None keep the configuration's own default.
 
     Raises:
-        ValueError: If the configuration does not take a value.
+        ValueError: If the configuration does not take a value, or the two sizes differ where they cannot.
     """
     from transformers import set_seed
 
     found = ENCODER_KINDS[kind]
+    hidden_size = hidden_size or embedding_size or HIDDEN_SIZE
+    if "embedding_size" in found.options:
+        settings["embedding_size"] = embedding_size
+    elif embedding_size not in (None, hidden_size):
+        raise ValueError(f"word vectors of {embedding_size} components cannot give embeddings of {hidden_size}")
     config = config_class(found.model_type)(
         vocab_size=len(tokenizer),
-        hidden_size=HIDDEN_SIZE if hidden_size is None else hidden_size,
+        hidden_size=hidden_size,
         pad_token_id=tokenizer.pad_token_id,
         unk_token_id=tokenizer.unk_token_id,
         **{name: value for name, value in settings.items() if value is not None},

@@ -67,7 +67,17 @@ def run(pairs, output, *flags):
 FAST = ("--epochs", 3, "--batch-size", 20, "--learning-rate", 0.02, "--hidden-size", 8, "--seed", 1)
 
 
-@pytest.mark.parametrize("kind", [("avg",), ("gran", "--cell", "lstm"), ("gran", "--cell", "gru")])
+KINDS = [
+    ("avg",),
+    ("gran",),
+    ("gran", "--cell", "gru", "--bidirectional", "true", "--direction-merge", "sum"),
+    ("gran", "--cell", "lstm", "--peepholes", "false", "--variational-dropout", 0.1),
+    ("recurrent", "--output-gate", "false"),
+    ("recurrent", "--pooling", "mean", "--bidirectional", "true", "--cell", "gru"),
+]
+
+
+@pytest.mark.parametrize("kind", KINDS)
 def test_leaves_a_complete_folder_with_scores_card_and_provenance(pairs, dev, tmp_path, capsys, kind):
     output = tmp_path / "model"
     assert run(pairs, output, "--model-type", *kind, "--dev-data", dev, *FAST) == 0
@@ -114,6 +124,15 @@ def test_initial_vectors_set_size_vocabulary_and_start(pairs, vectors, tmp_path,
     assert matrix.shape == (63, 6) and "elsewhere" in vocabulary and "Cased" not in vocabulary
     for word in ("a3", "b7", "elsewhere"):
         np.testing.assert_allclose(matrix[vocabulary[word]], np.array(lines[word].split(), float), atol=1e-5)
+
+
+def test_a_recurrent_encoder_may_be_wider_than_its_word_vectors_and_others_may_not(pairs, vectors, tmp_path, capsys):
+    flags = ("--initial-vectors", vectors, "--epochs", 1, "--hidden-size", 10)
+    assert run(pairs, tmp_path / "m", "--model-type", "recurrent", *flags) == 0
+    assert SentenceEncoder.from_pretrained(tmp_path / "m").encode(["a1 b2"]).shape == (1, 10)
+    assert load_file(tmp_path / "m" / "model.safetensors")["embeddings"].shape == (63, 6)
+    assert run(pairs, tmp_path / "n", "--model-type", "gran", *flags) == 2
+    assert "the initial vectors have 6 components" in capsys.readouterr().err
 
 
 def test_no_epochs_keep_the_initial_vectors_and_report_their_dev_score(pairs, dev, vectors, tmp_path):
@@ -263,6 +282,9 @@ def test_an_existing_output_is_refused_and_overwriting_replaces_it_at_the_end(pa
         (["--batch-size", "-1"], "--batch-size must be above 0"),
         (["--dropout", 1], "--dropout must be at least 0 and below 1"),
         (["--dropout", 0.1, "--word-dropout", 0.1], "exclude each other"),
+        (["--model-type", "gran", "--pooling", "last"], "--pooling is not for --model-type gran"),
+        (["--model-type", "gran", "--direction-merge", "sum"], "--direction-merge is for --bidirectional true"),
+        (["--model-type", "recurrent", "--bidirectional", "true", "--hidden-size", 7], "cannot be halved"),
         (["--negatives", "hardest"], "one of max, random, mix"),
         (["--scramble", 2], "between 0 and 1"),
         (["--mega-batch-size", 0], "--mega-batch-size must be above 0"),
