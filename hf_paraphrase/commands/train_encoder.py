@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
     from ..training.pairs import EncodedPairs
     from ..training.trainer import EncoderTrainer
+    from ..training.word_vectors import WordVectors
 
 _CHECKPOINTS = "checkpoints"
 _UNCHECKED_ON_RESUME = {"output", "overwrite", "resume", "report_to"}
@@ -98,37 +99,42 @@ def _sentences(arguments: Arguments) -> Iterable[str]:
     return chain.from_iterable(chain(first, second) for first, second in blocks)
 
 
-def _vocabulary(arguments: Arguments) -> tuple[PreTrainedTokenizerFast, Any]:
-    """Builds the tokenizer over the words of the pairs and, up to the vocabulary's size, those of the vector file."""
-    from ..tokenization.word_level import build_word_level_tokenizer, reachable_words, sentence_vocabulary
-    from ..training.word_vectors import read_word_vectors
+def _vocabulary(arguments: Arguments) -> tuple[PreTrainedTokenizerFast, WordVectors | None]:
+    """Builds or opens the tokenizer, and reads or makes the initial vectors of its vocabulary."""
+    from ..training.encoder_vocabulary import given_vocabulary, word_level_vocabulary
 
-    style = {"lower_case": arguments.lower_case, "contractions": arguments.split_contractions}
-    limit = arguments.vocabulary_size or None
-    words = sentence_vocabulary(_sentences(arguments), min_frequency=arguments.min_frequency, max_size=limit, **style)
-    vectors = None
-    if arguments.initial_vectors is not None:
-        first = sys.maxsize if limit is None else limit - len(words)
-        vectors = read_word_vectors(arguments.initial_vectors, set(words), first=first)
-        dimension = vectors.matrix.shape[1]
-        same = "embedding_size" not in ENCODER_KINDS[arguments.model_type].options
-        if same and arguments.hidden_size not in (None, dimension):
-            raise UsageError(
-                f"--hidden-size {arguments.hidden_size}, but the initial vectors have {dimension} components",
-                remedy="leave --hidden-size out",
-            )
-        known = set(words)
-        words += [word for word in reachable_words(vectors.words, **style) if word not in known]
-    return build_word_level_tokenizer(words[:limit], **style), vectors
+    # Encoders whose embeddings have a size of their own take word vectors of any size.
+    own_size = "embedding_size" in ENCODER_KINDS[arguments.model_type].options
+    common: dict[str, Any] = {
+        "initial_vectors": arguments.initial_vectors,
+        "dimension": None if own_size else arguments.hidden_size,
+        "show_progress_bar": is_main_process(),
+    }
+    if arguments.tokenizer is not None:
+        tokenizer, vectors = given_vocabulary(arguments.tokenizer, **common)
+    else:
+        tokenizer, vectors = word_level_vocabulary(
+            _sentences(arguments),
+            word_list=arguments.word_list,
+            vocabulary_size=arguments.vocabulary_size or None,
+            min_frequency=arguments.min_frequency,
+            lower_case=arguments.lower_case,
+            contractions=arguments.split_contractions,
+            **common,
+        )
+    if vectors is not None and vectors.repeated:
+        say(f"{arguments.initial_vectors}: {vectors.repeated} lines repeat a word; its first vector counts")
+    return tokenizer, vectors
 
 
 def _model(
-    arguments: Arguments, tokenizer: PreTrainedTokenizerFast, vectors: Any, pairs: EncodedPairs
+    arguments: Arguments, tokenizer: PreTrainedTokenizerFast, vectors: WordVectors | None, pairs: EncodedPairs
 ) -> tuple[PreTrainedModel, Any]:
     import torch
 
     from ..training.encoder_kinds import new_encoder
-    from ..training.word_vectors import initial_embeddings
+    from ..training.encoder_vocabulary import start_embeddings
+    from ..training.word_frequencies import FREQUENCY_CONSTANT
 
     model = new_encoder(
         arguments.model_type,
@@ -142,15 +148,14 @@ def _model(
     )
     if vectors is None and not arguments.frequency_weights:
         return model, None
-    size = len(tokenizer)
-    matrix, coverage = initial_embeddings(
-        tokenizer.convert_ids_to_tokens(range(size)),
+    matrix, coverage = start_embeddings(
+        tokenizer,
         vectors,
+        pairs,
         dimension=model.get_parameter("embeddings").shape[1],
-        pad_id=tokenizer.pad_token_id,
-        unknown_id=tokenizer.unk_token_id,
-        counts=pairs.counts(size),
         frequency_weights=arguments.frequency_weights,
+        frequency_constant=arguments.frequency_constant or FREQUENCY_CONSTANT,
+        frequency_counts=arguments.frequency_counts,
         seed=arguments.seed,
     )
     with torch.no_grad():
@@ -292,14 +297,22 @@ def _write(
 
 
 def _inputs(arguments: Arguments) -> list[str]:
-    return [item for item in (arguments.pairs, arguments.initial_vectors, arguments.dev_data) if item is not None]
+    vocabulary = (arguments.tokenizer, arguments.word_list, arguments.initial_vectors, arguments.frequency_counts)
+    return [item for item in (arguments.pairs, *vocabulary, arguments.dev_data) if item is not None]
 
 
 def _start(arguments: Arguments, coverage: Any) -> str:
+    from ..training.initial_vectors import SENTENCE_ENCODER, kind_of_source
+    from ..training.word_frequencies import FREQUENCY_CONSTANT
+
     start = "random"
     if arguments.initial_vectors is not None:
-        start = f"{Path(arguments.initial_vectors).name} ({coverage})"
-    return f"{start}, frequency-weighted" if arguments.frequency_weights else start
+        distilled = kind_of_source(arguments.initial_vectors) == SENTENCE_ENCODER
+        start = f"{'distilled from ' if distilled else ''}{Path(arguments.initial_vectors).name} ({coverage})"
+    if not arguments.frequency_weights:
+        return start
+    counts = "the pairs" if arguments.frequency_counts is None else Path(arguments.frequency_counts).name
+    return f"{start}, frequency-weighted (a = {arguments.frequency_constant or FREQUENCY_CONSTANT:g}, {counts})"
 
 
 def _summary(arguments: Arguments, trainer: EncoderTrainer) -> None:

@@ -31,7 +31,7 @@ class EncoderKind:
 
 
 ENCODER_KINDS = {
-    "avg": EncoderKind("avg", 20.0),
+    "avg": EncoderKind("avg", 20.0, ("skip_unknown",)),
     "gran": EncoderKind("gran", 3.0, _RECURRENT),
     "recurrent": EncoderKind("recurrent", 3.0, (*_RECURRENT, "pooling", "output_gate", "embedding_size")),
 }
