@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..data.parquet import count_rows, iterate_batches
+from ..encoding.token_lookup import ids_of, lookup_for
 from ..errors import InputError
 
 if TYPE_CHECKING:
@@ -99,17 +100,16 @@ def encode_pairs(
         InputError: If something is missing, or no pair is left.
     """
     backend = tokenizer.backend_tokenizer
-    backend.no_padding()
-    backend.no_truncation()
+    lookup = lookup_for(backend)
     tokens: list[NDArray[np.int32]] = []
     lengths: list[NDArray[np.int64]] = []
     keys: list[int] = []
     known: dict[bytes, int] = {}
     dropped = 0
     for first, second in iterate_pairs(folder, max_pairs=max_pairs, seed=seed, split=split):
-        encoded = [backend.encode_batch_fast(side, add_special_tokens=False) for side in (first, second)]
-        for pair in zip(*encoded, strict=True):
-            ids = [np.array(item.ids, np.int32) for item in pair]
+        encoded = [ids_of(backend, side, lookup) for side in (first, second)]
+        rows = [np.split(side.ids.astype(np.int32), side.offsets[1:-1]) for side in encoded]
+        for ids in zip(*rows, strict=True):
             if min(map(len, ids)) == 0:
                 dropped += 1
                 continue
