@@ -33,6 +33,7 @@ MODELS = {
     "avg": ModelEntry("AvgConfig", "AvgModel"),
     "gran": ModelEntry("GranConfig", "GranModel"),
     "concatenation": ModelEntry("ConcatenationConfig", "ConcatenationModel", tokenizer="ConcatenationTokenizer"),
+    "recurrent": ModelEntry("RecurrentConfig", "RecurrentModel"),
     "rnn_search": ModelEntry(
         "RnnSearchConfig", "RnnSearchForConditionalGeneration", "AutoModelForSeq2SeqLM", is_sentence_encoder=False
     ),

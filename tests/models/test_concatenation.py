@@ -54,7 +54,7 @@ def encoder():
     trigrams = build_character_trigram_tokenizer(trigram_vocabulary(TEXTS[:5]))
     tokenizer = ConcatenationTokenizer(parts=[words, trigrams])
     torch.manual_seed(0)
-    config = ConcatenationConfig(vocab_sizes=[len(words), len(trigrams)], part_size=4, initializer_range=0.5)
+    config = ConcatenationConfig(vocab_sizes=tokenizer.part_sizes, part_size=4, initializer_range=0.5)
     return SentenceEncoder(ConcatenationModel(config).eval(), tokenizer)
 
 
@@ -190,7 +190,9 @@ def test_names_of_tokens_tell_the_part_and_lead_back_to_the_ids():
     assert names == ["the", "cat", "[1] th", "[1]the", "[1]he ", "[1]e c", "[1] ca", "[1]cat", "[1]at "]
     assert tokenizer.convert_tokens_to_ids(names) == tokenizer("the cat")["input_ids"]
     assert tokenizer.convert_ids_to_tokens(tokenizer("the cat")["input_ids"]) == names
-    assert len(tokenizer) == len(tokenizer.get_vocab()) == tokenizer.vocab_size
+    assert len(tokenizer) == len(tokenizer.get_vocab()) == tokenizer.vocab_size == sum(tokenizer.part_sizes)
+    assert (tokenizer.pad_token_id, tokenizer.unk_token_id) == (0, 1)
+    assert tokenizer.convert_tokens_to_ids("no such token") == 1
     assert tokenizer("a", text_pair="a")["input_ids"] == 2 * tokenizer("a")["input_ids"]
 
 

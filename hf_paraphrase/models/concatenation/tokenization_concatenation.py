@@ -77,6 +77,7 @@ class ConcatenationTokenizer(PreTrainedTokenizer):
         tokenizers_file: The file in which the parts are saved, `tokenizers.json`.
         parts: The parts themselves, instead of the file; fast tokenizers, or those of the `tokenizers` library.
         pad_token: The padding token, one of the first part.
+        unk_token: The unknown token of the first part, if it has one; the others may have their own.
         **kwargs: As for every tokenizer.
 
     Raises:
@@ -92,6 +93,7 @@ class ConcatenationTokenizer(PreTrainedTokenizer):
         tokenizers_file: str | os.PathLike[str] | None = None,
         parts: Sequence[Any] | None = None,
         pad_token: Any = "[PAD]",  # noqa: S107
+        unk_token: Any = "[UNK]",  # noqa: S107
         **kwargs: Any,
     ) -> None:
         if (tokenizers_file is None) == (parts is None):
@@ -115,12 +117,19 @@ class ConcatenationTokenizer(PreTrainedTokenizer):
             raise ValueError("two tokens of the parts have the same name")
         if str(pad_token) not in self._ids:
             raise ValueError(f"the first tokenizer has no padding token {pad_token}")
-        super().__init__(pad_token=pad_token, **kwargs)
+        if str(unk_token) not in self._ids:
+            unk_token = None
+        super().__init__(pad_token=pad_token, unk_token=unk_token, **kwargs)
 
     @property
     def backend_tokenizer(self) -> JoinedTokenizers:
         """What turns texts into ids, as fast tokenizers have it."""
         return self._joined
+
+    @property
+    def part_sizes(self) -> list[int]:
+        """The number of ids of each part, `vocab_sizes` of the model's configuration."""
+        return list(self._joined.sizes)
 
     @property
     def vocab_size(self) -> int:
@@ -137,7 +146,7 @@ class ConcatenationTokenizer(PreTrainedTokenizer):
         return [self._convert_id_to_token(number) for number in encoding.ids]
 
     def _convert_token_to_id(self, token: str) -> int | None:
-        return self._ids.get(token)
+        return self._ids.get(token, self.unk_token_id)
 
     def _convert_id_to_token(self, index: int) -> str:
         return self._names[index] or ""
