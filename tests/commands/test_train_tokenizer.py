@@ -89,3 +89,18 @@ def test_an_existing_output_stays(text, tmp_path, capsys):
     (tmp_path / "out" / "mine").write_text("kept")
     assert run("--text", text, "--output", tmp_path / "out") == 2
     assert (tmp_path / "out" / "mine").read_text() == "kept" and "--overwrite" in capsys.readouterr().err
+
+
+@pytest.mark.real_data
+@pytest.mark.parametrize("kind", ["bpe", "unigram"])
+def test_pieces_of_real_captions_know_every_word_of_other_captions(real_data_dir, tmp_path, kind):
+    folder = real_data_dir / "multi30k"
+    output = tmp_path / "tokenizer"
+    flags = ("--kind", kind, "--vocabulary-size", 1000, "--output", output)
+    assert run("--text", folder / "val.en.gz", *flags) == 0
+    tokenizer = AutoTokenizer.from_pretrained(output)
+    lines = gzip.decompress((folder / "test_2016_flickr.en.gz").read_bytes()).decode().lower().splitlines()
+    ids = tokenizer(lines)["input_ids"]
+    assert sum(row.count(tokenizer.unk_token_id) for row in ids) < sum(map(len, ids)) / 1000
+    words = sum(len(line.split()) for line in lines)
+    assert words < sum(map(len, ids)) < 2 * words
