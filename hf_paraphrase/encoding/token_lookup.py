@@ -64,12 +64,13 @@ def state_of(backend: Any) -> tuple[Any, ...]:
 def characters_worth_it(backend: Any) -> int:
     """Tells from how many characters on making a lookup takes less time than it saves, by order of magnitude.
 
-    The hash table of words is filled anew in every call, so even a lookup that is there is not worth it before.
+    The hash table of words is filled anew in every call, so even a lookup that is there is not worth it before. It is
+    at least one: nothing need be done for texts without characters.
     """
     if hasattr(backend, "parts"):
         return min(map(characters_worth_it, backend.parts))
     size = int(backend.get_vocab_size())
-    return size // _SLOWNESS_OF_TRIGRAMS if looks_like_trigrams(backend) else size
+    return max(1, size // _SLOWNESS_OF_TRIGRAMS if looks_like_trigrams(backend) else size)
 
 
 def ids_of(backend: Any, texts: Sequence[str], lookup: Lookup | None) -> TokenIds:

@@ -53,5 +53,5 @@ def test_the_state_changes_with_any_part():
 
 def test_lookups_of_trigrams_are_made_for_shorter_texts_than_those_of_words():
     words, trigrams, _ = (item.backend_tokenizer for item in parts())
-    assert characters_worth_it(words) == 5 and characters_worth_it(trigrams) == 0
-    assert characters_worth_it(ConcatenationTokenizer(parts=parts()[:2]).backend_tokenizer) == 0
+    assert characters_worth_it(words) == 5 and characters_worth_it(trigrams) == 1
+    assert characters_worth_it(ConcatenationTokenizer(parts=parts()[:2]).backend_tokenizer) == 1

@@ -47,6 +47,12 @@ def test_the_embedding_of_a_text_is_the_mean_of_its_trigram_vectors(tmp_path, sk
         np.testing.assert_allclose(encoder.encode(text), vectors.mean(0) if rows else np.zeros(8), atol=1e-6)
 
 
+def test_empty_texts_embed_to_zeros_with_the_smallest_vocabulary():
+    tokenizer = build_character_trigram_tokenizer(["cat"])
+    encoder = SentenceEncoder(AvgModel(AvgConfig(vocab_size=3, hidden_size=8)), tokenizer)
+    assert not encoder.encode(["", ""]).any() and encoder.encode([]).shape == (0, 8)
+
+
 @pytest.mark.parametrize("skip_unknown", [False, True])
 def test_array_operations_and_the_tokenizers_library_give_equal_vectors(tmp_path, monkeypatch, skip_unknown):
     encoder, texts = make(tmp_path, skip_unknown=skip_unknown), ["", *TEXTS, " ", "[PAD] cat"]
