@@ -12,6 +12,7 @@ KINDS = {
     "bitext": "two line-aligned text files, or one tab-separated file",
     "pairs": "a tab-separated file of paraphrase pairs, graded or labelled or neither",
     "pivot": "pairs of sentences that share a translation, from prepared bitexts",
+    "opusparcus": "Opusparcus 1.0: subtitle paraphrases in six languages",
 }
 
 
