@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from .models.avg import AvgModel as AvgModel
     from .models.gran import GranConfig as GranConfig
     from .models.gran import GranModel as GranModel
+    from .models.recurrent import RecurrentConfig as RecurrentConfig
+    from .models.recurrent import RecurrentModel as RecurrentModel
     from .models.rnn_search import RnnSearchConfig as RnnSearchConfig
     from .models.rnn_search import RnnSearchForConditionalGeneration as RnnSearchForConditionalGeneration
 
@@ -38,6 +40,8 @@ _MODULE_OF = {
     "AvgModel": ".models.avg",
     "GranConfig": ".models.gran",
     "GranModel": ".models.gran",
+    "RecurrentConfig": ".models.recurrent",
+    "RecurrentModel": ".models.recurrent",
     "RnnSearchConfig": ".models.rnn_search",
     "RnnSearchForConditionalGeneration": ".models.rnn_search",
 }

@@ -191,7 +191,7 @@ def gran_contestants(arguments: argparse.Namespace, folder: Path, tokens: int, s
     avg = SentenceEncoder.from_pretrained(folder)
     torch.manual_seed(0)
     size = {"vocab_size": avg.model.config.vocab_size, "hidden_size": arguments.dimension}
-    encoder = SentenceEncoder(GranModel(GranConfig(cell="lstm", **size)).eval(), avg.tokenizer)
+    encoder = SentenceEncoder(GranModel(GranConfig(cell="lstm", peepholes=False, **size)).eval(), avg.tokenizer)
     lstm = torch.nn.LSTM(arguments.dimension, arguments.dimension, batch_first=True).eval()
     length = max(round(tokens / sentences), 1)
     contestants = [Contestant(OURS, "GRAN", encoder.encode)]

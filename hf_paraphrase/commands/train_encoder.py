@@ -6,17 +6,18 @@ import json
 import shutil
 import sys
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import InputError, UsageError
-from ..hub.cards import write_card
+from ..hub.encoder_folder import write_encoder_folder
 from ..hub.folders import check_output, check_unfinished, output_folder, staging_path
-from ..hub.provenance import fingerprint, write_provenance
-from .arguments import argument, message, parse, settings_of
+from ..hub.provenance import fingerprint
+from ..training.encoder_kinds import ENCODER_KINDS
+from .arguments import message, parse, settings_of
 from .processes import is_main_process, say, wait_for_all
+from .train_encoder_arguments import MODEL_OPTIONS, Arguments, check
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerFast
@@ -24,74 +25,8 @@ if TYPE_CHECKING:
     from ..training.pairs import EncodedPairs
     from ..training.trainer import EncoderTrainer
 
-_MODEL_TYPES = ("avg", "gran")
-_CELLS = ("lstm", "gru")
-_EPOCHS = {"avg": 20.0, "gran": 3.0}
-_HIDDEN_SIZE = 300
 _CHECKPOINTS = "checkpoints"
 _UNCHECKED_ON_RESUME = {"output", "overwrite", "resume", "report_to"}
-
-
-@dataclass
-class Arguments:
-    """Train a sentence encoder on paraphrase pairs with a margin loss (paper 000: Wieting, Mallinson, Gimpel 2017)."""
-
-    pairs: str = argument("data folder with the columns sentence1 and sentence2 (split train)")
-    output: str = argument("the model folder to make")
-    model_type: str = argument("avg (mean of word vectors) or gran (gated recurrent averaging network)", "avg")
-    cell: str = argument("recurrent cell of gran: lstm (paper 000) or gru (paper 003)", "lstm")
-    dev_data: str | None = argument(
-        "folder with STS 2016 sets, or with a graded data set, on which the epoch is chosen; without it the last is",
-        None,
-    )
-    initial_vectors: str | None = argument(
-        "word vectors to start from, in the text layout of GloVe or word2vec, plain or .gz, .bz2, .xz", None
-    )
-    frequency_weights: bool = argument(
-        "multiply each initial vector by a / (a + p), a = 0.001, p the word's share of the tokens of the pairs", False
-    )
-    vocabulary_size: int = argument("words in the vocabulary at most; 0 for all", 200_000)
-    min_frequency: int = argument(
-        "a word of the pairs enters the vocabulary if it occurs so many times (or has an initial vector)", 2
-    )
-    lower_case: bool = argument("lower-case all text", True)
-    split_contractions: bool = argument("split English contractions as the Penn Treebank does (do n't)", True)
-    hidden_size: int | None = argument(
-        "components of word vectors and embeddings [default: as the initial vectors, else 300]", None
-    )
-    epochs: float | None = argument(
-        "passes over the pairs; 0 keeps the initial vectors untrained [default: 20 for avg, 3 for gran]", None
-    )
-    batch_size: int = argument("pairs in a batch on each process", 100)
-    learning_rate: float = argument("learning rate of Adam, constant", 1e-3)
-    margin: float = argument("margin of the loss, a difference of cosines", 0.4)
-    negatives: str = argument(
-        "negatives: max (the most similar of the batch), random, or mix (a coin's choice)", "max"
-    )
-    negatives_from: str = argument("take them from both sides of other pairs, or from the opposite side", "both")
-    mega_batch_size: int = argument(
-        "mini-batches that are pooled and encoded once to choose negatives among them all; 1 is the batch alone", 1
-    )
-    mega_batch_anneal: int = argument(
-        "let the mega-batch grow by one mini-batch, from 1, after every so many mini-batches; 0 for a constant size", 0
-    )
-    dropout: float = argument("probability to drop a component of a word vector", 0.0)
-    word_dropout: float = argument("probability to drop a whole word; excludes --dropout", 0.0)
-    scramble: float = argument("probability to scramble the words of a pair, drawn each epoch", 0.0)
-    lambda_c: float = argument("weight of half the squared norm of all parameters but the word vectors", 0.0)
-    lambda_w: float = argument("weight of half the squared distance of the word vectors from their start", 0.0)
-    max_grad_norm: float = argument("clip the norm of the gradient to this; 0 does not clip", 0.0)
-    dense_optimizer: bool = argument(
-        "Adam over the whole table of word vectors in every step, also over words that are not in the batch: slower, "
-        "and rare words go on moving after each occurrence",
-        False,
-    )
-    evaluations_per_epoch: int = argument("dev scores and checkpoints in an epoch", 1)
-    max_pairs: int | None = argument("train on a random sample of so many pairs", None)
-    seed: int = argument("seed of the sample, the initial weights, the order, dropout and scrambling", 0)
-    report_to: str = argument("where the Trainer logs to, e.g. tensorboard; none for nowhere", "none")
-    overwrite: bool = argument("replace an existing output folder", False)
-    resume: bool = argument("continue a run that was interrupted, with the same result", False)
 
 
 def main(argv: Sequence[str]) -> None:
@@ -103,7 +38,7 @@ def main(argv: Sequence[str]) -> None:
         OutputError: If the output is in the way.
     """
     arguments = parse(Arguments, "train-encoder", argv)
-    _check(arguments)
+    check(arguments)
     output = check_output(arguments.output, overwrite=arguments.overwrite)
     # Before the long work, because the staging folder itself refuses only after it.
     unfinished = staging_path(output)
@@ -111,18 +46,28 @@ def main(argv: Sequence[str]) -> None:
         check_unfinished(output, overwrite=arguments.overwrite, resume=arguments.resume)
     scorer = _scorer(arguments.dev_data)
 
+    from ..training.losses import LOSSES
     from ..training.pairs import encode_pairs
 
     tokenizer, vectors = _vocabulary(arguments)
-    pairs = encode_pairs(arguments.pairs, tokenizer, max_pairs=arguments.max_pairs, seed=arguments.seed)
+    pairs = encode_pairs(
+        arguments.pairs,
+        tokenizer,
+        max_pairs=arguments.max_pairs,
+        seed=arguments.seed,
+        labelled=LOSSES[arguments.loss].needs_labels,
+        scratch=next(folder for folder in output.absolute().parents if folder.is_dir()),
+    )
     if pairs.dropped:
         say(f"{pairs.dropped} pairs with an empty side left out")
+    if pairs.not_paraphrases:
+        say(f"{pairs.not_paraphrases} pairs labelled 0, no paraphrases, left out")
     model, coverage = _model(arguments, tokenizer, vectors, pairs)
     say(
         f"{arguments.model_type}: {len(pairs)} pairs, {model.config.vocab_size} word vectors of "
         f"{model.config.hidden_size} components{'' if coverage is None else f'; {coverage}'}"
     )
-    if len(pairs) == 1:
+    if len(pairs) == 1 and pairs.labels is None:
         say("a single pair has no negatives: nothing will be learned")
     settings = settings_of(arguments)
     if not is_main_process():
@@ -133,42 +78,6 @@ def main(argv: Sequence[str]) -> None:
         _write(arguments, settings, trainer, pairs, coverage, staging)
         shutil.rmtree(staging / _CHECKPOINTS)
     _summary(arguments, trainer)
-
-
-def _check(arguments: Arguments) -> None:
-    choices = {
-        "model_type": _MODEL_TYPES,
-        "cell": _CELLS,
-        "negatives": ("max", "random", "mix"),
-        "negatives_from": ("both", "opposite"),
-    }
-    for name, allowed in choices.items():
-        value = getattr(arguments, name)
-        if value not in allowed:
-            raise UsageError(f"--{name.replace('_', '-')} `{value}` is unknown", remedy=f"one of {', '.join(allowed)}")
-    positive = ("batch_size", "learning_rate", "hidden_size", "min_frequency", "max_pairs")
-    for name in (*positive, "evaluations_per_epoch", "mega_batch_size"):
-        value = getattr(arguments, name)
-        if value is not None and not value > 0:
-            raise UsageError(f"--{name.replace('_', '-')} must be above 0, not {value}")
-    not_negative = ("epochs", "margin", "lambda_c", "lambda_w", "max_grad_norm", "vocabulary_size", "seed")
-    for name in (*not_negative, "mega_batch_anneal"):
-        value = getattr(arguments, name)
-        if value is not None and not value >= 0:
-            raise UsageError(f"--{name.replace('_', '-')} must not be negative, not {value}")
-    for name in ("dropout", "word_dropout"):
-        if not 0 <= getattr(arguments, name) < 1:
-            raise UsageError(f"--{name.replace('_', '-')} must be at least 0 and below 1")
-    if not 0 <= arguments.scramble <= 1:
-        raise UsageError("--scramble must be between 0 and 1")
-    if arguments.dropout and arguments.word_dropout:
-        raise UsageError("--dropout and --word-dropout exclude each other", remedy="give one of them")
-    if arguments.mega_batch_anneal and arguments.mega_batch_size == 1:
-        raise UsageError(
-            "--mega-batch-anneal needs a size to grow to", remedy="give --mega-batch-size above 1, or leave it out"
-        )
-    if arguments.cell != "lstm" and arguments.model_type != "gran":
-        raise UsageError("--cell is for --model-type gran", remedy="leave it out, or train a gran")
 
 
 def _scorer(dev_data: str | None) -> Callable[..., dict[str, float]] | None:
@@ -202,7 +111,8 @@ def _vocabulary(arguments: Arguments) -> tuple[PreTrainedTokenizerFast, Any]:
         first = sys.maxsize if limit is None else limit - len(words)
         vectors = read_word_vectors(arguments.initial_vectors, set(words), first=first)
         dimension = vectors.matrix.shape[1]
-        if arguments.hidden_size not in (None, dimension):
+        same = "embedding_size" not in ENCODER_KINDS[arguments.model_type].options
+        if same and arguments.hidden_size not in (None, dimension):
             raise UsageError(
                 f"--hidden-size {arguments.hidden_size}, but the initial vectors have {dimension} components",
                 remedy="leave --hidden-size out",
@@ -216,40 +126,27 @@ def _model(
     arguments: Arguments, tokenizer: PreTrainedTokenizerFast, vectors: Any, pairs: EncodedPairs
 ) -> tuple[PreTrainedModel, Any]:
     import torch
-    from transformers import set_seed
 
+    from ..training.encoder_kinds import new_encoder
     from ..training.word_vectors import initial_embeddings
 
-    size = len(tokenizer)
-    dimension = arguments.hidden_size or _HIDDEN_SIZE
-    if vectors is not None:
-        dimension = vectors.matrix.shape[1]
-    common = {
-        "vocab_size": size,
-        "hidden_size": dimension,
-        "pad_token_id": tokenizer.pad_token_id,
-        "unk_token_id": tokenizer.unk_token_id,
-        "dropout": arguments.dropout,
-        "word_dropout": arguments.word_dropout,
-    }
-    set_seed(arguments.seed)
-    model: PreTrainedModel
-    if arguments.model_type == "avg":
-        from ..models.avg.configuration_avg import AvgConfig
-        from ..models.avg.modeling_avg import AvgModel
-
-        model = AvgModel(AvgConfig(**common))
-    else:
-        from ..models.gran.configuration_gran import GranConfig
-        from ..models.gran.modeling_gran import GranModel
-
-        model = GranModel(GranConfig(cell=arguments.cell, **common))
+    model = new_encoder(
+        arguments.model_type,
+        tokenizer,
+        hidden_size=arguments.hidden_size,
+        embedding_size=None if vectors is None else vectors.matrix.shape[1],
+        seed=arguments.seed,
+        dropout=arguments.dropout,
+        word_dropout=arguments.word_dropout,
+        **{name: getattr(arguments, name) for name in MODEL_OPTIONS},
+    )
     if vectors is None and not arguments.frequency_weights:
         return model, None
+    size = len(tokenizer)
     matrix, coverage = initial_embeddings(
         tokenizer.convert_ids_to_tokens(range(size)),
         vectors,
-        dimension=dimension,
+        dimension=model.get_parameter("embeddings").shape[1],
         pad_id=tokenizer.pad_token_id,
         unknown_id=tokenizer.unk_token_id,
         counts=pairs.counts(size),
@@ -274,14 +171,18 @@ def _train(
     from tqdm.auto import tqdm
 
     from ..training.arguments import EncoderTrainingArguments
-    from ..training.trainer import EncoderTrainer, last_checkpoint
+    from ..training.callbacks import last_checkpoint
+    from ..training.trainer import EncoderTrainer
 
     training_arguments = EncoderTrainingArguments(
         output_dir=str(folder),
-        num_train_epochs=_EPOCHS[arguments.model_type] if arguments.epochs is None else arguments.epochs,
+        num_train_epochs=arguments.epochs or 0.0,
         per_device_train_batch_size=arguments.batch_size,
         learning_rate=arguments.learning_rate,
         max_grad_norm=arguments.max_grad_norm,
+        gradient_accumulation_steps=arguments.gradient_accumulation_steps,
+        bf16=arguments.precision == "bf16",
+        loss=arguments.loss,
         margin=arguments.margin,
         negatives=arguments.negatives,
         negatives_from=arguments.negatives_from,
@@ -320,9 +221,8 @@ def _checkpoint(
     arguments: Arguments, settings: dict[str, Any], folder: Path, find: Callable[[Path], Path | None]
 ) -> Path | None:
     """Finds the checkpoint to resume from, after making sure that it was made with the same settings and inputs."""
-    inputs = [item for item in (arguments.pairs, arguments.initial_vectors, arguments.dev_data) if item is not None]
     wanted = {key: value for key, value in settings.items() if key not in _UNCHECKED_ON_RESUME}
-    wanted["fingerprints"] = [fingerprint(item) for item in inputs]
+    wanted["fingerprints"] = [fingerprint(item) for item in _inputs(arguments)]
     folder.mkdir(parents=True, exist_ok=True)
     record = folder / "settings.json"
     if record.is_file():
@@ -351,20 +251,12 @@ def _write(
     coverage: Any,
     folder: Path,
 ) -> None:
-    from ..tokenization.word_level import save_tokenizer
-
-    model, scores, kept = trainer.model, trainer.scores(), trainer.best_scores()
-    model.save_pretrained(folder)
-    save_tokenizer(trainer.tokenizer, folder)
-    if arguments.model_type == "avg":
-        module = {"idx": 0, "name": "0", "path": "", "type": "sentence_transformers.models.StaticEmbedding"}
-        (folder / "modules.json").write_text(json.dumps([module], indent=2) + "\n", encoding="utf-8")
+    scores, kept = trainer.scores(), trainer.best_scores()
     untrained = next((entry for entry in scores if entry["step"] == 0), None)
     results = {
         "pairs": len(pairs),
         "pairs_dropped": pairs.dropped,
-        "vocabulary": model.config.vocab_size,
-        "parameters": sum(item.numel() for item in model.parameters()),
+        "pairs_not_paraphrases": pairs.not_paraphrases,
         "coverage": None if coverage is None else vars(coverage),
         "dev_untrained": None if untrained is None else untrained["dev_mean"],
         "dev_best": None if kept is None else kept["dev_mean"],
@@ -372,32 +264,35 @@ def _write(
         "steps": trainer.state.global_step,
         "dev_scores": scores,
     }
-    inputs = [item for item in (arguments.pairs, arguments.initial_vectors, arguments.dev_data) if item is not None]
-    write_provenance(folder, command="train-encoder", settings=settings, inputs=inputs, results=results)
-    name = Path(arguments.output).name
-    write_card(
+    write_encoder_folder(
         folder,
-        "model_cards",
-        "encoder",
-        {
-            **settings,
+        trainer.model,
+        trainer.tokenizer,
+        name=Path(arguments.output).name,
+        command="train-encoder",
+        settings=settings,
+        inputs=_inputs(arguments),
+        results=results,
+        card={
             "languages": ["en"] if arguments.split_contractions else [],
-            "library_name": "sentence-transformers" if arguments.model_type == "avg" else "transformers",
-            "title": name,
-            "name": name,
-            "hidden_size": model.config.hidden_size,
-            "vocab_size": model.config.vocab_size,
-            "parameters": results["parameters"],
             "pairs": len(pairs),
             "pairs_name": Path(arguments.pairs).name,
             "dropped": pairs.dropped,
             "epochs": f"{trainer.args.num_train_epochs:g}",
             "initial_vectors": _start(arguments, coverage),
-            "optimizer": "Adam over the rows of a batch" if model.sparse_gradients else "Adam",
+            "optimizer": "Adam over the rows of a batch" if trainer.model.sparse_gradients else "Adam",
+            "loss": trainer.loss.description,
+            "loss_source": trainer.loss.source,
+            "margin": trainer.loss.margin,
+            "searches_negatives": not trainer.loss.needs_labels,
             "scores": scores,
             "kept_step": None if kept is None else kept["step"],
         },
     )
+
+
+def _inputs(arguments: Arguments) -> list[str]:
+    return [item for item in (arguments.pairs, arguments.initial_vectors, arguments.dev_data) if item is not None]
 
 
 def _start(arguments: Arguments, coverage: Any) -> str:

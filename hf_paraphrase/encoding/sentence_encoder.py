@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..models.loading import check_model_type, load_model_folder
+from ..models.registry import SENTENCE_ENCODERS, model_class
 from .threads import in_threads
 from .word_lookup import TokenIds, WordLookup, state_of
 
@@ -20,8 +21,6 @@ if TYPE_CHECKING:
 
     from ..models.avg.modeling_avg import AvgModel
 
-MODEL_TYPES = ("avg", "gran")
-"""The model types that are sentence encoders."""
 TOKENS_PER_BATCH = 1 << 16
 """Padded tokens in a batch at most (a single longer text is a batch of its own), so that long texts fit in memory."""
 CHARACTERS_PER_BLOCK = 1 << 20
@@ -53,7 +52,7 @@ class SentenceEncoder:
         Raises:
             ModelError: If the folder is missing, holds another kind of model, or is damaged.
         """
-        model, tokenizer = load_model_folder(folder, _model_class(_check_encoder(folder)))
+        model, tokenizer = load_model_folder(folder, model_class(_check_encoder(folder)))
         return cls(model.to(device or "cpu"), tokenizer)
 
     @property
@@ -228,17 +227,7 @@ def _check_encoder(folder: str | os.PathLike[str]) -> str:
     Raises:
         ModelError: If the folder is missing, has no readable `config.json` or no weights, or is of another type.
     """
-    return check_model_type(folder, MODEL_TYPES, kind="sentence encoder", verb="train-encoder")
-
-
-def _model_class(model_type: str) -> type[PreTrainedModel]:
-    if model_type == "avg":
-        from ..models.avg.modeling_avg import AvgModel
-
-        return AvgModel
-    from ..models.gran.modeling_gran import GranModel
-
-    return GranModel
+    return check_model_type(folder, SENTENCE_ENCODERS, kind="sentence encoder", verb="train-encoder")
 
 
 def _batches(lengths: Sequence[int] | NDArray[np.int64], batch_size: int) -> Iterator[list[int]]:

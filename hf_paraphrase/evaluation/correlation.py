@@ -52,6 +52,24 @@ def spearman(x: np.ndarray, y: np.ndarray) -> float:
     return pearson(rankdata(x), rankdata(y))
 
 
+def correlations(similarities: np.ndarray, scores: np.ndarray) -> tuple[float, float, str]:
+    """Correlates similarities with human scores, both arrays (n,).
+
+    Returns:
+        Pearson's r × 100, Spearman's rho × 100, and a note: empty, or why both are 0 because none is defined.
+    """
+    note = ""
+    if len(scores) < 2:
+        note = "a single pair: no correlation is defined, counted as 0"
+    elif is_constant(similarities):
+        note = "all similarities are equal: no correlation is defined, counted as 0"
+    elif is_constant(scores):
+        note = "all human scores are equal: no correlation is defined, counted as 0"
+    if note:
+        return 0.0, 0.0, note
+    return 100.0 * pearson(similarities, scores), 100.0 * spearman(similarities, scores), note
+
+
 def is_constant(x: np.ndarray) -> bool:
     """Tells whether all values are equal up to rounding, so that no correlation with them is defined."""
     x = np.asarray(x, dtype=np.float64)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
+from .protocol_result import ProtocolResult
 from .sts import DEV_MEAN, StsResult
 from .tables import format_table, number
 
@@ -17,11 +18,13 @@ class NamedResult:
         name: A model folder or a floor.
         kind: `model` or `baseline`.
         result: What was measured; all named results of a report are over the same sets.
+        protocols: The results of other protocols on the same similarities, by the protocol's name.
     """
 
     name: str
     kind: str
     result: StsResult
+    protocols: Mapping[str, ProtocolResult] = field(default_factory=dict)
 
 
 def format_report(results: Sequence[NamedResult], *, without_input: Sequence[str] = (), means: bool = True) -> str:

@@ -3,7 +3,7 @@
 A set's result is the correlation between the cosine of the two embeddings and the human score; a group's result is the
 plain, unweighted mean over its sets (Wieting et al. 2016; Wieting, Mallinson and Gimpel 2017, section 4). No
 regression is trained on top, no pairs are pooled across sets, and sets are not weighted by size; other protocols give
-other numbers.
+other numbers, and live in modules of their own (:mod:`.protocols` lists them).
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import InputError, ModelError
-from .correlation import cosine_similarities, is_constant, pearson, spearman
+from .correlation import correlations
 from .graded_set import Encode, GradedSet, Similarity
+from .scored_set import ScoredSet, score_with_encoder, score_with_similarity
 from .sts_files import STS_TASKS
 
 _TWENTY = tuple(f"{family} {name}" for family in ("STS12", "STS13", "STS14", "STS15") for name in STS_TASKS[family])
@@ -152,22 +152,7 @@ def evaluate_sts(encode: Encode, sets: Sequence[GradedSet]) -> StsResult:
         InputError: If there are no sets, or one of them is empty.
         ModelError: If the encoder gives an array of the wrong shape, or NaN.
     """
-    _check(sets)
-    position: dict[str, int] = {}
-    for graded in sets:
-        for sentence in (*graded.sentences1, *graded.sentences2):
-            position.setdefault(sentence, len(position))
-    vectors = np.asarray(encode(list(position)))
-    if vectors.ndim != 2 or len(vectors) != len(position):
-        raise ModelError(f"the encoder gave an array of shape {vectors.shape} for {len(position)} sentences")
-
-    def similarity(sentences1: list[str], sentences2: list[str]) -> np.ndarray:
-        return cosine_similarities(
-            vectors[[position[sentence] for sentence in sentences1]],
-            vectors[[position[sentence] for sentence in sentences2]],
-        )
-
-    return evaluate_similarity(similarity, sets)
+    return evaluate_scored(score_with_encoder(encode, sets))
 
 
 def evaluate_similarity(similarity: Similarity, sets: Sequence[GradedSet]) -> StsResult:
@@ -175,36 +160,26 @@ def evaluate_similarity(similarity: Similarity, sets: Sequence[GradedSet]) -> St
 
     Raises:
         InputError: If there are no sets, or one of them is empty.
+        ModelError: If the function gives another number of similarities than pairs, or infinity.
     """
-    _check(sets)
-    results = tuple(_evaluate_set(similarity, graded) for graded in sets)
+    return evaluate_scored(score_with_similarity(similarity, sets))
+
+
+def evaluate_scored(scored: Sequence[ScoredSet]) -> StsResult:
+    """Applies the protocol of the papers to pairs whose similarities are known already."""
+    results = tuple(_evaluate_set(item) for item in scored)
     found = {result.key: result for result in results}
     return StsResult(sets=results, means=tuple(_mean(name, keys, found) for name, keys in MEAN_GROUPS.items()))
 
 
-def _check(sets: Sequence[GradedSet]) -> None:
-    if not sets:
-        raise InputError("there is no graded set to evaluate")
-    for graded in sets:
-        if len(graded) == 0:
-            raise InputError(f"the set {graded.key} has no scored pair")
-
-
-def _evaluate_set(similarity: Similarity, graded: GradedSet) -> SetResult:
-    similarities = similarity(graded.sentences1, graded.sentences2)
-    note = ""
-    if len(graded) < 2:
-        note = "a single pair: no correlation is defined, counted as 0"
-    elif is_constant(similarities):
-        note = "all similarities are equal: no correlation is defined, counted as 0"
-    elif is_constant(graded.scores):
-        note = "all human scores are equal: no correlation is defined, counted as 0"
+def _evaluate_set(scored: ScoredSet) -> SetResult:
+    pearson, spearman, note = correlations(scored.similarities, scored.graded.scores)
     return SetResult(
-        name=graded.name,
-        family=graded.family,
-        n=len(graded),
-        pearson=100.0 * pearson(similarities, graded.scores),
-        spearman=100.0 * spearman(similarities, graded.scores) if not note else 0.0,
+        name=scored.graded.name,
+        family=scored.graded.family,
+        n=len(scored.graded),
+        pearson=pearson,
+        spearman=spearman,
         note=note,
     )
 

@@ -6,37 +6,30 @@ already, registration happens at once; otherwise it happens at the end of that m
 
 from __future__ import annotations
 
-import importlib
 import sys
 from collections.abc import Sequence
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec, PathFinder
 from types import ModuleType
 
+from .registry import MODELS, config_class, model_class
+
 _AUTO_MODULE = "transformers.models.auto.modeling_auto"
-_MODELS = {
-    "avg": ("AvgConfig", "AvgModel", "AutoModel"),
-    "gran": ("GranConfig", "GranModel", "AutoModel"),
-    "rnn_search": ("RnnSearchConfig", "RnnSearchForConditionalGeneration", "AutoModelForSeq2SeqLM"),
-}
 _CONFIG_MODULE = "transformers.models.auto.configuration_auto"
 
 
 def register_configurations() -> None:
     """Registers every configuration with `AutoConfig`."""
     auto = sys.modules[_CONFIG_MODULE]
-    for model_type, (config_name, _, _) in _MODELS.items():
-        module = importlib.import_module(f"{__package__}.{model_type}.configuration_{model_type}")
-        auto.AutoConfig.register(model_type, getattr(module, config_name), exist_ok=True)
+    for model_type in MODELS:
+        auto.AutoConfig.register(model_type, config_class(model_type), exist_ok=True)
 
 
 def register_models() -> None:
     """Registers every model with its Auto class."""
     auto = sys.modules[_AUTO_MODULE]
-    for model_type, (config_name, model_name, auto_class) in _MODELS.items():
-        module = importlib.import_module(f"{__package__}.{model_type}")
-        config, model = getattr(module, config_name), getattr(module, model_name)
-        getattr(auto, auto_class).register(config, model, exist_ok=True)
+    for model_type, entry in MODELS.items():
+        getattr(auto, entry.auto_class).register(config_class(model_type), model_class(model_type), exist_ok=True)
 
 
 _ACTIONS = {_CONFIG_MODULE: register_configurations, _AUTO_MODULE: register_models}

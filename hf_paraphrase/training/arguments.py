@@ -7,6 +7,7 @@ from typing import Any
 
 from transformers import TrainingArguments
 
+from .losses import LOSSES
 from .negatives import NEGATIVES, NEGATIVES_FROM
 
 
@@ -27,7 +28,10 @@ class EncoderTrainingArguments(TrainingArguments):
     ddp_find_unused_parameters: bool | None = field(
         default=False, metadata={"help": "look for parameters without gradient; no encoder here has any"}
     )
-    margin: float = field(default=0.4, metadata={"help": "margin of the loss, a difference of cosines"})
+    loss: str = field(default="margin", metadata={"help": "the loss: margin or contrastive"})
+    margin: float | None = field(
+        default=None, metadata={"help": "margin of the loss, a difference of cosines; None for the loss's own"}
+    )
     negatives: str = field(default="max", metadata={"help": "how a negative is chosen: max, random or mix"})
     negatives_from: str = field(default="both", metadata={"help": "where from: both sides or the opposite side"})
     mega_batch_size: int = field(
@@ -43,6 +47,10 @@ class EncoderTrainingArguments(TrainingArguments):
     dense_optimizer: bool = field(default=False, metadata={"help": "plain Adam over the whole table of word vectors"})
 
     def __post_init__(self) -> None:
+        if self.loss not in LOSSES:
+            raise ValueError(f"loss must be one of {', '.join(LOSSES)}, not {self.loss!r}")
+        if LOSSES[self.loss].needs_labels and self.mega_batch_size > 1:
+            raise ValueError(f"the loss `{self.loss}` searches no negatives: mega_batch_size must be 1")
         if self.negatives not in NEGATIVES:
             raise ValueError(f"negatives must be one of {', '.join(NEGATIVES)}, not {self.negatives!r}")
         if self.negatives_from not in NEGATIVES_FROM:

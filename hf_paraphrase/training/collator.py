@@ -166,11 +166,16 @@ class PairCollator:
 
         Returns:
             `input_ids` and `attention_mask` (2 * pairs, length), int64, first all first sentences, then their
-            partners in the same order, and `keys` (2 * pairs,), the numbers of the unscrambled token sequences.
+            partners in the same order, `keys` (2 * pairs,), the numbers of the unscrambled token sequences, and, of
+            labelled pairs, `labels` (pairs,), int64.
         """
-        sentences = self.sentences([epoch for epoch, _ in items], np.array([pair for _, pair in items], np.int64))
+        pairs = np.array([pair for _, pair in items], np.int64)
+        sentences = self.sentences([epoch for epoch, _ in items], pairs)
         ids, mask = sentences.padded(np.arange(len(sentences)), self.pad_token_id)
-        return {"input_ids": ids, "attention_mask": mask, "keys": torch.from_numpy(sentences.keys)}
+        batch = {"input_ids": ids, "attention_mask": mask, "keys": torch.from_numpy(sentences.keys)}
+        if self.pairs.labels is not None:
+            batch["labels"] = torch.from_numpy(self.pairs.labels[pairs].astype(np.int64))
+        return batch
 
     def sentences(self, epochs: Sequence[int], pairs: NDArray[np.int64]) -> Sentences:
         """Looks up the sentences of some pairs and scrambles those that are to be.

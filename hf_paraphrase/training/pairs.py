@@ -1,49 +1,66 @@
-"""Paraphrase pairs as token ids in memory: tokenised once, before training, into flat arrays."""
+"""Paraphrase pairs as token ids: tokenised once, before training, into flat arrays on disk."""
 
 from __future__ import annotations
 
 import hashlib
 import os
+import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
-from ..data.parquet import count_rows, iterate_batches
-from ..errors import InputError
+from ..data.parquet import count_rows, iterate_batches, read_schema
+from ..errors import InputError, OutputError
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerFast
 
-_COLUMNS = ("sentence1", "sentence2")
+_SIDES = ("sentence1", "sentence2")
+LABEL = "label"
+"""The column of labelled pairs: 1 for a paraphrase, 0 for another pair."""
+_TOKENS_PER_COUNT = 1 << 22
 
 
 @dataclass
 class EncodedPairs:
     """Token ids of paraphrase pairs.
 
+    The arrays may be maps of files, of which the system keeps in memory what it has room for.
+
     Sentence `side` (0 or 1) of pair i is row 2 * i + side.
 
     Attributes:
         tokens: The ids of all sentences laid end to end (total,), int32.
         offsets: Where each row begins, and the end (2 * pairs + 1,), int64.
-        keys: A number for each row (2 * pairs,), int64, equal exactly where the token sequences are equal.
+        keys: A number for each row (2 * pairs,), int64, equal where the token sequences are equal. It is 64 bits of a
+            digest, so that no table of what was seen is needed: two different ones among a hundred million share it
+            with a probability of one in a few thousand, and then merely do not serve as each other's negatives.
+        labels: 1 where a pair is a paraphrase and 0 where not (pairs,), int8; None if pairs carry no labels.
         dropped: How many pairs were left out because a side had no tokens.
+        not_paraphrases: How many pairs were left out because their label says that they are no paraphrases.
     """
 
     tokens: NDArray[np.int32]
     offsets: NDArray[np.int64]
     keys: NDArray[np.int64]
+    labels: NDArray[np.int8] | None = None
     dropped: int = 0
+    not_paraphrases: int = 0
 
     def __len__(self) -> int:
         return len(self.keys) // 2
 
     def counts(self, vocabulary_size: int) -> NDArray[np.int64]:
         """Counts how often each id occurs (vocabulary,)."""
-        return np.bincount(self.tokens, minlength=vocabulary_size).astype(np.int64)
+        total = np.zeros(vocabulary_size, np.int64)
+        for start in range(0, len(self.tokens), _TOKENS_PER_COUNT):
+            total += np.bincount(self.tokens[start : start + _TOKENS_PER_COUNT], minlength=vocabulary_size)
+        return total
 
 
 def iterate_pairs(
@@ -63,19 +80,25 @@ def iterate_pairs(
     Raises:
         InputError: If the folder, the split or a column is missing.
     """
+    for _, batch in _iterate_rows(folder, list(_SIDES), max_pairs=max_pairs, seed=seed, split=split):
+        first, second = ([text or "" for text in batch.column(name).to_pylist()] for name in _SIDES)
+        yield first, second
+
+
+def _iterate_rows(
+    folder: str | os.PathLike[str], columns: list[str], *, max_pairs: int | None, seed: int, split: str
+) -> Iterator[tuple[int, pa.RecordBatch]]:
+    """Streams the sampled rows, each block with the number of the row at which it begins in the folder."""
     rows = count_rows(folder, split)
     chosen = None
     if max_pairs is not None and max_pairs < rows:
         chosen = np.zeros(rows, bool)
         chosen[np.random.default_rng(seed).choice(rows, max_pairs, replace=False)] = True
     start = 0
-    for batch in iterate_batches(folder, split, list(_COLUMNS)):
-        sides = [[text or "" for text in batch.column(name).to_pylist()] for name in _COLUMNS]
-        if chosen is not None:
-            kept = np.flatnonzero(chosen[start : start + batch.num_rows])
-            sides = [[side[row] for row in kept] for side in sides]
-        start += batch.num_rows
-        yield sides[0], sides[1]
+    for batch in iterate_batches(folder, split, columns):
+        end = start + batch.num_rows
+        yield start, batch if chosen is None else batch.filter(pa.array(chosen[start:end]))
+        start = end
 
 
 def encode_pairs(
@@ -85,8 +108,13 @@ def encode_pairs(
     max_pairs: int | None = None,
     seed: int = 0,
     split: str = "train",
+    labelled: bool = False,
+    scratch: str | os.PathLike[str] | None = None,
 ) -> EncodedPairs:
     """Tokenises the pairs of a data folder; a pair with a side that has no tokens is left out and counted.
+
+    The pairs are streamed, and their ids go to files without a name, which the system removes with the process
+    however it ends; memory stays at one block of rows.
 
     Args:
         folder: A data folder with the columns `sentence1` and `sentence2`.
@@ -94,36 +122,124 @@ def encode_pairs(
         max_pairs: As for :func:`iterate_pairs`.
         seed: As for :func:`iterate_pairs`.
         split: The split to read.
+        labelled: Keep the labels of the column `label`. Otherwise pairs labelled 0 are left out and counted, if there
+            is such a column at all: they are no paraphrases.
+        scratch: A folder on the disk that is to hold the ids; None for the system's temporary folder.
 
     Raises:
-        InputError: If something is missing, or no pair is left.
+        InputError: If something is missing, a label is neither 0 nor 1, or no pair is left.
+        OutputError: If the disk is full or not writable.
     """
     backend = tokenizer.backend_tokenizer
     backend.no_padding()
     backend.no_truncation()
-    tokens: list[NDArray[np.int32]] = []
-    lengths: list[NDArray[np.int64]] = []
-    keys: list[int] = []
-    known: dict[bytes, int] = {}
-    dropped = 0
-    for first, second in iterate_pairs(folder, max_pairs=max_pairs, seed=seed, split=split):
-        encoded = [backend.encode_batch_fast(side, add_special_tokens=False) for side in (first, second)]
-        for pair in zip(*encoded, strict=True):
-            ids = [np.array(item.ids, np.int32) for item in pair]
-            if min(map(len, ids)) == 0:
-                dropped += 1
-                continue
-            for row in ids:
-                tokens.append(row)
-                # A digest, so that the table of what was seen does not hold the corpus a second time.
-                digest = hashlib.blake2b(row.tobytes(), digest_size=16).digest()
-                keys.append(known.setdefault(digest, len(known)))
-            lengths.append(np.array([len(row) for row in ids], np.int64))
-    if not keys:
+    has_labels = LABEL in read_schema(folder, split).names
+    if labelled and not has_labels:
         raise InputError(
-            "no usable pairs: every pair has an empty side" if dropped else "the data set has no pairs",
-            path=folder,
-            remedy="give pairs of sentences in sentence1 and sentence2",
+            "the pairs have no column `label`", path=folder, remedy="give pairs labelled 1 (paraphrase) or 0"
         )
-    offsets = np.concatenate([np.zeros(1, np.int64), np.concatenate(lengths).cumsum()])
-    return EncodedPairs(np.concatenate(tokens), offsets, np.array(keys, np.int64), dropped)
+    columns = [*_SIDES, LABEL] if has_labels else list(_SIDES)
+    dropped = unlike = 0
+    with _Arrays(scratch) as arrays:
+        for start, batch in _iterate_rows(folder, columns, max_pairs=max_pairs, seed=seed, split=split):
+            labels = _labels(batch, folder, start) if has_labels else np.ones(batch.num_rows, np.int8)
+            if not labelled:
+                unlike += int((labels == 0).sum())
+                batch, labels = batch.filter(pa.array(labels == 1)), labels[labels == 1]
+            encoded = [
+                backend.encode_batch_fast(
+                    [text or "" for text in batch.column(name).to_pylist()], add_special_tokens=False
+                )
+                for name in _SIDES
+            ]
+            pairs = [(first.ids, second.ids) for first, second in zip(*encoded, strict=True)]
+            kept = np.array([bool(first and second) for first, second in pairs], bool)
+            dropped += int((~kept).sum())
+            rows = [np.array(ids, np.int32) for first, second in pairs if first and second for ids in (first, second)]
+            if rows:
+                arrays.append(rows, labels[kept])
+        if not arrays.rows:
+            reason = "the data set has no pairs"
+            if unlike:
+                reason = "no pair is labelled as a paraphrase"
+            elif dropped:
+                reason = "no usable pairs: every pair has an empty side"
+            raise InputError(reason, path=folder, remedy="give pairs of sentences in sentence1 and sentence2")
+        return arrays.finish(labelled=labelled, dropped=dropped, not_paraphrases=unlike)
+
+
+def _labels(batch: pa.RecordBatch, folder: str | os.PathLike[str], start: int) -> NDArray[np.int8]:
+    values = batch.column(LABEL).to_pylist()
+    for row, value in enumerate(values):
+        if value not in (0, 1):
+            raise InputError(
+                f"label {value!r} of `{batch.column(_SIDES[0])[row].as_py()}` is neither 0 nor 1",
+                path=folder,
+                remedy=f"look among the rows from {start} on; 1 is a paraphrase, 0 is none",
+            )
+    return np.array(values, np.int8)
+
+
+class _Arrays:
+    """Arrays that grow in nameless files."""
+
+    def __init__(self, scratch: str | os.PathLike[str] | None) -> None:
+        self.rows = 0
+        self._files: dict[str, IO[bytes]] = {}
+        try:
+            for name in ("tokens", "lengths", "keys", "labels"):
+                self._files[name] = tempfile.TemporaryFile(dir=scratch)  # noqa: SIM115
+        except OSError as error:
+            self._fail(error, scratch)
+        self._scratch = scratch
+
+    def __enter__(self) -> _Arrays:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        # A map keeps its file alive.
+        for file in self._files.values():
+            file.close()
+
+    def append(self, rows: list[NDArray[np.int32]], labels: NDArray[np.int8]) -> None:
+        """Adds the two rows of each pair, and a label for each pair."""
+        digests = b"".join(hashlib.blake2b(row.tobytes(), digest_size=8).digest() for row in rows)
+        parts: dict[str, NDArray[Any]] = {
+            "tokens": np.concatenate(rows),
+            "lengths": np.array([len(row) for row in rows], np.int64),
+            "keys": np.frombuffer(digests, np.int64),
+            "labels": labels,
+        }
+        try:
+            for name, part in parts.items():
+                self._files[name].write(part.tobytes())
+        except OSError as error:
+            self._fail(error, self._scratch)
+        self.rows += len(rows)
+
+    def finish(self, *, labelled: bool, dropped: int, not_paraphrases: int) -> EncodedPairs:
+        """Maps the files."""
+        try:
+            for file in self._files.values():
+                file.flush()
+        except OSError as error:
+            self._fail(error, self._scratch)
+        offsets = np.zeros(self.rows + 1, np.int64)
+        np.cumsum(self._map("lengths", np.int64), out=offsets[1:])
+        return EncodedPairs(
+            self._map("tokens", np.int32),
+            offsets,
+            self._map("keys", np.int64),
+            self._map("labels", np.int8) if labelled else None,
+            dropped,
+            not_paraphrases,
+        )
+
+    def _map(self, name: str, kind: type[np.generic]) -> NDArray[Any]:
+        return np.asarray(np.memmap(self._files[name], dtype=kind, mode="r"))
+
+    @staticmethod
+    def _fail(error: OSError, scratch: str | os.PathLike[str] | None) -> None:
+        raise OutputError(
+            f"cannot write the tokenised pairs: {error.strerror or error}", path=Path(scratch or tempfile.gettempdir())
+        ) from error

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -19,17 +18,14 @@ from transformers import (
     PrinterCallback,
     ProgressCallback,
     Trainer,
-    TrainerCallback,
-    TrainerControl,
-    TrainerState,
-    TrainingArguments,
 )
 
 from ..encoding.sentence_encoder import SentenceEncoder
 from ..errors import InputError
 from .arguments import EncoderTrainingArguments
+from .callbacks import EpochMarks, SilentProgress
 from .collator import EpochBatches, PairCollator, PairItems
-from .losses import compositional_penalty, drift_penalty, margin_loss
+from .losses import LOSSES, ContrastiveLoss, MarginLoss, compositional_penalty, drift_penalty
 from .mega_batches import MegaBatch, MegaBatchSchedule, load_mega_batch, pooled_sentences
 from .negative_search import search_negatives
 from .negatives import NONE, choose_negatives
@@ -39,6 +35,8 @@ from .row_adam import RowAdam
 
 DEV_SCORE = "dev_mean"
 """The key of the criterion by which the epoch is chosen."""
+DROPOUTS = ("dropout", "word_dropout", "variational_dropout")
+"""The settings of encoders' configurations that make training mode random."""
 Scorer = Callable[[Callable[[list[str]], np.ndarray]], dict[str, float]]
 """Gets an encode function, texts to vectors (texts, dim), and returns scores, :data:`DEV_SCORE` among them."""
 
@@ -96,6 +94,9 @@ class EncoderTrainer(Trainer):
             args.metric_for_best_model = f"eval_{DEV_SCORE}"
             args.greater_is_better = True
             args.load_best_model_at_end = True
+        self.loss = LOSSES[args.loss](args.margin)
+        if self.loss.needs_labels and pairs.labels is None:
+            raise ValueError(f"the loss `{args.loss}` needs labelled pairs")
         self.scorer = scorer
         self.report = report
         self.tokenizer = tokenizer
@@ -173,7 +174,9 @@ class EncoderTrainer(Trainer):
         """
         place: tuple[int, int] | None = inputs.get("place")
         start, end = (0, 1) if place is None else self.schedule.bounds(*place)
-        if place is None or end - start == 1:
+        if self.loss.needs_labels:
+            loss, vectors = self._loss_of_labels(model, inputs)
+        elif place is None or end - start == 1:
             loss, vectors = self._loss_in_batch(model, inputs)
         else:
             loss, vectors = self._loss_in_mega_batch(model, *place, start, end)
@@ -205,7 +208,34 @@ class EncoderTrainer(Trainer):
             negatives_from=self.args.negatives_from,
             generator=generator,
         )
-        return margin_loss(joint, chosen, margin=self.args.margin), vectors
+        assert isinstance(self.loss, MarginLoss)
+        return self.loss(joint, chosen), vectors
+
+    def _loss_of_labels(self, model: nn.Module, inputs: dict[str, Any]) -> tuple[Tensor, Tensor]:
+        """Computes the contrastive loss of the labelled pairs of a batch, and their embeddings."""
+        assert isinstance(self.loss, ContrastiveLoss)
+        tokens = {name: inputs[name] for name in ("input_ids", "attention_mask")}
+        vectors = model(**tokens, return_token_vectors=False).pooler_output
+        loss: Tensor = self.loss(vectors, inputs["labels"])
+        if "place" not in inputs or num_processes() == 1:
+            return loss, vectors
+        return self._shared_out(loss, inputs["place"][1]), vectors
+
+    def _shared_out(self, loss: Tensor, number: int) -> Tensor:
+        """Turns the mean over this process's part of a joint batch into that over the whole.
+
+        The gradients that the processes average, each weighted by the size of its part, are those of the joint loss.
+
+        Args:
+            loss: The mean over the own part, which may hold a pair that does not count.
+            number: The number of the joint batch in the epoch.
+        """
+        begin, stop = self.batches.share(number, process_index())
+        first, last = self.batches.joint(number)
+        loss = loss * (num_processes() * (stop - begin) / (last - first))
+        if num_processes() > 1:
+            loss = loss + (mean_over_processes(loss) - loss.detach())
+        return loss
 
     def _loss_in_mega_batch(
         self, model: nn.Module, epoch: int, number: int, start: int, end: int
@@ -220,18 +250,14 @@ class EncoderTrainer(Trainer):
                     remedy="resume with the settings of the interrupted run, or start afresh",
                 )
             pool = self.mega_batch = self._pool(model, epoch, start, end)
-        processes = num_processes()
         begin, stop = self.batches.share(number, process_index())
         ids, mask, chosen = pool.part(begin, max(stop, begin + 1), self.collator.pad_token_id)
         if begin == stop:
             chosen = torch.full_like(chosen, NONE)
         device = self.args.device
         vectors = model(ids.to(device), mask.to(device), return_token_vectors=False).pooler_output
-        first, last = self.batches.joint(number)
-        weight = processes * (stop - begin) / (last - first)
-        loss = margin_loss(vectors, chosen.to(device), margin=self.args.margin) * weight
-        if processes > 1:
-            loss = loss + (mean_over_processes(loss) - loss.detach())
+        assert isinstance(self.loss, MarginLoss)
+        loss = self._shared_out(self.loss(vectors, chosen.to(device)), number)
         return loss, vectors[: len(chosen)]
 
     @torch.no_grad()
@@ -270,8 +296,7 @@ class EncoderTrainer(Trainer):
 
     @torch.no_grad()
     def _vectors_without_dropout(self, model: nn.Module, tokens: dict[str, Tensor], vectors: Tensor) -> Tensor:
-        config = self.model.config
-        if not model.training or not (config.dropout or config.word_dropout):
+        if not model.training or not any(getattr(self.model.config, name, 0.0) for name in DROPOUTS):
             return vectors.detach()
         bare = self.accelerator.unwrap_model(model)
         bare.eval()
@@ -370,57 +395,3 @@ def _joint(rows: Tensor, pairs: int) -> Tensor:
     """
     sides = rows.unflatten(0, (2, -1)).transpose(0, 1)
     return gather_rows(sides[:pairs]).transpose(0, 1).flatten(0, 1)
-
-
-class SilentProgress(ProgressCallback):
-    """The Trainer's progress bar without its logs, which would go to standard output."""
-
-    def on_log(self, *args: Any, **kwargs: Any) -> None:
-        """Shows nothing."""
-
-
-class EpochMarks(TrainerCallback):
-    """Asks for a score and a checkpoint at the end of every epoch and at equal fractions of it.
-
-    Args:
-        batches: The batches, which are told the epoch.
-        args: Gives the number of marks in an epoch.
-        evaluate: Whether there is a dev set to score.
-    """
-
-    def __init__(self, batches: EpochBatches, args: EncoderTrainingArguments, evaluate: bool) -> None:
-        self.batches = batches
-        self.evaluate = evaluate
-        self.steps = -(-len(batches) // (batches.num_processes * args.gradient_accumulation_steps))
-        marks = args.evaluations_per_epoch
-        self.marks = {-(-self.steps * mark // marks) for mark in range(1, marks + 1)}
-
-    def on_epoch_begin(
-        self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **kwargs: Any
-    ) -> None:
-        """Tells the batches which epoch begins, or is continued."""
-        self.batches.set_epoch(state.global_step // self.steps)
-
-    def on_step_end(
-        self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **kwargs: Any
-    ) -> TrainerControl:
-        """Asks for a score and a checkpoint if the step is at a mark."""
-        if (state.global_step - 1) % self.steps + 1 in self.marks:
-            control.should_save = True
-            control.should_evaluate = self.evaluate
-        return control
-
-
-def last_checkpoint(folder: Path) -> Path | None:
-    """Finds the newest complete checkpoint and removes those that were being written when a run was killed.
-
-    The Trainer writes its state file last, so a checkpoint with a readable one is complete.
-    """
-    complete: list[tuple[int, Path]] = []
-    for path in folder.glob("checkpoint-*"):
-        try:
-            state = json.loads((path / "trainer_state.json").read_text(encoding="utf-8"))
-            complete.append((int(state["global_step"]), path))
-        except (OSError, ValueError, KeyError):
-            shutil.rmtree(path)
-    return max(complete)[1] if complete else None

@@ -72,6 +72,74 @@ def test_models_and_floors_stand_side_by_side_and_the_results_file_holds_them(en
     assert avg["means"]["22 sets"]["pearson"] is None and len(avg["means"]["22 sets"]["missing"]) == 22
 
 
+def test_every_protocol_with_data_has_its_own_table_and_section_and_the_papers_table_comes_first_unchanged(
+    encoders, sts, tmp_path, capsys
+):
+    words = ["evaluate", "--model", "runs/avg", "--baseline", "words", "--data", sts, "--output"]
+    assert run(*words, tmp_path / "all.json") == 0
+    everything = capsys.readouterr().out
+    assert run(*words, tmp_path / "paper.json", "--protocols", "paper") == 0
+    papers = capsys.readouterr().out
+    assert everything.startswith(papers + "\n## senteval: ") and "## " not in papers
+    titles = [line.split(":")[0] for line in everything.splitlines() if line.startswith("## ")]
+    assert titles == ["## senteval", "## all", "## wieting2021"]
+    assert "| STS16 mean (1 of 5 sets)" in everything and "| STS16 (1 of 5 sets)" in everything
+    assert everything.endswith("no data for the protocols stsb, sick\n")
+    records = {name: json.loads((tmp_path / f"{name}.json").read_text()) for name in ("all", "paper")}
+    for full, plain in zip(records["all"]["results"], records["paper"]["results"], strict=True):
+        protocols = full.pop("protocols")
+        assert plain.pop("protocols") == {} and full == plain
+        assert set(protocols) == {"senteval", "all", "stsb", "sick", "wieting2021"}
+        row = protocols["all"]["results"]["STS16"]
+        assert (row["n"], row["complete"], row["spearman"]) == (3, False, full["sets"][0]["spearman"])
+        assert protocols["stsb"]["results"] == {} and protocols["stsb"]["missing"] == ["STS-B dev", "STS-B test"]
+
+
+def test_protocols_asked_for_are_printed_in_that_order_even_without_data(encoders, sts, tmp_path, capsys):
+    assert run("evaluate", "--baseline", "words", "--data", sts, "--protocols", "stsb,senteval", "paper") == 0
+    out = capsys.readouterr().out
+    assert out.startswith("## stsb") and out.index("## stsb") < out.index("## senteval") < out.index("| set ")
+    assert "not found: STS-B dev, STS-B test" in out and "no data for" not in out
+
+
+def test_all_protocols_together_encode_each_distinct_sentence_once(monkeypatch, sts, capsys):
+    from hf_paraphrase.encoding.sentence_encoder import SentenceEncoder
+
+    seen = []
+
+    class Counting(VowelEncoder):
+        def encode(self, texts, **settings):
+            seen.extend(texts)
+            return super().encode(texts, **settings)
+
+    monkeypatch.setattr(SentenceEncoder, "from_pretrained", lambda name, **settings: Counting())
+    assert run("evaluate", "--model", "m", "--data", sts) == 0
+    assert sorted(seen) == sorted(set(seen)) and seen
+    capsys.readouterr()
+
+
+def test_update_card_puts_each_models_own_tables_into_its_card_and_a_second_run_replaces_them(
+    encoders, sts, tmp_path, capsys
+):
+    for name in ("avg", "gran"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "README.md").write_text(f"# {name}\n\n## Limits\n\nmany\n")
+    models = [tmp_path / "avg", tmp_path / "gran"]
+    words = ["evaluate", "--model", *models, "--baseline", "words", "--data", sts, "--update-card", "--protocols"]
+    assert run(*words, "paper,all") == 0
+    capsys.readouterr()
+    card = (models[0] / "README.md").read_text()
+    assert card.startswith("# avg\n\n<!--") and card.endswith("\n\n## Limits\n\nmany\n")
+    assert card.count("## Evaluation") == 1 and "### all: " in card
+    assert "words r" in card and "avg r" in card and "gran" not in card
+    assert run(*words, "paper") == 0
+    card = (models[0] / "README.md").read_text()
+    assert card.count("## Evaluation") == 1 and "### all: " not in card
+    assert run("evaluate", "--model", *models, tmp_path / "other", "--data", sts, "--update-card") == 2
+    assert "needs a README.md" in capsys.readouterr().err
+    assert (models[0] / "README.md").read_text() == card
+
+
 def test_a_graded_folder_is_evaluated_on_the_split_asked_for(encoders, tmp_path, capsys):
     for split, scores in (("test", [0.0, 1.0, 2.0, 3.0, 4.0]), ("validation", [4.0, 3.0, 2.0, 1.0, 0.0])):
         table = pa.table({"sentence1": WORDS, "sentence2": WORDS[::-1], "score": scores})
@@ -109,6 +177,10 @@ def test_an_existing_results_file_is_refused_before_any_work_and_replaced_only_o
         (["--baseline", "magic"], "unknown --baseline magic"),
         (["--baseline", "words", "--batch-size", "0"], "--batch-size is 0"),
         (["--baseline", "words", "--suite", "glue"], "invalid choice"),
+        (["--baseline", "words", "--protocols", "paper,mteb"], "unknown protocol mteb"),
+        (["--baseline", "words", "--update-card"], "without --model"),
+        (["--baseline", "words", "--protocols", ","], "--protocols is empty"),
+        (["--baseline", "words", "--suite", "graded", "--protocols", "all"], "belongs to --suite sts"),
         (["--model", "good", "missing"], "no such model folder"),
     ],
 )

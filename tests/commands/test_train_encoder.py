@@ -67,7 +67,17 @@ def run(pairs, output, *flags):
 FAST = ("--epochs", 3, "--batch-size", 20, "--learning-rate", 0.02, "--hidden-size", 8, "--seed", 1)
 
 
-@pytest.mark.parametrize("kind", [("avg",), ("gran", "--cell", "lstm"), ("gran", "--cell", "gru")])
+KINDS = [
+    ("avg",),
+    ("gran",),
+    ("gran", "--cell", "gru", "--bidirectional", "true", "--direction-merge", "sum"),
+    ("gran", "--cell", "lstm", "--peepholes", "false", "--variational-dropout", 0.1),
+    ("recurrent", "--output-gate", "false"),
+    ("recurrent", "--pooling", "mean", "--bidirectional", "true", "--cell", "gru"),
+]
+
+
+@pytest.mark.parametrize("kind", KINDS)
 def test_leaves_a_complete_folder_with_scores_card_and_provenance(pairs, dev, tmp_path, capsys, kind):
     output = tmp_path / "model"
     assert run(pairs, output, "--model-type", *kind, "--dev-data", dev, *FAST) == 0
@@ -116,6 +126,15 @@ def test_initial_vectors_set_size_vocabulary_and_start(pairs, vectors, tmp_path,
         np.testing.assert_allclose(matrix[vocabulary[word]], np.array(lines[word].split(), float), atol=1e-5)
 
 
+def test_a_recurrent_encoder_may_be_wider_than_its_word_vectors_and_others_may_not(pairs, vectors, tmp_path, capsys):
+    flags = ("--initial-vectors", vectors, "--epochs", 1, "--hidden-size", 10)
+    assert run(pairs, tmp_path / "m", "--model-type", "recurrent", *flags) == 0
+    assert SentenceEncoder.from_pretrained(tmp_path / "m").encode(["a1 b2"]).shape == (1, 10)
+    assert load_file(tmp_path / "m" / "model.safetensors")["embeddings"].shape == (63, 6)
+    assert run(pairs, tmp_path / "n", "--model-type", "gran", *flags) == 2
+    assert "the initial vectors have 6 components" in capsys.readouterr().err
+
+
 def test_no_epochs_keep_the_initial_vectors_and_report_their_dev_score(pairs, dev, vectors, tmp_path):
     output = tmp_path / "untrained"
     assert run(pairs, output, "--epochs", 0, "--initial-vectors", vectors, "--dev-data", dev, "--seed", 1) == 0
@@ -145,6 +164,48 @@ def test_same_seed_same_bytes_and_a_config_file_gives_the_same(pairs, tmp_path):
     for path in sorted((tmp_path / "a" / "m").iterdir()):
         if path.name != "provenance.json":
             assert path.read_bytes() == (tmp_path / "b" / "m" / path.name).read_bytes(), path.name
+
+
+def test_labelled_pairs_train_with_the_contrastive_loss_and_its_own_margin(tmp_path, dev, capsys):
+    folder = tmp_path / "pairs"
+    first, second = sentences("a", 0, 60), sentences("b", 0, 60)
+    table = pa.table(
+        {
+            "sentence1": first * 2,
+            "sentence2": [*second, *second[7:], *second[:7]],
+            "label": pa.array([1] * 60 + [0] * 60, pa.int8()),
+        }
+    )
+    write_split(folder, "train", [table], table.schema)
+    flags = (*FAST, "--dev-data", dev, "--loss", "contrastive", "--epochs", 6)
+    assert run(folder, tmp_path / "m", *flags) == 0
+    record = json.loads((tmp_path / "m" / "provenance.json").read_text())
+    assert record["results"]["pairs"] == 120 and record["settings"]["margin"] == 0.5
+    assert record["results"]["dev_best"] > record["results"]["dev_untrained"] + 5
+    card = (tmp_path / "m" / "README.md").read_text()
+    assert "contrastive margin loss on labelled pairs (Sjöblom" in card and "| negatives |" not in card
+    assert run(folder, tmp_path / "margin", *FAST) == 0
+    assert "60 pairs labelled 0, no paraphrases, left out" in capsys.readouterr().err
+
+
+def test_the_default_margins_are_those_of_the_losses():
+    from hf_paraphrase.commands.train_encoder_arguments import _MARGINS
+    from hf_paraphrase.training.losses import LOSSES
+
+    assert {name: loss.default_margin for name, loss in LOSSES.items()} == _MARGINS
+
+
+def test_bf16_and_accumulation_train_too(pairs, dev, tmp_path):
+    flags = (*FAST, "--dev-data", dev, "--model-type", "gran", "--precision", "bf16")
+    assert run(pairs, tmp_path / "bf16", *flags) == 0
+    assert run(pairs, tmp_path / "fp32", *flags[:-2]) == 0
+    results = [json.loads((tmp_path / name / "provenance.json").read_text())["results"] for name in ("bf16", "fp32")]
+    assert results[0]["dev_scores"][0] != results[1]["dev_scores"][0]
+    assert results[0]["dev_untrained"] == pytest.approx(results[1]["dev_untrained"], abs=1)
+    assert results[0]["dev_best"] == pytest.approx(results[1]["dev_best"], abs=10)
+    assert run(pairs, tmp_path / "accumulated", *flags[:-2], "--gradient-accumulation-steps", 2) == 0
+    accumulated = json.loads((tmp_path / "accumulated" / "provenance.json").read_text())["results"]
+    assert (results[1]["steps"], accumulated["steps"]) == (18, 9)
 
 
 def test_a_killed_run_is_resumed_to_the_same_weights(pairs, dev, tmp_path, capsys):
@@ -186,7 +247,7 @@ def test_mega_batches_train_are_named_on_the_card_and_resumed_only_with_their_se
     assert weights["one"] == weights["plain"] != weights["mega"]
     card = (tmp_path / "mega" / "README.md").read_text()
     assert "max of mega-batches of 4 mini-batches (one more after every 3 mini-batches, from 1), from both |" in card
-    assert "negatives: max of the batch, from both |" in (tmp_path / "plain" / "README.md").read_text()
+    assert "| negatives | max of the batch, from both |" in (tmp_path / "plain" / "README.md").read_text()
     record = json.loads((tmp_path / "mega" / "provenance.json").read_text())
     assert (record["settings"]["mega_batch_size"], record["settings"]["mega_batch_anneal"]) == (4, 3)
     staging = tmp_path / ".mega.partial" / "checkpoints"
@@ -210,11 +271,20 @@ def test_an_existing_output_is_refused_and_overwriting_replaces_it_at_the_end(pa
     ("flags", "message"),
     [
         (["--model-type", "bert"], "one of avg, gran"),
-        (["--cell", "gru"], "is for --model-type gran"),
+        (["--cell", "gru"], "--cell is not for --model-type avg (leave it out, or train gran"),
+        (["--model-type", "gran", "--cell", "gru", "--peepholes", "true"], "--peepholes is for --cell lstm"),
+        (["--loss", "contrastive"], "no column `label`"),
+        (["--loss", "contrastive", "--mega-batch-size", 4], "--mega-batch-size is for --loss margin"),
+        (["--loss", "triplet"], "triplet"),
+        (["--variational-dropout", 0.1], "--variational-dropout is not for --model-type avg"),
+        (["--model-type", "gran", "--variational-dropout", 1], "--variational-dropout must be at least 0 and below 1"),
         (["--epochs", -1], "--epochs must not be negative"),
         (["--batch-size", "-1"], "--batch-size must be above 0"),
         (["--dropout", 1], "--dropout must be at least 0 and below 1"),
         (["--dropout", 0.1, "--word-dropout", 0.1], "exclude each other"),
+        (["--model-type", "gran", "--pooling", "last"], "--pooling is not for --model-type gran"),
+        (["--model-type", "gran", "--direction-merge", "sum"], "--direction-merge is for --bidirectional true"),
+        (["--model-type", "recurrent", "--bidirectional", "true", "--hidden-size", 7], "cannot be halved"),
         (["--negatives", "hardest"], "one of max, random, mix"),
         (["--scramble", 2], "between 0 and 1"),
         (["--mega-batch-size", 0], "--mega-batch-size must be above 0"),

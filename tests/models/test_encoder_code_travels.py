@@ -10,11 +10,13 @@ from hf_paraphrase.models.avg.configuration_avg import AvgConfig
 from hf_paraphrase.models.avg.modeling_avg import AvgModel
 from hf_paraphrase.models.gran.configuration_gran import GranConfig
 from hf_paraphrase.models.gran.modeling_gran import GranModel
+from hf_paraphrase.models.recurrent.configuration_recurrent import RecurrentConfig
+from hf_paraphrase.models.recurrent.modeling_recurrent import RecurrentModel
 
 SCRIPT = """
 import sys, torch
 from transformers import AutoModel
-for name in ("avg", "lstm", "gru"):
+for name in sys.argv[1:]:
     model = AutoModel.from_pretrained(name, trust_remote_code=True).eval()
     assert model.__class__.__module__.startswith("transformers_modules")
     vectors = model(torch.tensor([[5, 6, 7, 0], [8, 0, 0, 0]])).pooler_output
@@ -27,7 +29,8 @@ def test_the_code_travels_with_the_weights_to_where_the_package_is_not(tmp_path)
     torch.manual_seed(0)
     size = {"vocab_size": 20, "hidden_size": 6, "initializer_range": 0.5}
     models = {"avg": AvgModel(AvgConfig(**size))}
-    models |= {cell: GranModel(GranConfig(cell=cell, **size)) for cell in ("lstm", "gru")}
+    models |= {f"gran_{cell}": GranModel(GranConfig(cell=cell, **size)) for cell in ("lstm", "gru")}
+    models["recurrent"] = RecurrentModel(RecurrentConfig(bidirectional=True, embedding_size=4, **size))
     for name, model in models.items():
         model.eval().save_pretrained(tmp_path / name)
         ids = torch.tensor([[5, 6, 7, 0], [8, 0, 0, 0]])
@@ -35,6 +38,11 @@ def test_the_code_travels_with_the_weights_to_where_the_package_is_not(tmp_path)
     environment = {**os.environ, "HF_HOME": str(tmp_path / "home"), "HF_HUB_OFFLINE": "1"}
     environment.pop("PYTHONPATH", None)
     result = subprocess.run(
-        [sys.executable, "-c", SCRIPT], cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
+        [sys.executable, "-I", "-c", SCRIPT, *models],
+        cwd=tmp_path,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert result.returncode == 0, result.stderr

@@ -6,18 +6,21 @@ import sys
 
 import pytest
 
-from hf_paraphrase.models.registration import _ACTIONS, _MODELS, _AutoModuleFinder, register_when_imported
+from hf_paraphrase.models.registration import _ACTIONS, _AutoModuleFinder, register_when_imported
+from hf_paraphrase.models.registry import MODELS
 
 CHECK = """
 from transformers import AutoConfig, AutoModel, AutoModelForSeq2SeqLM
 from hf_paraphrase.models.avg import AvgConfig, AvgModel
 from hf_paraphrase.models.gran import GranConfig, GranModel
+from hf_paraphrase.models.recurrent import RecurrentConfig, RecurrentModel
 from hf_paraphrase.models.rnn_search import RnnSearchConfig, RnnSearchForConditionalGeneration
 for name, config in (("avg", AvgConfig), ("gran", GranConfig), ("rnn_search", RnnSearchConfig)):
     assert type(AutoConfig.for_model(name)) is config
 small = {"vocab_size": 9, "hidden_size": 4}
 assert type(AutoModel.from_config(AvgConfig(**small))) is AvgModel
 assert type(AutoModel.from_config(GranConfig(**small))) is GranModel
+assert type(AutoModel.from_config(RecurrentConfig(**small))) is RecurrentModel
 assert type(AutoModelForSeq2SeqLM.from_config(RnnSearchConfig(**small))) is RnnSearchForConditionalGeneration
 """
 
@@ -73,4 +76,4 @@ def test_every_model_folder_of_the_package_is_registered():
     import hf_paraphrase.models
 
     folders = {path.parent.name for path in Path(hf_paraphrase.models.__file__).parent.glob("*/configuration_*.py")}
-    assert folders == set(_MODELS)
+    assert folders == set(MODELS)

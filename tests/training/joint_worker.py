@@ -6,6 +6,7 @@ import os
 import sys
 from pathlib import Path
 
+import numpy as np
 import torch
 from safetensors.torch import save_file
 from transformers import TrainerCallback
@@ -16,9 +17,10 @@ from hf_paraphrase.models.gran.configuration_gran import GranConfig
 from hf_paraphrase.models.gran.modeling_gran import GranModel
 from hf_paraphrase.tokenization.word_level import build_word_level_tokenizer
 from hf_paraphrase.training.arguments import EncoderTrainingArguments
+from hf_paraphrase.training.callbacks import last_checkpoint
 from hf_paraphrase.training.pairs import encode_pairs
 from hf_paraphrase.training.processes import gather_rows, num_processes, process_index
-from hf_paraphrase.training.trainer import EncoderTrainer, last_checkpoint
+from hf_paraphrase.training.trainer import EncoderTrainer
 
 JOINT = 6
 """Pairs in a joint batch."""
@@ -35,6 +37,8 @@ RUNS = {
     "annealed": {"mega_batch_size": 3, "mega_batch_anneal": 2, "scramble": 0.5, "max_grad_norm": 0.01},
     "accumulated": {"mega_batch_size": 3, "gradient_accumulation_steps": 2, "max_pairs": 19},
     "accumulated in batches": {"gradient_accumulation_steps": 2},
+    "labelled": {"loss": "contrastive", "margin": 1.2},
+    "labelled idle process": {"loss": "contrastive", "max_pairs": 19, "kind": "gru"},
     "resumed": {"mega_batch_size": 4, "evaluations_per_epoch": 4, "kill": 6},
 }
 
@@ -74,6 +78,8 @@ def train(folder, pairs_folder, kind="avg", max_pairs=None, kill=None, **setting
     """Trains for two epochs; returns the losses and gradients (stacked over the updates) and the final weights."""
     tokenizer = build_word_level_tokenizer([f"{letter}{x}" for letter in "ab" for x in range(30)])
     pairs = encode_pairs(pairs_folder, tokenizer, max_pairs=max_pairs)
+    if settings.get("loss") == "contrastive":
+        pairs.labels = (np.arange(len(pairs)) % 3 > 0).astype(np.int8)
     options = {"num_train_epochs": 2, "learning_rate": 0.02, "use_cpu": True, "report_to": "none", "seed": 5}
     options |= {"disable_tqdm": True, "dense_optimizer": True, "logging_strategy": "steps", "logging_steps": 1}
     batch = JOINT // int(os.environ.get("WORLD_SIZE", "1"))

@@ -22,11 +22,12 @@ from hf_paraphrase.models.gran.configuration_gran import GranConfig
 from hf_paraphrase.models.gran.modeling_gran import GranModel
 from hf_paraphrase.tokenization.word_level import build_word_level_tokenizer
 from hf_paraphrase.training.arguments import EncoderTrainingArguments
+from hf_paraphrase.training.callbacks import last_checkpoint
 from hf_paraphrase.training.collator import EpochBatches, PairCollator
 from hf_paraphrase.training.mega_batches import MegaBatch, MegaBatchSchedule, pooled_sentences
 from hf_paraphrase.training.negatives import NONE, choose_negatives
 from hf_paraphrase.training.pairs import encode_pairs
-from hf_paraphrase.training.trainer import EncoderTrainer, last_checkpoint
+from hf_paraphrase.training.trainer import EncoderTrainer
 
 SIZE = 62
 BATCH = 4
@@ -87,7 +88,7 @@ def choose_one(sentence, texts, vectors, draws, coins, negatives, mode):
         return NONE
     if negatives == "max" or (negatives == "mix" and coins[sentence]):
         return max(allowed, key=lambda other: float(cosine(vectors[sentence], vectors[other])))
-    numbers = {text: number for number, text in enumerate(dict.fromkeys(draws[1]))}
+    numbers = draws[1]
     return sorted(allowed, key=lambda other: (numbers[texts[other]], other))[int(draws[0][sentence] * len(allowed))]
 
 
@@ -95,6 +96,7 @@ def naive_training(model, pairs, *, epochs, negatives, mode, mega, anneal=0, see
     """Trains sentence by sentence: no batches of sentences, no blocks, no sparse anything."""
     optimizer = torch.optim.Adam(model.parameters(), lr=0.02)
     every = [tuple(pairs.tokens[a:b].tolist()) for a, b in itertools.pairwise(pairs.offsets)]
+    numbers_of = dict(zip(every, pairs.keys.tolist(), strict=True))
     collator = PairCollator(pairs, pad_token_id=0, scramble=scramble, seed=seed)
     done = 0
     losses = []
@@ -125,7 +127,7 @@ def naive_training(model, pairs, *, epochs, negatives, mode, mega, anneal=0, see
                 draws = torch.rand(2 * half, generator=generator, dtype=torch.float64).tolist()
                 coins = (torch.rand(2 * half, generator=generator) < 0.5).tolist()
                 chosen = [
-                    choose_one(sentence, texts, vectors, (draws, every), coins, negatives, mode)
+                    choose_one(sentence, texts, vectors, (draws, numbers_of), coins, negatives, mode)
                     for sentence in range(2 * half)
                 ]
             place = 0

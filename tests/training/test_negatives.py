@@ -7,7 +7,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hf_paraphrase.training.losses import margin_loss
+from hf_paraphrase.training.losses import MarginLoss
 from hf_paraphrase.training.negatives import NONE, admissible_negatives, choose_negatives
 
 
@@ -106,7 +106,7 @@ def test_a_batch_of_one_pair_or_of_equal_pairs_has_no_negatives_and_no_loss():
     vectors = torch.randn(2, 3, requires_grad=True)
     chosen = choose_negatives(vectors, torch.tensor([0, 1]))
     assert chosen.tolist() == [NONE, NONE]
-    loss = margin_loss(vectors, chosen, margin=0.4)
+    loss = MarginLoss(0.4)(vectors, chosen)
     loss.backward()
     assert loss.item() == 0 and not vectors.grad.any()
     assert choose_negatives(torch.randn(4, 3), torch.tensor([7, 7, 8, 8])).tolist() == [NONE] * 4

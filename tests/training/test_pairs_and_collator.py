@@ -1,16 +1,18 @@
 from __future__ import annotations
 
+import numpy as np
 import pyarrow as pa
 import pytest
 import torch
 
 from hf_paraphrase.data.parquet import write_split
-from hf_paraphrase.errors import InputError
+from hf_paraphrase.errors import InputError, OutputError
 from hf_paraphrase.tokenization.word_level import build_word_level_tokenizer
 from hf_paraphrase.training.collator import EpochBatches, PairCollator, PairItems
 from hf_paraphrase.training.pairs import encode_pairs
 
 WORDS = [f"w{number}" for number in range(50)]
+INT64 = pa.int64()
 SCHEMA = pa.schema([("id", pa.int64()), ("sentence1", pa.string()), ("sentence2", pa.string())])
 
 
@@ -48,6 +50,65 @@ def test_empty_and_missing_sides_are_dropped_and_counted(tmp_path, tokenizer):
     rows = [("w1", ""), (None, "w2"), ("  ", "w3"), *ROWS]
     pairs = encode_pairs(folder_of(tmp_path, rows), tokenizer)
     assert pairs.dropped == 3 and len(pairs) == 11
+
+
+def labelled_folder(path, labels, kind=INT64):
+    schema = pa.schema([("sentence1", pa.string()), ("sentence2", pa.string()), ("label", kind)])
+    rows = ROWS[: len(labels)]
+    columns = {"sentence1": [a for a, _ in rows], "sentence2": [b for _, b in rows], "label": labels}
+    write_split(path, "train", [pa.table(columns, schema=schema)], schema)
+    return path
+
+
+def test_labels_stay_with_their_pairs_and_reach_the_batch(tmp_path, tokenizer):
+    labels = [1, 0, 0, 1, 1, 0, 1]
+    folder = labelled_folder(tmp_path, labels)
+    pairs = encode_pairs(folder, tokenizer, labelled=True)
+    assert pairs.labels.tolist() == labels and pairs.not_paraphrases == 0
+    batch = PairCollator(pairs, pad_token_id=0)([(0, 5), (0, 0), (0, 3)])
+    assert batch["labels"].tolist() == [0, 1, 1]
+    sample = encode_pairs(folder, tokenizer, labelled=True, max_pairs=4, seed=3)
+    everything = rows_of(pairs)
+    places = [everything[::2].index(row) for row in rows_of(sample)[::2]]
+    assert sample.labels.tolist() == [labels[place] for place in places]
+
+
+@pytest.mark.parametrize("kind", [pa.bool_(), pa.int8(), pa.float64()])
+def test_without_labels_asked_for_pairs_that_are_no_paraphrases_are_left_out(tmp_path, tokenizer, kind):
+    labels = [1, 0, 0, 1, 1]
+    pairs = encode_pairs(labelled_folder(tmp_path, pa.array(labels).cast(kind).to_pylist(), kind), tokenizer)
+    assert pairs.labels is None and len(pairs) == 3 and pairs.not_paraphrases == 2
+    expected = [tokenizer(text)["input_ids"] for row, pair in enumerate(ROWS[:5]) if labels[row] for text in pair]
+    assert rows_of(pairs) == expected
+
+
+@pytest.mark.parametrize("wrong", [2, None, -1])
+def test_other_labels_are_an_input_error(tmp_path, tokenizer, wrong):
+    with pytest.raises(InputError, match="neither 0 nor 1"):
+        encode_pairs(labelled_folder(tmp_path, [1, wrong, 0]), tokenizer, labelled=True)
+
+
+def test_labelled_pairs_need_a_label_and_unlabelled_ones_a_paraphrase(tmp_path, tokenizer):
+    with pytest.raises(InputError, match="no column `label`"):
+        encode_pairs(folder_of(tmp_path / "a", ROWS), tokenizer, labelled=True)
+    with pytest.raises(InputError, match="no pair is labelled as a paraphrase"):
+        encode_pairs(labelled_folder(tmp_path / "b", [0, 0]), tokenizer)
+
+
+def test_token_ids_lie_in_nameless_files_and_leave_nothing_behind(tmp_path, tokenizer):
+    scratch = tmp_path / "scratch"
+    scratch.mkdir()
+    pairs = encode_pairs(folder_of(tmp_path / "pairs", ROWS), tokenizer, scratch=scratch)
+    assert list(scratch.iterdir()) == [] and isinstance(pairs.tokens.base, np.memmap)
+    with pytest.raises(OutputError, match="cannot write"):
+        encode_pairs(tmp_path / "pairs", tokenizer, scratch=tmp_path / "absent")
+
+
+def test_counts_are_the_same_in_one_piece_and_in_many(tmp_path, tokenizer, monkeypatch):
+    pairs = encode_pairs(folder_of(tmp_path, ROWS), tokenizer)
+    whole = pairs.counts(len(tokenizer))
+    monkeypatch.setattr("hf_paraphrase.training.pairs._TOKENS_PER_COUNT", 7)
+    assert pairs.counts(len(tokenizer)).tolist() == whole.tolist()
 
 
 def test_a_set_without_usable_pairs_is_an_input_error(tmp_path, tokenizer):

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import dataclasses
+
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -14,11 +16,12 @@ from hf_paraphrase.models.gran.configuration_gran import GranConfig
 from hf_paraphrase.models.gran.modeling_gran import GranModel
 from hf_paraphrase.tokenization.word_level import build_word_level_tokenizer
 from hf_paraphrase.training.arguments import EncoderTrainingArguments
+from hf_paraphrase.training.callbacks import last_checkpoint
 from hf_paraphrase.training.collator import PairCollator
-from hf_paraphrase.training.losses import margin_loss
+from hf_paraphrase.training.losses import ContrastiveLoss, MarginLoss
 from hf_paraphrase.training.negatives import choose_negatives
 from hf_paraphrase.training.pairs import encode_pairs
-from hf_paraphrase.training.trainer import EncoderTrainer, last_checkpoint
+from hf_paraphrase.training.trainer import EncoderTrainer
 
 SIZE = 62
 
@@ -81,9 +84,44 @@ def test_first_step_is_the_adam_step_of_the_margin_loss(tmp_path, data):
     batch = PairCollator(pairs, pad_token_id=0)(next(iter(trainer.batches)))
     vectors = reference(batch["input_ids"], batch["attention_mask"]).pooler_output
     optimizer = torch.optim.Adam(reference.parameters(), lr=0.02)
-    margin_loss(vectors, choose_negatives(vectors, batch["keys"]), margin=0.4).backward()
+    MarginLoss(0.4)(vectors, choose_negatives(vectors, batch["keys"])).backward()
     optimizer.step()
     torch.testing.assert_close(model.embeddings, reference.embeddings)
+
+
+def test_labelled_pairs_take_the_steps_of_a_plain_loop_with_the_contrastive_loss(tmp_path, data):
+    tokenizer, pairs = data
+    pairs = dataclasses.replace(pairs, labels=(np.arange(len(pairs)) % 2).astype(np.int8))
+    model, reference = make(), make()
+    trainer = trainer_of(
+        tmp_path,
+        (tokenizer, pairs),
+        model,
+        None,
+        num_train_epochs=2,
+        loss="contrastive",
+        margin=1.1,
+        dense_optimizer=True,
+    )
+    trainer.train()
+    optimizer = torch.optim.Adam(reference.parameters(), lr=0.02)
+    loss = ContrastiveLoss(1.1)
+    for epoch in range(2):
+        trainer.batches.set_epoch(epoch)
+        for items in trainer.batches:
+            batch = PairCollator(pairs, pad_token_id=0)(items)
+            optimizer.zero_grad()
+            loss(reference(batch["input_ids"], batch["attention_mask"]).pooler_output, batch["labels"]).backward()
+            optimizer.step()
+    torch.testing.assert_close(model.embeddings, reference.embeddings)
+    assert not torch.equal(model.embeddings, make().embeddings)
+
+
+def test_the_contrastive_loss_refuses_unlabelled_pairs_and_mega_batches(tmp_path, data):
+    with pytest.raises(ValueError, match="labelled"):
+        trainer_of(tmp_path, data, loss="contrastive")
+    with pytest.raises(ValueError, match="mega_batch_size must be 1"):
+        trainer_of(tmp_path, data, loss="contrastive", mega_batch_size=2)
 
 
 @pytest.mark.parametrize("kind", ["avg", "lstm", "gru"])

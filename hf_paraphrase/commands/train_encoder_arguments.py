@@ -1,0 +1,193 @@
+"""The arguments of `train-encoder` and what must hold among them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ..errors import UsageError
+from ..training.encoder_kinds import ENCODER_KINDS
+from .arguments import argument
+
+MODEL_OPTIONS = (
+    "cell",
+    "peepholes",
+    "output_gate",
+    "bidirectional",
+    "direction_merge",
+    "pooling",
+    "variational_dropout",
+)
+"""Settings that not every kind of encoder has; without a value they keep the model's own default."""
+# As in `training.losses`, which needs torch.
+_MARGINS = {"margin": 0.4, "contrastive": 0.5}
+
+
+@dataclass
+class Arguments:
+    """Train a sentence encoder on paraphrase pairs with a margin loss (paper 000: Wieting, Mallinson, Gimpel 2017)."""
+
+    pairs: str = argument("data folder with the columns sentence1 and sentence2 (split train)")
+    output: str = argument("the model folder to make")
+    model_type: str = argument(
+        "avg (mean of word vectors), gran (gated recurrent averaging network) or recurrent (LSTM or GRU)", "avg"
+    )
+    cell: str | None = argument(
+        "recurrent cell: lstm (papers 000 and 001) or gru (paper 003) [default: lstm]", None, choices=["lstm", "gru"]
+    )
+    peepholes: bool | None = argument(
+        "whether the gates of an lstm see its cell, as in the reference code; without, a faster kernel does the work "
+        "[default: true]",
+        None,
+    )
+    output_gate: bool | None = argument(
+        "whether the lstm of a recurrent encoder has an output gate [default: true]", None
+    )
+    bidirectional: bool | None = argument("read in both directions [default: false]", None)
+    direction_merge: str | None = argument(
+        "how the states of two directions become one: concat or sum [default: concat]", None, choices=["concat", "sum"]
+    )
+    pooling: str | None = argument(
+        "embedding of a recurrent encoder: its last state, or the mean of its states [default: last]",
+        None,
+        choices=["last", "mean"],
+    )
+    dev_data: str | None = argument(
+        "folder with STS 2016 sets, or with a graded data set, on which the epoch is chosen; without it the last is",
+        None,
+    )
+    initial_vectors: str | None = argument(
+        "word vectors to start from, in the text layout of GloVe or word2vec, plain or .gz, .bz2, .xz", None
+    )
+    frequency_weights: bool = argument(
+        "multiply each initial vector by a / (a + p), a = 0.001, p the word's share of the tokens of the pairs", False
+    )
+    vocabulary_size: int = argument("words in the vocabulary at most; 0 for all", 200_000)
+    min_frequency: int = argument(
+        "a word of the pairs enters the vocabulary if it occurs so many times (or has an initial vector)", 2
+    )
+    lower_case: bool = argument("lower-case all text", True)
+    split_contractions: bool = argument("split English contractions as the Penn Treebank does (do n't)", True)
+    hidden_size: int | None = argument(
+        "components of word vectors and embeddings [default: as the initial vectors, else 300]", None
+    )
+    epochs: float | None = argument(
+        "passes over the pairs; 0 keeps the initial vectors untrained [default: 20 for avg, 3 for gran]", None
+    )
+    batch_size: int = argument("pairs in a batch on each process", 100)
+    gradient_accumulation_steps: int = argument("batches in an update", 1)
+    learning_rate: float = argument("learning rate of Adam, constant", 1e-3)
+    loss: str = argument(
+        "margin (paper 000: pairs and searched negatives) or contrastive (paper 003: pairs with a column label, "
+        "1 for a paraphrase and 0 for another pair; margin leaves pairs labelled 0 out)",
+        "margin",
+        choices=["margin", "contrastive"],
+    )
+    margin: float | None = argument(
+        "margin of the loss, a difference of cosines [default: 0.4, of the contrastive loss 0.5]", None
+    )
+    negatives: str = argument(
+        "negatives: max (the most similar of the batch), random, or mix (a coin's choice)", "max"
+    )
+    negatives_from: str = argument("take them from both sides of other pairs, or from the opposite side", "both")
+    mega_batch_size: int = argument(
+        "mini-batches that are pooled and encoded once to choose negatives among them all; 1 is the batch alone", 1
+    )
+    mega_batch_anneal: int = argument(
+        "let the mega-batch grow by one mini-batch, from 1, after every so many mini-batches; 0 for a constant size", 0
+    )
+    dropout: float = argument("probability to drop a component of a word vector", 0.0)
+    word_dropout: float = argument("probability to drop a whole word; excludes --dropout", 0.0)
+    variational_dropout: float | None = argument(
+        "probability to drop a component of a recurrent encoder's input or state, the same ones at every step of a "
+        "sentence [default: 0]",
+        None,
+    )
+    scramble: float = argument("probability to scramble the words of a pair, drawn each epoch", 0.0)
+    lambda_c: float = argument("weight of half the squared norm of all parameters but the word vectors", 0.0)
+    lambda_w: float = argument("weight of half the squared distance of the word vectors from their start", 0.0)
+    max_grad_norm: float = argument("clip the norm of the gradient to this; 0 does not clip", 0.0)
+    dense_optimizer: bool = argument(
+        "Adam over the whole table of word vectors in every step, also over words that are not in the batch: slower, "
+        "and rare words go on moving after each occurrence",
+        False,
+    )
+    evaluations_per_epoch: int = argument("dev scores and checkpoints in an epoch", 1)
+    precision: str = argument(
+        "arithmetic of the forward pass, dev scores included: fp32, or bf16 where it is safe; weights and the loss "
+        "stay fp32",
+        "fp32",
+        choices=["fp32", "bf16"],
+    )
+    max_pairs: int | None = argument("train on a random sample of so many pairs", None)
+    seed: int = argument("seed of the sample, the initial weights, the order, dropout and scrambling", 0)
+    report_to: str = argument("where the Trainer logs to, e.g. tensorboard; none for nowhere", "none")
+    overwrite: bool = argument("replace an existing output folder", False)
+    resume: bool = argument("continue a run that was interrupted, with the same result", False)
+
+
+def check(arguments: Arguments) -> None:
+    """Refuses arguments that do not fit, and puts the defaults that depend on others in their places.
+
+    Raises:
+        UsageError: For a value out of range, and for one that another argument excludes.
+    """
+    choices = {
+        "model_type": tuple(ENCODER_KINDS),
+        "negatives": ("max", "random", "mix"),
+        "negatives_from": ("both", "opposite"),
+    }
+    for name, allowed in choices.items():
+        value = getattr(arguments, name)
+        if value not in allowed:
+            raise UsageError(f"--{name.replace('_', '-')} `{value}` is unknown", remedy=f"one of {', '.join(allowed)}")
+    options = ENCODER_KINDS[arguments.model_type].options
+    for name in MODEL_OPTIONS:
+        if getattr(arguments, name) is not None and name not in options:
+            able = [kind for kind, found in ENCODER_KINDS.items() if name in found.options]
+            raise UsageError(
+                f"--{name.replace('_', '-')} is not for --model-type {arguments.model_type}",
+                remedy=f"leave it out, or train {' or '.join(able)}",
+            )
+    for name in ("peepholes", "output_gate"):
+        if getattr(arguments, name) is not None and arguments.cell == "gru":
+            raise UsageError(f"--{name.replace('_', '-')} is for --cell lstm", remedy="leave it out")
+    if arguments.direction_merge is not None and not arguments.bidirectional:
+        raise UsageError("--direction-merge is for --bidirectional true", remedy="leave it out")
+    size = arguments.hidden_size
+    if arguments.bidirectional and arguments.direction_merge != "sum" and size is not None and size % 2:
+        raise UsageError(f"--hidden-size {size} cannot be halved for two directions", remedy="give an even one")
+    positive = ("batch_size", "learning_rate", "hidden_size", "min_frequency", "max_pairs")
+    for name in (*positive, "evaluations_per_epoch", "mega_batch_size", "gradient_accumulation_steps"):
+        value = getattr(arguments, name)
+        if value is not None and not value > 0:
+            raise UsageError(f"--{name.replace('_', '-')} must be above 0, not {value}")
+    not_negative = ("epochs", "margin", "lambda_c", "lambda_w", "max_grad_norm", "vocabulary_size", "seed")
+    for name in (*not_negative, "mega_batch_anneal"):
+        value = getattr(arguments, name)
+        if value is not None and not value >= 0:
+            raise UsageError(f"--{name.replace('_', '-')} must not be negative, not {value}")
+    for name in ("dropout", "word_dropout", "variational_dropout"):
+        if not 0 <= (getattr(arguments, name) or 0.0) < 1:
+            raise UsageError(f"--{name.replace('_', '-')} must be at least 0 and below 1")
+    if not 0 <= arguments.scramble <= 1:
+        raise UsageError("--scramble must be between 0 and 1")
+    if sum(bool(getattr(arguments, name)) for name in ("dropout", "word_dropout", "variational_dropout")) > 1:
+        raise UsageError(
+            "--dropout, --word-dropout and --variational-dropout exclude each other", remedy="give one of them"
+        )
+    if arguments.mega_batch_anneal and arguments.mega_batch_size == 1:
+        raise UsageError(
+            "--mega-batch-anneal needs a size to grow to", remedy="give --mega-batch-size above 1, or leave it out"
+        )
+    if arguments.loss == "contrastive":
+        searched = ("negatives", "negatives_from", "mega_batch_size", "mega_batch_anneal")
+        given = [name for name in searched if getattr(arguments, name) != Arguments.__dataclass_fields__[name].default]
+        if given:
+            raise UsageError(
+                f"--{given[0].replace('_', '-')} is for --loss margin: the contrastive loss searches no negatives",
+                remedy="leave it out",
+            )
+    if arguments.margin is None:
+        arguments.margin = _MARGINS[arguments.loss]
+    if arguments.epochs is None:
+        arguments.epochs = ENCODER_KINDS[arguments.model_type].epochs

@@ -1,0 +1,153 @@
+"""Recurrent sentence encoders, in files that travel with their weights."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+from transformers import PreTrainedModel, initialization
+from transformers.modeling_outputs import BaseModelOutputWithPooling
+
+from .configuration_recurrent import RecurrentConfig
+from .packed_sentences import PackedSentences, counted_tokens
+from .recurrent_layers import initialize_layer, make_cell, token_dropout, variational_mask
+
+
+class RecurrentModel(PreTrainedModel):
+    """The last state of a recurrent network, or the mean of its states (paper 001; Wieting and Gimpel 2017).
+
+    With `cell="lstm"` and one direction these are the LSTM and the LSTM-average of paper 001: `pooling="last"` and
+    `"mean"`. The cells are those of GRAN: an LSTM with peepholes, as in the reference code, or without, or the GRU of
+    paper 003. With `bidirectional` a second network reads each sentence from its end.
+
+    The mean of `last_hidden_state` over the tokens is the sentence embedding, so that readers of the folder that know
+    no other pooling (sentence-transformers) give the same vectors. With `pooling="mean"` it holds the states h_t. With
+    `pooling="last"` it holds n (h_t - h_{t-1}) for a sentence of n tokens (h_0 = 0): what each token adds to the last
+    state, whose sum over n is h_n. The states themselves are in `hidden_states` if `output_hidden_states` is set.
+
+    Initialisation. `lstm`: all matrices and peepholes N(0, 0.1), all biases 0 (the forget gate's too), as the
+    reference code. `gru`: matrices Xavier uniform per gate, biases 0, word vectors uniform in ± `initializer_range`.
+
+    Attributes:
+        embeddings: The word vectors (vocab_size, embedding_size).
+        sparse_gradients: Whether the gradient of `embeddings` is a sparse tensor. A training switch, not saved.
+    """
+
+    config_class = RecurrentConfig
+    base_model_prefix = "recurrent_encoder"
+    main_input_name = "input_ids"
+    sparse_gradients = False
+
+    def __init__(self, config: RecurrentConfig) -> None:
+        super().__init__(config)
+        self.embeddings = nn.Parameter(torch.empty(config.vocab_size, config.embedding_size))
+        halved = config.bidirectional and config.direction_merge == "concat"
+        size = config.hidden_size // 2 if halved else config.hidden_size
+        self.recurrent = make_cell(config, config.embedding_size, size)
+        self.recurrent_backward = make_cell(config, config.embedding_size, size) if config.bidirectional else None
+        self.post_init()
+
+    @torch.no_grad()
+    def _init_weights(self, module: nn.Module) -> None:
+        xavier = self.config.cell == "gru"
+        if isinstance(module, RecurrentModel):
+            vectors = torch.empty_like(module.embeddings)
+            bound = self.config.initializer_range
+            if xavier:
+                vectors.uniform_(-bound, bound)
+            else:
+                vectors.normal_(0.0, bound)
+            if self.config.pad_token_id is not None:
+                vectors[self.config.pad_token_id] = 0.0
+            initialization.copy_(module.embeddings, vectors)
+        else:
+            initialize_layer(module, xavier=xavier)
+
+    def forward(
+        self,
+        input_ids: Tensor,
+        attention_mask: Tensor | None = None,
+        return_token_vectors: bool = True,
+        output_hidden_states: bool | None = None,
+        return_dict: bool | None = None,
+        **kwargs: Any,
+    ) -> BaseModelOutputWithPooling | tuple[Any, ...]:
+        """Embeds a batch of sentences.
+
+        Args:
+            input_ids: Token ids (batch, length).
+            attention_mask: True or non-zero where a token counts (batch, length); None counts all that is not padding.
+                Padding, on either side or between words, changes nothing beyond rounding.
+            return_token_vectors: False leaves `last_hidden_state` out.
+            output_hidden_states: Also return the states; None follows the configuration.
+            return_dict: False gives a tuple.
+            **kwargs: Other fields that a tokenizer may give, e.g. `token_type_ids`; they have no meaning here.
+
+        Returns:
+            `last_hidden_state` (batch, length, hidden_size), see the class, zero at padding; `pooler_output` (batch,
+            hidden_size), the sentence embedding and its mean; and perhaps `hidden_states`, one tensor h_t (batch,
+            length, hidden_size) in a tuple, zero at padding. A sentence without tokens embeds to zeros. With
+            `skip_unknown` the vectors of skipped words are zero, and those of `last_hidden_state` are scaled by the
+            number of words of a sentence, not of its counted words, so that their mean is still the embedding.
+        """
+        mask, counted = counted_tokens(input_ids, attention_mask, self.config)
+        sentences = PackedSentences.of_mask(counted)
+        parts = self._states(sentences.pack(input_ids), sentences)
+        last = self.config.pooling == "last"
+        pooled = self._merged([sentences.last(part) if last else sentences.mean(part) for part in parts])
+        token_vectors: Tensor | None = None
+        if return_token_vectors:
+            terms = parts
+            if last:
+                lengths = sentences.lengths_of_tokens().unsqueeze(1).to(pooled.dtype)
+                terms = [sentences.differences(part) * lengths for part in parts]
+            token_vectors = sentences.unpack(self._merged(terms, sentences))
+            if self.config.skip_unknown:
+                token_vectors = token_vectors * sentences.share_of(mask).to(token_vectors.dtype)
+        states: tuple[Tensor] | None = None
+        if self.config.output_hidden_states if output_hidden_states is None else output_hidden_states:
+            states = (sentences.unpack(self._merged(parts, sentences)),)
+        if return_dict is False:
+            return (token_vectors, pooled) if states is None else (token_vectors, pooled, states)
+        return BaseModelOutputWithPooling(last_hidden_state=token_vectors, pooler_output=pooled, hidden_states=states)
+
+    def _states(self, tokens: Tensor, sentences: PackedSentences) -> list[Tensor]:
+        """Computes the states (total, dim) of each network for packed tokens (total,), in the order in which it reads.
+
+        The second network's first state is the one before the last word.
+        """
+        vectors = functional.embedding(tokens, self.embeddings, sparse=self.sparse_gradients)
+        cells = [self.recurrent] if self.recurrent_backward is None else [self.recurrent, self.recurrent_backward]
+        if not sentences.batch_sizes:
+            return [vectors.new_zeros(0, cell.size) for cell in cells]
+        config, batch = self.config, sentences.batch_sizes[0]
+        masks: list[Tensor | None] = [None] * len(cells)
+        if self.training:
+            vectors = token_dropout(
+                vectors,
+                sentences.rank_of_token,
+                batch,
+                dropout=config.dropout,
+                word_dropout=config.word_dropout,
+                variational_dropout=config.variational_dropout,
+            )
+            if config.variational_dropout > 0:
+                masks = [variational_mask(vectors, batch, cell.size, config.variational_dropout) for cell in cells]
+        states = [self.recurrent(vectors, sentences, masks[0])]
+        if self.recurrent_backward is not None:
+            states.append(self.recurrent_backward(vectors[sentences.reversal()], sentences, masks[1]))
+        return states
+
+    def _merged(self, parts: list[Tensor], sentences: PackedSentences | None = None) -> Tensor:
+        """Merges what the networks give; for vectors of tokens, `sentences` lays those of the second in word order."""
+        if len(parts) == 1:
+            return parts[0]
+        first, second = parts
+        if sentences is not None:
+            second = second[sentences.reversal()]
+        return torch.cat([first, second], dim=1) if self.config.direction_merge == "concat" else first + second
+
+
+RecurrentModel.register_for_auto_class("AutoModel")

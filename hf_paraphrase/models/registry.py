@@ -1,0 +1,53 @@
+"""The model types of the package, one line each; importing it imports no model."""
+
+from __future__ import annotations
+
+import importlib
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedConfig, PreTrainedModel
+
+
+@dataclass(frozen=True)
+class ModelEntry:
+    """Where the classes of a model type are and what they are for.
+
+    Attributes:
+        config: The configuration class, in `models/<type>/configuration_<type>.py`.
+        model: The model class, in `models/<type>/modeling_<type>.py`; the package `models/<type>` has both names.
+        auto_class: The Auto class of transformers that opens it.
+        is_sentence_encoder: Whether its forward pass gives sentence embeddings.
+    """
+
+    config: str
+    model: str
+    auto_class: str = "AutoModel"
+    is_sentence_encoder: bool = True
+
+
+MODELS = {
+    "avg": ModelEntry("AvgConfig", "AvgModel"),
+    "gran": ModelEntry("GranConfig", "GranModel"),
+    "recurrent": ModelEntry("RecurrentConfig", "RecurrentModel"),
+    "rnn_search": ModelEntry(
+        "RnnSearchConfig", "RnnSearchForConditionalGeneration", "AutoModelForSeq2SeqLM", is_sentence_encoder=False
+    ),
+}
+SENTENCE_ENCODERS = tuple(name for name, entry in MODELS.items() if entry.is_sentence_encoder)
+"""The model types that are sentence encoders."""
+
+
+def config_class(model_type: str) -> type[PreTrainedConfig]:
+    """Imports the configuration class of a model type (and nothing of its model)."""
+    module = importlib.import_module(f"{__package__}.{model_type}.configuration_{model_type}")
+    found: type[PreTrainedConfig] = getattr(module, MODELS[model_type].config)
+    return found
+
+
+def model_class(model_type: str) -> type[PreTrainedModel]:
+    """Imports the model class of a model type."""
+    module = importlib.import_module(f"{__package__}.{model_type}.modeling_{model_type}")
+    found: type[PreTrainedModel] = getattr(module, MODELS[model_type].model)
+    return found

@@ -1,0 +1,67 @@
+"""What happens beside the steps of encoder training: progress, scores and checkpoints."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+from transformers import ProgressCallback, TrainerCallback, TrainerControl, TrainerState, TrainingArguments
+
+from .arguments import EncoderTrainingArguments
+from .collator import EpochBatches
+
+
+class SilentProgress(ProgressCallback):
+    """The Trainer's progress bar without its logs, which would go to standard output."""
+
+    def on_log(self, *args: Any, **kwargs: Any) -> None:
+        """Shows nothing."""
+
+
+class EpochMarks(TrainerCallback):
+    """Asks for a score and a checkpoint at the end of every epoch and at equal fractions of it.
+
+    Args:
+        batches: The batches, which are told the epoch.
+        args: Gives the number of marks in an epoch.
+        evaluate: Whether there is a dev set to score.
+    """
+
+    def __init__(self, batches: EpochBatches, args: EncoderTrainingArguments, evaluate: bool) -> None:
+        self.batches = batches
+        self.evaluate = evaluate
+        self.steps = -(-len(batches) // (batches.num_processes * args.gradient_accumulation_steps))
+        marks = args.evaluations_per_epoch
+        self.marks = {-(-self.steps * mark // marks) for mark in range(1, marks + 1)}
+
+    def on_epoch_begin(
+        self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **kwargs: Any
+    ) -> None:
+        """Tells the batches which epoch begins, or is continued."""
+        self.batches.set_epoch(state.global_step // self.steps)
+
+    def on_step_end(
+        self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **kwargs: Any
+    ) -> TrainerControl:
+        """Asks for a score and a checkpoint if the step is at a mark."""
+        if (state.global_step - 1) % self.steps + 1 in self.marks:
+            control.should_save = True
+            control.should_evaluate = self.evaluate
+        return control
+
+
+def last_checkpoint(folder: Path) -> Path | None:
+    """Finds the newest complete checkpoint and removes those that were being written when a run was killed.
+
+    The Trainer writes its state file last, so a checkpoint with a readable one is complete.
+    """
+    complete: list[tuple[int, Path]] = []
+    for path in folder.glob("checkpoint-*"):
+        try:
+            state = json.loads((path / "trainer_state.json").read_text(encoding="utf-8"))
+            complete.append((int(state["global_step"]), path))
+        except (OSError, ValueError, KeyError):
+            shutil.rmtree(path)
+    return max(complete)[1] if complete else None

@@ -1,0 +1,181 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from recurrent_by_hand import run_cell, with_all_parameters_moved
+from torch import nn
+
+import hf_paraphrase.models.gran as gran
+import hf_paraphrase.models.recurrent as recurrent
+from hf_paraphrase.models.gran.configuration_gran import GranConfig
+from hf_paraphrase.models.gran.modeling_gran import GranModel
+from hf_paraphrase.models.recurrent.configuration_recurrent import RecurrentConfig
+from hf_paraphrase.models.recurrent.modeling_recurrent import RecurrentModel
+from hf_paraphrase.models.recurrent.packed_sentences import PackedSentences
+from hf_paraphrase.models.recurrent.recurrent_layers import initialize_layer, make_cell, token_dropout
+
+LENGTHS = [3, 0, 5, 1, 5]
+CELLS = [
+    {"cell": "lstm"},
+    {"cell": "lstm", "peepholes": False},
+    {"cell": "lstm", "output_gate": False},
+    {"cell": "lstm", "output_gate": False, "peepholes": False},
+    {"cell": "gru"},
+]
+
+
+def packed_lengths(lengths=LENGTHS):
+    return PackedSentences.of_mask(torch.arange(max(lengths)) < torch.tensor(lengths).unsqueeze(1))
+
+
+def layer(size=4, inputs=3, **settings):
+    torch.manual_seed(0)
+    cell = make_cell(RecurrentConfig(**settings), inputs, size).double()
+    initialize_layer(cell, xavier=True)
+    return with_all_parameters_moved(cell)
+
+
+def test_both_folders_hold_equal_copies_of_the_files_they_share():
+    folders = [Path(package.__file__).parent for package in (gran, recurrent)]
+    for name in ("packed_sentences.py", "recurrent_layers.py"):
+        assert (folders[0] / name).read_bytes() == (folders[1] / name).read_bytes(), (
+            f"copy {name} from one to the other"
+        )
+
+
+def test_packing_is_the_order_of_torch_and_can_be_undone():
+    values = torch.arange(25).view(5, 5)
+    sentences = packed_lengths()
+    rows = [row[:length] for row, length in zip(values, LENGTHS, strict=True) if length]
+    expected = nn.utils.rnn.pack_sequence(rows, enforce_sorted=False)
+    assert torch.equal(sentences.pack(values), expected.data)
+    assert sentences.batch_sizes == expected.batch_sizes.tolist()
+    unpacked = sentences.unpack(expected.data.unsqueeze(1).double())
+    for row, length, back in zip(values, LENGTHS, unpacked, strict=True):
+        assert torch.equal(back[:length, 0].long(), row[:length]) and not back[length:].any()
+    assert torch.equal(sentences.unpad(sentences.pad(expected.data.unsqueeze(1))), expected.data.unsqueeze(1))
+    mirrored = sentences.unpack(expected.data[sentences.reversal()].unsqueeze(1).double())
+    for row, length, back in zip(values, LENGTHS, mirrored, strict=True):
+        assert torch.equal(back[:length, 0].long(), row[:length].flip(0))
+
+
+@pytest.mark.parametrize("settings", CELLS)
+@pytest.mark.parametrize("masked", [False, True])
+@pytest.mark.parametrize("gradient", [False, True])
+def test_a_layer_equals_the_loop_with_one_mask_per_sentence_for_all_steps(settings, masked, gradient):
+    cell, sentences = layer(**settings), packed_lengths()
+    generator = torch.Generator().manual_seed(1)
+    vectors = torch.randn(sum(LENGTHS), 3, generator=generator, dtype=torch.double)
+    masks = torch.randint(0, 2, (4, 4), generator=generator).double() * 2 if masked else None
+    with torch.set_grad_enabled(gradient):
+        states = sentences.unpack(cell(vectors, sentences, masks))
+    inputs = sentences.unpack(vectors)
+    weights = {name: value.detach().numpy() for name, value in cell.named_parameters()}
+    config = RecurrentConfig(**settings)
+    for place, length in enumerate(LENGTHS):
+        if length:
+            mask = 1.0 if masks is None else masks[sentences.ranks[place]].numpy()
+            expected = run_cell(config, weights, inputs[place, :length].numpy(), mask)
+            np.testing.assert_allclose(states[place, :length].detach(), expected, atol=1e-12)
+
+
+@pytest.mark.parametrize("settings", CELLS)
+def test_gradient_of_a_layer_with_a_mask_agrees_with_finite_differences(settings):
+    cell, sentences = layer(**settings), packed_lengths()
+    masks = torch.randint(0, 2, (4, 4), generator=torch.Generator().manual_seed(1)).double() * 2
+    names = [name for name, _ in cell.named_parameters()]
+
+    def function(vectors, *values):
+        return torch.func.functional_call(cell, dict(zip(names, values, strict=True)), (vectors, sentences, masks))
+
+    vectors = torch.randn(sum(LENGTHS), 3, dtype=torch.double, requires_grad=True)
+    assert torch.autograd.gradcheck(function, (vectors, *cell.parameters()))
+
+
+def test_the_loop_and_the_kernel_of_torch_agree_with_their_gradients():
+    cell, sentences = layer(cell="lstm", peepholes=False), packed_lengths()
+    cell.float()
+    vectors = torch.randn(sum(LENGTHS), 3, requires_grad=True)
+    weights = torch.randn(sum(LENGTHS), 4)
+    inputs = [vectors, *cell.parameters()]
+    results = []
+    for mask in (None, torch.ones(4, 4)):
+        states = cell(vectors, sentences, mask)
+        results.append([states, *torch.autograd.grad((states * weights).sum(), inputs)])
+    for fused, loop in zip(*results, strict=True):
+        torch.testing.assert_close(fused, loop, atol=1e-5, rtol=1e-4)
+
+
+def test_variational_dropout_of_words_is_the_same_at_every_step_and_differs_between_sentences():
+    torch.manual_seed(0)
+    sentences = packed_lengths([6, 6, 6])
+    kept = token_dropout(
+        torch.ones(18, 50), sentences.rank_of_token, 3, dropout=0.0, word_dropout=0.0, variational_dropout=0.5
+    )
+    by_sentence = sentences.unpack(kept)
+    assert set(kept.unique().tolist()) == {0.0, 2.0}
+    assert torch.equal(by_sentence, by_sentence[:, :1].expand_as(by_sentence))
+    assert not torch.equal(by_sentence[0], by_sentence[1]) and not torch.equal(by_sentence[1], by_sentence[2])
+
+
+@pytest.mark.parametrize("kind", [GranModel, RecurrentModel])
+def test_models_draw_one_recurrent_mask_for_each_sentence_and_direction(kind, monkeypatch):
+    torch.manual_seed(0)
+    size = {"vocab_size": 20, "hidden_size": 40}
+    model = kind(kind.config_class(bidirectional=True, variational_dropout=0.5, **size)).train()
+    seen = []
+    for cell in (model.recurrent, model.recurrent_backward):
+        run = cell.forward
+        monkeypatch.setattr(
+            cell, "forward", lambda vectors, packing, mask, run=run: seen.append(mask) or run(vectors, packing, mask)
+        )
+    model(torch.tensor([[5, 6, 7], [5, 6, 7], [5, 6, 0]]))
+    assert len(seen) == 2 and all(mask.shape == (3, cell.size) for mask in seen)
+    assert not torch.equal(seen[0], seen[1]) and not torch.equal(seen[0][0], seen[0][1])
+    assert {value for mask in seen for value in mask.unique().tolist()} == {0.0, 2.0}
+    model.eval()
+    model(torch.tensor([[5, 6, 7]]))
+    assert seen[2:] == [None, None]
+
+
+def test_word_dropout_drops_whole_words():
+    torch.manual_seed(0)
+    sentences = packed_lengths([50, 50])
+    kept = token_dropout(
+        torch.ones(100, 4), sentences.rank_of_token, 2, dropout=0.0, word_dropout=0.5, variational_dropout=0.0
+    )
+    assert torch.equal(kept, kept[:, :1].expand_as(kept)) and set(kept.unique().tolist()) == {0.0, 2.0}
+
+
+@pytest.mark.parametrize("settings", CELLS)
+def test_bfloat16_autocast_trains_with_finite_gradients_near_the_exact_ones(settings):
+    torch.manual_seed(0)
+    model = GranModel(GranConfig(vocab_size=20, hidden_size=8, initializer_range=0.5, **settings)).train()
+    ids = torch.tensor([[5, 6, 7, 8], [9, 5, 0, 0]])
+    gradients = []
+    for enabled in (False, True):
+        model.zero_grad()
+        with torch.autocast("cpu", torch.bfloat16, enabled=enabled):
+            pooled = model(ids).pooler_output
+        pooled.float().sum().backward()
+        gradients.append({name: parameter.grad for name, parameter in model.named_parameters()})
+    for name, exact in gradients[0].items():
+        torch.testing.assert_close(gradients[1][name].float(), exact, atol=0.02, rtol=0.1, msg=name)
+
+
+@pytest.mark.parametrize("cell", ["lstm", "gru"])
+def test_recurrent_model_starts_as_gran_does(cell):
+    torch.manual_seed(0)
+    model = RecurrentModel(RecurrentConfig(vocab_size=400, hidden_size=100, cell=cell))
+    bound = (6 / 200) ** 0.5  # Xavier for one square matrix, not for the stacked ones
+    for name, value in model.recurrent.named_parameters():
+        if name.startswith("bias"):
+            assert not value.any(), name
+        elif cell == "gru":
+            assert 0.99 * bound < value.abs().max() <= bound, name
+        else:
+            assert abs(value.std() - 0.1) < (0.015 if name == "peepholes" else 0.002), name
+    assert not model.embeddings[0].any() and model.embeddings.std() > 0.005
