@@ -12,7 +12,7 @@ from .prepare_source import SourceCard, TrainingSourceArguments, prepare_source
 
 @dataclass(kw_only=True)
 class Arguments(TrainingSourceArguments):
-    """Makes a data folder of the SimpWiki set (Coster and Kauchak 2011), version 2.0, or of plain aligned sentences."""
+    """Makes a data folder of SimpWiki 2.0 (Coster and Kauchak 2011), or of plain aligned sentences."""
 
     normal: str = argument("`normal.aligned`: title, paragraph number, sentence, tab-separated; or plain sentences")
     simple: str = argument("`simple.aligned`, line by line")

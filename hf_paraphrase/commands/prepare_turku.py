@@ -19,7 +19,9 @@ class Arguments(SourceArguments):
         "opus-parsebank-sample-annotated.tsv lie, or some of them, plain or compressed"
     )
     lang: str = argument("the language", "fi", choices=["fi", "sv"])
-    rewrites: bool = argument("also make the configuration `rewrites` of the pairs as the annotators rewrote them", False)
+    rewrites: bool = argument(
+        "also make the configuration `rewrites` of the pairs as the annotators rewrote them", False
+    )
 
 
 def main(argv: Sequence[str]) -> None:

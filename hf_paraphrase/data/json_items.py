@@ -63,7 +63,9 @@ def read_json_items(path: Path, errors: LineErrors) -> Iterator[tuple[int, dict[
         if separator == "]":
             break
         if separator != ",":
-            raise InputError("not JSON: `,` or `]` expected after an item", path=path, line=line, remedy="mend the list")
+            raise InputError(
+                "not JSON: `,` or `]` expected after an item", path=path, line=line, remedy="mend the list"
+            )
     if _skip(text, position + 1) != len(text):
         raise InputError("something follows the JSON list", path=path, line=line, remedy="remove it")
 

@@ -5,7 +5,7 @@
     pairs = builder.as_dataset(split="train")
 
 Three layouts are read. `rules`: the database itself, every pack (lexical, one-to-many, many-to-one, phrasal,
-syntactic) and size; `lexical`: a head and its paraphrases on a line, the layout that retrofitting of word vectors uses;
+syntactic) and size; `lexical`: a head and its paraphrases on a line, as used for retrofitting word vectors;
 `annotated`: the sample with human scores. Under datasets 3 this file runs as a loading script, see
 :mod:`hf_paraphrase.data.source_builder`. `prepare ppdb` makes a data folder of the same rows.
 """
@@ -89,7 +89,9 @@ class PpdbOptions(TrainingSourceOptions):
         layouts = {_recognise(path) if self.layout == "auto" else self.layout for path in files}
         if len(layouts) > 1:
             raise InputError(
-                f"files of several layouts: {', '.join(sorted(layouts))}", path=files[0], remedy="prepare each by itself"
+                f"files of several layouts: {', '.join(sorted(layouts))}",
+                path=files[0],
+                remedy="prepare each by itself",
             )
         layout = layouts.pop()
         if layout != "rules" and self.columns:
@@ -97,16 +99,16 @@ class PpdbOptions(TrainingSourceOptions):
         if layout == "annotated":
             if self.max_tokens or self.negatives is not None or self.decontaminate:
                 raise UsageError(
-                    "the annotated sample is an evaluation set: --max-tokens, --negatives and --decontaminate do not apply",
+                    "--max-tokens, --negatives and --decontaminate do not apply to the annotated sample",
                     path=files[0],
                 )
             return [Part("test", _ANNOTATED, tuple(partial(_read_annotated, path) for path in files), files)]
         budget = _Budget(self.max_tokens)
         if layout == "lexical":
-            readers = [partial(_read_lexical, path) for path in files]
-            return [Part("train", _LEXICAL, tuple(self._limited(read, budget) for read in readers), files, training=True)]
+            lexical = tuple(self._limited(partial(_read_lexical, path), budget) for path in files)
+            return [Part("train", _LEXICAL, lexical, files, training=True)]
         found = FeatureColumns(tuple(self.columns))
-        readers = [partial(_read_rules, path, found) for path in files]
+        readers = tuple(self._limited(partial(_read_rules, path, found), budget) for path in files)
 
         def finish() -> tuple[pa.Schema, partial[pa.Table]]:
             features = found.schema(files[0])
@@ -114,16 +116,7 @@ class PpdbOptions(TrainingSourceOptions):
             schema = pa.schema([*others, *features])
             return schema, partial(split_features, schema=features)
 
-        return [
-            Part(
-                "train",
-                _STORED,
-                tuple(self._limited(read, budget) for read in readers),
-                files,
-                training=True,
-                finish=finish,
-            )
-        ]
+        return [Part("train", _STORED, readers, files, training=True, finish=finish)]
 
     def _limited(self, read: Reader, budget: _Budget) -> Reader:
         return partial(_limited, read, budget, self.drop_identical)

@@ -4,9 +4,9 @@
     builder.download_and_prepare()
     pairs = builder.as_dataset(split="train")
 
-Two layouts are read: that of version 2.0 (article title, paragraph number, sentence, tab-separated) and plain sentences,
-one a line. Under datasets 3 this file runs as a loading script, see :mod:`hf_paraphrase.data.source_builder`.
-`prepare simpwiki` makes a data folder of the same rows.
+Two layouts are read: that of version 2.0 (article title, paragraph number, sentence, tab-separated) and plain
+sentences, one a line. Under datasets 3 this file runs as a loading script, see
+:mod:`hf_paraphrase.data.source_builder`. `prepare simpwiki` makes a data folder of the same rows.
 """
 
 from __future__ import annotations

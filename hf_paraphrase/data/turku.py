@@ -4,10 +4,10 @@
     builder.download_and_prepare()
     pairs = builder.as_dataset(split="validation")
 
-The default configuration is the corpus itself (`train.json`, `dev.json`, `test.json`), `opus_parsebank` the pairs drawn
-from OPUS and the Parsebank (`opus-pb-*.json`), `sample` the annotated sample of these (TSV), and `rewrites` the pairs
-as the annotators rewrote them so that they mean the same. Under datasets 3 this file runs as a loading script, see
-:mod:`hf_paraphrase.data.source_builder`. `prepare turku` makes a data folder of the same rows.
+The default configuration is the corpus itself (`train.json`, `dev.json`, `test.json`), `opus_parsebank` the pairs
+drawn from OPUS and the Parsebank (`opus-pb-*.json`), `sample` the annotated sample of these (TSV), and `rewrites` the
+pairs as the annotators rewrote them so that they mean the same. Under datasets 3 this file runs as a loading script,
+see :mod:`hf_paraphrase.data.source_builder`. `prepare turku` makes a data folder of the same rows.
 """
 
 from __future__ import annotations
@@ -90,9 +90,7 @@ class TurkuOptions(SourceOptions):
                 configuration, split = key.split("/")
                 if configuration == "default":
                     read = partial(_read_rewrites, path)
-                    parts.append(
-                        Part(split, REWRITES, (read,), (path,), configuration="rewrites", may_be_empty=True)
-                    )
+                    parts.append(Part(split, REWRITES, (read,), (path,), configuration="rewrites", may_be_empty=True))
         return parts
 
     def missing(self) -> list[str]:
@@ -186,9 +184,9 @@ def _read_rewrites(path: Path, errors: LineErrors, left_out: Counter[str]) -> It
 
 def _problem(row: dict[str, Any]) -> str | None:
     """Says what is wrong with an item; None if nothing is."""
-    for name in ("sentence1", "sentence2", "grade"):
+    for name, raw in (("sentence1", "txt1"), ("sentence2", "txt2"), ("grade", "label")):
         if not isinstance(row[name], str):
-            return f"no text {dict(sentence1='txt1', sentence2='txt2', grade='label')[name]}"
+            return f"no text {raw}"
     for name in ("source", "document"):
         if not isinstance(row[name], (str, type(None))):
             return f"{name} is not a text"
