@@ -10,7 +10,7 @@ from ..errors import UsageError
 
 KINDS = {
     "bitext": "two line-aligned text files, or one tab-separated file",
-    "pairs": "a tab-separated file of paraphrase pairs, graded or labelled or neither",
+    "pairs": "a TSV, CSV, JSON lines or Parquet file of paraphrase pairs, graded or labelled or neither",
     "pivot": "pairs of sentences that share a translation, from prepared bitexts",
     "ppdb": "PPDB 1.0 and 2.0: the database, its lexical lists, its annotated sample",
     "opusparcus": "Opusparcus 1.0: subtitle paraphrases in six languages",

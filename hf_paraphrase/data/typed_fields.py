@@ -68,8 +68,8 @@ def parse_column(texts: pa.Array, field: Field) -> tuple[pa.Array, np.ndarray]:
         return texts, fits.fill_null(False).to_numpy(zero_copy_only=False)
     trimmed = pc.utf8_trim_whitespace(texts)
     fits = pc.match_substring_regex(trimmed, FLOAT if field.kind == pa.float64() else INTEGER).fill_null(False)
-    numbers = pc.if_else(fits, trimmed, "0").cast(field.kind)
-    fits = pc.and_(fits, pc.is_finite(numbers))
+    numbers = pc.if_else(fits, pc.fill_null(trimmed, "0"), "0").cast(field.kind)
+    fits = pc.and_(fits, pc.is_finite(numbers)).fill_null(False)
     if field.low is not None:
         fits = pc.and_(fits, pc.greater_equal(numbers, field.low))
     if field.high is not None:
