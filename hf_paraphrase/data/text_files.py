@@ -72,12 +72,13 @@ class LineErrors:
             self.first.append(str(InputError(text, path=path, line=line)))
 
 
-def read_lines(path: Path, errors: LineErrors) -> Iterator[pa.Array]:
+def read_lines(path: Path, errors: LineErrors, *, encoding: str = "utf-8") -> Iterator[pa.Array]:
     """Streams the lines of a plain, .gz, .bz2 or .xz file.
 
     Args:
         path: The file; its suffix names the compression.
         errors: What to do about a line that is not UTF-8; a line that is left out is null, so numbering is kept.
+        encoding: `utf-8`, or `latin-1` for the old sets that are known to be in it; any bytes are latin-1.
 
     Yields:
         Arrow string arrays of consecutive lines without their line ends.
@@ -87,6 +88,8 @@ def read_lines(path: Path, errors: LineErrors) -> Iterator[pa.Array]:
     """
     first_line = 1
     for block in _whole_lines(path):
+        if encoding == "latin-1":
+            block = block.decode(encoding).encode()
         lines = _decode(block, path, first_line, errors)
         first_line += len(lines)
         yield lines
@@ -133,7 +136,13 @@ def read_aligned(paths: Sequence[Path], errors: LineErrors) -> Iterator[tuple[in
 
 
 def read_fields(
-    path: Path, columns: Sequence[str], errors: LineErrors, *, header_lines: int = 0
+    path: Path,
+    columns: Sequence[str],
+    errors: LineErrors,
+    *,
+    header_lines: int = 0,
+    encoding: str = "utf-8",
+    remedy: str = "mend the line, or name the fields with --columns (`_` for one to leave out)",
 ) -> Iterator[tuple[np.ndarray, dict[str, pa.Array]]]:
     r"""Streams the named fields of a tab-separated file without header, quoting or escapes.
 
@@ -142,6 +151,8 @@ def read_fields(
         columns: The fields in their order; `_` names one to leave out. Fields named `_` at the end may be absent.
         errors: What to do about a line with too few or too many fields, or one that is not UTF-8.
         header_lines: Lines at the beginning to leave out; line numbers count them.
+        encoding: As for :func:`read_lines`.
+        remedy: What to do about a line with the wrong number of fields, for the message.
 
     Yields:
         The line numbers (rows,), int64, from 1, and a string array of the same length for each named column.
@@ -153,7 +164,7 @@ def read_fields(
     fewest = max(index for index, name in enumerate(columns) if name != "_") + 1
     expected = str(most) if fewest == most else f"{fewest} to {most}"
     first_line = 1
-    for lines in read_lines(path, errors):
+    for lines in read_lines(path, errors, encoding=encoding):
         if header := max(0, min(len(lines), header_lines + 1 - first_line)):
             lines = lines.slice(header)
             first_line += header
@@ -167,7 +178,7 @@ def read_fields(
                 f"{number} where {expected} tab-separated fields are expected ({', '.join(columns)})",
                 path,
                 first_line + int(index),
-                "mend the line, or name the fields with --columns (`_` for one to leave out)",
+                remedy,
             )
         fields = pc.split_pattern(lines.filter(pa.array(good)), "\t")
         starts = fields.offsets.to_numpy()[:-1]
