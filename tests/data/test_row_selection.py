@@ -7,11 +7,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import hf_paraphrase.data.row_store as row_store
-from hf_paraphrase.data.cleaning import clean, count_words, normalize_punctuation
-from hf_paraphrase.data.languages import check_language
+from hf_paraphrase.data.cleaning import CleaningRules, clean, count_words, normalize_punctuation
 from hf_paraphrase.data.row_selection import first_occurrences, hold_out, shuffled, text_keys
 from hf_paraphrase.data.row_store import RowStore
-from hf_paraphrase.errors import InputError
 
 
 @given(st.lists(st.text(st.characters(exclude_categories=["Cs"]), max_size=15), max_size=8))
@@ -27,11 +25,11 @@ def test_each_row_counts_under_the_first_rule_that_meets_it():
             "target": ["a", "a", "a", "a b c", "", "a"],
         }
     )
-    kept, counts = clean(rows, max_length=3, max_length_ratio=1.5)
+    kept, counts = clean(rows, CleaningRules(max_length=3, max_length_ratio=1.5))
     assert kept.to_pylist() == [{"source": "a", "target": "a"}, {"source": "a b", "target": "a b c"}]
     assert counts == {"empty_side": 3, "too_long": 1, "length_ratio": 0}
     assert clean(rows)[1] == {"empty_side": 3}
-    assert clean(rows, max_length_ratio=3.9)[1] == {"empty_side": 3, "length_ratio": 1}
+    assert clean(rows, CleaningRules(max_length_ratio=3.9))[1] == {"empty_side": 3, "length_ratio": 1}
 
 
 def test_punctuation_is_normalised_by_the_rules_of_the_language():
@@ -104,14 +102,3 @@ def test_stored_rows_come_back_in_any_order(tmp_path_factory, sizes, data):
         assert got == [values[i] for i in wanted]
         assert [t for _, table in store.batches() for t in table.column("text").to_pylist()] == values
     assert not store.path.exists()
-
-
-@pytest.mark.parametrize("code", ["fr", "en", "fin", "pt-BR", "zh_Hans"])
-def test_language_codes_are_accepted(code):
-    assert check_language(code, "--lang") == code
-
-
-@pytest.mark.parametrize("code", ["", "french", "FR", "xx", "f", "fr-", "fr en", "12", "fr-toolongsubtag", "../en"])
-def test_what_is_no_language_code_is_refused_by_name(code):
-    with pytest.raises(InputError, match=r"--lang.*not a language code"):
-        check_language(code, "--lang")
