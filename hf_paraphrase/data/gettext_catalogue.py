@@ -31,6 +31,9 @@ PLURALS = ("pair", "skip")
 _SINGULAR, _PLURAL = 1, 5
 _MAGIC = {b"\xde\x12\x04\x95", b"\x95\x04\x12\xde"}
 _LINE = re.compile(r"\(line (\d+)\)")
+_PO_LINE = re.compile(
+    r'\s*(?:#.*|(?:(?:msgctxt|msgid|msgid_plural|msgstr(?:\[\d+\])?)\s*)?"(?:[^"\\]|\\.)*"\s*)?', re.DOTALL
+)
 _RULE = re.compile(r"nplurals\s*=\s*(\d+)\s*;\s*plural\s*=\s*([^;]+)")
 # printf and Python (%s, %(name)d, %1$s, %1), braces ({0}, {name}, {{ name }}, ${name}), shell ($NAME), and mark-up.
 _PLACEHOLDER = re.compile(
@@ -88,15 +91,12 @@ def find_catalogues(path: Path, lang: str) -> list[Catalogue]:
     for file in files:
         if _kind(file) == ".mo" and _stem(file) in sources:
             continue
-        inner = _stem(file).relative_to(path)
-        parents = [part.name for part in inner.parents if part.name]
-        if "LC_MESSAGES" in parents[:1]:
-            tags = parents[1:2]
-        else:
-            tags = [tag for tag in (inner.name, *parents[:1]) if language_tag(tag)]
+        place = _stem(file.resolve())
+        standard = place.parent.name == "LC_MESSAGES"
+        tags = [place.parent.parent.name] if standard else [place.name, place.parent.name]
         if any(is_language(tag, lang) for tag in tags):
             found.append(Catalogue(file, trusted=True))
-        elif "LC_MESSAGES" in parents[:1] and tags:
+        elif standard and language_tag(tags[0]):
             others.update(tags)
         else:
             found.append(Catalogue(file, trusted=False))
@@ -249,6 +249,7 @@ def _parse(path: Path) -> Any:
         if _kind(path) == ".mo":
             return polib.mofile(raw + b"\0", encoding=encoding)
         text = raw.decode("utf-8-sig" if encoding.lower().replace("_", "-") in {"utf-8", "utf8"} else encoding)
+        _check_lines(text, path)
         return polib.pofile(_Text(text + "\n"), encoding="utf-8")
     except UnicodeDecodeError as error:
         line = raw.count(b"\n", 0, error.start) + 1 if _kind(path) == ".po" else None
@@ -258,6 +259,8 @@ def _parse(path: Path) -> Any:
             line=line,
             remedy="convert it, or correct the charset in its header",
         ) from error
+    except InputError:
+        raise
     except Exception as error:
         # The parser lets any error of its own through for a malformed file.
         lines = _LINE.findall(str(error))
@@ -267,6 +270,22 @@ def _parse(path: Path) -> Any:
             line=int(lines[-1]) if lines else None,
             remedy="mend it; msgfmt --check names the fault",
         ) from error
+
+
+def _check_lines(text: str, path: Path) -> None:
+    """Checks that every line is blank, a comment, or a keyword with a string: polib cuts off what it takes for quotes.
+
+    Raises:
+        InputError: For the first line that is not.
+    """
+    for number, line in enumerate(text.split("\n"), start=1):
+        if not _PO_LINE.fullmatch(line):
+            raise InputError(
+                "not a line of a gettext catalogue",
+                path=path,
+                line=number,
+                remedy="mend it; msgfmt --check names the fault",
+            )
 
 
 def _kind(path: Path) -> str | None:
