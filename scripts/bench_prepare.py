@@ -27,7 +27,7 @@ from typing import Any, NamedTuple
 import datasets
 import pyarrow.parquet as pq
 
-from hf_paraphrase.data.bitext_corpus import BitextCorpus, BitextOptions
+from hf_paraphrase.data.bitext_corpus import REPEATING, BitextCorpus, BitextOptions
 from hf_paraphrase.data.parallel import available_cores
 from hf_paraphrase.data.parquet import write_split
 from hf_paraphrase.data.sample.bitext import sample_bitext
@@ -123,7 +123,7 @@ def prepare_ours(path: Path, folder: Path) -> list[Path]:
         drop_duplicates="pair",
     )
     with BitextCorpus(options, work=folder) as corpus:
-        write_split(folder, "train", corpus.batches("train"), BITEXT)
+        write_split(folder, "train", corpus.batches("train"), BITEXT, repeating=REPEATING)
     return sorted((folder / "data").glob("*.parquet"))
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from tqdm import tqdm
 
-from ..data.bitext_corpus import BitextCorpus, BitextOptions
+from ..data.bitext_corpus import REPEATING, BitextCorpus, BitextOptions
 from ..data.parquet import split_sizes, write_split
 from ..data.schema import BITEXT
 from ..data.skipped_lines import FILE_NAME
@@ -129,7 +129,7 @@ def main(argv: Sequence[str]) -> None:
             bar.close()
             for split in corpus.splits:
                 with tqdm(desc=split, total=corpus.num_rows(split), unit=" rows", unit_scale=True) as bar:
-                    write_split(staging, split, watched(corpus.batches(split), bar), BITEXT)
+                    write_split(staging, split, watched(corpus.batches(split), bar), BITEXT, repeating=REPEATING)
         results = {
             "counts": corpus.counts,
             "contamination": corpus.contamination,

@@ -38,7 +38,10 @@ _REPEATS = {"none": (), "pair": ("source", "target"), "source": ("source",), "ta
 # busy.
 _MOST_WORKERS = 4
 
-__all__ = ["BitextCorpus", "BitextOptions"]
+__all__ = ["REPEATING", "BitextCorpus", "BitextOptions"]
+
+REPEATING = ("source_lang", "target_lang")
+"""The columns whose values repeat in a bitext, for `write_split`."""
 
 
 class BitextCorpus:

@@ -16,6 +16,11 @@ if TYPE_CHECKING:
     from .language_identification import OtherLanguages
 
 LENGTH_UNITS = ("words", "characters")
+# What `str.split` splits at outside ASCII: the following bytes by the leading byte of its UTF-8 form.
+_WIDE_SPACES: dict[int, list[bytes]] = {}
+for _code in (0x85, 0xA0, 0x1680, *range(0x2000, 0x200B), 0x2028, 0x2029, 0x202F, 0x205F, 0x3000):
+    _bytes = chr(_code).encode()
+    _WIDE_SPACES.setdefault(_bytes[0], []).append(_bytes[1:])
 # The complement of what `str.split` splits at, in the notation of RE2, whose own \s is ASCII only.
 _VISIBLE = r"[^\t-\r\x1c-\x20\x{85}\p{Z}]"
 
@@ -42,8 +47,40 @@ class CleaningRules:
 
 
 def count_words(texts: pa.Array) -> np.ndarray:
-    """Counts the words between white space as `len(text.split())` does: (sentences,), int32; a null has none."""
-    return pc.count_substring_regex(texts, _VISIBLE + "+").fill_null(0).to_numpy(zero_copy_only=False)
+    """Counts the words between white space as `len(text.split())` does: (sentences,), int64; a null has none.
+
+    It looks at the bytes of all texts at once, which is some twenty times faster than a regular expression.
+    """
+    if texts.null_count:
+        texts = pc.fill_null(texts, "")
+    _, offsets_buffer, data_buffer = texts.buffers()
+    if not len(texts) or data_buffer is None:
+        return np.zeros(len(texts), dtype=np.int64)
+    offsets = np.frombuffer(offsets_buffer, np.int32, len(texts) + 1, 4 * texts.offset)
+    data = np.frombuffer(data_buffer, np.uint8)[offsets[0] : offsets[-1]]
+    offsets = offsets - offsets[0]
+    space = _white_space(data)
+    begins = ~space
+    begins[1:] &= space[:-1]
+    firsts = offsets[:-1][np.diff(offsets) > 0]
+    begins[firsts] = ~space[firsts]
+    return np.diff(np.searchsorted(np.flatnonzero(begins), offsets))
+
+
+def _white_space(data: np.ndarray) -> np.ndarray:
+    """Marks the bytes of UTF-8 text that belong to what `str.split` splits at: (bytes,), bool."""
+    # Unsigned differences wrap, so that each range takes one comparison.
+    space = (data == 0x20) | (data - np.uint8(0x09) < 5) | (data - np.uint8(0x1C) < 4)
+    for lead, others in _WIDE_SPACES.items():
+        places = np.flatnonzero(data == lead)
+        # Valid UTF-8 never ends inside a character, so the bytes that are looked at are there.
+        for following in others:
+            found = places
+            for distance, byte in enumerate(following, start=1):
+                found = found[data[found + distance] == byte]
+            for distance in range(len(following) + 1):
+                space[found + distance] = True
+    return space
 
 
 def has_words(texts: pa.Array) -> np.ndarray:
@@ -70,13 +107,19 @@ def clean(rows: pa.Table, rules: CleaningRules | None = None) -> tuple[pa.Table,
         counts[rule] = int((keep & ~good).sum())
         np.logical_and(keep, good, out=keep)
 
-    drop("empty_side", has_words(source) & has_words(target))
+    lengths = count_words(source), count_words(target)
+    shorter = np.minimum(*lengths)
+    drop("empty_side", shorter > 0)
     if rules.drop_identical:
-        drop("identical_sides", ~_identical(source, target))
-    if rules.min_length or rules.max_length or rules.max_length_ratio:
-        measure = count_words if rules.length_unit == "words" else _count_characters
-        lengths = measure(source), measure(target)
-        shorter, longer = np.minimum(*lengths), np.maximum(*lengths)
+        # Sides that are the same have as many words; only such rows are worth folding to lower case.
+        likely = np.flatnonzero(keep & (lengths[0] == lengths[1]))
+        good = np.ones(len(keep), dtype=bool)
+        good[likely] = ~_identical(source.take(pa.array(likely)), target.take(pa.array(likely)))
+        drop("identical_sides", good)
+    if rules.length_unit == "characters":
+        lengths = _count_characters(source), _count_characters(target)
+        shorter = np.minimum(*lengths)
+    longer = np.maximum(*lengths)
     if rules.min_length:
         drop("too_short", shorter >= rules.min_length)
     if rules.max_length:

@@ -196,7 +196,7 @@ def read_fields(
                 first_line + int(index),
                 "mend the line, or name the fields with --columns (`_` for one to leave out)",
             )
-        fields = pc.split_pattern(lines.filter(pa.array(good)), "\t")
+        fields = pc.split_pattern(lines if good.all() else lines.filter(pa.array(good)), "\t")
         starts = fields.offsets.to_numpy()[:-1]
         yield (
             np.flatnonzero(good).astype(np.int64) + first_line,
@@ -304,14 +304,21 @@ def _whole_lines(path: Path) -> Iterator[bytes]:
 
 
 def _decode(block: bytes, path: Path, first_line: int, errors: LineErrors) -> pa.Array:
+    # Arrow checks the bytes where they lie; `bytes.decode` would copy them, and Arrow copy them back.
+    text = pa.Array.from_buffers(pa.string(), 1, [None, _offsets(0, len(block)), pa.py_buffer(block)])
     try:
-        lines = pc.split_pattern(pa.array([block.decode("utf-8")]), "\n").values
-    except UnicodeDecodeError:
+        text.validate(full=True)
+        lines = pc.split_pattern(text, "\n").values
+    except pa.ArrowInvalid:
         lines = _decode_singly(block, path, first_line, errors)
-    returns = pc.ends_with(lines, "\r")
-    if pc.any(returns).as_py():
+    if b"\r\n" in block or block.endswith(b"\r"):
+        returns = pc.ends_with(lines, "\r")
         lines = pc.if_else(returns, pc.utf8_slice_codeunits(lines, 0, -1), lines)
     return lines
+
+
+def _offsets(*offsets: int) -> pa.Buffer:
+    return pa.py_buffer(np.array(offsets, dtype=np.int32))
 
 
 def _decode_singly(block: bytes, path: Path, first_line: int, errors: LineErrors) -> pa.Array:
