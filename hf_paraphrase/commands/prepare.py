@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from ..errors import UsageError
 
 KINDS = {
-    "bitext": "two line-aligned text files, or one tab-separated file",
+    "bitext": "two line-aligned text files, a tab-separated file, a translation memory (TMX), or gettext catalogues",
     "pairs": "a TSV, CSV, JSON lines or Parquet file of paraphrase pairs, graded or labelled or neither",
     "pivot": "pairs of sentences that share a translation, from prepared bitexts",
     "ppdb": "PPDB 1.0 and 2.0: the database, its lexical lists, its annotated sample",
