@@ -36,6 +36,8 @@ def test_score_adds_columns_to_every_split_and_keeps_rows_and_columns(pairs, tmp
     loaded = load_dataset(str(output), cache_dir=str(tmp_path / "cache"))
     assert set(loaded) == {"train", "test"}
     columns = ["length", "length_reference", "length_ratio", "overlap_1", "overlap_2", "overlap_3", "bleu"]
+    columns += ["edit_distance", "repetition_1", "repetition_3", "repetition_reference_1", "repetition_reference_3"]
+    columns += ["copy_rate"]
     assert loaded["train"].column_names == ["sentence1", "sentence2", "label", *columns]
     for split in ("train", "test"):
         before, after = read_table(pairs, split), read_table(output, split)

@@ -34,7 +34,9 @@ def naive_distance(first, second):
 
 def naive_repetition(text, order):
     tokens = tokenize(text)
-    grams = [token for token in tokens if len(token) >= 3] if order == 1 else list(zip(*(tokens[i:] for i in range(3))))
+    grams = (
+        [token for token in tokens if len(token) >= 3] if order == 1 else list(zip(*(tokens[i:] for i in range(3))))
+    )
     return sum(gram in grams[:place] for place, gram in enumerate(grams)) / len(grams) if grams else 0.0
 
 

@@ -93,7 +93,9 @@ def estimate(counter: TrigramCounter) -> Estimate:
         histories, begins, sizes = np.unique(order_keys >> WORD_BITS, return_index=True, return_counts=True)
         totals = np.add.reduceat(counts, begins)
         gammas = np.add.reduceat(discount, begins) / totals
-        shorter = np.searchsorted(keys[order - 2], order_keys & (WORD_MASK if order == 2 else (1 << 2 * WORD_BITS) - 1))
+        shorter = np.searchsorted(
+            keys[order - 2], order_keys & (WORD_MASK if order == 2 else (1 << 2 * WORD_BITS) - 1)
+        )
         probabilities.append(
             (counts - discount) / np.repeat(totals, sizes) + np.repeat(gammas, sizes) * probabilities[-1][shorter]
         )
