@@ -128,6 +128,8 @@ def run_scoring(job: ScoringJob, shards: Sequence[Shard], output: Path, workers:
         HfParaphraseError: The first error of any shard; those that are finished stay.
     """
     (output / "data").mkdir(parents=True, exist_ok=True)
+    for leftover in (output / "data").glob(".*.partial"):
+        leftover.unlink(missing_ok=True)
     left = []
     for shard in shards:
         if shard.path(output).is_file():
@@ -147,7 +149,7 @@ def run_scoring(job: ScoringJob, shards: Sequence[Shard], output: Path, workers:
             for future in as_completed(futures):
                 yield future.result()
         except BaseException:
-            pool.shutdown(wait=False, cancel_futures=True)
+            pool.shutdown(wait=True, cancel_futures=True)
             raise
 
 

@@ -1,7 +1,7 @@
 """Which n-grams of a pair of sentences occur on the other side, and which occurred before on their own.
 
-Where the tokens of a sentence occur in another one of at most 64 tokens fits into 64 bits: bit j of the mask of token i
-says that token j over there is the same. The n-gram at i then occurs at those j that are left of
+Where a token occurs in another sentence of at most 64 tokens fits into 64 bits: bit j of the mask of token i says that
+token j over there is the same. The n-gram at i then occurs at those j that are left of
 
     mask_n(i) = mask_{n−1}(i) & (mask_1(i + n − 1) >> (n − 1)),
 
@@ -80,7 +80,7 @@ class SharedNgramCounter:
         sizes = self._spans.sizes[self._counted]
         long = sizes >= characters
         words, repeated = self._by_sentence(long), self._by_sentence(long & (self._earlier != 0))
-        for row in self._long:
+        for row in self._long.tolist():
             for side in (0, 1):
                 kept = [token for token in self._tokens(row, side) if len(token) >= characters]
                 words[side][row], repeated[side][row] = len(kept), len(kept) - len(set(kept))
@@ -90,7 +90,7 @@ class SharedNgramCounter:
         """Counts the tokens of `sentence2` of at least so many characters, and those that `sentence1` has as well."""
         long = self._spans.sizes[self._counted] >= characters
         words, present = self._by_sentence(long)[1], self._by_sentence(long & (self._other != 0))[1]
-        for row in self._long:
+        for row in self._long.tolist():
             first = set(self._tokens(row, 0))
             kept = [token for token in self._tokens(row, 1) if len(token) >= characters]
             words[row], present[row] = len(kept), sum(token in first for token in kept)
@@ -132,7 +132,7 @@ class SharedNgramCounter:
         # An occurrence is clipped away if as many came before it as the other side has.
         matched = np.bitwise_count(earlier[half:]) < np.bitwise_count(other[half:])
         clipped = _sums(matched, self._edges[self.num_pairs :] - half)
-        for row in self._long:
+        for row in self._long.tolist():
             first, second = (Counter(_ngrams(self._tokens(row, side), order)) for side in (0, 1))
             present[0][row] = sum(count for gram, count in first.items() if gram in second)
             present[1][row] = sum(count for gram, count in second.items() if gram in first)

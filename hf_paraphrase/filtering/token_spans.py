@@ -77,7 +77,7 @@ class TokenSpans:
         return self._text[self._starts[token] : self._stops[token]]
 
     def _number(self, codes: np.ndarray) -> np.ndarray:
-        """Computes Σ c_k·m^{n−s+k} modulo 2⁶⁴ over the characters c_s … of each token by differences of prefix sums."""
+        """Computes Σ c_k·m^{n−s+k} modulo 2⁶⁴ over the characters of each token, from prefix sums."""
         if not len(codes):
             return np.empty(0, dtype=np.uint64)
         powers = np.full(len(codes) + 1, _MULTIPLIER)

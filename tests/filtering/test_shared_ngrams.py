@@ -37,7 +37,11 @@ def test_spans_are_the_tokens_of_the_regular_expression(texts):
 def test_tokens_have_the_same_number_exactly_if_they_are_equal(texts):
     spans = TokenSpans([text.lower() for text in texts])
     tokens = [spans.text(token) for token in range(len(spans))]
-    assert len(set(tokens)) == len(set(spans.numbers.tolist())) == len(set(zip(tokens, spans.numbers.tolist())))
+    assert (
+        len(set(tokens))
+        == len(set(spans.numbers.tolist()))
+        == len(set(zip(tokens, spans.numbers.tolist(), strict=True)))
+    )
 
 
 def grams(tokens, order):

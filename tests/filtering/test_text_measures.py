@@ -34,9 +34,9 @@ def naive_distance(first, second):
 
 def naive_repetition(text, order):
     tokens = tokenize(text)
-    grams = (
-        [token for token in tokens if len(token) >= 3] if order == 1 else list(zip(*(tokens[i:] for i in range(3))))
-    )
+    grams = [token for token in tokens if len(token) >= 3]
+    if order == 3:
+        grams = [tuple(tokens[place : place + 3]) for place in range(len(tokens) - 2)]
     return sum(gram in grams[:place] for place, gram in enumerate(grams)) / len(grams) if grams else 0.0
 
 
@@ -100,7 +100,8 @@ def test_copy_rates_are_shares_of_the_translation_that_stand_on_the_other_side(t
 def test_bleu_with_one_added_for_higher_orders_only_is_that_of_nltk():
     """nltk's method 2 leaves unigrams and the brevity penalty alone; the parts that both share agree."""
     bleu = pytest.importorskip("nltk.translate.bleu_score", reason="nltk is not installed")
-    first, second = "the cat sat on the mat today".split(), "the cat is on a mat today .".split()
+    first = ["the", "cat", "sat", "on", "the", "mat", "today"]
+    second = ["the", "cat", "is", "on", "a", "mat", "today", "."]
     theirs = bleu.sentence_bleu([first], second, smoothing_function=bleu.SmoothingFunction().method2)
     ours = scored([("", " ".join(first), " ".join(second))], "bleu")["bleu"][0]
     matches = sum(min(first.count(word), second.count(word)) for word in set(second))
@@ -112,7 +113,7 @@ def test_empty_sides_have_the_stated_values():
     names = ("length", "overlap", "bleu", "edit_distance", "repetition", "copy_rate", "copy_rate_source")
     table = scored([("", "", ""), ("a cat", "a cat", ""), ("", "", "a cat")], *names)
     assert table["length"] == [0, 0, 2]
-    assert table["overlap_1"] == table["bleu"][:2] + [0.0] == [0.0] * 3
+    assert table["overlap_1"] == [*table["bleu"][:2], 0.0] == [0.0] * 3
     assert table["edit_distance"] == [0.0, 1.0, 1.0]
     assert table["repetition_1"] == [0.0] * 3
     same(table["copy_rate"], [math.nan, math.nan, 0.0])

@@ -78,8 +78,10 @@ def read_arpa(path: str | os.PathLike[str]) -> tuple[list[str], list[ArpaOrder]]
     """
     path = Path(path)
     try:
-        opened = gzip.open(path, "rt", encoding="utf-8", errors="surrogatepass") if path.suffix == ".gz" else None
-        with opened or path.open(encoding="utf-8", errors="surrogatepass") as file:
+        if path.suffix == ".gz":
+            with gzip.open(path, "rt", encoding="utf-8", errors="surrogatepass") as file:
+                return _read(path, file)
+        with path.open(encoding="utf-8", errors="surrogatepass") as file:
             return _read(path, file)
     except UnicodeDecodeError as error:
         raise InputError("not a text file in UTF-8", path=path, remedy=_REMEDY) from error
@@ -148,7 +150,8 @@ class _Lines:
         self._number = 0
 
     def next(self) -> str:
-        for self._number, line in self._lines:
+        for number, line in self._lines:
+            self._number = number
             if stripped := line.strip():
                 return stripped
         raise self.error("the file ends before `\\end\\`")

@@ -66,7 +66,7 @@ def estimate_discounts(counts: np.ndarray) -> Discounts:
 
 
 def estimate(counter: TrigramCounter) -> Estimate:
-    """Estimates the model:
+    """Estimates the probability of every seen n-gram and the backoff weight of every seen history.
 
         p(w | h) = (a(hw) − D(a(hw))) / Σ_x a(hx) + γ(h) p(w | h'),   γ(h) = Σ_x D(a(hx)) / Σ_x a(hx)
 

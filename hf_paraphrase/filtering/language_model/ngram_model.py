@@ -133,7 +133,7 @@ class NgramModel:
         return SentenceScores(totals, counts, unknown)
 
     def _find(self, order: int, places: np.ndarray, words: np.ndarray) -> np.ndarray:
-        """Finds n-grams by the place of their history and their last word: int64 (n-grams,), −1 where there is none."""
+        """Finds n-grams by the place of their history and their last word: int64 (n-grams,), −1 for none."""
         keys = self._keys[order - 1]
         if not len(keys):
             return np.full(len(words), -1, dtype=np.int64)

@@ -14,7 +14,7 @@ class Measure(Protocol):
 
     A measure is a frozen dataclass. A field named like a setting of `score` (`language_model`, `encoder`, …) gets that
     setting's value. What such a measure loads it loads when it first computes, so that it travels to other processes
-    as its settings. A measure that cannot do without a setting names it in a class variable `setting`, and one that adds
+    as its settings. A measure that cannot do without a setting names it in a class variable `setting`; one that adds
     columns of text lists those in a class variable `texts`.
 
     Attributes:
@@ -33,7 +33,7 @@ class Measure(Protocol):
         ...
 
     def compute(self, batch: PairBatch) -> dict[str, np.ndarray]:
-        """Computes the columns: for each name an array (pairs,) of int64, float64 or text, NaN where it is undefined."""
+        """Computes the columns: for each name an array (pairs,) of int64, float64 or text, NaN where undefined."""
         ...
 
 

@@ -140,8 +140,7 @@ def add_measures(
     for column, parts in computed.items():
         values = pa.array(np.concatenate(parts))
         position = table.schema.get_field_index(column)
-        if position < 0:
-            table = table.append_column(column, values)
-        else:
-            table = table.set_column(position, column, values)
+        if position >= 0:
+            table = table.remove_column(position)
+        table = table.add_column(position if position >= 0 else table.num_columns, column, values)
     return table

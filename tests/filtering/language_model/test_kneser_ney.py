@@ -149,7 +149,7 @@ def test_queries_equal_a_model_of_dictionaries_where_discounts_are_estimated(tmp
     text = random_text()
     model, naive = model_of(text, tmp_path_factory), NaiveModel(text)
     assert [discounts.estimated for discounts in estimate(counted(text)).discounts] == [True] * 3
-    queries = random_text(100, seed=1) + ["w1 unseen w2"]
+    queries = [*random_text(100, seed=1), "w1 unseen w2"]
     found = scored(model, queries).log10_probabilities
     assert found == pytest.approx([naive.log10(query) for query in queries], abs=2e-5)
 
@@ -195,7 +195,7 @@ def test_kenlm_reads_the_file_and_agrees(tmp_path_factory):
     path = tmp_path_factory.mktemp("model") / "model.arpa"
     write_arpa(path, estimate(counted(text)))
     theirs, ours = kenlm.Model(str(path)), NgramModel.from_file(path)
-    queries = random_text(200, seed=2) + ["unseen w1", "w1 w2 unseen w3 w4"]
+    queries = [*random_text(200, seed=2), "unseen w1", "w1 w2 unseen w3 w4"]
     found = scored(ours, queries)
     assert found.log10_probabilities == pytest.approx([theirs.score(query) for query in queries], abs=1e-4)
     filled = [place for place, query in enumerate(queries) if query]
