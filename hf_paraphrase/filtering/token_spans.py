@@ -30,6 +30,14 @@ def _kinds() -> np.ndarray:
     return kinds
 
 
+@functools.lru_cache(maxsize=4)
+def _powers(count: int) -> np.ndarray:
+    """The first powers of the multiplier modulo 2⁶⁴, uint64 (count,)."""
+    powers = np.full(count, _MULTIPLIER)
+    powers[0] = 1
+    return np.multiply.accumulate(powers)
+
+
 class TokenSpans:
     """The tokens of sentences, one after the other.
 
@@ -80,11 +88,10 @@ class TokenSpans:
         """Computes Σ c_k·m^{n−s+k} modulo 2⁶⁴ over the characters of each token, from prefix sums."""
         if not len(codes):
             return np.empty(0, dtype=np.uint64)
-        powers = np.full(len(codes) + 1, _MULTIPLIER)
-        powers[0] = 1
-        np.multiply.accumulate(powers, out=powers)
+        # A power of two, so that the few tables that there are serve all texts.
+        powers = _powers(1 << len(codes).bit_length())
         sums = np.zeros(len(codes) + 1, dtype=np.uint64)
-        np.cumsum(codes * powers[:-1], out=sums[1:])
+        np.cumsum(codes * powers[: len(codes)], out=sums[1:])
         numbers = sums[self._stops] - sums[self._starts]
         numbers *= powers[len(codes) - self._starts]
         # The low bits of such a sum depend on few bits of the characters.
