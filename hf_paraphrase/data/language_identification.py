@@ -69,6 +69,6 @@ def _load() -> Any:
         from py3langid.langid import MODEL_FILE, LanguageIdentifier
     except ImportError as error:
         raise UsageError(
-            "--identify-languages needs the package py3langid", remedy="pip install 'hf-paraphrase[langid]'"
+            "--identify-languages needs the package py3langid", remedy="pip install 'hf-paraphrase[language]'"
         ) from error
     return LanguageIdentifier.from_model_file(MODEL_FILE, norm_probs=True)
