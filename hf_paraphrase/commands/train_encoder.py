@@ -66,8 +66,8 @@ def main(argv: Sequence[str]) -> None:
         say(f"{pairs.not_paraphrases} pairs labelled 0, no paraphrases, left out")
     model, coverage = _model(arguments, vocabulary, pairs)
     say(
-        f"{arguments.model_type}: {len(pairs)} pairs, {model.config.vocab_size} word vectors of "
-        f"{model.config.hidden_size} components{'' if coverage is None else f'; {coverage}'}"
+        f"{arguments.model_type}: {len(pairs)} pairs, {model.config.vocab_size} token vectors of "
+        f"{model.get_parameter('embeddings').shape[1]} components{'' if coverage is None else f'; {coverage}'}"
     )
     if len(pairs) == 1 and pairs.labels is None:
         say("a single pair has no negatives: nothing will be learned")
@@ -337,6 +337,8 @@ def _summary(arguments: Arguments, trainer: EncoderTrainer) -> None:
         message(f"{label:>12}  {entry['dev_mean']:6.2f}{mark}")
     message(f"the encoder lies in {arguments.output}; load it with")
     message(f"  hf-paraphrase encode --model {arguments.output} --input FILE --output FILE.npy")
-    message(f"  SentenceEncoder.from_pretrained({str(arguments.output)!r})  # hf_paraphrase.encoding.sentence_encoder")
+    message(
+        f"  SentenceEncoder.from_pretrained({str(arguments.output)!r})  # from hf_paraphrase import SentenceEncoder"
+    )
     if arguments.model_type == "avg":
         message(f"  SentenceTransformer({str(arguments.output)!r})  # sentence_transformers")

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from .encoder_vocabulary import EncoderVocabulary
 
-_RECURRENT = ("cell", "peepholes", "bidirectional", "direction_merge", "variational_dropout")
+_RECURRENT = ("cell", "peepholes", "bidirectional", "direction_merge", "variational_dropout", "skip_unknown")
 HIDDEN_SIZE = 300
 """Components of word vectors and embeddings where nothing else says how many (papers 000 and 001)."""
 
