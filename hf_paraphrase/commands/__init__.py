@@ -23,6 +23,7 @@ VERBS = {
     "train-encoder": "train a paraphrastic sentence encoder on pairs",
     "evaluate": "evaluate an encoder on semantic similarity sets",
     "encode": "turn lines of text into sentence embeddings",
+    "fingerprint": "turn evaluation sets into a list of sentence fingerprints for --decontaminate",
     "env": "print versions and devices, for a bug report",
 }
 

@@ -20,11 +20,11 @@ from .processes import is_main_process, say, wait_for_all
 from .train_encoder_arguments import MODEL_OPTIONS, Arguments, check
 
 if TYPE_CHECKING:
-    from transformers import PreTrainedModel, PreTrainedTokenizerFast
+    from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
+    from ..training.encoder_vocabulary import EncoderVocabulary
     from ..training.pairs import EncodedPairs
     from ..training.trainer import EncoderTrainer
-    from ..training.word_vectors import WordVectors
 
 _CHECKPOINTS = "checkpoints"
 _UNCHECKED_ON_RESUME = {"output", "overwrite", "resume", "report_to"}
@@ -50,7 +50,8 @@ def main(argv: Sequence[str]) -> None:
     from ..training.losses import LOSSES
     from ..training.pairs import encode_pairs
 
-    tokenizer, vectors = _vocabulary(arguments)
+    vocabulary = _vocabulary(arguments)
+    tokenizer = vocabulary.tokenizer
     pairs = encode_pairs(
         arguments.pairs,
         tokenizer,
@@ -63,10 +64,10 @@ def main(argv: Sequence[str]) -> None:
         say(f"{pairs.dropped} pairs with an empty side left out")
     if pairs.not_paraphrases:
         say(f"{pairs.not_paraphrases} pairs labelled 0, no paraphrases, left out")
-    model, coverage = _model(arguments, tokenizer, vectors, pairs)
+    model, coverage = _model(arguments, vocabulary, pairs)
     say(
-        f"{arguments.model_type}: {len(pairs)} pairs, {model.config.vocab_size} word vectors of "
-        f"{model.config.hidden_size} components{'' if coverage is None else f'; {coverage}'}"
+        f"{arguments.model_type}: {len(pairs)} pairs, {model.config.vocab_size} token vectors of "
+        f"{model.get_parameter('embeddings').shape[1]} components{'' if coverage is None else f'; {coverage}'}"
     )
     if len(pairs) == 1 and pairs.labels is None:
         say("a single pair has no negatives: nothing will be learned")
@@ -99,67 +100,78 @@ def _sentences(arguments: Arguments) -> Iterable[str]:
     return chain.from_iterable(chain(first, second) for first, second in blocks)
 
 
-def _vocabulary(arguments: Arguments) -> tuple[PreTrainedTokenizerFast, WordVectors | None]:
-    """Builds or opens the tokenizer, and reads or makes the initial vectors of its vocabulary."""
-    from ..training.encoder_vocabulary import given_vocabulary, word_level_vocabulary
+def _vocabulary(arguments: Arguments) -> EncoderVocabulary:
+    """Builds or opens the tokenizer, and reads or makes the initial vectors of its words."""
+    from ..training.encoder_vocabulary import EncoderVocabulary, given_vocabulary, with_trigrams, word_level_vocabulary
 
-    # Encoders whose embeddings have a size of their own take word vectors of any size.
-    own_size = "embedding_size" in ENCODER_KINDS[arguments.model_type].options
+    kind = ENCODER_KINDS[arguments.model_type]
     common: dict[str, Any] = {
         "initial_vectors": arguments.initial_vectors,
-        "dimension": None if own_size else arguments.hidden_size,
+        # Encoders whose embeddings have a size of their own take word vectors of any size.
+        "dimension": None if "embedding_size" in kind.options else arguments.hidden_size,
         "show_progress_bar": is_main_process(),
     }
+    size: dict[str, Any] = {
+        "vocabulary_size": arguments.vocabulary_size or None,
+        "min_frequency": arguments.min_frequency,
+        "lower_case": arguments.lower_case,
+    }
+    words = None
     if arguments.tokenizer is not None:
-        tokenizer, vectors = given_vocabulary(arguments.tokenizer, **common)
-    else:
-        tokenizer, vectors = word_level_vocabulary(
+        words = given_vocabulary(arguments.tokenizer, **common)
+    elif kind.words:
+        words = word_level_vocabulary(
             _sentences(arguments),
             word_list=arguments.word_list,
-            vocabulary_size=arguments.vocabulary_size or None,
-            min_frequency=arguments.min_frequency,
-            lower_case=arguments.lower_case,
             contractions=arguments.split_contractions,
+            **size,
             **common,
         )
-    if vectors is not None and vectors.repeated:
-        say(f"{arguments.initial_vectors}: {vectors.repeated} lines repeat a word; its first vector counts")
-    return tokenizer, vectors
+    if words is not None and words[1] is not None and words[1].repeated:
+        say(f"{arguments.initial_vectors}: {words[1].repeated} lines repeat a word; its first vector counts")
+    if kind.trigrams:
+        return with_trigrams(words, _sentences(arguments), skip_unknown=bool(arguments.skip_unknown), **size)
+    assert words is not None
+    return EncoderVocabulary(words[0], [len(words[0])], *words)
 
 
-def _model(
-    arguments: Arguments, tokenizer: PreTrainedTokenizerFast, vectors: WordVectors | None, pairs: EncodedPairs
-) -> tuple[PreTrainedModel, Any]:
+def _model(arguments: Arguments, vocabulary: EncoderVocabulary, pairs: EncodedPairs) -> tuple[PreTrainedModel, Any]:
     import torch
 
     from ..training.encoder_kinds import new_encoder
     from ..training.encoder_vocabulary import start_embeddings
     from ..training.word_frequencies import FREQUENCY_CONSTANT
 
+    vectors = vocabulary.vectors
+    kind = ENCODER_KINDS[arguments.model_type]
+    # Trigrams that are to be skipped do not get past their tokenizer.
+    options = [name for name in kind.options if kind.words or name != "skip_unknown"]
     model = new_encoder(
         arguments.model_type,
-        tokenizer,
+        vocabulary,
         hidden_size=arguments.hidden_size,
         embedding_size=None if vectors is None else vectors.matrix.shape[1],
         seed=arguments.seed,
         dropout=arguments.dropout,
         word_dropout=arguments.word_dropout,
-        **{name: getattr(arguments, name) for name in MODEL_OPTIONS},
+        **{name: getattr(arguments, name) for name in MODEL_OPTIONS if name in options},
     )
-    if vectors is None and not arguments.frequency_weights:
+    if vocabulary.words is None or (vectors is None and not arguments.frequency_weights):
         return model, None
+    embeddings = model.get_parameter("embeddings")
     matrix, coverage = start_embeddings(
-        tokenizer,
+        vocabulary.words,
         vectors,
-        pairs,
-        dimension=model.get_parameter("embeddings").shape[1],
+        pairs.counts(len(embeddings))[: vocabulary.sizes[0]],
+        dimension=embeddings.shape[1],
         frequency_weights=arguments.frequency_weights,
         frequency_constant=arguments.frequency_constant or FREQUENCY_CONSTANT,
         frequency_counts=arguments.frequency_counts,
         seed=arguments.seed,
     )
     with torch.no_grad():
-        model.get_parameter("embeddings").copy_(torch.from_numpy(matrix))
+        # Tokens behind the words, e.g. trigrams, keep their random start.
+        embeddings[: len(matrix)].copy_(torch.from_numpy(matrix))
     return model, coverage if vectors is not None else None
 
 
@@ -167,7 +179,7 @@ def _train(
     arguments: Arguments,
     settings: dict[str, Any],
     model: PreTrainedModel,
-    tokenizer: PreTrainedTokenizerFast,
+    tokenizer: PreTrainedTokenizerBase,
     pairs: EncodedPairs,
     scorer: Callable[..., dict[str, float]] | None,
     folder: Path,
@@ -279,6 +291,8 @@ def _write(
         inputs=_inputs(arguments),
         results=results,
         card={
+            "kind": arguments.model_type,
+            "token_size": trainer.model.get_parameter("embeddings").shape[1],
             "languages": ["en"] if arguments.split_contractions else [],
             "pairs": len(pairs),
             "pairs_name": Path(arguments.pairs).name,
@@ -323,6 +337,8 @@ def _summary(arguments: Arguments, trainer: EncoderTrainer) -> None:
         message(f"{label:>12}  {entry['dev_mean']:6.2f}{mark}")
     message(f"the encoder lies in {arguments.output}; load it with")
     message(f"  hf-paraphrase encode --model {arguments.output} --input FILE --output FILE.npy")
-    message(f"  SentenceEncoder.from_pretrained({str(arguments.output)!r})  # hf_paraphrase.encoding.sentence_encoder")
+    message(
+        f"  SentenceEncoder.from_pretrained({str(arguments.output)!r})  # from hf_paraphrase import SentenceEncoder"
+    )
     if arguments.model_type == "avg":
         message(f"  SentenceTransformer({str(arguments.output)!r})  # sentence_transformers")

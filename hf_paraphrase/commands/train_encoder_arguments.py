@@ -30,7 +30,9 @@ class Arguments:
     pairs: str = argument("data folder with the columns sentence1 and sentence2 (split train)")
     output: str = argument("the model folder to make")
     model_type: str = argument(
-        "avg (mean of word vectors), gran (gated recurrent averaging network) or recurrent (LSTM or GRU)", "avg"
+        "avg (mean of word vectors), gran (gated recurrent averaging network), recurrent (LSTM or GRU), trigram (mean "
+        "of character-trigram vectors) or word-trigram (avg and trigram side by side)",
+        "avg",
     )
     cell: str | None = argument(
         "recurrent cell: lstm (papers 000 and 001) or gru (paper 003) [default: lstm]", None, choices=["lstm", "gru"]
@@ -85,15 +87,15 @@ class Arguments:
         "distilled encoder shall know beside the words of the pairs",
         None,
     )
-    vocabulary_size: int = argument("words in the vocabulary at most; 0 for all", 200_000)
+    vocabulary_size: int = argument("words in the vocabulary at most, and trigrams likewise; 0 for all", 200_000)
     min_frequency: int = argument(
-        "a word of the pairs enters the vocabulary if it occurs so many times (or has an initial vector)", 2
+        "a word or trigram of the pairs enters the vocabulary if it occurs so many times (or has an initial vector)", 2
     )
     lower_case: bool = argument("lower-case all text", True)
     split_contractions: bool = argument("split English contractions as the Penn Treebank does (do n't)", True)
     hidden_size: int | None = argument(
-        "components of word vectors and embeddings [default: as the initial vectors, 256 when they are distilled, "
-        "300 without any]",
+        "components of word vectors and embeddings, of word-trigram those of each half [default: as the initial "
+        "vectors, 256 when they are distilled, 300 without any]",
         None,
     )
     epochs: float | None = argument(
@@ -163,6 +165,13 @@ def _check_vocabulary(arguments: Arguments) -> None:
         )
     if arguments.frequency_constant is not None and not arguments.frequency_constant > 0:
         raise UsageError(f"--frequency-constant must be above 0, not {arguments.frequency_constant}")
+    if not ENCODER_KINDS[arguments.model_type].words:
+        for name in ("tokenizer", "word_list", "initial_vectors", "frequency_weights", "split_contractions"):
+            if getattr(arguments, name) != Arguments.__dataclass_fields__[name].default:
+                raise UsageError(
+                    f"--{name.replace('_', '-')} is for words, and --model-type {arguments.model_type} has none",
+                    remedy="leave it out",
+                )
     if arguments.tokenizer is None:
         return
     for name in ("vocabulary_size", "min_frequency", "lower_case", "split_contractions", "word_list"):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -22,9 +23,58 @@ from .word_frequencies import FREQUENCY_CONSTANT, read_counts
 from .word_vectors import Coverage, WordVectors, initial_embeddings
 
 if TYPE_CHECKING:
-    from transformers import PreTrainedTokenizerFast
+    from transformers import PreTrainedTokenizerBase, PreTrainedTokenizerFast
 
-    from .pairs import EncodedPairs
+
+@dataclass
+class EncoderVocabulary:
+    """The tokens of a new encoder.
+
+    Attributes:
+        tokenizer: Its tokenizer.
+        sizes: The number of token vectors of each part, in the order of their ids; one for most encoders.
+        words: The tokenizer of the first part if its tokens are words, or sub-words, which can have vectors.
+        vectors: Their initial vectors; None starts all at random.
+    """
+
+    tokenizer: PreTrainedTokenizerBase
+    sizes: list[int]
+    words: PreTrainedTokenizerFast | None
+    vectors: WordVectors | None
+
+
+def with_trigrams(
+    words: tuple[PreTrainedTokenizerFast, WordVectors | None] | None,
+    sentences: Iterable[str],
+    *,
+    vocabulary_size: int | None,
+    min_frequency: int,
+    lower_case: bool,
+    skip_unknown: bool,
+) -> EncoderVocabulary:
+    """Adds the character trigrams of some sentences to words, or makes a vocabulary of trigrams alone.
+
+    Args:
+        words: The tokenizer of the words and their initial vectors; None for trigrams alone.
+        sentences: The text of the pairs.
+        vocabulary_size: The greatest number of trigrams; None for all.
+        min_frequency: Trigrams that the sentences have less often are left out.
+        lower_case: As for :func:`~..tokenization.character_trigram.build_character_trigram_tokenizer`.
+        skip_unknown: As for it.
+
+    Raises:
+        InputError: If the sentences have no text.
+    """
+    from ..models.concatenation import ConcatenationTokenizer
+    from ..tokenization.character_trigram import build_character_trigram_tokenizer, trigram_vocabulary
+
+    found = trigram_vocabulary(sentences, lower_case=lower_case, min_frequency=min_frequency, max_size=vocabulary_size)
+    trigrams = build_character_trigram_tokenizer(found, lower_case=lower_case, skip_unknown=skip_unknown)
+    if words is None:
+        return EncoderVocabulary(trigrams, [len(trigrams)], None, None)
+    tokenizer, vectors = words
+    sizes = [len(tokenizer), len(trigrams)]
+    return EncoderVocabulary(ConcatenationTokenizer(parts=[tokenizer, trigrams]), sizes, tokenizer, vectors)
 
 
 def word_level_vocabulary(
@@ -126,7 +176,7 @@ def given_vocabulary(
 def start_embeddings(
     tokenizer: PreTrainedTokenizerFast,
     vectors: WordVectors | None,
-    pairs: EncodedPairs,
+    token_counts: NDArray[np.int64],
     *,
     dimension: int,
     frequency_weights: bool = False,
@@ -139,7 +189,7 @@ def start_embeddings(
     Args:
         tokenizer: The tokenizer of the new encoder.
         vectors: The vectors; None starts all at random.
-        pairs: The training data, of which coverage and frequencies are counted.
+        token_counts: How often each id occurs in the training data (vocabulary,), for coverage and frequencies.
         dimension: The number of components.
         frequency_weights: Whether to weight the rows by a / (a + p).
         frequency_constant: The a.
@@ -162,7 +212,7 @@ def start_embeddings(
         dimension=dimension,
         pad_id=tokenizer.pad_token_id,
         unknown_id=tokenizer.unk_token_id,
-        counts=pairs.counts(size),
+        counts=token_counts,
         frequency_weights=frequency_weights,
         seed=seed,
         weight_counts=counts,
