@@ -17,7 +17,7 @@ VERBS = {
     "train-nmt": "train an RNNsearch translation model on a bitext",
     "evaluate-nmt": "measure BLEU and chrF of a translation model",
     "back-translate": "translate the foreign side of a bitext into n-best paraphrase pairs",
-    "score": "add measures of length, overlap, BLEU and cost to paraphrase pairs",
+    "score": "add measures as columns to paraphrase pairs: length, overlap, BLEU, cost, perplexity and others",
     "filter": "select paraphrase pairs by ranges over measures",
     "train-tokenizer": "learn a tokenizer of words or pieces of words for an encoder",
     "train-encoder": "train a paraphrastic sentence encoder on pairs",

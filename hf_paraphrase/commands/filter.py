@@ -37,8 +37,9 @@ class Arguments:
     output: str = argument("the data folder to make")
     keep: list[str] = argument(
         "comparisons of a column with numbers, in quotes, e.g. 'overlap_1<=0.7' '5<=length<=30' 'rank==0'; all must "
-        "hold; length, length_reference, length_ratio (tokens), overlap_1..3, overlap_clipped_1..3, bleu (0 to 1) and "
-        "cost (nats per token) are computed where they are not columns yet",
+        "hold; length, length_reference, length_ratio (tokens), overlap_1..3, overlap_clipped_1..3, bleu, "
+        "edit_distance, repetition_1, repetition_3, copy_rate (0 to 1) and cost (nats per token) are computed where "
+        "they are not columns yet; what needs a model, such as perplexity, score adds",
         [],
         action="extend",
     )

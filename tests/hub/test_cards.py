@@ -84,6 +84,8 @@ VALUES = {
         "license": ["cc-by-2.0"],
         "source": "pairs",
         "measures": [{"columns": ["overlap_1"], "text": "overlap"}],
+        "language_model": {"tokens": 90, "sentences": 9, "words": 30, "fallback_discounts": [1, 3]},
+        "held_out": 9,
     },
     ("model_cards", "rnn_search"): {
         "name": "model",
