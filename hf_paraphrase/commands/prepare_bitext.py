@@ -83,7 +83,7 @@ class Arguments:
         "core does about 10,000 rows a second",
         False,
     )
-    language_certainty: float = argument("least probability with which another language must be found, 0.5 to 1", 0.9)
+    language_certainty: float = argument("least probability with which another language must be found, 0.5 to 1", 0.7)
     drop_duplicates: str = argument(
         "training rows to leave out as repeats: of a pair, a source or a target; the first stays",
         "none",

@@ -84,7 +84,7 @@ class BitextOptions:
     max_length_ratio: float = 0.0
     length_unit: str = "words"
     identify_languages: bool = False
-    language_certainty: float = 0.9
+    language_certainty: float = 0.7
     drop_duplicates: str = "none"
     normalize_punctuation: bool = False
     decontaminate: list[str] = field(default_factory=list)
