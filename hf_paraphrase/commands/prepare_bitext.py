@@ -80,7 +80,7 @@ class Arguments:
     )
     identify_languages: bool = argument(
         "leave out training rows of which a side is in another language than the stated one; needs py3langid, and a "
-        "core does about 10,000 rows a second",
+        "core does about 7,000 rows a second",
         False,
     )
     language_certainty: float = argument("least probability with which another language must be found, 0.5 to 1", 0.7)
