@@ -10,7 +10,7 @@ from pathlib import Path
 
 from tqdm import tqdm
 
-from ..data.containment import Containment
+from ..data.containment import check_ngrams
 from ..data.decontamination import load_fingerprints
 from ..data.parquet import count_rows, read_schema, split_names, write_split
 from ..errors import InputError, UsageError
@@ -78,10 +78,7 @@ def main(argv: Sequence[str]) -> None:
         raise UsageError(f"filter: --sample is {arguments.sample}", remedy="give 1 or more")
     if arguments.seed < 0:
         raise UsageError(f"filter: --seed is {arguments.seed}", remedy="give 0 or more")
-    if arguments.decontaminate_ngrams:
-        Containment(arguments.decontaminate_ngrams, arguments.decontaminate_share)
-        if not arguments.decontaminate:
-            raise UsageError("filter: --decontaminate-ngrams needs --decontaminate", remedy="name the evaluation sets")
+    check_ngrams(arguments.decontaminate, arguments.decontaminate_ngrams, arguments.decontaminate_share)
     check_output(arguments.output, overwrite=arguments.overwrite)
     folder, split = Path(arguments.pairs), arguments.split
     schema = read_schema(folder, split)
