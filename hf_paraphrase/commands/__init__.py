@@ -13,7 +13,7 @@ from ..errors import HfParaphraseError, UsageError
 
 VERBS = {
     "quickstart": "run the whole pipeline on the built-in sample",
-    "prepare": "turn raw files into a Parquet data folder: `prepare bitext`, `prepare pairs`",
+    "prepare": "turn raw files into a Parquet data folder; `prepare --help` lists the sources",
     "train-nmt": "train an RNNsearch translation model on a bitext",
     "evaluate-nmt": "measure BLEU and chrF of a translation model",
     "back-translate": "translate the foreign side of a bitext into n-best paraphrase pairs",
