@@ -179,9 +179,9 @@ def load_fingerprints(paths: Iterable[str | Path], *, ngrams: int = 0, share: fl
         paths: Any of: a list of fingerprints (a text file, compressed or not, of 16 hexadecimal digits a line); a
             text file of sentences, of which every tab-separated field counts (STS, the STS benchmark, SICK, PIT-2015
             and line-aligned corpora all fit; a .csv without tabs is read with commas and quotes); a translation
-            memory (.tmx), of which all languages count; a prepared data folder with `sentence1` and `sentence2`, or
-            with `target` or `text`; or a folder of such files, searched throughout, in which cards, licences and files that are
-            not text are left out.
+            memory (.tmx), of which all languages count; a prepared data folder with `sentence1` and `sentence2`, with
+            `target` or with `text`; or a folder of such files, searched throughout, in which cards, licences and files
+            that are not text are left out.
         ngrams: Words in an n-gram, to compare rows by n-grams as well; 0 to compare whole sentences only. A list of
             fingerprints is compared by whole sentences whatever this is.
         share: The least share of the n-grams of a training sentence that must occur in a set.

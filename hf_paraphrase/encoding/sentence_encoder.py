@@ -17,7 +17,6 @@ from .token_lookup import Lookup, characters_worth_it, lookup_for, state_of
 from .word_lookup import TokenIds
 
 if TYPE_CHECKING:
-    from torch import Tensor
     from transformers import PreTrainedModel, PreTrainedTokenizerFast
 
     from ..models.avg.modeling_avg import AvgModel
@@ -125,10 +124,8 @@ class SentenceEncoder:
                 for rows in self._word_averages(texts, vectors, normalize):
                     progress.update(rows.stop - rows.start)
             else:
-                for batch, embeddings in self._padded_batches(texts, batch_size):
-                    part = embeddings.float().cpu().numpy()
-                    vectors[batch] = normalized(part) if normalize else part
-                    progress.update(len(batch))
+                for done in self._padded_batches(texts, batch_size, vectors, normalize):
+                    progress.update(done)
             progress.update(len(texts) - progress.n)
         return vectors
 
@@ -154,22 +151,33 @@ class SentenceEncoder:
 
         yield from in_threads(embed, blocks, torch.get_num_threads())
 
-    def _padded_batches(self, texts: list[str], batch_size: int) -> Iterator[tuple[list[int], Tensor]]:
-        """Computes embeddings in padded batches: rows of the result, and their values (rows, dim)."""
+    def _padded_batches(
+        self, texts: list[str], batch_size: int, vectors: NDArray[np.float32], normalize: bool
+    ) -> Iterator[int]:
+        """Fills `vectors` (texts, dim) in padded batches, and tells how many rows each of them had."""
         import torch
 
         ids = TokenIds.joined(self._token_blocks(texts))
-        for rows in _batches(ids.lengths, batch_size):
+
+        def embed(rows: list[int]) -> int:
             lengths = ids.lengths[rows]
             mask = np.arange(lengths.max()) < lengths[:, None]
             tokens = np.full(mask.shape, self.tokenizer.pad_token_id or 0, np.int64)
             tokens[mask] = ids.of_texts(np.array(rows))
-            output = self.model(
-                torch.from_numpy(tokens).to(self.model.device),
-                attention_mask=torch.from_numpy(mask).to(self.model.device),
-                return_token_vectors=False,
-            )
-            yield rows, output.pooler_output
+            # This setting holds for one thread only.
+            with torch.inference_mode():
+                output = self.model(
+                    torch.from_numpy(tokens).to(self.model.device),
+                    attention_mask=torch.from_numpy(mask).to(self.model.device),
+                    return_token_vectors=False,
+                )
+                part = output.pooler_output.float().cpu().numpy()
+            vectors[rows] = normalized(part) if normalize else part
+            return len(rows)
+
+        # A recurrent step is too small to be worth sharing among processors; a batch is not.
+        threads = torch.get_num_threads() if self.model.device.type == "cpu" else 1
+        yield from in_threads(embed, list(_batches(ids.lengths, batch_size)), threads)
 
     def _token_blocks(self, texts: list[str]) -> Iterator[TokenIds]:
         """Computes the ids that :meth:`tokenize` gives, block by block in the order of the texts."""

@@ -40,5 +40,5 @@ def test_what_cannot_work_is_said_before_any_reading(monkeypatch):
     with pytest.raises(UsageError, match="--language-certainty"):
         OtherLanguages("fr", "en", 0.2)
     monkeypatch.setitem(sys.modules, "py3langid.langid", None)
-    with pytest.raises(UsageError, match=r"hf-paraphrase\[langid\]"):
+    with pytest.raises(UsageError, match=r"hf-paraphrase\[language\]"):
         OtherLanguages("fr", "en", 0.9)
