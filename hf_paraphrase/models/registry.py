@@ -31,6 +31,12 @@ MODELS = {
     "avg": ModelEntry("AvgConfig", "AvgModel"),
     "gran": ModelEntry("GranConfig", "GranModel"),
     "recurrent": ModelEntry("RecurrentConfig", "RecurrentModel"),
+    "reference_classifier": ModelEntry(
+        "ReferenceClassifierConfig",
+        "ReferenceClassifier",
+        "AutoModelForSequenceClassification",
+        is_sentence_encoder=False,
+    ),
     "rnn_search": ModelEntry(
         "RnnSearchConfig", "RnnSearchForConditionalGeneration", "AutoModelForSeq2SeqLM", is_sentence_encoder=False
     ),
