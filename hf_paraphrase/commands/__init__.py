@@ -19,6 +19,7 @@ VERBS = {
     "back-translate": "translate the foreign side of a bitext into n-best paraphrase pairs",
     "score": "add measures of length, overlap, BLEU and cost to paraphrase pairs",
     "filter": "select paraphrase pairs by ranges over measures",
+    "train-classifier": "train a classifier that tells references from translations",
     "train-encoder": "train a paraphrastic sentence encoder on pairs",
     "evaluate": "evaluate an encoder on semantic similarity sets",
     "encode": "turn lines of text into sentence embeddings",
