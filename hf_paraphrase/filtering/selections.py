@@ -22,7 +22,7 @@ import numpy as np
 import pyarrow as pa
 
 from ..errors import UsageError
-from .measures.registry import MEASURES
+from .measures.registry import measurable_columns, measures_of
 from .pair_batch import numeric_column
 
 _NUMBER = r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?"
@@ -107,12 +107,7 @@ def check_selections(selections: Sequence[Selection], schema: pa.Schema) -> None
     Raises:
         UsageError: Naming the selection, and the columns that exist or can be computed.
     """
-    measurable = {
-        column
-        for measure in MEASURES.values()
-        if all(required in schema.names for required in measure.requires)
-        for column in measure.columns
-    }
+    measurable = measurable_columns(schema.names)
     for selection in selections:
         if selection.column in schema.names:
             kind = schema.field(selection.column).type
@@ -122,11 +117,12 @@ def check_selections(selections: Sequence[Selection], schema: pa.Schema) -> None
                     remedy="compare a column of numbers",
                 )
         elif selection.column not in measurable:
-            can = sorted(measurable - set(schema.names))
+            can = sorted(set(measurable) - set(schema.names))
             raise UsageError(
                 f"--keep `{selection.text}`: there is no column {selection.column}",
                 remedy=f"the columns are {', '.join(schema.names)}"
-                + (f"; computed on demand: {', '.join(can)}" * bool(can)),
+                + (f"; computed on demand: {', '.join(can)}" * bool(can))
+                + ("; hf-paraphrase score can add it" * bool(measures_of([selection.column]))),
             )
 
 

@@ -1,7 +1,9 @@
 from __future__ import annotations
 
+import gzip
 import json
 
+import numpy as np
 import pyarrow as pa
 import pytest
 
@@ -36,6 +38,8 @@ def test_score_adds_columns_to_every_split_and_keeps_rows_and_columns(pairs, tmp
     loaded = load_dataset(str(output), cache_dir=str(tmp_path / "cache"))
     assert set(loaded) == {"train", "test"}
     columns = ["length", "length_reference", "length_ratio", "overlap_1", "overlap_2", "overlap_3", "bleu"]
+    columns += ["edit_distance", "repetition_1", "repetition_3", "repetition_reference_1", "repetition_reference_3"]
+    columns += ["copy_rate"]
     assert loaded["train"].column_names == ["sentence1", "sentence2", "label", *columns]
     for split in ("train", "test"):
         before, after = read_table(pairs, split), read_table(output, split)
@@ -93,3 +97,139 @@ def test_columns_that_were_there_are_said_to_be_computed_anew(pairs, tmp_path, c
     assert run("score", "--pairs", tmp_path / "one", "--output", tmp_path / "two", "--measures", "bleu") == 0
     assert "the column bleu was there before" in capsys.readouterr().err
     assert repr(read_table(tmp_path / "one").to_pydict()) == repr(read_table(tmp_path / "two").to_pydict())
+
+
+@pytest.fixture
+def back_translated(tmp_path):
+    generator = np.random.default_rng(0)
+    words = ["cat", "dog", "sat", "ran", "here", "there", "now", "slowly", "big", "small"]
+    references = [" ".join(generator.choice(words, size=generator.integers(2, 7))) for _ in range(40)]
+    table = pa.table(
+        {
+            "id": [f"r{i // 3}" for i in range(120)],
+            "sentence1": [references[i // 3] for i in range(120)],
+            "sentence2": [" ".join(generator.choice(words, size=generator.integers(1, 7))) for _ in range(120)],
+            "source": ["un chat"] * 120,
+            "log_prob": -generator.random(120),
+            "num_tokens": pa.array([3] * 120, pa.int32()),
+        }
+    )
+    folder = tmp_path / "back"
+    write_split(folder, "train", table.to_batches(max_chunksize=11), table.schema, rows_per_shard=50)
+    return folder
+
+
+def tree(folder):
+    """Every file of a folder with its bytes, but for the name of the folder itself."""
+    return {
+        str(path.relative_to(folder)): path.read_bytes().replace(str(folder).encode(), b"OUTPUT")
+        for path in sorted(folder.rglob("*"))
+        if path.is_file()
+    }
+
+
+def test_holding_references_out_leaves_their_pairs_out_and_models_them(back_translated, tmp_path, capsys):
+    output = tmp_path / "scored"
+    assert run("score", "--pairs", back_translated, "--output", output, "--hold-out", 15) == 0
+    held_out = (output / "held_out.txt").read_text().splitlines()
+    before, after = read_table(back_translated), read_table(output)
+    assert len(set(held_out)) == 15
+    kept = [row for row in before.to_pylist() if row["sentence1"] not in held_out]
+    assert after.select(before.column_names).to_pylist() == kept and 0 < len(kept) < 120
+    again = tmp_path / "again"
+    words = ["--measures", "perplexity", "--language-model", output / "language_model.arpa"]
+    assert run("score", "--pairs", output, "--output", again, *words) == 0
+    assert read_table(again).column("perplexity").equals(after.column("perplexity"))
+    record = json.loads((output / "provenance.json").read_text())
+    assert record["results"]["language_model"]["sentences"] == 15
+    assert "held_out.txt" in (output / "README.md").read_text()
+    assert "15 sentences" in capsys.readouterr().err
+    assert sorted(path.name for path in output.iterdir()) == [
+        "README.md", "data", "held_out.txt", "language_model.arpa", "provenance.json"
+    ]  # fmt: skip
+
+
+def test_processes_and_interruptions_do_not_change_a_byte(back_translated, tmp_path, monkeypatch, capsys):
+    words = ["--pairs", back_translated, "--hold-out", 10, "--shard-size", 25]
+    assert run("score", *words, "--output", tmp_path / "one", "--workers", 1) == 0
+    assert run("score", *words, "--output", tmp_path / "two", "--workers", 2) == 0
+    from hf_paraphrase.filtering import scoring
+
+    write, written = scoring.write_shard, []
+
+    def killed(*arguments):
+        if len(written) == 2:
+            raise KeyboardInterrupt
+        written.append(write(*arguments))
+        return written[-1]
+
+    monkeypatch.setattr(scoring, "write_shard", killed)
+    killed_words = [*words, "--output", tmp_path / "killed"]
+    assert run("score", *killed_words, "--workers", 1) == 130
+    assert not (tmp_path / "killed").exists()
+    monkeypatch.setattr(scoring, "write_shard", write)
+    capsys.readouterr()
+    assert run("score", *killed_words) == 2 and "--resume continues it" in capsys.readouterr().err
+    assert (
+        run("score", *killed_words, "--resume", "--seed", 5) == 2 and "other settings: seed" in capsys.readouterr().err
+    )
+    assert run("score", *killed_words, "--resume") == 0
+    assert tree(tmp_path / "one") == tree(tmp_path / "two") == tree(tmp_path / "killed")
+    assert not list(tmp_path.glob(".*.partial"))
+
+
+def test_a_language_model_is_estimated_on_a_compressed_text(back_translated, tmp_path):
+    text = tmp_path / "text.gz"
+    text.write_bytes(gzip.compress(b"the big cat ran here\nA small dog sat there now.\n\n"))
+    words = ["--language-model-text", text, "--measures", "perplexity,length"]
+    assert run("score", "--pairs", back_translated, "--output", tmp_path / "scored", *words) == 0
+    table = read_table(tmp_path / "scored")
+    assert table.column_names[-2:] == ["perplexity", "unknown_rate"] and table.num_rows == 120
+    assert np.isfinite(table.column("perplexity").to_numpy()).all()
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        (["--hold-out", "40"], "references, and 40 are to be held out"),
+        (["--hold-out", "0"], "--hold-out is 0"),
+        (["--hold-out", "3", "--language-model", "x"], "each give a language model"),
+        (["--language-model", "absent.arpa"], "absent.arpa"),
+        (["--language-model-text", "absent.txt"], "absent.txt"),
+        (["--language-model-text", "EMPTY"], "no word"),
+        (["--language-model-text", "FOREIGN"], "knows none of the words"),
+        (["--measures", "perplexity"], "perplexity needs --language-model"),
+        (["--measures", "length", "--encoder", "x"], "--encoder is for the measure similarity"),
+        (["--encoder", "absent"], "absent"),
+        (["--translation-model", "absent"], "absent"),
+        (["--measures", "length", "--language", "en"], "--language is for the measure language"),
+        (["--workers", "0"], "--workers is 0"),
+        (["--seed", "-1"], "--seed is -1"),
+    ],
+)
+def test_what_models_cannot_do_is_said_in_one_line_and_leaves_nothing_behind(
+    back_translated, tmp_path, capsys, words, expected
+):
+    (tmp_path / "EMPTY").write_text(" \n\n")
+    (tmp_path / "FOREIGN").write_text("кот сидит\nсобака бежит\n")
+    before = sorted(tmp_path.iterdir())
+    words = [tmp_path / word if word in {"EMPTY", "FOREIGN"} else word for word in words]
+    assert run("score", "--pairs", back_translated, "--output", tmp_path / "scored", *words) == 2
+    error = [line for line in capsys.readouterr().err.splitlines() if line.startswith("hf-paraphrase: error")]
+    assert len(error) == 1 and expected in error[0]
+    assert sorted(tmp_path.iterdir()) == before
+
+
+def test_a_model_that_knows_few_words_is_said_to(back_translated, tmp_path, capsys):
+    (tmp_path / "text").write_text("cat\n")
+    words = ["--language-model-text", tmp_path / "text", "--measures", "perplexity"]
+    assert run("score", "--pairs", back_translated, "--output", tmp_path / "scored", *words) == 0
+    assert "knows only" in capsys.readouterr().err
+
+
+def test_a_language_adds_its_measure(pairs, tmp_path):
+    pytest.importorskip("py3langid", reason="py3langid is not installed")
+    assert run("score", "--pairs", pairs, "--output", tmp_path / "scored", "--language", "fr") == 0
+    table = read_table(tmp_path / "scored")
+    assert table.column_names[-2:] == ["language", "language_probability"]
+    assert table.schema.field("language").type == pa.string()

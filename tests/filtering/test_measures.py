@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hf_paraphrase.errors import InputError, UsageError
+from hf_paraphrase.filtering.measures.base import required_setting
 from hf_paraphrase.filtering.measures.registry import MEASURES, add_measures, choose_measures, measures_of
 from hf_paraphrase.filtering.tokens import tokenize
 
@@ -153,8 +154,9 @@ def test_adding_a_measure_twice_replaces_its_column_in_place():
 
 def test_measures_are_chosen_by_the_columns_at_hand():
     plain = ["sentence1", "sentence2"]
-    assert choose_measures([], plain, "x") == ["length", "overlap", "bleu"]
-    assert choose_measures([], [*plain, "log_prob", "num_tokens"], "x") == ["length", "overlap", "bleu", "cost"]
+    text = ["length", "overlap", "bleu", "edit_distance", "repetition", "copy_rate"]
+    assert choose_measures([], plain, "x") == text
+    assert choose_measures([], [*plain, "log_prob", "num_tokens"], "x") == [*text, "cost"]
     assert choose_measures(["bleu", "length"], plain, "x") == ["length", "bleu"]
     with pytest.raises(InputError, match="log_prob, num_tokens"):
         choose_measures(["cost"], plain, "x")
@@ -165,6 +167,8 @@ def test_measures_are_chosen_by_the_columns_at_hand():
 def test_no_two_measures_claim_a_column_and_all_give_what_they_announce():
     columns = [column for measure in MEASURES.values() for column in measure.columns]
     assert len(columns) == len(set(columns))
-    table = pairs_table([("a", "b")], log_prob=pa.array([-1.0]), num_tokens=pa.array([1]))
-    assert add_measures(table, list(MEASURES)).column_names == [*table.column_names, *columns]
+    table = pairs_table([("a", "b")], source=pa.array(["c"]), log_prob=pa.array([-1.0]), num_tokens=pa.array([1]))
+    names = [name for name, measure in MEASURES.items() if required_setting(measure) is None and name != "language"]
+    announced = [column for name in names for column in MEASURES[name].columns]
+    assert add_measures(table, names).column_names == [*table.column_names, *announced]
     assert measures_of(["overlap_2", "cost", "other"]) == ["overlap", "cost"]

@@ -32,9 +32,7 @@ class SentenceBleu:
         reference, hypothesis = batch.lengths1, batch.lengths2
         logarithm = np.zeros(batch.num_rows)
         for order in range(1, _MAXIMUM_ORDER + 1):
-            grams = batch.ngrams(order)
-            matches = grams.sum_by_row(np.minimum(grams.counts1, grams.counts2), batch.num_rows)
             total = np.maximum(hypothesis - order + 1, 0)
-            logarithm += np.log((matches + 1) / (total + 1)) / _MAXIMUM_ORDER
+            logarithm += np.log((batch.shared(order).clipped + 1) / (total + 1)) / _MAXIMUM_ORDER
         brevity = np.minimum(0.0, 1.0 - (reference + 1) / np.maximum(hypothesis, 1))
         return {"bleu": np.where(hypothesis > 0, np.exp(brevity + logarithm), 0.0)}

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
 from ..pair_batch import PairBatch
 
@@ -13,16 +16,60 @@ from ..pair_batch import PairBatch
 class TranslationCost:
     """Computes the negative log-likelihood of the translation, its end included, per token of the translation.
 
-    `cost` = −`log_prob` / `num_tokens` in nats per token, for pairs that come from back-translation; NaN where
-    `num_tokens` is 0 or a value is missing.
+    * `cost`: −`log_prob` / `num_tokens`, in nats per token.
+    * `cost_with_end`: −`log_prob` / (`num_tokens` + 1), which counts the end of the sentence as a token as well.
+
+    Tokens are the units of the translation model. NaN where `num_tokens` is 0 or a value is missing. With a
+    translation model, pairs that lack the two columns or a value in them are scored with it; such a translation is cut
+    into units as the model's tokenizer cuts it.
+
+    Attributes:
+        translation_model: The folder of a translation model from `source` to `sentence2`, or None.
     """
 
-    columns: tuple[str, ...] = ("cost",)
-    requires: tuple[str, ...] = ("log_prob", "num_tokens")
+    translation_model: str | None = None
+    columns: tuple[str, ...] = ("cost", "cost_with_end")
+
+    @property
+    def requires(self) -> tuple[str, ...]:
+        """The columns it reads: with a translation model `source`, else those that back-translation leaves."""
+        return ("log_prob", "num_tokens") if self.translation_model is None else ("source", "sentence2")
 
     def compute(self, batch: PairBatch) -> dict[str, np.ndarray]:
-        """Computes the column (pairs,), float64."""
-        log_prob, tokens = batch.numbers("log_prob"), batch.numbers("num_tokens")
-        cost = np.full(batch.num_rows, np.nan)
-        np.divide(-log_prob, tokens, out=cost, where=tokens > 0)
-        return {"cost": cost}
+        """Computes the two columns (pairs,), float64."""
+        log_prob, tokens = self._given(batch)
+        if self.translation_model is not None:
+            missing = np.flatnonzero(np.isnan(log_prob) | np.isnan(tokens))
+            log_prob[missing], tokens[missing] = self._rescored(batch.table.take(pa.array(missing)))
+        costs = []
+        for end in (0, 1):
+            cost = np.full(batch.num_rows, np.nan)
+            np.divide(-log_prob, tokens + end, out=cost, where=tokens > 0)
+            costs.append(cost)
+        return dict(zip(self.columns, costs, strict=True))
+
+    @staticmethod
+    def _given(batch: PairBatch) -> tuple[np.ndarray, np.ndarray]:
+        if {"log_prob", "num_tokens"} <= set(batch.table.schema.names):
+            return batch.numbers("log_prob").copy(), batch.numbers("num_tokens").copy()
+        return np.full(batch.num_rows, np.nan), np.full(batch.num_rows, np.nan)
+
+    @cached_property
+    def _opened(self) -> tuple[Any, Any]:
+        from ...translation.loading import load_translation_model
+
+        model, tokenizer = load_translation_model(str(self.translation_model))
+        return model.eval(), tokenizer
+
+    def _rescored(self, table: pa.Table) -> tuple[np.ndarray, np.ndarray]:
+        from ...translation.preprocessing import normalize_punctuation
+        from ...translation.scoring import score_translations
+
+        batch = PairBatch(table)
+        languages = batch.texts("source_lang") if "source_lang" in table.schema.names else ["en"] * table.num_rows
+        sources = [
+            normalize_punctuation([text], language or "en")[0]
+            for text, language in zip(batch.texts("source"), languages, strict=True)
+        ]
+        scores = score_translations(*self._opened, sources, batch.texts("sentence2"))
+        return scores.log_probs, scores.num_tokens.astype(np.float64)

@@ -37,17 +37,11 @@ class Overlap:
         return {name: self._overlap(batch, order) for name, order in zip(self.columns, ORDERS, strict=True)}
 
     def _overlap(self, batch: PairBatch, order: int) -> np.ndarray:
-        grams = batch.ngrams(order)
+        shared = batch.shared(order)
         total1 = np.maximum(batch.lengths1 - order + 1, 0)
         total2 = np.maximum(batch.lengths2 - order + 1, 0)
-        first_is_shorter = (total1 <= total2)[grams.rows]
-        if self.clipped:
-            shared = np.minimum(grams.counts1, grams.counts2)
-        else:
-            shared = np.where(
-                first_is_shorter, grams.counts1 * (grams.counts2 > 0), grams.counts2 * (grams.counts1 > 0)
-            )
+        present = shared.clipped if self.clipped else np.where(total1 <= total2, shared.present1, shared.present2)
         shorter = np.minimum(total1, total2)
         overlap = np.zeros(batch.num_rows)
-        np.divide(grams.sum_by_row(shared, batch.num_rows), shorter, out=overlap, where=shorter > 0)
+        np.divide(present, shorter, out=overlap, where=shorter > 0)
         return overlap

@@ -1,0 +1,83 @@
+"""References held out from the pairs, on which a language model of those pairs can be estimated.
+
+Paper 000, section 5.6, estimates its language models on references that are separate from the pairs to be selected.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+
+from ..data.parquet import iterate_batches
+from ..errors import InputError
+
+
+@dataclass(frozen=True)
+class HeldOutReferences:
+    """Some of the distinct references of a data set.
+
+    Attributes:
+        seed: Seed of the draw.
+        fingerprints: 64-bit fingerprints of the drawn references, ascending, uint64 (references,).
+    """
+
+    seed: int
+    fingerprints: np.ndarray
+
+    def contains(self, references: Iterable[str | None]) -> np.ndarray:
+        """Tells which references were drawn: bool (references,)."""
+        found = _fingerprints(references, self.seed)
+        places = np.minimum(np.searchsorted(self.fingerprints, found), len(self.fingerprints) - 1)
+        return np.asarray(self.fingerprints[places] == found)
+
+    def without(self, table: pa.Table) -> pa.Table:
+        """Leaves out the pairs whose `sentence1` was drawn."""
+        return table.filter(pa.array(~self.contains(table.column("sentence1").to_pylist()))) if len(table) else table
+
+
+def draw_references(folder: Path, split: str, count: int, seed: int) -> HeldOutReferences:
+    """Draws distinct references of a split: those whose fingerprints, which the seed shuffles, are the lowest.
+
+    The draw depends on the set of references alone, not on their order, and memory grows with `count` alone. An empty
+    reference is never drawn.
+
+    Raises:
+        InputError: If the split has no more than `count` distinct references.
+    """
+    lowest = np.empty(0, dtype=np.uint64)
+    for batch in iterate_batches(folder, split, ["sentence1"]):
+        filled = [text for text in batch.column("sentence1").to_pylist() if text]
+        found = np.unique(np.concatenate([lowest, _fingerprints(filled, seed)]))
+        lowest = found[: count + 1]
+    if len(lowest) <= count:
+        raise InputError(
+            f"split `{split}` has {len(lowest):,} distinct references, and {count:,} are to be held out",
+            path=folder,
+            remedy="hold out fewer, so that pairs are left",
+        )
+    return HeldOutReferences(seed, lowest[:count])
+
+
+def held_out_texts(folder: Path, split: str, held_out: HeldOutReferences) -> list[str]:
+    """Returns the drawn references, each once, in the order of the split."""
+    texts: dict[str, None] = {}
+    for batch in iterate_batches(folder, split, ["sentence1"]):
+        references = batch.column("sentence1").to_pylist()
+        drawn = held_out.contains(references)
+        texts.update(dict.fromkeys(references[place] for place in np.flatnonzero(drawn)))
+    return list(texts)
+
+
+def _fingerprints(references: Iterable[str | None], seed: int) -> np.ndarray:
+    """The first 64 bits of BLAKE2b of seed and text, uint64 (references,)."""
+    key = seed.to_bytes(8, "little")
+    digests = b"".join(
+        hashlib.blake2b((text or "").encode("utf-8", "surrogatepass"), digest_size=8, key=key).digest()
+        for text in references
+    )
+    return np.frombuffer(digests, dtype="<u8")

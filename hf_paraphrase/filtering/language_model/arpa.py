@@ -1,0 +1,160 @@
+"""ARPA files: the text format in which backoff language models are exchanged."""
+
+from __future__ import annotations
+
+import gzip
+import os
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple, TextIO
+
+import numpy as np
+
+from ...errors import InputError, OutputError
+from .counts import WORD_BITS, WORD_MASK
+from .kneser_ney import Estimate
+
+_REMEDY = "give an ARPA file, as lmplz, SRILM or score --language-model-text write it"
+_COUNT = re.compile(r"ngram\s+(\d+)\s*=\s*(\d+)")
+
+
+class ArpaOrder(NamedTuple):
+    """The n-grams of one order.
+
+    Attributes:
+        ngrams: Word numbers, int64 (n-grams, order).
+        log10_probabilities: float64 (n-grams,).
+        log10_backoffs: float64 (n-grams,), 0 where the file gives none.
+    """
+
+    ngrams: np.ndarray
+    log10_probabilities: np.ndarray
+    log10_backoffs: np.ndarray
+
+
+def write_arpa(path: str | os.PathLike[str], estimate: Estimate) -> None:
+    """Writes a model, n-grams in the order of their word numbers, logarithms to base 10 with seven digits.
+
+    Raises:
+        OutputError: If the file cannot be written.
+    """
+    try:
+        with Path(path).open("w", encoding="utf-8", errors="surrogatepass", newline="\n") as file:
+            file.write("\\data\\\n")
+            file.writelines(f"ngram {order}={len(keys)}\n" for order, keys in enumerate(estimate.keys, 1))
+            for order in range(1, len(estimate.keys) + 1):
+                file.write(f"\n\\{order}-grams:\n")
+                file.writelines(_lines(estimate, order))
+            file.write("\n\\end\\\n")
+    except OSError as error:
+        raise OutputError(f"cannot write: {error.strerror}", path=path) from error
+
+
+def _lines(estimate: Estimate, order: int) -> Iterator[str]:
+    words = estimate.words
+    columns = [
+        ((estimate.keys[order - 1] >> WORD_BITS * place) & WORD_MASK).tolist() for place in reversed(range(order))
+    ]
+    grams = (" ".join([words[number] for number in gram]) for gram in zip(*columns, strict=True))
+    probabilities = np.log10(estimate.probabilities[order - 1]).tolist()
+    if order > len(estimate.backoffs):
+        for probability, gram in zip(probabilities, grams, strict=True):
+            yield f"{probability:.7g}\t{gram}\n"
+    else:
+        backoffs = np.log10(estimate.backoffs[order - 1]).tolist()
+        for probability, gram, backoff in zip(probabilities, grams, backoffs, strict=True):
+            yield f"{probability:.7g}\t{gram}\t{backoff:.7g}\n"
+
+
+def read_arpa(path: str | os.PathLike[str]) -> tuple[list[str], list[ArpaOrder]]:
+    """Reads a model of any order, plain or gzipped.
+
+    Returns:
+        The word of each number, and for each order its n-grams.
+
+    Raises:
+        InputError: Naming file and line, if the file is missing, is not an ARPA file, or is cut short.
+    """
+    path = Path(path)
+    try:
+        if path.suffix == ".gz":
+            with gzip.open(path, "rt", encoding="utf-8", errors="surrogatepass") as file:
+                return _read(path, file)
+        with path.open(encoding="utf-8", errors="surrogatepass") as file:
+            return _read(path, file)
+    except UnicodeDecodeError as error:
+        raise InputError("not a text file in UTF-8", path=path, remedy=_REMEDY) from error
+    except (OSError, EOFError) as error:
+        raise InputError(f"cannot read: {getattr(error, 'strerror', None) or error}", path=path) from error
+
+
+def _read(path: Path, file: TextIO) -> tuple[list[str], list[ArpaOrder]]:
+    lines = _Lines(path, file)
+    line = lines.next()
+    while line != "\\data\\":
+        line = lines.next()
+    sizes: list[int] = []
+    while not (line := lines.next()).startswith("\\"):
+        match = _COUNT.fullmatch(line)
+        if match is None or int(match[1]) != len(sizes) + 1:
+            raise lines.error(f"expected `ngram {len(sizes) + 1}=…`, found `{line[:60]}`")
+        sizes.append(int(match[2]))
+    if not sizes:
+        raise lines.error("no n-grams are announced")
+    numbers: dict[str, int] = {}
+    orders = []
+    for order, size in enumerate(sizes, 1):
+        if line != f"\\{order}-grams:":
+            raise lines.error(f"expected `\\{order}-grams:`, found `{line[:60]}`")
+        orders.append(_read_order(lines, order, size, numbers, highest=order == len(sizes)))
+        line = lines.next()
+    if line != "\\end\\":
+        raise lines.error(f"expected `\\end\\`, found `{line[:60]}`")
+    return list(numbers), orders
+
+
+def _read_order(lines: _Lines, order: int, size: int, numbers: dict[str, int], *, highest: bool) -> ArpaOrder:
+    ngrams: list[int] = []
+    probabilities: list[float] = []
+    backoffs: list[float] = []
+    for _ in range(size):
+        fields = lines.next().split()
+        if len(fields) not in ({order + 1} if highest else {order + 1, order + 2}):
+            raise lines.error(f"not a log-probability and {order} word{'s' * (order > 1)}: `{' '.join(fields)[:60]}`")
+        try:
+            probabilities.append(float(fields[0]))
+            backoffs.append(float(fields[order + 1]) if len(fields) == order + 2 else 0.0)
+            if order == 1:
+                ngrams.append(numbers.setdefault(fields[1], len(numbers)))
+            else:
+                ngrams += [numbers[word] for word in fields[1 : order + 1]]
+        except ValueError as error:
+            raise lines.error(f"not a number: {error}") from error
+        except KeyError as error:
+            raise lines.error(f"the word {error} is not among the 1-grams") from error
+    if order == 1 and len(numbers) != size:
+        raise lines.error("a word stands twice among the 1-grams")
+    values = np.array(probabilities, dtype=np.float64), np.array(backoffs, dtype=np.float64)
+    if not (np.isfinite(values[0]).all() and np.isfinite(values[1]).all()):
+        raise lines.error(f"a log-probability of the {order}-grams is not finite")
+    return ArpaOrder(np.array(ngrams, dtype=np.int64).reshape(size, order), *values)
+
+
+class _Lines:
+    """The lines of a file that are not empty, and the number of the last one for messages."""
+
+    def __init__(self, path: Path, file: TextIO) -> None:
+        self._path = path
+        self._lines = enumerate(file, 1)
+        self._number = 0
+
+    def next(self) -> str:
+        for number, line in self._lines:
+            self._number = number
+            if stripped := line.strip():
+                return stripped
+        raise self.error("the file ends before `\\end\\`")
+
+    def error(self, message: str) -> InputError:
+        return InputError(message, path=self._path, line=self._number, remedy=_REMEDY)

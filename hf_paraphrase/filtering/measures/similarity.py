@@ -1,0 +1,40 @@
+"""The similarity of the two sides under a sentence encoder."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+
+from ..pair_batch import PairBatch
+
+if TYPE_CHECKING:
+    from ...encoding.sentence_encoder import SentenceEncoder
+
+
+@dataclass(frozen=True)
+class Similarity:
+    """Computes the cosine of the sentence embeddings of the two sides; 0 where a side embeds to zeros.
+
+    Attributes:
+        encoder: The folder of a sentence encoder.
+    """
+
+    setting: ClassVar[str] = "encoder"
+    encoder: str | None = None
+    columns: tuple[str, ...] = ("similarity",)
+    requires: tuple[str, ...] = ("sentence1", "sentence2")
+
+    def compute(self, batch: PairBatch) -> dict[str, np.ndarray]:
+        """Computes the column (pairs,), float64 from −1 to 1."""
+        vectors = self._encoder.encode([*batch.texts("sentence1"), *batch.texts("sentence2")], normalize=True)
+        first, second = vectors[: batch.num_rows].astype(np.float64), vectors[batch.num_rows :]
+        return {"similarity": np.clip(np.einsum("nd,nd->n", first, second), -1.0, 1.0)}
+
+    @cached_property
+    def _encoder(self) -> SentenceEncoder:
+        from ...encoding.sentence_encoder import SentenceEncoder
+
+        return SentenceEncoder.from_pretrained(str(self.encoder))

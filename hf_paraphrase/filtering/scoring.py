@@ -1,0 +1,205 @@
+"""The scoring job: measures added to every split of a folder of pairs, shard by shard, by several processes.
+
+A shard is a run of rows of a split. Its bytes depend on nothing but those rows and the job, and it is written whole or
+not at all: so any number of processes gives the same result, and a job that was killed continues where it was.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+import os
+import sys
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from contextlib import contextmanager
+from dataclasses import dataclass
+from multiprocessing import get_context, parent_process
+from pathlib import Path
+from threading import Thread
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from ..data.parquet import count_rows, read_schema, split_names
+from ..data.row_ranges import iterate_rows
+from ..errors import OutputError
+from .held_out import HeldOutReferences
+from .measures.base import Measure
+from .measures.registry import add_measures, configure
+
+_SHARDS = 16
+_FEWEST_ROWS, _MOST_ROWS = 10_000, 250_000
+
+
+@dataclass(frozen=True)
+class Shard:
+    """A run of rows of a split.
+
+    Attributes:
+        split: The split.
+        index: Its number in the split.
+        count: How many shards the split has.
+        start: Its first row.
+        stop: The row after its last one.
+    """
+
+    split: str
+    index: int
+    count: int
+    start: int
+    stop: int
+
+    def path(self, folder: Path) -> Path:
+        """Returns where it is written; `load_dataset` knows this name."""
+        return folder / "data" / f"{self.split}-{self.index:05d}-of-{self.count:05d}.parquet"
+
+
+@dataclass(frozen=True)
+class ScoringJob:
+    """What determines the result, and what travels to the processes.
+
+    Attributes:
+        folder: The data folder of the pairs.
+        measures: For each split the names of its measures.
+        settings: The settings of the measures.
+        batch_size: Rows measured at a time, and of a row group.
+        held_out: References whose pairs are left out, or None.
+    """
+
+    folder: Path
+    measures: dict[str, list[str]]
+    settings: dict[str, Any]
+    batch_size: int
+    held_out: HeldOutReferences | None = None
+
+    def schema(self, split: str) -> pa.Schema:
+        """Returns the schema of a scored split; loads what its measures need, so that what is missing shows here."""
+        before = read_schema(self.folder, split)
+        return self.score(before.empty_table(), split).schema
+
+    def score(self, table: pa.Table, split: str) -> pa.Table:
+        """Adds the measures of a split to some of its rows, and leaves out the pairs of held-out references."""
+        if self.held_out is not None:
+            table = self.held_out.without(table)
+        return add_measures(table, self.measures[split], measures=_configured(tuple(sorted(self.settings.items()))))
+
+
+@functools.lru_cache(maxsize=1)
+def _configured(settings: tuple[tuple[str, Any], ...]) -> dict[str, Measure]:
+    """The measures with their settings; a process keeps those of its last job, and so opens their models once."""
+    return configure(dict(settings))
+
+
+def plan_shards(folder: Path, rows_per_shard: int | None = None) -> list[Shard]:
+    """Cuts every split into shards.
+
+    Args:
+        folder: The data folder.
+        rows_per_shard: Rows of a shard; None for a sixteenth of the split, at least 10,000 and at most 250,000. The
+            number of processes has no part in it.
+    """
+    shards = []
+    for split in split_names(folder):
+        rows = count_rows(folder, split)
+        size = rows_per_shard or min(max(math.ceil(rows / _SHARDS), _FEWEST_ROWS), _MOST_ROWS)
+        count = max(1, math.ceil(rows / size))
+        shards += [Shard(split, index, count, index * size, min(rows, (index + 1) * size)) for index in range(count)]
+    return shards
+
+
+def run_scoring(job: ScoringJob, shards: Sequence[Shard], output: Path, workers: int = 1) -> Iterator[Shard]:
+    """Writes the shards that are not there yet.
+
+    Every process computes on a single thread: how many threads share a sum changes its last digits, and several
+    processes with several threads each would only wait for each other.
+
+    Args:
+        job: What to do.
+        shards: The shards.
+        output: The folder to write to.
+        workers: Processes at a time; 1 computes in this one.
+
+    Yields:
+        Each shard when it is there, those of earlier runs first.
+
+    Raises:
+        HfParaphraseError: The first error of any shard; those that are finished stay.
+    """
+    (output / "data").mkdir(parents=True, exist_ok=True)
+    for leftover in (output / "data").glob(".*.partial"):
+        leftover.unlink(missing_ok=True)
+    left = []
+    for shard in shards:
+        if shard.path(output).is_file():
+            yield shard
+        else:
+            left.append(shard)
+    if workers <= 1 or len(left) <= 1:
+        with _one_thread():
+            for shard in left:
+                yield write_shard(job, shard, output)
+        return
+    # A forked process would inherit the threads' locks of the libraries, but not the threads.
+    pool = ProcessPoolExecutor(min(workers, len(left)), mp_context=get_context("spawn"), initializer=_begin_process)
+    with pool:
+        futures = [pool.submit(write_shard, job, shard, output) for shard in left]
+        try:
+            for future in as_completed(futures):
+                yield future.result()
+        except BaseException:
+            pool.shutdown(wait=True, cancel_futures=True)
+            raise
+
+
+def write_shard(job: ScoringJob, shard: Shard, output: Path) -> Shard:
+    """Scores the rows of a shard and writes it by way of a temporary file.
+
+    Raises:
+        OutputError: If it cannot be written.
+    """
+    path = shard.path(output)
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.partial")
+    try:
+        with pq.ParquetWriter(temporary, job.schema(shard.split), compression="zstd") as writer:
+            for table in iterate_rows(job.folder, shard.split, shard.start, shard.stop, batch_size=job.batch_size):
+                scored = job.score(table, shard.split)
+                if scored.num_rows:  # `datasets` cannot read a row group without rows
+                    writer.write_table(scored.cast(writer.schema))
+        temporary.replace(path)
+    except OSError as error:
+        raise OutputError(f"cannot write: {error.strerror or error}", path=path) from error
+    finally:
+        temporary.unlink(missing_ok=True)
+    return shard
+
+
+@contextmanager
+def _one_thread() -> Iterator[None]:
+    """Keeps PyTorch, if a measure has loaded it, to one thread."""
+    torch: Any = sys.modules.get("torch")
+    if torch is None:
+        yield
+        return
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(threads)
+
+
+def _begin_process() -> None:
+    # Read by PyTorch and `tokenizers` when they are first imported, which no process has done yet.
+    os.environ.update(OMP_NUM_THREADS="1", TOKENIZERS_PARALLELISM="false")
+    pa.set_cpu_count(1)
+    Thread(target=_end_with_parent, daemon=True).start()
+
+
+def _end_with_parent() -> None:
+    """A killed parent says nothing to its processes, which would otherwise wait for work for ever."""
+    parent = parent_process()
+    if parent is not None:
+        parent.join()
+        os._exit(1)

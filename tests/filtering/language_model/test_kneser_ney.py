@@ -1,0 +1,204 @@
+from __future__ import annotations
+
+import math
+from collections import Counter, defaultdict
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from hf_paraphrase.filtering.language_model.arpa import write_arpa
+from hf_paraphrase.filtering.language_model.counts import TrigramCounter
+from hf_paraphrase.filtering.language_model.kneser_ney import FALLBACK, estimate, estimate_discounts
+from hf_paraphrase.filtering.language_model.ngram_model import NgramModel
+from hf_paraphrase.filtering.token_spans import TokenSpans
+
+WORDS = ["a", "b", "c", "d", "e"]
+SENTENCE = st.lists(st.sampled_from(WORDS), max_size=6).map(" ".join)
+
+
+def counted(sentences, chunk=1000):
+    counter = TrigramCounter()
+    for start in range(0, len(sentences), chunk):
+        counter.add(sentences[start : start + chunk])
+    return counter
+
+
+def random_text(size=400, seed=0, vocabulary=600):
+    generator = np.random.default_rng(seed)
+    words = [f"w{i}" for i in range(vocabulary)]
+    weights = 1 / np.arange(1, vocabulary + 1)
+    weights /= weights.sum()
+    return [" ".join(generator.choice(words, size=generator.integers(0, 9), p=weights)) for _ in range(size)]
+
+
+class NaiveModel:
+    """The same definition with dictionaries, word by word."""
+
+    def __init__(self, sentences):
+        raw = [Counter(), Counter(), Counter()]
+        for sentence in sentences:
+            if sentence.split():
+                words = ["<s>", *sentence.lower().split(), "</s>"]
+                for order in (1, 2, 3):
+                    for place in range(len(words) - order + 1):
+                        raw[order - 1][tuple(words[place : place + order])] += 1
+        lefts = [defaultdict(set), defaultdict(set)]
+        for order in (2, 3):
+            for gram in raw[order - 1]:
+                lefts[order - 2][gram[1:]].add(gram[0])
+        adjusted = [
+            {gram: len(lefts[0][gram]) for gram in raw[0] if gram != ("<s>",)},
+            {gram: raw[1][gram] if gram[0] == "<s>" else len(lefts[1][gram]) for gram in raw[1]},
+            dict(raw[2]),
+        ]
+        self.vocabulary = sorted({gram[0] for gram in adjusted[0]} | {"<unk>"})
+        self.tables, self.totals, self.gammas = adjusted, [], []
+        self.discounts = [self.estimate(table.values()) for table in adjusted]
+        for table, discounts in zip(adjusted, self.discounts, strict=True):
+            totals, gammas = Counter(), defaultdict(float)
+            for gram, count in table.items():
+                totals[gram[:-1]] += count
+                gammas[gram[:-1]] += discounts[min(count, 3)]
+            self.totals.append(totals)
+            self.gammas.append({history: gammas[history] / totals[history] for history in totals})
+
+    @staticmethod
+    def estimate(counts):
+        n = Counter(counts)
+        if not (n[1] and n[2] and n[3]):
+            return (0.0, *FALLBACK)
+        y = n[1] / (n[1] + 2 * n[2])
+        found = [k - (k + 1) * y * n[k + 1] / n[k] for k in (1, 2, 3)]
+        return (0.0, *found) if all(0 < d <= k for k, d in enumerate(found, 1)) else (0.0, *FALLBACK)
+
+    def probability(self, word, history):
+        if history is None:
+            return 1 / len(self.vocabulary)
+        order = len(history)
+        shorter = self.probability(word, history[1:] if history else None)
+        if history not in self.totals[order]:
+            return shorter
+        count = self.tables[order].get((*history, word), 0)
+        own = (count - self.discounts[order][min(count, 3)]) / self.totals[order][history]
+        return own + self.gammas[order][history] * shorter
+
+    def log10(self, sentence):
+        words = [word if word in self.vocabulary else "<unk>" for word in sentence.lower().split()]
+        words = ["<s>", *words, "</s>"]
+        return sum(
+            math.log10(self.probability(words[place], tuple(words[max(0, place - 2) : place])))
+            for place in range(1, len(words))
+        )
+
+
+def model_of(sentences, tmp_path_factory):
+    path = tmp_path_factory.mktemp("model") / "model.arpa"
+    write_arpa(path, estimate(counted(sentences)))
+    return NgramModel.from_file(path)
+
+
+def scored(model, sentences):
+    return model.score(TokenSpans([sentence.lower() for sentence in sentences]))
+
+
+def test_a_worked_example_by_hand(tmp_path_factory):
+    """`a b` twice and `b` once: every n_k of some order is 0, so all discounts are the fallback ones.
+
+    Trigrams: <s> a b (2), a b </s> (2), <s> b </s> (1). Bigrams: <s> a (2, raw), <s> b (1, raw), a b (1 left),
+    b </s> (lefts a and <s>: 2). Words: a (1), b (<s>, a: 2), </s> (1); uniform over a, b, </s> and <unk>.
+    """
+    estimated = estimate(counted(["a b", "B", "a b", ""]))
+    assert [discounts.values for discounts in estimated.discounts] == [FALLBACK] * 3
+    words = dict(zip(estimated.words, estimated.probabilities[0], strict=True))
+    left_over = (0.5 + 1.0 + 0.5) / 4
+    assert words["<unk>"] == pytest.approx(left_over / 4)
+    assert words["a"] == words["</s>"] == pytest.approx(0.5 / 4 + left_over / 4)
+    assert words["b"] == pytest.approx(1.0 / 4 + left_over / 4)
+    model = model_of(["a b", "B", "a b", ""], tmp_path_factory)
+    p_b = words["b"]
+    p_b_a = (1 - 0.5) / 1 + 0.5 * p_b
+    p_a_begin = (2 - 1.0) / 3 + (1.5 / 3) * words["a"]
+    p_b_begin_a = (2 - 1.0) / 2 + (1.0 / 2) * p_b_a
+    p_end_b = (2 - 1.0) / 2 + (1.0 / 2) * words["</s>"]
+    p_end_a_b = (2 - 1.0) / 2 + (1.0 / 2) * p_end_b
+    expected = math.log10(p_a_begin * p_b_begin_a * p_end_a_b)
+    assert scored(model, ["a b"]).log10_probabilities[0] == pytest.approx(expected, abs=1e-6)
+
+
+def test_discounts_follow_chen_and_goodman():
+    counts = np.repeat([1, 2, 3, 4, 5, 9], [100, 40, 20, 12, 5, 5])
+    y = 100 / (100 + 2 * 40)
+    expected = (1 - 2 * y * 40 / 100, 2 - 3 * y * 20 / 40, 3 - 4 * y * 12 / 20)
+    assert estimate_discounts(counts).values == pytest.approx(expected)
+    assert estimate_discounts(np.array([1, 1, 2])).values == FALLBACK
+    assert not estimate_discounts(np.repeat([1, 2, 3, 4], [10, 1, 9, 100])).estimated
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.lists(SENTENCE, min_size=1, max_size=12).filter(lambda text: any(text)), st.lists(SENTENCE, max_size=5))
+def test_queries_equal_a_model_of_dictionaries(tmp_path_factory, text, queries):
+    queries = [*queries, "a unseen b", "unseen", ""]
+    model, naive = model_of(text, tmp_path_factory), NaiveModel(text)
+    found = scored(model, queries).log10_probabilities
+    assert found == pytest.approx([naive.log10(query) for query in queries], abs=2e-5)
+
+
+def test_queries_equal_a_model_of_dictionaries_where_discounts_are_estimated(tmp_path_factory):
+    text = random_text()
+    model, naive = model_of(text, tmp_path_factory), NaiveModel(text)
+    assert [discounts.estimated for discounts in estimate(counted(text)).discounts] == [True] * 3
+    queries = [*random_text(100, seed=1), "w1 unseen w2"]
+    found = scored(model, queries).log10_probabilities
+    assert found == pytest.approx([naive.log10(query) for query in queries], abs=2e-5)
+
+
+def test_probabilities_after_every_seen_history_sum_to_one(tmp_path_factory):
+    text = random_text(150, vocabulary=40)
+    model, naive = model_of(text, tmp_path_factory), NaiveModel(text)
+    histories = sorted({history for totals in naive.totals for history in totals})
+    assert {len(history) for history in histories} == {0, 1, 2}
+    for history in histories:
+        if not history:
+            continue
+        lead = [] if history[0] == "<s>" else ["<unk>"]
+        total = 0.0
+        for word in naive.vocabulary:
+            # An unknown word before a history leaves nothing longer to be found.
+            words = [*lead, *history, word]
+            numbers = np.array([model.number_of(part) for part in ["<s>"] * bool(lead) + words])
+            total += 10 ** model.log10_probabilities(numbers)[-1]
+        assert total == pytest.approx(1.0, abs=1e-5)
+    assert sum(10 ** model._probabilities[0][model.number_of(word)] for word in naive.vocabulary) == pytest.approx(1)
+
+
+@pytest.mark.parametrize("chunk", [1, 7])
+def test_the_pieces_in_which_a_text_comes_do_not_change_the_model(chunk):
+    text = random_text(60)
+    whole, pieces = estimate(counted(text)), estimate(counted(text, chunk))
+    assert whole.words == pieces.words
+    for one, two in zip(whole.keys + whole.probabilities, pieces.keys + pieces.probabilities, strict=True):
+        np.testing.assert_array_equal(one, two)
+
+
+def test_merging_the_pending_counts_keeps_them(monkeypatch):
+    text = random_text(60)
+    expected = [counts.tolist() for _, counts in counted(text).adjusted()]
+    monkeypatch.setattr("hf_paraphrase.filtering.language_model.counts._PENDING", 10)
+    assert [counts.tolist() for _, counts in counted(text, 5).adjusted()] == expected
+
+
+def test_kenlm_reads_the_file_and_agrees(tmp_path_factory):
+    kenlm = pytest.importorskip("kenlm", reason="kenlm is not installed")
+    text = random_text()
+    path = tmp_path_factory.mktemp("model") / "model.arpa"
+    write_arpa(path, estimate(counted(text)))
+    theirs, ours = kenlm.Model(str(path)), NgramModel.from_file(path)
+    queries = [*random_text(200, seed=2), "unseen w1", "w1 w2 unseen w3 w4"]
+    found = scored(ours, queries)
+    assert found.log10_probabilities == pytest.approx([theirs.score(query) for query in queries], abs=1e-4)
+    filled = [place for place, query in enumerate(queries) if query]
+    perplexities = [theirs.perplexity(queries[place]) for place in filled]
+    assert found.perplexities()[filled] == pytest.approx(perplexities, rel=1e-4)
+    assert found.unknown[-2:].tolist() == [1, 1]

@@ -1,0 +1,120 @@
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pyarrow as pa
+import pytest
+import torch
+
+from hf_paraphrase.errors import InputError, ModelError, UsageError
+from hf_paraphrase.filtering.language_model.training import train_language_model
+from hf_paraphrase.filtering.measures.registry import add_measures, choose_measures, configure
+from hf_paraphrase.models.avg.configuration_avg import AvgConfig
+from hf_paraphrase.models.avg.modeling_avg import AvgModel
+from hf_paraphrase.tokenization.word_level import build_word_level_tokenizer, save_tokenizer
+
+
+def pairs_table(pairs, **columns):
+    first, second = zip(*pairs, strict=True) if pairs else ((), ())
+    return pa.table({"sentence1": pa.array(first, pa.string()), "sentence2": pa.array(second, pa.string()), **columns})
+
+
+def scored(table, name, **settings):
+    return add_measures(table, [name], measures=configure(settings)).to_pydict()
+
+
+@pytest.fixture(scope="module")
+def language_model(tmp_path_factory):
+    path = tmp_path_factory.mktemp("model") / "model.arpa"
+    facts = train_language_model([["The cat sat.", "the dog sat.", ""], ["A dog barked."]], path, source="text")
+    assert (facts["sentences"], facts["tokens"], facts["words"]) == (3, 12, 7)
+    return path
+
+
+def test_perplexity_is_that_of_the_lowered_translation_and_undefined_for_an_empty_one(language_model):
+    kenlm = pytest.importorskip("kenlm", reason="kenlm is not installed")
+    texts = ["The cat sat .", "the CAT barked.", "zebra", "", None]
+    table = scored(pairs_table([("x", text) for text in texts]), "perplexity", language_model=str(language_model))
+    model = kenlm.Model(str(language_model))
+    expected = [model.perplexity(text) for text in ("the cat sat .", "the cat barked .", "zebra")]
+    assert table["perplexity"][:3] == pytest.approx(expected, rel=1e-4)
+    assert all(map(math.isnan, table["perplexity"][3:]))
+    assert table["unknown_rate"][:3] == [0.0, 0.0, 1.0] and all(map(math.isnan, table["unknown_rate"][3:]))
+
+
+def test_perplexity_of_a_pair_does_not_depend_on_the_others(language_model):
+    pairs = [("x", text) for text in ("The cat", "", "a dog sat .", "zebra cat", "sat")]
+    settings = {"language_model": str(language_model)}
+    whole = scored(pairs_table(pairs), "perplexity", **settings)["perplexity"]
+    alone = [scored(pairs_table([pair]), "perplexity", **settings)["perplexity"][0] for pair in pairs]
+    assert repr(whole) == repr(alone)
+
+
+def test_a_text_without_a_word_gives_no_language_model(tmp_path):
+    with pytest.raises(InputError, match="no word"):
+        train_language_model([["", "  "]], tmp_path / "model.arpa", source="text")
+    assert not (tmp_path / "model.arpa").exists()
+
+
+@pytest.fixture(scope="module")
+def encoder(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("encoder")
+    tokenizer = build_word_level_tokenizer(["a", "b", "c", "d"])
+    torch.manual_seed(0)
+    model = AvgModel(AvgConfig(vocab_size=len(tokenizer), hidden_size=5, initializer_range=0.5))
+    model.save_pretrained(folder)
+    save_tokenizer(tokenizer, folder)
+    return folder
+
+
+def test_similarity_is_the_cosine_of_the_embeddings(encoder):
+    from hf_paraphrase.encoding.sentence_encoder import SentenceEncoder
+
+    pairs = [("a b", "b a"), ("a c", "d"), ("", "a"), ("", "")]
+    found = scored(pairs_table(pairs), "similarity", encoder=str(encoder))["similarity"]
+    opened = SentenceEncoder.from_pretrained(encoder)
+    expected = []
+    for first, second in pairs:
+        one, two = (opened.encode(text).astype(np.float64) for text in (first, second))
+        norms = np.linalg.norm(one) * np.linalg.norm(two)
+        expected.append(one @ two / norms if norms else 0.0)
+    assert found == pytest.approx(expected, abs=1e-6) and found[0] == pytest.approx(1.0, abs=1e-6)
+    with pytest.raises(ModelError):
+        scored(pairs_table(pairs), "similarity", encoder=str(encoder / "absent"))
+
+
+def test_the_language_is_identified_and_the_expected_one_has_its_probability():
+    pytest.importorskip("py3langid", reason="py3langid is not installed")
+    texts = [
+        "The quick brown fox jumps over the lazy dog while the children are watching.",
+        "Le renard brun saute par-dessus le chien paresseux pendant que les enfants regardent.",
+        "12 % !",
+        "",
+    ]
+    table = pairs_table([("x", text) for text in texts])
+    found = scored(table, "language")
+    assert found["language"] == ["en", "fr", "und", "und"]
+    assert found["language_probability"][0] > 0.5 > found["language_probability"][1] >= 0
+    assert all(map(math.isnan, found["language_probability"][2:]))
+    french = scored(table, "language", language="fr")
+    assert french["language_probability"][1] > 0.5
+    with pytest.raises(UsageError, match="`klingon` is not a language"):
+        scored(table.slice(0, 0), "language", language="klingon")
+
+
+def test_without_its_library_the_language_is_a_usage_error_that_names_it(monkeypatch):
+    monkeypatch.setitem(__import__("sys").modules, "py3langid.langid", None)
+    with pytest.raises(UsageError, match="py3langid"):
+        scored(pairs_table([]), "language", language="en")
+
+
+def test_settings_reach_the_measures_whose_fields_they_name():
+    measures = configure({"encoder": "e", "language": "fi"})
+    assert measures["similarity"].encoder == "e" and measures["language"].language == "fi"
+    assert measures["perplexity"].language_model is None
+    plain = ["sentence1", "sentence2"]
+    assert "similarity" in choose_measures([], plain, "x", measures)
+    assert "similarity" not in choose_measures([], plain, "x")
+    with pytest.raises(UsageError, match="perplexity needs --language-model"):
+        choose_measures(["perplexity"], plain, "x")
