@@ -17,6 +17,7 @@ import shutil
 import statistics
 import sys
 from pathlib import Path
+from typing import Any
 
 from hf_paraphrase.commands import main as run_verb
 from hf_paraphrase.hub.provenance import fingerprint
@@ -35,7 +36,7 @@ def arguments() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def cell(options: argparse.Namespace, config: Path, name: str, pairs: str, seed: int) -> dict[str, object]:
+def cell(options: argparse.Namespace, config: Path, name: str, pairs: str, seed: int) -> dict[str, Any]:
     """Trains and evaluates one encoder."""
     folder = options.output / "models" / f"{config.stem}_{name}_{seed}"
     results = options.output / "evaluation.json"
@@ -69,7 +70,7 @@ def spread(values: list[float]) -> str:
     return f"{statistics.mean(values):.1f}{deviation}"
 
 
-def table(rows: list[dict[str, object]], configs: list[str], names: list[str]) -> str:
+def table(rows: list[dict[str, Any]], configs: list[str], names: list[str]) -> str:
     """Makes a Markdown table: for every configuration and set of pairs, the dev mean and the mean over other sets."""
     lines = [
         "| encoder | " + " | ".join(f"{name}: STS16 (dev) | {name}: other sets" for name in names) + " |",

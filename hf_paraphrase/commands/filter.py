@@ -10,6 +10,7 @@ from pathlib import Path
 
 from tqdm import tqdm
 
+from ..data.containment import Containment
 from ..data.decontamination import load_fingerprints
 from ..data.parquet import count_rows, read_schema, split_names, write_split
 from ..errors import InputError, UsageError
@@ -47,6 +48,14 @@ class Arguments:
         [],
         action="extend",
     )
+    decontaminate_ngrams: int = argument(
+        "words in an n-gram: pairs of which a side shares most of its n-grams with an evaluation set, or contains a "
+        "sentence of one, go as well; 8 is usual, 0 = whole sentences only",
+        0,
+    )
+    decontaminate_share: float = argument(
+        "least share of the n-grams of a side that must occur in one evaluation set, above 0 to 1", 0.7
+    )
     one_per_reference: str | None = argument(
         "keep one translation of each reference (id): best = lowest rank, random, diverse = lowest BLEU against it",
         None,
@@ -68,6 +77,10 @@ def main(argv: Sequence[str]) -> None:
         raise UsageError(f"filter: --sample is {arguments.sample}", remedy="give 1 or more")
     if arguments.seed < 0:
         raise UsageError(f"filter: --seed is {arguments.seed}", remedy="give 0 or more")
+    if arguments.decontaminate_ngrams:
+        Containment(arguments.decontaminate_ngrams, arguments.decontaminate_share)
+        if not arguments.decontaminate:
+            raise UsageError("filter: --decontaminate-ngrams needs --decontaminate", remedy="name the evaluation sets")
     check_output(arguments.output, overwrite=arguments.overwrite)
     folder, split = Path(arguments.pairs), arguments.split
     schema = read_schema(folder, split)
@@ -81,7 +94,10 @@ def main(argv: Sequence[str]) -> None:
     # Checked before the evaluation sets are read, which may take a while.
     check_options(options, schema, str(folder))
     if arguments.decontaminate:
-        options = dataclasses.replace(options, fingerprints=load_fingerprints(arguments.decontaminate))
+        fingerprints = load_fingerprints(
+            arguments.decontaminate, ngrams=arguments.decontaminate_ngrams, share=arguments.decontaminate_share
+        )
+        options = dataclasses.replace(options, fingerprints=fingerprints)
     total = count_rows(folder, split)
     with tqdm(desc="choose", total=total, unit=" pairs", unit_scale=True) as bar:
         choice = choose_rows(folder, split, options, bar.update)
@@ -114,6 +130,8 @@ def main(argv: Sequence[str]) -> None:
                 "funnel": choice.funnel.table(),
                 "checked": [Path(path).name for path in arguments.decontaminate],
                 "contamination": choice.contamination,
+                "ngrams": arguments.decontaminate_ngrams,
+                "share": arguments.decontaminate_share,
                 "seed": arguments.seed,
             },
         )

@@ -9,9 +9,20 @@ from collections.abc import Sequence
 from ..errors import UsageError
 
 KINDS = {
-    "bitext": "two line-aligned text files, or one tab-separated file",
-    "pairs": "a tab-separated file of paraphrase pairs, graded or labelled or neither",
+    "bitext": "two line-aligned text files, a tab-separated file, a translation memory (TMX), or gettext catalogues",
+    "pairs": "a TSV, CSV, JSON lines or Parquet file of paraphrase pairs, graded or labelled or neither",
     "pivot": "pairs of sentences that share a translation, from prepared bitexts",
+    "ppdb": "PPDB 1.0 and 2.0: the database, its lexical lists, its annotated sample",
+    "opusparcus": "Opusparcus 1.0: subtitle paraphrases in six languages",
+    "simpwiki": "sentences of English Wikipedia beside those of Simple English Wikipedia",
+    "turku": "Turku Paraphrase Corpus, Finnish: pairs graded 1 to 4",
+    "sts": "SemEval STS 2012-2016: graded pairs, one split a year",
+    "stsbenchmark": "the STS benchmark: graded pairs",
+    "sick": "SICK 2014: graded pairs",
+    "pit2015": "PIT-2015: graded pairs of tweets",
+    "msrp": "Microsoft Research Paraphrase Corpus: labelled pairs",
+    "transfer": "transfer sets of SentEval: MR, CR, SUBJ, MPQA, TREC",
+    "bucc": "BUCC 2017: comparable corpora with gold pairs",
 }
 
 

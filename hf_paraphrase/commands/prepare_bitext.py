@@ -10,19 +10,22 @@ from typing import Any
 
 from tqdm import tqdm
 
-from ..data.bitext_corpus import BitextCorpus, BitextOptions
+from ..data.bitext_corpus import REPEATING, BitextCorpus, BitextOptions
 from ..data.parquet import split_sizes, write_split
 from ..data.schema import BITEXT
+from ..data.skipped_lines import FILE_NAME
 from ..hub.cards import write_card
 from ..hub.folders import check_output, output_folder
 from ..hub.provenance import write_provenance
-from .arguments import argument, parse, settings_of
-from .prepare_reports import check_license, report, watched
+from .arguments import argument, message, parse, settings_of
+from .prepare_reports import check_license, funnel_rows, funnel_table, report, watched
+
+_LISTED_FILES = 20
 
 
 @dataclass
 class Arguments:
-    """Makes a bitext data folder from two line-aligned text files or a tab-separated file (UTF-8; .gz, .bz2, .xz)."""
+    """Makes a bitext data folder from aligned files, TSV, TMX or gettext catalogues (plain, .gz, .bz2, .xz, .zst)."""
 
     output: str = argument("the data folder to make")
     source_lang: str = argument("language code of the source side, e.g. fr")
@@ -34,6 +37,26 @@ class Arguments:
         "the fields of --tsv in their order: source, target, and _ for one to leave out (at the end it may be absent)",
         "source,target",
     )
+    tmx: str | None = argument(
+        "or: a translation memory; each unit with both languages gives a pair, whatever their regions (fr-FR is fr)",
+        None,
+    )
+    gettext: str | None = argument(
+        "or: a gettext catalogue (.po, .mo) or a folder of them, of which those in the language that is not English "
+        "are read; obsolete, fuzzy and untranslated messages are left out",
+        None,
+    )
+    gettext_package: str | None = argument(
+        "or: the catalogues inside an installed Python package of this name, e.g. django", None
+    )
+    gettext_plurals: str = argument(
+        "messages with plural forms: pair the singular and the form for 5 with their translations, or skip them",
+        "pair",
+        choices=["pair", "skip"],
+    )
+    gettext_drop_placeholders: bool = argument(
+        "leave out messages with placeholders (%s, {name}, $name) or mark-up", False
+    )
     validation_source_file: str | None = argument("a given validation part, source side", None)
     validation_target_file: str | None = argument("a given validation part, target side", None)
     test_source_file: str | None = argument("a given test part, source side", None)
@@ -42,10 +65,25 @@ class Arguments:
     test_size: int = argument("rows to draw for test", 0)
     seed: int = argument("seed of the draw and of --shuffle", 0)
     shuffle: bool = argument("put the training rows into random order", False)
-    max_length: int = argument("greatest number of words of a side of a training row; 0 = no limit", 0)
-    max_length_ratio: float = argument(
-        "greatest ratio of the longer side of a training row to the shorter, in words; 0 = no limit", 0.0
+    drop_identical: bool = argument(
+        "leave out training rows whose sides are the same but for case and outer white space", False
     )
+    min_length: int = argument("least length of a side of a training row, in --length-unit; 0 = no limit", 0)
+    max_length: int = argument("greatest length of a side of a training row, in --length-unit; 0 = no limit", 0)
+    max_length_ratio: float = argument(
+        "greatest ratio of the longer side of a training row to the shorter, in --length-unit; 0 = no limit", 0.0
+    )
+    length_unit: str = argument(
+        "what lengths count: words between white space, or characters (Chinese, Japanese, Thai, …)",
+        "words",
+        choices=["words", "characters"],
+    )
+    identify_languages: bool = argument(
+        "leave out training rows of which a side is in another language than the stated one; needs py3langid, and a "
+        "core does about 10,000 rows a second",
+        False,
+    )
+    language_certainty: float = argument("least probability with which another language must be found, 0.5 to 1", 0.9)
     drop_duplicates: str = argument(
         "training rows to leave out as repeats: of a pair, a source or a target; the first stays",
         "none",
@@ -55,8 +93,18 @@ class Arguments:
     decontaminate: list[str] = argument(
         "evaluation files or folders, or lists of fingerprints: training rows whose target side is in them go", []
     )
+    decontaminate_ngrams: int = argument(
+        "words in an n-gram: rows whose target side shares most of its n-grams with an evaluation set, or contains a "
+        "sentence of one, go as well; 8 is usual, 0 = whole sentences only",
+        0,
+    )
+    decontaminate_share: float = argument(
+        "least share of the n-grams of a side that must occur in one evaluation set, above 0 to 1", 0.7
+    )
     on_error: str = argument(
-        "raise: a malformed line ends the work; skip: it is left out and counted", "raise", choices=["raise", "skip"]
+        "raise: a malformed line ends the work; skip: it is left out, counted, and listed in skipped_lines.tsv",
+        "raise",
+        choices=["raise", "skip"],
     )
     license: str | None = argument(
         "the licence of the sentences for the card, as the Hub spells it, e.g. cc-by-2.0", None
@@ -75,13 +123,13 @@ def main(argv: Sequence[str]) -> None:
     options.check()
     with output_folder(arguments.output, overwrite=arguments.overwrite) as staging:
         with (
-            tqdm(desc="read", unit=" lines", unit_scale=True) as bar,
-            BitextCorpus(options, work=staging, progress=bar.update) as corpus,
+            tqdm(desc="read", unit=f" {options.unit}", unit_scale=True) as bar,
+            BitextCorpus(options, work=staging, progress=bar.update, listing=staging / FILE_NAME) as corpus,
         ):
             bar.close()
             for split in corpus.splits:
                 with tqdm(desc=split, total=corpus.num_rows(split), unit=" rows", unit_scale=True) as bar:
-                    write_split(staging, split, watched(corpus.batches(split), bar), BITEXT)
+                    write_split(staging, split, watched(corpus.batches(split), bar), BITEXT, repeating=REPEATING)
         results = {
             "counts": corpus.counts,
             "contamination": corpus.contamination,
@@ -95,22 +143,34 @@ def main(argv: Sequence[str]) -> None:
             results=results,
         )
         write_card(staging, "dataset_cards", "bitext", _card(staging, arguments, options, corpus))
-    report(arguments.output, corpus.counts, corpus.contamination, corpus.malformed)
+    message(funnel_table(corpus.counts["train"], options.unit))
+    report(arguments.output, corpus.counts, corpus.contamination, corpus.malformed, unit=options.unit)
 
 
 def _card(folder: Path, arguments: Arguments, options: BitextOptions, corpus: BitextCorpus) -> dict[str, Any]:
     return {
-        "title": f"Bitext {options.source_lang}-{options.target_lang} ({options.files[0].name})",
+        "title": f"Bitext {options.source_lang}-{options.target_lang} ({options.title})",
         "source_lang": options.source_lang,
         "target_lang": options.target_lang,
         "license": arguments.license,
-        "files": [path.name for path in options.files],
+        "files": _listed([path.name for path in options.files]),
+        "unit": options.unit,
         "columns": BITEXT.names,
         "splits": split_sizes(folder),
-        "rules": {part: counts for part, counts in corpus.counts.items() if "lines" in counts},
+        "rules": {part: (counts, funnel_rows(counts)) for part, counts in corpus.counts.items() if "lines" in counts},
         "drawn": [part for part, counts in corpus.counts.items() if "lines" not in counts],
         "seed": options.seed,
         "punctuation": options.normalize_punctuation,
+        "skipped": (folder / FILE_NAME).is_file(),
+        "ngrams": options.decontaminate_ngrams,
+        "share": options.decontaminate_share,
         "checked": corpus.checked,
         "contamination": corpus.contamination,
     }
+
+
+def _listed(names: list[str]) -> list[str]:
+    """Shortens a long list of files for the card: provenance.json has them all."""
+    different = list(dict.fromkeys(names))
+    more = len(different) - _LISTED_FILES
+    return different if more <= 0 else [*different[:_LISTED_FILES], f"and {more} more"]

@@ -1,11 +1,10 @@
-"""`prepare pairs`: a tab-separated file of paraphrase pairs to a data folder."""
+"""`prepare pairs`: a TSV, CSV, JSON lines or Parquet file of paraphrase pairs to a data folder."""
 
 from __future__ import annotations
 
 import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 from tqdm import tqdm
 
@@ -20,18 +19,22 @@ from .prepare_reports import card_columns, check_license, report, watched
 
 @dataclass
 class Arguments:
-    """Makes a paraphrase data folder from a tab-separated file without quoting (UTF-8; .gz, .bz2, .xz)."""
+    """Makes a paraphrase data folder from a TSV, CSV or JSON lines file (UTF-8; .gz, .bz2, .xz) or a Parquet file."""
 
     output: str = argument("the data folder to make")
-    tsv: str = argument("the file, one pair a line")
+    tsv: str = argument("the file: tab-separated fields, no header, no quoting, one pair a line", "")
+    csv: str = argument("or: a file with commas, a header, and quotes that are doubled inside quoted fields", "")
+    jsonl: str = argument("or: a file with one JSON object a line", "")
+    parquet: str = argument("or: a Parquet file", "")
     columns: str = argument(
-        "its fields in their order: sentence1, sentence2, score (a number), label (a whole number, 1 = paraphrase), "
-        "_ for one to leave out (at the end it may be absent); any other name becomes a column of strings",
+        "the columns to make: sentence1, sentence2, score (a number), label (a whole number, 1 = paraphrase); any "
+        "other name becomes a column of strings. For --tsv the fields in their order, with _ for one to leave out (at "
+        "the end it may be absent); elsewhere as name=theirs where the file has another name",
         "sentence1,sentence2",
     )
     split: str = argument("the name of the split", "train")
     lang: str = argument("language code of the sentences", "en")
-    skip_header: bool = argument("leave the first line out", False)
+    skip_header: bool = argument("leave the first line of --tsv out", False)
     decontaminate: list[str] = argument(
         "evaluation files or folders, or lists of fingerprints: pairs of which a sentence is in them go", []
     )
@@ -67,7 +70,7 @@ def main(argv: Sequence[str]) -> None:
             staging,
             command="prepare pairs",
             settings=settings_of(arguments),
-            inputs=[options.tsv, *options.decontaminate],
+            inputs=[options.path, *options.decontaminate],
             results=results,
         )
         write_card(
@@ -75,11 +78,11 @@ def main(argv: Sequence[str]) -> None:
             "dataset_cards",
             "pairs",
             {
-                "title": f"Paraphrase pairs ({Path(options.tsv).name})",
+                "title": f"Paraphrase pairs ({options.path.name})",
                 "lang": options.lang,
                 "license": arguments.license,
                 "command": "prepare pairs",
-                "files": [Path(options.tsv).name],
+                "files": [options.path.name],
                 "columns": card_columns(corpus.schema),
                 "splits": split_sizes(staging),
                 "rules": corpus.counts,

@@ -9,6 +9,7 @@ from typing import Any
 import pyarrow as pa
 
 from ..errors import UsageError
+from ..evaluation.tables import format_table
 from .arguments import message
 
 _LICENSE = re.compile(r"[a-z0-9][a-z0-9.+-]*")
@@ -28,6 +29,30 @@ def card_columns(schema: pa.Schema) -> list[dict[str, str]]:
     """Names the columns of a schema with their types as `datasets` spells them in a card."""
     spelling = {pa.string(): "string", pa.float64(): "float64", pa.int64(): "int64"}
     return [{"name": field.name, "dtype": spelling[field.type]} for field in schema]
+
+
+def funnel_rows(counts: Mapping[str, int]) -> list[tuple[str, int, int]]:
+    """Lays out what each rule did: its name, how many records it left out or moved, and how many were left after it.
+
+    Args:
+        counts: `lines`, then what each rule left out, and `rows`.
+    """
+    left = counts["lines"]
+    table = []
+    for rule, count in counts.items():
+        if rule not in {"lines", "rows"}:
+            left -= count
+            table.append((rule, count, left))
+    return table
+
+
+def funnel_table(counts: Mapping[str, int], unit: str) -> str:
+    """Formats :func:`funnel_rows` as a Markdown table, from what was read to what is left."""
+    total = counts["lines"]
+    table = [["read", "", f"{total:,}", "100.0%"]]
+    for rule, count, left in funnel_rows(counts):
+        table.append([rule, f"{count:,}", f"{left:,}", f"{left / max(1, total):.1%}"])
+    return format_table(["rule", "left out", unit, "share"], table).rstrip()
 
 
 def watched(tables: Iterable[pa.Table], bar: Any) -> Iterator[pa.Table]:

@@ -20,8 +20,10 @@ from .processes import is_main_process, say, wait_for_all
 from .train_encoder_arguments import MODEL_OPTIONS, Arguments, check
 
 if TYPE_CHECKING:
-    from transformers import PreTrainedModel, PreTrainedTokenizerFast
+    from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
+    from ..training.arguments import EncoderTrainingArguments
+    from ..training.encoder_vocabulary import EncoderVocabulary
     from ..training.pairs import EncodedPairs
     from ..training.trainer import EncoderTrainer
 
@@ -49,7 +51,8 @@ def main(argv: Sequence[str]) -> None:
     from ..training.losses import LOSSES
     from ..training.pairs import encode_pairs
 
-    tokenizer, vectors = _vocabulary(arguments)
+    vocabulary = new_vocabulary(arguments, lambda: _sentences(arguments))
+    tokenizer = vocabulary.tokenizer
     pairs = encode_pairs(
         arguments.pairs,
         tokenizer,
@@ -62,10 +65,10 @@ def main(argv: Sequence[str]) -> None:
         say(f"{pairs.dropped} pairs with an empty side left out")
     if pairs.not_paraphrases:
         say(f"{pairs.not_paraphrases} pairs labelled 0, no paraphrases, left out")
-    model, coverage = _model(arguments, tokenizer, vectors, pairs)
+    model, coverage = untrained_model(arguments, vocabulary, pairs)
     say(
-        f"{arguments.model_type}: {len(pairs)} pairs, {model.config.vocab_size} word vectors of "
-        f"{model.config.hidden_size} components{'' if coverage is None else f'; {coverage}'}"
+        f"{arguments.model_type}: {len(pairs)} pairs, {model.config.vocab_size} token vectors of "
+        f"{model.get_parameter('embeddings').shape[1]} components{'' if coverage is None else f'; {coverage}'}"
     )
     if len(pairs) == 1 and pairs.labels is None:
         say("a single pair has no negatives: nothing will be learned")
@@ -98,83 +101,96 @@ def _sentences(arguments: Arguments) -> Iterable[str]:
     return chain.from_iterable(chain(first, second) for first, second in blocks)
 
 
-def _vocabulary(arguments: Arguments) -> tuple[PreTrainedTokenizerFast, Any]:
-    """Builds the tokenizer over the words of the pairs and, up to the vocabulary's size, those of the vector file."""
-    from ..tokenization.word_level import build_word_level_tokenizer, reachable_words, sentence_vocabulary
-    from ..training.word_vectors import read_word_vectors
+def new_vocabulary(arguments: Arguments, sentences: Callable[[], Iterable[str]]) -> EncoderVocabulary:
+    """Builds or opens the tokenizer, and reads or makes the initial vectors of its words.
 
-    style = {"lower_case": arguments.lower_case, "contractions": arguments.split_contractions}
-    limit = arguments.vocabulary_size or None
-    words = sentence_vocabulary(_sentences(arguments), min_frequency=arguments.min_frequency, max_size=limit, **style)
-    vectors = None
-    if arguments.initial_vectors is not None:
-        first = sys.maxsize if limit is None else limit - len(words)
-        vectors = read_word_vectors(arguments.initial_vectors, set(words), first=first)
-        dimension = vectors.matrix.shape[1]
-        same = "embedding_size" not in ENCODER_KINDS[arguments.model_type].options
-        if same and arguments.hidden_size not in (None, dimension):
-            raise UsageError(
-                f"--hidden-size {arguments.hidden_size}, but the initial vectors have {dimension} components",
-                remedy="leave --hidden-size out",
-            )
-        known = set(words)
-        words += [word for word in reachable_words(vectors.words, **style) if word not in known]
-    return build_word_level_tokenizer(words[:limit], **style), vectors
+    Args:
+        arguments: The checked settings.
+        sentences: Streams the sentences whose words the vocabulary is to have, as often as it is called.
+    """
+    from ..training.encoder_vocabulary import EncoderVocabulary, given_vocabulary, with_trigrams, word_level_vocabulary
+
+    kind = ENCODER_KINDS[arguments.model_type]
+    common: dict[str, Any] = {
+        "initial_vectors": arguments.initial_vectors,
+        # Encoders whose embeddings have a size of their own take word vectors of any size.
+        "dimension": None if "embedding_size" in kind.options else arguments.hidden_size,
+        "show_progress_bar": is_main_process(),
+    }
+    size: dict[str, Any] = {
+        "vocabulary_size": arguments.vocabulary_size or None,
+        "min_frequency": arguments.min_frequency,
+        "lower_case": arguments.lower_case,
+    }
+    words = None
+    if arguments.tokenizer is not None:
+        words = given_vocabulary(arguments.tokenizer, **common)
+    elif kind.words:
+        words = word_level_vocabulary(
+            sentences(),
+            word_list=arguments.word_list,
+            contractions=arguments.split_contractions,
+            **size,
+            **common,
+        )
+    if words is not None and words[1] is not None and words[1].repeated:
+        say(f"{arguments.initial_vectors}: {words[1].repeated} lines repeat a word; its first vector counts")
+    if kind.trigrams:
+        return with_trigrams(words, sentences(), skip_unknown=bool(arguments.skip_unknown), **size)
+    assert words is not None
+    return EncoderVocabulary(words[0], [len(words[0])], *words)
 
 
-def _model(
-    arguments: Arguments, tokenizer: PreTrainedTokenizerFast, vectors: Any, pairs: EncodedPairs
+def untrained_model(
+    arguments: Arguments, vocabulary: EncoderVocabulary, pairs: EncodedPairs
 ) -> tuple[PreTrainedModel, Any]:
+    """Makes the encoder with its initial vectors; returns it and how many words have one (None without vectors)."""
     import torch
 
     from ..training.encoder_kinds import new_encoder
-    from ..training.word_vectors import initial_embeddings
+    from ..training.encoder_vocabulary import start_embeddings
+    from ..training.word_frequencies import FREQUENCY_CONSTANT
 
+    vectors = vocabulary.vectors
+    kind = ENCODER_KINDS[arguments.model_type]
+    # Trigrams that are to be skipped do not get past their tokenizer.
+    options = [name for name in kind.options if kind.words or name != "skip_unknown"]
     model = new_encoder(
         arguments.model_type,
-        tokenizer,
+        vocabulary,
         hidden_size=arguments.hidden_size,
         embedding_size=None if vectors is None else vectors.matrix.shape[1],
         seed=arguments.seed,
         dropout=arguments.dropout,
         word_dropout=arguments.word_dropout,
-        **{name: getattr(arguments, name) for name in MODEL_OPTIONS},
+        **{name: getattr(arguments, name) for name in MODEL_OPTIONS if name in options},
     )
-    if vectors is None and not arguments.frequency_weights:
+    if vocabulary.words is None or (vectors is None and not arguments.frequency_weights):
         return model, None
-    size = len(tokenizer)
-    matrix, coverage = initial_embeddings(
-        tokenizer.convert_ids_to_tokens(range(size)),
+    embeddings = model.get_parameter("embeddings")
+    matrix, coverage = start_embeddings(
+        vocabulary.words,
         vectors,
-        dimension=model.get_parameter("embeddings").shape[1],
-        pad_id=tokenizer.pad_token_id,
-        unknown_id=tokenizer.unk_token_id,
-        counts=pairs.counts(size),
+        pairs.counts(len(embeddings))[: vocabulary.sizes[0]],
+        dimension=embeddings.shape[1],
         frequency_weights=arguments.frequency_weights,
+        frequency_constant=arguments.frequency_constant or FREQUENCY_CONSTANT,
+        frequency_counts=arguments.frequency_counts,
         seed=arguments.seed,
     )
     with torch.no_grad():
-        model.get_parameter("embeddings").copy_(torch.from_numpy(matrix))
+        # Tokens behind the words, e.g. trigrams, keep their random start.
+        embeddings[: len(matrix)].copy_(torch.from_numpy(matrix))
     return model, coverage if vectors is not None else None
 
 
-def _train(
-    arguments: Arguments,
-    settings: dict[str, Any],
-    model: PreTrainedModel,
-    tokenizer: PreTrainedTokenizerFast,
-    pairs: EncodedPairs,
-    scorer: Callable[..., dict[str, float]] | None,
-    folder: Path,
-) -> EncoderTrainer:
+def training_arguments(arguments: Arguments, folder: Path) -> EncoderTrainingArguments:
+    """Turns the checked settings into those of the Trainer, which keeps its checkpoints in `folder`."""
     import torch
-    from tqdm.auto import tqdm
 
     from ..training.arguments import EncoderTrainingArguments
-    from ..training.callbacks import last_checkpoint
-    from ..training.trainer import EncoderTrainer
 
-    training_arguments = EncoderTrainingArguments(
+    return EncoderTrainingArguments(
         output_dir=str(folder),
         num_train_epochs=arguments.epochs or 0.0,
         per_device_train_batch_size=arguments.batch_size,
@@ -197,6 +213,24 @@ def _train(
         report_to=arguments.report_to,
         use_cpu=not torch.accelerator.is_available(),
     )
+
+
+def _train(
+    arguments: Arguments,
+    settings: dict[str, Any],
+    model: PreTrainedModel,
+    tokenizer: PreTrainedTokenizerBase,
+    pairs: EncodedPairs,
+    scorer: Callable[..., dict[str, float]] | None,
+    folder: Path,
+) -> EncoderTrainer:
+    from tqdm.auto import tqdm
+
+    from ..training.callbacks import last_checkpoint
+    from ..training.trainer import EncoderTrainer
+
+    # Made first, because it joins the processes.
+    trainer_arguments = training_arguments(arguments, folder)
     # The first process makes the folder ready; the others see it as it left it.
     checkpoint = _checkpoint(arguments, settings, folder, last_checkpoint) if is_main_process() else None
     wait_for_all()
@@ -205,7 +239,7 @@ def _train(
     wait_for_all()
     trainer = EncoderTrainer(
         model,
-        training_arguments,
+        trainer_arguments,
         pairs,
         tokenizer,
         scorer=scorer,
@@ -274,6 +308,8 @@ def _write(
         inputs=_inputs(arguments),
         results=results,
         card={
+            "kind": arguments.model_type,
+            "token_size": trainer.model.get_parameter("embeddings").shape[1],
             "languages": ["en"] if arguments.split_contractions else [],
             "pairs": len(pairs),
             "pairs_name": Path(arguments.pairs).name,
@@ -292,14 +328,22 @@ def _write(
 
 
 def _inputs(arguments: Arguments) -> list[str]:
-    return [item for item in (arguments.pairs, arguments.initial_vectors, arguments.dev_data) if item is not None]
+    vocabulary = (arguments.tokenizer, arguments.word_list, arguments.initial_vectors, arguments.frequency_counts)
+    return [item for item in (arguments.pairs, *vocabulary, arguments.dev_data) if item is not None]
 
 
 def _start(arguments: Arguments, coverage: Any) -> str:
+    from ..training.initial_vectors import SENTENCE_ENCODER, kind_of_source
+    from ..training.word_frequencies import FREQUENCY_CONSTANT
+
     start = "random"
     if arguments.initial_vectors is not None:
-        start = f"{Path(arguments.initial_vectors).name} ({coverage})"
-    return f"{start}, frequency-weighted" if arguments.frequency_weights else start
+        distilled = kind_of_source(arguments.initial_vectors) == SENTENCE_ENCODER
+        start = f"{'distilled from ' if distilled else ''}{Path(arguments.initial_vectors).name} ({coverage})"
+    if not arguments.frequency_weights:
+        return start
+    counts = "the pairs" if arguments.frequency_counts is None else Path(arguments.frequency_counts).name
+    return f"{start}, frequency-weighted (a = {arguments.frequency_constant or FREQUENCY_CONSTANT:g}, {counts})"
 
 
 def _summary(arguments: Arguments, trainer: EncoderTrainer) -> None:
@@ -310,6 +354,8 @@ def _summary(arguments: Arguments, trainer: EncoderTrainer) -> None:
         message(f"{label:>12}  {entry['dev_mean']:6.2f}{mark}")
     message(f"the encoder lies in {arguments.output}; load it with")
     message(f"  hf-paraphrase encode --model {arguments.output} --input FILE --output FILE.npy")
-    message(f"  SentenceEncoder.from_pretrained({str(arguments.output)!r})  # hf_paraphrase.encoding.sentence_encoder")
+    message(
+        f"  SentenceEncoder.from_pretrained({str(arguments.output)!r})  # from hf_paraphrase import SentenceEncoder"
+    )
     if arguments.model_type == "avg":
         message(f"  SentenceTransformer({str(arguments.output)!r})  # sentence_transformers")

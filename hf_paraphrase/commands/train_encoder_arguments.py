@@ -16,6 +16,7 @@ MODEL_OPTIONS = (
     "direction_merge",
     "pooling",
     "variational_dropout",
+    "skip_unknown",
 )
 """Settings that not every kind of encoder has; without a value they keep the model's own default."""
 # As in `training.losses`, which needs torch.
@@ -29,7 +30,9 @@ class Arguments:
     pairs: str = argument("data folder with the columns sentence1 and sentence2 (split train)")
     output: str = argument("the model folder to make")
     model_type: str = argument(
-        "avg (mean of word vectors), gran (gated recurrent averaging network) or recurrent (LSTM or GRU)", "avg"
+        "avg (mean of word vectors), gran (gated recurrent averaging network), recurrent (LSTM or GRU), trigram (mean "
+        "of character-trigram vectors) or word-trigram (avg and trigram side by side)",
+        "avg",
     )
     cell: str | None = argument(
         "recurrent cell: lstm (papers 000 and 001) or gru (paper 003) [default: lstm]", None, choices=["lstm", "gru"]
@@ -56,19 +59,44 @@ class Arguments:
         None,
     )
     initial_vectors: str | None = argument(
-        "word vectors to start from, in the text layout of GloVe or word2vec, plain or .gz, .bz2, .xz", None
+        "word vectors to start from: a file in the text layout of GloVe or word2vec, plain or .gz, .bz2, .xz; a model "
+        "folder with a table of them (ours, model2vec, StaticEmbedding); or the folder of another sentence encoder, "
+        "which is distilled: it encodes every word of the vocabulary, and the principal components are kept",
+        None,
     )
     frequency_weights: bool = argument(
-        "multiply each initial vector by a / (a + p), a = 0.001, p the word's share of the tokens of the pairs", False
+        "multiply each initial vector by a / (a + p), p the word's share of the tokens of the pairs", False
     )
-    vocabulary_size: int = argument("words in the vocabulary at most; 0 for all", 200_000)
+    frequency_constant: float | None = argument(
+        "the a of --frequency-weights: a word with this share is halved [default: 0.001]", None
+    )
+    frequency_counts: str | None = argument(
+        "take p from this file instead: text, or lines of a word and its count, plain or .gz, .bz2, .xz", None
+    )
+    skip_unknown: bool | None = argument(
+        "leave unknown words out of the mean of avg unless a sentence has no other; otherwise they share one trained "
+        "vector that counts, as in paper 000 [default: false]",
+        None,
+    )
+    tokenizer: str | None = argument(
+        "folder of a fast tokenizer to use (train-tokenizer makes them) instead of one over the words of the pairs",
+        None,
+    )
+    word_list: str | None = argument(
+        "file of more words for the vocabulary, one a line (of a file of vectors or counts, the words): what a "
+        "distilled encoder shall know beside the words of the pairs",
+        None,
+    )
+    vocabulary_size: int = argument("words in the vocabulary at most, and trigrams likewise; 0 for all", 200_000)
     min_frequency: int = argument(
-        "a word of the pairs enters the vocabulary if it occurs so many times (or has an initial vector)", 2
+        "a word or trigram of the pairs enters the vocabulary if it occurs so many times (or has an initial vector)", 2
     )
     lower_case: bool = argument("lower-case all text", True)
     split_contractions: bool = argument("split English contractions as the Penn Treebank does (do n't)", True)
     hidden_size: int | None = argument(
-        "components of word vectors and embeddings [default: as the initial vectors, else 300]", None
+        "components of word vectors and embeddings, of word-trigram those of each half [default: as the initial "
+        "vectors, 256 when they are distilled, 300 without any]",
+        None,
     )
     epochs: float | None = argument(
         "passes over the pairs; 0 keeps the initial vectors untrained [default: 20 for avg, 3 for gran]", None
@@ -125,6 +153,35 @@ class Arguments:
     resume: bool = argument("continue a run that was interrupted, with the same result", False)
 
 
+def _check_vocabulary(arguments: Arguments) -> None:
+    given = [
+        name
+        for name in ("frequency_constant", "frequency_counts")
+        if getattr(arguments, name) is not None and not arguments.frequency_weights
+    ]
+    if given:
+        raise UsageError(
+            f"--{given[0].replace('_', '-')} is for --frequency-weights", remedy="give that too, or leave it out"
+        )
+    if arguments.frequency_constant is not None and not arguments.frequency_constant > 0:
+        raise UsageError(f"--frequency-constant must be above 0, not {arguments.frequency_constant}")
+    if not ENCODER_KINDS[arguments.model_type].words:
+        for name in ("tokenizer", "word_list", "initial_vectors", "frequency_weights", "split_contractions"):
+            if getattr(arguments, name) != Arguments.__dataclass_fields__[name].default:
+                raise UsageError(
+                    f"--{name.replace('_', '-')} is for words, and --model-type {arguments.model_type} has none",
+                    remedy="leave it out",
+                )
+    if arguments.tokenizer is None:
+        return
+    for name in ("vocabulary_size", "min_frequency", "lower_case", "split_contractions", "word_list"):
+        if getattr(arguments, name) != Arguments.__dataclass_fields__[name].default:
+            raise UsageError(
+                f"--{name.replace('_', '-')} and --tokenizer exclude each other: the tokenizer has its vocabulary",
+                remedy="leave one of them out",
+            )
+
+
 def check(arguments: Arguments) -> None:
     """Refuses arguments that do not fit, and puts the defaults that depend on others in their places.
 
@@ -179,6 +236,7 @@ def check(arguments: Arguments) -> None:
         raise UsageError(
             "--mega-batch-anneal needs a size to grow to", remedy="give --mega-batch-size above 1, or leave it out"
         )
+    _check_vocabulary(arguments)
     if arguments.loss == "contrastive":
         searched = ("negatives", "negatives_from", "mega_batch_size", "mega_batch_anneal")
         given = [name for name in searched if getattr(arguments, name) != Arguments.__dataclass_fields__[name].default]

@@ -9,6 +9,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+
 from ..data.parquet import read_table, split_names
 from ..errors import InputError, UsageError
 from ..hub.cards import write_card
@@ -36,7 +38,10 @@ _FREE_ON_RESUME = {"bitext", "output", "overwrite", "resume", "report_to"}
 class Arguments:
     """Train an RNNsearch model (GRU encoder-decoder with attention, paper 000 §3) from source to target language."""
 
-    bitext: str = argument("data folder with the columns source and target, from `prepare bitext`")
+    bitext: list[str] = argument(
+        "data folders with the columns source and target, from `prepare bitext`; several are mixed, one that is named "
+        "twice counts twice, and the dev set is that of the first"
+    )
     output: str = argument("folder for the finished model; it appears whole at the end")
     vocab_size: int = argument("number of joint BPE units", 8_000)
     lowercase: bool = argument("lower-case both sides", True)
@@ -110,7 +115,43 @@ def _check(arguments: Arguments) -> None:
 def _job(arguments: Arguments) -> dict[str, Any]:
     """Returns what must be the same for a run to be continued."""
     settings = {name: value for name, value in settings_of(arguments).items() if name not in _FREE_ON_RESUME}
-    return {**settings, "bitext": fingerprint(arguments.bitext)}
+    return {**settings, "bitext": [fingerprint(folder) for folder in arguments.bitext]}
+
+
+def _read(folder: str, split: str) -> pa.Table:
+    """Reads a split of a bitext.
+
+    Raises:
+        InputError: If the folder, the split or a column is missing.
+    """
+    if split not in split_names(folder):
+        remedy = "it needs a split `train`"
+        if split != "train":
+            remedy = "prepare bitext --validation-size N makes one, or name another with --dev-split"
+        raise InputError(f"no split `{split}`", path=folder, remedy=remedy)
+    return read_table(folder, split, ["source", "target", "source_lang", "target_lang"])
+
+
+def _languages(folders: dict[str, pa.Table]) -> tuple[str, str]:
+    """Returns the languages of the sides, which must be those of all folders.
+
+    Raises:
+        InputError: If a folder has no training pairs, or other languages than the first.
+    """
+    found: dict[str, tuple[str, str]] = {}
+    for folder, table in folders.items():
+        if not table.num_rows:
+            raise InputError("no training pairs", path=folder)
+        found[folder] = (table["source_lang"][0].as_py(), table["target_lang"][0].as_py())
+    first = next(iter(found.values()))
+    for folder, languages in found.items():
+        if languages != first:
+            raise InputError(
+                f"this bitext is {'→'.join(languages)}, the first one {'→'.join(first)}",
+                path=folder,
+                remedy="mix bitext of the same two languages",
+            )
+    return first
 
 
 def train(arguments: Arguments, folder: Path) -> None:
@@ -122,16 +163,10 @@ def train(arguments: Arguments, folder: Path) -> None:
         InputError: If the bitext lacks columns or splits, or nothing in it can be trained on.
         OutputError: If the run to be continued had other settings.
     """
-    splits = split_names(arguments.bitext)
-    if arguments.dev_split not in splits:
-        raise InputError(
-            f"no split `{arguments.dev_split}` to choose the checkpoint on",
-            path=arguments.bitext,
-            remedy="prepare bitext --validation-size N makes one, or name another with --dev-split",
-        )
-    columns = ["source", "target", "source_lang", "target_lang"]
-    train_table = read_table(arguments.bitext, "train", columns)
-    dev_table = read_table(arguments.bitext, arguments.dev_split, columns).slice(0, arguments.max_dev_pairs)
+    dev_table = _read(arguments.bitext[0], arguments.dev_split).slice(0, arguments.max_dev_pairs)
+    folders = {folder: _read(folder, "train") for folder in dict.fromkeys(arguments.bitext)}
+    languages = _languages(folders)
+    train_table = pa.concat_tables([folders[folder] for folder in arguments.bitext])
 
     import shutil
 
@@ -151,7 +186,6 @@ def train(arguments: Arguments, folder: Path) -> None:
         check_same_job(checkpoints / "job.json", _job(arguments))
     say(f"{len(sources):,} training pairs ({left_out:,} empty or too long), {len(dev_sources):,} dev pairs")
     tokenizer = train_bpe_tokenizer([*sources, *targets], arguments.vocab_size, lowercase=arguments.lowercase)
-    languages = [train_table[f"{side}_lang"][0].as_py() for side in ("source", "target")]
     config = RnnSearchConfig(
         vocab_size=len(tokenizer),
         hidden_size=arguments.hidden_size,
@@ -215,7 +249,15 @@ def train(arguments: Arguments, folder: Path) -> None:
         "log": log,
     }
     settings = {name: value for name, value in settings_of(arguments).items() if name not in {"resume", "overwrite"}}
-    write_provenance(folder, command="train-nmt", settings=settings, inputs=[arguments.bitext], results=results)
-    values = {"config": config, "settings": settings, "results": results, "name": Path(arguments.output).name}
+    write_provenance(
+        folder, command="train-nmt", settings=settings, inputs=list(dict.fromkeys(arguments.bitext)), results=results
+    )
+    names = " + ".join(Path(folder).name for folder in arguments.bitext)
+    values = {
+        "config": config,
+        "settings": {**settings, "bitext": names},
+        "results": results,
+        "name": Path(arguments.output).name,
+    }
     write_card(folder, "model_cards", "rnn_search", values)
     shutil.rmtree(checkpoints, ignore_errors=True)

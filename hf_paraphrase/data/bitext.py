@@ -1,4 +1,4 @@
-"""Line-aligned text files or a tab-separated file as a `datasets` builder.
+"""Line-aligned files, tab-separated text, a translation memory or gettext catalogues as a `datasets` builder.
 
     builder = BitextBuilder(source_file="train.fr.gz", target_file="train.en.gz", source_lang="fr", target_lang="en")
     builder.download_and_prepare()
@@ -18,6 +18,7 @@ import datasets
 import pyarrow as pa
 
 from .bitext_corpus import BitextCorpus, BitextOptions
+from .gettext_catalogue import package_folders
 from .input_state import input_state
 from .schema import BITEXT
 
@@ -25,6 +26,8 @@ _PATHS = (
     "source_file",
     "target_file",
     "tsv",
+    "tmx",
+    "gettext",
     "validation_source_file",
     "validation_target_file",
     "test_source_file",
@@ -60,6 +63,8 @@ class BitextBuilder(datasets.ArrowBasedBuilder):
                 settings[name] = str(Path(settings[name]).resolve())
         settings["decontaminate"] = [str(Path(path).resolve()) for path in settings.get("decontaminate") or []]
         inputs = [settings[name] for name in _PATHS if settings.get(name)]
+        if settings.get("gettext_package"):
+            inputs += package_folders(settings["gettext_package"])
         settings["hash"] = input_state([*inputs, *settings["decontaminate"]], settings.get("hash"))
         name = config_name or f"{settings.get('source_lang') or 'xx'}-{settings.get('target_lang') or 'xx'}"
         self._corpus: BitextCorpus | None = None

@@ -1,21 +1,86 @@
-"""Rules that leave rows of a bitext out: an empty side, a side that is too long, sides of too different length."""
+"""Rules that leave rows of a bitext out: empty or identical sides, length, length ratio, not the stated language."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from .languages import primary_language
+
+if TYPE_CHECKING:
+    from .language_identification import OtherLanguages
+
+LENGTH_UNITS = ("words", "characters")
+# What `str.split` splits at outside ASCII: the following bytes by the leading byte of its UTF-8 form.
+_WIDE_SPACES: dict[int, list[bytes]] = {}
+for _code in (0x85, 0xA0, 0x1680, *range(0x2000, 0x200B), 0x2028, 0x2029, 0x202F, 0x205F, 0x3000):
+    _bytes = chr(_code).encode()
+    _WIDE_SPACES.setdefault(_bytes[0], []).append(_bytes[1:])
 # The complement of what `str.split` splits at, in the notation of RE2, whose own \s is ASCII only.
 _VISIBLE = r"[^\t-\r\x1c-\x20\x{85}\p{Z}]"
 
 
+@dataclass(frozen=True)
+class CleaningRules:
+    """What `clean` leaves out besides rows with an empty side.
+
+    Attributes:
+        drop_identical: Rows whose sides are the same but for case and white space at the ends.
+        min_length: The least length of a side; 0 for no limit.
+        max_length: The greatest length of a side; 0 for no limit.
+        max_length_ratio: The greatest ratio of the longer side to the shorter; 0 for no limit.
+        length_unit: `words` between white space, or `characters` for languages that write without spaces.
+        languages: Finds sides in another language than the stated one.
+    """
+
+    drop_identical: bool = False
+    min_length: int = 0
+    max_length: int = 0
+    max_length_ratio: float = 0.0
+    length_unit: str = "words"
+    languages: OtherLanguages | None = None
+
+
 def count_words(texts: pa.Array) -> np.ndarray:
-    """Counts the words between white space as `len(text.split())` does: (sentences,), int32; a null has none."""
-    return pc.count_substring_regex(texts, _VISIBLE + "+").fill_null(0).to_numpy(zero_copy_only=False)
+    """Counts the words between white space as `len(text.split())` does: (sentences,), int64; a null has none.
+
+    It looks at the bytes of all texts at once, which is some twenty times faster than a regular expression.
+    """
+    if texts.null_count:
+        texts = pc.fill_null(texts, "")
+    _, offsets_buffer, data_buffer = texts.buffers()
+    if not len(texts) or data_buffer is None:
+        return np.zeros(len(texts), dtype=np.int64)
+    offsets = np.frombuffer(offsets_buffer, np.int32, len(texts) + 1, 4 * texts.offset)
+    data = np.frombuffer(data_buffer, np.uint8)[offsets[0] : offsets[-1]]
+    offsets = offsets - offsets[0]
+    space = _white_space(data)
+    begins = ~space
+    begins[1:] &= space[:-1]
+    firsts = offsets[:-1][np.diff(offsets) > 0]
+    begins[firsts] = ~space[firsts]
+    return np.diff(np.searchsorted(np.flatnonzero(begins), offsets))
+
+
+def _white_space(data: np.ndarray) -> np.ndarray:
+    """Marks the bytes of UTF-8 text that belong to what `str.split` splits at: (bytes,), bool."""
+    # Unsigned differences wrap, so that each range takes one comparison.
+    space = (data == 0x20) | (data - np.uint8(0x09) < 5) | (data - np.uint8(0x1C) < 4)
+    for lead, others in _WIDE_SPACES.items():
+        places = np.flatnonzero(data == lead)
+        # Valid UTF-8 never ends inside a character, so the bytes that are looked at are there.
+        for following in others:
+            found = places
+            for distance, byte in enumerate(following, start=1):
+                found = found[data[found + distance] == byte]
+            for distance in range(len(following) + 1):
+                space[found + distance] = True
+    return space
 
 
 def has_words(texts: pa.Array) -> np.ndarray:
@@ -23,37 +88,66 @@ def has_words(texts: pa.Array) -> np.ndarray:
     return pc.match_substring_regex(texts, _VISIBLE).fill_null(False).to_numpy(zero_copy_only=False)
 
 
-def clean(rows: pa.Table, *, max_length: int = 0, max_length_ratio: float = 0.0) -> tuple[pa.Table, dict[str, int]]:
+def clean(rows: pa.Table, rules: CleaningRules | None = None) -> tuple[pa.Table, dict[str, int]]:
     """Leaves out rows that no rule of a parallel corpus lets through.
 
     Args:
         rows: Columns `source` and `target` and any others.
-        max_length: The greatest number of words of a side; 0 for no limit.
-        max_length_ratio: The greatest ratio of the longer side to the shorter in words; 0 for no limit.
+        rules: The rules; none but that neither side may be empty by default.
 
     Returns:
         The rows that stay, in order, and how many went by each rule; a row counts under the first rule that meets it.
     """
+    rules = rules or CleaningRules()
     source, target = (rows.column(name).combine_chunks() for name in ("source", "target"))
-    keep = has_words(source) & has_words(target)
-    counts = {"empty_side": int((~keep).sum())}
-    if max_length or max_length_ratio:
-        lengths = count_words(source), count_words(target)
-        shorter, longer = np.minimum(*lengths), np.maximum(*lengths)
-    if max_length:
-        good = longer <= max_length
-        counts["too_long"] = int((keep & ~good).sum())
-        keep &= good
-    if max_length_ratio:
-        good = longer <= max_length_ratio * shorter
-        counts["length_ratio"] = int((keep & ~good).sum())
-        keep &= good
+    keep = np.ones(len(source), dtype=bool)
+    counts: dict[str, int] = {}
+
+    def drop(rule: str, good: np.ndarray) -> None:
+        counts[rule] = int((keep & ~good).sum())
+        np.logical_and(keep, good, out=keep)
+
+    lengths = count_words(source), count_words(target)
+    shorter = np.minimum(*lengths)
+    drop("empty_side", shorter > 0)
+    if rules.drop_identical:
+        # Sides that are the same have as many words; only such rows are worth folding to lower case.
+        likely = np.flatnonzero(keep & (lengths[0] == lengths[1]))
+        good = np.ones(len(keep), dtype=bool)
+        good[likely] = ~_identical(source.take(pa.array(likely)), target.take(pa.array(likely)))
+        drop("identical_sides", good)
+    if rules.length_unit == "characters":
+        lengths = _count_characters(source), _count_characters(target)
+        shorter = np.minimum(*lengths)
+    longer = np.maximum(*lengths)
+    if rules.min_length:
+        drop("too_short", shorter >= rules.min_length)
+    if rules.max_length:
+        drop("too_long", longer <= rules.max_length)
+    if rules.max_length_ratio:
+        drop("length_ratio", longer <= rules.max_length_ratio * shorter)
+    if rules.languages is not None:
+        # The costly rule comes last and sees only what the others let through.
+        left = np.flatnonzero(keep)
+        chosen = pa.array(left)
+        good = np.ones(len(keep), dtype=bool)
+        good[left] = rules.languages.right(source.take(chosen), target.take(chosen))
+        drop("wrong_language", good)
     return (rows if keep.all() else rows.filter(pa.array(keep))), counts
+
+
+def _identical(source: pa.Array, target: pa.Array) -> np.ndarray:
+    sides = (pc.utf8_lower(pc.utf8_trim_whitespace(side)) for side in (source, target))
+    return pc.equal(*sides).fill_null(False).to_numpy(zero_copy_only=False)
+
+
+def _count_characters(texts: pa.Array) -> np.ndarray:
+    return pc.utf8_length(pc.utf8_trim_whitespace(texts)).fill_null(0).to_numpy(zero_copy_only=False)
 
 
 def normalize_punctuation(texts: pa.Array, language: str) -> pa.Array:
     """Brings quotes, dashes, dots and the spaces around them to one form, with the Moses rules of sacremoses."""
-    normalizer = _punctuation_normalizer(language)
+    normalizer = _punctuation_normalizer(primary_language(language))
     return pa.array([None if text is None else normalizer.normalize(text) for text in texts.to_pylist()], pa.string())
 
 
@@ -61,4 +155,4 @@ def normalize_punctuation(texts: pa.Array, language: str) -> pa.Array:
 def _punctuation_normalizer(language: str) -> Any:
     from sacremoses import MosesPunctNormalizer
 
-    return MosesPunctNormalizer(lang=language.split("-")[0].split("_")[0])
+    return MosesPunctNormalizer(lang=language)

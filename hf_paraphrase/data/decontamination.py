@@ -3,7 +3,8 @@
 A fingerprint is the first 16 hexadecimal digits of the SHA-256 of the UTF-8 text of a sentence after NFKC,
 lower-casing, turning every run of characters that are not alphanumeric into one space, and stripping. Sentences of
 fewer than four words have none: they are so common that they tell nothing. A list of fingerprints can be handed on
-where the sentences themselves cannot.
+where the sentences themselves cannot. Sentences that only contain or resemble evaluation sentences can be found too,
+where these are at hand: see `containment.py`.
 """
 
 from __future__ import annotations
@@ -21,13 +22,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ..errors import InputError
+from .containment import DEFAULT_SHARE, Containment, combined
 from .parquet import iterate_batches, read_schema, split_names
-from .text_files import read_blocks
+from .text_files import COMPRESSED, read_blocks
+from .tmx import tmx_texts
 
 SHORTEST_IN_WORDS = 4
 _NOT_ALPHANUMERIC = re.compile(r"[\W_]+")
 _HEXADECIMAL = re.compile(r"[0-9a-f]{16}")
-_COMPRESSION = {".gz", ".bz2", ".xz"}
 _NOT_SENTENCES = {".md", ".json", ".html", ".pdf", ".pl", ".py", ".sh", ".npy", ".png", ".zip", ".tar", ".tgz"}
 _NOT_DATA = re.compile(r"^(\.|_|00-readme|readme|licen[cs]e|copying|provenance|config)", re.IGNORECASE)
 _SENTENCE_COLUMNS = ("sentence1", "sentence2")
@@ -68,7 +70,10 @@ def fingerprint_sentences(texts: pa.Array) -> tuple[np.ndarray, np.ndarray]:
     Returns:
         The fingerprints as numbers (sentences,), uint64, 0 where there is none; and which have one (sentences,), bool.
     """
-    normal = normalise_all(texts)
+    return _fingerprint_normal(normalise_all(texts))
+
+
+def _fingerprint_normal(normal: pa.Array) -> tuple[np.ndarray, np.ndarray]:
     long_enough = pc.greater_equal(pc.count_substring(normal, " "), SHORTEST_IN_WORDS - 1)
     mask = long_enough.to_numpy(zero_copy_only=False)
     sha256 = hashlib.sha256
@@ -83,14 +88,25 @@ class Fingerprints:
 
     Args:
         sets: For each set its fingerprints as uint64 numbers, in any order.
+        containment: The n-grams of those sets whose sentences are known; rows are then compared by them as well.
     """
 
-    def __init__(self, sets: Mapping[str, np.ndarray]) -> None:
+    def __init__(self, sets: Mapping[str, np.ndarray], containment: Containment | None = None) -> None:
+        self.containment = containment
         self.sets = {name: np.unique(np.asarray(values, dtype=np.uint64)) for name, values in sets.items()}
         self._all = np.unique(np.concatenate([*self.sets.values(), np.empty(0, np.uint64)]))
 
     def __len__(self) -> int:
         return len(self._all)
+
+    @property
+    def names(self) -> list[str]:
+        """The names under which rows that are met are counted."""
+        if self.containment is None:
+            return list(self.sets)
+        by_ngrams = self.containment.sets
+        labels = self.containment.label
+        return [label for name in self.sets for label in (name, labels(name)) if label == name or name in by_ngrams]
 
     @property
     def sizes(self) -> dict[str, int]:
@@ -107,16 +123,26 @@ class Fingerprints:
 
         Returns:
             Which rows are met (rows,), bool; and for each set that met any, the number of rows it met. A row that is
-            in several sets counts in each, so the counts may add up to more than the rows that are met.
+            in several sets counts in each, so the counts may add up to more than the rows that are met. Rows that a
+            set met by n-grams and not exactly are counted as `name (8-grams)`.
         """
-        found = [fingerprint_sentences(_as_array(column)) for column in columns]
+        normal = [normalise_all(_as_array(column)) for column in columns]
+        found = [_fingerprint_normal(texts) for texts in normal]
         hits = [mask & np.isin(numbers, self._all) for numbers, mask in found]
         met = np.logical_or.reduce(hits)
         counts = {}
+        exact: dict[str, np.ndarray] = {}
         for name, values in self.sets.items() if met.any() else ():
             in_set = (hit & np.isin(numbers, values) for hit, (numbers, _) in zip(hits, found, strict=True))
-            if rows := int(np.logical_or.reduce(list(in_set)).sum()):
+            exact[name] = np.logical_or.reduce(list(in_set))
+            if rows := int(exact[name].sum()):
                 counts[name] = rows
+        if self.containment is not None:
+            for name, by_ngrams in combined([self.containment.match(texts) for texts in normal]).items():
+                only = by_ngrams & ~exact[name] if name in exact else by_ngrams
+                if rows := int(only.sum()):
+                    counts[self.containment.label(name)] = rows
+                met = met | by_ngrams
         return met, counts
 
     def contains(self, texts: pa.Array | pa.ChunkedArray | Sequence[str]) -> np.ndarray:
@@ -146,25 +172,41 @@ def drop_contaminated(
     return (table.filter(pa.array(~met)) if met.any() else table), counts
 
 
-def load_fingerprints(paths: Iterable[str | Path]) -> Fingerprints:
+def load_fingerprints(paths: Iterable[str | Path], *, ngrams: int = 0, share: float = DEFAULT_SHARE) -> Fingerprints:
     """Reads evaluation sets, or lists of fingerprints, in the layouts in which they come.
 
     Args:
         paths: Any of: a list of fingerprints (a text file, compressed or not, of 16 hexadecimal digits a line); a
             text file of sentences, of which every tab-separated field counts (STS, the STS benchmark, SICK, PIT-2015
-            and line-aligned corpora all fit; a .csv without tabs is read with commas and quotes); a prepared data
-            folder with `sentence1` and `sentence2`, or with `target`; or a folder of such files, searched throughout,
-            in which cards, licences and files that are not text are left out.
+            and line-aligned corpora all fit; a .csv without tabs is read with commas and quotes); a translation
+            memory (.tmx), of which all languages count; a prepared data folder with `sentence1` and `sentence2`, or
+            with `target`; or a folder of such files, searched throughout, in which cards, licences and files that are
+            not text are left out.
+        ngrams: Words in an n-gram, to compare rows by n-grams as well; 0 to compare whole sentences only. A list of
+            fingerprints is compared by whole sentences whatever this is.
+        share: The least share of the n-grams of a training sentence that must occur in a set.
 
     Returns:
         One set per file, named by its path from the folder that was given on.
 
     Raises:
         InputError: If a path does not exist, or nothing in it has a sentence of four words.
+        UsageError: If `ngrams` or `share` is out of range.
     """
+    containment = Containment(ngrams, share) if ngrams else None
     sets: dict[str, np.ndarray] = {}
+    sentences: dict[str, list[pa.Array]] = {}
     for path in map(Path, paths):
-        found = dict(_read_path(path))
+        found: dict[str, np.ndarray] = {}
+        for name, content in _read_path(path):
+            if isinstance(content, np.ndarray):
+                found[name] = content
+                continue
+            normal = normalise_all(content)
+            numbers, mask = _fingerprint_normal(normal)
+            found[name] = numbers[mask]
+            if containment is not None:
+                sentences.setdefault(name, []).append(normal)
         if not any(len(values) for values in found.values()):
             raise InputError(
                 "nothing to check against: no fingerprint and no sentence of four words",
@@ -174,7 +216,10 @@ def load_fingerprints(paths: Iterable[str | Path]) -> Fingerprints:
         for name, values in found.items():
             if len(values):
                 sets[name] = np.concatenate([sets[name], values]) if name in sets else values
-    return Fingerprints(sets)
+    if containment is not None:
+        for name, parts in sentences.items():
+            containment.add(name, pa.concat_arrays(parts))
+    return Fingerprints(sets, containment)
 
 
 def _as_array(texts: pa.Array | pa.ChunkedArray | Sequence[str]) -> pa.Array:
@@ -185,7 +230,8 @@ def _as_array(texts: pa.Array | pa.ChunkedArray | Sequence[str]) -> pa.Array:
     return pa.array(list(texts), pa.string())
 
 
-def _read_path(path: Path) -> Iterator[tuple[str, np.ndarray]]:
+def _read_path(path: Path) -> Iterator[tuple[str, np.ndarray | pa.Array]]:
+    """Gives for each set its name, and its fingerprints as numbers or its sentences as strings."""
     if not path.exists():
         raise InputError("no such file or folder", path=path, remedy="check --decontaminate")
     if not path.is_dir():
@@ -204,8 +250,8 @@ def _read_path(path: Path) -> Iterator[tuple[str, np.ndarray]]:
         yield (Path(root.name) / inner).as_posix(), _read_file(file)
 
 
-def _read_data_folder(path: Path) -> np.ndarray:
-    parts = [np.empty(0, np.uint64)]
+def _read_data_folder(path: Path) -> pa.Array:
+    parts = [pa.array([], pa.string())]
     for split in split_names(path):
         present = read_schema(path, split).names
         columns = [name for name in _SENTENCE_COLUMNS if name in present] or [n for n in ("target",) if n in present]
@@ -216,11 +262,13 @@ def _read_data_folder(path: Path) -> np.ndarray:
                 remedy=f"its columns are {', '.join(present)}",
             )
         for batch in iterate_batches(path, split, columns):
-            parts += [_numbers(batch.column(name)) for name in columns]
-    return np.unique(np.concatenate(parts))
+            parts += [_as_array(batch.column(name)) for name in columns]
+    return pa.concat_arrays(parts)
 
 
-def _read_file(path: Path) -> np.ndarray:
+def _read_file(path: Path) -> np.ndarray | pa.Array:
+    if _suffix(path) == ".tmx":
+        return pa.array([text for texts in tmx_texts(path) for text in texts], pa.string())
     raw = b"".join(read_blocks(path))
     if b"\0" in raw:
         raise InputError("this is not a text file", path=path, remedy="give text, or a prepared data folder")
@@ -232,7 +280,7 @@ def _read_file(path: Path) -> np.ndarray:
     lines = [line.removesuffix("\r") for line in text.split("\n")]
     if (listed := [line for line in lines if line]) and all(map(_HEXADECIMAL.fullmatch, listed)):
         return np.array([int(line, 16) for line in listed], dtype=np.uint64)
-    return np.unique(_numbers(pa.array(list(_sentences(lines, _suffix(path))), pa.string())))
+    return pa.array(list(_sentences(lines, _suffix(path))), pa.string())
 
 
 def _sentences(lines: list[str], suffix: str) -> Iterator[str]:
@@ -268,14 +316,9 @@ def _json_strings(lines: list[str]) -> Iterator[str]:
             values.extend(value)
 
 
-def _numbers(texts: pa.Array) -> np.ndarray:
-    numbers, mask = fingerprint_sentences(texts)
-    return numbers[mask]
-
-
 def _suffix(path: Path) -> str:
     suffixes = [suffix.lower() for suffix in path.suffixes]
-    if suffixes and suffixes[-1] in _COMPRESSION:
+    if suffixes and suffixes[-1] in COMPRESSED:
         suffixes.pop()
     return suffixes[-1] if suffixes else ""
 

@@ -1,36 +1,62 @@
-"""Language codes: two letters (ISO 639-1) or three (ISO 639-2 and 639-3), with optional BCP 47 subtags."""
+"""Language codes: BCP 47 tags whose subtags are in the IANA registry, which holds all of ISO 639-1, -2, -3 and -5."""
 
 from __future__ import annotations
 
 import re
+from functools import lru_cache
+
+import langcodes
 
 from ..errors import InputError
 
-_CODES = (
-    "aa ab ae af ak am an ar as av ay az ba be bg bh bi bm bn bo br bs ca ce ch co cr cs cu cv cy da de "
-    "dv dz ee el en eo es et eu fa ff fi fj fo fr fy ga gd gl gn gu gv ha he hi ho hr ht hu hy hz ia id "
-    "ie ig ii ik io is it iu ja jv ka kg ki kj kk kl km kn ko kr ks ku kv kw ky la lb lg li ln lo lt lu "
-    "lv mg mh mi mk ml mn mr ms mt my na nb nd ne ng nl nn no nr nv ny oc oj om or os pa pi pl ps pt qu "
-    "rm rn ro ru rw sa sc sd se sg sh si sk sl sm sn so sq sr ss st su sv sw ta te tg th ti tk tl tn to "
-    "tr ts tt tw ty ug uk ur uz ve vi vo wa wo xh yi yo za zh zu "
-)
-_TWO_LETTERS = frozenset(_CODES.split())
-_TAG = re.compile(r"(?P<language>[a-z]{2,3})(?:[-_][A-Za-z0-9]{2,8})*")
+_TAG = re.compile(r"[a-z]{2,3}(?:[-_][A-Za-z0-9]{1,8})*")
 
 
 def check_language(code: str, flag: str) -> str:
     """Returns `code` if it is a language code, e.g. `fr`, `fin` or `pt-BR`.
 
     Args:
-        code: What the user gave.
+        code: What the user gave; an underscore counts as a hyphen, as in `pt_BR`.
         flag: The flag it was given with, for the message.
 
     Raises:
-        InputError: If it is none.
+        InputError: If it does not have the shape of a tag (RFC 5646 §2.1) or a subtag is in no list.
     """
-    match = _TAG.fullmatch(code)
-    if match is None or (len(match["language"]) == 2 and match["language"] not in _TWO_LETTERS):
+    if not _TAG.fullmatch(code) or not langcodes.tag_is_valid(code):
         raise InputError(
             f"{flag}: `{code}` is not a language code", remedy="give an ISO 639 code such as fr, en, cs or fin"
         )
     return code
+
+
+@lru_cache(maxsize=4096)
+def language_tag(code: str) -> str | None:
+    """Returns a tag in its one standard form: `fr-FR` for `FR_fr`, `fr` for `fra`; None if it is no tag.
+
+    What gettext adds to a language, as in `sr@latin` or `fr_FR.UTF-8`, is left out.
+    """
+    code = re.split(r"[.@]", code.strip())[0]
+    try:
+        return langcodes.standardize_tag(code) if langcodes.tag_is_valid(code) else None
+    except ValueError:
+        return None
+
+
+@lru_cache(maxsize=4096)
+def is_language(tag: str, code: str) -> bool:
+    """Tells whether text marked `tag` is in the language `code`.
+
+    A region or script that `code` does not name may be there (`fr-CA` is `fr`); one that it names must be (`fr` is
+    not `fr-CA`).
+    """
+    found, wanted = language_tag(tag), language_tag(code)
+    if found is None or wanted is None:
+        return False
+    language, *subtags = found.lower().split("-")
+    wanted_language, *wanted_subtags = wanted.lower().split("-")
+    return language == wanted_language and set(wanted_subtags) <= set(subtags)
+
+
+def primary_language(code: str) -> str:
+    """Returns the language of a tag alone, in its shortest code: `pt` for `pt-BR`, `fr` for `fra`."""
+    return (language_tag(code) or code).split("-")[0].lower()

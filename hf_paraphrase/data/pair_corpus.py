@@ -1,4 +1,4 @@
-"""From a tab-separated file to the rows of a paraphrase set; shared by the builder and by `prepare pairs`."""
+"""From a TSV, CSV, JSON lines or Parquet file to the rows of a paraphrase set, for the builder and `prepare pairs`."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ from types import TracebackType
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from ..errors import InputError, UsageError
 from .cleaning import has_words
 from .decontamination import load_fingerprints
 from .languages import check_language
+from .pair_files import read_csv, read_jsonl, read_parquet
 from .row_store import RowStore
 from .schema import PAIRS
 from .text_files import LineErrors, check_readable, read_fields
+from .typed_fields import Field, parse_column
 
 _NAME = re.compile(r"[A-Za-z]\w*")
-_FLOAT = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,3})?$"
-_INTEGER = r"^[+-]?[0-9]{1,18}$"
-_TYPES = {"score": (pa.float64(), _FLOAT, "a number"), "label": (pa.int64(), _INTEGER, "a whole number")}
+_TYPES = {name: Field(name, kind) for name, kind in (("score", pa.float64()), ("label", pa.int64()))}
+_READERS = {"csv": read_csv, "jsonl": read_jsonl, "parquet": read_parquet}
 
 
 @dataclass
@@ -32,23 +32,63 @@ class PairOptions:
     """What to read and what to keep; the flags of `prepare pairs` have the same names and meanings.
 
     Attributes:
-        tsv: The file (plain, .gz, .bz2 or .xz).
-        columns: Its fields in their order: `sentence1` and `sentence2`; `score` (a number) for a graded set and
-            `label` (a whole number, 1 = paraphrase) for a labelled one; `_` for a field to leave out; any other name
-            becomes a column of strings.
+        tsv: The file: tab-separated fields without header and quoting (plain or compressed).
+        csv: Or: a file with commas, a header and quotes.
+        jsonl: Or: a file with one JSON object a line.
+        parquet: Or: a Parquet file.
+        columns: The columns to make: `sentence1` and `sentence2`; `score` (a number) for a graded set and `label` (a
+            whole number, 1 = paraphrase) for a labelled one; any other name becomes a column of strings. For `tsv`
+            these are the fields in their order, with `_` for one to leave out; elsewhere `name=theirs` says what a
+            column is called in the file, and columns that are not named are left out.
         lang: Language code of the sentences.
-        skip_header: Leave the first line out.
+        skip_header: Leave the first line of `tsv` out.
         decontaminate: Evaluation files or folders, or fingerprint lists: pairs of which a sentence is in one of them
             are left out.
         on_error: `raise` at a malformed line, or `skip` it.
     """
 
     tsv: str = ""
+    csv: str = ""
+    jsonl: str = ""
+    parquet: str = ""
     columns: str = "sentence1,sentence2"
     lang: str = "en"
     skip_header: bool = False
     decontaminate: list[str] = field(default_factory=list)
     on_error: str = "raise"
+
+    @property
+    def kind(self) -> str:
+        """The layout: `tsv`, `csv`, `jsonl` or `parquet`.
+
+        Raises:
+            UsageError: If none or several were given.
+        """
+        given = [name for name in ("tsv", *_READERS) if getattr(self, name)]
+        if len(given) != 1:
+            raise UsageError("give one of --tsv, --csv, --jsonl and --parquet", remedy="name one file")
+        return given[0]
+
+    @property
+    def path(self) -> Path:
+        """The raw file."""
+        return Path(getattr(self, self.kind))
+
+    def their_names(self) -> dict[str, str]:
+        """Returns for each column its name in a file whose columns have names.
+
+        Raises:
+            UsageError: As :meth:`field_names`, and for a name without its counterpart.
+        """
+        pairs = [entry.partition("=") for entry in self.columns.split(",")]
+        names = dict(zip(self.field_names(), (theirs.strip() for _, _, theirs in pairs), strict=True))
+        for (_, sign, _), (name, theirs) in zip(pairs, names.items(), strict=True):
+            if name == "_" or (sign and not theirs):
+                raise UsageError(
+                    f"--columns `{self.columns}` must say name=theirs for each column to take",
+                    remedy="e.g. --columns sentence1=premise,sentence2=hypothesis",
+                )
+        return {name: theirs or name for name, theirs in names.items()}
 
     def field_names(self) -> list[str]:
         """Returns the names in `columns`.
@@ -56,7 +96,9 @@ class PairOptions:
         Raises:
             UsageError: If a name is missing, repeated or not a word.
         """
-        names = [name.strip() for name in self.columns.split(",")]
+        names = [entry.strip() for entry in self.columns.split(",")]
+        if self.kind != "tsv":
+            names = [entry.partition("=")[0].strip() for entry in names]
         named = [name for name in names if name != "_"]
         wrong = [name for name in named if not _NAME.fullmatch(name)]
         if wrong or len(set(named)) < len(named) or not {"sentence1", "sentence2"} <= set(named):
@@ -69,7 +111,7 @@ class PairOptions:
     def schema(self) -> pa.Schema:
         """Returns the schema of the rows: `sentence1`, `sentence2`, then the other columns in their order."""
         others = [name for name in self.field_names() if name != "_" and name not in PAIRS.names]
-        fields = [(name, _TYPES[name][0] if name in _TYPES else pa.string()) for name in others]
+        fields = [(name, _TYPES[name].kind if name in _TYPES else pa.string()) for name in others]
         return pa.schema([*PAIRS, *(pa.field(name, kind) for name, kind in fields)])
 
     def check(self) -> None:
@@ -79,10 +121,16 @@ class PairOptions:
             UsageError: For settings that do not fit together.
             InputError: For a missing or empty file, or a language code that is none.
         """
+        if self.kind != "tsv":
+            if self.skip_header:
+                raise UsageError(
+                    "--skip-header is for --tsv", remedy=f"leave it out: --{self.kind} has names by itself"
+                )
+            self.their_names()
         self.field_names()
         LineErrors(self.on_error)
         check_language(self.lang, "--lang")
-        check_readable(Path(self.tsv))
+        check_readable(self.path)
 
 
 class PairCorpus:
@@ -153,13 +201,11 @@ class PairCorpus:
 
     def _read(self, progress: Callable[[int], object]) -> None:
         errors = LineErrors(self.options.on_error)
-        path = Path(self.options.tsv)
-        names = self.options.field_names()
-        header = self.counts["header"]
+        path = self.options.path
         if self._fingerprints is not None:
             self.counts["contaminated"] = 0
         parsed = 0
-        for lines, columns in read_fields(path, names, errors, header_lines=header):
+        for lines, columns in self._blocks(path, errors):
             parsed += len(lines)
             table = self._typed(lines, columns, path, errors)
             sides = [has_words(table.column(name).combine_chunks()) for name in PAIRS.names]
@@ -183,20 +229,23 @@ class PairCorpus:
             left_out = ", ".join(f"{name} {count}" for name, count in self.counts.items() if count)
             raise InputError(f"no pair is left ({left_out})", path=path, remedy="check --columns and the file")
 
+    def _blocks(self, path: Path, errors: LineErrors) -> Iterator[tuple[np.ndarray, dict[str, pa.Array]]]:
+        options = self.options
+        if options.kind == "tsv":
+            return read_fields(path, options.field_names(), errors, header_lines=self.counts["header"])
+        return _READERS[options.kind](path, options.their_names(), errors)
+
     def _typed(self, lines: np.ndarray, columns: dict[str, pa.Array], path: Path, errors: LineErrors) -> pa.Table:
         """Turns scores and labels into numbers; rows where that fails are met as errors and left out."""
         good = np.ones(len(lines), dtype=bool)
         columns = dict(columns)
-        for name, (kind, pattern, wording) in _TYPES.items():
+        for name, expected in _TYPES.items():
             if name not in columns:
                 continue
-            texts = pc.utf8_trim_whitespace(columns[name])
-            valid = pc.match_substring_regex(texts, pattern)
-            numbers = pc.if_else(valid, texts, "0").cast(kind)
-            usable = pc.and_(valid, pc.is_finite(numbers)).to_numpy(zero_copy_only=False)
+            numbers, usable = parse_column(columns[name], expected)
             for row in np.flatnonzero(~usable & good):
                 errors.meet(
-                    f"{name} `{columns[name][int(row)].as_py()}` is not {wording}",
+                    f"{name} `{columns[name][int(row)].as_py()}` is not {expected.wording}",
                     path,
                     int(lines[row]),
                     "mend it, name the fields with --columns, or leave a header out with --skip-header",

@@ -1,10 +1,11 @@
-"""A tab-separated file of paraphrase pairs as a `datasets` builder.
+"""A TSV, CSV, JSON lines or Parquet file of paraphrase pairs as a `datasets` builder.
 
     builder = PairsBuilder(tsv="graded.tsv", columns="sentence1,sentence2,score")
     builder.download_and_prepare()
     pairs = builder.as_dataset(split="train")
 
-`prepare pairs` makes a data folder of the same rows that opens without this package.
+`prepare pairs` makes a data folder of the same rows that opens without this package. Under datasets 3 this file runs
+as a loading script, see :mod:`hf_paraphrase.data.source_builder`.
 """
 
 from __future__ import annotations
@@ -17,9 +18,9 @@ from typing import Any
 import datasets
 import pyarrow as pa
 
-from .input_state import input_state
-from .pair_corpus import PairCorpus, PairOptions
-from .parquet import check_split_name
+from hf_paraphrase.data.input_state import input_state
+from hf_paraphrase.data.pair_corpus import PairCorpus, PairOptions
+from hf_paraphrase.data.parquet import check_split_name
 
 
 @dataclass
@@ -50,9 +51,12 @@ class PairsBuilder(datasets.ArrowBasedBuilder):
 
     def __init__(self, cache_dir: str | None = None, config_name: str | None = None, **settings: Any) -> None:
         # As for the bitext: the cache must not give the rows of another file, or of what a file held before.
-        settings["tsv"] = str(Path(settings.get("tsv", "")).resolve())
+        for name in ("tsv", "csv", "jsonl", "parquet"):
+            if settings.get(name):
+                settings[name] = str(Path(settings[name]).resolve())
+        raw = [settings[name] for name in ("tsv", "csv", "jsonl", "parquet") if settings.get(name)]
         settings["decontaminate"] = [str(Path(path).resolve()) for path in settings.get("decontaminate") or []]
-        settings["hash"] = input_state([settings["tsv"], *settings["decontaminate"]], settings.get("hash"))
+        settings["hash"] = input_state([*raw, *settings["decontaminate"]], settings.get("hash"))
         self._corpus: PairCorpus | None = None
         super().__init__(cache_dir=cache_dir, config_name=config_name or "pairs", **settings)
 

@@ -37,6 +37,7 @@ def write_split(
     schema: pa.Schema,
     *,
     rows_per_shard: int = ROWS_PER_SHARD,
+    repeating: Sequence[str] | None = None,
 ) -> int:
     """Streams record batches into the Parquet shards of one split; memory stays at one batch.
 
@@ -46,6 +47,7 @@ def write_split(
         batches: The rows; columns are ordered and cast to `schema`.
         schema: The schema of the shards.
         rows_per_shard: A new shard begins once this many rows are in one.
+        repeating: The columns whose values repeat, for which a dictionary is worth building; all by default.
 
     Returns:
         The number of rows written. An empty split is one shard without rows.
@@ -55,6 +57,11 @@ def write_split(
     parts: list[Path] = []
     writer: pq.ParquetWriter | None = None
     total = in_shard = 0
+
+    def open_writer() -> pq.ParquetWriter:
+        dictionary = True if repeating is None else list(repeating)
+        return pq.ParquetWriter(parts[-1], schema, compression="zstd", use_dictionary=dictionary)
+
     try:
         for batch in batches:
             table = pa.Table.from_batches([batch]) if isinstance(batch, pa.RecordBatch) else batch
@@ -62,14 +69,14 @@ def write_split(
                 if writer is not None:
                     writer.close()
                 parts.append(directory / f".{split}-{len(parts):05d}.parquet")
-                writer, in_shard = pq.ParquetWriter(parts[-1], schema, compression="zstd"), 0
+                writer, in_shard = open_writer(), 0
             if table.num_rows:  # `datasets` cannot read a row group without rows
                 writer.write_table(table.select(schema.names).cast(schema))
             total += table.num_rows
             in_shard += table.num_rows
         if writer is None:
             parts.append(directory / f".{split}-00000.parquet")
-            writer = pq.ParquetWriter(parts[-1], schema, compression="zstd")
+            writer = open_writer()
     finally:
         if writer is not None:
             writer.close()

@@ -9,6 +9,7 @@ import hashlib
 
 import numpy as np
 import pyarrow as pa
+from xxhash import xxh3_64_intdigest
 
 _SHUFFLING, _HOLDING_OUT = 1, 2
 
@@ -35,10 +36,34 @@ def text_keys(*columns: pa.Array) -> np.ndarray:
     return np.frombuffer(b"".join(digests), dtype=np.uint64)
 
 
+def repeat_keys(*columns: pa.Array) -> np.ndarray:
+    """Hashes rows of strings to 64 bits with XXH3, several times faster than :func:`text_keys`.
+
+    The two differ only because draws follow the order of their keys: another hash would draw other rows.
+
+    Args:
+        columns: String arrays of length rows, without nulls.
+
+    Returns:
+        One key a row (rows,), uint64, with the properties of :func:`text_keys`.
+    """
+    keys = np.zeros(len(columns[0]), dtype=np.uint64)
+    for column in columns:
+        # Multiplying by an odd number in between keeps ("a", "b") and ("b", "a") apart.
+        keys *= np.uint64(0x9E3779B97F4A7C15)
+        texts = column.cast(pa.binary()).to_numpy(zero_copy_only=False)
+        keys ^= np.fromiter(map(xxh3_64_intdigest, texts), dtype=np.uint64, count=len(texts))
+    return keys
+
+
 def first_occurrences(keys: np.ndarray) -> np.ndarray:
-    """Marks the first row of each key: (rows,), bool."""
+    """Marks the first row of each key: (rows,), bool; takes 25 bytes a row for the time of the call."""
     first = np.zeros(len(keys), dtype=bool)
-    first[np.unique(keys, return_index=True)[1]] = True
+    # A stable sort puts the first row of a key before its repeats.
+    order = np.argsort(keys, kind="stable")
+    ordered = keys[order]
+    first[order[:1]] = True
+    first[order[1:][ordered[1:] != ordered[:-1]]] = True
     return first
 
 

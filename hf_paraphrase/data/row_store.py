@@ -12,10 +12,14 @@ import pyarrow as pa
 from ..errors import OutputError
 
 BATCH_ROWS = 50_000
+GATHER_BYTES = 64 << 20
+"""How much is gathered in one reading of the file, where rows are wanted in another order than theirs."""
 
 
 class RowStore:
-    """Rows written once, in batches, to an uncompressed Arrow file that is then mapped into memory.
+    """Rows written once, in batches, to an uncompressed Arrow file that is then read batch by batch.
+
+    The file is not mapped into memory: the pages of a mapped file count as memory of the process.
 
     Args:
         path: The file; it is removed by :meth:`close`.
@@ -27,8 +31,9 @@ class RowStore:
         self.schema = schema
         self._writer: pa.ipc.RecordBatchFileWriter | None = pa.ipc.new_file(str(path), schema)
         self._starts = [0]
-        self._mapped: pa.MemoryMappedFile | None = None
+        self._file: pa.OSFile | None = None
         self._reader: pa.ipc.RecordBatchFileReader | None = None
+        self._gathered_rows = BATCH_ROWS
 
     def __len__(self) -> int:
         return self._starts[-1]
@@ -57,18 +62,21 @@ class RowStore:
 
     def gather(self, rows: np.ndarray) -> Iterator[pa.Table]:
         """Streams the rows of the given numbers in the given order, at most 50,000 at a time."""
-        for begin in range(0, len(rows), BATCH_ROWS):
-            yield self._take(rows[begin : begin + BATCH_ROWS])
+        self._open()
+        for begin in range(0, len(rows), self._gathered_rows):
+            table = self._take(rows[begin : begin + self._gathered_rows])
+            for first in range(0, table.num_rows, BATCH_ROWS):
+                yield table.slice(first, BATCH_ROWS)
 
     def close(self) -> None:
-        """Removes the file; tables that were given out must not be used any longer."""
+        """Removes the file."""
         if self._writer is not None:
             self._writer.close()
             self._writer = None
         self._reader = None
-        if self._mapped is not None:
-            self._mapped.close()
-            self._mapped = None
+        if self._file is not None:
+            self._file.close()
+            self._file = None
         self.path.unlink(missing_ok=True)
 
     def __enter__(self) -> RowStore:
@@ -84,8 +92,11 @@ class RowStore:
             if self._writer is not None:
                 self._writer.close()
                 self._writer = None
-            self._mapped = pa.memory_map(str(self.path))
-            self._reader = pa.ipc.open_file(self._mapped)
+            self._file = pa.OSFile(str(self.path), "rb")
+            self._reader = pa.ipc.open_file(self._file)
+            # Whole batches of output, so that the size of a reading changes nothing in what comes out.
+            size = self.path.stat().st_size // max(1, len(self))
+            self._gathered_rows = max(1, GATHER_BYTES // max(1, size) // BATCH_ROWS) * BATCH_ROWS
         return self._reader
 
     def _take(self, rows: np.ndarray) -> pa.Table:

@@ -14,7 +14,8 @@ import bz2
 import gzip
 import lzma
 import zlib
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO
@@ -29,8 +30,10 @@ BLOCK_BYTES = 4 << 20
 LONGEST_LINE_BYTES = 64 << 20
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _LISTED_LINES = 10
-_OPENERS = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
-_KINDS = {".gz": "gzip", ".bz2": "bzip2", ".xz": "xz"}
+_KINDS = {".gz": "gzip", ".bz2": "bzip2", ".xz": "xz", ".zst": "zstd"}
+COMPRESSED = frozenset(_KINDS)
+"""The suffixes of compressed files."""
+_SIGNATURES = (b"\x1f\x8b", b"\xfd7zXZ", b"\x28\xb5\x2f\xfd")
 _DECOMPRESSION_ERRORS = (EOFError, zlib.error, lzma.LZMAError, gzip.BadGzipFile)
 
 
@@ -40,23 +43,25 @@ class LineErrors:
 
     Args:
         policy: `raise` or `skip`.
+        record: Called for every line left out with file, line and reason.
 
     Attributes:
         first: The first ten lines left out, as messages with file and line.
+        count: The number of lines left out; line i of two aligned files is one line.
+        left_out: Records that are well-formed and yet give no row, counted by the reason.
     """
 
     policy: str = "raise"
+    record: Callable[[Path, int, str], object] | None = None
     first: list[str] = field(default_factory=list)
-    _lines: set[int] = field(default_factory=set)
+    count: int = 0
+    left_out: Counter[str] = field(default_factory=Counter)
+    # One bit a line: a set of a million numbers would take a hundred times the memory.
+    _seen: bytearray = field(default_factory=bytearray)
 
     def __post_init__(self) -> None:
         if self.policy not in {"raise", "skip"}:
             raise UsageError(f"unknown error policy `{self.policy}`", remedy="one of raise, skip")
-
-    @property
-    def count(self) -> int:
-        """The number of lines left out; line i of two aligned files is one line."""
-        return len(self._lines)
 
     def meet(self, text: str, path: Path, line: int, remedy: str) -> None:
         """Raises for a malformed line, or counts it.
@@ -64,20 +69,43 @@ class LineErrors:
         Raises:
             InputError: Under the policy `raise`.
         """
-        error = InputError(text, path=path, line=line, remedy=f"{remedy}, or leave such lines out: --on-error skip")
+        self.meet_record(text, path, line, remedy, line)
+
+    def meet_record(self, text: str, path: Path, line: int, remedy: str, number: int) -> None:
+        """Raises for a malformed record, or counts it by its number where lines do not tell records apart.
+
+        Args:
+            text: What is wrong.
+            path: The file.
+            line: Where the record begins, from 1.
+            remedy: What to do about it.
+            number: The number of the record.
+
+        Raises:
+            InputError: Under the policy `raise`.
+        """
         if self.policy == "raise":
-            raise error
-        self._lines.add(line)
+            remedy = f"{remedy}, or leave such lines out: --on-error skip"
+            raise InputError(text, path=path, line=line, remedy=remedy)
         if len(self.first) < _LISTED_LINES:
             self.first.append(str(InputError(text, path=path, line=line)))
+        if self.record is not None:
+            self.record(path, line, text)
+        position, bit = divmod(number, 8)
+        if position >= len(self._seen):
+            self._seen.extend(bytes(position + 1 - len(self._seen)))
+        if not self._seen[position] >> bit & 1:
+            self._seen[position] |= 1 << bit
+            self.count += 1
 
 
-def read_lines(path: Path, errors: LineErrors) -> Iterator[pa.Array]:
-    """Streams the lines of a plain, .gz, .bz2 or .xz file.
+def read_lines(path: Path, errors: LineErrors, *, encoding: str = "utf-8") -> Iterator[pa.Array]:
+    """Streams the lines of a plain, .gz, .bz2, .xz or .zst file.
 
     Args:
         path: The file; its suffix names the compression.
         errors: What to do about a line that is not UTF-8; a line that is left out is null, so numbering is kept.
+        encoding: `utf-8`, or `latin-1` for the old sets that are known to be in it; any bytes are latin-1.
 
     Yields:
         Arrow string arrays of consecutive lines without their line ends.
@@ -87,6 +115,8 @@ def read_lines(path: Path, errors: LineErrors) -> Iterator[pa.Array]:
     """
     first_line = 1
     for block in _whole_lines(path):
+        if encoding == "latin-1":
+            block = block.decode(encoding).encode()
         lines = _decode(block, path, first_line, errors)
         first_line += len(lines)
         yield lines
@@ -133,7 +163,13 @@ def read_aligned(paths: Sequence[Path], errors: LineErrors) -> Iterator[tuple[in
 
 
 def read_fields(
-    path: Path, columns: Sequence[str], errors: LineErrors, *, header_lines: int = 0
+    path: Path,
+    columns: Sequence[str],
+    errors: LineErrors,
+    *,
+    header_lines: int = 0,
+    encoding: str = "utf-8",
+    remedy: str = "mend the line, or name the fields with --columns (`_` for one to leave out)",
 ) -> Iterator[tuple[np.ndarray, dict[str, pa.Array]]]:
     r"""Streams the named fields of a tab-separated file without header, quoting or escapes.
 
@@ -142,6 +178,8 @@ def read_fields(
         columns: The fields in their order; `_` names one to leave out. Fields named `_` at the end may be absent.
         errors: What to do about a line with too few or too many fields, or one that is not UTF-8.
         header_lines: Lines at the beginning to leave out; line numbers count them.
+        encoding: As for :func:`read_lines`.
+        remedy: What to do about a line with the wrong number of fields, for the message.
 
     Yields:
         The line numbers (rows,), int64, from 1, and a string array of the same length for each named column.
@@ -153,7 +191,7 @@ def read_fields(
     fewest = max(index for index, name in enumerate(columns) if name != "_") + 1
     expected = str(most) if fewest == most else f"{fewest} to {most}"
     first_line = 1
-    for lines in read_lines(path, errors):
+    for lines in read_lines(path, errors, encoding=encoding):
         if header := max(0, min(len(lines), header_lines + 1 - first_line)):
             lines = lines.slice(header)
             first_line += header
@@ -167,9 +205,9 @@ def read_fields(
                 f"{number} where {expected} tab-separated fields are expected ({', '.join(columns)})",
                 path,
                 first_line + int(index),
-                "mend the line, or name the fields with --columns (`_` for one to leave out)",
+                remedy,
             )
-        fields = pc.split_pattern(lines.filter(pa.array(good)), "\t")
+        fields = pc.split_pattern(lines if good.all() else lines.filter(pa.array(good)), "\t")
         starts = fields.offsets.to_numpy()[:-1]
         yield (
             np.flatnonzero(good).astype(np.int64) + first_line,
@@ -197,11 +235,23 @@ def open_binary(path: Path) -> IO[bytes]:
     if path.is_dir():
         raise InputError("this is a folder, not a file", path=path, remedy="name the file in it")
     try:
-        return _OPENERS.get(path.suffix, open)(path, "rb")  # type: ignore[operator]
+        return _open(path)
     except FileNotFoundError as error:
         raise InputError("no such file", path=path, remedy="check the path") from error
     except OSError as error:
         raise InputError(f"cannot read: {error.strerror or error}", path=path) from error
+
+
+def _open(path: Path) -> IO[bytes]:
+    if path.suffix == ".gz":
+        return gzip.open(path, "rb")  # type: ignore[return-value]
+    if path.suffix == ".bz2":
+        return bz2.open(path, "rb")
+    if path.suffix == ".xz":
+        return lzma.open(path, "rb")
+    if path.suffix == ".zst":
+        return pa.CompressedInputStream(pa.OSFile(str(path), "rb"), "zstd")
+    return path.open("rb")
 
 
 def read_blocks(path: Path) -> Iterator[bytes]:
@@ -265,14 +315,21 @@ def _whole_lines(path: Path) -> Iterator[bytes]:
 
 
 def _decode(block: bytes, path: Path, first_line: int, errors: LineErrors) -> pa.Array:
+    # Arrow checks the bytes where they lie; `bytes.decode` would copy them, and Arrow copy them back.
+    text = pa.Array.from_buffers(pa.string(), 1, [None, _offsets(0, len(block)), pa.py_buffer(block)])
     try:
-        lines = pc.split_pattern(pa.array([block.decode("utf-8")]), "\n").values
-    except UnicodeDecodeError:
+        text.validate(full=True)
+        lines = pc.split_pattern(text, "\n").values
+    except pa.ArrowInvalid:
         lines = _decode_singly(block, path, first_line, errors)
-    returns = pc.ends_with(lines, "\r")
-    if pc.any(returns).as_py():
+    if b"\r\n" in block or block.endswith(b"\r"):
+        returns = pc.ends_with(lines, "\r")
         lines = pc.if_else(returns, pc.utf8_slice_codeunits(lines, 0, -1), lines)
     return lines
+
+
+def _offsets(*offsets: int) -> pa.Buffer:
+    return pa.py_buffer(np.array(offsets, dtype=np.int32))
 
 
 def _decode_singly(block: bytes, path: Path, first_line: int, errors: LineErrors) -> pa.Array:
@@ -282,11 +339,13 @@ def _decode_singly(block: bytes, path: Path, first_line: int, errors: LineErrors
             lines.append(line.decode("utf-8"))
         except UnicodeDecodeError as error:
             lines.append(None)
-            compressed = first_line == 1 and line.startswith((b"\x1f\x8b", b"\xfd7zXZ"))
+            compressed = first_line == 1 and line.startswith(_SIGNATURES)
             errors.meet(
                 f"not UTF-8: byte 0x{line[error.start]:02x} at byte {error.start + 1} of the line",
                 path,
                 first_line + len(lines) - 1,
-                "the file is compressed: give its name the suffix .gz or .xz" if compressed else "convert it to UTF-8",
+                "the file is compressed: give its name the suffix .gz, .xz or .zst"
+                if compressed
+                else "convert it to UTF-8",
             )
     return pa.array(lines, pa.string())

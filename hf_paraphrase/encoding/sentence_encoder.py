@@ -13,13 +13,15 @@ from numpy.typing import NDArray
 from ..models.loading import check_model_type, load_model_folder
 from ..models.registry import SENTENCE_ENCODERS, model_class
 from .threads import in_threads
-from .word_lookup import TokenIds, WordLookup, state_of
+from .token_lookup import Lookup, characters_worth_it, lookup_for, state_of
+from .word_lookup import TokenIds
 
 if TYPE_CHECKING:
     from torch import Tensor
     from transformers import PreTrainedModel, PreTrainedTokenizerFast
 
     from ..models.avg.modeling_avg import AvgModel
+    from ..models.concatenation.modeling_concatenation import ConcatenationModel
 
 TOKENS_PER_BATCH = 1 << 16
 """Padded tokens in a batch at most (a single longer text is a batch of its own), so that long texts fit in memory."""
@@ -39,7 +41,7 @@ class SentenceEncoder:
     def __init__(self, model: PreTrainedModel, tokenizer: PreTrainedTokenizerFast) -> None:
         self.model = model
         self.tokenizer = tokenizer
-        self._lookup: tuple[object, WordLookup | None] | None = None
+        self._lookup: tuple[object, Lookup | None] | None = None
 
     @classmethod
     def from_pretrained(cls, folder: str | os.PathLike[str], *, device: str | None = None) -> SentenceEncoder:
@@ -88,7 +90,7 @@ class SentenceEncoder:
         """Embeds texts.
 
         Texts of like length share a batch, whatever their order; batch size and order change a result by no more
-        than rounding. Word averages (`AvgModel`) need neither batches nor padding: their tokens are laid end to end,
+        than rounding. Averages (`AvgModel`, `ConcatenationModel`) need neither: their tokens are laid end to end,
         and no result depends on any other text. A text without tokens embeds to zeros, and stays zero when normalised.
 
         Args:
@@ -107,6 +109,7 @@ class SentenceEncoder:
         from tqdm.auto import tqdm
 
         from ..models.avg.modeling_avg import AvgModel
+        from ..models.concatenation.modeling_concatenation import ConcatenationModel
 
         if isinstance(texts, str):
             return self.encode([texts], batch_size=batch_size, normalize=normalize)[0]
@@ -118,7 +121,7 @@ class SentenceEncoder:
         progress = tqdm(total=len(texts), unit=" texts", desc="encode", disable=not show_progress_bar)
         with torch.inference_mode(), progress:
             # A subclass may compute something else.
-            if type(self.model) is AvgModel:
+            if type(self.model) in (AvgModel, ConcatenationModel):
                 for rows in self._word_averages(texts, vectors, normalize):
                     progress.update(rows.stop - rows.start)
             else:
@@ -133,7 +136,7 @@ class SentenceEncoder:
         """Fills `vectors` (texts, dim) with means of word vectors, and gives the rows that are done."""
         import torch
 
-        model = cast("AvgModel", self.model)
+        model = cast("AvgModel | ConcatenationModel", self.model)
         tokenize, blocks = self._blocks(texts)
 
         def embed(rows: slice) -> slice:
@@ -183,22 +186,24 @@ class SentenceEncoder:
             ends = np.fromiter(map(len, texts), np.int64, len(texts)).cumsum()
             characters = int(ends[-1]) if len(ends) else 0
             vocabulary = len(self.tokenizer)
-            # The hash table is filled for every block, and the lookup itself made once: dearer than a short text.
-            if characters >= vocabulary and (lookup := self._word_lookup()) is not None:
-                share = -(-characters // torch.get_num_threads())
-                size = max(min(CHARACTERS_PER_BLOCK, share), 8 * vocabulary)
+            worth_it = characters >= characters_worth_it(self.tokenizer.backend_tokenizer)
+            if worth_it and (lookup := self._word_lookup()) is not None:
+                # As many blocks for every thread, so that none waits while another works on an odd one.
+                threads = torch.get_num_threads()
+                rounds = -(-characters // (threads * CHARACTERS_PER_BLOCK))
+                size = max(-(-characters // (threads * rounds)), 8 * vocabulary)
                 borders = np.searchsorted(ends, np.arange(size, characters, size), side="left") + 1
                 borders = np.unique(np.concatenate([[0], borders, [len(texts)]]))
                 return lookup, [slice(first, last) for first, last in pairwise(borders.tolist())]
         # The library has threads of its own.
         return lambda part: TokenIds.of_lists(self.tokenize(part)), [slice(0, len(texts))]
 
-    def _word_lookup(self) -> WordLookup | None:
+    def _word_lookup(self) -> Lookup | None:
         """Gives the lookup of the tokenizer as it is now, or None if it must do the work itself."""
         backend = self.tokenizer.backend_tokenizer
         state = (id(backend), state_of(backend))
         if self._lookup is None or self._lookup[0] != state:
-            self._lookup = (state, WordLookup.for_tokenizer(backend))
+            self._lookup = (state, lookup_for(backend))
         return self._lookup[1]
 
     def similarity(self, first: Sequence[str], second: Sequence[str], **options: Any) -> NDArray[np.float32]:

@@ -81,6 +81,14 @@ class TokenIds(NamedTuple):
         """The number of tokens of each text, int64 (texts,)."""
         return np.diff(self.offsets)
 
+    def interleaved(self, other: TokenIds, offset: int) -> TokenIds:
+        """Puts the ids of each text of another block, increased by `offset`, behind those of the same text here."""
+        texts = len(self.offsets) - 1
+        both = TokenIds.joined([self, TokenIds(other.ids + offset, other.offsets)])
+        order = np.arange(2 * texts).reshape(2, texts).T.ravel()
+        lengths = self.lengths + other.lengths
+        return TokenIds(both.of_texts(order), np.concatenate([np.zeros(1, np.int64), lengths.cumsum()]))
+
     def of_texts(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
         """Takes the ids (tokens of these texts,) of some texts in the order of `rows` (rows,)."""
         return self.ids[_ranges(self.offsets[rows], self.lengths[rows])]

@@ -62,9 +62,7 @@ class SelectionPool:
         self._columns = {name: np.concatenate(values) for name, values in parts.items()}
         self._references = np.array(references, dtype=np.int64)
 
-    def select(
-        self, selections: Sequence[Selection], sample: int | None, seed: int
-    ) -> tuple[NDArray[np.int64], int]:
+    def select(self, selections: Sequence[Selection], sample: int | None, seed: int) -> tuple[NDArray[np.int64], int]:
         """Takes the steps of `filter`: the selections, one translation a reference, the sample.
 
         Args:

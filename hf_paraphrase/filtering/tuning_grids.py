@@ -17,9 +17,7 @@ RANDOM = "random"
 """The filter that selects nothing away: pairs drawn at random, what all others are compared with."""
 CUSTOM = "custom"
 """The filter whose ranges the user wrote."""
-RECOLLECTED = frozenset(
-    {"cost", "perplexity", "reference_probability", "overlap_1", "overlap_2", "overlap_3", "bleu"}
-)
+RECOLLECTED = frozenset({"cost", "perplexity", "reference_probability", "overlap_1", "overlap_2", "overlap_3", "bleu"})
 """Filters whose ranges are not in the paper's text as we have it."""
 
 

@@ -33,7 +33,12 @@ def render_card(kind: str, name: str, values: Mapping[str, Any]) -> str:
     import jinja2
 
     # Markdown is the target, so HTML escaping would only damage the text.
-    environment = jinja2.Environment(undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True)  # noqa: S701
+    environment = jinja2.Environment(  # noqa: S701
+        loader=jinja2.FileSystemLoader(template_path(kind, name).parent),
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
     environment.filters["yaml"] = _yaml_scalar
     return environment.from_string(template_path(kind, name).read_text(encoding="utf-8")).render(**values)
 

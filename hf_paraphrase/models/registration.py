@@ -12,10 +12,11 @@ from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec, PathFinder
 from types import ModuleType
 
-from .registry import MODELS, config_class, model_class
+from .registry import MODELS, config_class, model_class, tokenizer_class
 
 _AUTO_MODULE = "transformers.models.auto.modeling_auto"
 _CONFIG_MODULE = "transformers.models.auto.configuration_auto"
+_TOKENIZER_MODULE = "transformers.models.auto.tokenization_auto"
 
 
 def register_configurations() -> None:
@@ -32,7 +33,20 @@ def register_models() -> None:
         getattr(auto, entry.auto_class).register(config_class(model_type), model_class(model_type), exist_ok=True)
 
 
-_ACTIONS = {_CONFIG_MODULE: register_configurations, _AUTO_MODULE: register_models}
+def register_tokenizers() -> None:
+    """Registers the tokenizer classes of our own with `AutoTokenizer`."""
+    auto = sys.modules[_TOKENIZER_MODULE]
+    for model_type in MODELS:
+        tokenizer = tokenizer_class(model_type)
+        if tokenizer is not None:
+            auto.AutoTokenizer.register(config_class(model_type), slow_tokenizer_class=tokenizer, exist_ok=True)
+
+
+_ACTIONS = {
+    _CONFIG_MODULE: register_configurations,
+    _AUTO_MODULE: register_models,
+    _TOKENIZER_MODULE: register_tokenizers,
+}
 
 
 class _RegisteringLoader(Loader):

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from transformers import PreTrainedConfig, PreTrainedModel
+    from transformers import PreTrainedConfig, PreTrainedModel, PreTrainedTokenizerBase
 
 
 @dataclass(frozen=True)
@@ -19,17 +19,20 @@ class ModelEntry:
         model: The model class, in `models/<type>/modeling_<type>.py`; the package `models/<type>` has both names.
         auto_class: The Auto class of transformers that opens it.
         is_sentence_encoder: Whether its forward pass gives sentence embeddings.
+        tokenizer: The tokenizer class, in `models/<type>/tokenization_<type>.py`, of a type that needs one of its own.
     """
 
     config: str
     model: str
     auto_class: str = "AutoModel"
     is_sentence_encoder: bool = True
+    tokenizer: str | None = None
 
 
 MODELS = {
     "avg": ModelEntry("AvgConfig", "AvgModel"),
     "gran": ModelEntry("GranConfig", "GranModel"),
+    "concatenation": ModelEntry("ConcatenationConfig", "ConcatenationModel", tokenizer="ConcatenationTokenizer"),
     "recurrent": ModelEntry("RecurrentConfig", "RecurrentModel"),
     "reference_classifier": ModelEntry(
         "ReferenceClassifierConfig",
@@ -56,4 +59,14 @@ def model_class(model_type: str) -> type[PreTrainedModel]:
     """Imports the model class of a model type."""
     module = importlib.import_module(f"{__package__}.{model_type}.modeling_{model_type}")
     found: type[PreTrainedModel] = getattr(module, MODELS[model_type].model)
+    return found
+
+
+def tokenizer_class(model_type: str) -> type[PreTrainedTokenizerBase] | None:
+    """Imports the tokenizer class of a model type; None if it has none of its own."""
+    name = MODELS[model_type].tokenizer
+    if name is None:
+        return None
+    module = importlib.import_module(f"{__package__}.{model_type}.tokenization_{model_type}")
+    found: type[PreTrainedTokenizerBase] = getattr(module, name)
     return found

@@ -18,7 +18,7 @@ from ..errors import InputError
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
-    from transformers import PreTrainedTokenizerFast
+    from transformers import PreTrainedTokenizerBase, PreTrainedTokenizerFast
 
 PAD_TOKEN = "[PAD]"  # noqa: S105
 UNKNOWN_TOKEN = "[UNK]"  # noqa: S105
@@ -113,12 +113,15 @@ def reachable_words(words: Iterable[str], *, lower_case: bool = True, contractio
     return kept
 
 
-def save_tokenizer(tokenizer: PreTrainedTokenizerFast, folder: str | os.PathLike[str]) -> None:
+def save_tokenizer(tokenizer: PreTrainedTokenizerBase, folder: str | os.PathLike[str]) -> None:
     """Saves a tokenizer so that transformers 4 and 5 both open it.
 
-    Version 5 writes a class name that version 4 does not know; the older name opens in both.
+    Version 5 writes a class name that version 4 does not know; the older name opens in both. A tokenizer of a class of
+    its own keeps its name.
     """
     tokenizer.save_pretrained(folder)
+    if not tokenizer.is_fast:
+        return
     path = Path(folder) / "tokenizer_config.json"
     settings = json.loads(path.read_text(encoding="utf-8"))
     settings["tokenizer_class"] = "PreTrainedTokenizerFast"

@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING, Any
 from ..models.registry import config_class, model_class
 
 if TYPE_CHECKING:
-    from transformers import PreTrainedModel, PreTrainedTokenizerFast
+    from transformers import PreTrainedModel
 
-_RECURRENT = ("cell", "peepholes", "bidirectional", "direction_merge", "variational_dropout")
+    from .encoder_vocabulary import EncoderVocabulary
+
+_RECURRENT = ("cell", "peepholes", "bidirectional", "direction_merge", "variational_dropout", "skip_unknown")
 HIDDEN_SIZE = 300
 """Components of word vectors and embeddings where nothing else says how many (papers 000 and 001)."""
 
@@ -23,24 +25,30 @@ class EncoderKind:
         model_type: The model type in :mod:`..models.registry`.
         epochs: How many passes over the pairs it takes in paper 000, section 5.2, or for others a like effort.
         options: The settings of its configuration that not every encoder has.
+        words: Whether words, or the tokens of a given tokenizer, are among its tokens.
+        trigrams: Whether character trigrams are.
     """
 
     model_type: str
     epochs: float
     options: tuple[str, ...] = ()
+    words: bool = True
+    trigrams: bool = False
 
 
 ENCODER_KINDS = {
-    "avg": EncoderKind("avg", 20.0),
+    "avg": EncoderKind("avg", 20.0, ("skip_unknown",)),
     "gran": EncoderKind("gran", 3.0, _RECURRENT),
     "recurrent": EncoderKind("recurrent", 3.0, (*_RECURRENT, "pooling", "output_gate", "embedding_size")),
+    "trigram": EncoderKind("avg", 20.0, ("skip_unknown",), words=False, trigrams=True),
+    "word-trigram": EncoderKind("concatenation", 20.0, trigrams=True),
 }
 """The kinds by the names that the command line knows."""
 
 
 def new_encoder(
     kind: str,
-    tokenizer: PreTrainedTokenizerFast,
+    vocabulary: EncoderVocabulary,
     *,
     hidden_size: int | None,
     embedding_size: int | None,
@@ -51,8 +59,9 @@ def new_encoder(
 
     Args:
         kind: One of :data:`ENCODER_KINDS`.
-        tokenizer: Its tokenizer, which gives the size of the vocabulary and the special tokens.
-        hidden_size: Components of the sentence embedding; None for those of the word vectors.
+        vocabulary: Its tokens.
+        hidden_size: Components of the sentence embedding (of each part, in a concatenation); None for those of the
+            word vectors.
         embedding_size: Components of the word vectors; None for those of the sentence embedding, and 300 if neither is
             given.
         seed: Seed of the weights.
@@ -64,17 +73,19 @@ def new_encoder(
     from transformers import set_seed
 
     found = ENCODER_KINDS[kind]
+    tokenizer = vocabulary.tokenizer
     hidden_size = hidden_size or embedding_size or HIDDEN_SIZE
     if "embedding_size" in found.options:
         settings["embedding_size"] = embedding_size
     elif embedding_size not in (None, hidden_size):
         raise ValueError(f"word vectors of {embedding_size} components cannot give embeddings of {hidden_size}")
+    if found.model_type == "concatenation":
+        settings |= {"vocab_sizes": vocabulary.sizes, "part_size": hidden_size}
+    else:
+        settings |= {"vocab_size": len(tokenizer), "hidden_size": hidden_size, "unk_token_id": tokenizer.unk_token_id}
     config = config_class(found.model_type)(
-        vocab_size=len(tokenizer),
-        hidden_size=hidden_size,
         pad_token_id=tokenizer.pad_token_id,
-        unk_token_id=tokenizer.unk_token_id,
-        **{name: value for name, value in settings.items() if value is not None},
+        **{name: value for name, value in settings.items() if value is not None or name == "unk_token_id"},
     )
     set_seed(seed)
     return model_class(found.model_type)(config)

@@ -15,6 +15,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from ..data.parquet import count_rows, iterate_batches, read_schema
+from ..encoding.token_lookup import ids_of, lookup_for
 from ..errors import InputError, OutputError
 
 if TYPE_CHECKING:
@@ -131,8 +132,7 @@ def encode_pairs(
         OutputError: If the disk is full or not writable.
     """
     backend = tokenizer.backend_tokenizer
-    backend.no_padding()
-    backend.no_truncation()
+    lookup = lookup_for(backend)
     has_labels = LABEL in read_schema(folder, split).names
     if labelled and not has_labels:
         raise InputError(
@@ -147,15 +147,13 @@ def encode_pairs(
                 unlike += int((labels == 0).sum())
                 batch, labels = batch.filter(pa.array(labels == 1)), labels[labels == 1]
             encoded = [
-                backend.encode_batch_fast(
-                    [text or "" for text in batch.column(name).to_pylist()], add_special_tokens=False
-                )
-                for name in _SIDES
+                ids_of(backend, [text or "" for text in batch.column(name).to_pylist()], lookup) for name in _SIDES
             ]
-            pairs = [(first.ids, second.ids) for first, second in zip(*encoded, strict=True)]
-            kept = np.array([bool(first and second) for first, second in pairs], bool)
+            both = [np.split(side.ids.astype(np.int32), side.offsets[1:-1]) for side in encoded]
+            pairs = list(zip(*both, strict=True)) if batch.num_rows else []
+            kept = np.array([bool(len(first) and len(second)) for first, second in pairs], bool)
             dropped += int((~kept).sum())
-            rows = [np.array(ids, np.int32) for first, second in pairs if first and second for ids in (first, second)]
+            rows = [row for pair, is_kept in zip(pairs, kept, strict=True) if is_kept for row in pair]
             if rows:
                 arrays.append(rows, labels[kept])
         if not arrays.rows:

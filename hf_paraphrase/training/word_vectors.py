@@ -8,18 +8,18 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..data.text_files import LineErrors, read_lines
 from ..errors import InputError
+from .word_frequencies import FREQUENCY_CONSTANT as FREQUENCY_CONSTANT
+from .word_frequencies import frequency_weight as frequency_weight
+from .word_frequencies import numbered_lines
 
-FREQUENCY_CONSTANT = 1e-3
-"""The a of the weight a / (a + p) (Arora, Liang and Ma 2017, section 5)."""
 UNKNOWN_SPREAD = 0.01
 """The standard deviation of the vectors of words that the file does not have."""
 UNKNOWN_WORDS = ("UUUNKKK", "<unk>", "[UNK]")
@@ -36,14 +36,18 @@ class WordVectors:
     Attributes:
         words: The words in the order of the file, each once.
         matrix: Their vectors (words, dimension), float32.
-        lines: How many vectors the file holds.
+        lines: How many vectors the file or model holds.
         repeated: How many lines repeated a word; the first one counts.
+        source: Where they come from.
+        by_token: Whether `words` are not words but the tokens of the very vocabulary for which they are wanted.
     """
 
     words: list[str]
     matrix: NDArray[np.float32]
     lines: int = 0
     repeated: int = 0
+    source: Path | None = None
+    by_token: bool = False
     index: dict[str, int] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -52,11 +56,11 @@ class WordVectors:
 
 @dataclass
 class Coverage:
-    """How well a file of word vectors covers a vocabulary.
+    """How well word vectors cover a vocabulary.
 
     Attributes:
         words: The size of the vocabulary without special tokens.
-        with_vector: How many of them the file has.
+        with_vector: How many of them have a vector.
         tokens: The number of tokens counted in the training data.
         tokens_with_vector: How many of those are of a word with a vector.
     """
@@ -90,19 +94,28 @@ def read_word_vectors(
 
     Raises:
         InputError: With file and line, for a missing, empty or damaged file, one that is not UTF-8, a line with too
-            few or too many numbers, and something that is not a finite number.
+            few or too many numbers, something that is not a finite number, and a header that names another number of
+            vectors or components than the file has.
     """
     path = Path(path)
     dimension = 0
     kept: list[str] = []
     rows: list[NDArray[np.float32]] = []
     seen: set[str] = set()
-    lines = repeated = 0
-    for number, line in _numbered_lines(path):
+    lines = repeated = number = 0
+    promised: int | None = None
+    for number, line in numbered_lines(path):
         fields = line.rstrip(" \t").replace("\t", " ").split(" ")
         if number == 1 and len(fields) == 2 and all(item.isdigit() for item in fields):
-            dimension = int(fields[1])
+            promised, dimension = int(fields[0]), int(fields[1])
             continue
+        if promised is not None and not lines and (found := _dimension(fields, path, number)) != dimension:
+            raise InputError(
+                f"{found} numbers where the first line promises {dimension}",
+                path=path,
+                line=number,
+                remedy="correct the first line, or remove it",
+            )
         if not dimension:
             dimension = _dimension(fields, path, number)
         word = _word(fields, dimension, path, number)
@@ -118,8 +131,15 @@ def read_word_vectors(
         rows.append(_vector(fields[-dimension:], path, number))
     if not lines:
         raise InputError("the file holds no word vectors", path=path)
+    if promised is not None and promised != lines:
+        raise InputError(
+            f"the first line promises {promised} vectors, the file has {lines}",
+            path=path,
+            line=number,
+            remedy="fetch the file again if it was cut off; otherwise correct the first line, or remove it",
+        )
     matrix = np.stack(rows) if rows else np.zeros((0, dimension), np.float32)
-    return WordVectors(kept, matrix, lines, repeated)
+    return WordVectors(kept, matrix, lines, repeated, path)
 
 
 def initial_embeddings(
@@ -132,6 +152,9 @@ def initial_embeddings(
     counts: NDArray[np.int64],
     frequency_weights: bool = False,
     seed: int = 0,
+    weight_counts: NDArray[np.int64] | NDArray[np.float64] | None = None,
+    constant: float = FREQUENCY_CONSTANT,
+    texts: Sequence[str | None] | None = None,
 ) -> tuple[NDArray[np.float32], Coverage]:
     """Makes the initial embedding matrix of a vocabulary.
 
@@ -141,8 +164,9 @@ def initial_embeddings(
     vocabulary that come last in the file, which are its rarest: an unknown word is most like those. The padding row is
     zero.
 
-    With `frequency_weights` each row is multiplied by a / (a + p), a = 1e-3, where p is the share of the word among
-    the tokens of the training data (Arora, Liang and Ma 2017, equation 3), and 0 for words that do not occur there.
+    With `frequency_weights` each row is multiplied by a / (a + p), where p is the share of the word among the tokens
+    of the training data, or of `weight_counts` (Arora, Liang and Ma 2017, equation 3), and 0 for words that do not
+    occur there.
 
     Args:
         vocabulary: The words by id, special tokens included.
@@ -153,6 +177,10 @@ def initial_embeddings(
         counts: How often each id occurs in the training data (vocabulary,).
         frequency_weights: Whether to weight the rows.
         seed: Seed of the random vectors.
+        weight_counts: Counts (vocabulary,) for the weights, where they are others than `counts`.
+        constant: The a of the weights.
+        texts: The word that each id stands for, under which its vector is sought, or None for an id that stands for no
+            word (vocabulary,); by default `vocabulary`. Pieces of a sub-word tokenizer carry marks (`▁house`).
 
     Returns:
         The matrix (vocabulary, dimension), float32, and the coverage.
@@ -161,7 +189,8 @@ def initial_embeddings(
     matrix = generator.normal(0.0, UNKNOWN_SPREAD, (len(vocabulary), dimension)).astype(np.float32)
     covered = np.zeros(len(vocabulary), bool)
     if vectors is not None:
-        places = [(row, vectors.index[word]) for row, word in enumerate(vocabulary) if word in vectors.index]
+        names = vocabulary if texts is None else texts
+        places = [(row, vectors.index[word]) for row, word in enumerate(names) if word in vectors.index]
         places = [(row, place) for row, place in places if row not in (pad_id, unknown_id)]
         for row, place in places:
             matrix[row] = vectors.matrix[place]
@@ -173,32 +202,12 @@ def initial_embeddings(
             rarest = sorted(place for _, place in places)[-_RAREST:]
             matrix[unknown_id] = vectors.matrix[rarest].mean(0)
     total = int(counts.sum())
-    if frequency_weights and total:
-        matrix *= frequency_weight(counts / total)[:, None].astype(np.float32)
+    weighting = counts if weight_counts is None else weight_counts
+    if frequency_weights and weighting.sum():
+        matrix *= frequency_weight(weighting / weighting.sum(), constant)[:, None].astype(np.float32)
     matrix[pad_id] = 0.0
     words = len(vocabulary) - len({pad_id, unknown_id})
     return matrix, Coverage(words, int(covered.sum()), total, int(counts[covered].sum()))
-
-
-def frequency_weight(probability: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Computes a / (a + p) for word probabilities p of any shape (Arora, Liang and Ma 2017, equation 3)."""
-    return FREQUENCY_CONSTANT / (FREQUENCY_CONSTANT + probability)
-
-
-class _Strict(LineErrors):
-    """Malformed lines end the reading, and no other policy is offered."""
-
-    def meet(self, text: str, path: Path, line: int, remedy: str) -> None:
-        raise InputError(text, path=path, line=line, remedy=remedy)
-
-
-def _numbered_lines(path: Path) -> Iterator[tuple[int, str]]:
-    number = 0
-    for block in read_lines(path, _Strict()):
-        for line in block.to_pylist():
-            number += 1
-            if line.strip(" \t"):
-                yield number, line
 
 
 def _dimension(fields: list[str], path: Path, line: int) -> int:

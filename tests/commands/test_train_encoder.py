@@ -73,6 +73,9 @@ KINDS = [
     ("gran", "--cell", "gru", "--bidirectional", "true", "--direction-merge", "sum"),
     ("gran", "--cell", "lstm", "--peepholes", "false", "--variational-dropout", 0.1),
     ("recurrent", "--output-gate", "false"),
+    ("trigram",),
+    ("trigram", "--skip-unknown", "true"),
+    ("word-trigram",),
     ("recurrent", "--pooling", "mean", "--bidirectional", "true", "--cell", "gru"),
 ]
 
@@ -99,8 +102,10 @@ def test_leaves_a_complete_folder_with_scores_card_and_provenance(pairs, dev, tm
     card = (output / "README.md").read_text()
     assert card.startswith("---\n") and f"{record['results']['dev_best']:.2f} (kept)" in card
     names = {path.name for path in output.iterdir()}
-    assert {"config.json", "model.safetensors", "tokenizer.json", f"modeling_{kind[0]}.py"} <= names
-    assert ("modules.json" in names) == (kind[0] == "avg") and "checkpoints" not in names
+    model_type = {"trigram": "avg", "word-trigram": "concatenation"}.get(kind[0], kind[0])
+    tokenizer = "tokenizers.json" if model_type == "concatenation" else "tokenizer.json"
+    assert {"config.json", "model.safetensors", tokenizer, f"modeling_{model_type}.py"} <= names
+    assert ("modules.json" in names) == (model_type == "avg") and "checkpoints" not in names
     assert [path.name for path in tmp_path.iterdir()] == ["model"]
 
 
@@ -133,6 +138,20 @@ def test_a_recurrent_encoder_may_be_wider_than_its_word_vectors_and_others_may_n
     assert load_file(tmp_path / "m" / "model.safetensors")["embeddings"].shape == (63, 6)
     assert run(pairs, tmp_path / "n", "--model-type", "gran", *flags) == 2
     assert "the initial vectors have 6 components" in capsys.readouterr().err
+
+
+def test_words_and_trigrams_start_from_word_vectors_and_chance(pairs, vectors, tmp_path, capsys):
+    flags = ("--initial-vectors", vectors, "--epochs", 0, "--model-type", "word-trigram")
+    assert run(pairs, tmp_path / "m", *flags) == 0
+    assert "56 of 61 words have a vector" in capsys.readouterr().err
+    config = json.loads((tmp_path / "m" / "config.json").read_text())
+    matrix = load_file(tmp_path / "m" / "model.safetensors")["embeddings"]
+    lines = dict(line.split(" ", 1) for line in vectors.read_text().splitlines())
+    names = AutoTokenizer.from_pretrained(tmp_path / "m").convert_ids_to_tokens(range(len(matrix)))
+    assert config["vocab_sizes"][0] == 63 and config["hidden_size"] == 12 and matrix.shape[1] == 6
+    np.testing.assert_allclose(matrix[names.index("a3")], np.array(lines["a3"].split(), float), atol=1e-5)
+    trigrams = matrix[63:]
+    assert len(trigrams) > 60 and 0.005 < trigrams[2:].std() < 0.02
 
 
 def test_no_epochs_keep_the_initial_vectors_and_report_their_dev_score(pairs, dev, vectors, tmp_path):
@@ -287,6 +306,8 @@ def test_an_existing_output_is_refused_and_overwriting_replaces_it_at_the_end(pa
         (["--model-type", "recurrent", "--bidirectional", "true", "--hidden-size", 7], "cannot be halved"),
         (["--negatives", "hardest"], "one of max, random, mix"),
         (["--scramble", 2], "between 0 and 1"),
+        (["--model-type", "trigram", "--frequency-weights", "true"], "--frequency-weights is for words"),
+        (["--model-type", "trigram", "--initial-vectors", "x.txt"], "--initial-vectors is for words"),
         (["--mega-batch-size", 0], "--mega-batch-size must be above 0"),
         (["--mega-batch-size", 2, "--mega-batch-anneal", -1], "--mega-batch-anneal must not be negative"),
         (["--mega-batch-anneal", 150], "needs a size to grow to"),

@@ -7,11 +7,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import hf_paraphrase.data.row_store as row_store
-from hf_paraphrase.data.cleaning import clean, count_words, normalize_punctuation
-from hf_paraphrase.data.languages import check_language
-from hf_paraphrase.data.row_selection import first_occurrences, hold_out, shuffled, text_keys
+from hf_paraphrase.data.cleaning import CleaningRules, clean, count_words, normalize_punctuation
+from hf_paraphrase.data.row_selection import first_occurrences, hold_out, repeat_keys, shuffled, text_keys
 from hf_paraphrase.data.row_store import RowStore
-from hf_paraphrase.errors import InputError
 
 
 @given(st.lists(st.text(st.characters(exclude_categories=["Cs"]), max_size=15), max_size=8))
@@ -27,11 +25,39 @@ def test_each_row_counts_under_the_first_rule_that_meets_it():
             "target": ["a", "a", "a", "a b c", "", "a"],
         }
     )
-    kept, counts = clean(rows, max_length=3, max_length_ratio=1.5)
+    kept, counts = clean(rows, CleaningRules(max_length=3, max_length_ratio=1.5))
     assert kept.to_pylist() == [{"source": "a", "target": "a"}, {"source": "a b", "target": "a b c"}]
     assert counts == {"empty_side": 3, "too_long": 1, "length_ratio": 0}
     assert clean(rows)[1] == {"empty_side": 3}
-    assert clean(rows, max_length_ratio=3.9)[1] == {"empty_side": 3, "length_ratio": 1}
+    assert clean(rows, CleaningRules(max_length_ratio=3.9))[1] == {"empty_side": 3, "length_ratio": 1}
+
+
+def counted(rows: list[tuple[str, str]], **rules) -> dict[str, int]:
+    kept, counts = clean(
+        pa.table({"source": [s for s, _ in rows], "target": [t for _, t in rows]}), CleaningRules(**rules)
+    )
+    assert kept.num_rows == len(rows) - sum(counts.values())
+    return {rule: count for rule, count in counts.items() if count}
+
+
+def test_sides_that_are_the_same_but_for_case_and_outer_spaces_are_left_out():
+    rows = [("É  a", "é  a "), ("a", "a."), ("b", "b"), ("c", "d")]
+    assert counted(rows, drop_identical=True) == {"identical_sides": 2}
+
+
+def test_lengths_count_words_or_characters():
+    rows = [("我 爱 你", "I love you so"), ("我爱你", "I"), ("a", "a b c")]
+    assert counted(rows, min_length=2) == {"too_short": 2}
+    assert counted(rows, min_length=2, length_unit="characters") == {"too_short": 2}
+    assert counted(rows, max_length=3) == {"too_long": 1}
+    assert counted(rows, max_length=5, length_unit="characters") == {"too_long": 1}
+    assert counted(rows, max_length_ratio=2, length_unit="characters") == {"length_ratio": 3}
+
+
+def test_rules_are_taken_in_their_order_and_each_row_counts_once():
+    rows = [("", ""), ("a", "A"), ("a", "b"), ("a b c d", "x"), ("a b", "c d e")]
+    rules = {"drop_identical": True, "min_length": 1, "max_length": 3, "max_length_ratio": 1.2}
+    assert counted(rows, **rules) == {"empty_side": 1, "identical_sides": 1, "too_long": 1, "length_ratio": 1}
 
 
 def test_punctuation_is_normalised_by_the_rules_of_the_language():
@@ -45,6 +71,17 @@ def test_keys_tell_columns_apart_that_read_the_same_when_joined():
     left = text_keys(pa.array(["ab", "a", "ab"]), pa.array(["c", "bc", "c"]))
     assert left[0] == left[2] != left[1]
     assert text_keys(pa.array(["", "\t"])).size == 2
+
+
+TEXTS = st.lists(st.tuples(st.text(max_size=3), st.text(max_size=3)), max_size=12)
+
+
+@given(TEXTS)
+@settings(deadline=None)
+def test_fast_keys_are_equal_exactly_where_the_rows_are(rows):
+    rows = [tuple(side.encode("utf-8", "replace").decode() for side in row) for row in rows] + [("a", "b"), ("b", "a")]
+    keys = repeat_keys(*(pa.array(side, pa.string()) for side in zip(*rows, strict=True))).tolist()
+    assert [keys.index(key) for key in keys] == [rows.index(row) for row in rows]
 
 
 def test_first_of_equal_keys_is_the_one_that_stays():
@@ -94,6 +131,7 @@ def test_stored_rows_come_back_in_any_order(tmp_path_factory, sizes, data):
         RowStore(tmp_path_factory.mktemp("rows") / "a.arrow", pa.schema([("text", pa.string())])) as store,
     ):
         patch.setattr(row_store, "BATCH_ROWS", 4)
+        patch.setattr(row_store, "GATHER_BYTES", data.draw(st.sampled_from([1, 1000, 1 << 20])))
         begin = 0
         for size in sizes:
             store.append(pa.table({"text": pa.array(values[begin : begin + size], pa.string())}))
@@ -104,14 +142,3 @@ def test_stored_rows_come_back_in_any_order(tmp_path_factory, sizes, data):
         assert got == [values[i] for i in wanted]
         assert [t for _, table in store.batches() for t in table.column("text").to_pylist()] == values
     assert not store.path.exists()
-
-
-@pytest.mark.parametrize("code", ["fr", "en", "fin", "pt-BR", "zh_Hans"])
-def test_language_codes_are_accepted(code):
-    assert check_language(code, "--lang") == code
-
-
-@pytest.mark.parametrize("code", ["", "french", "FR", "xx", "f", "fr-", "fr en", "12", "fr-toolongsubtag", "../en"])
-def test_what_is_no_language_code_is_refused_by_name(code):
-    with pytest.raises(InputError, match=r"--lang.*not a language code"):
-        check_language(code, "--lang")

@@ -5,6 +5,7 @@ import gzip
 import lzma
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -21,6 +22,13 @@ HARD_LINE = st.one_of(
     ),
     st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\n"), max_size=20),
 )
+
+
+def zstd(data: bytes) -> bytes:
+    return pa.compress(data, codec="zstd", asbytes=True)
+
+
+PACKERS = [(".gz", gzip.compress), (".bz2", bz2.compress), (".xz", lzma.compress), (".zst", zstd)]
 
 
 def lines_of(path: Path, policy: str = "raise") -> list[str | None]:
@@ -60,7 +68,9 @@ def test_any_text_comes_back_line_by_line_whatever_the_block_size(tmp_path, line
 
 
 @FUZZ
-@given(data=st.binary(max_size=200), suffix=st.sampled_from([".txt", ".gz", ".bz2", ".xz"]), skip=st.booleans())
+@given(
+    data=st.binary(max_size=200), suffix=st.sampled_from([".txt", *(name for name, _ in PACKERS)]), skip=st.booleans()
+)
 def test_any_bytes_give_rows_or_an_input_error(tmp_path, data, suffix, skip):
     path = tmp_path / f"a{suffix}"
     path.write_bytes(data)
@@ -90,14 +100,14 @@ def test_fields_come_back_exactly_and_never_shift(tmp_path, rows):
     assert fields_of(path, ["a", "_", "c"]) == expected
 
 
-@pytest.mark.parametrize(("suffix", "pack"), [(".gz", gzip.compress), (".bz2", bz2.compress), (".xz", lzma.compress)])
+@pytest.mark.parametrize(("suffix", "pack"), PACKERS)
 def test_compressed_files_read_as_plain_ones(tmp_path, suffix, pack):
     path = tmp_path / f"a{suffix}"
     path.write_bytes(pack("é\r\nb\n".encode()))
     assert lines_of(path) == ["é", "b"]
 
 
-@pytest.mark.parametrize(("suffix", "pack"), [(".gz", gzip.compress), (".bz2", bz2.compress), (".xz", lzma.compress)])
+@pytest.mark.parametrize(("suffix", "pack"), PACKERS)
 def test_a_truncated_compressed_file_is_an_error_even_when_lines_may_be_skipped(tmp_path, suffix, pack):
     path = tmp_path / f"a{suffix}"
     path.write_bytes(pack(b"".join(b"%d\n" % (i * 7919) for i in range(5000)))[:-20])
@@ -232,6 +242,32 @@ def test_only_the_first_ten_skipped_lines_are_listed(tmp_path):
     errors = LineErrors("skip")
     fields_of(path, ["a", "b"], errors)
     assert (errors.count, len(errors.first)) == (50, 10)
+
+
+def test_every_skipped_line_is_recorded_and_the_count_of_a_far_line_costs_one_bit_a_line(tmp_path):
+    path = tmp_path / "a.tsv"
+    path.write_text("bad\n" * 500 + "a\tb\n")
+    listed = []
+    errors = LineErrors("skip", record=lambda *record: listed.append(record))
+    fields_of(path, ["a", "b"], errors)
+    assert [(place, line) for place, line, _ in listed] == [(path, i) for i in range(1, 501)]
+    errors.meet("again", path, 500, "mend it")
+    errors.meet("far", path, 10_000_000, "mend it")
+    assert errors.count == 501
+    assert len(errors._seen) < 1_300_000
+
+
+def test_a_unit_number_counts_once_where_lines_do_not_tell_records_apart(tmp_path):
+    errors = LineErrors("skip")
+    for number in (1, 2, 2):
+        errors.meet_record("bad", tmp_path, 1, "mend it", number)
+    assert errors.count == 2
+
+
+def test_several_frames_of_zstandard_are_one_file_as_parallel_compressors_write_it(tmp_path):
+    path = tmp_path / "a.zst"
+    path.write_bytes(zstd(b"one\ntw") + zstd(b"o\nthree\n"))
+    assert lines_of(path) == ["one", "two", "three"]
 
 
 def test_an_unknown_error_policy_is_refused():

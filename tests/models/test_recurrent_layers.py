@@ -15,7 +15,7 @@ from hf_paraphrase.models.gran.modeling_gran import GranModel
 from hf_paraphrase.models.recurrent.configuration_recurrent import RecurrentConfig
 from hf_paraphrase.models.recurrent.modeling_recurrent import RecurrentModel
 from hf_paraphrase.models.recurrent.packed_sentences import PackedSentences
-from hf_paraphrase.models.recurrent.recurrent_layers import initialize_layer, make_cell, token_dropout
+from hf_paraphrase.models.recurrent.recurrent_layers import affine, initialize_layer, make_cell, token_dropout
 
 LENGTHS = [3, 0, 5, 1, 5]
 CELLS = [
@@ -179,3 +179,35 @@ def test_recurrent_model_starts_as_gran_does(cell):
         else:
             assert abs(value.std() - 0.1) < (0.015 if name == "peepholes" else 0.002), name
     assert not model.embeddings[0].any() and model.embeddings.std() > 0.005
+
+
+@pytest.mark.parametrize("rows", [0, 1, 7])
+@pytest.mark.parametrize("biased", [False, True])
+@pytest.mark.parametrize("adding", [False, True])
+def test_the_fast_product_equals_the_usual_one(rows, biased, adding):
+    torch.manual_seed(0)
+    inputs, weight = torch.randn(rows, 5), torch.randn(12, 5)[:6]
+    bias, added = torch.randn(6) if biased else None, torch.randn(rows, 12)[:, :6] if adding else None
+    expected = inputs @ weight.t() + (bias if biased else 0) + (added if adding else 0)
+    for gradient in (False, True):
+        with torch.set_grad_enabled(gradient):
+            torch.testing.assert_close(affine(inputs, weight, bias, added=added), expected, atol=1e-5, rtol=1e-5)
+
+
+@pytest.mark.parametrize("settings", CELLS)
+def test_float32_vectors_agree_with_those_computed_for_a_gradient(settings):
+    torch.manual_seed(0)
+    model = GranModel(GranConfig(vocab_size=20, hidden_size=24, initializer_range=0.5, bidirectional=True, **settings))
+    ids = torch.randint(2, 20, (9, 7), generator=torch.Generator().manual_seed(0)).tril()
+    expected = model.eval()(ids).pooler_output
+    with torch.inference_mode():
+        torch.testing.assert_close(model(ids).pooler_output, expected, atol=1e-5, rtol=0)
+
+
+def test_an_exchanged_layer_is_used():
+    model = GranModel(GranConfig(vocab_size=20, hidden_size=4)).eval()
+    ids = torch.tensor([[5, 6]])
+    with torch.inference_mode():
+        before = model(ids).pooler_output
+        model.gate_state = nn.Sequential(model.gate_state, nn.Hardtanh(9.0, 10.0))
+        assert (model(ids).pooler_output - before).abs().max() > 1e-3

@@ -67,7 +67,7 @@ def test_the_finder_leaves_all_other_modules_alone():
     finder = _AutoModuleFinder()
     assert finder.find_spec("json", None) is None
     assert finder.find_spec("transformers.models.bert", None) is None
-    assert len(_ACTIONS) == 2
+    assert len(_ACTIONS) == 3
 
 
 def test_every_model_folder_of_the_package_is_registered():

@@ -54,6 +54,10 @@ def test_keeps_the_wanted_and_the_first_words_only(tmp_path):
         ("a 1 2\nb 1 1e99\n", 2, "`1e99` is not finite"),
         ("a b c\n", 1, "not a word followed by numbers"),
         ("3 2\na 1 2\nb 1\n", 3, "1 numbers where 2 are expected"),
+        ("2 3\na 1 2\nb 1 2\n", 2, "2 numbers where the first line promises 3"),
+        ("2 2\na 1 2 3\nb 1 2 3\n", 2, "3 numbers where the first line promises 2"),
+        ("3 2\na 1 2\nb 1 2\n", 3, "promises 3 vectors, the file has 2"),
+        ("1 2\na 1 2\n\nb 1 2\n", 4, "promises 1 vectors, the file has 2"),
         (b"a 1 2\n\xff\xfe 1 2\n", 2, "not UTF-8"),
     ],
 )
@@ -127,3 +131,17 @@ def test_frequency_weights_are_a_over_a_plus_p(tmp_path):
     for row, share in enumerate([0, 0.1, 0.6, 0.3, 0]):
         np.testing.assert_allclose(weighted[row], plain[row] * 0.001 / (0.001 + share), rtol=1e-6)
     assert frequency_weight(np.array([0.0, 1e-3])).tolist() == [1.0, 0.5]
+
+
+def test_other_counts_and_another_constant_may_make_the_weights(tmp_path):
+    path = write(tmp_path / "v", TEXT)
+    plain = initial(path)[0]
+    weighted = initial(path, frequency_weights=True, weight_counts=np.array([0, 0, 9, 1, 0]), constant=0.1)[0]
+    for row, share in enumerate([0, 0, 0.9, 0.1, 0]):
+        np.testing.assert_allclose(weighted[row], plain[row] * 0.1 / (0.1 + share), rtol=1e-6)
+
+
+def test_a_token_may_stand_for_a_word_that_is_spelt_otherwise(tmp_path):
+    matrix, coverage = initial(write(tmp_path / "v", TEXT), texts=["the", "the", "cat", "the", None])
+    np.testing.assert_array_equal(matrix[2:4], np.array([[1, 2, 3], [0.5, -1, 0.2]], np.float32))
+    assert coverage.with_vector == 2 and not matrix[0].any()

@@ -15,6 +15,9 @@ class AvgConfig(PreTrainedConfig):
         hidden_size: Their dimension, which is also that of the sentence embedding.
         pad_token_id: The id that fills up short sentences of a batch; it never counts.
         unk_token_id: The id of unknown words, which have a trained vector and count in the mean.
+        skip_unknown: Leave unknown words out of the mean, as sentence encoders over pieces do (Wieting et al. 2019);
+            only where a sentence has no other word does their vector count. False counts them like any word, as
+            paper 000 does.
         dropout: The probability with which a single component of a word vector is dropped in training.
         word_dropout: The probability with which a whole word is dropped in training: its vector is zero, and the mean
             is still taken over all words. Excludes `dropout`.
@@ -22,7 +25,8 @@ class AvgConfig(PreTrainedConfig):
         normalize: Always false: it tells other readers of the folder (model2vec) not to normalise the embeddings.
 
     Raises:
-        ValueError: If both kinds of dropout are asked for, a probability is outside [0, 1), or `normalize` is true.
+        ValueError: If both kinds of dropout are asked for, a probability is outside [0, 1), `normalize` is true, or
+            unknown words are to be skipped and have no id.
     """
 
     model_type = "avg"
@@ -36,6 +40,7 @@ class AvgConfig(PreTrainedConfig):
         dropout: float = 0.0,
         word_dropout: float = 0.0,
         initializer_range: float = 0.01,
+        skip_unknown: bool = False,
         normalize: bool = False,
         **kwargs: Any,
     ) -> None:
@@ -44,11 +49,14 @@ class AvgConfig(PreTrainedConfig):
                 raise ValueError(f"{name} must be at least 0 and below 1, not {probability}")
         if dropout > 0 and word_dropout > 0:
             raise ValueError("dropout and word_dropout exclude each other: set one of them to 0")
+        if skip_unknown and unk_token_id is None:
+            raise ValueError("skip_unknown needs an unk_token_id")
         if normalize:
             raise ValueError("an Avg model does not normalise: pass normalize=True to encode instead")
         self.vocab_size = vocab_size
         self.hidden_size = hidden_size
         self.unk_token_id = unk_token_id
+        self.skip_unknown = skip_unknown
         self.dropout = dropout
         self.word_dropout = word_dropout
         self.initializer_range = initializer_range

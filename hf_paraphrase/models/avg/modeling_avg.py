@@ -20,6 +20,12 @@ class AvgModel(PreTrainedModel):
     `AutoModel`, sentence-transformers (`StaticEmbedding`) and model2vec. It starts from a normal distribution with the
     configuration's `initializer_range` as standard deviation; the padding row is zero.
 
+    With the configuration's `skip_unknown` the mean leaves unknown words out, unless a sentence has no other word. The
+    other two readers of the folder know no such setting, so they agree with this class as follows. Where
+    `skip_unknown` is false: sentence-transformers agrees; model2vec, which always drops unknown words, agrees on
+    sentences without any. Where it is true: model2vec agrees, but embeds a sentence of nothing but unknown words to
+    zeros; sentence-transformers agrees on sentences without unknown words and counts their row in others.
+
     Attributes:
         sparse_gradients: Whether the gradient of `embeddings` is a sparse tensor. A training switch, false by default,
             that is not saved. Element-wise dropout and token vectors obey it too.
@@ -58,14 +64,15 @@ class AvgModel(PreTrainedModel):
             input_ids: Token ids (batch, length).
             attention_mask: True or non-zero where a token counts (batch, length); None counts all that is not padding.
                 The padding may be on any side: each mean is taken over the counted tokens alone and in their order,
-                so the result is the same to the last bit.
+                so the result is the same to the last bit. Whether unknown words count is not its affair.
             return_token_vectors: False leaves `last_hidden_state` out and saves its (batch, length, hidden_size).
             return_dict: False gives a tuple.
             **kwargs: Other fields that a tokenizer may give, e.g. `token_type_ids`; they have no meaning here.
 
         Returns:
             `last_hidden_state` (batch, length, hidden_size), the word vectors, zero at padding, and `pooler_output`
-            (batch, hidden_size), their mean. A sentence without tokens embeds to zeros.
+            (batch, hidden_size), their mean. A sentence without tokens embeds to zeros. At a skipped unknown word the
+            first holds the mean of the sentence, which leaves the mean over all tokens as it is.
         """
         if attention_mask is None:
             mask = torch.ones_like(input_ids, dtype=torch.bool)
@@ -73,6 +80,10 @@ class AvgModel(PreTrainedModel):
                 mask = input_ids != self.config.pad_token_id
         else:
             mask = attention_mask.bool()
+        given = mask
+        if self.config.skip_unknown:
+            known = mask & (input_ids != self.config.unk_token_id)
+            mask = torch.where(known.any(1, keepdim=True), known, mask)
         lengths = mask.sum(1)
         token_vectors: Tensor | None = None
         keep: Tensor | None = None
@@ -91,6 +102,8 @@ class AvgModel(PreTrainedModel):
             pooled = self._mean(input_ids[mask], lengths, None if keep is None else keep[mask])
         if not return_token_vectors:
             token_vectors = None
+        elif token_vectors is not None and self.config.skip_unknown:
+            token_vectors = torch.where((given & ~mask).unsqueeze(2), pooled.unsqueeze(1), token_vectors)
         if return_dict is False:
             return token_vectors, pooled
         return BaseModelOutputWithPooling(last_hidden_state=token_vectors, pooler_output=pooled)
@@ -105,6 +118,13 @@ class AvgModel(PreTrainedModel):
         Returns:
             The means (sentences, hidden_size), equal to the last bit to `pooler_output` of a padded batch.
         """
+        if self.config.skip_unknown:
+            known = tokens != self.config.unk_token_id
+            rows = torch.repeat_interleave(lengths)
+            counts = torch.zeros_like(lengths).index_add_(0, rows, known.to(lengths.dtype))
+            nothing_else = counts == 0
+            tokens = tokens[known | nothing_else[rows]]
+            lengths = torch.where(nothing_else, lengths, counts)
         return self._mean(tokens, lengths, None)
 
     def _mean(self, tokens: Tensor, lengths: Tensor, keep: Tensor | None) -> Tensor:

@@ -12,7 +12,7 @@ from transformers.modeling_outputs import BaseModelOutputWithPooling
 
 from .configuration_gran import GranConfig
 from .packed_sentences import PackedSentences, counted_tokens
-from .recurrent_layers import initialize_layer, make_cell, token_dropout, variational_mask
+from .recurrent_layers import affine, initialize_layer, make_cell, token_dropout, variational_mask
 
 
 class GranModel(PreTrainedModel):
@@ -126,8 +126,9 @@ class GranModel(PreTrainedModel):
             if self.merge is None:
                 states = states + backward
             else:
-                states = self.merge(torch.cat([states, backward], dim=1)).tanh()
-        return vectors * torch.sigmoid(self.gate_input(vectors) + self.gate_state(states))
+                states = _apply(self.merge, torch.cat([states, backward], dim=1)).tanh()
+        gates = _apply(self.gate_state, states, added=_apply(self.gate_input, vectors))
+        return vectors * gates.sigmoid()
 
     def _states(self, cell: nn.Module, vectors: Tensor, sentences: PackedSentences) -> Tensor:
         mask: Tensor | None = None
@@ -136,6 +137,13 @@ class GranModel(PreTrainedModel):
                 vectors, sentences.batch_sizes[0], self.config.hidden_size, self.config.variational_dropout
             )
         return cell(vectors, sentences, mask)
+
+
+def _apply(layer: nn.Module, inputs: Tensor, added: Tensor | None = None) -> Tensor:
+    # A layer that was exchanged, e.g. for a quantised one or an adapter, computes something else.
+    if type(layer) is nn.Linear:
+        return affine(inputs, layer.weight, layer.bias, added=added)
+    return layer(inputs) if added is None else layer(inputs) + added
 
 
 GranModel.register_for_auto_class("AutoModel")

@@ -14,6 +14,36 @@ from torch.nn import functional
 from transformers import initialization
 
 _STANDARD_DEVIATION = 0.1
+_HAS_ONEDNN = torch.backends.mkldnn.is_available() and hasattr(torch.ops.mkldnn, "_linear_pointwise")
+
+
+def affine(inputs: Tensor, weight: Tensor, bias: Tensor | None = None, *, added: Tensor | None = None) -> Tensor:
+    """Computes inputs @ weight.T + bias + added, faster than `torch.nn.functional.linear` where that is possible.
+
+    For float32 on a CPU PyTorch takes its products from MKL, which runs on other processors than Intel's at half the
+    speed of the oneDNN that PyTorch brings too and uses for bfloat16 and for its LSTM. Without gradients, and unless
+    the model is being exported, oneDNN is called here.
+
+    Args:
+        inputs: (rows, input size).
+        weight: (output size, input size).
+        bias: (output size,).
+        added: (rows, output size).
+    """
+    if (
+        _HAS_ONEDNN
+        and inputs.dtype == weight.dtype == torch.float32
+        and inputs.device.type == "cpu"
+        and not torch.is_grad_enabled()
+        and not torch.is_autocast_enabled("cpu")
+        and not torch.compiler.is_compiling()
+        and not torch.jit.is_tracing()
+    ):
+        if added is None:
+            return torch.ops.mkldnn._linear_pointwise(inputs, weight, bias, "none", [], "")
+        return torch.ops.mkldnn._linear_pointwise.binary(inputs, added, weight, bias, "add")
+    result = functional.linear(inputs, weight, bias)
+    return result if added is None else result + added
 
 
 class Packing(Protocol):
@@ -82,7 +112,9 @@ class SingleBiasLstm(nn.Module):
         """
         if self.peepholes is None and self.output_gate and recurrent_mask is None:
             return self._fused(vectors, packing)
-        weight_input, bias, weight_state = self.weight_input, self.bias, self.weight_state
+        weight_input: Tensor = self.weight_input
+        weight_state: Tensor = self.weight_state
+        bias: Tensor = self.bias
         peepholes: Tensor | None = self.peepholes
         device = vectors.device.type
         if torch.is_autocast_enabled(device):
@@ -96,7 +128,7 @@ class SingleBiasLstm(nn.Module):
                 vectors, weight_input, bias, weight_state, peepholes, recurrent_mask, packing
             )
             return states
-        gates = functional.linear(vectors, weight_input, bias)
+        gates = affine(vectors, weight_input, bias)
         return _run_lstm(gates, weight_state, peepholes, recurrent_mask, packing.batch_sizes)[0]
 
     def _fused(self, vectors: Tensor, packing: Packing) -> Tensor:
@@ -136,7 +168,6 @@ def _run_lstm(
     states = gates.new_empty(gates.shape[0], size)
     cells = torch.empty_like(states)
     state = cell = states
-    recurrent = weight_state.t()
     start = 0
     for number in batch_sizes:
         rows = slice(start, start + number)
@@ -144,7 +175,7 @@ def _run_lstm(
         if start:
             cell = cell[:number]
             entering = state[:number] if recurrent_mask is None else state[:number] * recurrent_mask[:number]
-            now.addmm_(entering, recurrent)
+            now.copy_(affine(entering, weight_state, added=now))
             if peepholes is not None:
                 input_forget.unflatten(1, (2, size)).addcmul_(cell.unsqueeze(1), peepholes[:2])
         input_forget.sigmoid_()
@@ -182,7 +213,7 @@ class _LstmSteps(torch.autograd.Function):
         recurrent_mask: Tensor | None,
         packing: Packing,
     ) -> Tensor:
-        gates = functional.linear(vectors, weight_input, bias)
+        gates = affine(vectors, weight_input, bias)
         states, cells = _run_lstm(gates, weight_state, peepholes, recurrent_mask, packing.batch_sizes)
         ctx.save_for_backward(vectors, weight_input, weight_state, peepholes, recurrent_mask, gates, states, cells)
         ctx.packing = packing
@@ -284,8 +315,8 @@ class BiaslessGateGru(nn.Module):
     def forward(self, vectors: Tensor, packing: Packing, recurrent_mask: Tensor | None = None) -> Tensor:
         """Computes the hidden states; see :meth:`SingleBiasLstm.forward`."""
         size = self.size
-        of_gates = functional.linear(vectors, self.weight_input[: 2 * size]).split(packing.batch_sizes)
-        of_candidates = functional.linear(vectors, self.weight_input[2 * size :], self.bias_candidate)
+        of_gates = affine(vectors, self.weight_input[: 2 * size]).split(packing.batch_sizes)
+        of_candidates = affine(vectors, self.weight_input[2 * size :], self.bias_candidate)
         states: list[Tensor] = []
         for gates, candidate in zip(of_gates, of_candidates.split(packing.batch_sizes), strict=True):
             if not states:
@@ -293,9 +324,9 @@ class BiaslessGateGru(nn.Module):
                 continue
             state = states[-1][: gates.shape[0]]
             entering = state if recurrent_mask is None else state * recurrent_mask[: gates.shape[0]]
-            gates = torch.addmm(gates, entering, self.weight_gates.t()).sigmoid()
+            gates = affine(entering, self.weight_gates, added=gates).sigmoid()
             reset, update = gates.chunk(2, dim=1)
-            candidate = self._activation(torch.addmm(candidate, reset * entering, self.weight_candidate.t()))
+            candidate = self._activation(affine(reset * entering, self.weight_candidate, added=candidate))
             states.append(torch.lerp(state, candidate, update))
         return torch.cat(states)
 

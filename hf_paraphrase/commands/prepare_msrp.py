@@ -1,0 +1,24 @@
+"""`prepare msrp`: the Microsoft Research Paraphrase Corpus to a data folder."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ..data.msrp import MsrpOptions
+from .arguments import argument, parse
+from .prepare_source import SourceArguments, SourceCard, prepare_source
+
+
+@dataclass(kw_only=True)
+class Arguments(SourceArguments):
+    """Makes a data folder of the Microsoft Research Paraphrase Corpus."""
+
+    data_dir: str = argument("the folder below which msr_paraphrase_train.txt and msr_paraphrase_test.txt lie")
+
+
+def main(argv: Sequence[str]) -> None:
+    """Runs `prepare msrp`."""
+    arguments = parse(Arguments, "prepare msrp", argv)
+    card = SourceCard("msrp", "Microsoft Research Paraphrase Corpus", None, tasks=("text-classification",))
+    prepare_source(arguments, MsrpOptions, "prepare msrp", card)

@@ -1,0 +1,38 @@
+"""`prepare ppdb`: the Paraphrase Database to a data folder."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ..data.languages import check_language
+from ..data.ppdb import PpdbOptions
+from .arguments import argument, parse
+from .prepare_source import SourceCard, TrainingSourceArguments, prepare_source
+
+
+@dataclass(kw_only=True)
+class Arguments(TrainingSourceArguments):
+    """Makes a data folder of PPDB 1.0 or 2.0, any pack and size, its lexical lists, or its annotated sample."""
+
+    file: list[str] = argument("one or more files (.gz, .bz2, .xz or plain), read in their order", nargs="+")
+    layout: str = argument(
+        "rules: the database; lexical: a head and its paraphrases a line; annotated: the sample with human scores; "
+        "auto: tell by the first line",
+        "auto",
+        choices=["auto", "rules", "lexical", "annotated"],
+    )
+    columns: list[str] = argument("the features to keep, e.g. PPDB2.0Score AGigaSim; all by default", [])
+    max_tokens: int = argument(
+        "take pairs from the beginning until they have this many tokens, both sides together; 0 = all", 0
+    )
+    drop_identical: bool = argument("leave out pairs of which both sides are the same", False)
+    lang: str = argument("language code of the phrases", "en")
+
+
+def main(argv: Sequence[str]) -> None:
+    """Runs `prepare ppdb`."""
+    arguments = parse(Arguments, "prepare ppdb", argv)
+    check_language(arguments.lang, "--lang")
+    card = SourceCard("ppdb", "PPDB: The Paraphrase Database", "cc-by-3.0", (arguments.lang,))
+    prepare_source(arguments, PpdbOptions, "prepare ppdb", card)

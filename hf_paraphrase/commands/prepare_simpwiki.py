@@ -1,0 +1,26 @@
+"""`prepare simpwiki`: pairs of English and Simple English Wikipedia sentences to a data folder."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ..data.simpwiki import SimpwikiOptions
+from .arguments import argument, parse
+from .prepare_source import SourceCard, TrainingSourceArguments, prepare_source
+
+
+@dataclass(kw_only=True)
+class Arguments(TrainingSourceArguments):
+    """Makes a data folder of SimpWiki 2.0 (Coster and Kauchak 2011), or of plain aligned sentences."""
+
+    normal: str = argument("`normal.aligned`: title, paragraph number, sentence, tab-separated; or plain sentences")
+    simple: str = argument("`simple.aligned`, line by line")
+    drop_identical: bool = argument("leave out pairs of which both sides are the same", False)
+
+
+def main(argv: Sequence[str]) -> None:
+    """Runs `prepare simpwiki`."""
+    arguments = parse(Arguments, "prepare simpwiki", argv)
+    card = SourceCard("simpwiki", "SimpWiki: English and Simple English Wikipedia", "cc-by-sa-3.0")
+    prepare_source(arguments, SimpwikiOptions, "prepare simpwiki", card)

@@ -1,0 +1,176 @@
+"""`train-tokenizer`: text to a fast tokenizer for sentence encoders."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import chain, islice
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ..errors import InputError, UsageError
+from ..hub.cards import write_card
+from ..hub.folders import check_output, output_folder
+from ..hub.provenance import write_provenance
+from .arguments import argument, message, parse, settings_of
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedTokenizerFast
+
+KINDS = {
+    "word": "one token a word, every punctuation mark by itself",
+    "bpe": "pieces of words by byte-pair encoding (Sennrich, Haddow and Birch 2016)",
+    "unigram": "pieces of words by a Unigram model (Kudo 2018)",
+}
+_SIZES = {"word": 200_000, "bpe": 10_000, "unigram": 10_000}
+_MEASURED = 10_000
+
+
+@dataclass
+class Arguments:
+    """Learn a tokenizer for a sentence encoder from text or from the sentences of paraphrase pairs."""
+
+    output: str = argument("the tokenizer folder to make")
+    kind: str = argument(
+        "word (one token a word), bpe (byte-pair encoding) or unigram: pieces of words", "word", choices=list(KINDS)
+    )
+    text: list[str] = argument("text files, one sentence a line, plain or .gz, .bz2, .xz", [])
+    pairs: str | None = argument("data folder with the columns sentence1 and sentence2 (split train)", None)
+    vocabulary_size: int | None = argument(
+        "tokens at most, [PAD] and [UNK] among them; 0 for all words [default: 200000 words or 10000 pieces]", None
+    )
+    min_frequency: int = argument(
+        "a word enters the vocabulary, and a pair of pieces is merged, if it occurs so many times (not for unigram)", 2
+    )
+    lower_case: bool = argument("lower-case all text", True)
+    split_contractions: bool = argument(
+        "split English contractions as the Penn Treebank does (do n't); for word only", True
+    )
+    overwrite: bool = argument("replace an existing output folder", False)
+
+
+def main(argv: Sequence[str]) -> None:
+    """Runs `train-tokenizer`.
+
+    Raises:
+        UsageError: For arguments that do not fit together.
+        InputError: For missing, empty or malformed text.
+        OutputError: If the output is in the way.
+    """
+    arguments = parse(Arguments, "train-tokenizer", argv)
+    _check(arguments)
+    check_output(arguments.output, overwrite=arguments.overwrite)
+    inputs = [*arguments.text, *([] if arguments.pairs is None else [arguments.pairs])]
+    for path in arguments.text:
+        from ..data.text_files import check_readable
+
+        check_readable(Path(path))
+    counter = _Counted(sentences_of(arguments.text, arguments.pairs))
+    try:
+        tokenizer = _learn(arguments, counter)
+    except InputError as error:
+        if error.path is not None:
+            raise
+        raise InputError(error.message, path=inputs[0], remedy=error.remedy) from error
+    results = {
+        "sentences": counter.number,
+        "vocabulary": len(tokenizer),
+        **_measure(tokenizer, sentences_of(arguments.text, arguments.pairs)),
+    }
+    with output_folder(arguments.output, overwrite=arguments.overwrite) as staging:
+        from ..tokenization.word_level import save_tokenizer
+
+        save_tokenizer(tokenizer, staging)
+        settings = settings_of(arguments)
+        write_provenance(staging, command="train-tokenizer", settings=settings, inputs=inputs, results=results)
+        name = Path(arguments.output).name
+        card = {
+            **settings,
+            **results,
+            "languages": ["en"] if arguments.kind == "word" and arguments.split_contractions else [],
+            "title": name,
+            "name": name,
+            "description": KINDS[arguments.kind],
+            "sources": ", ".join(Path(item).name for item in inputs),
+        }
+        write_card(staging, "model_cards", "tokenizer", card)
+    message(
+        f"{arguments.kind}: {len(tokenizer)} tokens from {counter.number} sentences; "
+        f"{results['tokens_per_sentence']:.2f} tokens a sentence, {100 * results['unknown_share']:.2f} % unknown"
+    )
+    message(f"the tokenizer lies in {arguments.output}; hf-paraphrase train-encoder --tokenizer {arguments.output} …")
+
+
+def sentences_of(text: Sequence[str], pairs: str | None) -> Iterator[str]:
+    """Streams the lines of text files and then both sides of a data folder's pairs.
+
+    Raises:
+        InputError: If a file or the folder is missing or malformed.
+    """
+    from ..training.pairs import iterate_pairs
+    from ..training.word_frequencies import numbered_lines
+
+    for path in text:
+        yield from (line for _, line in numbered_lines(Path(path)))
+    if pairs is not None:
+        for first, second in iterate_pairs(pairs):
+            yield from chain(first, second)
+
+
+class _Counted:
+    """Counts what passes through."""
+
+    def __init__(self, sentences: Iterable[str]) -> None:
+        self.sentences = sentences
+        self.number = 0
+
+    def __iter__(self) -> Iterator[str]:
+        for sentence in self.sentences:
+            self.number += 1
+            yield sentence
+
+
+def _check(arguments: Arguments) -> None:
+    if not arguments.text and arguments.pairs is None:
+        raise UsageError("train-tokenizer: no text", remedy="give --text FILE… or --pairs DIR")
+    if arguments.vocabulary_size is None:
+        arguments.vocabulary_size = _SIZES[arguments.kind]
+    if arguments.vocabulary_size < 0 or (arguments.vocabulary_size == 0 and arguments.kind != "word"):
+        raise UsageError(f"train-tokenizer: --vocabulary-size is {arguments.vocabulary_size}", remedy="give more")
+    if 0 < arguments.vocabulary_size < 3:
+        raise UsageError(
+            f"train-tokenizer: --vocabulary-size is {arguments.vocabulary_size}",
+            remedy="give 3 or more: [PAD] and [UNK] are among them",
+        )
+    if arguments.min_frequency < 1:
+        raise UsageError(f"train-tokenizer: --min-frequency is {arguments.min_frequency}", remedy="give 1 or more")
+
+
+def _learn(arguments: Arguments, sentences: Iterable[str]) -> PreTrainedTokenizerFast:
+    size = arguments.vocabulary_size or 0
+    if arguments.kind == "word":
+        from ..tokenization.word_level import build_word_level_tokenizer, sentence_vocabulary
+
+        style = {"lower_case": arguments.lower_case, "contractions": arguments.split_contractions}
+        limit = size - 2 if size else None
+        words = sentence_vocabulary(sentences, min_frequency=arguments.min_frequency, max_size=limit, **style)
+        return build_word_level_tokenizer(words, **style)
+
+    from ..tokenization.encoder_pieces import train_encoder_bpe, train_encoder_unigram
+
+    if arguments.kind == "bpe":
+        return train_encoder_bpe(
+            sentences, size, lower_case=arguments.lower_case, min_frequency=arguments.min_frequency
+        )
+    return train_encoder_unigram(sentences, size, lower_case=arguments.lower_case)
+
+
+def _measure(tokenizer: PreTrainedTokenizerFast, sentences: Iterable[str]) -> dict[str, float]:
+    ids = tokenizer(list(islice(sentences, _MEASURED)), add_special_tokens=False)["input_ids"]
+    tokens = sum(map(len, ids))
+    unknown = sum(row.count(tokenizer.unk_token_id) for row in ids)
+    return {
+        "measured": len(ids),
+        "tokens_per_sentence": tokens / max(len(ids), 1),
+        "unknown_share": unknown / max(tokens, 1),
+    }

@@ -1,0 +1,49 @@
+"""Negatives by random pairing: sentences of different pairs put together."""
+
+from __future__ import annotations
+
+import numpy as np
+
+_ROUNDS = 100
+_DRAWING = 3
+
+
+def random_negatives(first: np.ndarray, second: np.ndarray, seed: int) -> np.ndarray:
+    """Draws for every pair another second sentence, so that each sentence is used exactly once more.
+
+    Sjöblom, Creutz and Aulamo (2018, section 3.2) pair sentences of the training data at random and accept that some
+    of these pairs are paraphrases by accident. Here pairs that are known to be paraphrases (those of the data
+    themselves, in either order, and identical sentences) are drawn again.
+
+    Args:
+        first: Keys of the first sentences (pairs,), uint64; equal sentences have equal keys.
+        second: Keys of the second sentences (pairs,), uint64.
+        seed: Of the draw.
+
+    Returns:
+        For each pair the row of the second sentence it gets (pairs,), int64: a permutation.
+
+    Raises:
+        ValueError: If there is no such pairing, or none was found: too few different sentences.
+    """
+    generator = np.random.default_rng([seed, _DRAWING])
+    rows = generator.permutation(len(first))
+    positives = np.unique(np.concatenate([_combined(first, second), _combined(second, first)]))
+    wrong = np.arange(len(first))
+    for _ in range(_ROUNDS):
+        candidates = second[rows[wrong]]
+        bad = (first[wrong] == candidates) | np.isin(_combined(first[wrong], candidates), positives)
+        wrong = wrong[bad]
+        if not len(wrong):
+            return rows
+        # Exchanging with rows drawn from all of them also moves rows that were good: look at those again.
+        partners = generator.integers(len(first), size=len(wrong))
+        for row, partner in zip(wrong, partners, strict=True):
+            rows[row], rows[partner] = rows[partner], rows[row]
+        wrong = np.unique(np.concatenate([wrong, partners]))
+    raise ValueError(f"{len(first)} pairs have too few different sentences to pair them anew")
+
+
+def _combined(first: np.ndarray, second: np.ndarray) -> np.ndarray:
+    """Mixes two keys into one, the order counting."""
+    return (first * np.uint64(0x9E3779B97F4A7C15)) ^ (second + np.uint64(0x632BE59BD9B4E019))

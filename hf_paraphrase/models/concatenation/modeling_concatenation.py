@@ -1,0 +1,153 @@
+"""The concatenation of averaging encoders, in one file that travels with its weights."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+from transformers import PreTrainedModel, initialization
+from transformers.modeling_outputs import BaseModelOutputWithPooling
+
+from .configuration_concatenation import ConcatenationConfig
+
+
+class ConcatenationModel(PreTrainedModel):
+    """The means of several kinds of token vectors side by side (Wieting and Gimpel 2018, section 4.1, "concat").
+
+        g(s) = [mean of the word vectors of s; mean of the trigram vectors of s]
+
+    All parts are trained with one loss on the whole vector g. A sequence holds the tokens of all parts, in any order:
+    an id tells the part. The parts' vectors are of one size and lie below one another in the only parameter,
+    `embeddings` (sum of the vocabularies, part_size), so whatever trains `AvgModel` trains this. It starts from a
+    normal distribution with the configuration's `initializer_range` as standard deviation; the padding row is zero.
+
+    Attributes:
+        sparse_gradients: Whether the gradient of `embeddings` is a sparse tensor. A training switch, not saved.
+    """
+
+    config_class = ConcatenationConfig
+    base_model_prefix = "concatenation"
+    main_input_name = "input_ids"
+    sparse_gradients = False
+
+    def __init__(self, config: ConcatenationConfig) -> None:
+        super().__init__(config)
+        self.embeddings = nn.Parameter(torch.empty(config.vocab_size, config.part_size))
+        self.post_init()
+
+    @torch.no_grad()
+    def _init_weights(self, module: nn.Module) -> None:
+        if isinstance(module, ConcatenationModel):
+            vectors = torch.empty_like(module.embeddings)
+            vectors.normal_(0.0, self.config.initializer_range)
+            if self.config.pad_token_id is not None:
+                vectors[self.config.pad_token_id] = 0.0
+            initialization.copy_(module.embeddings, vectors)
+
+    def forward(
+        self,
+        input_ids: Tensor,
+        attention_mask: Tensor | None = None,
+        return_token_vectors: bool = True,
+        return_dict: bool | None = None,
+        **kwargs: Any,
+    ) -> BaseModelOutputWithPooling | tuple[Tensor | None, Tensor]:
+        """Embeds a batch of sentences.
+
+        Args:
+            input_ids: Token ids of all parts (batch, length).
+            attention_mask: True or non-zero where a token counts (batch, length); None counts all that is not padding.
+                The padding may be anywhere: it changes no bit of a result.
+            return_token_vectors: False leaves `last_hidden_state` out and saves its (batch, length, hidden_size).
+            return_dict: False gives a tuple.
+            **kwargs: Other fields that a tokenizer may give, e.g. `token_type_ids`; they have no meaning here.
+
+        Returns:
+            `pooler_output` (batch, hidden_size), the mean of each part's token vectors side by side, zero in a part
+            without tokens; and `last_hidden_state` (batch, length, hidden_size): each token's vector at the place of
+            its part, zeros elsewhere and at padding, times the number of all tokens by that of its part, so that the
+            mean over the tokens is `pooler_output`.
+        """
+        if attention_mask is None:
+            mask = torch.ones_like(input_ids, dtype=torch.bool)
+            if self.config.pad_token_id is not None:
+                mask = input_ids != self.config.pad_token_id
+        else:
+            mask = attention_mask.bool()
+        lengths = mask.sum(1)
+        token_vectors: Tensor | None = None
+        keep: Tensor | None = None
+        if self.training and self.config.word_dropout > 0:
+            keep = functional.dropout(self.embeddings.new_ones(input_ids.shape), self.config.word_dropout)
+        elementwise = self.training and self.config.dropout > 0
+        if return_token_vectors or elementwise:
+            token_vectors = self._token_vectors(input_ids, mask, lengths, keep)
+        if elementwise and token_vectors is not None:
+            # The blocks of other parts are zero and stay so.
+            token_vectors = functional.dropout(token_vectors, self.config.dropout)
+            pooled = token_vectors.sum(1) / lengths.clamp_min(1).unsqueeze(1).to(token_vectors.dtype)
+        else:
+            pooled = self._means(input_ids[mask], lengths, None if keep is None else keep[mask])
+        if not return_token_vectors:
+            token_vectors = None
+        if return_dict is False:
+            return token_vectors, pooled
+        return BaseModelOutputWithPooling(last_hidden_state=token_vectors, pooler_output=pooled)
+
+    def mean_of_words(self, tokens: Tensor, lengths: Tensor) -> Tensor:
+        """Embeds sentences whose tokens are laid end to end, as they are after training: without any dropout.
+
+        Args:
+            tokens: The token ids of all sentences (total,).
+            lengths: The number of tokens of each sentence (sentences,); they add up to total.
+
+        Returns:
+            The embeddings (sentences, hidden_size), equal to the last bit to `pooler_output` of a padded batch.
+        """
+        return self._means(tokens, lengths, None)
+
+    def _part_of(self, tokens: Tensor) -> Tensor:
+        """Tells the part of each id, of any shape."""
+        ends = torch.tensor(self.config.vocab_sizes, device=tokens.device).cumsum(0)
+        return torch.searchsorted(ends, tokens.contiguous(), right=True)
+
+    def _token_vectors(self, input_ids: Tensor, mask: Tensor, lengths: Tensor, keep: Tensor | None) -> Tensor:
+        """Computes the token vectors (batch, length, hidden_size) whose mean is the embedding."""
+        vectors = functional.embedding(input_ids, self.embeddings, sparse=self.sparse_gradients)
+        if keep is not None:
+            vectors = vectors * keep.unsqueeze(2)
+        parts = len(self.config.vocab_sizes)
+        of_part = functional.one_hot(self._part_of(input_ids), parts) * mask.unsqueeze(2)
+        scale = lengths.unsqueeze(1) / of_part.sum(1).clamp_min(1)
+        weights = of_part.to(vectors.dtype) * scale.unsqueeze(1).to(vectors.dtype)
+        return (weights.unsqueeze(3) * vectors.unsqueeze(2)).flatten(2)
+
+    def _means(self, tokens: Tensor, lengths: Tensor, keep: Tensor | None) -> Tensor:
+        """Computes the embeddings (batch, hidden_size) of `tokens` (total,), weighted by `keep` (total,)."""
+        sentence = torch.repeat_interleave(torch.arange(len(lengths), device=tokens.device), lengths)
+        part_of = self._part_of(tokens)
+        means = []
+        for part in range(len(self.config.vocab_sizes)):
+            chosen = part_of == part
+            of_part = torch.bincount(sentence[chosen], minlength=len(lengths))
+            means.append(self._mean(tokens[chosen], of_part, None if keep is None else keep[chosen]))
+        return torch.cat(means, dim=1)
+
+    def _mean(self, tokens: Tensor, lengths: Tensor, keep: Tensor | None) -> Tensor:
+        """Computes means (batch, part_size) over `tokens` (total,) laid end to end, weighted by `keep` (total,)."""
+        if tokens.numel() == 0:
+            return self.embeddings.new_zeros(lengths.shape[0], self.embeddings.shape[1])
+        offsets = lengths.cumsum(0) - lengths
+        if keep is None:
+            return functional.embedding_bag(
+                tokens, self.embeddings, offsets, mode="mean", sparse=self.sparse_gradients
+            )
+        total = functional.embedding_bag(
+            tokens, self.embeddings, offsets, mode="sum", per_sample_weights=keep, sparse=self.sparse_gradients
+        )
+        return total / lengths.clamp_min(1).unsqueeze(1).to(total.dtype)
+
+
+ConcatenationModel.register_for_auto_class("AutoModel")

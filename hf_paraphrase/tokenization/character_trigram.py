@@ -1,0 +1,234 @@
+r"""Builds character-trigram tokenizers: every window of three characters is a token.
+
+As in ParaNMT-50M (Wieting and Gimpel 2018, section 4.1, "Trigram"; Wieting et al. 2016, "Charagram"): a text gets one
+space before and one behind it, and all windows of three characters, spaces included, are its tokens, `the cat` being
+` th`, `the`, `he `, `e c`, ` ca`, `cat`, `at `. Before that comes NFKC, lower case if asked for, and white space is
+collapsed. A text of n characters has n tokens; an empty one none.
+
+No part of the `tokenizers` library makes overlapping tokens, but a chain of replacements can write every window out.
+Each character c is written as three, `\1 c \2`, and then for every letter x of the vocabulary one rule replaces `\1`
+wherever the character before is x, and `\2` wherever the next is x, by x. What stands three characters apart is then
+the row of windows, and the tokens are what they look like. So a plain `tokenizer.json` gives the exact tokens in
+every program that reads such files, but slowly: one rule for each different character of the vocabulary, a few
+microseconds each. `SentenceEncoder` and `trigram_vocabulary` compute the same with array operations instead.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..errors import InputError
+from .character_windows import MARKS, character_windows
+from .word_level import PAD_ID, PAD_TOKEN, UNKNOWN_ID, UNKNOWN_TOKEN
+
+if TYPE_CHECKING:
+    from tokenizers import Tokenizer, normalizers
+    from transformers import PreTrainedTokenizerFast
+
+_BEFORE, _BEHIND = MARKS[0], MARKS[1]
+_SENTENCES_PER_BLOCK = 1 << 14
+_CHARACTER_BITS = 21
+
+
+@dataclass(frozen=True)
+class TrigramRules:
+    """What a character-trigram tokenizer does.
+
+    Attributes:
+        lower_case: Whether it lower-cases.
+        skip_unknown: Whether trigrams outside the vocabulary are left out; otherwise they are the unknown token.
+        trigrams: The vocabulary without special tokens, with the ids.
+    """
+
+    lower_case: bool
+    skip_unknown: bool
+    trigrams: dict[str, int]
+
+
+def trigram_vocabulary(
+    sentences: Iterable[str], *, lower_case: bool = True, min_frequency: int = 1, max_size: int | None = 200_000
+) -> list[str]:
+    """Lists the character trigrams of a text, the most frequent first and in order of code points among equals.
+
+    Args:
+        sentences: The text; it is streamed.
+        lower_case: As for :func:`build_character_trigram_tokenizer`.
+        min_frequency: Trigrams that occur less often are left out.
+        max_size: The greatest number of trigrams (200,000 in Wieting et al. 2019, "Simple and Effective Paraphrastic
+            Similarity from Parallel Translations"); None for all, as in ParaNMT-50M.
+
+    Returns:
+        The trigrams, without special tokens.
+    """
+    normalize = text_normalizer(lower_case=lower_case)
+    keys, counts = np.zeros(0, np.int64), np.zeros(0, np.int64)
+    for block in _blocks(sentences):
+        packed = character_windows(block, normalize, lower_case=lower_case).packed()
+        new_keys, new_counts = np.unique(packed, return_counts=True)
+        keys, where = np.unique(np.concatenate([keys, new_keys]), return_inverse=True)
+        counts = np.bincount(where, np.concatenate([counts, new_counts]), len(keys)).astype(np.int64)
+    order = np.argsort(-counts, kind="stable")
+    order = order[counts[order] >= min_frequency][:max_size]
+    mask = (1 << _CHARACTER_BITS) - 1
+    return [
+        chr(key >> 2 * _CHARACTER_BITS) + chr(key >> _CHARACTER_BITS & mask) + chr(key & mask)
+        for key in keys[order].tolist()
+    ]
+
+
+def build_character_trigram_tokenizer(
+    trigrams: Iterable[str], *, lower_case: bool = True, skip_unknown: bool = False
+) -> PreTrainedTokenizerFast:
+    """Builds a tokenizer over a list of trigrams, e.g. that of :func:`trigram_vocabulary`.
+
+    Args:
+        trigrams: The trigrams in the order of their ids; repeated ones are passed over. Id 0 is `[PAD]`.
+        lower_case: Whether text is lower-cased.
+        skip_unknown: Leave trigrams outside the vocabulary out of the mean, as the encoders of Wieting et al. (2019).
+            Otherwise each of them is the token `[UNK]`, id 1, with one trained vector, as in ParaNMT-50M.
+
+    Returns:
+        A fast tokenizer that adds no special tokens and truncates nothing. `AutoTokenizer` opens what
+        :func:`~.word_level.save_tokenizer` writes, with equal results.
+
+    Raises:
+        InputError: If there is no trigram at all.
+        ValueError: If an item does not have three characters, or one of the two control characters that are removed.
+    """
+    from tokenizers import Regex, Tokenizer, models, pre_tokenizers
+    from transformers import PreTrainedTokenizerFast
+
+    vocabulary = {PAD_TOKEN: PAD_ID} if skip_unknown else {PAD_TOKEN: PAD_ID, UNKNOWN_TOKEN: UNKNOWN_ID}
+    first = len(vocabulary)
+    for trigram in trigrams:
+        if len(trigram) != 3 or any(mark in trigram for mark in MARKS):
+            raise ValueError(f"{trigram!r} is not a trigram of characters")
+        vocabulary.setdefault(trigram, len(vocabulary))
+    if len(vocabulary) == first:
+        raise InputError("the vocabulary has no trigrams", remedy="give sentences with text, or lower min_frequency")
+    # A BPE model without merges gives a known text its id and drops what is made of unknown characters.
+    model = (
+        models.BPE(vocab=vocabulary, merges=[], ignore_merges=True)
+        if skip_unknown
+        else models.WordLevel(vocabulary, unk_token=UNKNOWN_TOKEN)
+    )
+    tokenizer = Tokenizer(model)
+    tokenizer.normalizer = _normalizer(_neighbours(list(vocabulary)[first:]), lower_case=lower_case)
+    tokenizer.pre_tokenizer = pre_tokenizers.Split(Regex("..."), "isolated")
+    names = {"pad_token": PAD_TOKEN} if skip_unknown else {"pad_token": PAD_TOKEN, "unk_token": UNKNOWN_TOKEN}
+    return PreTrainedTokenizerFast(
+        tokenizer_object=tokenizer,
+        **names,
+        padding_side="right",
+        model_input_names=["input_ids", "attention_mask"],
+        clean_up_tokenization_spaces=False,
+    )
+
+
+def text_normalizer(*, lower_case: bool) -> Callable[[str], str]:
+    """Gives the function that normalises one text: NFKC, lower case if asked for, white space collapsed."""
+    from tokenizers import normalizers
+
+    sequence = normalizers.Sequence(_text_steps(lower_case))
+
+    def normalize(text: str) -> str:
+        normal: str = sequence.normalize_str(text)
+        return normal
+
+    return normalize
+
+
+def trigram_rules(tokenizer: Tokenizer) -> TrigramRules | None:
+    """Recognises a tokenizer that :func:`build_character_trigram_tokenizer` made; None for any other.
+
+    Padding and truncation set on it are passed over. Further added tokens are allowed if they are cut out of the raw
+    text wherever they stand and touch nothing beside it.
+    """
+    from tokenizers.models import BPE, WordLevel
+
+    if not looks_like_trigrams(tokenizer) or not isinstance(tokenizer.model, BPE | WordLevel):
+        return None
+    for token in tokenizer.get_added_tokens_decoder().values():
+        if token.single_word or token.lstrip or token.rstrip or token.normalized or not token.content:
+            return None
+    processor = _json_of(tokenizer.post_processor)
+    if processor is not None and (
+        processor.get("type") != "TemplateProcessing"
+        or processor.get("single") != [{"Sequence": {"id": "A", "type_id": 0}}]
+    ):
+        return None
+    vocabulary: dict[str, int] = tokenizer.get_vocab(with_added_tokens=False)
+    skip_unknown = isinstance(tokenizer.model, BPE)
+    special = {PAD_TOKEN} if skip_unknown else {PAD_TOKEN, UNKNOWN_TOKEN}
+    trigrams = {text: number for text, number in vocabulary.items() if text not in special}
+    if any(len(text) != 3 for text in trigrams):
+        return None
+    if skip_unknown:
+        model = json.loads(tokenizer.model.__getstate__())
+        plain = model["ignore_merges"] and not model["merges"] and not model["dropout"] and not model["byte_fallback"]
+        if not plain or model["unk_token"] is not None:
+            return None
+    elif tokenizer.model.unk_token != UNKNOWN_TOKEN or vocabulary.get(UNKNOWN_TOKEN) != UNKNOWN_ID:
+        return None
+    neighbours = _neighbours(trigrams)
+    found = _json_of(tokenizer.normalizer)
+    for lower_case in (True, False):
+        if found == _json_of(_normalizer(neighbours, lower_case=lower_case)):
+            return TrigramRules(lower_case, skip_unknown, trigrams)
+    return None
+
+
+def looks_like_trigrams(tokenizer: Tokenizer) -> bool:
+    """Tells at little cost whether a tokenizer may be one of trigrams."""
+    expected = {"type": "Split", "pattern": {"Regex": "..."}, "behavior": "Isolated", "invert": False}
+    return bool(_json_of(tokenizer.pre_tokenizer) == expected)
+
+
+def _text_steps(lower_case: bool) -> list[normalizers.Normalizer]:
+    from tokenizers import Regex, normalizers
+
+    lower = [normalizers.Lowercase()] if lower_case else []
+    marks = normalizers.Replace(Regex(f"[{MARKS}]"), "")
+    return [normalizers.NFKC(), *lower, marks, normalizers.Replace(Regex(r"\s+"), " "), normalizers.Strip()]
+
+
+def _normalizer(neighbours: Sequence[str], *, lower_case: bool) -> normalizers.Sequence:
+    """Makes the chain of replacements that writes every window out."""
+    from tokenizers import Regex, normalizers
+
+    steps = _text_steps(lower_case)
+    steps.append(normalizers.Replace(Regex("(?=.)"), _BEFORE))
+    steps.append(normalizers.Replace(Regex(f"(?<=[^{_BEFORE}])"), _BEHIND))
+    # The spaces round the text, and those inside it.
+    spaces = rf"\A{_BEFORE}|(?<= .){_BEFORE}|{_BEHIND}(?=. )|{_BEHIND}\z"
+    steps.append(normalizers.Replace(Regex(spaces), " "))
+    for character in neighbours:
+        code = rf"\x{{{ord(character):x}}}"
+        steps.append(normalizers.Replace(Regex(f"(?<={code}.){_BEFORE}|{_BEHIND}(?=.{code})"), character))
+    return normalizers.Sequence(steps)
+
+
+def _neighbours(trigrams: Iterable[str]) -> list[str]:
+    """Lists the characters, except the space, that stand first or last in a trigram, in order."""
+    return sorted({character for trigram in trigrams for character in (trigram[0], trigram[2])} - {" "})
+
+
+def _blocks(sentences: Iterable[str]) -> Iterator[list[str]]:
+    block: list[str] = []
+    for sentence in sentences:
+        block.append(sentence)
+        if len(block) == _SENTENCES_PER_BLOCK:
+            yield block
+            block = []
+    if block:
+        yield block
+
+
+def _json_of(part: Any) -> Any:
+    """Reads the settings of a part of a tokenizer, which are its state; None where there is no such part."""
+    return None if part is None else json.loads(part.__getstate__())

@@ -1,0 +1,139 @@
+"""Learns sub-word tokenizers for sentence encoders: byte-pair encoding and Unigram.
+
+Text is normalised as for words (NFKC, curly apostrophes straightened, lower case if asked for) and split at white
+space, and every punctuation mark is a piece of its own. A space belongs to the piece behind it (`▁word`). No special
+tokens are added to a sentence, because a token that is always there would count in every mean.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from ..errors import InputError
+from .word_level import PAD_TOKEN, UNKNOWN_TOKEN
+
+if TYPE_CHECKING:
+    from tokenizers import Tokenizer
+    from transformers import PreTrainedTokenizerFast
+
+_SPACE = "▁"
+_PUNCTUATION = r"[^\s\w▁]|_"
+_SPECIAL = (PAD_TOKEN, UNKNOWN_TOKEN)
+
+
+def train_encoder_bpe(
+    sentences: Iterable[str], vocabulary_size: int, *, lower_case: bool = True, min_frequency: int = 2
+) -> PreTrainedTokenizerFast:
+    """Learns a byte-pair encoding (Sennrich, Haddow and Birch 2016).
+
+    Args:
+        sentences: The text; it is streamed.
+        vocabulary_size: The greatest number of pieces, the two special ones included.
+        lower_case: Whether text is lower-cased before it is split; the tokenizer does it by itself.
+        min_frequency: Two pieces are merged if they stand side by side so often.
+
+    Returns:
+        A fast tokenizer in which id 0 is `[PAD]` and id 1 is `[UNK]`.
+
+    Raises:
+        InputError: If the text has no character, or more different ones than there are places for.
+    """
+    from tokenizers import AddedToken, Tokenizer
+    from tokenizers.models import BPE
+    from tokenizers.trainers import BpeTrainer
+
+    tokenizer = Tokenizer(BPE(unk_token=UNKNOWN_TOKEN))
+    _prepare(tokenizer, lower_case=lower_case)
+    trainer = BpeTrainer(
+        vocab_size=vocabulary_size,
+        min_frequency=min_frequency,
+        special_tokens=[AddedToken(token, special=True, normalized=False) for token in _SPECIAL],
+        show_progress=False,
+    )
+    tokenizer.train_from_iterator(_with_text(sentences), trainer)
+    return _finished(tokenizer, vocabulary_size)
+
+
+def train_encoder_unigram(
+    sentences: Iterable[str], vocabulary_size: int, *, lower_case: bool = True
+) -> PreTrainedTokenizerFast:
+    """Learns a Unigram model of pieces (Kudo 2018), which segments a text in its most probable way.
+
+    Args:
+        sentences: The text; it is streamed.
+        vocabulary_size: The greatest number of pieces, the two special ones included.
+        lower_case: As for :func:`train_encoder_bpe`.
+
+    Returns:
+        A fast tokenizer in which id 0 is `[PAD]` and id 1 is `[UNK]`.
+
+    Raises:
+        InputError: As :func:`train_encoder_bpe`.
+    """
+    from tokenizers import AddedToken, Tokenizer
+    from tokenizers.models import Unigram
+    from tokenizers.trainers import UnigramTrainer
+
+    tokenizer = Tokenizer(Unigram([(UNKNOWN_TOKEN, 0.0)], 0, False))
+    _prepare(tokenizer, lower_case=lower_case)
+    trainer = UnigramTrainer(
+        vocab_size=vocabulary_size,
+        special_tokens=[AddedToken(token, special=True, normalized=False) for token in _SPECIAL],
+        unk_token=UNKNOWN_TOKEN,
+        show_progress=False,
+    )
+    stream = _with_text(sentences)
+    try:
+        tokenizer.train_from_iterator(stream, trainer)
+    except Exception as error:  # the library raises plain Exception
+        if "not large enough" not in str(error):
+            raise
+        raise InputError(
+            f"{vocabulary_size} pieces are too few: the text has more different characters", remedy="ask for more"
+        ) from error
+    return _finished(tokenizer, vocabulary_size)
+
+
+def _prepare(tokenizer: Tokenizer, *, lower_case: bool) -> None:
+    from tokenizers import Regex, decoders, normalizers, pre_tokenizers
+
+    steps = [normalizers.NFKC(), normalizers.Replace("\u2019", "'")]
+    tokenizer.normalizer = normalizers.Sequence([*steps, normalizers.Lowercase()] if lower_case else steps)
+    tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
+        [
+            pre_tokenizers.WhitespaceSplit(),
+            pre_tokenizers.Metaspace(replacement=_SPACE, prepend_scheme="always", split=True),
+            pre_tokenizers.Split(Regex(_PUNCTUATION), behavior="isolated"),
+        ]
+    )
+    tokenizer.decoder = decoders.Metaspace(replacement=_SPACE, prepend_scheme="always", split=True)
+
+
+def _with_text(sentences: Iterable[str]) -> Iterable[str]:
+    """Passes the sentences on if there is any text, on nothing of which the trainers end in a crash."""
+    stream = iter(sentences)
+    for sentence in stream:
+        if sentence.strip():
+            return itertools.chain([sentence], stream)
+    raise InputError("no text to learn pieces from", remedy="give sentences that are not empty")
+
+
+def _finished(tokenizer: Tokenizer, vocabulary_size: int) -> PreTrainedTokenizerFast:
+    from transformers import PreTrainedTokenizerFast
+
+    size = tokenizer.get_vocab_size()
+    if size > vocabulary_size:
+        raise InputError(
+            f"{vocabulary_size} pieces are too few: the text has {size - len(_SPECIAL)} different characters",
+            remedy=f"ask for {size} or more",
+        )
+    return PreTrainedTokenizerFast(
+        tokenizer_object=tokenizer,
+        pad_token=PAD_TOKEN,
+        unk_token=UNKNOWN_TOKEN,
+        padding_side="right",
+        model_input_names=["input_ids", "attention_mask"],
+        clean_up_tokenization_spaces=False,
+    )

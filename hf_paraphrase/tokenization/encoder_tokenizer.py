@@ -1,0 +1,75 @@
+"""Any fast tokenizer for a sentence encoder: opened from a folder and stripped of what would count in every mean."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ..errors import ModelError
+from .word_level import PAD_TOKEN, UNKNOWN_TOKEN
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedTokenizerFast
+
+_REMEDY = "give a folder that train-tokenizer made, or that of a fast tokenizer (tokenizer.json)"
+
+
+def load_encoder_tokenizer(folder: str | os.PathLike[str]) -> PreTrainedTokenizerFast:
+    """Opens the tokenizer in a folder, whatever its kind, for the use of a sentence encoder.
+
+    It adds no special tokens any more (`[CLS]` or `</s>` would count in every mean), truncates nothing and pads on the
+    right. Where it has no padding or unknown token (byte-level BPE has none), `[PAD]` or `[UNK]` is added to its
+    vocabulary. Apart from that it gives the ids that it gave before.
+
+    Args:
+        folder: A folder with `tokenizer.json`, e.g. one that `train-tokenizer` made or a model folder.
+
+    Returns:
+        The tokenizer; :func:`~.word_level.save_tokenizer` saves it in this state.
+
+    Raises:
+        ModelError: If there is none, if it is damaged or not a fast one, or if its ids have gaps.
+    """
+    from transformers import AutoTokenizer, PreTrainedTokenizerFast
+
+    path = Path(folder)
+    if not path.is_dir():
+        raise ModelError("no such tokenizer folder", path=path, remedy=_REMEDY)
+    if not (path / "tokenizer.json").is_file():
+        raise ModelError("no tokenizer.json in this folder", path=path, remedy=_REMEDY)
+    try:
+        given = AutoTokenizer.from_pretrained(path, local_files_only=True, trust_remote_code=False)
+    except Exception as error:  # many kinds, from json, tokenizers and transformers
+        raise ModelError(
+            f"the tokenizer cannot be opened: {type(error).__name__}: {error}", path=path, remedy=_REMEDY
+        ) from error
+    if not given.is_fast:
+        raise ModelError("not a fast tokenizer", path=path, remedy=_REMEDY)
+    backend = _without_additions(given)
+    # A class of its own might put the additions back whenever it is opened.
+    tokenizer: PreTrainedTokenizerFast = PreTrainedTokenizerFast(
+        tokenizer_object=backend,
+        pad_token=given.pad_token or PAD_TOKEN,
+        unk_token=given.unk_token or UNKNOWN_TOKEN,
+        padding_side="right",
+        model_input_names=["input_ids", "attention_mask"],
+        clean_up_tokenization_spaces=False,
+    )
+    ids = set(tokenizer.get_vocab().values())
+    if ids != set(range(len(tokenizer))):
+        raise ModelError(
+            f"the vocabulary has {len(ids)} tokens and ids up to {max(ids)}: some have no token",
+            path=path,
+            remedy="number the tokens from 0 without gaps",
+        )
+    return tokenizer
+
+
+def _without_additions(tokenizer: PreTrainedTokenizerFast) -> object:
+    from tokenizers import Tokenizer
+
+    parts = json.loads(tokenizer.backend_tokenizer.to_str())
+    parts.update(post_processor=None, truncation=None, padding=None)
+    return Tokenizer.from_str(json.dumps(parts))

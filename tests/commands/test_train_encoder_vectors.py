@@ -1,0 +1,166 @@
+"""`train-encoder`: where initial vectors, vocabulary and frequencies come from."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pyarrow as pa
+import pytest
+import torch
+from safetensors.numpy import load_file
+from transformers import AutoTokenizer, BertConfig, BertModel
+
+from hf_paraphrase.commands import main
+from hf_paraphrase.data.parquet import write_split
+from hf_paraphrase.data.schema import PAIRS
+from hf_paraphrase.encoding.sentence_encoder import SentenceEncoder
+from hf_paraphrase.tokenization.word_level import build_word_level_tokenizer, save_tokenizer
+from hf_paraphrase.training.distillation import Teacher, principal_components
+
+FIRST = [f"a{number % 7} a{number % 11} common" for number in range(40)]
+SECOND = [f"b{number % 7} b{number % 11} common" for number in range(40)]
+
+
+@pytest.fixture(scope="module")
+def pairs(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("data") / "pairs"
+    write_split(folder, "train", [pa.table({"sentence1": FIRST, "sentence2": SECOND})], PAIRS)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def teacher(tmp_path_factory):
+    torch.manual_seed(2)
+    folder = tmp_path_factory.mktemp("teacher")
+    words = [f"{letter}{number}" for letter in "ab" for number in range(11)]
+    tokenizer = build_word_level_tokenizer([*words, "common", "extra"])
+    sizes = {"hidden_size": 12, "intermediate_size": 12, "num_hidden_layers": 1, "num_attention_heads": 2}
+    config = BertConfig(vocab_size=len(tokenizer), initializer_range=0.5, **sizes)
+    BertModel(config, add_pooling_layer=False).save_pretrained(folder)
+    save_tokenizer(tokenizer, folder)
+    return folder
+
+
+def run(pairs, output, *flags):
+    return main(["train-encoder", "--pairs", str(pairs), "--output", str(output), "--epochs", "0", *map(str, flags)])
+
+
+def table_of(folder):
+    vocabulary = AutoTokenizer.from_pretrained(folder).get_vocab()
+    table = load_file(folder / "model.safetensors")["embeddings"]
+    return {word: table[row] for word, row in vocabulary.items()}, table
+
+
+def test_a_distilled_start_holds_the_projected_vectors_of_all_words(pairs, teacher, tmp_path, capsys):
+    (tmp_path / "words").write_text("extra\nCased\n")
+    flags = ("--initial-vectors", teacher, "--hidden-size", 5, "--word-list", tmp_path / "words")
+    assert run(pairs, tmp_path / "m", *flags) == 0
+    assert "24 of 24 words have a vector, 100.0 % of the tokens" in capsys.readouterr().err
+    rows, table = table_of(tmp_path / "m")
+    words = [word for word in rows if not word.startswith("[")]
+    assert "extra" in words and "Cased" not in words and table.shape == (26, 5)
+    words.sort(key=lambda word: list(rows).index(word))
+    expected = principal_components(Teacher.from_pretrained(teacher).encode(words), 5)
+    np.testing.assert_allclose(np.abs([rows[word] for word in words]), np.abs(expected), atol=1e-4)
+    record = json.loads((tmp_path / "m" / "provenance.json").read_text())
+    assert [item["name"] for item in record["inputs"]][1:] == ["words", teacher.name]
+    assert f"distilled from {teacher.name}" in (tmp_path / "m" / "README.md").read_text()
+
+
+def test_training_goes_on_from_a_saved_model(pairs, teacher, tmp_path):
+    assert run(pairs, tmp_path / "first", "--hidden-size", 4, "--seed", 3) == 0
+    assert run(pairs, tmp_path / "second", "--initial-vectors", tmp_path / "first") == 0
+    before, after = table_of(tmp_path / "first")[0], table_of(tmp_path / "second")[0]
+    for word in ("a1", "common", "[UNK]"):
+        np.testing.assert_array_equal(before[word], after[word])
+
+
+@pytest.mark.parametrize("kind", ["bpe", "unigram"])
+def test_an_encoder_over_pieces_is_trained_and_can_be_started_from(pairs, tmp_path, kind, capsys):
+    tokenizer, flags = tmp_path / "tokenizer", ("--kind", kind, "--vocabulary-size", "40")
+    assert main(["train-tokenizer", "--pairs", str(pairs), "--output", str(tokenizer), *flags]) == 0
+    trained = ("--tokenizer", tokenizer, "--hidden-size", 4, "--epochs", 1, "--batch-size", 8)
+    assert run(pairs, tmp_path / "m", *trained) == 0
+    ids = AutoTokenizer.from_pretrained(tokenizer)("a1 b2 common")["input_ids"]
+    table = table_of(tmp_path / "m")[1]
+    encoder = SentenceEncoder.from_pretrained(tmp_path / "m")
+    np.testing.assert_allclose(encoder.encode("a1 b2 common"), table[ids].mean(0), atol=1e-6)
+    capsys.readouterr()
+    assert run(pairs, tmp_path / "n", "--tokenizer", tokenizer, "--initial-vectors", tmp_path / "m") == 0
+    assert "100.0 % of the tokens" in capsys.readouterr().err
+    np.testing.assert_array_equal(table_of(tmp_path / "n")[1][1:], table[1:])
+    assert run(pairs, tmp_path / "words", "--initial-vectors", tmp_path / "m") == 0
+    np.testing.assert_allclose(table_of(tmp_path / "words")[0]["a1"], encoder.encode("a1"), atol=1e-6)
+
+
+def test_word_vectors_reach_the_pieces_that_spell_words(pairs, tmp_path, capsys):
+    tokenizer = tmp_path / "tokenizer"
+    flags = ("--kind", "bpe", "--vocabulary-size", "60", "--output", str(tokenizer))
+    assert main(["train-tokenizer", "--pairs", str(pairs), *flags]) == 0
+    (tmp_path / "v.txt").write_text("common 1 2 3\na1 4 5 6\nunused 7 8 9\n")
+    assert run(pairs, tmp_path / "m", "--tokenizer", tokenizer, "--initial-vectors", tmp_path / "v.txt") == 0
+    rows = table_of(tmp_path / "m")[0]
+    assert rows["▁common"].tolist() == [1, 2, 3] and "unused" not in rows
+
+
+def test_frequencies_of_another_text_and_constant_make_the_weights(pairs, tmp_path):
+    (tmp_path / "v.txt").write_text("common 1 1\na1 1 1\nb1 1 1\n")
+    (tmp_path / "counts").write_text("common 90\nb1 10\n")
+    flags = ("--frequency-weights", "--frequency-counts", tmp_path / "counts", "--frequency-constant", 0.1)
+    assert run(pairs, tmp_path / "m", "--initial-vectors", tmp_path / "v.txt", *flags) == 0
+    rows = table_of(tmp_path / "m")[0]
+    for word, weight in (("common", 0.1 / 1.0), ("b1", 0.1 / 0.2), ("a1", 1.0)):
+        np.testing.assert_allclose(rows[word], weight, rtol=1e-6)
+    assert "frequency-weighted (a = 0.1, counts)" in (tmp_path / "m" / "README.md").read_text()
+
+
+def test_skipping_unknown_words_is_part_of_the_model_and_its_card(pairs, tmp_path, capsys):
+    assert run(pairs, tmp_path / "m", "--skip-unknown", "true", "--hidden-size", 3) == 0
+    encoder = SentenceEncoder.from_pretrained(tmp_path / "m")
+    np.testing.assert_array_equal(encoder.encode("a1 neverseen b1"), encoder.encode("a1 b1"))
+    assert "are left out unless" in (tmp_path / "m" / "README.md").read_text()
+    assert run(pairs, tmp_path / "n", "--skip-unknown", "true", "--model-type", "gran") == 2
+    assert "--skip-unknown is not for --model-type gran" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("flags", "named"),
+    [
+        (["--initial-vectors", "absent"], "absent: no such file or folder"),
+        (["--initial-vectors", "foreign"], "foreign: no word of the pairs has a vector"),
+        (["--initial-vectors", "broken"], "broken:2: `nan` is not finite"),
+        (["--initial-vectors", "lies"], "lies:3: the first line promises 5 vectors, the file has 2"),
+        (["--initial-vectors", "empty_folder"], "empty_folder: the sentence encoder cannot be opened"),
+        (["--initial-vectors", "foreign", "--hidden-size", "3"], "the initial vectors have 2 components"),
+        (["--tokenizer", "absent"], "absent: no such tokenizer folder"),
+        (["--tokenizer", "empty_folder"], "empty_folder: no tokenizer.json"),
+        (["--tokenizer", "x", "--min-frequency", "1"], "--min-frequency and --tokenizer exclude each other"),
+        (["--word-list", "absent"], "absent: no such file"),
+        (["--frequency-counts", "foreign"], "--frequency-counts is for --frequency-weights"),
+        (["--frequency-weights", "--frequency-constant", "0"], "--frequency-constant must be above 0"),
+        (["--frequency-weights", "--frequency-counts", "numbers"], "numbers:2: `oops` is not a word and its count"),
+    ],
+)
+def test_bad_input_is_one_line_and_leaves_nothing(pairs, tmp_path, monkeypatch, capsys, flags, named):
+    monkeypatch.chdir(tmp_path)
+    files = {
+        "foreign": "chat 1 2\nchien 3 4\n",
+        "broken": "a1 1 2\nb1 nan 2\n",
+        "lies": "5 2\na1 1 2\nb1 2 2\n",
+        "numbers": "a1 5\noops\n",
+    }
+    for name, text in files.items():
+        (tmp_path / name).write_text(text)
+    (tmp_path / "empty_folder").mkdir()
+    assert run(pairs, "out", *flags) == 2
+    lines = [line for line in capsys.readouterr().err.splitlines() if "error" in line]
+    assert len(lines) == 1 and named in lines[0] and "Traceback" not in lines[0]
+    assert {item.name for item in tmp_path.iterdir()} == {*files, "empty_folder"}
+
+
+def test_repeated_words_of_a_file_are_reported(pairs, tmp_path, capsys):
+    (tmp_path / "v").write_text("a1 1 2\na1 3 4\nb1 5 6\n")
+    assert run(pairs, tmp_path / "m", "--initial-vectors", tmp_path / "v") == 0
+    assert "1 lines repeat a word; its first vector counts" in capsys.readouterr().err
+    assert table_of(tmp_path / "m")[0]["a1"].tolist() == [1, 2]

@@ -1,0 +1,106 @@
+from __future__ import annotations
+
+import gzip
+import json
+
+import pyarrow as pa
+import pytest
+from transformers import AutoTokenizer
+
+from hf_paraphrase.commands import main
+from hf_paraphrase.data.parquet import write_split
+from hf_paraphrase.data.schema import PAIRS
+
+LINES = [
+    f"{who} {does} {how}." for who in ("The cat", "A dog") for does in ("sleeps", "doesn't play") for how in "xyz"
+]
+
+
+@pytest.fixture
+def text(tmp_path):
+    path = tmp_path / "text.gz"
+    path.write_bytes(gzip.compress(("\n".join(LINES) + "\n").encode()))
+    return path
+
+
+def run(*words):
+    return main(["train-tokenizer", *map(str, words)])
+
+
+@pytest.mark.parametrize("kind", ["word", "bpe", "unigram"])
+def test_a_tokenizer_folder_is_complete_and_opens(text, tmp_path, kind, capsys):
+    output = tmp_path / "tokenizer"
+    size = [] if kind == "word" else ["--vocabulary-size", 60]
+    assert run("--kind", kind, "--text", text, "--output", output, *size) == 0
+    printed = capsys.readouterr()
+    assert printed.out == "" and f"{kind}: " in printed.err and "from 12 sentences" in printed.err
+    tokenizer = AutoTokenizer.from_pretrained(output)
+    assert (tokenizer.pad_token_id, tokenizer.unk_token_id) == (0, 1)
+    ids = tokenizer("the cat sleeps")["input_ids"]
+    assert ids and not {0, 1} & set(ids) and tokenizer.decode(ids) == "the cat sleeps"
+    record = json.loads((output / "provenance.json").read_text())
+    assert record["settings"]["kind"] == kind and record["inputs"][0]["name"] == "text.gz"
+    assert record["results"]["vocabulary"] == len(tokenizer) and record["results"]["unknown_share"] == 0
+    card = (output / "README.md").read_text()
+    assert card.startswith("---\n") and "12 sentences (text.gz)" in card
+    assert not any(item.name.startswith(".") for item in tmp_path.iterdir())
+
+
+def test_the_sentences_of_pairs_are_read_and_the_vocabulary_is_limited(tmp_path):
+    write_split(tmp_path / "pairs", "train", [pa.table({"sentence1": LINES, "sentence2": LINES[::-1]})], PAIRS)
+    assert run("--pairs", tmp_path / "pairs", "--vocabulary-size", 5, "--output", tmp_path / "out") == 0
+    assert len(AutoTokenizer.from_pretrained(tmp_path / "out")) == 5
+
+
+def test_the_same_text_gives_the_same_tokenizer(text, tmp_path):
+    for name in "ab":
+        assert run("--kind", "bpe", "--text", text, "--vocabulary-size", 50, "--output", tmp_path / name) == 0
+    assert (tmp_path / "a" / "tokenizer.json").read_bytes() == (tmp_path / "b" / "tokenizer.json").read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("words", "named"),
+    [
+        ([], "no text"),
+        (["--text", "absent"], "absent: no such file"),
+        (["--text", "empty"], "empty: the file is empty"),
+        (["--text", "blank"], "blank: the vocabulary has no words"),
+        (["--text", "blank", "--kind", "bpe"], "blank: no text to learn pieces from"),
+        (["--text", "latin"], "latin:2: not UTF-8"),
+        (["--text", "good", "--kind", "unigram", "--vocabulary-size", "4"], "good: 4 pieces are too few"),
+        (["--text", "good", "--kind", "morfessor"], "morfessor"),
+        (["--text", "good", "--vocabulary-size", "2"], "--vocabulary-size is 2"),
+        (["--text", "good", "--min-frequency", "0"], "--min-frequency is 0"),
+    ],
+)
+def test_bad_input_is_one_line_and_leaves_nothing(tmp_path, monkeypatch, capsys, words, named):
+    monkeypatch.chdir(tmp_path)
+    contents = {"empty": b"", "blank": b" \n\n", "latin": b"a\n\xe9\n", "good": "\n".join(LINES).encode()}
+    for name, content in contents.items():
+        (tmp_path / name).write_bytes(content)
+    assert run(*words, "--output", "out") == 2
+    printed = capsys.readouterr().err
+    assert named in printed and printed.count("\n") == 1 and "Traceback" not in printed
+    assert {item.name for item in tmp_path.iterdir()} == set(contents)
+
+
+def test_an_existing_output_stays(text, tmp_path, capsys):
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "mine").write_text("kept")
+    assert run("--text", text, "--output", tmp_path / "out") == 2
+    assert (tmp_path / "out" / "mine").read_text() == "kept" and "--overwrite" in capsys.readouterr().err
+
+
+@pytest.mark.real_data
+@pytest.mark.parametrize("kind", ["bpe", "unigram"])
+def test_pieces_of_real_captions_know_every_word_of_other_captions(real_data_dir, tmp_path, kind):
+    folder = real_data_dir / "multi30k"
+    output = tmp_path / "tokenizer"
+    flags = ("--kind", kind, "--vocabulary-size", 1000, "--output", output)
+    assert run("--text", folder / "val.en.gz", *flags) == 0
+    tokenizer = AutoTokenizer.from_pretrained(output)
+    lines = gzip.decompress((folder / "test_2016_flickr.en.gz").read_bytes()).decode().lower().splitlines()
+    ids = tokenizer(lines)["input_ids"]
+    assert sum(row.count(tokenizer.unk_token_id) for row in ids) < sum(map(len, ids)) / 1000
+    words = sum(len(line.split()) for line in lines)
+    assert words < sum(map(len, ids)) < 2 * words

@@ -1,0 +1,94 @@
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from hf_paraphrase.data.containment import Containment
+from hf_paraphrase.data.decontamination import fingerprint_sentence, load_fingerprints
+from hf_paraphrase.errors import UsageError
+
+
+def ngrams(text: str, size: int) -> list[tuple[str, ...]]:
+    words = text.split()
+    return [tuple(words[i : i + size]) for i in range(len(words) - size + 1)]
+
+
+def met_by_definition(text: str, known: list[str], size: int, share: float) -> bool:
+    own = ngrams(text, size)
+    every = {gram for sentence in known for gram in ngrams(sentence, size)}
+    if own and sum(gram in every for gram in own) >= share * len(own):
+        return True
+    return any(len(sentence.split()) >= size and f" {sentence} " in f" {text} " for sentence in known)
+
+
+# Few words, so that long matches are common.
+SENTENCE = st.lists(st.sampled_from(["a", "b", "c", "dé"]), max_size=14).map(" ".join)
+
+
+@settings(deadline=None, max_examples=200)
+@given(
+    texts=st.lists(SENTENCE, max_size=10),
+    known=st.lists(SENTENCE, max_size=6),
+    size=st.integers(4, 6),
+    share=st.sampled_from([0.3, 0.5, 0.7, 1.0]),
+)
+def test_rows_that_are_met_are_those_of_the_definition(texts, known, size, share):
+    index = Containment(size, share)
+    index.add("set", pa.array(known, pa.string()))
+    found = index.match(pa.array(texts, pa.string())).get("set", np.zeros(len(texts), dtype=bool))
+    assert found.tolist() == [met_by_definition(text, known, size, share) for text in texts]
+
+
+@settings(deadline=None, max_examples=30)
+@given(texts=st.lists(SENTENCE, min_size=3, max_size=10), known=st.lists(SENTENCE, min_size=1, max_size=6))
+def test_the_size_of_the_batch_and_slices_of_arrays_change_nothing(texts, known):
+    index = Containment(4, 0.5)
+    index.add("set", pa.array(["x", *known], pa.string()).slice(1))
+    whole = pa.array(texts, pa.string())
+    none = np.zeros(1, dtype=bool)
+    together = index.match(whole).get("set", np.zeros(len(texts), dtype=bool))
+    single = [index.match(whole.slice(i, 1)).get("set", none)[0] for i in range(len(texts))]
+    assert together.tolist() == single
+
+
+def test_a_share_that_only_two_sets_together_reach_meets_neither():
+    index = Containment(4, 0.7)
+    index.add("one", pa.array(["x a b c d e"]))
+    index.add("two", pa.array(["d e f g h i"]))
+    assert index.match(pa.array(["a b c d e f g h"])) == {}
+    assert list(index.match(pa.array(["d e f g h"]))) == ["two"]
+
+
+def test_rows_met_by_ngrams_only_are_counted_apart_and_a_list_of_fingerprints_meets_whole_sentences_only(tmp_path):
+    sentence = "the old man walks his small brown dog in the park"
+    (tmp_path / "eval.txt").write_text(f"{sentence}\nanother one is here\n")
+    (tmp_path / "list.txt").write_text(f"{fingerprint_sentence(sentence)}\n")
+    texts = [f"Today {sentence}, again.", sentence.upper(), "He sees that another one is here.", "Clean is this one."]
+    sets = load_fingerprints([tmp_path / "eval.txt", tmp_path / "list.txt"], ngrams=8)
+    met, counts = sets.match([pa.array(texts)])
+    assert met.tolist() == [True, True, False, False]
+    assert counts == {"eval.txt": 1, "list.txt": 1, "eval.txt (8-grams)": 1}
+    assert sets.names == ["eval.txt", "eval.txt (8-grams)", "list.txt"]
+    assert load_fingerprints([tmp_path / "eval.txt"]).match([pa.array(texts)])[0].tolist() == [
+        False,
+        True,
+        False,
+        False,
+    ]
+
+
+def test_either_side_of_a_pair_is_enough(tmp_path):
+    (tmp_path / "eval.txt").write_text("one two three four five six seven eight\n")
+    sets = load_fingerprints([tmp_path / "eval.txt"], ngrams=5)
+    sides = [pa.array(["zero one two three four five six seven eight", "x"]), pa.array(["y", "z"])]
+    assert sets.match(sides)[0].tolist() == [True, False]
+    assert sets.match(sides[::-1])[0].tolist() == [True, False]
+
+
+@pytest.mark.parametrize(("size", "share"), [(3, 0.5), (8, 0.0), (8, 1.1), (-1, 0.5), (8, float("nan"))])
+def test_sizes_and_shares_out_of_range_are_refused(size, share):
+    with pytest.raises(UsageError, match="--decontaminate-"):
+        Containment(size, share)

@@ -1,0 +1,63 @@
+from __future__ import annotations
+
+import pytest
+
+from hf_paraphrase.data.languages import check_language, is_language, language_tag, primary_language
+from hf_paraphrase.errors import InputError
+
+
+@pytest.mark.parametrize("code", ["fr", "en", "fin", "fra", "pt-BR", "zh_Hans", "no", "sms", "sl-rozaj"])
+def test_language_codes_are_accepted(code):
+    assert check_language(code, "--lang") == code
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "",
+        "french",
+        "FR",
+        "xx",
+        "f",
+        "fr-",
+        "fr en",
+        "12",
+        "fr-toolongsubtag",
+        "../en",
+        "zzz",
+        "fr-AB",
+        "fr--FR",
+        "fr@x",
+    ],
+)
+def test_what_is_no_language_code_is_refused_by_name(code):
+    with pytest.raises(InputError, match=r"--lang.*not a language code"):
+        check_language(code, "--lang")
+
+
+@pytest.mark.parametrize(
+    ("tag", "code", "same"),
+    [
+        ("fr", "fr", True),
+        ("FR-fr", "fr", True),
+        ("fr_CA.UTF-8", "fr", True),
+        ("fra", "fr", True),
+        ("fr", "fra", True),
+        ("fr", "fr-CA", False),
+        ("fr-FR", "fr-CA", False),
+        ("pt_BR", "pt-BR", True),
+        ("sr@latin", "sr", True),
+        ("en", "fr", False),
+        ("", "fr", False),
+        ("x-none", "fr", False),
+        ("*all*", "fr", False),
+    ],
+)
+def test_a_tag_matches_the_language_asked_for_whatever_its_spelling_and_region(tag, code, same):
+    assert is_language(tag, code) is same
+
+
+def test_tags_have_one_form():
+    assert {language_tag(tag) for tag in ("de_AT", "DE-at", "ger-AT", "de_AT.ISO-8859-1")} == {"de-AT"}
+    assert language_tag("no such tag") is None
+    assert (primary_language("pt-BR"), primary_language("deu")) == ("pt", "de")

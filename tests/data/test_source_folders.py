@@ -1,0 +1,275 @@
+"""Every source from raw files in its layout to a folder: the commands and the `load_dataset` lines of the README."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import importlib
+import json
+from pathlib import Path
+
+import pytest
+import yaml
+from datasets import ClassLabel, load_dataset
+from huggingface_hub import DatasetCard
+
+from hf_paraphrase.commands import main
+from hf_paraphrase.data.parquet import read_table
+
+
+def write_all(folder: Path, files: dict[str, str | bytes]) -> None:
+    for name, content in files.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content.encode() if isinstance(content, str) else content)
+
+
+RULES = "[NP] ||| the man ||| a man ||| PPDB2.0Score=5.2 AGigaSim=NA p(e|f)=0.5 ||| 0-0 1-1 ||| Equivalence\n"
+STS_LINES = 'one , two\tthree\t4\nfour\tfive "six\nseven\teight\n'
+SICK_HEADER = "pair_ID\tsentence_A\tsentence_B\trelatedness_score\tentailment_judgment\n"
+TURKU = [
+    {"txt1": "Moi .", "txt2": "Hei .", "label": "4", "fold": 3, "goeswith": "d1", "rewrites": [["Moi!", "Hei!"]]},
+    {"txt1": "Ei .", "txt2": "Joo .", "label": "2", "fold": 4, "goeswith": None, "rewrites": []},
+]
+SAMPLE = "label\tsource\tlex\ta\tb\n4>i\tpb\t0.5\tMoi\tHei\nx\tpb\t0.5\tA\tB\n"
+BUCC_SIDE = "{0}-000000001\tun {0}\n{0}-000000002\tdeux {0}\n{0}-000000003\ttrois {0}\n"
+
+# For each source: its raw files, the flags, and for each configuration and split the number of rows.
+SOURCES: dict[str, tuple[dict[str, str | bytes], list[str], dict[tuple[str, str], int]]] = {
+    "opusparcus": (
+        {
+            "raw/fr/train/fr-train.txt.bz2": bz2.compress(b"fr-N1\ta\tb\t9.5\t1.5\t5\t2\nfr-N2\tc\td\t8\t1\t1\t0\n"),
+            "raw/fr/dev/fr-dev.txt": "fr-D1\ta\tb\t2.5\nfr-D2\tc\td\t4.0\n",
+            "raw/fr/test/fr-test.txt": "fr-T1\te\tf\t1.0\n",
+        },
+        ["--data-dir", "raw", "--lang", "fr"],
+        {
+            ("default", "train"): 2,
+            ("default", "validation"): 2,
+            ("default", "test"): 1,
+            ("labelled", "validation"): 1,
+            ("labelled", "test"): 1,
+        },
+    ),
+    "ppdb": (
+        {"ppdb-2.0-s-all.gz": gzip.compress(RULES.encode())},
+        ["--file", "ppdb-2.0-s-all.gz"],
+        {("", "train"): 1},
+    ),
+    "simpwiki": (
+        {"normal.aligned": "T\t0\ta b c\nU\t1\td\n", "simple.aligned": "T\t0\ta b\nU\t3\te\n"},
+        ["--normal", "normal.aligned", "--simple", "simple.aligned"],
+        {("", "train"): 2},
+    ),
+    "sts": (
+        {
+            "raw/STS12-en-test/STS.input.MSRpar.txt": STS_LINES,
+            "raw/STS12-en-test/STS.gs.MSRpar.txt": "5\n\n0.25\n",
+            "raw/STS13-en-test/STS.gs.SMT.txt": "3\n",
+            "raw/STS16-en-test/STS2016.input.headlines.txt": STS_LINES,
+            "raw/STS16-en-test/STS2016.gs.headlines.txt": "1\n2\n3\n",
+        },
+        ["--data-dir", "raw"],
+        {("", "STS12"): 2, ("", "STS16"): 3},
+    ),
+    "stsbenchmark": (
+        {"raw/sts-dev.csv": 'main-captions\tMSRvid\t2012test\t0001\t4.5\ta "b\tc\td\te\n'},
+        ["--data-dir", "raw"],
+        {("", "validation"): 1},
+    ),
+    "sick": (
+        {
+            "raw/SICK_train.txt": SICK_HEADER + "1\ta\tb\t4.5\tNEUTRAL\n",
+            "raw/SICK_trial.txt": SICK_HEADER + "2\ta\tb\t1\tX",
+        },
+        ["--data-dir", "raw"],
+        {("", "train"): 1, ("", "validation"): 1},
+    ),
+    "pit2015": (
+        {
+            "raw/dev.data": "1\tT\ta\tb\t(4, 1)\tx\ty\n",
+            "raw/test.data": "1\tT\ta\tb\t5\tx\ty\n1\tT\tc\td\t3\tx\ty\n",
+            "raw/test.label": "true\t1.0\n----\t0.6\n",
+        },
+        ["--data-dir", "raw"],
+        {("", "validation"): 1, ("", "test"): 2},
+    ),
+    "msrp": (
+        {
+            f"raw/msr_paraphrase_{part}.txt": '\ufeffQuality\t#1 ID\t#2 ID\t#1 String\t#2 String\r\n1\t7\t8\t"a\tb\r\n'
+            for part in ("train", "test")
+        },
+        ["--data-dir", "raw"],
+        {("", "train"): 1, ("", "test"): 1},
+    ),
+    "turku": (
+        {
+            "raw/train.json": json.dumps(TURKU),
+            "raw/dev.json.gz": gzip.compress(json.dumps(TURKU).encode()),
+            "raw/opus-parsebank-sample-annotated.tsv": SAMPLE,
+        },
+        ["--data-dir", "raw", "--rewrites"],
+        {
+            ("default", "train"): 2,
+            ("default", "validation"): 2,
+            ("sample", "train"): 1,
+            ("rewrites", "train"): 1,
+            ("rewrites", "validation"): 1,
+        },
+    ),
+    "transfer": (
+        {
+            "raw/MR/rt-polarity.pos": "good .\nfine .\n",
+            "raw/MR/rt-polarity.neg.gz": gzip.compress(b"bad .\n"),
+            "raw/TREC/train_5500.label": "LOC:city Where is Malm\xf6 ?\n".encode("latin-1"),
+            "raw/TREC/TREC_10.label": "NUM:dist How far ?\n",
+        },
+        ["--data-dir", "raw"],
+        {("mr", "train"): 3, ("trec", "train"): 1, ("trec", "test"): 1},
+    ),
+    "bucc": (
+        {
+            "raw/fr-en.training.fr": BUCC_SIDE.format("fr"),
+            "raw/fr-en.training.en": BUCC_SIDE.format("en"),
+            "raw/fr-en.training.gold": "fr-000000003\ten-000000001\n",
+            "raw/fr-en.test.fr": BUCC_SIDE.format("fr"),
+        },
+        ["--data-dir", "raw", "--lang", "fr"],
+        {
+            ("default", "train"): 1,
+            ("foreign", "train"): 3,
+            ("foreign", "test"): 3,
+            ("english", "train"): 3,
+        },
+    ),
+}
+BUILDER_SETTINGS = {"--data-dir": "data_dir", "--lang": "lang", "--file": "file", "--normal": "normal"} | {
+    "--simple": "simple"
+}
+
+
+@pytest.fixture(params=SOURCES)
+def source(request, tmp_path, monkeypatch):
+    files, flags, sizes = SOURCES[request.param]
+    write_all(tmp_path, files)
+    monkeypatch.chdir(tmp_path)
+    return request.param, flags, sizes
+
+
+def test_each_command_makes_a_folder_that_plain_load_dataset_opens_and_streams(source, tmp_path, capsys):
+    name, flags, sizes = source
+    assert main(["prepare", name, *flags, "--output", "out"]) == 0
+    assert capsys.readouterr().out == ""
+    assert {path.name for path in Path("out").iterdir()} == {"data", "README.md", "provenance.json"}
+    found = {}
+    for configuration in dict.fromkeys(configuration for configuration, _ in sizes):
+        dataset = load_dataset("out", configuration or None, cache_dir="cache")
+        found |= {(configuration, split): len(rows) for split, rows in dataset.items()}
+        for split, rows in dataset.items():
+            shards = split if configuration in {"", "default"} else f"{configuration}.{split}"
+            assert read_table("out", shards).to_pylist() == rows.to_list()
+            streamed = load_dataset("out", configuration or None, split=split, streaming=True)
+            assert list(streamed) == rows.to_list()
+    assert found == sizes
+    # Without a name the default configuration opens.
+    first = next(iter(sizes))[0]
+    assert set(load_dataset("out", cache_dir="cache")) == {
+        split for configuration, split in sizes if configuration == first
+    }
+
+
+def test_each_card_is_accepted_by_the_hub_library_and_says_what_a_card_must_say(source, tmp_path):
+    name, flags, sizes = source
+    assert main(["prepare", name, *flags, "--output", "out"]) == 0
+    text = Path("out/README.md").read_text()
+    card = DatasetCard.load("out/README.md")
+    infos = card.data.dataset_info
+    infos = infos if isinstance(infos, list) else [infos]
+    stated = {
+        (info["config_name"], split["name"]): split["num_examples"] for info in infos for split in info["splits"]
+    }
+    assert stated == {(configuration or "default", split): rows for (configuration, split), rows in sizes.items()}
+    for heading in ("## Fields", "## Rows", "## Licence", "## Citation"):
+        assert text.count(f"\n{heading}\n") == 1
+        assert text.partition(f"\n{heading}\n")[2].strip()
+    for info in infos:
+        for feature in info["features"]:
+            assert f"* `{feature['name']}`: " in text
+    assert str(tmp_path) not in text
+    header = yaml.safe_load(text.split("---")[1])
+    assert [entry["config_name"] for entry in header["configs"]] == [info["config_name"] for info in infos]
+    assert [entry.get("default", False) for entry in header["configs"]].count(True) == 1
+
+
+def test_each_record_names_its_inputs_by_fingerprint_and_accounts_for_every_line(source):
+    name, flags, _ = source
+    assert main(["prepare", name, *flags, "--output", "out"]) == 0
+    record = json.loads(Path("out/provenance.json").read_text())
+    assert record["command"] == f"hf-paraphrase prepare {name}"
+    assert {item["name"] for item in record["inputs"]} <= {Path(file).name for file in SOURCES[name][0]}
+    assert all(len(item["sha256"]) == 64 for item in record["inputs"])
+    for counts in record["results"]["counts"].values():
+        assert counts["lines"] == sum(count for rule, count in counts.items() if rule != "lines")
+
+
+def test_each_builder_gives_the_rows_of_its_folder(source):
+    name, flags, sizes = source
+    assert main(["prepare", name, *flags, "--output", "out"]) == 0
+    module = importlib.import_module(f"hf_paraphrase.data.{name}")
+    builder_class = next(
+        value for key, value in vars(module).items() if key.endswith("Builder") and key != "SourceBuilder"
+    )
+    settings = {BUILDER_SETTINGS[flag]: value for flag, value in zip(flags[::2], flags[1::2], strict=False)}
+    if name == "ppdb":
+        settings["file"] = [settings["file"]]
+    for configuration in dict.fromkeys(configuration for configuration, _ in sizes):
+        config_name = configuration or None
+        if "lang" in settings and name in {"opusparcus", "bucc"}:
+            config_name = "fr" if configuration == "default" else f"fr.{configuration}"
+        builder = builder_class(config_name=config_name, cache_dir="cache", **settings)
+        builder.download_and_prepare()
+        built = builder.as_dataset()
+        opened = load_dataset("out", configuration or None, cache_dir="cache2")
+        assert set(built) == set(opened)
+        for split, rows in built.items():
+            assert rows.features == opened[split].features
+            assert rows.to_list() == opened[split].to_list()
+            assert list(builder.as_streaming_dataset(split=split)) == rows.to_list()
+
+
+def test_a_failure_leaves_nothing_and_harms_nothing(source, capsys):
+    name, flags, _ = source
+    assert main(["prepare", name, *flags, "--output", "out"]) == 0
+    before = {path: path.read_bytes() for path in Path("out").rglob("*") if path.is_file()}
+    for file in SOURCES[name][0]:
+        Path(file).write_bytes(b"\xff\x00 not what it should be\n" * 3)
+    for output in ("out", "new"):
+        capsys.readouterr()
+        assert main(["prepare", name, *flags, "--output", output, "--overwrite"]) == 2
+        last = capsys.readouterr().err.strip().split("\n")[-1]
+        assert last.startswith("hf-paraphrase: error: ")
+    assert {path: path.read_bytes() for path in Path("out").rglob("*") if path.is_file()} == before
+    assert not Path("new").exists()
+    assert not list(Path().glob(".*"))
+
+
+def test_classes_have_their_names(tmp_path, monkeypatch):
+    files, flags, _ = SOURCES["transfer"]
+    write_all(tmp_path, files)
+    monkeypatch.chdir(tmp_path)
+    assert main(["prepare", "transfer", *flags, "--output", "out"]) == 0
+    trec = load_dataset("out", "trec", split="train", cache_dir="cache")
+    assert trec.features["label"] == ClassLabel(names=["ABBR", "DESC", "ENTY", "HUM", "LOC", "NUM"])
+    assert trec[0] == {"text": "Where is Malmö ?", "label": 4, "fine_label": "city"}
+    mr = load_dataset("out", "mr", split="train", cache_dir="cache")
+    assert mr.features["label"].names == ["negative", "positive"]
+    assert [(row["text"], row["label"]) for row in mr] == [("bad .", 0), ("good .", 1), ("fine .", 1)]
+
+
+@pytest.mark.parametrize("name", SOURCES)
+def test_help_explains_each_source(name, capsys):
+    with pytest.raises(SystemExit):
+        main(["prepare", name, "--help"])
+    text = capsys.readouterr().out
+    assert "--on-error" in text or "--on_error" in text
+    assert "--output" in text

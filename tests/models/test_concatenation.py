@@ -1,0 +1,257 @@
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+import torch
+from safetensors.torch import load_file
+from transformers import AutoConfig, AutoModel, AutoTokenizer
+
+from hf_paraphrase.encoding.sentence_encoder import SentenceEncoder
+from hf_paraphrase.errors import ModelError
+from hf_paraphrase.models.avg import AvgConfig, AvgModel
+from hf_paraphrase.models.concatenation import ConcatenationConfig, ConcatenationModel, ConcatenationTokenizer
+from hf_paraphrase.tokenization.character_trigram import build_character_trigram_tokenizer, trigram_vocabulary
+from hf_paraphrase.tokenization.word_level import build_word_level_tokenizer, save_tokenizer, sentence_vocabulary
+
+SIZES = [20, 30]
+ROWS = [[5, 6, 7, 25, 26], [8], [], [41, 21, 3, 49, 19, 20, 11], [30]]
+TEXTS = ["The cat sat.", "a", "", "\u00fcber den", "the  hat", "never seen before"]
+
+
+def make(**settings):
+    torch.manual_seed(3)
+    return ConcatenationModel(
+        ConcatenationConfig(vocab_sizes=SIZES, part_size=4, initializer_range=0.5, **settings)
+    ).eval()
+
+
+def padded(rows, length, *, left=False):
+    ids = torch.zeros(len(rows), length, dtype=torch.long)
+    mask = torch.zeros(len(rows), length, dtype=torch.long)
+    for place, row in enumerate(rows):
+        span = slice(length - len(row), length) if left else slice(0, len(row))
+        ids[place, span] = torch.tensor(row, dtype=torch.long)
+        mask[place, span] = 1
+    return ids, mask
+
+
+def by_hand(model, row):
+    """The two means, one token at a time."""
+    sums, counts = torch.zeros(2, 4), [0, 0]
+    for token in row:
+        part = int(token >= 20)
+        sums[part] += model.embeddings[token].detach()
+        counts[part] += 1
+    return torch.cat([sums[part] / max(counts[part], 1) for part in (0, 1)])
+
+
+def encoder():
+    words = build_word_level_tokenizer(sentence_vocabulary(TEXTS[:5]))
+    trigrams = build_character_trigram_tokenizer(trigram_vocabulary(TEXTS[:5]))
+    tokenizer = ConcatenationTokenizer(parts=[words, trigrams])
+    torch.manual_seed(0)
+    config = ConcatenationConfig(vocab_sizes=tokenizer.part_sizes, part_size=4, initializer_range=0.5)
+    return SentenceEncoder(ConcatenationModel(config).eval(), tokenizer)
+
+
+def save(item, folder):
+    item.model.save_pretrained(folder)
+    save_tokenizer(item.tokenizer, folder)
+    return folder
+
+
+def test_the_embedding_is_the_mean_of_each_part_side_by_side():
+    model = make()
+    ids, mask = padded(ROWS, 9)
+    output = model(ids, mask)
+    for place, row in enumerate(ROWS):
+        torch.testing.assert_close(output.pooler_output[place], by_hand(model, row))
+    pooled = output.last_hidden_state.sum(1) / mask.sum(1, keepdim=True).clamp_min(1)
+    torch.testing.assert_close(pooled, output.pooler_output)
+    assert not output.last_hidden_state[~mask.bool()].any()
+
+
+def test_each_half_is_what_an_avg_model_of_that_part_gives():
+    item = encoder()
+    for part, backend in enumerate(item.tokenizer.backend_tokenizer.parts):
+        rows = item.model.embeddings.split(item.model.config.vocab_sizes)[part].detach()
+        alone = AvgModel(AvgConfig(vocab_size=len(rows), hidden_size=4))
+        with torch.no_grad():
+            alone.embeddings.copy_(rows)
+        for text, vector in zip(TEXTS, item.encode(TEXTS), strict=True):
+            ids = torch.tensor([backend.encode(text).ids], dtype=torch.long)
+            expected = alone(ids, torch.ones_like(ids)).pooler_output[0].detach().numpy()
+            np.testing.assert_allclose(vector[4 * part : 4 * part + 4], expected, atol=1e-6)
+
+
+@pytest.mark.parametrize("left", [False, True])
+@pytest.mark.parametrize("length", [7, 8, 64])
+def test_padding_of_any_length_and_side_changes_no_bit(left, length):
+    model = make()
+    expected = torch.stack([model(torch.tensor([row], dtype=torch.long)).pooler_output[0] for row in ROWS])
+    ids, mask = padded(ROWS, length, left=left)
+    assert torch.equal(model(ids, mask).pooler_output, expected)
+    assert torch.equal(model(ids).pooler_output, expected)
+    assert torch.equal(model(ids, mask, return_token_vectors=False).pooler_output, expected)
+    flat = torch.tensor([token for row in ROWS for token in row])
+    assert torch.equal(model.mean_of_words(flat, torch.tensor(list(map(len, ROWS)))), expected)
+
+
+def test_the_order_of_the_parts_in_a_sequence_does_not_matter():
+    model = make()
+    mixed = model(torch.tensor([[25, 5, 26, 6, 7]])).pooler_output
+    assert torch.equal(mixed, model(torch.tensor([ROWS[0]])).pooler_output)
+
+
+def test_empty_texts_embed_to_zeros_even_in_a_batch_without_columns():
+    model = make()
+    assert torch.equal(model(torch.zeros(2, 0, dtype=torch.long)).pooler_output, torch.zeros(2, 8))
+    assert torch.equal(model(torch.zeros(2, 3, dtype=torch.long)).pooler_output, torch.zeros(2, 8))
+
+
+@pytest.mark.parametrize("settings", [{}, {"dropout": 0.3}, {"word_dropout": 0.3}])
+def test_sparse_gradients_equal_dense_ones(settings):
+    ids, mask = padded(ROWS, 9)
+    gradients = []
+    for sparse in (False, True):
+        model = make(**settings).train()
+        model.sparse_gradients = sparse
+        torch.manual_seed(1)
+        model(ids, mask, return_token_vectors=False).pooler_output.square().sum().backward()
+        assert model.embeddings.grad.is_sparse is sparse
+        gradients.append(model.embeddings.grad.to_dense())
+    torch.testing.assert_close(*gradients)
+
+
+def test_gradient_agrees_with_finite_differences():
+    model = make().double().train()
+    ids, mask = padded(ROWS, 8)
+
+    def function(embeddings):
+        return torch.func.functional_call(model, {"embeddings": embeddings}, (ids, mask)).pooler_output
+
+    assert torch.autograd.gradcheck(function, (model.embeddings.detach().requires_grad_(),), fast_mode=True)
+
+
+@pytest.mark.parametrize("kind", ["dropout", "word_dropout"])
+def test_dropout_acts_in_training_only_and_keeps_the_expected_vector(kind):
+    model = make(**{kind: 0.5})
+    ids = torch.tensor([[5, 6, 7, 28, 29, 30, 31]]).expand(4000, -1)
+    plain = model(ids[:1]).pooler_output
+    model.train()
+    torch.manual_seed(0)
+    dropped = model(ids, return_token_vectors=False).pooler_output
+    assert dropped.std(0).min() > 0.01
+    torch.testing.assert_close(dropped.mean(0), plain[0], atol=0.03, rtol=0)
+
+
+@pytest.mark.parametrize("dtype", [torch.float64, torch.bfloat16])
+def test_dtype_follows_the_model(dtype):
+    output = make().to(dtype)(torch.tensor([[5, 26]]))
+    assert output.pooler_output.dtype == dtype and output.last_hidden_state.dtype == dtype
+
+
+def test_one_folder_holds_both_parts_and_opens_with_the_auto_classes(tmp_path):
+    item = encoder()
+    save(item, tmp_path)
+    assert list(load_file(tmp_path / "model.safetensors")) == ["embeddings"]
+    config = AutoConfig.from_pretrained(tmp_path)
+    assert config.vocab_sizes == item.model.config.vocab_sizes
+    assert (config.hidden_size, config.vocab_size) == (8, sum(config.vocab_sizes))
+    model, tokenizer = AutoModel.from_pretrained(tmp_path), AutoTokenizer.from_pretrained(tmp_path)
+    assert type(model) is ConcatenationModel and type(tokenizer) is ConcatenationTokenizer
+    first, second = (one(TEXTS, padding=True, return_tensors="pt") for one in (item.tokenizer, tokenizer))
+    assert torch.equal(first["input_ids"], second["input_ids"])
+    assert torch.equal(model(**second).pooler_output, item.model(**first).pooler_output)
+    opened = SentenceEncoder.from_pretrained(tmp_path)
+    np.testing.assert_array_equal(opened.encode(TEXTS), item.encode(TEXTS))
+    assert opened.dimension == 8 and not opened.encode("").any()
+
+
+def test_encoding_many_texts_uses_array_operations_and_gives_the_same(monkeypatch):
+    item, texts = encoder(), [text for text in TEXTS for _ in range(30)]
+    expected = item.model(**item.tokenizer(texts, padding=True, return_tensors="pt")).pooler_output.detach().numpy()
+    np.testing.assert_array_equal(item.encode(texts), expected)
+
+    def refuse(*_):
+        raise AssertionError("the slow way was taken")
+
+    monkeypatch.setattr(item, "tokenize", refuse)
+    np.testing.assert_array_equal(item.encode(texts), expected)
+
+
+def test_names_of_tokens_tell_the_part_and_lead_back_to_the_ids():
+    tokenizer = encoder().tokenizer
+    names = tokenizer.tokenize("the cat")
+    assert names == ["the", "cat", "[1] th", "[1]the", "[1]he ", "[1]e c", "[1] ca", "[1]cat", "[1]at "]
+    assert tokenizer.convert_tokens_to_ids(names) == tokenizer("the cat")["input_ids"]
+    assert tokenizer.convert_ids_to_tokens(tokenizer("the cat")["input_ids"]) == names
+    assert len(tokenizer) == len(tokenizer.get_vocab()) == tokenizer.vocab_size == sum(tokenizer.part_sizes)
+    assert (tokenizer.pad_token_id, tokenizer.unk_token_id) == (0, 1)
+    assert tokenizer.convert_tokens_to_ids("no such token") == 1
+    assert tokenizer("a", text_pair="a")["input_ids"] == 2 * tokenizer("a")["input_ids"]
+
+
+def test_a_tokenizer_of_another_model_is_refused(tmp_path):
+    item = encoder()
+    save(item, tmp_path)
+    other = build_character_trigram_tokenizer(trigram_vocabulary(["entirely other characters", *TEXTS]))
+    save_tokenizer(ConcatenationTokenizer(parts=[other, other]), tmp_path)
+    with pytest.raises(ModelError, match="belong to another model"):
+        SentenceEncoder.from_pretrained(tmp_path)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"vocab_sizes": []},
+        {"vocab_sizes": [3, 0]},
+        {"part_size": 0},
+        {"dropout": 1.0},
+        {"dropout": 0.1, "word_dropout": 0.1},
+    ],
+)
+def test_senseless_settings_are_refused(wrong):
+    with pytest.raises(ValueError):
+        ConcatenationConfig(**wrong)
+
+
+def test_parts_without_padding_and_equal_names_are_refused():
+    words = build_word_level_tokenizer(["cat"])
+    with pytest.raises(ValueError, match="no padding token"):
+        ConcatenationTokenizer(parts=[words], pad_token="<none>")
+    with pytest.raises(ValueError, match="same name"):
+        ConcatenationTokenizer(parts=[build_word_level_tokenizer(["[1]cat"]), words])
+    with pytest.raises(ValueError, match="either"):
+        ConcatenationTokenizer()
+
+
+SCRIPT = """
+import sys, torch
+from transformers import AutoModel, AutoTokenizer
+texts = ["The cat sat.", "a", "", "\\u00fcber den", "the  hat", "never seen before"]
+for name in ("concatenation", "trigram"):
+    model = AutoModel.from_pretrained(name, trust_remote_code=True).eval()
+    tokenizer = AutoTokenizer.from_pretrained(name, trust_remote_code=True)
+    vectors = model(**tokenizer(texts, padding=True, return_tensors="pt")).pooler_output
+    torch.testing.assert_close(vectors, torch.load(name + ".pt", weights_only=True), atol=1e-6, rtol=0)
+assert "hf_paraphrase" not in sys.modules
+"""
+
+
+def test_code_and_tokenizers_travel_to_where_the_package_is_not(tmp_path):
+    trigrams = build_character_trigram_tokenizer(trigram_vocabulary(TEXTS[:5]))
+    avg = AvgModel(AvgConfig(vocab_size=len(trigrams), hidden_size=4, initializer_range=0.5))
+    for name, item in (("concatenation", encoder()), ("trigram", SentenceEncoder(avg, trigrams))):
+        save(item, tmp_path / name)
+        torch.save(torch.from_numpy(item.encode(TEXTS)), tmp_path / f"{name}.pt")
+    environment = {**os.environ, "HF_HOME": str(tmp_path / "home"), "HF_HUB_OFFLINE": "1"}
+    environment.pop("PYTHONPATH", None)
+    result = subprocess.run(
+        [sys.executable, "-c", SCRIPT], cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
+    )
+    assert result.returncode == 0, result.stderr

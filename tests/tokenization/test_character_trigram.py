@@ -1,0 +1,131 @@
+from __future__ import annotations
+
+import collections
+import json
+import unicodedata
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+from tokenizers import AddedToken, Regex, normalizers, pre_tokenizers
+from transformers import AutoTokenizer, PreTrainedTokenizerFast
+
+from hf_paraphrase.errors import InputError
+from hf_paraphrase.tokenization.character_trigram import (
+    build_character_trigram_tokenizer,
+    looks_like_trigrams,
+    trigram_rules,
+    trigram_vocabulary,
+)
+from hf_paraphrase.tokenization.word_level import build_word_level_tokenizer, save_tokenizer
+
+SENTENCES = ["The cat", "the  hat!", " a"]
+
+
+def windows(text, *, lower_case=True):
+    """All windows of three characters, written as ParaNMT-50M describes them."""
+    text = unicodedata.normalize("NFKC", text)
+    padded = f" {' '.join((text.lower() if lower_case else text).split())} "
+    return [padded[place : place + 3] for place in range(len(padded) - 2)] if padded.strip() else []
+
+
+# Characters on which Python and `tokenizers` agree about case, white space and normalisation.
+PLAIN = st.text("abcXYZ \t\n.'9\u00e9\u00dc\u00df\u4e2d\u00a0\u2003\ufb01\U0001f600", max_size=14)
+
+
+def test_the_tokens_are_all_windows_with_a_space_on_both_sides():
+    tokenizer = build_character_trigram_tokenizer(trigram_vocabulary(SENTENCES))
+    assert tokenizer.tokenize("The  cat\n") == [" th", "the", "he ", "e c", " ca", "cat", "at "]
+    assert tokenizer.tokenize("a") == [" a "]
+    assert tokenizer("")["input_ids"] == tokenizer(" \t ")["input_ids"] == []
+    assert isinstance(tokenizer, PreTrainedTokenizerFast)
+    assert (tokenizer.pad_token_id, tokenizer.unk_token_id) == (0, 1)
+
+
+@settings(max_examples=150, deadline=None)
+@given(texts=st.lists(PLAIN, min_size=1, max_size=5), lower_case=st.booleans())
+@example(texts=["a", "ab", "abc", " ", ""], lower_case=True)
+def test_tokens_and_vocabulary_equal_a_plain_loop(texts, lower_case):
+    counts = collections.Counter(item for text in texts for item in windows(text, lower_case=lower_case))
+    expected = sorted(counts, key=lambda item: (-counts[item], item))
+    assert trigram_vocabulary(texts, lower_case=lower_case) == expected
+    if expected:
+        tokenizer = build_character_trigram_tokenizer(expected, lower_case=lower_case)
+        for text in texts:
+            assert tokenizer.tokenize(text) == windows(text, lower_case=lower_case)
+
+
+def test_vocabulary_obeys_min_frequency_size_and_blocks(monkeypatch):
+    assert trigram_vocabulary(SENTENCES, min_frequency=2) == [" th", "he ", "the"]
+    assert trigram_vocabulary(SENTENCES, max_size=2) == trigram_vocabulary(SENTENCES)[:2]
+    whole = trigram_vocabulary(SENTENCES * 3)
+    monkeypatch.setattr("hf_paraphrase.tokenization.character_trigram._SENTENCES_PER_BLOCK", 2)
+    assert trigram_vocabulary(iter(SENTENCES * 3)) == whole == trigram_vocabulary(SENTENCES)
+
+
+@pytest.mark.parametrize(("skip_unknown", "unknown"), [(False, ["[UNK]"]), (True, [])])
+def test_unknown_trigrams_are_one_token_each_or_left_out(skip_unknown, unknown):
+    tokenizer = build_character_trigram_tokenizer(["cat", "at "], skip_unknown=skip_unknown)
+    assert tokenizer.tokenize("cat") == [*unknown, "cat", "at "]
+    assert tokenizer.tokenize("dog") == 3 * unknown
+    # Characters that no trigram begins or ends with.
+    assert tokenizer.tokenize("\u00fccat") == [*unknown, *unknown, "cat", "at "]
+
+
+@pytest.mark.parametrize("skip_unknown", [False, True])
+@pytest.mark.parametrize("lower_case", [False, True])
+def test_saved_tokenizer_opens_with_auto_tokenizer_and_is_recognised(tmp_path, skip_unknown, lower_case):
+    trigrams = trigram_vocabulary(["Zwölf\tBoxkämpfer", "日本語 x"], lower_case=lower_case)
+    tokenizer = build_character_trigram_tokenizer(trigrams, lower_case=lower_case, skip_unknown=skip_unknown)
+    save_tokenizer(tokenizer, tmp_path)
+    loaded = AutoTokenizer.from_pretrained(tmp_path)
+    assert loaded.backend_tokenizer.to_str() == tokenizer.backend_tokenizer.to_str()
+    texts = ["Zwölf", "", "日本", "[PAD] unknown", "x"]
+    first, second = (item(texts, padding=True) for item in (tokenizer, loaded))
+    assert first["input_ids"] == second["input_ids"] and first["attention_mask"] == second["attention_mask"]
+    loaded(texts, truncation=True, max_length=2)
+    rules = trigram_rules(loaded.backend_tokenizer)
+    assert (rules.lower_case, rules.skip_unknown) == (lower_case, skip_unknown)
+    assert sorted(rules.trigrams) == sorted(trigrams)
+    settings_file = json.loads((tmp_path / "tokenizer_config.json").read_text())
+    assert settings_file["tokenizer_class"] == "PreTrainedTokenizerFast"
+
+
+def with_no_normalizer(backend):
+    backend.normalizer = None
+
+
+def with_accents_stripped(backend):
+    backend.normalizer = normalizers.Sequence([normalizers.StripAccents(), backend.normalizer])
+
+
+def with_longer_tokens(backend):
+    backend.pre_tokenizer = pre_tokenizers.Split(Regex("...."), "isolated")
+
+
+def with_a_token_that_takes_white_space(backend):
+    backend.add_special_tokens([AddedToken("<m>", lstrip=True)])
+
+
+@pytest.mark.parametrize(
+    "change",
+    [with_no_normalizer, with_accents_stripped, with_longer_tokens, with_a_token_that_takes_white_space],
+)
+def test_a_changed_tokenizer_is_not_recognised(change):
+    backend = build_character_trigram_tokenizer(["cat"]).backend_tokenizer
+    assert trigram_rules(backend) is not None and looks_like_trigrams(backend)
+    change(backend)
+    assert trigram_rules(backend) is None
+
+
+def test_a_word_level_tokenizer_is_not_one_of_trigrams():
+    backend = build_word_level_tokenizer(["cat"]).backend_tokenizer
+    assert trigram_rules(backend) is None and not looks_like_trigrams(backend)
+
+
+def test_an_empty_vocabulary_is_an_input_error_and_other_lengths_are_refused():
+    with pytest.raises(InputError, match="no trigrams"):
+        build_character_trigram_tokenizer([])
+    for wrong in ("ca", "cats", "c\x01t"):
+        with pytest.raises(ValueError, match="not a trigram"):
+            build_character_trigram_tokenizer([wrong])

@@ -1,0 +1,144 @@
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tokenizers import Tokenizer, models, pre_tokenizers, processors, trainers
+from transformers import AutoTokenizer, PreTrainedTokenizerFast
+
+from hf_paraphrase.encoding.sentence_encoder import SentenceEncoder
+from hf_paraphrase.errors import InputError, ModelError
+from hf_paraphrase.models.avg.configuration_avg import AvgConfig
+from hf_paraphrase.models.avg.modeling_avg import AvgModel
+from hf_paraphrase.tokenization.encoder_pieces import train_encoder_bpe, train_encoder_unigram
+from hf_paraphrase.tokenization.encoder_tokenizer import load_encoder_tokenizer
+from hf_paraphrase.tokenization.subword import train_bpe_tokenizer
+from hf_paraphrase.tokenization.word_level import build_word_level_tokenizer, save_tokenizer
+
+SUBJECTS = ["the cat", "a small dog", "my neighbour’s sister", "nobody"]
+VERBS = ["sleeps", "is sleeping", "plays", "was playing", "doesn't play"]
+TEXTS = [f"{who.capitalize()} {does} {how}." for who, does, how in itertools.product(SUBJECTS, VERBS, ["well", "now"])]
+TRAINERS = {"bpe": train_encoder_bpe, "unigram": train_encoder_unigram}
+
+
+@pytest.fixture(scope="module", params=TRAINERS)
+def tokenizer(request):
+    return TRAINERS[request.param](TEXTS, 80)
+
+
+def test_pieces_are_learnt_up_to_the_size_and_special_tokens_come_first(tokenizer):
+    assert 30 < len(tokenizer) <= 80
+    assert tokenizer.convert_ids_to_tokens([0, 1]) == ["[PAD]", "[UNK]"]
+    assert (tokenizer.pad_token_id, tokenizer.unk_token_id) == (0, 1)
+    assert sorted(tokenizer.get_vocab().values()) == list(range(len(tokenizer)))
+
+
+def test_no_special_tokens_are_added_and_common_words_are_whole(tokenizer):
+    ids = tokenizer("the cat")["input_ids"]
+    assert not set(ids) & {0, 1} and tokenizer.decode(ids) == "the cat"
+    assert tokenizer("")["input_ids"] == [] and tokenizer(" \n")["input_ids"] == []
+    assert "▁sleeping" in tokenizer.get_vocab() or "sleep" in "".join(tokenizer.tokenize("sleeping"))
+
+
+def test_case_and_curly_apostrophes_make_no_difference(tokenizer):
+    assert tokenizer("My neighbour’s")["input_ids"] == tokenizer("my  neighbour's")["input_ids"]
+
+
+def test_characters_never_seen_are_unknown(tokenizer):
+    assert tokenizer.unk_token_id in tokenizer("the 猫")["input_ids"]
+
+
+@settings(max_examples=60, deadline=None)
+@given(text=st.text(alphabet="acdehilnoprstuwy .'", max_size=30))
+def test_decoding_restores_known_characters_up_to_spaces(tokenizer, text):
+    decoded = tokenizer.decode(tokenizer(text)["input_ids"])
+    assert "".join(decoded.split()) == "".join(text.split())
+
+
+def test_saved_tokenizers_open_with_equal_ids(tokenizer, tmp_path):
+    save_tokenizer(tokenizer, tmp_path)
+    for opened in (AutoTokenizer.from_pretrained(tmp_path), load_encoder_tokenizer(tmp_path)):
+        assert opened(TEXTS)["input_ids"] == tokenizer(TEXTS)["input_ids"]
+        assert (opened.pad_token_id, opened.unk_token_id) == (0, 1)
+
+
+@pytest.mark.parametrize("train", TRAINERS.values())
+def test_bad_text_and_too_few_pieces_are_refused(train):
+    for texts in ([], ["", " \n"]):
+        with pytest.raises(InputError, match="no text"):
+            train(texts, 50)
+    with pytest.raises(InputError, match="too few"):
+        train(TEXTS, 5)
+
+
+def test_case_is_kept_where_it_is_asked_for():
+    tokenizer = train_encoder_bpe(TEXTS, 80, lower_case=False)
+    assert tokenizer("The")["input_ids"] != tokenizer("the")["input_ids"]
+
+
+def test_an_average_over_pieces_trains_saves_and_encodes_like_the_mean_of_its_pieces(tokenizer, tmp_path):
+    model = AvgModel(AvgConfig(vocab_size=len(tokenizer), hidden_size=6, initializer_range=1.0))
+    model.save_pretrained(tmp_path)
+    save_tokenizer(tokenizer, tmp_path)
+    vectors = SentenceEncoder.from_pretrained(tmp_path).encode(TEXTS)
+    table = model.embeddings.detach().numpy()
+    expected = [table[ids].mean(0) for ids in tokenizer(TEXTS)["input_ids"]]
+    np.testing.assert_allclose(vectors, expected, atol=1e-5)
+
+
+def test_the_end_token_of_another_tokenizer_is_no_longer_added(tmp_path):
+    translation = train_bpe_tokenizer(TEXTS, 80)
+    save_tokenizer(translation, tmp_path)
+    tokenizer = load_encoder_tokenizer(tmp_path)
+    for text in TEXTS:
+        assert tokenizer(text)["input_ids"] == translation(text)["input_ids"][:-1]
+    save_tokenizer(tokenizer, tmp_path / "again")
+    assert AutoTokenizer.from_pretrained(tmp_path / "again")(TEXTS)["input_ids"] == tokenizer(TEXTS)["input_ids"]
+
+
+def byte_level(folder):
+    """As that of GPT-2 and RoBERTa: no padding and no unknown token, a start and an end to every sentence."""
+    tokenizer = Tokenizer(models.BPE())
+    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=True)
+    trainer = trainers.BpeTrainer(
+        vocab_size=300, special_tokens=["<s>", "</s>"], initial_alphabet=pre_tokenizers.ByteLevel.alphabet()
+    )
+    tokenizer.train_from_iterator(TEXTS, trainer)
+    tokenizer.post_processor = processors.RobertaProcessing(("</s>", 1), ("<s>", 0))
+    tokenizer.enable_truncation(3)
+    tokenizer.enable_padding(length=7)
+    PreTrainedTokenizerFast(tokenizer_object=tokenizer, bos_token="<s>", eos_token="</s>").save_pretrained(folder)
+    return Tokenizer.from_str(tokenizer.to_str())
+
+
+def test_missing_padding_and_unknown_tokens_are_added_and_ids_stay(tmp_path):
+    backend = byte_level(tmp_path)
+    backend.no_truncation()
+    backend.no_padding()
+    tokenizer = load_encoder_tokenizer(tmp_path)
+    size = backend.get_vocab_size()
+    assert {tokenizer.pad_token_id, tokenizer.unk_token_id} == {size, size + 1} and len(tokenizer) == size + 2
+    for text in TEXTS:
+        assert tokenizer(text)["input_ids"] == backend.encode(text, add_special_tokens=False).ids
+
+
+def test_unusable_folders_are_named(tmp_path):
+    with pytest.raises(ModelError, match="no such tokenizer folder"):
+        load_encoder_tokenizer(tmp_path / "absent")
+    with pytest.raises(ModelError, match=r"no tokenizer\.json"):
+        load_encoder_tokenizer(tmp_path)
+    save_tokenizer(build_word_level_tokenizer(["a"]), tmp_path)
+    (tmp_path / "tokenizer.json").write_text("{}")
+    with pytest.raises(ModelError, match="cannot be opened") as caught:
+        load_encoder_tokenizer(tmp_path)
+    assert caught.value.remedy and caught.value.path == str(tmp_path)
+
+
+def test_ids_with_gaps_are_refused(tmp_path):
+    tokenizer = Tokenizer(models.WordLevel({"[PAD]": 0, "[UNK]": 1, "a": 5}, unk_token="[UNK]"))
+    PreTrainedTokenizerFast(tokenizer_object=tokenizer, pad_token="[PAD]", unk_token="[UNK]").save_pretrained(tmp_path)
+    with pytest.raises(ModelError, match="3 tokens and ids up to 5"):
+        load_encoder_tokenizer(tmp_path)
