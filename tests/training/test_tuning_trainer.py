@@ -3,6 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 import pytest
+import torch
 
 from hf_paraphrase.data.parquet import write_split
 from hf_paraphrase.encoding.sentence_encoder import SentenceEncoder
@@ -46,21 +47,18 @@ def test_tuning_ends_with_the_weights_and_scores_of_ordinary_training_and_writes
     results = []
     for kind in (EncoderTrainer, TuningTrainer):
         model = AvgModel(AvgConfig(vocab_size=len(tokenizer), hidden_size=4))
-        with np.errstate(all="ignore"):
-            model.embeddings.data = (
-                model.embeddings.data * 0 + np.arange(32).reshape(8, 4).astype(np.float32)[::-1].copy()
-            )
+        with torch.no_grad():
+            model.embeddings.copy_(torch.arange(32.0).reshape(8, 4).flip(0))
         folder = tmp_path / kind.__name__
         arguments = EncoderTrainingArguments(
             output_dir=str(folder), num_train_epochs=5, per_device_train_batch_size=7, report_to="none", use_cpu=True
         )
         # Best after the third epoch.
         marks = iter([50.0, 1.0, 2.0, 9.0, 3.0, 4.0])
-        trainer = kind(model, arguments, pairs, tokenizer, lambda encode: {"dev_mean": next(marks)})
+        trainer = kind(model, arguments, pairs, tokenizer, lambda encode, marks=marks: {"dev_mean": next(marks)})
         trainer.train()
-        results.append(
-            (SentenceEncoder(model, tokenizer).encode(["a b", "c d e"]), trainer.scores(), trainer.best_scores())
-        )
+        vectors = SentenceEncoder(model, tokenizer).encode(["a b", "c d e"])
+        results.append((vectors, trainer.scores(), trainer.best_scores()))
     (expected, scores, best), (found, own_scores, own_best) = results
     assert (expected == found).all() and scores == own_scores and best == own_best and best["epoch"] == 3
     assert not list((tmp_path / "TuningTrainer").glob("checkpoint-*"))
