@@ -74,8 +74,8 @@ class Arguments:
         "take p from this file instead: text, or lines of a word and its count, plain or .gz, .bz2, .xz", None
     )
     skip_unknown: bool | None = argument(
-        "leave unknown words out of the mean of avg unless a sentence has no other; otherwise they share one trained "
-        "vector that counts, as in paper 000 [default: false]",
+        "leave unknown words out unless a sentence has no other; otherwise they share one trained vector that counts, "
+        "as in paper 000 [default: false]",
         None,
     )
     tokenizer: str | None = argument(

@@ -8,7 +8,8 @@ tokens are added to a sentence, because a token that is always there would count
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable
+import json
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from ..errors import InputError
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
 _SPACE = "▁"
 _PUNCTUATION = r"[^\s\w▁]|_"
 _SPECIAL = (PAD_TOKEN, UNKNOWN_TOKEN)
+# A letter (of Linear B) that no text to learn from is expected to have.
+_MARK = "\U00010000"
 
 
 def train_encoder_bpe(
@@ -61,6 +64,10 @@ def train_encoder_unigram(
 ) -> PreTrainedTokenizerFast:
     """Learns a Unigram model of pieces (Kudo 2018), which segments a text in its most probable way.
 
+    The library's trainer considers only strings that two different words have in common, so that the most frequent
+    word of all would be cut up if no longer one contained it. Therefore it is shown each word once more with a letter
+    behind it, whose piece is removed in the end: this makes every word a candidate.
+
     Args:
         sentences: The text; it is streamed.
         vocabulary_size: The greatest number of pieces, the two special ones included.
@@ -79,12 +86,12 @@ def train_encoder_unigram(
     tokenizer = Tokenizer(Unigram([(UNKNOWN_TOKEN, 0.0)], 0, False))
     _prepare(tokenizer, lower_case=lower_case)
     trainer = UnigramTrainer(
-        vocab_size=vocabulary_size,
+        vocab_size=vocabulary_size + 1,
         special_tokens=[AddedToken(token, special=True, normalized=False) for token in _SPECIAL],
         unk_token=UNKNOWN_TOKEN,
         show_progress=False,
     )
-    stream = _with_text(sentences)
+    stream = _and_marked_words(_with_text(sentences), lower_case=lower_case)
     try:
         tokenizer.train_from_iterator(stream, trainer)
     except Exception as error:  # the library raises plain Exception
@@ -93,7 +100,7 @@ def train_encoder_unigram(
         raise InputError(
             f"{vocabulary_size} pieces are too few: the text has more different characters", remedy="ask for more"
         ) from error
-    return _finished(tokenizer, vocabulary_size)
+    return _finished(_without_mark(tokenizer), vocabulary_size)
 
 
 def _prepare(tokenizer: Tokenizer, *, lower_case: bool) -> None:
@@ -118,6 +125,29 @@ def _with_text(sentences: Iterable[str]) -> Iterable[str]:
         if sentence.strip():
             return itertools.chain([sentence], stream)
     raise InputError("no text to learn pieces from", remedy="give sentences that are not empty")
+
+
+def _and_marked_words(sentences: Iterable[str], *, lower_case: bool) -> Iterator[str]:
+    from tokenizers import Tokenizer
+    from tokenizers.models import Unigram
+
+    # The tokenizer that is being trained is locked.
+    tokenizer = Tokenizer(Unigram())
+    _prepare(tokenizer, lower_case=lower_case)
+    words: set[str] = set()
+    for sentence in sentences:
+        yield sentence
+        pieces = tokenizer.pre_tokenizer.pre_tokenize_str(tokenizer.normalizer.normalize_str(sentence))
+        words.update(word for word, _ in pieces if word.startswith(_SPACE))
+    yield from (word.removeprefix(_SPACE) + _MARK for word in sorted(words))
+
+
+def _without_mark(tokenizer: Tokenizer) -> Tokenizer:
+    from tokenizers import Tokenizer
+
+    parts = json.loads(tokenizer.to_str())
+    parts["model"]["vocab"] = [entry for entry in parts["model"]["vocab"] if _MARK not in entry[0]]
+    return Tokenizer.from_str(json.dumps(parts))
 
 
 def _finished(tokenizer: Tokenizer, vocabulary_size: int) -> PreTrainedTokenizerFast:

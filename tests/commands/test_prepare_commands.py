@@ -23,7 +23,7 @@ def files(tmp_path):
 
 def bitext(folder: Path, *more: str, output: str = "out") -> list[str]:
     words = ["prepare", "bitext", "--source-lang", "fr", "--target-lang", "en", "--output", str(folder / output)]
-    if "--tsv" not in more:
+    if not {"--tsv", "--gettext"} & set(more):
         words += ["--source-file", str(folder / "a.fr"), "--target-file", str(folder / "a.en")]
     return [*words, *more]
 
@@ -101,7 +101,81 @@ def test_messages_go_to_standard_error_and_tell_what_was_left_out(files, capsys)
     assert "a.fr:1: not UTF-8" in captured.err
 
 
+def test_every_rule_is_in_the_funnel_on_standard_error_in_the_card_and_in_the_provenance(files, capsys):
+    (files / "a.fr").write_text("oui\nOK\nun deux trois\nun\nun\n" + "phrase\n" * 55)
+    (files / "a.en").write_text("yes\nok\none two three\none\none\n" + "".join(f"s{i}\n" for i in range(55)))
+    words = ["--drop-identical", "--max-length", "2", "--drop-duplicates", "pair"]
+    assert main(bitext(files, *words)) == 0
+    error = capsys.readouterr().err
+    for line in ("read  100.0%  60", "identical_sides 1 59", "too_long 1 58", "duplicate 1 57"):
+        assert any(set(line.split()) <= set(re.split(r"[| ]+", row)) for row in error.split("\n")), line
+    card = (files / "out" / "README.md").read_text()
+    assert "| identical_sides | 1 | 59 |\n| too_long | 1 | 58 |\n| duplicate | 1 | 57 |" in card
+    counts = json.loads((files / "out" / "provenance.json").read_text())["results"]["counts"]["train"]
+    assert (counts["identical_sides"], counts["too_long"], counts["duplicate"], counts["rows"]) == (1, 1, 1, 57)
+
+
+def test_all_skipped_lines_are_listed_with_file_and_line_and_the_folder_still_opens(files, tmp_path, capsys):
+    (files / "a.tsv").write_bytes(b"a\tb\n" + b"no tab\n" * 30 + b"x\ty\tz\n\xff\tb\nlast\tone\n")
+    assert main(bitext(files, "--tsv", str(files / "a.tsv"), "--on-error", "skip")) == 0
+    listed = (files / "out" / "skipped_lines.tsv").read_text().splitlines()
+    assert listed[0] == "file\tline\treason"
+    assert sorted(int(line.split("\t")[1]) for line in listed[1:]) == list(range(2, 34))
+    assert all(line.split("\t")[0] == str(files / "a.tsv") for line in listed[1:])
+    assert capsys.readouterr().err.count("a.tsv:") == 10
+    assert "skipped_lines.tsv" in (files / "out" / "README.md").read_text()
+    assert len(load_dataset(str(files / "out"), split="train", cache_dir=str(tmp_path / "cache"))) == 2
+    assert main(bitext(files, output="clean")) == 0
+    assert not (files / "clean" / "skipped_lines.tsv").exists()
+
+
+def test_a_translation_memory_becomes_a_folder(files, capsys):
+    unit = "<tu><tuv xml:lang='{}'><seg>Oui.</seg></tuv><tuv xml:lang='en-GB'><seg>Yes.</seg></tuv></tu>"
+    (files / "a.tmx").write_text(f"<tmx version='1.4'><body>{unit.format('fr-FR')}{unit.format('de')}</body></tmx>")
+    words = ["prepare", "bitext", "--source-lang", "fr", "--target-lang", "en", "--tmx", str(files / "a.tmx")]
+    assert main([*words, "--output", str(files / "out")]) == 0
+    assert "train: 1 rows of 2 translation units (other_languages 1)" in capsys.readouterr().err
+    assert read_table(files / "out").to_pylist() == [
+        {"id": "fr-en-0000001", "source": "Oui.", "target": "Yes.", "source_lang": "fr", "target_lang": "en"}
+    ]
+    assert "Of 2 translation units read" in (files / "out" / "README.md").read_text()
+
+
+def test_catalogues_of_an_installed_package_become_a_folder(files, monkeypatch, capsys):
+    place = files / "packaged_words" / "locale" / "fr" / "LC_MESSAGES"
+    place.mkdir(parents=True)
+    (files / "packaged_words" / "__init__.py").touch()
+    (place / "app.po").write_text('msgid "Yes"\nmsgstr "Oui"\n\nmsgid "%d cats"\nmsgstr "%d chats"\n')
+    monkeypatch.syspath_prepend(files)
+    words = ["prepare", "bitext", "--source-lang", "fr", "--target-lang", "en", "--gettext-package", "packaged_words"]
+    assert main([*words, "--gettext-drop-placeholders", "--output", str(files / "out")]) == 0
+    assert "train: 1 rows of 2 messages (placeholder 1)" in capsys.readouterr().err
+    record = json.loads((files / "out" / "provenance.json").read_text())
+    assert [item["name"] for item in record["inputs"]] == ["app.po"]
+    assert "messages of packaged_words" in (files / "out" / "README.md").read_text()
+
+
+def test_ngram_decontamination_is_told_in_card_and_provenance(files):
+    (files / "eval.txt").write_text("this is sentence 7 of a longer text\nit says this is sentence 9 and no more\n")
+    (files / "a.en").write_text("".join(f"it says this is sentence {i} and no more today\n" for i in range(60)))
+    words = ["--decontaminate", str(files / "eval.txt"), "--decontaminate-ngrams", "5", "--decontaminate-share", "0.9"]
+    assert main(bitext(files, *words)) == 0
+    record = json.loads((files / "out" / "provenance.json").read_text())
+    assert record["results"]["contamination"] == {"eval.txt (5-grams)": 1}
+    card = (files / "out" / "README.md").read_text()
+    assert "| eval.txt (5-grams) | 1 |" in card
+    assert "at least 90 % of the 5-grams" in card
+
+
 BAD_INPUT = {
+    "two formats": ({"a.tmx": b"x"}, ("--tmx", "a.tmx"), ["give either --source-file"]),
+    "catalogue of no English": ({}, ("--gettext", ".", "--target-lang", "de"), ["give either|are English"]),
+    "too short n-grams": (
+        {"e.txt": b"one two three four\n"},
+        ("--decontaminate", "e.txt", "--decontaminate-ngrams", "2"),
+        ["4 words or more"],
+    ),
+    "n-grams of nothing": ({}, ("--decontaminate-ngrams", "8"), ["needs --decontaminate"]),
     "unequal line counts": ({"a.fr": b"x\n" * 59}, (), ["a.fr:59", "59 lines, but .*a.en has 60", "aligned"]),
     "empty file": ({"a.en": b""}, (), ["a.en: the file is empty"]),
     "missing file": ({"a.en": None}, (), ["a.en: no such file", "check the path"]),

@@ -120,8 +120,8 @@ def test_skipping_unknown_words_is_part_of_the_model_and_its_card(pairs, tmp_pat
     encoder = SentenceEncoder.from_pretrained(tmp_path / "m")
     np.testing.assert_array_equal(encoder.encode("a1 neverseen b1"), encoder.encode("a1 b1"))
     assert "are left out unless" in (tmp_path / "m" / "README.md").read_text()
-    assert run(pairs, tmp_path / "n", "--skip-unknown", "true", "--model-type", "gran") == 2
-    assert "--skip-unknown is not for --model-type gran" in capsys.readouterr().err
+    assert run(pairs, tmp_path / "n", "--skip-unknown", "true", "--model-type", "word-trigram") == 2
+    assert "--skip-unknown is not for --model-type word-trigram" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

@@ -9,11 +9,14 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+import hf_paraphrase.data.bitext_corpus as bitext_corpus
 import hf_paraphrase.data.row_store as row_store
 import hf_paraphrase.data.text_files as text_files
 from hf_paraphrase.data.bitext_corpus import BitextCorpus, BitextOptions
+from hf_paraphrase.data.bitext_sources import open_training
 from hf_paraphrase.data.decontamination import normalise
 from hf_paraphrase.data.schema import BITEXT
+from hf_paraphrase.data.text_files import LineErrors
 from hf_paraphrase.errors import InputError, UsageError
 
 
@@ -209,6 +212,16 @@ def test_every_line_is_accounted_for_and_every_row_is_a_line_of_the_input(tmp_pa
         ({"max_length_ratio": float("nan")}, UsageError, "--max-length-ratio"),
         ({"drop_duplicates": "all"}, UsageError, "--drop-duplicates"),
         ({"on_error": "ignore"}, UsageError, "ignore"),
+        ({"tmx": "x.tmx"}, UsageError, "either --source-file"),
+        ({"gettext": "x", "source_file": None, "target_file": None, "target_lang": "de"}, UsageError, "are English"),
+        ({"gettext": "absent", "source_file": None, "target_file": None}, InputError, "no such file or folder"),
+        ({"gettext_package": "no-name", "source_file": None, "target_file": None}, UsageError, "--gettext-package"),
+        ({"gettext_plurals": "both"}, UsageError, "--gettext-plurals"),
+        ({"length_unit": "bytes"}, UsageError, "--length-unit"),
+        ({"min_length": -1}, UsageError, "--min-length -1"),
+        ({"min_length": 5, "max_length": 4}, UsageError, "--min-length 5 is above"),
+        ({"decontaminate_ngrams": 8}, UsageError, "needs --decontaminate"),
+        ({"decontaminate_ngrams": 2, "decontaminate": ["x"]}, UsageError, "--decontaminate-ngrams 2"),
         ({"test_source_file": "x"}, UsageError, "--test-source-file needs --test-target-file"),
         ({"validation_size": 2, "validation_source_file": "x", "validation_target_file": "y"}, UsageError, "draws"),
         ({"validation_source_file": "absent.1", "validation_target_file": "absent.2"}, InputError, "no such file"),
@@ -261,6 +274,101 @@ def test_batches_are_bounded_so_that_memory_stays_flat(tmp_path, monkeypatch):
         assert isinstance(next(corpus.batches("train")), pa.Table)
     assert max(sizes) <= 64
     assert sum(sizes) == 500
+
+
+def peak_of_rows_held(folder: Path, number: int) -> tuple[int, int]:
+    """Returns the most bytes that Arrow held at a time, and the most rows that were read and not yet stored."""
+    folder.mkdir()
+    held = {"bytes": 0, "rows": 0, "read": 0, "stored": 0}
+
+    def look(stored: int = 0) -> None:
+        held["stored"] += stored
+        held["bytes"] = max(held["bytes"], pa.total_allocated_bytes())
+        held["rows"] = max(held["rows"], held["read"] - held["stored"])
+
+    def counted(options: BitextOptions, errors: LineErrors):
+        for lines, fields in open_training(options, errors):
+            held["read"] += len(lines)
+            look()
+            yield lines, fields
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(bitext_corpus, "open_training", counted)
+        patch.setattr(bitext_corpus, "available_cores", lambda: 2)
+        patch.setattr(text_files, "BLOCK_BYTES", 20_000)
+        patch.setattr(row_store, "BATCH_ROWS", 500)
+        patch.setattr(row_store, "GATHER_BYTES", 50_000)
+        options = aligned(folder, random_rows(number), shuffle=True, drop_duplicates="pair", validation_size=50)
+        with BitextCorpus(options, progress=look) as corpus:
+            for split in corpus.splits:
+                for table in corpus.batches(split):
+                    assert table.num_rows <= 500
+                    look()
+    return held["bytes"], held["rows"]
+
+
+def test_what_is_held_in_memory_does_not_grow_with_the_corpus(tmp_path):
+    small_bytes, small_rows = peak_of_rows_held(tmp_path / "small", 5_000)
+    large_bytes, large_rows = peak_of_rows_held(tmp_path / "large", 40_000)
+    # Two blocks wait to be cleaned, one is in the reader's hand, four are in work or done, and one is being stored.
+    assert large_rows <= 8 * 20_000 // 8
+    assert large_rows <= 2 * small_rows
+    assert large_bytes <= 2 * small_bytes
+
+
+def test_the_number_of_cores_changes_nothing(tmp_path, monkeypatch):
+    monkeypatch.setattr(text_files, "BLOCK_BYTES", 300)
+    rows = random_rows(300)
+    found = []
+    for cores in (1, 4):
+        monkeypatch.setattr(bitext_corpus, "available_cores", lambda cores=cores: cores)
+        found.append(rows_of(aligned(tmp_path, rows, drop_duplicates="pair", max_length=7, test_size=20))[0])
+    assert found[0] == found[1]
+
+
+def test_a_translation_memory_and_a_catalogue_give_the_rows_of_the_same_pairs_in_a_file(tmp_path):
+    rows = [("oui", "yes"), ("non", "no"), ("", "empty"), ("chat", "cat")]
+    expected = pairs_of(rows_of(aligned(tmp_path, rows))[0]["train"])
+    units = "".join(
+        f"<tu><tuv lang='en'><seg>{t}</seg></tuv><tuv lang='fr'><seg>{s}</seg></tuv></tu><tu/>" for s, t in rows
+    )
+    (tmp_path / "a.tmx").write_text(f"<tmx><body>{units}</body></tmx>")
+    (tmp_path / "fr.po").write_text("".join(f'msgid "{t}"\nmsgstr "{s}"\n\n' for s, t in rows))
+    languages = {"source_lang": "fr", "target_lang": "en"}
+    parts, corpus = rows_of(BitextOptions(tmx=str(tmp_path / "a.tmx"), **languages))
+    assert pairs_of(parts["train"]) == expected
+    assert corpus.counts["train"] == {"lines": 8, "malformed": 0, "other_languages": 4, "empty_side": 1, "rows": 3}
+    parts, corpus = rows_of(BitextOptions(gettext=str(tmp_path / "fr.po"), **languages))
+    assert pairs_of(parts["train"]) == expected
+    assert corpus.counts["train"] == {"lines": 4, "malformed": 0, "untranslated": 1, "empty_side": 0, "rows": 3}
+    reverse = BitextOptions(gettext=str(tmp_path / "fr.po"), source_lang="en", target_lang="fr")
+    assert pairs_of(rows_of(reverse)[0]["train"]) == [(target, source) for source, target in expected]
+
+
+def test_rules_apply_in_their_order_to_training_rows_only(tmp_path):
+    rows = [("Oui", "oui"), ("un", "one"), ("un deux trois", "one two three"), ("un deux", "one two")]
+    given_part = aligned(tmp_path, rows, "test")
+    options = aligned(tmp_path, rows, drop_identical=True, min_length=2, max_length=2)
+    options.test_source_file, options.test_target_file = given_part.test_source_file, given_part.test_target_file
+    parts, corpus = rows_of(options)
+    assert pairs_of(parts["train"]) == [("un deux", "one two")]
+    assert list(corpus.counts["train"].items())[2:] == [
+        ("empty_side", 0), ("identical_sides", 1), ("too_short", 1), ("too_long", 1), ("rows", 1)
+    ]  # fmt: skip
+    assert pairs_of(parts["test"]) == rows
+
+
+def test_rows_that_contain_an_evaluation_sentence_go_only_where_ngrams_are_compared(tmp_path):
+    sentence = "the old man walks his small brown dog"
+    (tmp_path / "eval.txt").write_text(f"{sentence}\n")
+    rows = [("a", f"today {sentence} again"), ("b", sentence.upper()), ("c", "another sentence is here")]
+    options = {"decontaminate": [str(tmp_path / "eval.txt")]}
+    parts, corpus = rows_of(aligned(tmp_path, rows, **options))
+    assert (len(parts["train"]), corpus.contamination, corpus.checked) == (2, {"eval.txt": 1}, ["eval.txt"])
+    parts, corpus = rows_of(aligned(tmp_path, rows, decontaminate_ngrams=8, **options))
+    assert pairs_of(parts["train"]) == [rows[2]]
+    assert corpus.contamination == {"eval.txt": 1, "eval.txt (8-grams)": 1}
+    assert corpus.checked == ["eval.txt", "eval.txt (8-grams)"]
 
 
 @pytest.mark.real_data

@@ -43,6 +43,12 @@ def test_no_special_tokens_are_added_and_common_words_are_whole(tokenizer):
     assert "▁sleeping" in tokenizer.get_vocab() or "sleep" in "".join(tokenizer.tokenize("sleeping"))
 
 
+def test_a_frequent_word_that_is_part_of_no_other_is_one_piece():
+    tokenizer = train_encoder_unigram(["women sleep", "women play", "men sleep", "nobody sleeps"] * 30, 60)
+    assert tokenizer.tokenize("Women sleep") == ["▁women", "▁sleep"]
+    assert not any("\U00010000" in piece for piece in tokenizer.get_vocab())
+
+
 def test_case_and_curly_apostrophes_make_no_difference(tokenizer):
     assert tokenizer("My neighbour’s")["input_ids"] == tokenizer("my  neighbour's")["input_ids"]
 

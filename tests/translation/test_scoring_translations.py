@@ -79,6 +79,6 @@ def test_cost_fills_in_only_what_the_pairs_lack(opened, tmp_path):
     rescored = (-scores.log_probs / scores.num_tokens.clip(1)).tolist()
     expected = [2.0, rescored[1], rescored[2], math.nan, rescored[4]]
     assert found["cost"] == pytest.approx(expected, abs=1e-5, nan_ok=True)
-    assert found["cost_with_end"][0] == -(-6.0) / 4
+    assert found["cost_with_end"][0] == 6.0 / 4
     bare = add_measures(table.drop(["log_prob", "num_tokens"]), ["cost"], measures=measures).to_pydict()
     assert bare["cost"][0] == pytest.approx(rescored[0], abs=1e-5)
