@@ -26,11 +26,11 @@ class RankCorrelation:
     """The correlation of P(reference) with one property of the sentences.
 
     Attributes:
-        property: The property, a key of :data:`PAPER`.
+        measured: The property, a key of :data:`PAPER`.
         found: Spearman's rho × 100 with its 95 % interval.
     """
 
-    property: str
+    measured: str
     found: Interval
 
     @property
@@ -38,7 +38,7 @@ class RankCorrelation:
         """Whether the sign is that of the paper."""
         if self.found.verdict == "cannot tell":
             return "cannot tell"
-        same = (self.found.value > 0) == (PAPER[self.property] > 0)
+        same = (self.found.value > 0) == (PAPER[self.measured] > 0)
         return "holds here" if same else "does not hold here"
 
 

@@ -96,9 +96,10 @@ def main(argv: Sequence[str]) -> None:
         if arguments.unseen_only:
             sample, seen = _take(sample, np.flatnonzero(~known)), 0
     if len(sample) < _FEWEST:
-        raise InputError(
-            f"{len(sample)} references are left to analyse", path=folder, remedy=f"give {_FEWEST} or more"
-        )
+        remedy = f"give {_FEWEST} or more"
+        if arguments.unseen_only:
+            remedy += ", or leave --unseen-only out: the classifier has seen the others"
+        raise InputError(f"{len(sample)} references are left to analyse", path=folder, remedy=remedy)
     if sample.rows == sample.available:
         message("every reference has one translation: nothing is drawn")
     probabilities: list[NDArray[np.float64] | None] = [None, sample.probabilities]
@@ -197,7 +198,7 @@ def _write(arguments: Arguments, folder: Path, sample: PairSample, report: dict[
         "mean_reference_probability": dict(zip(("references", "translations"), report["means"], strict=True)),
         "table_9": [dataclasses.asdict(item) for item in report["contrasts"]],
         "table_10": {
-            side: {item.property: dataclasses.asdict(item.found) for item in items}
+            side: {item.measured: dataclasses.asdict(item.found) for item in items}
             for side, items in report["correlations"].items()
         },
         "lengths": dict(zip(("references", "translations"), map(dataclasses.asdict, report["lengths"]), strict=True)),
@@ -262,7 +263,7 @@ def _correlation_table(correlations: dict[str, list[RankCorrelation]]) -> str:
     if "translations" in correlations:
         header += ["paper", "the paper's finding (translations)"]
         for row, item in zip(rows, correlations["translations"], strict=True):
-            row += [f"{PAPER[item.property]:+.1f}", item.verdict]
+            row += [f"{PAPER[item.measured]:+.1f}", item.verdict]
     return format_table(header, rows)
 
 
