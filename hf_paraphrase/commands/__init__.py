@@ -13,11 +13,11 @@ from ..errors import HfParaphraseError, UsageError
 
 VERBS = {
     "quickstart": "run the whole pipeline on the built-in sample",
-    "prepare": "turn raw files into a Parquet data folder: `prepare bitext`, `prepare pairs`",
+    "prepare": "turn raw files into a Parquet data folder; `prepare --help` lists the sources",
     "train-nmt": "train an RNNsearch translation model on a bitext",
     "evaluate-nmt": "measure BLEU and chrF of a translation model",
     "back-translate": "translate the foreign side of a bitext into n-best paraphrase pairs",
-    "score": "add measures of length, overlap, BLEU and cost to paraphrase pairs",
+    "score": "add measures as columns to paraphrase pairs: length, overlap, BLEU, cost, perplexity and others",
     "filter": "select paraphrase pairs by ranges over measures",
     "train-classifier": "train a classifier that tells references from translations",
     "train-tokenizer": "learn a tokenizer of words or pieces of words for an encoder",

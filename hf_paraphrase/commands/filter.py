@@ -10,7 +10,7 @@ from pathlib import Path
 
 from tqdm import tqdm
 
-from ..data.containment import Containment
+from ..data.containment import check_ngrams
 from ..data.decontamination import load_fingerprints
 from ..data.parquet import count_rows, read_schema, split_names, write_split
 from ..errors import InputError, UsageError
@@ -37,8 +37,9 @@ class Arguments:
     output: str = argument("the data folder to make")
     keep: list[str] = argument(
         "comparisons of a column with numbers, in quotes, e.g. 'overlap_1<=0.7' '5<=length<=30' 'rank==0'; all must "
-        "hold; length, length_reference, length_ratio (tokens), overlap_1..3, overlap_clipped_1..3, bleu (0 to 1) and "
-        "cost (nats per token) are computed where they are not columns yet",
+        "hold; length, length_reference, length_ratio (tokens), overlap_1..3, overlap_clipped_1..3, bleu, "
+        "edit_distance, repetition_1, repetition_3, copy_rate (0 to 1) and cost (nats per token) are computed where "
+        "they are not columns yet; what needs a model, such as perplexity, score adds",
         [],
         action="extend",
     )
@@ -77,10 +78,7 @@ def main(argv: Sequence[str]) -> None:
         raise UsageError(f"filter: --sample is {arguments.sample}", remedy="give 1 or more")
     if arguments.seed < 0:
         raise UsageError(f"filter: --seed is {arguments.seed}", remedy="give 0 or more")
-    if arguments.decontaminate_ngrams:
-        Containment(arguments.decontaminate_ngrams, arguments.decontaminate_share)
-        if not arguments.decontaminate:
-            raise UsageError("filter: --decontaminate-ngrams needs --decontaminate", remedy="name the evaluation sets")
+    check_ngrams(arguments.decontaminate, arguments.decontaminate_ngrams, arguments.decontaminate_share)
     check_output(arguments.output, overwrite=arguments.overwrite)
     folder, split = Path(arguments.pairs), arguments.split
     schema = read_schema(folder, split)

@@ -80,10 +80,10 @@ class Arguments:
     )
     identify_languages: bool = argument(
         "leave out training rows of which a side is in another language than the stated one; needs py3langid, and a "
-        "core does about 10,000 rows a second",
+        "core does about 7,000 rows a second",
         False,
     )
-    language_certainty: float = argument("least probability with which another language must be found, 0.5 to 1", 0.9)
+    language_certainty: float = argument("least probability with which another language must be found, 0.5 to 1", 0.7)
     drop_duplicates: str = argument(
         "training rows to leave out as repeats: of a pair, a source or a target; the first stays",
         "none",

@@ -8,8 +8,10 @@ from dataclasses import dataclass
 
 from tqdm import tqdm
 
+from ..data.containment import DEFAULT_SHARE
 from ..data.pair_corpus import PairCorpus, PairOptions
 from ..data.parquet import check_split_name, split_sizes, write_split
+from ..data.skipped_lines import FILE_NAME
 from ..hub.cards import write_card
 from ..hub.folders import check_output, output_folder
 from ..hub.provenance import write_provenance
@@ -38,8 +40,18 @@ class Arguments:
     decontaminate: list[str] = argument(
         "evaluation files or folders, or lists of fingerprints: pairs of which a sentence is in them go", []
     )
+    decontaminate_ngrams: int = argument(
+        "words in an n-gram: pairs of which a side shares most of its n-grams with an evaluation set, or contains a "
+        "sentence of one, go as well; 8 is usual, 0 = whole sentences only",
+        0,
+    )
+    decontaminate_share: float = argument(
+        "least share of the n-grams of a side that must occur in one evaluation set, above 0 to 1", DEFAULT_SHARE
+    )
     on_error: str = argument(
-        "raise: a malformed line ends the work; skip: it is left out and counted", "raise", choices=["raise", "skip"]
+        "raise: a malformed line ends the work; skip: it is left out, counted, and listed in skipped_lines.tsv",
+        "raise",
+        choices=["raise", "skip"],
     )
     license: str | None = argument("the licence of the pairs for the card, as the Hub spells it, e.g. cc-by-2.0", None)
     overwrite: bool = argument("replace an existing output folder", False)
@@ -56,7 +68,7 @@ def main(argv: Sequence[str]) -> None:
     with output_folder(arguments.output, overwrite=arguments.overwrite) as staging:
         with (
             tqdm(desc="read", unit=" lines", unit_scale=True) as bar,
-            PairCorpus(options, work=staging, progress=bar.update) as corpus,
+            PairCorpus(options, work=staging, progress=bar.update, listing=staging / FILE_NAME) as corpus,
         ):
             bar.close()
             with tqdm(desc=arguments.split, total=corpus.num_rows, unit=" rows", unit_scale=True) as bar:
@@ -86,6 +98,9 @@ def main(argv: Sequence[str]) -> None:
                 "columns": card_columns(corpus.schema),
                 "splits": split_sizes(staging),
                 "rules": corpus.counts,
+                "skipped": (staging / FILE_NAME).is_file(),
+                "ngrams": options.decontaminate_ngrams,
+                "share": options.decontaminate_share,
                 "checked": corpus.checked,
                 "contamination": corpus.contamination,
             },

@@ -9,6 +9,7 @@ from pathlib import Path
 import pyarrow.compute as pc
 from tqdm import tqdm
 
+from ..data.containment import check_ngrams
 from ..data.decontamination import drop_contaminated, load_fingerprints
 from ..data.parquet import count_rows, iterate_batches, split_sizes, write_split
 from ..data.pivot import PIVOT, pivot_pairs
@@ -32,6 +33,14 @@ class Arguments:
     decontaminate: list[str] = argument(
         "evaluation files or folders, or lists of fingerprints: pairs of which a sentence is in them go", []
     )
+    decontaminate_ngrams: int = argument(
+        "words in an n-gram: pairs of which a sentence shares most of its n-grams with an evaluation set, or contains "
+        "a sentence of one, go as well; 8 is usual, 0 = whole sentences only",
+        0,
+    )
+    decontaminate_share: float = argument(
+        "least share of the n-grams of a sentence that must occur in one evaluation set, above 0 to 1", 0.7
+    )
     license: str | None = argument("the licence of the pairs for the card, as the Hub spells it, e.g. cc-by-2.0", None)
     overwrite: bool = argument("replace an existing output folder", False)
 
@@ -49,7 +58,12 @@ def main(argv: Sequence[str]) -> None:
     if len({folder.resolve() for folder in folders}) < len(folders):
         raise UsageError("--bitext names a folder twice", remedy="name each once")
     total = sum(count_rows(folder, arguments.split) for folder in folders)
-    fingerprints = load_fingerprints(arguments.decontaminate) if arguments.decontaminate else None
+    check_ngrams(arguments.decontaminate, arguments.decontaminate_ngrams, arguments.decontaminate_share)
+    fingerprints = None
+    if arguments.decontaminate:
+        fingerprints = load_fingerprints(
+            arguments.decontaminate, ngrams=arguments.decontaminate_ngrams, share=arguments.decontaminate_share
+        )
     contamination: dict[str, int] = {}
     with output_folder(arguments.output, overwrite=arguments.overwrite) as staging:
         with tqdm(desc="read", total=total, unit=" rows", unit_scale=True) as bar:
@@ -99,7 +113,7 @@ def main(argv: Sequence[str]) -> None:
                 "columns": card_columns(PIVOT),
                 "splits": split_sizes(staging),
                 "rules": rules,
-                "checked": [] if fingerprints is None else list(fingerprints.sets),
+                "checked": [] if fingerprints is None else fingerprints.names,
                 "contamination": contamination,
             },
         )

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import dataclasses
 import json
+from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from tqdm import tqdm
 
+from ..data.containment import DEFAULT_SHARE
 from ..data.parquet import split_sizes, write_split
+from ..data.skipped_lines import FILE_NAME
 from ..data.source import SourceCorpus, SourceOptions
 from ..hub.cards import write_card
 from ..hub.folders import check_output, output_folder
@@ -25,7 +28,9 @@ class SourceArguments:
 
     output: str = argument("the data folder to make")
     on_error: str = argument(
-        "raise: a malformed line ends the work; skip: it is left out and counted", "raise", choices=["raise", "skip"]
+        "raise: a malformed line ends the work; skip: it is left out, counted, and listed in skipped_lines.tsv",
+        "raise",
+        choices=["raise", "skip"],
     )
     overwrite: bool = argument("replace an existing output folder", False)
 
@@ -36,6 +41,14 @@ class TrainingSourceArguments(SourceArguments):
 
     decontaminate: list[str] = argument(
         "evaluation files or folders, or lists of fingerprints: training pairs of which a sentence is in them go", []
+    )
+    decontaminate_ngrams: int = argument(
+        "words in an n-gram: pairs of which a side shares most of its n-grams with an evaluation set, or contains a "
+        "sentence of one, go as well; 8 is usual, 0 = whole sentences only",
+        0,
+    )
+    decontaminate_share: float = argument(
+        "least share of the n-grams of a side that must occur in one evaluation set, above 0 to 1", DEFAULT_SHARE
     )
     negatives: int | None = argument(
         "a seed: add as many random pairs, with label 0 (the others get label 1); for losses that use labels", None
@@ -80,13 +93,14 @@ def prepare_source(arguments: Any, options_class: type[SourceOptions], command: 
     with output_folder(arguments.output, overwrite=arguments.overwrite) as staging:
         with (
             tqdm(desc="read", unit=" rows", unit_scale=True) as bar,
-            SourceCorpus(options, work=staging, progress=bar.update) as corpus,
+            SourceCorpus(options, work=staging, progress=bar.update, listing=staging / FILE_NAME) as corpus,
         ):
             bar.close()
             for part in corpus.parts:
                 with tqdm(desc=part.name, total=corpus.num_rows(part), unit=" rows", unit_scale=True) as bar:
                     write_split(staging, part.name, watched(corpus.batches(part), bar), corpus.schema(part))
-            example = json.dumps(next(corpus.batches(corpus.parts[0])).slice(0, 1).to_pylist()[0], ensure_ascii=False)
+            with closing(corpus.batches(corpus.parts[0])) as tables:
+                example = json.dumps(next(tables).slice(0, 1).to_pylist()[0], ensure_ascii=False)
             values = _card_values(staging, corpus, card) | {"command": command, "example": example}
         missing = options.missing()
         results = {
@@ -128,6 +142,9 @@ def _card_values(folder: Path, corpus: SourceCorpus, card: SourceCard) -> dict[s
         "files": list(dict.fromkeys(path.name for part in corpus.parts for path in part.files)),
         "counts": corpus.counts,
         "negatives": corpus.negatives,
+        "skipped": (folder / FILE_NAME).is_file(),
+        "ngrams": getattr(corpus.options, "decontaminate_ngrams", 0),
+        "share": getattr(corpus.options, "decontaminate_share", DEFAULT_SHARE),
         "checked": corpus.checked,
         "contamination": corpus.contamination,
         **card.values,

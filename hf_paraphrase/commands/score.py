@@ -62,7 +62,7 @@ class Arguments:
     language_model: str | None = argument("ARPA file of lower-cased tokens, for perplexity", None)
     language_model_text: str | None = argument(
         "text, one sentence a line, plain or compressed (.gz, .bz2, .xz), to estimate the language model on; it is "
-        "kept in the output as language_model.arpa",
+        "kept in the output as language_model.arpa and, for the package kenlm, language_model.binary",
         None,
     )
     hold_out: int | None = argument(

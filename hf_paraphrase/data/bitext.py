@@ -4,7 +4,8 @@
     builder.download_and_prepare()
     bitext = builder.as_dataset(split="train")
 
-`prepare bitext` makes a data folder of the same rows that opens without this package.
+`prepare bitext` makes a data folder of the same rows that opens without this package. Under datasets 3 this file runs
+as a loading script, see :mod:`hf_paraphrase.data.source_builder`.
 """
 
 from __future__ import annotations
@@ -17,10 +18,10 @@ from typing import Any
 import datasets
 import pyarrow as pa
 
-from .bitext_corpus import BitextCorpus, BitextOptions
-from .gettext_catalogue import package_folders
-from .input_state import input_state
-from .schema import BITEXT
+from hf_paraphrase.data.bitext_corpus import BitextCorpus, BitextOptions
+from hf_paraphrase.data.gettext_catalogue import package_folders
+from hf_paraphrase.data.input_state import input_state
+from hf_paraphrase.data.schema import BITEXT
 
 _PATHS = (
     "source_file",

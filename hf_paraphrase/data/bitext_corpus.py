@@ -148,8 +148,10 @@ class BitextCorpus:
             repeats=_REPEATS[options.drop_duplicates],
             for_draw=any(map(options.held_out_size, HELD_OUT)),
         )
-        rows, repeats, targets = self._read_part("train", partial(open_training, options), work)
-        self._rows["train"] = self._select(rows, repeats, targets)
+        rows, *keys = self._read_part("train", partial(open_training, options), work)
+        # What the blocks took is of use again, now for the arrays that decide which rows go where.
+        pa.default_memory_pool().release_unused()
+        self._rows["train"] = self._select(rows, keys)
         self.counts = {part: self.counts[part] for part in self.splits}
         if not len(self._rows["train"]):
             left_out = ", ".join(f"{name} {count}" for name, count in self.counts["train"].items() if count)
@@ -197,8 +199,16 @@ class BitextCorpus:
         rows = np.arange(first, len(self._store))
         return rows, np.concatenate(repeats), np.concatenate(targets)
 
-    def _select(self, rows: np.ndarray, repeats: np.ndarray, targets: np.ndarray) -> np.ndarray:
-        """Decides which rows of the training files stay in training, and fills the drawn parts."""
+    def _select(self, rows: np.ndarray, keys: list[np.ndarray]) -> np.ndarray:
+        """Decides which rows of the training files stay in training, and fills the drawn parts.
+
+        Args:
+            rows: The numbers of the rows in the store (rows,).
+            keys: The keys for repeats and those for the draw, (rows,) each; taken out of the list, so that each array
+                lives no longer than it is needed.
+        """
+        repeats, targets = keys
+        keys.clear()
         options = self.options
         counts = self.counts["train"]
         drawn = [part for part in ("test", "validation") if options.held_out_size(part)]
@@ -206,6 +216,7 @@ class BitextCorpus:
         if options.drop_duplicates != "none":
             train = first_occurrences(repeats)
             counts["duplicate"] = int((~train).sum())
+        del repeats
         wanted = sum(map(options.held_out_size, drawn))
         if wanted and wanted >= train.sum():
             raise InputError(
@@ -220,6 +231,7 @@ class BitextCorpus:
             self._rows[part] = rows[chosen]
             counts[f"to_{part}"] = int(chosen.sum())
             self.counts[part] = {"rows": int(chosen.sum())}
+        del targets
         if self._fingerprints is not None:
             contaminated = self._contaminated(rows, train)
             counts["contaminated"] = int(contaminated.sum())

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from ..errors import UsageError
 from .cleaning import LENGTH_UNITS, CleaningRules
-from .containment import DEFAULT_SHARE, Containment
+from .containment import DEFAULT_SHARE, check_ngrams
 from .gettext_catalogue import PLURALS, Catalogue, find_catalogues, package_folders
 from .language_identification import OtherLanguages
 from .languages import check_language, primary_language
@@ -84,7 +84,7 @@ class BitextOptions:
     max_length_ratio: float = 0.0
     length_unit: str = "words"
     identify_languages: bool = False
-    language_certainty: float = 0.9
+    language_certainty: float = 0.7
     drop_duplicates: str = "none"
     normalize_punctuation: bool = False
     decontaminate: list[str] = field(default_factory=list)
@@ -207,7 +207,6 @@ class BitextOptions:
             ("--seed", self.seed),
             ("--min-length", self.min_length),
             ("--max-length", self.max_length),
-            ("--decontaminate-ngrams", self.decontaminate_ngrams),
         ):
             if value < 0:
                 raise UsageError(f"{flag} {value} is negative", remedy="give 0 or more")
@@ -226,10 +225,7 @@ class BitextOptions:
         ):
             if choice not in choices:
                 raise UsageError(f"{flag} `{choice}` is unknown", remedy=f"one of {', '.join(choices)}")
-        if self.decontaminate_ngrams:
-            Containment(self.decontaminate_ngrams, self.decontaminate_share)
-            if not self.decontaminate:
-                raise UsageError("--decontaminate-ngrams needs --decontaminate", remedy="name the evaluation sets")
+        check_ngrams(self.decontaminate, self.decontaminate_ngrams, self.decontaminate_share)
         LineErrors(self.on_error)
         self.rules()
         for path in self.files:

@@ -180,7 +180,7 @@ def load_fingerprints(paths: Iterable[str | Path], *, ngrams: int = 0, share: fl
             text file of sentences, of which every tab-separated field counts (STS, the STS benchmark, SICK, PIT-2015
             and line-aligned corpora all fit; a .csv without tabs is read with commas and quotes); a translation
             memory (.tmx), of which all languages count; a prepared data folder with `sentence1` and `sentence2`, or
-            with `target`; or a folder of such files, searched throughout, in which cards, licences and files that are
+            with `target` or `text`; or a folder of such files, searched throughout, in which cards, licences and files that are
             not text are left out.
         ngrams: Words in an n-gram, to compare rows by n-grams as well; 0 to compare whole sentences only. A list of
             fingerprints is compared by whole sentences whatever this is.
@@ -254,10 +254,11 @@ def _read_data_folder(path: Path) -> pa.Array:
     parts = [pa.array([], pa.string())]
     for split in split_names(path):
         present = read_schema(path, split).names
-        columns = [name for name in _SENTENCE_COLUMNS if name in present] or [n for n in ("target",) if n in present]
+        columns = [name for name in _SENTENCE_COLUMNS if name in present]
+        columns = columns or [name for name in ("target", "text") if name in present][:1]
         if not columns:
             raise InputError(
-                f"the split `{split}` has neither sentence1 and sentence2 nor target",
+                f"the split `{split}` has neither sentence1 and sentence2 nor target or text",
                 path=path,
                 remedy=f"its columns are {', '.join(present)}",
             )

@@ -27,7 +27,7 @@ from hf_paraphrase.data.opusparcus_hub import hub_files, read_hub_rows
 from hf_paraphrase.data.opusparcus_quality import pairs_at_quality
 from hf_paraphrase.data.source import Part, Reader, TrainingSourceOptions
 from hf_paraphrase.data.source_builder import SourceBuilder
-from hf_paraphrase.data.text_files import LineErrors
+from hf_paraphrase.data.text_files import COMPRESSED, LineErrors
 from hf_paraphrase.data.typed_fields import Field, read_typed_fields
 from hf_paraphrase.errors import InputError, UsageError
 
@@ -54,7 +54,7 @@ UNDECIDED = 2.5
 _RANKING = ("pmi", "expected_alignments", "num_pivot_languages", "edit_distance")
 _RAW_FILES = {"train": "train/{0}-train.txt", "validation": "dev/{0}-dev.txt", "test": "test/{0}-test.txt"}
 _LETTERS = {"train": "N", "validation": "D", "test": "T"}
-_SUFFIXES = ("", ".bz2", ".gz", ".xz")
+_SUFFIXES = ("", *sorted(COMPRESSED))
 
 
 @dataclass

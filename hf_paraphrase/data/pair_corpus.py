@@ -14,11 +14,14 @@ import pyarrow as pa
 
 from ..errors import InputError, UsageError
 from .cleaning import has_words
+from .containment import DEFAULT_SHARE
 from .decontamination import load_fingerprints
 from .languages import check_language
 from .pair_files import read_csv, read_jsonl, read_parquet
 from .row_store import RowStore
 from .schema import PAIRS
+from .skipped_lines import SkippedLines
+from .source import check_ngrams
 from .text_files import LineErrors, check_readable, read_fields
 from .typed_fields import Field, parse_column
 
@@ -44,6 +47,8 @@ class PairOptions:
         skip_header: Leave the first line of `tsv` out.
         decontaminate: Evaluation files or folders, or fingerprint lists: pairs of which a sentence is in one of them
             are left out.
+        decontaminate_ngrams: Words in an n-gram, to compare by n-grams as well; 0 for whole sentences only.
+        decontaminate_share: The least share of the n-grams of a side that must occur in one evaluation set.
         on_error: `raise` at a malformed line, or `skip` it.
     """
 
@@ -55,6 +60,8 @@ class PairOptions:
     lang: str = "en"
     skip_header: bool = False
     decontaminate: list[str] = field(default_factory=list)
+    decontaminate_ngrams: int = 0
+    decontaminate_share: float = DEFAULT_SHARE
     on_error: str = "raise"
 
     @property
@@ -129,6 +136,7 @@ class PairOptions:
             self.their_names()
         self.field_names()
         LineErrors(self.on_error)
+        check_ngrams(self.decontaminate, self.decontaminate_ngrams, self.decontaminate_share)
         check_language(self.lang, "--lang")
         check_readable(self.path)
 
@@ -140,6 +148,7 @@ class PairCorpus:
         options: What to read and what to keep.
         work: A folder for temporary rows, as large as the raw text; the system's by default.
         progress: Called with the number of lines after each block.
+        listing: A file for the list of all lines left out under `on_error="skip"`; none by default.
 
     Attributes:
         counts: `lines`, then how many of them each rule left out (`header`, `malformed`, `empty_side`,
@@ -159,6 +168,7 @@ class PairCorpus:
         *,
         work: Path | None = None,
         progress: Callable[[int], object] | None = None,
+        listing: Path | None = None,
     ) -> None:
         options.check()
         self.options = options
@@ -166,12 +176,19 @@ class PairCorpus:
         self.counts = {"lines": 0, "header": int(options.skip_header), "malformed": 0, "empty_side": 0}
         self.contamination: dict[str, int] = {}
         self.malformed: list[str] = []
-        self._fingerprints = load_fingerprints(options.decontaminate) if options.decontaminate else None
+        self._fingerprints = (
+            load_fingerprints(
+                options.decontaminate, ngrams=options.decontaminate_ngrams, share=options.decontaminate_share
+            )
+            if options.decontaminate
+            else None
+        )
         self.checked = [] if self._fingerprints is None else list(self._fingerprints.sets)
         self._folder = tempfile.TemporaryDirectory(prefix="pairs-", dir=work, ignore_cleanup_errors=True)
         self._store = RowStore(Path(self._folder.name) / "rows.arrow", self.schema)
         try:
-            self._read(progress or (lambda lines: None))
+            with SkippedLines(listing) as skipped:
+                self._read(progress or (lambda lines: None), skipped)
         except BaseException:
             self.close()
             raise
@@ -199,8 +216,8 @@ class PairCorpus:
     ) -> None:
         self.close()
 
-    def _read(self, progress: Callable[[int], object]) -> None:
-        errors = LineErrors(self.options.on_error)
+    def _read(self, progress: Callable[[int], object], skipped: SkippedLines) -> None:
+        errors = LineErrors(self.options.on_error, record=skipped.record)
         path = self.options.path
         if self._fingerprints is not None:
             self.counts["contaminated"] = 0

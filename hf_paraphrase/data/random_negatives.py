@@ -6,6 +6,7 @@ import numpy as np
 
 _ROUNDS = 100
 _DRAWING = 3
+_BLOCK = 1 << 20
 
 
 def random_negatives(first: np.ndarray, second: np.ndarray, seed: int) -> np.ndarray:
@@ -28,20 +29,33 @@ def random_negatives(first: np.ndarray, second: np.ndarray, seed: int) -> np.nda
     """
     generator = np.random.default_rng([seed, _DRAWING])
     rows = generator.permutation(len(first))
-    positives = np.unique(np.concatenate([_combined(first, second), _combined(second, first)]))
-    wrong = np.arange(len(first))
+    positives = np.concatenate([_combined(first, second), _combined(second, first)])
+    positives.sort()
+    # All rows are looked at once, in blocks, so that no further array of their number is needed.
+    blocks = (np.arange(begin, min(begin + _BLOCK, len(rows))) for begin in range(0, len(rows), _BLOCK))
+    wrong = np.concatenate([block[_known(block, first, second, rows, positives)] for block in blocks])
     for _ in range(_ROUNDS):
-        candidates = second[rows[wrong]]
-        bad = (first[wrong] == candidates) | np.isin(_combined(first[wrong], candidates), positives)
-        wrong = wrong[bad]
         if not len(wrong):
             return rows
         # Exchanging with rows drawn from all of them also moves rows that were good: look at those again.
         partners = generator.integers(len(first), size=len(wrong))
         for row, partner in zip(wrong, partners, strict=True):
             rows[row], rows[partner] = rows[partner], rows[row]
-        wrong = np.unique(np.concatenate([wrong, partners]))
+        moved = np.unique(np.concatenate([wrong, partners]))
+        wrong = moved[_known(moved, first, second, rows, positives)]
+    if not len(wrong):
+        return rows
     raise ValueError(f"{len(first)} pairs have too few different sentences to pair them anew")
+
+
+def _known(
+    chosen: np.ndarray, first: np.ndarray, second: np.ndarray, rows: np.ndarray, positives: np.ndarray
+) -> np.ndarray:
+    """Tells which of the chosen rows got the same sentence or one of their paraphrases: (chosen,), bool."""
+    own, candidates = first[chosen], second[rows[chosen]]
+    keys = _combined(own, candidates)
+    places = np.minimum(np.searchsorted(positives, keys), len(positives) - 1)
+    return (own == candidates) | (positives[places] == keys)
 
 
 def _combined(first: np.ndarray, second: np.ndarray) -> np.ndarray:

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import tempfile
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
@@ -20,11 +21,14 @@ import pyarrow as pa
 
 from ..errors import InputError, UsageError
 from .cleaning import has_words
-from .decontamination import load_fingerprints
+from .containment import DEFAULT_SHARE, Containment
+from .decontamination import Fingerprints, load_fingerprints
+from .parallel import prefetched
 from .random_negatives import random_negatives
 from .row_selection import text_keys
 from .row_store import RowStore
 from .schema import PAIRS
+from .skipped_lines import SkippedLines
 from .text_files import LineErrors, check_readable
 
 Reader = Callable[[LineErrors, Counter[str]], Iterator[pa.Table]]
@@ -120,12 +124,21 @@ class TrainingSourceOptions(SourceOptions):
     Attributes:
         decontaminate: Evaluation files or folders, or fingerprint lists: training pairs of which a sentence is in one
             of them are left out.
+        decontaminate_ngrams: Words in an n-gram, to compare by n-grams as well; 0 for whole sentences only.
+        decontaminate_share: The least share of the n-grams of a side that must occur in one evaluation set.
         negatives: A seed: as many pairs of sentences that do not belong together are added, with `label` 0, and the
             others get `label` 1 (Sjöblom, Creutz and Aulamo 2018, section 3.2). None: no negatives.
     """
 
     decontaminate: list[str] = field(default_factory=list)
+    decontaminate_ngrams: int = 0
+    decontaminate_share: float = DEFAULT_SHARE
     negatives: int | None = None
+
+    def check(self) -> None:
+        """Checks the rules of decontamination too."""
+        check_ngrams(self.decontaminate, self.decontaminate_ngrams, self.decontaminate_share)
+        super().check()
 
 
 class SourceCorpus:
@@ -136,6 +149,7 @@ class SourceCorpus:
         configuration: Only the parts of this configuration; all by default.
         work: A folder for temporary rows, as large as the raw text; the system's by default.
         progress: Called with the number of rows after each block.
+        listing: A file for the list of all lines left out under `on_error="skip"`; none by default.
 
     Attributes:
         parts: The parts.
@@ -158,6 +172,7 @@ class SourceCorpus:
         configuration: str | None = None,
         work: Path | None = None,
         progress: Callable[[int], object] | None = None,
+        listing: Path | None = None,
     ) -> None:
         options.check()
         self.options = options
@@ -168,8 +183,11 @@ class SourceCorpus:
         self.negatives: dict[str, int] = {}
         self.contamination: dict[str, int] = {}
         self.malformed: list[str] = []
-        paths = getattr(options, "decontaminate", [])
-        self._fingerprints = load_fingerprints(paths) if paths else None
+        self._fingerprints: Fingerprints | None = None
+        if isinstance(options, TrainingSourceOptions) and options.decontaminate:
+            self._fingerprints = load_fingerprints(
+                options.decontaminate, ngrams=options.decontaminate_ngrams, share=options.decontaminate_share
+            )
         self.checked = [] if self._fingerprints is None else list(self._fingerprints.sets)
         self._progress = progress or (lambda rows: None)
         self._folder = tempfile.TemporaryDirectory(prefix="source-", dir=work, ignore_cleanup_errors=True)
@@ -177,9 +195,13 @@ class SourceCorpus:
         self._schemas: dict[str, pa.Schema] = {}
         self._finished: dict[str, Callable[[pa.Table], pa.Table]] = {}
         self._pairing: dict[str, np.ndarray] = {}
+        self._skipped = SkippedLines(listing)
+        # A file that several parts read shall not be listed several times.
+        self._listed: set[tuple[Path, int]] = set()
         try:
-            for part in self.parts:
-                self._read(part)
+            with self._skipped:
+                for part in self.parts:
+                    self._read(part)
         except BaseException:
             self.close()
             raise
@@ -199,8 +221,12 @@ class SourceCorpus:
         """Returns the number of rows of a part, negatives included."""
         return len(self._stores[part.name]) + self.negatives.get(part.name, 0)
 
-    def batches(self, part: Part) -> Iterator[pa.Table]:
+    def batches(self, part: Part) -> Generator[pa.Table, None, None]:
         """Streams the rows of a part in the order of the file, then the negatives."""
+        with closing(prefetched(self._batches(part))) as tables:
+            yield from tables
+
+    def _batches(self, part: Part) -> Iterator[pa.Table]:
         schema = self.schema(part)
         finish = self._finished.get(part.name, lambda table: table)
         pairing = self._pairing.get(part.name)
@@ -232,20 +258,24 @@ class SourceCorpus:
         left_out: Counter[str] = Counter()
         empty = contaminated = 0
         for reader in part.readers:
-            errors = LineErrors(self.options.on_error)
-            for table in reader(errors, left_out):
-                self._progress(table.num_rows)
-                table = _fitted(table, part.schema)
-                filled = np.logical_and.reduce([has_words(table.column(name).combine_chunks()) for name in part.texts])
-                empty += int((~filled).sum())
-                table = table if filled.all() else table.filter(pa.array(filled))
-                if part.training and self._fingerprints is not None:
-                    met, met_by = self._fingerprints.match([table.column(name) for name in part.texts])
-                    contaminated += int(met.sum())
-                    for name, count in met_by.items():
-                        self.contamination[name] = self.contamination.get(name, 0) + count
-                    table = table if not met.any() else table.filter(pa.array(~met))
-                store.append(table)
+            errors = LineErrors(self.options.on_error, record=self._record)
+            # One thread reads and parses, this one checks and stores.
+            with closing(prefetched(reader(errors, left_out))) as tables:
+                for table in tables:
+                    self._progress(table.num_rows)
+                    table = _fitted(table, part.schema)
+                    filled = np.logical_and.reduce(
+                        [has_words(table.column(name).combine_chunks()) for name in part.texts]
+                    )
+                    empty += int((~filled).sum())
+                    table = table if filled.all() else table.filter(pa.array(filled))
+                    if part.training and self._fingerprints is not None:
+                        met, met_by = self._fingerprints.match([table.column(name) for name in part.texts])
+                        contaminated += int(met.sum())
+                        for name, count in met_by.items():
+                            self.contamination[name] = self.contamination.get(name, 0) + count
+                        table = table if not met.any() else table.filter(pa.array(~met))
+                    store.append(table)
             counts["malformed"] += errors.count
             self.malformed += [text for text in errors.first if text not in self.malformed]
         counts |= left_out
@@ -263,6 +293,11 @@ class SourceCorpus:
         seed = getattr(self.options, "negatives", None)
         if part.training and seed is not None:
             self._draw_negatives(part, seed)
+
+    def _record(self, path: Path, line: int, reason: str) -> None:
+        if (path, line) not in self._listed:
+            self._listed.add((path, line))
+            self._skipped.record(path, line, reason)
 
     def _draw_negatives(self, part: Part, seed: int) -> None:
         store = self._stores[part.name]
@@ -292,6 +327,18 @@ class SourceCorpus:
                 [columns.get(name, pa.nulls(own.num_rows, schema.field(name).type)) for name in schema.names],
                 schema=schema,
             )
+
+
+def check_ngrams(decontaminate: Sequence[str], ngrams: int, share: float) -> None:
+    """Checks the settings of decontamination by n-grams.
+
+    Raises:
+        UsageError: If they are out of range, or there is nothing to compare with.
+    """
+    if ngrams:
+        Containment(ngrams, share)
+        if not decontaminate:
+            raise UsageError("--decontaminate-ngrams needs --decontaminate", remedy="name the evaluation sets")
 
 
 def _fitted(table: pa.Table, schema: pa.Schema) -> pa.Table:

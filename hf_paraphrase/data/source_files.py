@@ -6,8 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from ..errors import InputError, UsageError
-
-COMPRESSIONS = ("", ".gz", ".bz2", ".xz")
+from .text_files import COMPRESSED
 
 
 def source_folder(data_dir: str | None) -> Path:
@@ -40,7 +39,7 @@ def find_files(data_dir: str | None, names: Mapping[str, str]) -> dict[str, Path
         InputError: If there is none of the files, or two different ones for a key.
     """
     folder = source_folder(data_dir)
-    wanted = {f"{name}{end}".lower(): key for key, name in names.items() for end in COMPRESSIONS}
+    wanted = {f"{name}{end}".lower(): key for key, name in names.items() for end in ("", *COMPRESSED)}
     found: dict[str, Path] = {}
     for path in sorted(folder.rglob("*")):
         inner = path.relative_to(folder)

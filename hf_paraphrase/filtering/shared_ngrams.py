@@ -56,11 +56,14 @@ class SharedNgramCounter:
         counts = np.where(np.tile(long, 2), 0, spans.counts)
         self._edges = np.concatenate([[0], np.cumsum(counts)])
         self._counted = np.flatnonzero(np.repeat(~np.tile(long, 2), spans.counts)) if len(self._long) else slice(None)
-        rows = np.repeat(np.arange(len(counts)), counts)
-        places = np.arange(len(rows)) - self._edges[rows]
-        self._following = counts[rows] - 1 - places
+        tokens = np.arange(self._edges[-1])
+        self._following = np.repeat(self._edges[1:], counts) - 1 - tokens
         self._first_side = int(self._edges[self.num_pairs])
-        self._other, self._earlier = self._token_masks(rows % max(1, self.num_pairs), places)
+        pairs = np.repeat(np.tile(np.arange(self.num_pairs, dtype=np.uint64), 2), counts)
+        # Shorter masks take less time to move, and most sentences are short.
+        kind = np.uint32 if counts.max(initial=0) <= LONGEST // 2 else np.uint64
+        places = (tokens - np.repeat(self._edges[:-1], counts)).astype(kind)
+        self._other, self._earlier = self._token_masks(pairs, places)
         self._masks = {1: (self._other, self._earlier)}
         self._results: dict[int, SharedNgrams] = {}
 
@@ -77,9 +80,8 @@ class SharedNgramCounter:
             For `sentence1` the number of such tokens and how many of them occurred before in it, then the same for
             `sentence2`; int64 (pairs,) each.
         """
-        sizes = self._spans.sizes[self._counted]
-        long = sizes >= characters
-        words, repeated = self._by_sentence(long), self._by_sentence(long & (self._earlier != 0))
+        long = self._spans.sizes[self._counted] >= characters
+        words, repeated = self._by_sentence(long, long & (self._earlier != 0))
         for row in self._long.tolist():
             for side in (0, 1):
                 kept = [token for token in self._tokens(row, side) if len(token) >= characters]
@@ -89,7 +91,7 @@ class SharedNgramCounter:
     def present_words(self, characters: int) -> tuple[np.ndarray, np.ndarray]:
         """Counts the tokens of `sentence2` of at least so many characters, and those that `sentence1` has as well."""
         long = self._spans.sizes[self._counted] >= characters
-        words, present = self._by_sentence(long)[1], self._by_sentence(long & (self._other != 0))[1]
+        words, present = (counts[1] for counts in self._by_sentence(long, long & (self._other != 0)))
         for row in self._long.tolist():
             first = set(self._tokens(row, 0))
             kept = [token for token in self._tokens(row, 1) if len(token) >= characters]
@@ -97,21 +99,23 @@ class SharedNgramCounter:
         return words, present
 
     def _token_masks(self, pairs: np.ndarray, places: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """For each token where it occurs on the other side, and where before on its own: uint64 (tokens,) both."""
-        bits = np.left_shift(np.uint64(1), places.astype(np.uint64))
+        """For each token where it occurs on the other side, and where before on its own: (tokens,) both."""
+        kind = places.dtype.type
+        bits = np.left_shift(kind(1), places)
         if not len(bits):
             return bits, bits
         order, begins = _groups(pairs, self._spans.numbers[self._counted])
         sorted_bits = bits[order]
         on_side1 = order < self._first_side
-        none = np.uint64(0)
-        masks1 = np.bitwise_or.reduceat(np.where(on_side1, sorted_bits, none), begins)
-        masks2 = np.bitwise_or.reduceat(np.where(on_side1, none, sorted_bits), begins)
+        none = kind(0)
+        # The bits of a group are all different, so their sum is their union, and sums come from running totals.
+        masks1 = _group_sums(np.where(on_side1, sorted_bits, none), begins)
+        masks2 = _group_sums(np.where(on_side1, none, sorted_bits), begins)
         group = np.empty(len(order), dtype=np.int64)
-        group[order] = np.repeat(np.arange(len(begins)), np.diff(np.append(begins, len(order))))
+        group[order] = np.repeat(np.arange(len(begins)), np.diff(begins, append=len(order)))
         own = np.concatenate([masks1[group[: self._first_side]], masks2[group[self._first_side :]]])
         other = np.concatenate([masks2[group[: self._first_side]], masks1[group[self._first_side :]]])
-        return other, own & (bits - np.uint64(1))
+        return other, own & (bits - kind(1))
 
     def _masks_of(self, order: int) -> tuple[np.ndarray, np.ndarray]:
         if order not in self._masks:
@@ -119,19 +123,16 @@ class SharedNgramCounter:
             # No n-gram begins where fewer than n − 1 tokens follow.
             fits = self._following >= order - 1
             self._masks[order] = (
-                np.where(fits, other & _shifted(self._other, order - 1), np.uint64(0)),
-                np.where(fits, earlier & _shifted(self._earlier, order - 1), np.uint64(0)),
+                (other & _shifted(self._other, order - 1)) * fits,
+                (earlier & _shifted(self._earlier, order - 1)) * fits,
             )
         return self._masks[order]
 
     def _count(self, order: int) -> SharedNgrams:
         other, earlier = self._masks_of(order)
-        present = self._by_sentence(other != 0)
-        repeated = self._by_sentence(earlier != 0)
-        half = self._first_side
         # An occurrence is clipped away if as many came before it as the other side has.
-        matched = np.bitwise_count(earlier[half:]) < np.bitwise_count(other[half:])
-        clipped = _sums(matched, self._edges[self.num_pairs :] - half)
+        matched = np.bitwise_count(earlier) < np.bitwise_count(other)
+        present, repeated, (_, clipped) = self._by_sentence(other != 0, earlier != 0, matched)
         for row in self._long.tolist():
             first, second = (Counter(_ngrams(self._tokens(row, side), order)) for side in (0, 1))
             present[0][row] = sum(count for gram, count in first.items() if gram in second)
@@ -139,11 +140,18 @@ class SharedNgramCounter:
             clipped[row] = (first & second).total()
             repeated[0][row] = first.total() - len(first)
             repeated[1][row] = second.total() - len(second)
-        return SharedNgrams(*present, clipped, *repeated)
+        return SharedNgrams(present[0], present[1], clipped, repeated[0], repeated[1])
 
-    def _by_sentence(self, flags: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        sums = _sums(flags, self._edges)
-        return sums[: self.num_pairs], sums[self.num_pairs :]
+    def _by_sentence(self, *flags: np.ndarray) -> list[np.ndarray]:
+        """Counts the tokens of each sentence that have a flag: for up to four flags an int64 (2, pairs) array each."""
+        # No count exceeds 64, so four of them fit into the bytes of one integer and are added up together.
+        columns = np.zeros((len(flags[0]), 4), dtype=np.uint8)
+        for place, flag in enumerate(flags):
+            columns[:, place] = flag
+        totals = np.zeros(len(columns) + 1, dtype=np.uint32)
+        np.cumsum(columns.view(np.uint32)[:, 0], out=totals[1:])
+        counts = np.diff(totals[self._edges]).view(np.uint8).reshape(2, self.num_pairs, 4)
+        return [counts[:, :, place].astype(np.int64) for place in range(len(flags))]
 
     def _tokens(self, row: int, side: int) -> list[str]:
         sentence = row + side * self.num_pairs
@@ -157,31 +165,35 @@ def _groups(pairs: np.ndarray, numbers: np.ndarray) -> tuple[np.ndarray, np.ndar
     Returns:
         The order, and where in it each group of equal tokens of a pair begins.
     """
-    shift = np.uint64(64 - int(pairs.max() + 1).bit_length())
-    keys = pairs.astype(np.uint64) << shift
-    keys |= numbers >> (np.uint64(64) - shift)
-    order = np.argsort(keys)
-    same = keys[order[1:]] == keys[order[:-1]]
-    equal = numbers[order[1:]] == numbers[order[:-1]]
-    if (same & ~equal).any():
+    # Pair, some bits of the number, and the token's place in one integer: sorting them is faster than sorting places.
+    place_bits = len(pairs).bit_length()
+    number_bits = 64 - int(pairs.max()).bit_length() - place_bits
+    keys = pairs << np.uint64(number_bits + place_bits)
+    keys |= numbers >> np.uint64(64 - number_bits) << np.uint64(place_bits)
+    keys |= np.arange(len(pairs), dtype=np.uint64)
+    keys.sort()
+    order = (keys & np.uint64((1 << place_bits) - 1)).astype(np.int64)
+    keys >>= np.uint64(place_bits)
+    same = keys[1:] == keys[:-1]
+    ordered = numbers[order]
+    if (same & (ordered[1:] != ordered[:-1])).any():
         order = np.lexsort((numbers, pairs))
         same = (pairs[order[1:]] == pairs[order[:-1]]) & (numbers[order[1:]] == numbers[order[:-1]])
     return order, np.flatnonzero(np.concatenate([[True], ~same]))
+
+
+def _group_sums(values: np.ndarray, begins: np.ndarray) -> np.ndarray:
+    """Adds up the values of each group, modulo the range of their type: (groups,)."""
+    totals = np.cumsum(values, dtype=values.dtype)
+    return np.diff(totals[np.append(begins[1:], len(values)) - 1], prepend=values.dtype.type(0))
 
 
 def _shifted(masks: np.ndarray, places: int) -> np.ndarray:
     """The masks of the tokens so many places further on, their bits moved back by as many places."""
     moved = np.zeros_like(masks)
     if places < len(masks):
-        np.right_shift(masks[places:], np.uint64(places), out=moved[: len(masks) - places])
+        np.right_shift(masks[places:], masks.dtype.type(places), out=moved[: len(masks) - places])
     return moved
-
-
-def _sums(flags: np.ndarray, edges: np.ndarray) -> np.ndarray:
-    """Counts the true flags between consecutive edges."""
-    sums = np.zeros(len(flags) + 1, dtype=np.int64)
-    np.cumsum(flags, out=sums[1:])
-    return np.diff(sums[edges])
 
 
 def _ngrams(tokens: Sequence[str], order: int) -> list[tuple[str, ...]]:

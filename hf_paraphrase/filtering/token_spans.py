@@ -56,8 +56,13 @@ class TokenSpans:
         sizes = np.fromiter(map(len, sentences), dtype=np.int64, count=len(sentences)) + 1
         # A line break after each sentence keeps a word from reaching into the next one.
         self._text = "\n".join([*sentences, ""])
-        codes = np.frombuffer(self._text.encode("utf-32-le", "surrogatepass"), dtype="<u4")
-        kinds = _kinds()[codes]
+        if self._text.isascii():
+            encoded = self._text.encode("ascii")
+            codes = np.frombuffer(encoded, dtype=np.uint8)
+            kinds = np.frombuffer(encoded.translate(_kinds()[:256].tobytes()), dtype=np.uint8)
+        else:
+            codes = np.frombuffer(self._text.encode("utf-32-le", "surrogatepass"), dtype="<u4")
+            kinds = _kinds()[codes]
         word = kinds == _WORD
         if len(codes) > 2:
             inner = kinds[1:-1] == _APOSTROPHE

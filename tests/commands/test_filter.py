@@ -114,3 +114,20 @@ def test_a_folder_without_sentence_columns_is_refused(tmp_path, capsys):
     assert "sentence1, sentence2" in capsys.readouterr().err
     assert run("filter", "--pairs", tmp_path / "absent", "--output", tmp_path / "kept") == 2
     assert "no such data folder" in capsys.readouterr().err
+
+
+def test_pairs_that_contain_an_evaluation_sentence_go_only_where_ngrams_are_compared(pairs, tmp_path, capsys):
+    (tmp_path / "eval.txt").write_text("3 cats sat on a\n")
+    words = ["filter", "--pairs", pairs, "--decontaminate", tmp_path / "eval.txt"]
+    assert run(*words, "--output", tmp_path / "exact") == 0
+    assert run(*words, "--decontaminate-ngrams", 5, "--output", tmp_path / "ngrams") == 0
+    assert read_table(tmp_path / "exact").num_rows == 20
+    assert set(read_table(tmp_path / "exact")["id"].to_pylist()) - set(
+        read_table(tmp_path / "ngrams")["id"].to_pylist()
+    ) == {"r3"}
+    record = json.loads((tmp_path / "ngrams" / "provenance.json").read_text())
+    assert record["results"]["contamination"] == {"eval.txt (5-grams)": 2}
+    assert "5-grams" in (tmp_path / "ngrams" / "README.md").read_text()
+    capsys.readouterr()
+    assert run("filter", "--pairs", pairs, "--decontaminate-ngrams", 5, "--output", tmp_path / "x") == 2
+    assert "needs --decontaminate" in capsys.readouterr().err

@@ -275,6 +275,17 @@ def test_pivot_takes_prepared_bitexts_and_drops_evaluation_sentences(files, caps
     ]
 
 
+def test_pivot_pairs_that_contain_an_evaluation_sentence_go_where_ngrams_are_compared(files, capsys):
+    (files / "b.tsv").write_text("Bon\tWell, i am in the test set.\nBon\tI am not in it.\n")
+    (files / "eval.txt").write_text("i am in the test\n")
+    assert main(bitext(files, "--tsv", str(files / "b.tsv"), output="bitext")) == 0
+    words = ["prepare", "pivot", "--bitext", str(files / "bitext"), "--decontaminate", str(files / "eval.txt")]
+    assert main([*words, "--output", str(files / "pivot")]) == 0
+    capsys.readouterr()
+    fails(capsys, [*words, "--decontaminate-ngrams", "5", "--output", str(files / "none")], "no two target sentences")
+    fails(capsys, [*words, "--decontaminate-ngrams", "1", "--output", str(files / "none")], "4 words or more")
+
+
 def test_pivot_without_a_bitext_or_without_pairs_is_one_line(files, capsys):
     words = ["prepare", "pivot", "--output", str(files / "pivot"), "--bitext"]
     fails(capsys, [*words, str(files / "absent")], "no such data folder")

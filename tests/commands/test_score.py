@@ -145,7 +145,7 @@ def test_holding_references_out_leaves_their_pairs_out_and_models_them(back_tran
     assert "held_out.txt" in (output / "README.md").read_text()
     assert "15 sentences" in capsys.readouterr().err
     assert sorted(path.name for path in output.iterdir()) == [
-        "README.md", "data", "held_out.txt", "language_model.arpa", "provenance.json"
+        "README.md", "data", "held_out.txt", "language_model.arpa", "language_model.binary", "provenance.json"
     ]  # fmt: skip
 
 

@@ -154,7 +154,7 @@ def test_a_folder_is_searched_throughout_and_cards_and_binary_files_are_left_out
     assert not sets.contains(["this is only a card", "this is only a licence", "this is a binary file"]).any()
 
 
-@pytest.mark.parametrize("columns", [["sentence1", "sentence2"], ["source", "target"]])
+@pytest.mark.parametrize("columns", [["sentence1", "sentence2"], ["source", "target"], ["name", "text"]])
 def test_prepared_data_folders_are_read_in_all_splits(tmp_path, columns):
     for split in ("dev", "test"):
         table = pa.table(
@@ -182,7 +182,7 @@ def test_what_cannot_be_checked_against_is_an_error_not_a_silent_pass(tmp_path):
     (tmp_path / "binary.npy").write_bytes(b"\x93NUMPY\0\0")
     with pytest.raises(InputError, match="not a text file"):
         load_fingerprints([tmp_path / "binary.npy"])
-    table = pa.table({"text": ["this has other columns only"]})
+    table = pa.table({"other": ["this has other columns only"]})
     write_split(tmp_path / "other", "train", [table], table.schema)
     with pytest.raises(InputError, match="neither sentence1"):
         load_fingerprints([tmp_path / "other"])

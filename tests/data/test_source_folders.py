@@ -266,6 +266,39 @@ def test_classes_have_their_names(tmp_path, monkeypatch):
     assert [(row["text"], row["label"]) for row in mr] == [("bad .", 0), ("good .", 1), ("fine .", 1)]
 
 
+def test_skipped_lines_are_listed_once_each_beside_the_data(tmp_path, monkeypatch, capsys):
+    files, flags, _ = SOURCES["opusparcus"]
+    write_all(tmp_path, files)
+    monkeypatch.chdir(tmp_path)
+    Path("raw/fr/dev/fr-dev.txt").write_text("fr-D1\ta\tb\t9.5\nfr-D2\tc\td\t4.0\nfr-D3\te\n")
+    assert main(["prepare", "opusparcus", *flags, "--on-error", "skip", "--output", "out"]) == 0
+    lines = Path("out/skipped_lines.tsv").read_text().splitlines()
+    # The file is read for two configurations.
+    assert sorted(line.split("\t")[1] for line in lines[1:]) == ["1", "3"]
+    assert "skipped_lines.tsv" in Path("out/README.md").read_text()
+    assert "skipped, first of them" in capsys.readouterr().err
+    assert load_dataset("out", split="validation", cache_dir="cache")["id"][:] == ["fr-D2"]
+
+
+def test_pairs_that_share_most_of_their_words_with_an_evaluation_set_go_when_asked(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    near = "one two three four five six seven eight nine ten and more"
+    Path("eval.txt").write_text("one two three four five six seven eight nine ten\n")
+    Path("n").write_text(f"{near}\nsomething else\n")
+    Path("s").write_text("short\nother\n")
+    flags = ["simpwiki", "--normal", "n", "--simple", "s", "--decontaminate", "eval.txt"]
+    assert main(["prepare", *flags, "--output", "whole"]) == 0
+    assert main(["prepare", *flags, "--decontaminate-ngrams", "5", "--output", "parts"]) == 0
+    assert (read_table("whole", "train").num_rows, read_table("parts", "train").num_rows) == (2, 1)
+    assert "5-grams" in Path("parts/README.md").read_text()
+    assert main(["prepare", *flags[:-2], "--decontaminate-ngrams", "5", "--output", "none"]) == 2
+    Path("p.tsv").write_text(f"{near}\tshort\nsomething\telse\n")
+    words = ["prepare", "pairs", "--tsv", "p.tsv", "--decontaminate", "eval.txt", "--decontaminate-ngrams", "5"]
+    assert main([*words, "--output", "pairs"]) == 0
+    assert read_table("pairs", "train").num_rows == 1
+    assert "5-grams" in Path("pairs/README.md").read_text()
+
+
 @pytest.mark.parametrize("name", SOURCES)
 def test_help_explains_each_source(name, capsys):
     with pytest.raises(SystemExit):

@@ -99,3 +99,12 @@ def test_unknown_columns_are_refused_and_the_choices_named():
         check_selections([parse_selection("cost<1")], schema)
     with pytest.raises(UsageError, match="holds string"):
         check_selections([parse_selection("sentence1<1")], schema)
+
+
+def test_a_column_that_needs_a_model_is_refused_with_a_pointer_to_score():
+    schema = pa.schema([("sentence1", pa.string()), ("sentence2", pa.string())])
+    check_selections([parse_selection("edit_distance>0.2"), parse_selection("repetition_3==0")], schema)
+    for text in ("perplexity<100", "similarity>0.4", "cost<1", "language==1"):
+        with pytest.raises(UsageError, match="no column") as caught:
+            check_selections([parse_selection(text)], schema)
+        assert "hf-paraphrase score can add it" in caught.value.remedy

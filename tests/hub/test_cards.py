@@ -11,6 +11,7 @@ import jinja2
 import pytest
 from huggingface_hub import DatasetCard, ModelCard
 
+from hf_paraphrase.commands.prepare_source import SourceCard, front_matter
 from hf_paraphrase.errors import HfParaphraseError
 from hf_paraphrase.hub.cards import render_card, template_path, write_card
 from hf_paraphrase.models.rnn_search import RnnSearchConfig
@@ -84,6 +85,8 @@ VALUES = {
         "license": ["cc-by-2.0"],
         "source": "pairs",
         "measures": [{"columns": ["overlap_1"], "text": "overlap"}],
+        "language_model": {"tokens": 90, "sentences": 9, "words": 30, "fallback_discounts": [1, 3]},
+        "held_out": 9,
     },
     ("model_cards", "rnn_search"): {
         "name": "model",
@@ -151,6 +154,31 @@ VALUES = {
         "kept_step": 9,
     },
 }
+# The cards of sources of raw data share a header and a frame; `source` is that frame.
+SOURCE_COLUMNS = {"bucc": "source", "transfer": "text"} | dict.fromkeys(
+    ["msrp", "opusparcus", "pit2015", "ppdb", "sick", "simpwiki", "source", "sts", "stsbenchmark", "turku"],
+    "sentence1",
+)
+for template, column in SOURCE_COLUMNS.items():
+    configuration = {
+        "name": "default",
+        "columns": [column],
+        "features": [{"name": column, "dtype": "string"}],
+        "splits": [SPLITS[0] | {"path": "data/train-*"}],
+    }
+    VALUES["dataset_cards", template] = {
+        **DATA,
+        "front_matter": front_matter(SourceCard(template, TITLE, "cc-by-2.0", ("no", "en")), [configuration]),
+        "configurations": [configuration],
+        "command": f"prepare {template}",
+        "example": '{"a": "b"}',
+        "counts": {"train": {"lines": 3, "rows": 2}},
+        "negatives": {"train": 2},
+        "missing": ["test"],
+        "skipped": True,
+        "ngrams": 8,
+        "share": 0.7,
+    } | ({"fields": {column: "a text"}} if template == "source" else {})
 TEMPLATES = sorted(
     (kind, path.stem) for kind in ("dataset_cards", "model_cards") for path in (ROOT / kind).glob("*.md")
 )

@@ -1,14 +1,16 @@
-"""Estimates a language model from sentences and writes it as an ARPA file."""
+"""Estimates a language model from sentences and writes it as an ARPA file and in KenLM's binary format."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 from typing import Any
 
 from ...errors import InputError
 from .arpa import write_arpa
 from .counts import TrigramCounter
+from .kenlm_binary import write_kenlm_binary
 from .kneser_ney import estimate
 
 
@@ -19,7 +21,7 @@ def train_language_model(
 
     Args:
         blocks: Sentences, some at a time; those without a token are left out.
-        path: The ARPA file to write.
+        path: The ARPA file to write; the binary has the same name with the suffix `.binary`.
         source: Where the sentences come from, for messages.
 
     Returns:
@@ -37,6 +39,7 @@ def train_language_model(
         raise InputError("the text of the language model has no word", path=source)
     model = estimate(counter)
     write_arpa(path, model)
+    write_kenlm_binary(Path(path).with_suffix(".binary"), model)
     return {
         "sentences": counter.sentences,
         "tokens": counter.tokens,
