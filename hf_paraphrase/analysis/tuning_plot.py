@@ -49,6 +49,7 @@ def plot_grid(grid: Mapping[Cell, Sequence[TuningRun]], chosen: Sequence[Cell], 
             axis.plot(ringed, heights, linestyle="none", marker="o", markersize=12, fillstyle="none", color="black")
         axis.axhline(0, color="black", linewidth=1)
         axis.set_title(name)
+        axis.set_xlim(-0.6, len(ranges) - 0.4)
         axis.set_xticks(range(len(ranges)), ranges, rotation=60, ha="right", rotation_mode="anchor", fontsize=8)
         axis.set_ylabel("dev mean − random selection\n(Pearson × 100)")
     handles, labels = axes.flat[0].get_legend_handles_labels()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -168,16 +169,15 @@ def _analyse(
             correlations[name] = rank_correlations(values, properties)
     human, machine = probabilities
     examples: dict[str, list[Example]] = {}
-    rank = {"references": sides[0], "translations": sides[1], "count": arguments.examples}
+    rank = functools.partial(ranked_examples, *sides, count=arguments.examples)
     if machine is not None:
         plot_probabilities(human, machine, plots / "reference_probability.png")
-        shown = (human, machine)
         gap = -machine if human is None else human - machine
-        examples["machine"] = ranked_examples(ranking=gap, numbers=shown, **rank)
-        examples["human"] = ranked_examples(ranking=machine, numbers=shown, **rank)
+        examples["machine"] = rank(ranking=gap, numbers=(human, machine))
+        examples["human"] = rank(ranking=machine, numbers=(human, machine))
     else:
         shares = (100 * repetitions[0], 100 * repetitions[1])
-        examples["repetition"] = ranked_examples(ranking=shares[1] - shares[0], numbers=shares, **rank)
+        examples["repetition"] = rank(ranking=shares[1] - shares[0], numbers=shares)
     return {
         "contrasts": contrast_ngrams(*ngrams, replicates=arguments.bootstrap, seed=arguments.seed),
         "lengths": [LengthStatistics.of(size) for size in lengths],

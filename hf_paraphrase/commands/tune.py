@@ -281,8 +281,8 @@ def _write(
     (staging / "table.md").write_text(f"{filters}\n{cells}\n{ranges}", encoding="utf-8")
     plot_grid(grid, chosen, staging / "tuning.png")
     settings = {name: value for name, value in settings_of(arguments).items() if name not in {"overwrite", "resume"}}
-    inputs = [*pairs.values(), arguments.dev_data, *([arguments.data] if arguments.data else [])]
-    inputs += sorted({item.initial_vectors for item in encoders.values() if item.initial_vectors is not None})
+    inputs: list[str | Path] = [*pairs.values(), arguments.dev_data, *([arguments.data] if arguments.data else [])]
+    inputs += sorted({str(item.initial_vectors) for item in encoders.values() if item.initial_vectors is not None})
     results = {
         "chosen": [
             {

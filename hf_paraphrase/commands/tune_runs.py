@@ -147,7 +147,7 @@ class TuningRuns:
         similarities = None
         if self.tests:
             with np.load(self.folder / SIMILARITIES / f"{key}.npz") as arrays:
-                similarities = {graded.key: arrays[str(place)] for place, graded in enumerate(self.tests)}
+                similarities = {graded.key: arrays[f"arr_{place}"] for place, graded in enumerate(self.tests)}
         return TuningRun(
             seed=seed,
             pairs=note["pairs"],
@@ -214,9 +214,11 @@ class TuningRuns:
         if key not in self._pair_pools:
             labelled = LABEL in read_schema(self.pairs[data]).names
             table = read_table(self.pairs[data], columns=["sentence1", "sentence2", *([LABEL] if labelled else [])])
-            sides = [[text or "" for text in table.column(name).to_pylist()] for name in ("sentence1", "sentence2")]
+            first, second = (
+                [text or "" for text in table.column(name).to_pylist()] for name in table.column_names[:2]
+            )
             kept = np.array([value == 1 for value in table.column(LABEL).to_pylist()]) if labelled else None
-            self._pair_pools[key] = PairPool(*sides, vocabulary.tokenizer, kept)
+            self._pair_pools[key] = PairPool(first, second, vocabulary.tokenizer, kept)
         return self._pair_pools[key]
 
     @staticmethod
@@ -241,7 +243,8 @@ class TuningRuns:
             path = self.folder / SIMILARITIES / f"{note['key']}.npz"
             temporary = path.with_suffix(".partial")
             with temporary.open("wb") as file:
-                np.savez(file, **{str(place): values for place, values in enumerate(self._pending)})
+                # By position they are named arr_0, arr_1 and so on.
+                np.savez(file, *self._pending)
             temporary.replace(path)
         path = self.folder / NOTES
         cut_off = path.is_file() and not path.read_bytes().endswith(b"\n")

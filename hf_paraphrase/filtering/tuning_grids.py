@@ -45,8 +45,8 @@ def _lower_and_upper(column: str) -> tuple[str, ...]:
     return tuple(_between(column, low, high) for low in lower for high in upper)
 
 
-_LENGTHS = ((0, 10), (0, 15), (0, 20), (0, 30), (0, 100), (10, 20), (10, 30), (10, 100), (15, 25), (15, 30), (15, 100))
-_LENGTHS += ((20, 30), (20, 100), (30, 100))
+_LENGTHS = [(0, 10), (0, 15), (0, 20), (0, 30), (0, 100), (10, 20), (10, 30), (10, 100), (15, 25), (15, 30)]
+_LENGTHS += [(15, 100), (20, 30), (20, 100), (30, 100)]
 
 GRIDS: dict[str, tuple[str, ...]] = {
     "length": tuple(_between("length", low, high) for low, high in _LENGTHS),

@@ -83,6 +83,7 @@ class ClassifierTrainer(Trainer):
     """
 
     loss_is_scaled_for_ga = False
+    optimizer: Any
     control: Any
 
     def __init__(

@@ -106,7 +106,7 @@ def test_accuracy_equals_counting(tokenizer):
     right = []
     for row in rows:
         ids = torch.from_numpy(examples.tokens[examples.offsets[row] : examples.offsets[row + 1]].astype(np.int64))
-        right.append((float(model(ids[None]).logits.softmax(-1)[0, 1]) > 0.5) == (row < 30))
+        right.append((model(ids[None]).logits.softmax(-1)[0, 1].item() > 0.5) == (row < 30))
     assert found.references == pytest.approx(100 * np.mean(right[:30]))
     assert found.translations == pytest.approx(100 * np.mean(right[30:]))
     assert found.accuracy == pytest.approx(100 * np.mean(right)) and found.sentences == 60
