@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from .models.gran import GranModel as GranModel
     from .models.recurrent import RecurrentConfig as RecurrentConfig
     from .models.recurrent import RecurrentModel as RecurrentModel
+    from .models.reference_classifier import ReferenceClassifier as ReferenceClassifier
+    from .models.reference_classifier import ReferenceClassifierConfig as ReferenceClassifierConfig
     from .models.rnn_search import RnnSearchConfig as RnnSearchConfig
     from .models.rnn_search import RnnSearchForConditionalGeneration as RnnSearchForConditionalGeneration
 
@@ -42,6 +44,8 @@ _MODULE_OF = {
     "GranModel": ".models.gran",
     "RecurrentConfig": ".models.recurrent",
     "RecurrentModel": ".models.recurrent",
+    "ReferenceClassifier": ".models.reference_classifier",
+    "ReferenceClassifierConfig": ".models.reference_classifier",
     "RnnSearchConfig": ".models.rnn_search",
     "RnnSearchForConditionalGeneration": ".models.rnn_search",
 }

@@ -19,11 +19,14 @@ VERBS = {
     "back-translate": "translate the foreign side of a bitext into n-best paraphrase pairs",
     "score": "add measures as columns to paraphrase pairs: length, overlap, BLEU, cost, perplexity and others",
     "filter": "select paraphrase pairs by ranges over measures",
+    "train-classifier": "train a classifier that tells references from translations",
     "train-tokenizer": "learn a tokenizer of words or pieces of words for an encoder",
     "train-encoder": "train a paraphrastic sentence encoder on pairs",
     "evaluate": "evaluate an encoder on semantic similarity sets",
+    "tune": "train encoders on many selections of pairs and choose the best on the dev set",
     "encode": "turn lines of text into sentence embeddings",
     "fingerprint": "turn evaluation sets into a list of sentence fingerprints for --decontaminate",
+    "analyze": "report how translations differ from references, with tables and plots",
     "env": "print versions and devices, for a bug report",
 }
 

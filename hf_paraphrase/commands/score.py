@@ -36,6 +36,7 @@ _LOOKED_AT = 1_000
 _ROWS_WORTH_A_PROCESS = 5_000
 _MEASURE_OF = {
     "language_model": "perplexity",
+    "classifier": "reference_probability",
     "encoder": "similarity",
     "translation_model": "cost",
     "language": "language",
@@ -68,6 +69,9 @@ class Arguments:
         "take so many references, with all their pairs, out of the pairs and estimate the language model on them "
         "(paper 000: 40,000); the output keeps them as held_out.txt",
         None,
+    )
+    classifier: str | None = argument(
+        "reference classifier folder, for reference_probability and classifier_seen", None
     )
     encoder: str | None = argument("sentence encoder folder, for similarity", None)
     translation_model: str | None = argument(
@@ -165,7 +169,7 @@ def _chosen(arguments: Arguments, folder: Path, settings: dict[str, Any]) -> dic
 
 def _record(arguments: Arguments, measures: dict[str, list[str]]) -> dict[str, Any]:
     """All that determines the result, for a run that is continued."""
-    files = ("pairs", "language_model", "language_model_text", "encoder", "translation_model")
+    files = ("pairs", "language_model", "language_model_text", "classifier", "encoder", "translation_model")
     given = {name: getattr(arguments, name) for name in files}
     return {
         **{name: None if path is None else fingerprint(path) for name, path in given.items()},
@@ -269,7 +273,8 @@ def _describe(
     results: dict[str, Any] = {"rows": rows, "columns": added}
     if facts:
         results["language_model"] = facts
-    files = [arguments.language_model, arguments.language_model_text, arguments.encoder, arguments.translation_model]
+    models = [arguments.classifier, arguments.encoder, arguments.translation_model]
+    files = [arguments.language_model, arguments.language_model_text, *models]
     write_provenance(
         staging,
         command="score",

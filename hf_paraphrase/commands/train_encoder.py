@@ -22,6 +22,7 @@ from .train_encoder_arguments import MODEL_OPTIONS, Arguments, check
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
+    from ..training.arguments import EncoderTrainingArguments
     from ..training.encoder_vocabulary import EncoderVocabulary
     from ..training.pairs import EncodedPairs
     from ..training.trainer import EncoderTrainer
@@ -50,7 +51,7 @@ def main(argv: Sequence[str]) -> None:
     from ..training.losses import LOSSES
     from ..training.pairs import encode_pairs
 
-    vocabulary = _vocabulary(arguments)
+    vocabulary = new_vocabulary(arguments, lambda: _sentences(arguments))
     tokenizer = vocabulary.tokenizer
     pairs = encode_pairs(
         arguments.pairs,
@@ -64,7 +65,7 @@ def main(argv: Sequence[str]) -> None:
         say(f"{pairs.dropped} pairs with an empty side left out")
     if pairs.not_paraphrases:
         say(f"{pairs.not_paraphrases} pairs labelled 0, no paraphrases, left out")
-    model, coverage = _model(arguments, vocabulary, pairs)
+    model, coverage = untrained_model(arguments, vocabulary, pairs)
     say(
         f"{arguments.model_type}: {len(pairs)} pairs, {model.config.vocab_size} token vectors of "
         f"{model.get_parameter('embeddings').shape[1]} components{'' if coverage is None else f'; {coverage}'}"
@@ -100,8 +101,13 @@ def _sentences(arguments: Arguments) -> Iterable[str]:
     return chain.from_iterable(chain(first, second) for first, second in blocks)
 
 
-def _vocabulary(arguments: Arguments) -> EncoderVocabulary:
-    """Builds or opens the tokenizer, and reads or makes the initial vectors of its words."""
+def new_vocabulary(arguments: Arguments, sentences: Callable[[], Iterable[str]]) -> EncoderVocabulary:
+    """Builds or opens the tokenizer, and reads or makes the initial vectors of its words.
+
+    Args:
+        arguments: The checked settings.
+        sentences: Streams the sentences whose words the vocabulary is to have, as often as it is called.
+    """
     from ..training.encoder_vocabulary import EncoderVocabulary, given_vocabulary, with_trigrams, word_level_vocabulary
 
     kind = ENCODER_KINDS[arguments.model_type]
@@ -121,7 +127,7 @@ def _vocabulary(arguments: Arguments) -> EncoderVocabulary:
         words = given_vocabulary(arguments.tokenizer, **common)
     elif kind.words:
         words = word_level_vocabulary(
-            _sentences(arguments),
+            sentences(),
             word_list=arguments.word_list,
             contractions=arguments.split_contractions,
             **size,
@@ -130,12 +136,15 @@ def _vocabulary(arguments: Arguments) -> EncoderVocabulary:
     if words is not None and words[1] is not None and words[1].repeated:
         say(f"{arguments.initial_vectors}: {words[1].repeated} lines repeat a word; its first vector counts")
     if kind.trigrams:
-        return with_trigrams(words, _sentences(arguments), skip_unknown=bool(arguments.skip_unknown), **size)
+        return with_trigrams(words, sentences(), skip_unknown=bool(arguments.skip_unknown), **size)
     assert words is not None
     return EncoderVocabulary(words[0], [len(words[0])], *words)
 
 
-def _model(arguments: Arguments, vocabulary: EncoderVocabulary, pairs: EncodedPairs) -> tuple[PreTrainedModel, Any]:
+def untrained_model(
+    arguments: Arguments, vocabulary: EncoderVocabulary, pairs: EncodedPairs
+) -> tuple[PreTrainedModel, Any]:
+    """Makes the encoder with its initial vectors; returns it and how many words have one (None without vectors)."""
     import torch
 
     from ..training.encoder_kinds import new_encoder
@@ -175,23 +184,13 @@ def _model(arguments: Arguments, vocabulary: EncoderVocabulary, pairs: EncodedPa
     return model, coverage if vectors is not None else None
 
 
-def _train(
-    arguments: Arguments,
-    settings: dict[str, Any],
-    model: PreTrainedModel,
-    tokenizer: PreTrainedTokenizerBase,
-    pairs: EncodedPairs,
-    scorer: Callable[..., dict[str, float]] | None,
-    folder: Path,
-) -> EncoderTrainer:
+def training_arguments(arguments: Arguments, folder: Path) -> EncoderTrainingArguments:
+    """Turns the checked settings into those of the Trainer, which keeps its checkpoints in `folder`."""
     import torch
-    from tqdm.auto import tqdm
 
     from ..training.arguments import EncoderTrainingArguments
-    from ..training.callbacks import last_checkpoint
-    from ..training.trainer import EncoderTrainer
 
-    training_arguments = EncoderTrainingArguments(
+    return EncoderTrainingArguments(
         output_dir=str(folder),
         num_train_epochs=arguments.epochs or 0.0,
         per_device_train_batch_size=arguments.batch_size,
@@ -214,6 +213,24 @@ def _train(
         report_to=arguments.report_to,
         use_cpu=not torch.accelerator.is_available(),
     )
+
+
+def _train(
+    arguments: Arguments,
+    settings: dict[str, Any],
+    model: PreTrainedModel,
+    tokenizer: PreTrainedTokenizerBase,
+    pairs: EncodedPairs,
+    scorer: Callable[..., dict[str, float]] | None,
+    folder: Path,
+) -> EncoderTrainer:
+    from tqdm.auto import tqdm
+
+    from ..training.callbacks import last_checkpoint
+    from ..training.trainer import EncoderTrainer
+
+    # Made first, because it joins the processes.
+    trainer_arguments = training_arguments(arguments, folder)
     # The first process makes the folder ready; the others see it as it left it.
     checkpoint = _checkpoint(arguments, settings, folder, last_checkpoint) if is_main_process() else None
     wait_for_all()
@@ -222,7 +239,7 @@ def _train(
     wait_for_all()
     trainer = EncoderTrainer(
         model,
-        training_arguments,
+        trainer_arguments,
         pairs,
         tokenizer,
         scorer=scorer,

@@ -34,6 +34,12 @@ MODELS = {
     "gran": ModelEntry("GranConfig", "GranModel"),
     "concatenation": ModelEntry("ConcatenationConfig", "ConcatenationModel", tokenizer="ConcatenationTokenizer"),
     "recurrent": ModelEntry("RecurrentConfig", "RecurrentModel"),
+    "reference_classifier": ModelEntry(
+        "ReferenceClassifierConfig",
+        "ReferenceClassifier",
+        "AutoModelForSequenceClassification",
+        is_sentence_encoder=False,
+    ),
     "rnn_search": ModelEntry(
         "RnnSearchConfig", "RnnSearchForConditionalGeneration", "AutoModelForSeq2SeqLM", is_sentence_encoder=False
     ),

@@ -20,6 +20,7 @@ from .language import LanguageIdentification
 from .length import Length
 from .overlap import Overlap
 from .perplexity import Perplexity
+from .reference_probability import ReferenceProbability
 from .repetition import Repetition
 from .similarity import Similarity
 
@@ -34,6 +35,7 @@ MEASURES: dict[str, Measure] = {
     "copy_rate_source": SourceCopyRate(),
     "cost": TranslationCost(),
     "perplexity": Perplexity(),
+    "reference_probability": ReferenceProbability(),
     "similarity": Similarity(),
     "language": LanguageIdentification(),
 }

@@ -1,0 +1,43 @@
+"""Figures without a screen and without global state; matplotlib is an extra dependency."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from ..errors import UsageError
+
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
+"""Colours that people with a colour vision deficiency can tell apart (Okabe and Ito 2008)."""
+_DOTS_PER_INCH = 130
+
+
+def check_plots() -> None:
+    """Makes sure that figures can be made.
+
+    Raises:
+        UsageError: If matplotlib is not installed.
+    """
+    try:
+        import matplotlib  # noqa: F401
+    except ImportError as error:
+        raise UsageError("the plots need matplotlib", remedy="pip install 'hf-paraphrase[plots]'") from error
+
+
+def new_figure(width: float, height: float, rows: int = 1, columns: int = 1, **options: Any) -> tuple[Any, Any]:
+    """Makes a figure of a size in inches with a grid of axes (rows, columns)."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(width, height), layout="constrained")
+    axes = figure.subplots(rows, columns, squeeze=False, **options)
+    for axis in axes.flat:
+        axis.spines[["top", "right"]].set_visible(False)
+        axis.grid(axis="y", alpha=0.25)
+        axis.set_axisbelow(True)
+    return figure, axes
+
+
+def save_figure(figure: Any, path: Path) -> None:
+    """Writes a figure as PNG; equal figures give equal bytes."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    figure.savefig(path, dpi=_DOTS_PER_INCH, metadata={"Software": None})

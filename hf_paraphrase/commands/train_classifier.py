@@ -1,0 +1,334 @@
+"""`train-classifier`: back-translated n-best lists to a classifier that tells references from translations."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ..data.reference_lists import PARTS, DrawnLists, draw_reference_lists
+from ..data.seen_references import FILE_NAME, write_seen
+from ..errors import UsageError
+from ..hub.cards import write_card
+from ..hub.folders import check_output, check_same_job, check_unfinished, output_folder, staging_path
+from ..hub.provenance import fingerprint, write_provenance
+from .arguments import argument, message, parse, settings_of
+from .processes import is_main_process, say, wait_for_all
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel, PreTrainedTokenizerFast
+
+    from ..training.classifier_trainer import ClassifierTrainer
+    from ..training.reference_examples import ReferenceExamples
+
+_CHECKPOINTS = "checkpoints"
+_RECORD = "job.json"
+_UNCHECKED_ON_RESUME = {"output", "overwrite", "resume", "report_to"}
+
+
+@dataclass
+class Arguments:
+    """Train a classifier that tells references from translations (paper 000, section 5.6.1).
+
+    One reference (sentence1) is the example of label 1, one translation of its n-best list (sentence2) that of label
+    0. The folder lists the references it has seen in references.tsv; `score --classifier` marks their pairs in the
+    column classifier_seen, and `filter --keep 'classifier_seen==0'` leaves them out.
+    """
+
+    pairs: str = argument("data folder of back-translated pairs, best with an n-best list for each reference")
+    output: str = argument("the model folder to make")
+    body: str = argument("avg (mean of word vectors) or lstm (state behind the last word)", "avg")
+    negatives: str = argument(
+        "which translation of an n-best list an epoch sees: random, or hardest (chosen when the epoch begins, as the "
+        "one with the highest probability of being a reference)",
+        "random",
+    )
+    mined: list[str] = argument(
+        "data folders of pairs whose references, by id or by text, the classifier must not see", [], action="extend"
+    )
+    train_size: int = argument("references to train on; all three sizes shrink alike where there are fewer", 40_000)
+    dev_size: int = argument("references to choose the epoch on", 5_000)
+    test_size: int = argument("references to report accuracy on", 5_000)
+    initial_vectors: str | None = argument(
+        "word vectors to start from, in the text layout of GloVe or word2vec, plain or .gz, .bz2, .xz", None
+    )
+    vocabulary_size: int = argument("words in the vocabulary at most, those of the training part; 0 for all", 50_000)
+    min_frequency: int = argument("a word enters the vocabulary if it occurs so many times in the training part", 2)
+    lower_case: bool = argument("lower-case all text (most translation models give lower-cased text)", True)
+    split_contractions: bool = argument("split English contractions as the Penn Treebank does (do n't)", True)
+    embedding_size: int | None = argument(
+        "components of a word vector [default: as the initial vectors, else 300]", None
+    )
+    hidden_size: int | None = argument("components of the LSTM's state [default: as the word vectors]", None)
+    epochs: int = argument("passes over the references", 10)
+    batch_size: int = argument("sentences in a batch on each process", 100)
+    learning_rate: float = argument("learning rate of Adam, constant", 1e-3)
+    embedding_penalty: float = argument("weight of half the squared norm of the word vectors", 0.0)
+    dropout: float = argument("probability to drop a component of a word vector or of the sentence vector", 0.0)
+    seed: int = argument("seed of the draws, the initial weights, the order and dropout", 0)
+    report_to: str = argument("where the Trainer logs to, e.g. tensorboard; none for nowhere", "none")
+    overwrite: bool = argument("replace an existing output folder", False)
+    resume: bool = argument("continue a run that was interrupted, with the same result", False)
+
+
+def main(argv: Sequence[str]) -> None:
+    """Runs `train-classifier`.
+
+    Raises:
+        UsageError: For arguments that do not fit.
+        InputError: For missing or malformed pairs or vectors, or too few references.
+        OutputError: If the output is in the way, or the unfinished run had other settings.
+    """
+    arguments = parse(Arguments, "train-classifier", argv)
+    check(arguments)
+    output = check_output(arguments.output, overwrite=arguments.overwrite)
+    if is_main_process():
+        # Before the long work, because the staging folder itself refuses only after it.
+        check_unfinished(output, overwrite=arguments.overwrite, resume=arguments.resume)
+    sizes = (arguments.train_size, arguments.dev_size, arguments.test_size)
+    drawn = draw_reference_lists(arguments.pairs, sizes, mined=arguments.mined, seed=arguments.seed)
+    _tell(drawn)
+    tokenizer, model, coverage = _model(arguments, drawn)
+
+    from ..training.reference_examples import ReferenceExamples
+
+    examples = {part: ReferenceExamples.encode(drawn.parts[part], tokenizer) for part in PARTS}
+    if not examples["train"].has_choice:
+        if arguments.negatives == "hardest":
+            raise UsageError(
+                "--negatives hardest needs n-best lists, but every reference has one translation",
+                remedy="leave it out, or translate with --num-return-sequences above 1",
+            )
+        say("every reference has one translation: each epoch sees the same examples")
+    if not is_main_process():
+        _train(arguments, model, examples, staging_path(output))
+        return
+    with output_folder(arguments.output, overwrite=arguments.overwrite, resume=arguments.resume) as staging:
+        trainer = _train(arguments, model, examples, staging)
+        results = _write(arguments, drawn, trainer, tokenizer, examples, coverage, staging)
+        shutil.rmtree(staging / _CHECKPOINTS)
+        (staging / _RECORD).unlink()
+    message(_table(results["test"], results["dev"]).rstrip())
+    message(f"the classifier lies in {arguments.output}; add its probabilities to pairs with")
+    message(f"  hf-paraphrase score --pairs DIR --classifier {arguments.output} --output DIR")
+
+
+def check(arguments: Arguments) -> None:
+    """Refuses arguments that do not fit.
+
+    Raises:
+        UsageError: For a value out of range, and for one that another argument excludes.
+    """
+    for name, allowed in (("body", ("avg", "lstm")), ("negatives", ("random", "hardest"))):
+        value = getattr(arguments, name)
+        if value not in allowed:
+            raise UsageError(f"--{name} `{value}` is unknown", remedy=f"one of {', '.join(allowed)}")
+    positive = ("train_size", "dev_size", "test_size", "min_frequency", "embedding_size", "hidden_size", "epochs")
+    for name in (*positive, "batch_size", "learning_rate"):
+        value = getattr(arguments, name)
+        if value is not None and not value > 0:
+            raise UsageError(f"--{name.replace('_', '-')} must be above 0, not {value}")
+    for name in ("vocabulary_size", "embedding_penalty", "seed"):
+        if not getattr(arguments, name) >= 0:
+            raise UsageError(f"--{name.replace('_', '-')} must not be negative, not {getattr(arguments, name)}")
+    if not 0 <= arguments.dropout < 1:
+        raise UsageError("--dropout must be at least 0 and below 1")
+    if arguments.body == "avg" and arguments.hidden_size not in (None, arguments.embedding_size):
+        raise UsageError("--hidden-size is for --body lstm", remedy="leave it out, or give --embedding-size")
+
+
+def _tell(drawn: DrawnLists) -> None:
+    counts = ", ".join(f"{len(drawn.parts[part]):,} {part}" for part in PARTS)
+    say(f"{drawn.available:,} distinct references; drawn: {counts}")
+    if drawn.share < 1:
+        say(f"there are too few for the sizes asked for: each part has {drawn.share:.1%} of its size")
+    if drawn.excluded:
+        say(f"{drawn.excluded:,} references left out because they are among the mined pairs")
+    if drawn.without_translation:
+        say(f"{drawn.without_translation:,} references left out because no translation differs from them")
+
+
+def _model(arguments: Arguments, drawn: DrawnLists) -> tuple[PreTrainedTokenizerFast, PreTrainedModel, Any]:
+    """Builds the tokenizer over the words of the training part, and the classifier with its initial vectors."""
+    import numpy as np
+    import torch
+    from transformers import set_seed
+
+    from ..encoding.reference_classification import token_arrays
+    from ..models.reference_classifier import ReferenceClassifier, ReferenceClassifierConfig
+    from ..tokenization.word_level import build_word_level_tokenizer, sentence_vocabulary
+    from ..training.word_vectors import initial_embeddings, read_word_vectors
+
+    train = drawn.parts["train"]
+    texts = [*train.references, *(text for items in train.translations for text in items)]
+    style = {"lower_case": arguments.lower_case, "contractions": arguments.split_contractions}
+    limit = arguments.vocabulary_size or None
+    words = sentence_vocabulary(texts, min_frequency=arguments.min_frequency, max_size=limit, **style)
+    tokenizer = build_word_level_tokenizer(words, **style)
+    vectors = None
+    if arguments.initial_vectors is not None:
+        vectors = read_word_vectors(arguments.initial_vectors, set(words), first=0)
+        if arguments.embedding_size not in (None, vectors.matrix.shape[1]):
+            raise UsageError(
+                f"--embedding-size {arguments.embedding_size}, but the initial vectors have "
+                f"{vectors.matrix.shape[1]} components",
+                remedy="leave --embedding-size out",
+            )
+    size = vectors.matrix.shape[1] if vectors is not None else arguments.embedding_size or 300
+    set_seed(arguments.seed)
+    model = ReferenceClassifier(
+        ReferenceClassifierConfig(
+            vocab_size=len(tokenizer),
+            embedding_size=size,
+            hidden_size=arguments.hidden_size if arguments.body == "lstm" else None,
+            body=arguments.body,
+            pad_token_id=tokenizer.pad_token_id,
+            unk_token_id=tokenizer.unk_token_id,
+            dropout=arguments.dropout,
+        )
+    )
+    if vectors is None:
+        return tokenizer, model, None
+    counts = np.bincount(token_arrays(tokenizer, texts)[0], minlength=len(tokenizer))
+    matrix, coverage = initial_embeddings(
+        tokenizer.convert_ids_to_tokens(range(len(tokenizer))),
+        vectors,
+        dimension=size,
+        pad_id=tokenizer.pad_token_id,
+        unknown_id=tokenizer.unk_token_id,
+        counts=counts,
+        frequency_weights=False,
+        seed=arguments.seed,
+    )
+    with torch.no_grad():
+        model.embeddings.copy_(torch.from_numpy(matrix))
+    say(f"initial vectors: {coverage}")
+    return tokenizer, model, coverage
+
+
+def _train(
+    arguments: Arguments, model: PreTrainedModel, examples: dict[str, ReferenceExamples], staging: Path
+) -> ClassifierTrainer:
+    import torch
+    from tqdm.auto import tqdm
+
+    from ..training.callbacks import last_checkpoint
+    from ..training.classifier_trainer import ClassifierTrainer, ClassifierTrainingArguments
+
+    folder = staging / _CHECKPOINTS
+    training_arguments = ClassifierTrainingArguments(
+        output_dir=str(folder),
+        num_train_epochs=float(arguments.epochs),
+        per_device_train_batch_size=arguments.batch_size,
+        learning_rate=arguments.learning_rate,
+        negatives=arguments.negatives,
+        embedding_penalty=arguments.embedding_penalty,
+        seed=arguments.seed,
+        report_to=arguments.report_to,
+        use_cpu=not torch.accelerator.is_available(),
+    )
+    if is_main_process():
+        job = {name: value for name, value in settings_of(arguments).items() if name not in _UNCHECKED_ON_RESUME}
+        check_same_job(staging / _RECORD, {**job, "fingerprints": [fingerprint(item) for item in _inputs(arguments)]})
+        folder.mkdir(parents=True, exist_ok=True)
+        last_checkpoint(folder)
+    # The first process has put the folder in order; the others see it as it left it.
+    wait_for_all()
+    checkpoint = last_checkpoint(folder) if folder.is_dir() else None
+    wait_for_all()
+    if arguments.resume:
+        say(f"resuming after step {checkpoint.name.rpartition('-')[2]}" if checkpoint else "nothing to resume yet")
+    trainer = ClassifierTrainer(
+        model,
+        training_arguments,
+        examples["train"],
+        examples["dev"],
+        report=lambda text: tqdm.write(text, file=sys.stderr),
+    )
+    trainer.train(resume_from_checkpoint=None if checkpoint is None else str(checkpoint))
+    # None of the checkpoints goes before all processes have loaded the best one.
+    wait_for_all()
+    return trainer
+
+
+def _write(
+    arguments: Arguments,
+    drawn: DrawnLists,
+    trainer: ClassifierTrainer,
+    tokenizer: PreTrainedTokenizerFast,
+    examples: dict[str, ReferenceExamples],
+    coverage: Any,
+    staging: Path,
+) -> dict[str, Any]:
+    from ..tokenization.word_level import save_tokenizer
+
+    trainer.model.save_pretrained(staging)
+    save_tokenizer(tokenizer, staging)
+    write_seen(
+        staging,
+        (
+            (part, ",".join(ids), int(number))
+            for part in PARTS
+            for ids, number in zip(drawn.parts[part].ids, drawn.parts[part].fingerprints, strict=True)
+        ),
+    )
+    kept = trainer.best_scores()
+    results: dict[str, Any] = {
+        "test": vars(trainer.test(examples["test"])),
+        "dev": {name: kept[name] for name in ("accuracy", "references", "translations", "sentences")},
+        "best_epoch": kept["epoch"],
+        "epochs": trainer.scores(),
+        "references": {part: len(drawn.parts[part]) for part in PARTS},
+        "share_of_sizes": drawn.share,
+        "references_available": drawn.available,
+        "references_mined": drawn.excluded,
+        "references_without_translation": drawn.without_translation,
+        "translations": {part: int(examples[part].lists[-1] - examples[part].lists[0]) for part in PARTS},
+        "coverage": None if coverage is None else vars(coverage),
+        "vocabulary": trainer.model.config.vocab_size,
+        "parameters": sum(item.numel() for item in trainer.model.parameters()),
+    }
+    settings = settings_of(arguments)
+    write_provenance(
+        staging, command="train-classifier", settings=settings, inputs=_inputs(arguments), results=results
+    )
+    write_card(
+        staging,
+        "model_cards",
+        "reference_classifier",
+        {
+            **settings,
+            **results,
+            "name": Path(arguments.output).name,
+            "languages": ["en"] if arguments.split_contractions else [],
+            "pairs_name": Path(arguments.pairs).name,
+            "mined_names": [Path(item).name for item in arguments.mined],
+            "vectors_name": Path(arguments.initial_vectors).name if arguments.initial_vectors else "random",
+            "config": trainer.model.config.to_dict(),
+            "table": _table(results["test"], results["dev"]),
+            "seen_file": FILE_NAME,
+        },
+    )
+    return results
+
+
+def _inputs(arguments: Arguments) -> list[str]:
+    vectors = [] if arguments.initial_vectors is None else [arguments.initial_vectors]
+    return [arguments.pairs, *arguments.mined, *vectors]
+
+
+def _table(test: dict[str, float], dev: dict[str, float]) -> str:
+    from ..evaluation.tables import format_table
+
+    rows = [
+        [
+            name,
+            *(f"{found[key]:.1f}" for key in ("accuracy", "references", "translations")),
+            f"{found['sentences']:.0f}",
+        ]
+        for name, found in (("test", test), ("dev", dev))
+    ]
+    return format_table(["part", "accuracy (%)", "on references (%)", "on translations (%)", "sentences"], rows)

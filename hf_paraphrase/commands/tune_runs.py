@@ -1,0 +1,257 @@
+"""The training runs of `tune`: each is made once, noted, and found again."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..data.parquet import read_schema, read_table
+from ..errors import HfParaphraseError, UsageError
+from ..evaluation.dev import dev_scorer
+from ..evaluation.graded_set import GradedSet
+from ..evaluation.scored_set import score_with_encoder
+from ..evaluation.sts import evaluate_scored
+from ..evaluation.tuning_choice import TuningRun
+from ..filtering.selection_pool import SelectionPool
+from ..filtering.tuning_grids import FilterRange
+from ..hub.provenance import fingerprint
+from .arguments import parse, settings_of
+from .train_encoder import new_vocabulary, training_arguments, untrained_model
+from .train_encoder_arguments import Arguments as EncoderArguments
+from .train_encoder_arguments import check
+
+if TYPE_CHECKING:
+    from ..training.encoder_vocabulary import EncoderVocabulary
+    from ..training.pair_pool import PairPool
+
+NOTES = "runs.jsonl"
+SIMILARITIES = "similarities"
+_OF_THE_VOCABULARY = (
+    "model_type",
+    "tokenizer",
+    "word_list",
+    "initial_vectors",
+    "vocabulary_size",
+    "min_frequency",
+    "lower_case",
+    "split_contractions",
+    "hidden_size",
+    "skip_unknown",
+)
+_NOT_OF_A_RUN = {"pairs", "output", "dev_data", "seed", "max_pairs", "overwrite", "resume", "report_to"}
+
+
+def encoder_settings(name: str, words: Sequence[str]) -> tuple[str, EncoderArguments]:
+    """Reads the settings of an encoder as `train-encoder` does.
+
+    Args:
+        name: A model type, or a YAML file of settings of `train-encoder`, optionally as NAME=FILE.
+        words: Further flags of `train-encoder`.
+
+    Returns:
+        The encoder's name in tables, and its settings.
+
+    Raises:
+        UsageError: For settings that do not fit.
+        InputError: If the file cannot be read.
+    """
+    label, equals, path = name.partition("=")
+    if not equals and name.endswith((".yaml", ".yml")):
+        label, path = Path(name).stem, name
+    source = ["--config", path] if path else ["--model-type", name]
+    settings = parse(EncoderArguments, "train-encoder", [*source, "--pairs", "-", "--output", "-", *words])
+    check(settings)
+    if settings.loss != "margin":
+        raise UsageError(f"tune: the encoder {label} has --loss {settings.loss}", remedy="tune with the margin loss")
+    if not settings.epochs:
+        raise UsageError(f"tune: the encoder {label} is trained for no epoch", remedy="give --epochs above 0")
+    return label, settings
+
+
+class TuningRuns:
+    """Makes training runs; what they share is made once, and what was done before is not done again.
+
+    A run is known by the content of the pairs, the numbers of its rows, the encoder's settings, the seed and the
+    content of the dev and test data: two filters that select the same pairs share a run.
+
+    Args:
+        folder: Where runs are noted, one JSON object a line, with their similarities beside.
+        pairs: For each data set its folder.
+        pools: For each data set its selection pool.
+        encoders: For each encoder its settings.
+        dev_data: The dev data.
+        tests: The test sets, possibly none.
+        sample: How many pairs a run is trained on at most.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        pairs: dict[str, Path],
+        pools: dict[str, SelectionPool],
+        encoders: dict[str, EncoderArguments],
+        dev_data: Path,
+        tests: Sequence[GradedSet],
+        sample: int,
+    ) -> None:
+        self.folder, self.pairs, self.pools, self.encoders = folder, pairs, pools, encoders
+        self.tests, self.sample = tests, sample
+        self.trained = self.found = 0
+        self._pending: list[np.ndarray] = []
+        self._score = dev_scorer(dev_data)
+        self._inputs = [fingerprint(dev_data), _digest([[*item.sentences1, *item.sentences2] for item in tests])]
+        self._contents = {name: fingerprint(path) for name, path in pairs.items()}
+        files: dict[str, str] = {}
+        for settings in encoders.values():
+            for path in (settings.initial_vectors, settings.tokenizer, settings.word_list, settings.frequency_counts):
+                if path is not None and path not in files:
+                    files[path] = fingerprint(path)
+        self._files = files
+        self._vocabularies: dict[str, EncoderVocabulary] = {}
+        self._pair_pools: dict[tuple[str, str], PairPool] = {}
+        (folder / SIMILARITIES).mkdir(parents=True, exist_ok=True)
+        self._known = self._read_notes()
+
+    @property
+    def known(self) -> int:
+        """How many runs are noted."""
+        return len(self._known)
+
+    def run(self, data: str, encoder: str, point: FilterRange, seed: int) -> TuningRun | None:
+        """Trains and scores one encoder, or finds what was noted about it.
+
+        Returns:
+            The run; None if the filter selects nothing.
+        """
+        rows, available = self.pools[data].select(point.selections, self.sample, seed)
+        if not len(rows):
+            return None
+        settings = self.encoders[encoder]
+        own = {name: value for name, value in settings_of(settings).items() if name not in _NOT_OF_A_RUN}
+        key = _digest(
+            [self._contents[data], hashlib.sha256(rows.tobytes()).hexdigest(), own, seed, self._inputs, self._files]
+        )
+        note = self._known.get(key)
+        if note is None:
+            note = {"key": key, **self._train(data, settings, rows, seed)}
+            self._note(note)
+            self.trained += 1
+        else:
+            self.found += 1
+        similarities = None
+        if self.tests:
+            with np.load(self.folder / SIMILARITIES / f"{key}.npz") as arrays:
+                similarities = {graded.key: arrays[f"arr_{place}"] for place, graded in enumerate(self.tests)}
+        return TuningRun(
+            seed=seed,
+            pairs=note["pairs"],
+            available=available,
+            dev=note["dev"],
+            epoch=note["epoch"],
+            untrained=note["untrained"],
+            curve=tuple(note["curve"]),
+            tests=note["tests"],
+            similarities=similarities,
+            seconds=note["seconds"],
+        )
+
+    def _train(self, data: str, settings: EncoderArguments, rows: np.ndarray, seed: int) -> dict[str, Any]:
+        from ..encoding.sentence_encoder import SentenceEncoder
+        from ..training.trainer import DEV_SCORE
+        from ..training.tuning_trainer import TuningTrainer
+
+        vocabulary = self._vocabulary(settings)
+        pairs = self._pool(data, settings, vocabulary).subset(rows)
+        if not len(pairs):
+            raise HfParaphraseError("no selected pair can be trained on: a side is empty", path=self.pairs[data])
+        started = time.monotonic()
+        settings.seed = seed
+        model, _ = untrained_model(settings, vocabulary, pairs)
+        arguments = training_arguments(settings, self.folder / "trainer")
+        arguments.disable_tqdm = True
+        trainer = TuningTrainer(model, arguments, pairs, vocabulary.tokenizer, self._score)
+        trainer.train()
+        scores = trainer.scores()
+        best = trainer.best_scores()
+        assert best is not None
+        encode = SentenceEncoder(trainer.model.eval(), vocabulary.tokenizer).encode
+        scored = score_with_encoder(encode, self.tests) if self.tests else ()
+        self._pending = [item.similarities for item in scored]
+        return {
+            "data": data,
+            "pairs": len(pairs),
+            "dev": best[DEV_SCORE],
+            "epoch": best["epoch"],
+            "untrained": scores[0][DEV_SCORE],
+            "curve": [entry[DEV_SCORE] for entry in scores[1:]],
+            "tests": {item.key: item.pearson for item in evaluate_scored(scored).sets} if scored else {},
+            "seconds": round(time.monotonic() - started, 2),
+        }
+
+    def _vocabulary(self, settings: EncoderArguments) -> EncoderVocabulary:
+        key = self._vocabulary_key(settings)
+        if key not in self._vocabularies:
+
+            def sentences() -> Any:
+                for path in self.pairs.values():
+                    for name in ("sentence1", "sentence2"):
+                        yield from (text or "" for text in read_table(path, columns=[name]).column(name).to_pylist())
+
+            self._vocabularies[key] = new_vocabulary(settings, sentences)
+        return self._vocabularies[key]
+
+    def _pool(self, data: str, settings: EncoderArguments, vocabulary: EncoderVocabulary) -> PairPool:
+        from ..training.pair_pool import PairPool
+        from ..training.pairs import LABEL
+
+        key = data, self._vocabulary_key(settings)
+        if key not in self._pair_pools:
+            labelled = LABEL in read_schema(self.pairs[data]).names
+            table = read_table(self.pairs[data], columns=["sentence1", "sentence2", *([LABEL] if labelled else [])])
+            first, second = (
+                [text or "" for text in table.column(name).to_pylist()] for name in table.column_names[:2]
+            )
+            kept = np.array([value == 1 for value in table.column(LABEL).to_pylist()]) if labelled else None
+            self._pair_pools[key] = PairPool(first, second, vocabulary.tokenizer, kept)
+        return self._pair_pools[key]
+
+    @staticmethod
+    def _vocabulary_key(settings: EncoderArguments) -> str:
+        return _digest({name: getattr(settings, name) for name in _OF_THE_VOCABULARY})
+
+    def _read_notes(self) -> dict[str, dict[str, Any]]:
+        path = self.folder / NOTES
+        known: dict[str, dict[str, Any]] = {}
+        for line in path.read_text(encoding="utf-8").splitlines() if path.is_file() else []:
+            try:
+                note = json.loads(line)
+            except ValueError:
+                # The line that was being written when a run was killed.
+                continue
+            if not self.tests or (self.folder / SIMILARITIES / f"{note['key']}.npz").is_file():
+                known[note["key"]] = note
+        return known
+
+    def _note(self, note: dict[str, Any]) -> None:
+        if self.tests:
+            path = self.folder / SIMILARITIES / f"{note['key']}.npz"
+            temporary = path.with_suffix(".partial")
+            with temporary.open("wb") as file:
+                # By position they are named arr_0, arr_1 and so on.
+                np.savez(file, *self._pending)
+            temporary.replace(path)
+        path = self.folder / NOTES
+        cut_off = path.is_file() and not path.read_bytes().endswith(b"\n")
+        with path.open("a", encoding="utf-8") as file:
+            file.write(("\n" if cut_off else "") + json.dumps(note) + "\n")
+        self._known[note["key"]] = note
+
+
+def _digest(value: Any) -> str:
+    return hashlib.sha256(json.dumps(value, sort_keys=True, default=str).encode()).hexdigest()[:32]

@@ -1,0 +1,51 @@
+"""How human the translation looks to a classifier (Wieting, Mallinson and Gimpel 2017, sections 5.6 and 5.6.1)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+
+from ...data.seen_references import is_seen, read_seen
+from ..pair_batch import PairBatch
+
+if TYPE_CHECKING:
+    from ...encoding.reference_classification import ReferenceScorer
+
+
+@dataclass(frozen=True)
+class ReferenceProbability:
+    """Computes the probability, under a classifier, that the translation is a reference, i.e. written by a person.
+
+    * `reference_probability`: P(reference) of `sentence2`, from 0 to 1, to six decimals.
+    * `classifier_seen`: 1 where `sentence1`, whatever its case and punctuation, is a reference that the classifier was
+      trained, tuned or tested on, and 0 elsewhere. Its probabilities of such pairs say little;
+      `filter --keep 'classifier_seen==0'` leaves them out.
+
+    Attributes:
+        classifier: The folder of a classifier that `train-classifier` made.
+    """
+
+    setting: ClassVar[str] = "classifier"
+    classifier: str | None = None
+    columns: tuple[str, ...] = ("reference_probability", "classifier_seen")
+    requires: tuple[str, ...] = ("sentence1", "sentence2")
+
+    def compute(self, batch: PairBatch) -> dict[str, np.ndarray]:
+        """Computes the two columns (pairs,): float64, int64."""
+        return {
+            "reference_probability": self._scorer.probabilities(batch.texts("sentence2")),
+            "classifier_seen": is_seen(batch.texts("sentence1"), self._seen).astype(np.int64),
+        }
+
+    @cached_property
+    def _scorer(self) -> ReferenceScorer:
+        from ...encoding.reference_classification import ReferenceScorer
+
+        return ReferenceScorer.from_pretrained(str(self.classifier))
+
+    @cached_property
+    def _seen(self) -> np.ndarray:
+        return read_seen(str(self.classifier))

@@ -1,0 +1,139 @@
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pyarrow as pa
+import pytest
+import torch
+
+from hf_paraphrase.commands import main
+from hf_paraphrase.data.parquet import write_split
+from hf_paraphrase.data.seen_references import text_fingerprints, write_seen
+from hf_paraphrase.models.avg import AvgConfig, AvgModel
+from hf_paraphrase.models.reference_classifier import ReferenceClassifier, ReferenceClassifierConfig
+from hf_paraphrase.tokenization.word_level import build_word_level_tokenizer, save_tokenizer
+
+PNG = b"\x89PNG"
+
+
+def run(*words):
+    return main([str(word) for word in words])
+
+
+@pytest.fixture(scope="module")
+def pairs(tmp_path_factory):
+    """60 references of many words, each with two translations of few words that come again."""
+    generator = np.random.default_rng(0)
+    rows = []
+    for i in range(60):
+        reference = " ".join(f"human{x}" for x in generator.permutation(40)[: generator.integers(4, 9)])
+        for rank in range(2):
+            rows.append((f"n{i}", reference, " ".join(f"robot{x}" for x in generator.integers(4, size=7)), rank))
+    columns = dict(zip(("id", "sentence1", "sentence2", "rank"), map(list, zip(*rows, strict=True)), strict=True))
+    folder = tmp_path_factory.mktemp("data") / "back"
+    write_split(folder, "train", [pa.table(columns)], pa.table(columns).schema)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def classifier(tmp_path_factory, pairs):
+    from hf_paraphrase.data.parquet import read_table
+
+    folder = tmp_path_factory.mktemp("models") / "classifier"
+    words = [f"human{x}" for x in range(40)] + [f"robot{x}" for x in range(4)]
+    tokenizer = build_word_level_tokenizer(words)
+    torch.manual_seed(0)
+    ReferenceClassifier(ReferenceClassifierConfig(vocab_size=len(tokenizer), embedding_size=4)).save_pretrained(folder)
+    save_tokenizer(tokenizer, folder)
+    texts = list(dict.fromkeys(read_table(pairs).column("sentence1").to_pylist()))[:20]
+    write_seen(folder, [("train", "", int(number)) for number in text_fingerprints(texts)])
+    return folder
+
+
+def test_the_report_has_tables_plots_and_numbers_without_a_classifier(pairs, tmp_path, capsys):
+    output = tmp_path / "report"
+    assert run("analyze", "--pairs", pairs, "--output", output, "--bootstrap", 20) == 0
+    out, err = capsys.readouterr()
+    assert out == "" and err.count("holds here") == 4
+    report = (output / "README.md").read_text()
+    assert "60 references" in report and "No classifier was given" in report and "robot" in report
+    for name in ("lengths", "repetition"):
+        assert (output / f"plots/{name}.png").read_bytes().startswith(PNG) and f"plots/{name}.png" in report
+    assert not (output / "plots/reference_probability.png").exists()
+    numbers = json.loads((output / "analysis.json").read_text())
+    assert numbers["references"] == 60 and numbers["rows"] == 120 and numbers["table_10"] == {}
+    assert numbers["lengths"]["translations"]["mean"] == 7
+
+
+def test_with_a_classifier_both_sides_are_judged(pairs, classifier, tmp_path):
+    output = tmp_path / "report"
+    words = ["--pairs", pairs, "--classifier", classifier, "--bootstrap", 5, "--examples", 3]
+    assert run("analyze", *words, "--output", output) == 0
+    report = (output / "README.md").read_text()
+    assert "Spearman" in report and "looks like a machine's" in report
+    assert (output / "plots/reference_probability.png").read_bytes().startswith(PNG)
+    numbers = json.loads((output / "analysis.json").read_text())
+    assert set(numbers["table_10"]) == {"references", "translations"} and numbers["seen_by_the_classifier"] == 20
+    assert run("analyze", *words, "--output", tmp_path / "unseen", "--unseen-only") == 0
+    numbers = json.loads((tmp_path / "unseen/analysis.json").read_text())
+    assert numbers["references"] == 40 and numbers["seen_by_the_classifier"] == 0
+
+
+def test_a_column_of_probabilities_will_do_for_the_translations(pairs, classifier, tmp_path):
+    scored = tmp_path / "scored"
+    words = ["--measures", "reference_probability", "--classifier", classifier, "--workers", 1]
+    assert run("score", "--pairs", pairs, "--output", scored, *words) == 0
+    assert run("analyze", "--pairs", scored, "--output", tmp_path / "report", "--bootstrap", 5) == 0
+    words = ["--pairs", pairs, "--classifier", classifier, "--bootstrap", 5]
+    assert run("analyze", *words, "--output", tmp_path / "direct") == 0
+    own, direct = (json.loads((tmp_path / name / "analysis.json").read_text()) for name in ("report", "direct"))
+    assert set(own["table_10"]) == {"translations"}
+    assert own["table_10"]["translations"] == direct["table_10"]["translations"]
+
+
+def test_the_same_command_gives_the_same_bytes(pairs, tmp_path):
+    for name in ("one", "two"):
+        words = ["--output", tmp_path / name, "--bootstrap", 5, "--references", 40]
+        assert run("analyze", "--pairs", pairs, *words) == 0
+    for name in ("README.md", "analysis.json", "plots/lengths.png"):
+        assert (tmp_path / "one" / name).read_bytes() == (tmp_path / "two" / name).read_bytes()
+
+
+def test_document_frequencies_can_come_from_a_text(pairs, classifier, tmp_path):
+    text = tmp_path / "text.txt"
+    text.write_text("robot1 robot2\nhuman1\n" * 5)
+    words = ["--classifier", classifier, "--idf-text", text, "--bootstrap", 5]
+    assert run("analyze", "--pairs", pairs, "--output", tmp_path / "report", *words) == 0
+    assert "text.txt" in (tmp_path / "report/README.md").read_text()
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        (["--references", "9"], "9 references are left"),
+        (["--references", "0"], "--references is 0"),
+        (["--unseen-only"], "--unseen-only needs --classifier"),
+        (["--split", "test"], "no split `test`"),
+        (["--idf-text", "absent.txt"], "absent.txt"),
+        (["--classifier", "absent"], "no such model folder"),
+    ],
+)
+def test_bad_requests_are_one_line_and_leave_nothing_behind(pairs, tmp_path, capsys, words, expected):
+    assert run("analyze", "--pairs", pairs, "--output", tmp_path / "report", *words) == 2
+    assert expected in capsys.readouterr().err.strip().splitlines()[-1] and list(tmp_path.iterdir()) == []
+
+
+def test_an_encoder_is_no_classifier(pairs, tmp_path, capsys):
+    AvgModel(AvgConfig(vocab_size=5, hidden_size=2)).save_pretrained(tmp_path / "avg")
+    assert run("analyze", "--pairs", pairs, "--output", tmp_path / "out", "--classifier", tmp_path / "avg") == 2
+    assert "`avg` is not a reference classifier" in capsys.readouterr().err
+
+
+def test_sentences_are_not_taken_for_markdown(tmp_path):
+    rows = [(f"plain {i} words", f"a *bold* [link](x) <b> | {i} cell cell") for i in range(40)]
+    columns = {"sentence1": [row[0] for row in rows], "sentence2": [row[1] for row in rows]}
+    write_split(tmp_path / "pairs", "train", [pa.table(columns)], pa.table(columns).schema)
+    assert run("analyze", "--pairs", tmp_path / "pairs", "--output", tmp_path / "out", "--bootstrap", 5) == 0
+    report = (tmp_path / "out/README.md").read_text()
+    assert r"a \*bold\* \[link\](x) \<b\> \|" in report

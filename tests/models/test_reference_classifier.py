@@ -1,0 +1,142 @@
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import pytest
+import torch
+from transformers import AutoConfig, AutoModelForSequenceClassification
+
+from hf_paraphrase.models.reference_classifier import ReferenceClassifier, ReferenceClassifierConfig
+
+BODIES = ("avg", "lstm")
+IDS = torch.tensor([[5, 6, 7, 0], [8, 0, 0, 0], [9, 5, 3, 11]])
+
+
+def new(body, **settings):
+    torch.manual_seed(0)
+    size = {"vocab_size": 20, "embedding_size": 6, "initializer_range": 0.5}
+    return ReferenceClassifier(ReferenceClassifierConfig(body=body, **{**size, **settings})).eval()
+
+
+def by_hand(model, words):
+    """The logits of one sentence, step by step."""
+    vectors = model.embeddings[words]
+    if model.config.body == "avg":
+        return model.classifier(vectors.mean(0))
+    size = model.config.hidden_size
+    hidden, cell = torch.zeros(size), torch.zeros(size)
+    for vector in vectors:
+        gates = model.lstm.weight_ih_l0 @ vector + model.lstm.weight_hh_l0 @ hidden
+        gates = gates + model.lstm.bias_ih_l0 + model.lstm.bias_hh_l0
+        enter, forget, candidate, leave = gates.split(size)
+        cell = forget.sigmoid() * cell + enter.sigmoid() * candidate.tanh()
+        hidden = leave.sigmoid() * cell.tanh()
+    return model.classifier(hidden)
+
+
+@pytest.mark.parametrize("body", BODIES)
+def test_the_logits_equal_those_computed_by_hand(body):
+    model = new(body, hidden_size=4 if body == "lstm" else None)
+    logits = model(IDS).logits
+    for row, ids in enumerate(IDS):
+        torch.testing.assert_close(logits[row], by_hand(model, ids[ids != 0]), atol=1e-6, rtol=0)
+
+
+@pytest.mark.parametrize("body", BODIES)
+def test_padding_on_any_side_and_other_sentences_change_nothing(body):
+    model = new(body)
+    alone = model(torch.tensor([[5, 6, 7]])).logits
+    for ids, mask in (
+        ([0, 0, 5, 6, 7], [0, 0, 1, 1, 1]),
+        ([5, 0, 6, 7, 0], [1, 0, 1, 1, 0]),
+        ([5, 6, 7, 9, 9], [1, 1, 1, 0, 0]),
+    ):
+        batch = torch.tensor([ids, [1, 2, 3, 4, 5]])
+        logits = model(batch, attention_mask=torch.tensor([mask, [1] * 5])).logits
+        torch.testing.assert_close(logits[:1], alone, atol=1e-6, rtol=0)
+
+
+@pytest.mark.parametrize("body", BODIES)
+def test_a_sentence_without_words_gets_the_bias(body):
+    model = new(body)
+    with torch.no_grad():
+        model.classifier.bias.copy_(torch.tensor([0.25, -1.0]))
+    for ids in (torch.tensor([[0, 0]]), torch.tensor([[0, 0], [5, 6]]), torch.empty(1, 0, dtype=torch.long)):
+        assert model(ids).logits[0].tolist() == [0.25, -1.0]
+
+
+@pytest.mark.parametrize("body", BODIES)
+def test_the_loss_is_the_mean_cross_entropy_and_its_gradient_reaches_every_parameter(body):
+    model = new(body)
+    labels = torch.tensor([1, 0, 1])
+    output = model(IDS, labels=labels)
+    expected = -output.logits.softmax(-1)[torch.arange(3), labels].log().mean()
+    torch.testing.assert_close(output.loss, expected)
+    output.loss.backward()
+    assert all(parameter.grad is not None and parameter.grad.abs().sum() > 0 for parameter in model.parameters())
+    loss, logits = model(IDS, labels=labels, return_dict=False)
+    assert loss == output.loss and logits.equal(output.logits) and model(IDS).loss is None
+
+
+@pytest.mark.parametrize("body", BODIES)
+def test_dropout_acts_in_training_alone(body):
+    model = new(body, dropout=0.5)
+    assert model(IDS).logits.equal(model(IDS).logits)
+    model.train()
+    assert not model(IDS).logits.equal(model(IDS).logits)
+
+
+def test_the_order_of_words_matters_to_the_lstm_alone():
+    there, back = torch.tensor([[5, 6, 7]]), torch.tensor([[7, 6, 5]])
+    torch.testing.assert_close(new("avg")(there).logits, new("avg")(back).logits)
+    assert not torch.allclose(new("lstm")(there).logits, new("lstm")(back).logits, atol=1e-4)
+
+
+@pytest.mark.parametrize("body", BODIES)
+def test_a_saved_classifier_opens_with_the_auto_class_and_equal_logits(body, tmp_path):
+    model = new(body)
+    model.save_pretrained(tmp_path)
+    loaded = AutoModelForSequenceClassification.from_pretrained(tmp_path)
+    assert type(loaded) is ReferenceClassifier and loaded(IDS).logits.equal(model(IDS).logits)
+    assert AutoConfig.from_pretrained(tmp_path).id2label == {0: "translation", 1: "reference"}
+
+
+@pytest.mark.parametrize(
+    ("settings", "expected"),
+    [
+        ({"body": "cnn"}, "body must be one of avg, lstm"),
+        ({"body": "avg", "hidden_size": 7}, "cannot have 7"),
+        ({"dropout": 1.0}, "dropout must be"),
+        ({"num_labels": 3}, "two labels"),
+    ],
+)
+def test_configurations_that_make_no_sense_are_refused(settings, expected):
+    with pytest.raises(ValueError, match=expected):
+        ReferenceClassifierConfig(**settings)
+
+
+SCRIPT = """
+import sys, torch
+from transformers import AutoModelForSequenceClassification
+for body in ("avg", "lstm"):
+    model = AutoModelForSequenceClassification.from_pretrained(body, trust_remote_code=True).eval()
+    assert model.__class__.__module__.startswith("transformers_modules")
+    logits = model(torch.tensor([[5, 6, 7, 0], [8, 0, 0, 0]])).logits
+    torch.testing.assert_close(logits, torch.load(body + ".pt", weights_only=True), atol=1e-6, rtol=0)
+assert "hf_paraphrase" not in sys.modules
+"""
+
+
+def test_the_classifier_opens_where_the_package_is_not(tmp_path):
+    for body in BODIES:
+        model = new(body)
+        model.save_pretrained(tmp_path / body)
+        torch.save(model(IDS[:2]).logits.detach(), tmp_path / f"{body}.pt")
+    environment = {**os.environ, "HF_HOME": str(tmp_path / "home"), "HF_HUB_OFFLINE": "1"}
+    environment.pop("PYTHONPATH", None)
+    result = subprocess.run(
+        [sys.executable, "-c", SCRIPT], cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
+    )
+    assert result.returncode == 0, result.stderr
