@@ -109,11 +109,13 @@ class RnnSearchEnsemble(PreTrainedModel, GenerationMixin):
 
     def prepare_decoder_input_ids_from_labels(self, labels: Tensor) -> Tensor:
         """Shifts the labels one to the right, behind the start token; (batch, target length)."""
-        shifted: Tensor = self.members[0].prepare_decoder_input_ids_from_labels(labels)
+        first: Any = self.members[0]
+        shifted: Tensor = first.prepare_decoder_input_ids_from_labels(labels)
         return shifted
 
     def _annotations(self, encoder_outputs: Any) -> tuple[Tensor, ...]:
-        sizes = [2 * int(member.config.hidden_size) for member in self.members]
+        members: list[Any] = list(self.members)
+        sizes = [2 * int(member.config.hidden_size) for member in members]
         parts: tuple[Tensor, ...] = encoder_outputs[0].split(sizes, dim=-1)
         return parts
 
@@ -181,9 +183,10 @@ class RnnSearchEnsemble(PreTrainedModel, GenerationMixin):
         # As in the members: what the beams of a sentence share is computed before the rows are repeated.
         encoder_outputs = model_kwargs["encoder_outputs"]
         mask = model_kwargs.get("attention_mask")
+        members: list[Any] = list(self.members)
         projections: Any = tuple(
             member.decoder.project_annotations(part, mask)
-            for member, part in zip(self.members, self._annotations(encoder_outputs), strict=True)
+            for member, part in zip(members, self._annotations(encoder_outputs), strict=True)
         )
         model_kwargs["encoder_outputs"] = RnnSearchEncoderOutput(
             last_hidden_state=encoder_outputs[0], projections=projections

@@ -80,7 +80,8 @@ class RnnSearchTokenizer(PreTrainedTokenizerFast):
     def _encode_plus(self, *args: Any, **kwargs: Any) -> BatchEncoding:
         if self._reads_target:
             return super()._encode_plus(*args, **kwargs)
-        target, self._tokenizer = self._tokenizer, self._source_tokenizer
+        target: Any = self.backend_tokenizer
+        self._tokenizer: Any = self._source_tokenizer
         try:
             return super()._encode_plus(*args, **kwargs)
         finally:
