@@ -11,6 +11,7 @@ import torch
 from transformers import LogitsProcessor, LogitsProcessorList, PreTrainedModel, PreTrainedTokenizerBase
 
 from .batching import TranslationCollator
+from .fast_search import CUT, fast_beam_search, fast_search_applies
 
 _HYPOTHESES_PER_BATCH = 640
 """Rows that the decoder handles at once; more does not make two cores faster, less wastes them."""
@@ -18,8 +19,6 @@ _LOGITS_PER_BATCH = 1 << 27
 """Logits (rows * steps * vocabulary) computed at once when hypotheses are scored: half a gibibyte in fp32."""
 _UNITS_PER_SOURCE_UNIT = 3
 """How many times longer than its source a translation may be, both with the end token (the reference's bound)."""
-_UNFINISHED = -1e6
-"""Log-probability of ending behind the length limit: below every real one, above the -1e9 of `generate`'s filling."""
 
 
 @dataclass(frozen=True)
@@ -62,7 +61,7 @@ class _LengthLimits(LogitsProcessor):
             return scores
         over = (self.limits <= generated).to(scores.device).unsqueeze(1)
         cut = torch.full_like(scores, -math.inf)
-        cut[:, self.end] = _UNFINISHED
+        cut[:, self.end] = CUT
         return torch.where(over, cut, scores)
 
 
@@ -85,6 +84,7 @@ def translate_batch(
     length_penalty: float = 1.0,
     max_length: int = 1_000,
     scorer: PreTrainedModel | None = None,
+    fast: bool | None = None,
 ) -> list[list[Hypothesis]]:
     """Translates a batch of tokenised sentences into n-best lists, best first.
 
@@ -104,6 +104,8 @@ def translate_batch(
         max_length: Upper bound on the units of a translation, with the end token, whatever the source.
         scorer: The model that computes `log_prob`, normally the same one in fp32; the list is then ranked by its
             scores. `log_prob` is NaN without one.
+        fast: Whether to search with :func:`fast_beam_search`, which finds the same lists; if not given, wherever it
+            applies: to plain RNNsearch models and more than one beam.
     """
     pairs = [{"input_ids": ids, "labels": [0]} for ids in input_ids]
     batch = TranslationCollator(_token_id(tokenizer.pad_token_id))(pairs)
@@ -111,6 +113,13 @@ def translate_batch(
     sources, mask = batch["input_ids"].to(device), batch["attention_mask"].to(device)
     end = _token_id(tokenizer.eos_token_id)
     limits = [min(max_length, _UNITS_PER_SOURCE_UNIT * len(ids)) for ids in input_ids]
+    if fast is None:
+        fast = num_beams > 1 and fast_search_applies(model)
+    search: dict[str, Any] = (
+        {"custom_generate": fast_beam_search, "limits": limits}
+        if fast
+        else {"logits_processor": LogitsProcessorList([_LengthLimits(limits, num_beams, end)])}
+    )
     sequences = model.generate(
         input_ids=sources,
         attention_mask=mask,
@@ -118,7 +127,7 @@ def translate_batch(
         num_return_sequences=num_return_sequences,
         max_new_tokens=max(limits) + 1,
         max_length=None,
-        logits_processor=LogitsProcessorList([_LengthLimits(limits, num_beams, end)]),
+        **search,
         length_penalty=length_penalty,
         early_stopping=False,
         do_sample=False,
@@ -150,6 +159,7 @@ def translate(
     num_beams: int = 5,
     length_penalty: float = 1.0,
     progress: Any = None,
+    fast: bool | None = None,
 ) -> list[str]:
     """Translates texts, in their order; an empty text has an empty translation.
 
@@ -160,6 +170,7 @@ def translate(
         num_beams: Beam width; 1 is greedy search.
         length_penalty: See :func:`translate_batch`.
         progress: A tqdm-like object whose `update(n)` is told how many sentences are done.
+        fast: See :func:`translate_batch`.
     """
     input_ids = [list(ids) for ids in tokenizer(list(texts), truncation=True)["input_ids"]] if len(texts) else []
     filled = [index for index, ids in enumerate(input_ids) if len(ids) > 1]
@@ -174,6 +185,7 @@ def translate(
             [input_ids[index] for index in indices],
             num_beams=num_beams,
             length_penalty=length_penalty,
+            fast=fast,
         )
         for index, nbest in zip(indices, hypotheses, strict=True):
             translations[index] = nbest[0].text
