@@ -12,6 +12,7 @@ from transformers import LogitsProcessor, LogitsProcessorList, PreTrainedModel, 
 
 from .batching import TranslationCollator
 from .fast_search import CUT, fast_beam_search, fast_search_applies
+from .prefix_scoring import prefix_tree_scores
 
 _HYPOTHESES_PER_BATCH = 640
 """Rows that the decoder handles at once; more does not make two cores faster, less wastes them."""
@@ -208,6 +209,9 @@ def _log_probs(
     end: int,
 ) -> list[float]:
     """Scores hypotheses by teacher forcing; what `generate` reports depends on its arithmetic and its processors."""
+    if fast_search_applies(model):
+        units_with_end = [[*units, end] if finished else list(units) for _, units, finished in hypotheses]
+        return prefix_tree_scores(model, sources, mask, [index for index, _, _ in hypotheses], units_with_end)
     scores = [0.0] * len(hypotheses)
     for chosen in _scoring_batches([len(units) + 1 for _, units, _ in hypotheses], int(model.config.vocab_size)):
         rows = torch.tensor([hypotheses[position][0] for position in chosen], device=sources.device)
