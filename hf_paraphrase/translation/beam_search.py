@@ -12,14 +12,14 @@ from transformers import LogitsProcessor, LogitsProcessorList, PreTrainedModel, 
 
 from .batching import TranslationCollator
 from .constraints import MinimumLengths, SearchConstraints
+from .fast_search import CUT, fast_beam_search, fast_search_applies
+from .prefix_scoring import prefix_tree_scores
 from .restricted_vocabulary import restrict_vocabulary
 
 _HYPOTHESES_PER_BATCH = 640
 """Rows that the decoder handles at once; more does not make two cores faster, less wastes them."""
 _LOGITS_PER_BATCH = 1 << 27
 """Logits (rows * steps * vocabulary) computed at once when hypotheses are scored: half a gibibyte in fp32."""
-_UNFINISHED = -1e6
-"""Log-probability of ending behind the length limit: below every real one, above the -1e9 of `generate`'s filling."""
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,7 @@ class _LengthLimits(LogitsProcessor):
             return scores
         over = (self.limits <= generated).to(scores.device).unsqueeze(1)
         cut = torch.full_like(scores, -math.inf)
-        cut[:, self.end] = _UNFINISHED
+        cut[:, self.end] = CUT
         return torch.where(over, cut, scores)
 
 
@@ -87,6 +87,7 @@ def translate_batch(
     constraints: SearchConstraints | None = None,
     candidates: torch.Tensor | None = None,
     scorer: PreTrainedModel | None = None,
+    fast: bool | None = None,
 ) -> list[list[Hypothesis]]:
     """Translates a batch of tokenised sentences into n-best lists, best first.
 
@@ -108,6 +109,8 @@ def translate_batch(
             all if not given. The output layer and the target embedding shrink to them.
         scorer: The model that computes `log_prob`, normally the same one in fp32; the list is then ranked by its
             scores. `log_prob` is NaN without one.
+        fast: Whether to search with :func:`fast_beam_search`, which finds the same lists; if not given, wherever it
+            applies: to plain RNNsearch models and more than one beam.
     """
     pairs = [{"input_ids": ids, "labels": [0]} for ids in input_ids]
     batch = TranslationCollator(_token_id(tokenizer.pad_token_id))(pairs)
@@ -124,11 +127,18 @@ def translate_batch(
         model = restrict_vocabulary(model, units_of)
         search_end = int(torch.searchsorted(units_of, end))
         banned = [int(place) for place in torch.isin(units_of, torch.tensor(banned, device=device)).nonzero()]
-    processors: list[LogitsProcessor] = [_LengthLimits(limits, num_beams, search_end)]
+    processors: list[LogitsProcessor] = []
     if constraints.min_length_ratio > 0:
         shortest = [min(limit, constraints.shortest(len(ids))) for ids, limit in zip(input_ids, limits, strict=True)]
-        # Before the greatest length, which must find an end to cut at.
-        processors.insert(0, MinimumLengths(shortest, num_beams, search_end))
+        processors.append(MinimumLengths(shortest, num_beams, search_end))
+    if fast is None:
+        fast = num_beams > 1 and fast_search_applies(model)
+    search: dict[str, Any] = {}
+    if fast:
+        search = {"custom_generate": fast_beam_search, "limits": limits}
+    else:
+        # Behind the least length, for it must find an end to cut at.
+        processors.append(_LengthLimits(limits, num_beams, search_end))
     sequences = model.generate(
         input_ids=sources,
         attention_mask=mask,
@@ -139,6 +149,7 @@ def translate_batch(
         logits_processor=LogitsProcessorList(processors),
         no_repeat_ngram_size=constraints.no_repeat_ngram_size or None,
         suppress_tokens=banned or None,
+        **search,
         length_penalty=length_penalty,
         early_stopping=False,
         do_sample=False,
@@ -176,6 +187,7 @@ def translate(
     length_penalty: float = 1.0,
     constraints: SearchConstraints | None = None,
     progress: Any = None,
+    fast: bool | None = None,
 ) -> list[str]:
     """Translates texts, in their order; an empty text has an empty translation.
 
@@ -187,6 +199,7 @@ def translate(
         length_penalty: See :func:`translate_batch`.
         constraints: Length limits and bans.
         progress: A tqdm-like object whose `update(n)` is told how many sentences are done.
+        fast: See :func:`translate_batch`.
     """
     input_ids = [list(ids) for ids in tokenizer(list(texts), truncation=True)["input_ids"]] if len(texts) else []
     filled = [index for index, ids in enumerate(input_ids) if len(ids) > 1]
@@ -202,6 +215,7 @@ def translate(
             num_beams=num_beams,
             length_penalty=length_penalty,
             constraints=constraints,
+            fast=fast,
         )
         for index, nbest in zip(indices, hypotheses, strict=True):
             translations[index] = nbest[0].text
@@ -224,6 +238,9 @@ def _log_probs(
     end: int,
 ) -> list[float]:
     """Scores hypotheses by teacher forcing; what `generate` reports depends on its arithmetic and its processors."""
+    if fast_search_applies(model):
+        units_with_end = [[*units, end] if finished else list(units) for _, units, finished in hypotheses]
+        return prefix_tree_scores(model, sources, mask, [index for index, _, _ in hypotheses], units_with_end)
     scores = [0.0] * len(hypotheses)
     for chosen in _scoring_batches([len(units) + 1 for _, units, _ in hypotheses], int(model.config.vocab_size)):
         rows = torch.tensor([hypotheses[position][0] for position in chosen], device=sources.device)

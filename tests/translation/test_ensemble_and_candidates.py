@@ -234,3 +234,27 @@ def test_no_ngram_comes_twice_where_that_is_banned(make_model, tiny_tokenizer, c
     banned = units_found(model, tiny_tokenizer, SearchConstraints(no_repeat_ngram_size=2), candidates)
     assert any(repeats(row) for row in free) and not any(repeats(row) for row in banned)
     assert any(len(row) > 3 for row in banned)
+
+
+@pytest.mark.parametrize("candidates", [None, torch.arange(25)])
+@pytest.mark.parametrize(
+    "constraints",
+    [
+        SearchConstraints(min_length_ratio=1.0, max_length_ratio=2.0),
+        SearchConstraints(no_repeat_ngram_size=1),
+        SearchConstraints(forbid_unknown=True, max_units=5),
+    ],
+)
+def test_the_fast_search_and_plain_generate_keep_to_constraints_alike(
+    make_model, tiny_tokenizer, constraints, candidates
+):
+    model = make_model(4, end_bias=1.0)
+    with torch.no_grad():
+        model.lm_head.bias[tiny_tokenizer.unk_token_id] += 2.0
+    fast, plain = (
+        search(model, tiny_tokenizer, constraints=constraints, candidates=candidates, fast=choice)
+        for choice in (True, False)
+    )
+    assert_same_lists(fast, plain)
+    free = search(model, tiny_tokenizer, candidates=candidates)
+    assert [item.text for nbest in fast for item in nbest] != [item.text for nbest in free for item in nbest]
