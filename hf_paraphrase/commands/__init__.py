@@ -15,6 +15,7 @@ VERBS = {
     "quickstart": "run the whole pipeline on the built-in sample",
     "prepare": "turn raw files into a Parquet data folder; `prepare --help` lists the sources",
     "train-nmt": "train an RNNsearch translation model on a bitext",
+    "lexical-table": "estimate how a translation model's source units are translated, for candidate vocabularies",
     "evaluate-nmt": "measure BLEU and chrF of a translation model",
     "back-translate": "translate the foreign side of a bitext into n-best paraphrase pairs",
     "score": "add measures as columns to paraphrase pairs: length, overlap, BLEU, cost, perplexity and others",

@@ -28,8 +28,10 @@ from ..hub.folders import (
 )
 from ..hub.provenance import fingerprint, read_provenance, write_provenance
 from .arguments import argument, message, parse, settings_of
+from .search_flags import check_search_flags, search_constraints
 
 _JOB = "job.json"
+_CANDIDATES_FREQUENT, _CANDIDATES_PER_UNIT = 10_000, 25
 _PATIENCE = datetime.timedelta(days=30)
 """How long a process waits for the others: a resumed job may have left all its work to one of them."""
 
@@ -38,7 +40,10 @@ _PATIENCE = datetime.timedelta(days=30)
 class Arguments:
     """Translate the foreign side of a bitext with beam search and keep the n-best list as paraphrase pairs."""
 
-    model: str = argument("translation model folder, from train-nmt")
+    model: list[str] = argument(
+        "translation model folder, from train-nmt; several with one vocabulary translate together, by their mean "
+        "log-probability"
+    )
     bitext: str = argument("data folder with the columns id, source, target, source_lang, from `prepare bitext`")
     output: str = argument("data folder for the pairs; it appears whole at the end")
     split: str = argument("split of the bitext to translate", "train")
@@ -46,6 +51,28 @@ class Arguments:
     num_return_sequences: int = argument("hypotheses kept per sentence, at most the beam width", 50)
     length_penalty: float = argument(
         "exponent of the length by which scores are divided to rank; 0 ranks by the sum", 1.0
+    )
+    min_length_ratio: float = argument(
+        "least length of a translation as a share of its source's, in units (reference: 0.5)", 0.0
+    )
+    max_length_ratio: float = argument(
+        "greatest length of a translation as a multiple of its source's, in units (reference: 3)", 3.0
+    )
+    max_target_units: int = argument("greatest length of a translation whatever its source, in units", 1_000)
+    forbid_unknown: bool = argument("ban the unknown unit", False)
+    no_repeat_ngram_size: int = argument("no run of so many units comes twice in a translation; 0: no ban", 0)
+    lexical_table: str | None = argument(
+        "translate with a candidate vocabulary for each batch, from this table (a file from lexical-table)", None
+    )
+    candidates_frequent: int | None = argument(
+        "the most frequent target units that are always candidates; 10,000 with a table if not given (paper 000)", None
+    )
+    candidates_per_unit: int | None = argument(
+        "likeliest translations of each source unit that are candidates; 25 with a table if not given (paper 000)",
+        None,
+    )
+    candidates_from_reference: bool = argument(
+        "the reference's own units are candidates too (paper 000 does so; it leaks the reference)", False
     )
     max_sentences: int | None = argument("translate only the first so many sentences", None)
     max_source_tokens: int = argument("longer sources are skipped and recorded, in sub-word units", 250)
@@ -77,7 +104,8 @@ def main(argv: Sequence[str]) -> None:
         number_of_shards,
         run_job,
     )
-    from ..translation.loading import load_translation_model
+    from ..translation.ensemble import load_translation_models
+    from ..translation.lexical_table import LexicalTable
     from ..translation.trainer import bf16_is_fast
 
     available = count_rows(arguments.bitext, arguments.split)
@@ -91,14 +119,34 @@ def main(argv: Sequence[str]) -> None:
         max_source_tokens=arguments.max_source_tokens,
         shard_size=arguments.shard_size,
         bf16=arguments.precision == "bf16" or (arguments.precision == "auto" and bf16_is_fast()),
+        constraints=search_constraints(arguments),
+        candidates_from_reference=arguments.candidates_from_reference,
     )
+    table = None
+    if arguments.lexical_table is not None:
+        table = LexicalTable.load(arguments.lexical_table)
+        options = dataclasses.replace(
+            options,
+            candidates_frequent=_or(arguments.candidates_frequent, _CANDIDATES_FREQUENT),
+            candidates_per_unit=_or(arguments.candidates_per_unit, _CANDIDATES_PER_UNIT),
+        )
     state = PartialState(cpu=not torch.accelerator.is_available(), timeout=_PATIENCE)
-    model, tokenizer = load_translation_model(arguments.model, device=str(state.device))
+    model, tokenizer = load_translation_models(arguments.model, device=str(state.device))
+    if table is not None:
+        sizes = len(table.offsets) - 1, len(table.target_counts)
+        if sizes != (model.config.source_vocab_size, model.config.vocab_size):
+            raise InputError(
+                f"the lexical table is about {sizes[0]} source and {sizes[1]} target units, the model about "
+                f"{model.config.source_vocab_size} and {model.config.vocab_size}",
+                path=arguments.lexical_table,
+                remedy="make one for this model with the verb lexical-table",
+            )
     job = job_description(
         options,
         split=arguments.split,
         sentences=rows,
-        model=fingerprint(arguments.model),
+        model=_one_or_all([fingerprint(folder) for folder in arguments.model]),
+        lexical_table=None if arguments.lexical_table is None else fingerprint(arguments.lexical_table),
         bitext=fingerprint(arguments.bitext),
     )
     staging = staging_path(target)
@@ -117,7 +165,7 @@ def main(argv: Sequence[str]) -> None:
     if not _is_assembled(staging):
         with bar:
             run_job(
-                BackTranslator(model, tokenizer, options),
+                BackTranslator(model, tokenizer, options, table),
                 arguments.bitext,
                 arguments.split,
                 files,
@@ -148,15 +196,38 @@ def _check(arguments: Arguments) -> None:
         raise UsageError(
             f"--num-return-sequences {arguments.num_return_sequences} must be 1 to --num-beams {arguments.num_beams}"
         )
+    check_search_flags(arguments)
+    for name in ("candidates_frequent", "candidates_per_unit", "candidates_from_reference"):
+        value = getattr(arguments, name)
+        if arguments.lexical_table is None and value is not None and value is not False:
+            raise UsageError(
+                f"--{name.replace('_', '-')} needs a lexical table",
+                remedy="make one with the verb lexical-table and give it as --lexical-table",
+            )
+        if value is not None and value < 0:
+            raise UsageError(f"--{name.replace('_', '-')} must not be below 0, but is {value}")
     for name in ("shard_size", "max_source_tokens", "max_sentences"):
         value = getattr(arguments, name)
         if value is not None and value < 1:
             raise UsageError(f"--{name.replace('_', '-')} must be 1 or more, not {value}")
 
 
+def _or(value: int | None, default: int) -> int:
+    return default if value is None else value
+
+
+def _one_or_all(values: list[Any]) -> Any:
+    return values[0] if len(values) == 1 else values
+
+
 def _is_assembled(staging: Path) -> bool:
     """Tells whether all work was done before: the card is written last, by way of a temporary file."""
     return (staging / "README.md").is_file()
+
+
+def _results_of(model: str) -> dict[str, Any]:
+    results = read_provenance(model).get("results", {})
+    return {key: value for key, value in results.items() if key != "log"}
 
 
 def _assemble(arguments: Arguments, staging: Path, reports: list[dict[str, Any]]) -> None:
@@ -168,9 +239,7 @@ def _assemble(arguments: Arguments, staging: Path, reports: list[dict[str, Any]]
         "pairs": sum(report["pairs"] for report in reports),
         "skipped_sentences": len(skipped),
         "skipped": skipped[:1_000],
-        "model_results": {
-            key: value for key, value in read_provenance(arguments.model).get("results", {}).items() if key != "log"
-        },
+        "model_results": _one_or_all([_results_of(folder) for folder in arguments.model]),
     }
     lines = [json.dumps(entry, ensure_ascii=False) + "\n" for entry in skipped]
     write_text_whole(staging / "skipped.jsonl", "".join(lines))
@@ -179,14 +248,25 @@ def _assemble(arguments: Arguments, staging: Path, reports: list[dict[str, Any]]
         staging,
         command="back-translate",
         settings={key: value for key, value in settings.items() if key not in {"resume", "overwrite"}},
-        inputs=[arguments.model, arguments.bitext],
+        inputs=[
+            *arguments.model,
+            arguments.bitext,
+            *([] if arguments.lexical_table is None else [arguments.lexical_table]),
+        ],
         results=results,
     )
     examples = read_table(staging, "train").slice(0, 5 * arguments.num_return_sequences).to_pylist()
     values = {
         "name": Path(arguments.output).name,
-        "settings": settings,
+        "settings": {**settings, "model": " + ".join(arguments.model)},
         "results": results,
+        "candidates": None
+        if arguments.lexical_table is None
+        else {
+            "frequent": _or(arguments.candidates_frequent, _CANDIDATES_FREQUENT),
+            "per_unit": _or(arguments.candidates_per_unit, _CANDIDATES_PER_UNIT),
+            "from_reference": arguments.candidates_from_reference,
+        },
         "splits": split_sizes(staging),
         "columns": [
             {"name": field.name, "dtype": {"double": "float64"}.get(str(field.type), str(field.type))}

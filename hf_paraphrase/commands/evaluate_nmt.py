@@ -14,17 +14,30 @@ from ..data.parquet import read_table
 from ..errors import InputError, OutputError, UsageError
 from ..hub.folders import write_text_whole
 from .arguments import argument, message, parse
+from .search_flags import check_search_flags, search_constraints
 
 
 @dataclasses.dataclass
 class Arguments:
     """Translate the source side of a bitext and print sacrebleu's BLEU and chrF2 with their signatures."""
 
-    model: str = argument("translation model folder, from train-nmt")
+    model: list[str] = argument(
+        "translation model folder, from train-nmt; several with one vocabulary translate together, by their mean "
+        "log-probability"
+    )
     bitext: str = argument("data folder with the columns source and target, from `prepare bitext`")
     split: str = argument("split to translate", "test")
     num_beams: list[int] = argument("beam widths, each scored by itself; 1 is greedy search", [5])
     length_penalty: float = argument("exponent of the length that normalises a hypothesis' score", 1.0)
+    min_length_ratio: float = argument(
+        "least length of a translation as a share of its source's, in units (reference: 0.5)", 0.0
+    )
+    max_length_ratio: float = argument(
+        "greatest length of a translation as a multiple of its source's, in units (reference: 3)", 3.0
+    )
+    max_target_units: int = argument("greatest length of a translation whatever its source, in units", 1_000)
+    forbid_unknown: bool = argument("ban the unknown unit", False)
+    no_repeat_ngram_size: int = argument("no run of so many units comes twice in a translation; 0: no ban", 0)
     cased: bool = argument("score with case (the default ignores it)", False)
     max_sentences: int | None = argument("translate only so many sentences", None)
     output: str | None = argument("JSON file for the scores", None)
@@ -39,6 +52,7 @@ def main(argv: Sequence[str]) -> None:
         raise UsageError(f"--num-beams must be 1 or more, not {min(arguments.num_beams)}")
     if arguments.max_sentences is not None and arguments.max_sentences < 1:
         raise UsageError(f"--max-sentences must be 1 or more, not {arguments.max_sentences}")
+    check_search_flags(arguments)
     for path in (arguments.output, arguments.translations):
         if path is not None and Path(path).is_dir():
             raise OutputError("the output is a folder, not a file", path=path, remedy="name a file")
@@ -51,10 +65,10 @@ def main(argv: Sequence[str]) -> None:
 
     from ..translation.beam_search import translate
     from ..translation.bleu import corpus_scores
-    from ..translation.loading import load_translation_model
+    from ..translation.ensemble import load_translation_models
     from ..translation.preprocessing import normalize_punctuation
 
-    model, tokenizer = load_translation_model(arguments.model)
+    model, tokenizer = load_translation_models(arguments.model)
     sources = normalize_punctuation(
         [text or "" for text in table["source"].to_pylist()], table["source_lang"][0].as_py() or "en"
     )
@@ -63,7 +77,13 @@ def main(argv: Sequence[str]) -> None:
     for num_beams in arguments.num_beams:
         with tqdm(total=len(sources), unit="sentence", desc=f"beam {num_beams}", file=sys.stderr) as bar:
             translations = translate(
-                model, tokenizer, sources, num_beams=num_beams, length_penalty=arguments.length_penalty, progress=bar
+                model,
+                tokenizer,
+                sources,
+                num_beams=num_beams,
+                length_penalty=arguments.length_penalty,
+                constraints=search_constraints(arguments),
+                progress=bar,
             )
         score = corpus_scores(translations, references, lowercase=not arguments.cased)
         results.append({"num_beams": num_beams, "sentences": len(sources), **dataclasses.asdict(score)})

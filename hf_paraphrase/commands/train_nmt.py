@@ -29,7 +29,9 @@ _POSITIVE = (
     "learning_rate",
     "evaluations",
     "max_words",
+    "max_units",
     "max_dev_pairs",
+    "freeze_embeddings_learning_rate",
 )
 _FREE_ON_RESUME = {"bitext", "output", "overwrite", "resume", "report_to"}
 
@@ -43,7 +45,10 @@ class Arguments:
         "twice counts twice, and the dev set is that of the first"
     )
     output: str = argument("folder for the finished model; it appears whole at the end")
-    vocab_size: int = argument("number of joint BPE units", 8_000)
+    vocab_size: int = argument("number of BPE units, joint or of each side", 8_000)
+    joint_vocabulary: bool = argument(
+        "learn one set of BPE units for both sides, or one for each (which needs --no-share-embeddings)", True
+    )
     lowercase: bool = argument("lower-case both sides", True)
     hidden_size: int = argument("size of the GRU states (paper: 1000)", 512)
     embedding_size: int = argument("size of the word embeddings (paper: 620)", 320)
@@ -59,10 +64,29 @@ class Arguments:
     epochs: float = argument("passes over the training pairs", 20.0)
     batch_size: int = argument("sentence pairs per mini-batch and process", 80)
     gradient_accumulation_steps: int = argument("mini-batches per update", 1)
-    learning_rate: float = argument("peak learning rate of Adam", 1e-3)
-    warmup_steps: int = argument("steps of linear warm-up before the cosine decay to zero", 400)
+    optimizer: str = argument(
+        "Adam with warm-up and cosine decay, or the paper's Adadelta (ρ 0.95, ε 1e-6) with a constant rate; the loss "
+        "is the mean over target units and its gradient's norm is clipped to 1",
+        "adam",
+        choices=["adam", "adadelta"],
+    )
+    learning_rate: float | None = argument(
+        "peak learning rate of Adam, or constant factor of Adadelta's steps; 0.001 and 1 if not given", None
+    )
+    warmup_steps: int = argument("steps of linear warm-up before the cosine decay to zero (Adam)", 400)
+    freeze_embeddings_epochs: float = argument(
+        "epochs of a second stage in which both embeddings and the output layer are frozen; kept if dev BLEU rises",
+        0.0,
+    )
+    freeze_embeddings_learning_rate: float | None = argument(
+        "learning rate of that stage; a tenth of the first one's for Adam and the same for Adadelta if not given", None
+    )
+    average_checkpoints: int = argument(
+        "measure the mean of the weights of the last so many checkpoints as well, and keep it if it is the best", 0
+    )
     evaluations: int = argument("how often to measure dev BLEU (greedy) and write a checkpoint", 20)
     max_words: int = argument("pairs with a longer side are left out, in words", 80)
+    max_units: int | None = argument("pairs with a longer side are left out, in BPE units (paper: 50)", None)
     dev_split: str = argument("split for choosing the checkpoint", "validation")
     max_dev_pairs: int = argument("dev pairs used during training", 1_000)
     precision: str = argument(
@@ -92,12 +116,24 @@ def main(argv: Sequence[str]) -> None:
 
 def _check(arguments: Arguments) -> None:
     for name in _POSITIVE:
-        if not getattr(arguments, name) > 0:
+        if getattr(arguments, name) is not None and not getattr(arguments, name) > 0:
             raise UsageError(f"--{name.replace('_', '-')} must be above 0, not {getattr(arguments, name)}")
     if arguments.hidden_size % 2:
         raise UsageError(f"--hidden-size {arguments.hidden_size} must be even: the readout is halved by maxout")
     if arguments.warmup_steps < 0:
         raise UsageError(f"--warmup-steps must not be below 0, but is {arguments.warmup_steps}")
+    for name in ("freeze_embeddings_epochs", "average_checkpoints"):
+        if not getattr(arguments, name) >= 0:
+            raise UsageError(f"--{name.replace('_', '-')} must not be below 0, but is {getattr(arguments, name)}")
+    if arguments.freeze_embeddings_learning_rate is not None and not arguments.freeze_embeddings_epochs:
+        raise UsageError(
+            "--freeze-embeddings-learning-rate is that of a second stage, which has no epochs",
+            remedy="give --freeze-embeddings-epochs as well",
+        )
+    if not arguments.joint_vocabulary and arguments.share_embeddings:
+        raise UsageError(
+            "sides with units of their own cannot share embeddings", remedy="give --no-share-embeddings as well"
+        )
     for name in ("dropout", "word_dropout", "label_smoothing"):
         if not 0 <= getattr(arguments, name) < 1:
             raise UsageError(f"--{name.replace('_', '-')} must be from 0 to below 1, not {getattr(arguments, name)}")
@@ -174,10 +210,16 @@ def train(arguments: Arguments, folder: Path) -> None:
     from transformers import set_seed
 
     from ..models.rnn_search import RnnSearchConfig, RnnSearchForConditionalGeneration
-    from ..tokenization.subword import train_bpe_tokenizer
+    from ..tokenization.subword import train_bpe_tokenizer, train_separate_bpe_tokenizer
+    from ..translation.batching import tokenize_bitext
     from ..translation.memory import keep_freed_memory
     from ..translation.preprocessing import trainable_rows
-    from ..translation.trainer import bf16_is_fast, train_translation_model
+    from ..translation.trainer import (
+        LEARNING_RATES,
+        bf16_is_fast,
+        train_translation_model,
+        train_with_frozen_embeddings,
+    )
 
     sources, targets, left_out = trainable_rows(train_table, max_words=arguments.max_words)
     dev_sources, dev_references, _ = trainable_rows(dev_table, max_words=10_000)
@@ -185,9 +227,18 @@ def train(arguments: Arguments, folder: Path) -> None:
     if is_main_process():
         check_same_job(checkpoints / "job.json", _job(arguments))
     say(f"{len(sources):,} training pairs ({left_out:,} empty or too long), {len(dev_sources):,} dev pairs")
-    tokenizer = train_bpe_tokenizer([*sources, *targets], arguments.vocab_size, lowercase=arguments.lowercase)
+    tokenizer: Any
+    if arguments.joint_vocabulary:
+        tokenizer = train_bpe_tokenizer([*sources, *targets], arguments.vocab_size, lowercase=arguments.lowercase)
+    else:
+        tokenizer = train_separate_bpe_tokenizer(sources, targets, arguments.vocab_size, lowercase=arguments.lowercase)
+    bitext = tokenize_bitext(tokenizer, sources, targets, max_units=arguments.max_units)
+    if len(bitext) < len(sources):
+        say(f"{len(sources) - len(bitext):,} pairs have more than {arguments.max_units} units and are left out")
+        left_out += len(sources) - len(bitext)
     config = RnnSearchConfig(
         vocab_size=len(tokenizer),
+        source_vocab_size=None if arguments.joint_vocabulary else tokenizer.source_vocab_size,
         hidden_size=arguments.hidden_size,
         embedding_size=arguments.embedding_size,
         dropout=arguments.dropout,
@@ -209,31 +260,54 @@ def train(arguments: Arguments, folder: Path) -> None:
     model = RnnSearchForConditionalGeneration(config)
     say(f"RNNsearch {languages[0]}→{languages[1]}: {model.num_parameters():,} parameters, {len(tokenizer):,} units")
     bf16 = arguments.precision == "bf16" or (arguments.precision == "auto" and bf16_is_fast())
+    common: dict[str, Any] = {
+        "batch_size": arguments.batch_size,
+        "optimizer": arguments.optimizer,
+        "evaluations": arguments.evaluations,
+        "warmup_steps": arguments.warmup_steps,
+        "seed": arguments.seed,
+        "bf16": bf16,
+        "gradient_accumulation_steps": arguments.gradient_accumulation_steps,
+        "resume": arguments.resume,
+        "averaged": arguments.average_checkpoints,
+        "report_to": arguments.report_to,
+    }
+    dev = (dev_sources, dev_references)
+    learning_rate = arguments.learning_rate or LEARNING_RATES[arguments.optimizer]
     # The Trainer prints its log to standard output, which is for data.
     with contextlib.redirect_stdout(sys.stderr):
         log = train_translation_model(
             model,
             tokenizer,
-            (sources, targets),
-            (dev_sources, dev_references),
+            bitext,
+            dev,
             checkpoints,
             epochs=arguments.epochs,
-            batch_size=arguments.batch_size,
-            learning_rate=arguments.learning_rate,
-            evaluations=arguments.evaluations,
-            warmup_steps=arguments.warmup_steps,
-            seed=arguments.seed,
-            bf16=bf16,
-            gradient_accumulation_steps=arguments.gradient_accumulation_steps,
-            resume=arguments.resume,
-            report_to=arguments.report_to,
+            learning_rate=learning_rate,
+            **common,
         )
+        if arguments.freeze_embeddings_epochs:
+            say("second stage: embeddings and output layer frozen")
+            rate = arguments.freeze_embeddings_learning_rate
+            log += train_with_frozen_embeddings(
+                model,
+                tokenizer,
+                bitext,
+                dev,
+                checkpoints / "frozen_embeddings",
+                first_log=log,
+                epochs=arguments.freeze_embeddings_epochs,
+                learning_rate=rate or (learning_rate if arguments.optimizer == "adadelta" else learning_rate / 10),
+                **common,
+            )
     if not is_main_process():
         return
     bleus = [(entry["eval_bleu"], entry["epoch"]) for entry in log if "eval_bleu" in entry]
     # Of equal ones the Trainer keeps the first.
     best_bleu, best_epoch = max(bleus, key=lambda item: item[0])
-    seconds = max((entry["train_runtime"] for entry in log if "train_runtime" in entry), default=0.0)
+    # One entry a stage; a stage that was resumed counts from there.
+    runtimes = {entry.get("frozen_embeddings", 0): entry["train_runtime"] for entry in log if "train_runtime" in entry}
+    seconds = sum(runtimes.values())
     say(f"best dev BLEU (greedy) {best_bleu:.2f} at epoch {best_epoch:.2f}; {seconds / 60:.1f} minutes")
 
     model.generation_config.update(num_beams=5, max_length=256, length_penalty=1.0, early_stopping=False)
@@ -242,13 +316,14 @@ def train(arguments: Arguments, folder: Path) -> None:
     results = {
         "dev_bleu": best_bleu,
         "best_epoch": best_epoch,
-        "training_pairs": len(sources),
+        "training_pairs": len(bitext),
         "pairs_left_out": left_out,
         "train_seconds": seconds,
         "bf16": bf16,
         "log": log,
     }
     settings = {name: value for name, value in settings_of(arguments).items() if name not in {"resume", "overwrite"}}
+    settings["learning_rate"] = learning_rate
     write_provenance(
         folder, command="train-nmt", settings=settings, inputs=list(dict.fromkeys(arguments.bitext)), results=results
     )

@@ -38,8 +38,14 @@ def register_tokenizers() -> None:
     auto = sys.modules[_TOKENIZER_MODULE]
     for model_type in MODELS:
         tokenizer = tokenizer_class(model_type)
-        if tokenizer is not None:
-            auto.AutoTokenizer.register(config_class(model_type), slow_tokenizer_class=tokenizer, exist_ok=True)
+        if tokenizer is None:
+            continue
+        kind = (
+            "fast_tokenizer_class"
+            if "TokenizersBackend" in {base.__name__ for base in tokenizer.mro()}
+            else ("slow_tokenizer_class")
+        )
+        auto.AutoTokenizer.register(config_class(model_type), **{kind: tokenizer}, exist_ok=True)
 
 
 _ACTIONS = {

@@ -41,7 +41,11 @@ MODELS = {
         is_sentence_encoder=False,
     ),
     "rnn_search": ModelEntry(
-        "RnnSearchConfig", "RnnSearchForConditionalGeneration", "AutoModelForSeq2SeqLM", is_sentence_encoder=False
+        "RnnSearchConfig",
+        "RnnSearchForConditionalGeneration",
+        "AutoModelForSeq2SeqLM",
+        is_sentence_encoder=False,
+        tokenizer="RnnSearchTokenizer",
     ),
 }
 SENTENCE_ENCODERS = tuple(name for name, entry in MODELS.items() if entry.is_sentence_encoder)

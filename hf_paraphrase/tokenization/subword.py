@@ -1,8 +1,9 @@
-"""Joint byte-pair encoding for translation, raw text in and raw text out."""
+"""Byte-pair encoding for translation, joint or of each side, raw text in and raw text out."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
 
 from tokenizers import (
     AddedToken,
@@ -18,6 +19,9 @@ from tokenizers import (
 from transformers import PreTrainedTokenizerFast
 
 from ..errors import InputError
+
+if TYPE_CHECKING:
+    from ..models.rnn_search import RnnSearchTokenizer
 
 PAD, START, END, UNKNOWN = "<pad>", "<s>", "</s>", "<unk>"
 _SPACE = "▁"
@@ -43,6 +47,42 @@ def train_bpe_tokenizer(
     Raises:
         InputError: If the texts are empty.
     """
+    return PreTrainedTokenizerFast(
+        tokenizer_object=_train_bpe(texts, vocab_size, lowercase=lowercase),
+        **_settings(max_length),
+    )
+
+
+def train_separate_bpe_tokenizer(
+    sources: Iterable[str],
+    targets: Iterable[str],
+    vocab_size: int,
+    *,
+    lowercase: bool = True,
+    max_length: int = 1_000,
+) -> RnnSearchTokenizer:
+    """Learns a BPE tokenizer for each side, in one object: `tokenizer(sources)`, `tokenizer(text_target=targets)`.
+
+    Args:
+        sources: Source sentences.
+        targets: Target sentences.
+        vocab_size: Upper bound on the number of units of a side, the four special ones included.
+        lowercase: Whether to lower-case both sides.
+        max_length: `model_max_length` of the tokenizer, in units.
+
+    Raises:
+        InputError: If the texts of a side are empty.
+    """
+    from ..models.rnn_search import RnnSearchTokenizer
+
+    return RnnSearchTokenizer(
+        tokenizer_object=_train_bpe(targets, vocab_size, lowercase=lowercase),
+        source_tokenizer_object=_train_bpe(sources, vocab_size, lowercase=lowercase),
+        **_settings(max_length),
+    )
+
+
+def _train_bpe(texts: Iterable[str], vocab_size: int, *, lowercase: bool) -> Tokenizer:
     tokenizer = Tokenizer(models.BPE(unk_token=UNKNOWN))
     steps: list[normalizers.Normalizer] = [normalizers.NFKC()]
     if lowercase:
@@ -68,12 +108,15 @@ def train_bpe_tokenizer(
     tokenizer.post_processor = processors.TemplateProcessing(
         single=f"$A {END}", pair=f"$A {END} $B {END}", special_tokens=[(END, tokenizer.token_to_id(END))]
     )
-    return PreTrainedTokenizerFast(
-        tokenizer_object=tokenizer,
-        pad_token=PAD,
-        bos_token=START,
-        eos_token=END,
-        unk_token=UNKNOWN,
-        model_max_length=max_length,
-        clean_up_tokenization_spaces=False,
-    )
+    return tokenizer
+
+
+def _settings(max_length: int) -> dict[str, Any]:
+    return {
+        "pad_token": PAD,
+        "bos_token": START,
+        "eos_token": END,
+        "unk_token": UNKNOWN,
+        "model_max_length": max_length,
+        "clean_up_tokenization_spaces": False,
+    }

@@ -24,6 +24,9 @@ from transformers import PreTrainedModel, PreTrainedTokenizerBase
 from ..data.parquet import iterate_batches
 from ..data.schema import BACK_TRANSLATED
 from .beam_search import Hypothesis, length_batches, translate_batch
+from .candidates import CandidateVocabulary
+from .constraints import SearchConstraints
+from .lexical_table import LexicalTable
 from .preprocessing import normalize_punctuation
 
 _COLUMNS = ["id", "source", "target", "source_lang"]
@@ -40,6 +43,11 @@ class SearchOptions:
         max_source_tokens: Longer sources are skipped, in sub-word units.
         shard_size: Sentences per shard.
         bf16: Whether to search in bfloat16; scores are computed in fp32 either way.
+        constraints: Length limits and bans.
+        candidates_frequent: How many of the most frequent target units may be used; all units if not given.
+        candidates_per_unit: How many likely translations of every source unit may be used besides.
+        candidates_from_reference: Whether the units of the references may be used besides (as in paper 000; it tells
+            the search what it should find).
     """
 
     num_beams: int = 50
@@ -48,6 +56,10 @@ class SearchOptions:
     max_source_tokens: int = 250
     shard_size: int = 1_000
     bf16: bool = False
+    constraints: SearchConstraints = SearchConstraints()
+    candidates_frequent: int | None = None
+    candidates_per_unit: int | None = None
+    candidates_from_reference: bool = False
 
 
 class BackTranslator:
@@ -57,13 +69,28 @@ class BackTranslator:
         model: The translation model, in fp32.
         tokenizer: Its tokenizer.
         options: The settings of the search.
+        table: The lexical table from which candidate vocabularies are chosen, if the options want them.
     """
 
-    def __init__(self, model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, options: SearchOptions) -> None:
+    def __init__(
+        self,
+        model: PreTrainedModel,
+        tokenizer: PreTrainedTokenizerBase,
+        options: SearchOptions,
+        table: LexicalTable | None = None,
+    ) -> None:
         self.model = model.eval()
         self.search_model = copy.deepcopy(model).to(torch.bfloat16) if options.bf16 else model
         self.tokenizer = tokenizer
         self.options = options
+        self.vocabulary: CandidateVocabulary | None = None
+        if table is not None:
+            self.vocabulary = CandidateVocabulary(
+                table,
+                frequent=options.candidates_frequent or 0,
+                per_unit=options.candidates_per_unit or 0,
+                always=tokenizer.all_special_ids,
+            )
 
     def translate_table(self, bitext: pa.Table, progress: Any = None) -> tuple[pa.Table, list[dict[str, str]]]:
         """Translates some rows of a bitext.
@@ -83,7 +110,9 @@ class BackTranslator:
             progress.update(len(rows) - len(todo))
         for batch in length_batches([len(input_ids[index]) for index in todo], self.options.num_beams):
             indices = [todo[position] for position in batch]
-            translated.update(zip(indices, self._search([input_ids[index] for index in indices]), strict=True))
+            references = [rows[index]["target"] for index in indices]
+            found = self._search([input_ids[index] for index in indices], references)
+            translated.update(zip(indices, found, strict=True))
             if progress is not None:
                 progress.update(len(indices))
         columns: dict[str, list[Any]] = {name: [] for name in BACK_TRANSLATED.names}
@@ -124,8 +153,14 @@ class BackTranslator:
                 reasons[index] = f"source of {len(ids)} units, more than {self.options.max_source_tokens}"
         return reasons, input_ids
 
-    def _search(self, input_ids: Sequence[list[int]]) -> list[list[Hypothesis]]:
+    def _search(self, input_ids: Sequence[list[int]], references: Sequence[str]) -> list[list[Hypothesis]]:
         options = self.options
+        candidates = None
+        if self.vocabulary is not None:
+            units = None
+            if options.candidates_from_reference:
+                units = self.tokenizer(text_target=list(references))["input_ids"]
+            candidates = self.vocabulary.for_batch(input_ids, units)
         return translate_batch(
             self.search_model,
             self.tokenizer,
@@ -133,6 +168,8 @@ class BackTranslator:
             num_beams=options.num_beams,
             num_return_sequences=options.num_return_sequences,
             length_penalty=options.length_penalty,
+            constraints=options.constraints,
+            candidates=candidates,
             scorer=self.model,
         )
 

@@ -8,6 +8,9 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 import torch
 from torch.utils.data import Dataset, Sampler
+from transformers import PreTrainedTokenizerBase
+
+from ..errors import InputError
 
 
 class TokenizedBitext(Dataset[dict[str, list[int]]]):
@@ -30,6 +33,37 @@ class TokenizedBitext(Dataset[dict[str, list[int]]]):
         return np.array(
             [max(len(a), len(b)) for a, b in zip(self.input_ids, self.labels, strict=True)], dtype=np.int64
         )
+
+
+def tokenize_bitext(
+    tokenizer: PreTrainedTokenizerBase, sources: Sequence[str], targets: Sequence[str], *, max_units: int | None = None
+) -> TokenizedBitext:
+    """Turns sentence pairs into unit numbers; a sentence beyond the tokenizer's own limit is cut there.
+
+    Args:
+        tokenizer: The tokenizer of both sides.
+        sources: Source sentences.
+        targets: Their translations.
+        max_units: Pairs with a side of more units are left out (the reference: 50), the end token not counted.
+
+    Raises:
+        InputError: If nothing is left.
+    """
+    input_ids = tokenizer(list(sources), truncation=True)["input_ids"]
+    labels = tokenizer(text_target=list(targets), truncation=True)["input_ids"]
+    if max_units is not None:
+        kept = [
+            index
+            for index, pair in enumerate(zip(input_ids, labels, strict=True))
+            if max(map(len, pair)) <= max_units + 1
+        ]
+        if not kept:
+            raise InputError(
+                f"none of the {len(labels)} sentence pairs has at most {max_units} units on both sides",
+                remedy="raise --max-units or --vocab-size",
+            )
+        input_ids, labels = [input_ids[index] for index in kept], [labels[index] for index in kept]
+    return TokenizedBitext(input_ids, labels)
 
 
 class MaxiBatchSampler(Sampler[list[int]]):

@@ -11,15 +11,15 @@ import torch
 from transformers import LogitsProcessor, LogitsProcessorList, PreTrainedModel, PreTrainedTokenizerBase
 
 from .batching import TranslationCollator
+from .constraints import MinimumLengths, SearchConstraints
+from .fast_search import CUT, fast_beam_search, fast_search_applies
+from .prefix_scoring import prefix_tree_scores
+from .restricted_vocabulary import restrict_vocabulary
 
 _HYPOTHESES_PER_BATCH = 640
 """Rows that the decoder handles at once; more does not make two cores faster, less wastes them."""
 _LOGITS_PER_BATCH = 1 << 27
 """Logits (rows * steps * vocabulary) computed at once when hypotheses are scored: half a gibibyte in fp32."""
-_UNITS_PER_SOURCE_UNIT = 3
-"""How many times longer than its source a translation may be, both with the end token (the reference's bound)."""
-_UNFINISHED = -1e6
-"""Log-probability of ending behind the length limit: below every real one, above the -1e9 of `generate`'s filling."""
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,7 @@ class _LengthLimits(LogitsProcessor):
             return scores
         over = (self.limits <= generated).to(scores.device).unsqueeze(1)
         cut = torch.full_like(scores, -math.inf)
-        cut[:, self.end] = _UNFINISHED
+        cut[:, self.end] = CUT
         return torch.where(over, cut, scores)
 
 
@@ -84,14 +84,16 @@ def translate_batch(
     num_return_sequences: int = 1,
     length_penalty: float = 1.0,
     max_length: int = 1_000,
+    constraints: SearchConstraints | None = None,
+    candidates: torch.Tensor | None = None,
     scorer: PreTrainedModel | None = None,
+    fast: bool | None = None,
 ) -> list[list[Hypothesis]]:
     """Translates a batch of tokenised sentences into n-best lists, best first.
 
-    As in the reference, a translation has at most three times as many units as its source, both with the end token.
-    Hypotheses that were cut there are kept only where none finished, and duplicates that `generate` uses as filling
-    are dropped, so a list may be shorter than asked for; it is never empty. The other sentences of the batch change
-    nothing but rounding.
+    Hypotheses that were cut at the length limit are kept only where none finished, and duplicates that `generate` uses
+    as filling are dropped, so a list may be shorter than asked for; it is never empty. The other sentences of the
+    batch change nothing but rounding (and candidates, which the whole batch has in common).
 
     Args:
         model: A translation model.
@@ -102,15 +104,41 @@ def translate_batch(
         length_penalty: Exponent of the length by which a hypothesis' score is divided to rank it; 0 ranks by the
             total log-probability.
         max_length: Upper bound on the units of a translation, with the end token, whatever the source.
+        constraints: Length limits and bans; by default those of the reference's greatest length alone.
+        candidates: The target units that may be used, in ascending order, the special ones among them, (candidates,);
+            all if not given. The output layer and the target embedding shrink to them.
         scorer: The model that computes `log_prob`, normally the same one in fp32; the list is then ranked by its
             scores. `log_prob` is NaN without one.
+        fast: Whether to search with :func:`fast_beam_search`, which finds the same lists; if not given, wherever it
+            applies: to plain RNNsearch models and more than one beam.
     """
     pairs = [{"input_ids": ids, "labels": [0]} for ids in input_ids]
     batch = TranslationCollator(_token_id(tokenizer.pad_token_id))(pairs)
     device = model.device
     sources, mask = batch["input_ids"].to(device), batch["attention_mask"].to(device)
     end = _token_id(tokenizer.eos_token_id)
-    limits = [min(max_length, _UNITS_PER_SOURCE_UNIT * len(ids)) for ids in input_ids]
+    constraints = constraints or SearchConstraints()
+    limits = [min(max_length, constraints.longest(len(ids))) for ids in input_ids]
+    units_of = None
+    banned = [_token_id(tokenizer.unk_token_id)] if constraints.forbid_unknown else []
+    search_end = end
+    if candidates is not None:
+        units_of = candidates.to(device)
+        model = restrict_vocabulary(model, units_of)
+        search_end = int(torch.searchsorted(units_of, end))
+        banned = [int(place) for place in torch.isin(units_of, torch.tensor(banned, device=device)).nonzero()]
+    processors: list[LogitsProcessor] = []
+    if constraints.min_length_ratio > 0:
+        shortest = [min(limit, constraints.shortest(len(ids))) for ids, limit in zip(input_ids, limits, strict=True)]
+        processors.append(MinimumLengths(shortest, num_beams, search_end))
+    if fast is None:
+        fast = num_beams > 1 and fast_search_applies(model)
+    search: dict[str, Any] = {}
+    if fast:
+        search = {"custom_generate": fast_beam_search, "limits": limits}
+    else:
+        # Behind the least length, for it must find an end to cut at.
+        processors.append(_LengthLimits(limits, num_beams, search_end))
     sequences = model.generate(
         input_ids=sources,
         attention_mask=mask,
@@ -118,12 +146,15 @@ def translate_batch(
         num_return_sequences=num_return_sequences,
         max_new_tokens=max(limits) + 1,
         max_length=None,
-        logits_processor=LogitsProcessorList([_LengthLimits(limits, num_beams, end)]),
+        logits_processor=LogitsProcessorList(processors),
+        no_repeat_ngram_size=constraints.no_repeat_ngram_size or None,
+        suppress_tokens=banned or None,
+        **search,
         length_penalty=length_penalty,
         early_stopping=False,
         do_sample=False,
     )[:, 1:]
-    found = sequences.tolist()
+    found = (sequences if units_of is None else units_of[sequences]).tolist()
     kept: list[list[tuple[tuple[int, ...], bool]]] = []
     for index, limit in enumerate(limits):
         own = found[index * num_return_sequences : (index + 1) * num_return_sequences]
@@ -131,7 +162,12 @@ def translate_batch(
         finished_only = [item for item in distinct if item[1]]
         kept.append(finished_only or distinct[:1])
     flat = [(index, units, finished) for index, items in enumerate(kept) for units, finished in items]
-    scores = [math.nan] * len(flat) if scorer is None else _log_probs(scorer, sources, mask, flat, end)
+    scores = [math.nan] * len(flat)
+    if scorer is not None:
+        # Of an ensemble the score is the mean over its members.
+        members = list(getattr(scorer, "members", [scorer]))
+        totals = [_log_probs(member, sources, mask, flat, end) for member in members]
+        scores = [sum(values) / len(members) for values in zip(*totals, strict=True)]
     texts = tokenizer.batch_decode([list(units) for _, units, _ in flat], skip_special_tokens=True)
     results: list[list[Hypothesis]] = [[] for _ in input_ids]
     for (index, units, finished), text, log_prob in zip(flat, texts, scores, strict=True):
@@ -149,7 +185,9 @@ def translate(
     *,
     num_beams: int = 5,
     length_penalty: float = 1.0,
+    constraints: SearchConstraints | None = None,
     progress: Any = None,
+    fast: bool | None = None,
 ) -> list[str]:
     """Translates texts, in their order; an empty text has an empty translation.
 
@@ -159,7 +197,9 @@ def translate(
         texts: Source sentences.
         num_beams: Beam width; 1 is greedy search.
         length_penalty: See :func:`translate_batch`.
+        constraints: Length limits and bans.
         progress: A tqdm-like object whose `update(n)` is told how many sentences are done.
+        fast: See :func:`translate_batch`.
     """
     input_ids = [list(ids) for ids in tokenizer(list(texts), truncation=True)["input_ids"]] if len(texts) else []
     filled = [index for index, ids in enumerate(input_ids) if len(ids) > 1]
@@ -174,6 +214,8 @@ def translate(
             [input_ids[index] for index in indices],
             num_beams=num_beams,
             length_penalty=length_penalty,
+            constraints=constraints,
+            fast=fast,
         )
         for index, nbest in zip(indices, hypotheses, strict=True):
             translations[index] = nbest[0].text
@@ -196,6 +238,9 @@ def _log_probs(
     end: int,
 ) -> list[float]:
     """Scores hypotheses by teacher forcing; what `generate` reports depends on its arithmetic and its processors."""
+    if fast_search_applies(model):
+        units_with_end = [[*units, end] if finished else list(units) for _, units, finished in hypotheses]
+        return prefix_tree_scores(model, sources, mask, [index for index, _, _ in hypotheses], units_with_end)
     scores = [0.0] * len(hypotheses)
     for chosen in _scoring_batches([len(units) + 1 for _, units, _ in hypotheses], int(model.config.vocab_size)):
         rows = torch.tensor([hypotheses[position][0] for position in chosen], device=sources.device)

@@ -12,9 +12,13 @@ import torch
 from torch.utils.data import DataLoader
 from transformers import PreTrainedModel, PreTrainedTokenizerBase, Trainer, TrainerControl, TrainingArguments
 
+from .averaging import average_checkpoints
 from .batching import MaxiBatchSampler, TokenizedBitext, TranslationCollator
 from .beam_search import translate
 from .bleu import corpus_scores
+
+LEARNING_RATES = {"adam": 1e-3, "adadelta": 1.0}
+"""The optimizers, with their usual learning rates."""
 
 
 class TranslationTrainer(Trainer):
@@ -63,10 +67,16 @@ def bf16_is_fast() -> bool:
     return torch.cpu._is_amx_tile_supported() or torch.cpu._is_avx512_bf16_supported()
 
 
-def unfinished_checkpoint(folder: Path) -> str | None:
-    """Finds the last checkpoint that was written completely (its `trainer_state.json` comes last)."""
+def finished_checkpoints(folder: Path) -> list[Path]:
+    """Lists, in order, the checkpoints that were written completely (their `trainer_state.json` comes last)."""
     found = [path.parent for path in folder.glob("checkpoint-*/trainer_state.json") if _is_json(path)]
-    return str(max(found, key=lambda path: int(path.name.rpartition("-")[2]))) if found else None
+    return sorted(found, key=lambda path: int(path.name.rpartition("-")[2]))
+
+
+def unfinished_checkpoint(folder: Path) -> str | None:
+    """Finds the last checkpoint that was written completely."""
+    found = finished_checkpoints(folder)
+    return str(found[-1]) if found else None
 
 
 def _is_json(path: Path) -> bool:
@@ -80,12 +90,13 @@ def _is_json(path: Path) -> bool:
 def train_translation_model(
     model: PreTrainedModel,
     tokenizer: PreTrainedTokenizerBase,
-    train: tuple[Sequence[str], Sequence[str]],
+    train: TokenizedBitext,
     dev: tuple[Sequence[str], Sequence[str]],
     checkpoints: Path,
     *,
     epochs: float,
     batch_size: int,
+    optimizer: str = "adam",
     learning_rate: float,
     evaluations: int,
     warmup_steps: int,
@@ -93,37 +104,44 @@ def train_translation_model(
     bf16: bool,
     gradient_accumulation_steps: int = 1,
     resume: bool = False,
+    averaged: int = 0,
     report_to: str = "none",
 ) -> list[dict[str, float]]:
     """Trains in place, with the weights of the best dev BLEU at the end.
 
-    Adam with a linear warm-up and a cosine decay to zero, the global gradient norm clipped to 1 (as the reference,
-    which uses Adadelta and no schedule), loss averaged over the tokens of a batch.
+    Adam with a linear warm-up and a cosine decay to zero, or Adadelta (Zeiler 2012; ρ 0.95, ε 1e-6, steps scaled by
+    RMS(Δx) / RMS(g)) with a constant rate as the reference has it. The loss is the mean over the target units of a
+    batch, and the global norm of its gradient is clipped to 1. The reference clips the gradient of the **sum** over
+    the batch to 1, which cuts nearly every step to the same length; Adadelta and Adam hardly depend on the scale of
+    the gradient, but the two are not the same setting.
+
+    Parameters that need no gradient stay as they are.
 
     Args:
         model: The model to train.
         tokenizer: Its tokenizer.
-        train: Source and target sentences.
+        train: The training pairs.
         dev: Source sentences and references.
         checkpoints: Folder for checkpoints; they are what a resumed run continues from.
         epochs: Number of passes over the training pairs.
         batch_size: Pairs per mini-batch and process.
-        learning_rate: Peak learning rate.
+        optimizer: `adam` or `adadelta`.
+        learning_rate: Peak learning rate of Adam, or the constant factor of Adadelta's steps (1 in the reference).
         evaluations: How often to measure dev BLEU and write a checkpoint, evenly spread.
-        warmup_steps: Steps of linear warm-up.
+        warmup_steps: Steps of linear warm-up; Adadelta has none.
         seed: Seed of order and dropout.
         bf16: Whether to run under bfloat16 autocast.
         gradient_accumulation_steps: Mini-batches per update.
         resume: Whether to continue from the last complete checkpoint, if there is one.
+        averaged: If above 0, the mean of the weights of the last so many checkpoints is measured at the end too, and
+            kept if its dev BLEU is higher than that of every single one.
         report_to: Logging integrations, as in `TrainingArguments`.
 
     Returns:
-        The log: dictionaries with `step`, `epoch` and `loss` or `eval_bleu`.
+        The log: dictionaries with `step`, `epoch` and `loss` or `eval_bleu`; that of the mean also has
+        `averaged_checkpoints`.
     """
-    dataset = TokenizedBitext(
-        tokenizer(list(train[0]), truncation=True)["input_ids"],
-        tokenizer(list(train[1]), truncation=True)["input_ids"],
-    )
+    adadelta = optimizer == "adadelta"
     # A share of all steps; the Trainer would read 1 as every single step.
     interval = min(1 / evaluations, 1 - 1e-9)
     arguments = TrainingArguments(
@@ -132,8 +150,8 @@ def train_translation_model(
         per_device_train_batch_size=batch_size,
         gradient_accumulation_steps=gradient_accumulation_steps,
         learning_rate=learning_rate,
-        lr_scheduler_type="cosine",
-        warmup_steps=warmup_steps,
+        lr_scheduler_type="constant" if adadelta else "cosine",
+        warmup_steps=0 if adadelta else warmup_steps,
         weight_decay=0.0,
         optim="adamw_torch_fused",
         max_grad_norm=1.0,
@@ -142,7 +160,8 @@ def train_translation_model(
         eval_steps=interval,
         save_strategy="steps",
         save_steps=interval,
-        save_total_limit=1,
+        # One more than are averaged, for the best one may be none of the last.
+        save_total_limit=averaged + 1,
         load_best_model_at_end=True,
         metric_for_best_model="bleu",
         greater_is_better=True,
@@ -158,18 +177,89 @@ def train_translation_model(
     trainer = TranslationTrainer(
         model=model,
         args=arguments,
-        train_dataset=dataset,
-        eval_dataset=dataset,  # the Trainer insists on one; `evaluate` translates the dev set instead
+        train_dataset=train,
+        eval_dataset=train,  # the Trainer insists on one; `evaluate` translates the dev set instead
         data_collator=TranslationCollator(int(tokenizer.pad_token_id)),
         processing_class=tokenizer,
         dev_sources=dev[0],
         dev_references=dev[1],
+        optimizer_cls_and_kwargs=(
+            (torch.optim.Adadelta, {"lr": learning_rate, "rho": 0.95, "eps": 1e-6}) if adadelta else None
+        ),
     )
     # All processes continue from the same checkpoint, and none is removed before all have loaded the best one.
     _wait_for_all()
     trainer.train(resume_from_checkpoint=unfinished_checkpoint(checkpoints) if resume else None)
     _wait_for_all()
-    return [_finite(entry) for entry in trainer.state.log_history]
+    log = [_finite(entry) for entry in trainer.state.log_history]
+    if averaged:
+        log.append(_keep_mean_if_better(trainer, model, checkpoints, averaged, log))
+        _wait_for_all()
+    return log
+
+
+def _keep_mean_if_better(
+    trainer: TranslationTrainer, model: PreTrainedModel, checkpoints: Path, count: int, log: Sequence[dict[str, float]]
+) -> dict[str, float]:
+    """Measures the mean of the last checkpoints, leaves it in the model if it is better, and returns the log entry."""
+    best = {name: value.detach().clone() for name, value in model.state_dict().items()}
+    folders = finished_checkpoints(checkpoints)[-count:]
+    # A matrix that is tied to another is in the file under one of its names only.
+    model.load_state_dict(average_checkpoints(folders), strict=False)
+    bleu = trainer.evaluate()["eval_bleu"]
+    if bleu <= max(entry["eval_bleu"] for entry in log if "eval_bleu" in entry):
+        model.load_state_dict(best)
+    last = next(entry for entry in reversed(log) if "eval_bleu" in entry)
+    return {
+        "step": last["step"],
+        "epoch": last["epoch"],
+        "eval_bleu": bleu,
+        "averaged_checkpoints": float(len(folders)),
+    }
+
+
+def train_with_frozen_embeddings(
+    model: PreTrainedModel,
+    *arguments: Any,
+    first_log: Sequence[dict[str, float]],
+    **settings: Any,
+) -> list[dict[str, float]]:
+    """Goes on with a trained model while both embedding matrices and the output layer stay as they are.
+
+    The reference's second stage (Jean et al. 2015 §3.3). What comes out is kept only if its dev BLEU is higher than
+    that of the first stage; otherwise the model is left as it was.
+
+    Args:
+        model: The trained model.
+        *arguments: As for :func:`train_translation_model`.
+        first_log: The log of the first stage.
+        **settings: As for :func:`train_translation_model`.
+
+    Returns:
+        The log of this stage, with steps and epochs counted from the beginning of the first and `frozen_embeddings` 1
+        in every entry.
+    """
+    before = {name: value.detach().clone() for name, value in model.state_dict().items()}
+    frozen = [model.encoder.embeddings, model.decoder.embeddings, model.lm_head]
+    parameters = {id(parameter): parameter for module in frozen for parameter in module.parameters()}
+    try:
+        for parameter in parameters.values():
+            parameter.requires_grad_(False)
+        log = train_translation_model(model, *arguments, **settings)
+    finally:
+        for parameter in parameters.values():
+            parameter.requires_grad_(True)
+    best_before, best_now = (
+        max((entry["eval_bleu"] for entry in entries if "eval_bleu" in entry), default=-math.inf)
+        for entries in (first_log, log)
+    )
+    if best_now <= best_before:
+        model.load_state_dict(before)
+    offsets = {name: max((entry.get(name, 0.0) for entry in first_log), default=0.0) for name in ("step", "epoch")}
+    return [
+        {**entry, **{name: entry[name] + offsets[name] for name in offsets if name in entry}, "frozen_embeddings": 1}
+        for entry in log
+    ]
 
 
 def _wait_for_all() -> None:

@@ -213,3 +213,29 @@ def test_scoring_batches_hold_every_hypothesis_once_and_bound_the_memory(lengths
     for batch in batches:
         logits = len(batch) * max(lengths[index] for index in batch) * vocab_size
         assert len(batch) == 1 or (len(batch) <= 640 and logits <= 1 << 27)
+
+
+@pytest.mark.parametrize("num_beams", [2, 4, 20])
+def test_the_fast_search_and_plain_generate_give_the_same_lists(make_model, tiny_tokenizer, num_beams):
+    for seed in range(3):
+        model = make_model(seed, end_bias=15.0)
+        fast = search(model, tiny_tokenizer, SOURCES, num_beams=num_beams, n=num_beams, fast=True)
+        plain = search(model, tiny_tokenizer, SOURCES, num_beams=num_beams, n=num_beams, fast=False)
+        for own, other in zip(fast, plain, strict=True):
+            assert [item.text for item in own] == [item.text for item in other]
+            assert [item.finished for item in own] == [item.finished for item in other]
+            assert [item.log_prob for item in own] == pytest.approx([item.log_prob for item in other], abs=1e-4)
+
+
+def test_the_fast_search_is_what_is_used(make_model, tiny_tokenizer, monkeypatch):
+    used = []
+    monkeypatch.setattr(
+        "hf_paraphrase.translation.beam_search._LengthLimits.__call__",
+        lambda *inputs: used.append("plain") or inputs[2],
+    )
+    model = make_model(end_bias=20.0)
+    search(model, tiny_tokenizer, SOURCES)
+    assert not used
+    search(model, tiny_tokenizer, SOURCES, fast=False)
+    search(model, tiny_tokenizer, SOURCES, num_beams=1, n=1)
+    assert used

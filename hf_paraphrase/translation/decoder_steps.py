@@ -1,0 +1,146 @@
+"""The decoder of an RNNsearch model laid out for decoding step by step: fewer, larger products, nothing repeated."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+from ..models.rnn_search import RnnSearchForConditionalGeneration
+
+
+class Attended(NamedTuple):
+    """What follows from a decoder state alone, before the next word is known.
+
+    Attributes:
+        state: s_{i-1}, (rows, hidden).
+        gates: The next GRU step's pre-activations without the word's part, (rows, 3 * hidden): context, and state for
+            the two gates.
+        readout: The readout without the previous word's part, (rows, readout).
+    """
+
+    state: Tensor
+    gates: Tensor
+    readout: Tensor
+
+    def select(self, rows: Tensor) -> Attended:
+        """Takes over some rows; the readout has been used by then and is left out."""
+        return Attended(self.state.index_select(0, rows), self.gates.index_select(0, rows), self.readout[:0])
+
+
+class DecoderSteps:
+    """Computes the same as :class:`RnnSearchDecoder` and the output layer, one position at a time.
+
+    All matrices that multiply the state are joined into one, likewise those that multiply the previous word; the
+    output layer keeps only the candidate units.
+
+    Args:
+        model: The model.
+        dtype: Arithmetic of the matrix products; that of the weights if not given.
+        candidates: Target units that may be produced, int64 (candidates,), distinct; all if not given. The softmax is
+            over them alone.
+    """
+
+    def __init__(
+        self,
+        model: RnnSearchForConditionalGeneration,
+        *,
+        dtype: torch.dtype | None = None,
+        candidates: Tensor | None = None,
+    ) -> None:
+        decoder, gru = model.decoder, model.decoder.gru
+        self.dtype = dtype or gru.input_weight.dtype
+        self.hidden_size: int = decoder.hidden_size
+        self.attention_size: int = decoder.attention_query.shape[0]
+        self.readout_size: int = decoder.state_to_readout.weight.shape[0]
+        hidden, attention = self.hidden_size, self.attention_size
+        self.start_weight, self.start_bias = self._cast(decoder.start.weight), self._cast(decoder.start.bias)
+        self.state_weight = self._cast(gru.gate_weight, decoder.attention_query, decoder.state_to_readout.weight)
+        no_bias = gru.candidate_bias.new_zeros
+        self.state_bias = self._cast(no_bias(2 * hidden + attention), decoder.state_to_readout.bias)
+        self.word_weight = self._cast(gru.input_weight, decoder.word_to_readout.weight)
+        self.word_bias = self._cast(no_bias(2 * hidden), gru.candidate_bias, no_bias(self.readout_size))
+        self.candidate_weight = self._cast(gru.candidate_weight)
+        self.attention_vector = self._cast(decoder.attention_vector)
+        self.maxout_weight = self._cast(decoder.readout_to_output.weight)
+        self.embeddings = decoder.embeddings.weight
+        weight, bias = model.lm_head.weight, model.lm_head.bias
+        if candidates is not None:
+            weight, bias = weight.index_select(0, candidates), bias.index_select(0, candidates)
+        self.output_weight, self.output_bias = self._cast(weight), self._cast(bias)
+
+    def _cast(self, *parts: Tensor) -> Tensor:
+        joined = parts[0] if len(parts) == 1 else torch.cat(parts)
+        return joined.detach().to(self.dtype)
+
+    def start(self, annotations: Tensor) -> Tensor:
+        """Computes s_0 from annotations (batch, source length, 2 * hidden) as (batch, hidden)."""
+        first = annotations[:, 0, self.hidden_size :].to(self.dtype)
+        return torch.tanh(functional.linear(first, self.start_weight, self.start_bias))
+
+    def read_words(self, words: Tensor) -> tuple[Tensor, Tensor]:
+        """Projects previous words.
+
+        Args:
+            words: Target units, (rows,).
+
+        Returns:
+            Their parts in the GRU's pre-activations (rows, 3 * hidden) and in the readout (rows, readout).
+        """
+        # In a long n-best list the same few words come again and again.
+        distinct, position = torch.unique(words, return_inverse=True)
+        if 2 * distinct.numel() > words.numel():
+            distinct, position = words, torch.arange(words.numel(), device=words.device)
+        embedded = self.embeddings.index_select(0, distinct).to(self.dtype)
+        projected = functional.linear(embedded, self.word_weight, self.word_bias)
+        if distinct is not words:
+            projected = projected.index_select(0, position)
+        gates, readout = projected.split([3 * self.hidden_size, self.readout_size], dim=-1)
+        return gates, readout
+
+    def next_state(self, previous: Attended, word_gates: Tensor) -> Tensor:
+        """Takes one GRU step with the chosen words' part of the pre-activations, (rows, 3 * hidden)."""
+        from_gates, from_candidate = (previous.gates + word_gates).split([2 * self.hidden_size, self.hidden_size], -1)
+        reset, update = torch.sigmoid(from_gates).chunk(2, dim=-1)
+        candidate = torch.tanh(from_candidate + functional.linear(reset * previous.state, self.candidate_weight))
+        return torch.lerp(previous.state, candidate, update)
+
+    def project_state(self, state: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """Multiplies states (rows, hidden): parts in the gates and in the readout, and the attention's query."""
+        projected = functional.linear(state, self.state_weight, self.state_bias)
+        gates, query, readout = projected.split([2 * self.hidden_size, self.attention_size, self.readout_size], dim=-1)
+        return gates, query, readout
+
+    def attend(self, state: Tensor, projections: tuple[Tensor, Tensor, Tensor]) -> Attended:
+        """Attends from states to the sentences they belong to.
+
+        Args:
+            state: (batch * width, hidden), as many rows for every sentence.
+            projections: Keys (batch, source length, attention), values (batch, source length, 3 * hidden + readout)
+                and additive mask (batch, source length), one row a sentence.
+        """
+        keys, values, penalty = projections
+        gates, query, readout = self.project_state(state)
+        hidden = keys.unsqueeze(1) + query.reshape(keys.shape[0], -1, 1, self.attention_size)
+        energy = torch.matmul(hidden.tanh_(), self.attention_vector)
+        weight = torch.softmax(energy.float() + penalty.unsqueeze(1), dim=-1)
+        value = torch.bmm(weight.to(values.dtype), values).view(state.shape[0], -1)
+        context, from_context = value.split([3 * self.hidden_size, self.readout_size], dim=-1)
+        context[:, : 2 * self.hidden_size] += gates
+        return Attended(state, context, from_context + readout)
+
+    def logits(self, readout: Tensor, out: Tensor | None = None) -> Tensor:
+        """Computes the output layer.
+
+        Args:
+            readout: Complete readout, (rows, readout).
+            out: Memory for the result.
+
+        Returns:
+            Logits (rows, candidates) in the arithmetic of the matrix products.
+        """
+        maxout = readout.unflatten(-1, (-1, 2)).amax(dim=-1)
+        output = functional.linear(maxout, self.maxout_weight)
+        return torch.addmm(self.output_bias, output, self.output_weight.t(), out=out)

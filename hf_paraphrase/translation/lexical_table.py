@@ -1,0 +1,201 @@
+"""A lexical translation table p(target unit | source unit), estimated from bitext by expectation maximisation.
+
+An aligner of our own, because the table must be about the very units of the model's tokenizer, fast_align is a program
+to be compiled, and all that is asked of the table are each source unit's likeliest translations. The model is
+fast_align's (Dyer et al. 2013) without its variational prior and with a fixed tension: IBM model 1 (Brown et al. 1993)
+whose alignments prefer the diagonal.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from ..errors import InputError
+
+NULL_PROBABILITY = 0.08
+"""Prior share of target units that come from no source unit, as in fast_align."""
+_ENTRIES_PER_BLOCK = 1 << 22
+"""Pairs of units that are handled together; memory does not grow with the bitext beyond its distinct pairs."""
+
+
+@dataclass(frozen=True)
+class LexicalTable:
+    """Translations of every source unit, likeliest first, in compressed rows, and how frequent target units are.
+
+    Attributes:
+        offsets: Where the row of each source unit begins and the last one ends, int64 (source units + 1,).
+        targets: Target units, int32 (entries,).
+        probabilities: p(target | source), float32 (entries,), falling in each row.
+        target_counts: How often each target unit occurs in the bitext, int64 (target units,).
+    """
+
+    offsets: np.ndarray
+    targets: np.ndarray
+    probabilities: np.ndarray
+    target_counts: np.ndarray
+
+    def translations(self, unit: int) -> list[tuple[int, float]]:
+        """Returns the translations of a source unit with their probabilities, likeliest first."""
+        row = slice(int(self.offsets[unit]), int(self.offsets[unit + 1]))
+        return list(zip(self.targets[row].tolist(), self.probabilities[row].tolist(), strict=True))
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Writes the table to a safetensors file, by way of a temporary one."""
+        from safetensors.numpy import save_file
+
+        path = Path(path)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        temporary = path.with_name(f".{path.name}.partial")
+        save_file({name: np.ascontiguousarray(value) for name, value in vars(self).items()}, temporary)
+        temporary.replace(path)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> LexicalTable:
+        """Reads a table.
+
+        Raises:
+            InputError: If the file is missing or is not a lexical table.
+        """
+        from safetensors import SafetensorError
+        from safetensors.numpy import load_file
+
+        remedy = "make it with the verb lexical-table"
+        try:
+            table = cls(**load_file(path))
+        except FileNotFoundError:
+            raise InputError("no such lexical table", path=path, remedy=remedy) from None
+        except (OSError, SafetensorError, TypeError) as error:
+            raise InputError(f"not a lexical table: {error}", path=path, remedy=remedy) from error
+        if (
+            table.offsets.ndim != 1
+            or not len(table.offsets)
+            or table.offsets[0] != 0
+            or (np.diff(table.offsets) < 0).any()
+            or not table.offsets[-1] == len(table.targets) == len(table.probabilities)
+            or (len(table.targets) and not 0 <= table.targets.min() <= table.targets.max() < len(table.target_counts))
+        ):
+            raise InputError("a damaged lexical table", path=path, remedy=remedy)
+        return table
+
+
+class _Bitext:
+    """Sentence pairs as flat arrays; iterates over pairs of units in blocks."""
+
+    def __init__(self, sources: Sequence[Sequence[int]], targets: Sequence[Sequence[int]], null: int) -> None:
+        self.null = null
+        kept = [index for index, pair in enumerate(zip(sources, targets, strict=True)) if all(map(len, pair))]
+        self.source_lengths = np.array([len(sources[index]) for index in kept], dtype=np.int64)
+        self.target_lengths = np.array([len(targets[index]) for index in kept], dtype=np.int64)
+        self.sources = np.array([unit for index in kept for unit in sources[index]], dtype=np.int64)
+        self.targets = np.array([unit for index in kept for unit in targets[index]], dtype=np.int64)
+        self.source_starts = np.cumsum(self.source_lengths) - self.source_lengths
+        self.target_starts = np.cumsum(self.target_lengths) - self.target_lengths
+
+    def blocks(self, tension: float) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]]:
+        """Yields, for some sentences, source and target unit and prior of every entry, and where target units begin.
+
+        A target unit has one entry for the null word and one for every source unit of its sentence.
+        """
+        sizes = (self.source_lengths + 1) * self.target_lengths
+        block = np.cumsum(sizes) // _ENTRIES_PER_BLOCK
+        edges = np.flatnonzero(np.diff(block, prepend=-1))
+        for begin, end in zip(edges, [*edges[1:], len(sizes)], strict=True):
+            source_lengths, target_lengths = self.source_lengths[begin:end], self.target_lengths[begin:end]
+            sentence = np.repeat(np.arange(begin, end), target_lengths)
+            target_place = _places(target_lengths)
+            entries = np.repeat(source_lengths + 1, target_lengths)
+            starts = np.cumsum(entries) - entries
+            place = _places(entries)
+            of = np.repeat(np.arange(len(sentence)), entries)
+            source = self.sources[np.repeat(self.source_starts[sentence], entries) + np.maximum(place - 1, 0)]
+            source = np.where(place == 0, self.null, source)
+            target = self.targets[(self.target_starts[sentence] + target_place)][of]
+            yield source, target, self._prior(place, of, starts, sentence, target_place, tension), starts
+
+    def _prior(
+        self,
+        place: np.ndarray,
+        of: np.ndarray,
+        starts: np.ndarray,
+        sentence: np.ndarray,
+        target_place: np.ndarray,
+        tension: float,
+    ) -> np.ndarray:
+        """Computes δ(a_i = j) of Dyer et al. 2013 eq. 1: null, or falling exponentially off the diagonal."""
+        relative = (target_place + 1) / self.target_lengths[sentence]
+        own = place / np.maximum(self.source_lengths[sentence], 1)[of]
+        weight = np.exp(-tension * np.abs(own - relative[of]))
+        weight[place == 0] = 0.0
+        weight *= ((1 - NULL_PROBABILITY) / np.add.reduceat(weight, starts))[of]
+        weight[place == 0] = NULL_PROBABILITY
+        return weight
+
+
+def _places(lengths: np.ndarray) -> np.ndarray:
+    """Returns 0, 1, …, n - 1 for every n, one behind the other."""
+    ends = np.cumsum(lengths)
+    return np.arange(ends[-1] if len(ends) else 0) - np.repeat(ends - lengths, lengths)
+
+
+def estimate_lexical_table(
+    sources: Sequence[Sequence[int]],
+    targets: Sequence[Sequence[int]],
+    *,
+    source_vocab_size: int,
+    target_vocab_size: int,
+    iterations: int = 5,
+    tension: float = 4.0,
+    translations: int = 100,
+    min_probability: float = 1e-6,
+) -> LexicalTable:
+    """Estimates p(target unit | source unit) by expectation maximisation from uniform probabilities.
+
+    Time and memory grow with the pairs of units that stand in one sentence pair, the latter with the distinct ones.
+
+    Args:
+        sources: Source units of every sentence, without special tokens.
+        targets: Target units of every sentence, as many.
+        source_vocab_size: Number of source units.
+        target_vocab_size: Number of target units.
+        iterations: Rounds of expectation and maximisation.
+        tension: How strongly alignments prefer the diagonal (fast_align starts from 4); 0 is IBM model 1.
+        translations: How many translations of a source unit are kept at most.
+        min_probability: Less likely translations are not kept.
+
+    Raises:
+        InputError: If no sentence pair has units on both sides.
+    """
+    bitext = _Bitext(sources, targets, null=source_vocab_size)
+    if not len(bitext.targets):
+        raise InputError("no sentence pair has units on both sides")
+    keys = np.zeros(0, dtype=np.int64)
+    for source, target, _, _ in bitext.blocks(tension):
+        keys = np.union1d(keys, source * target_vocab_size + target)
+    rows = keys // target_vocab_size
+    probabilities = 1.0 / np.bincount(rows)[rows]
+    for _ in range(iterations):
+        counts = np.zeros(len(keys))
+        for source, target, prior, starts in bitext.blocks(tension):
+            entry = np.searchsorted(keys, source * target_vocab_size + target)
+            weight = prior * probabilities[entry]
+            total = np.add.reduceat(weight, starts)
+            weight /= np.repeat(total, np.diff(starts, append=len(weight)))
+            counts += np.bincount(entry, weight, minlength=len(keys))
+        probabilities = counts / np.bincount(rows, counts)[rows]
+    # Likeliest first in every row, the smaller unit first among equals; the null word's row is not kept.
+    order = np.lexsort((keys, -probabilities, rows))
+    order = order[rows[order] < source_vocab_size]
+    place = _places(np.unique(rows[order], return_counts=True)[1])
+    order = order[(place < translations) & (probabilities[order] >= min_probability)]
+    lengths = np.bincount(rows[order], minlength=source_vocab_size)
+    return LexicalTable(
+        offsets=np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64),
+        targets=(keys[order] % target_vocab_size).astype(np.int32),
+        probabilities=probabilities[order].astype(np.float32),
+        target_counts=np.bincount(bitext.targets, minlength=target_vocab_size).astype(np.int64),
+    )

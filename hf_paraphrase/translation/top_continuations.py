@@ -1,0 +1,91 @@
+"""The best continuations of a beam, exactly, without sorting or storing scores of the whole vocabulary."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+_BLOCK = 64
+"""Logits that share one maximum; the search for the best ones first looks at the maxima alone."""
+_CHUNK = 1 << 18
+"""Logits whose exponentials are computed at once: what a core's cache holds."""
+
+
+class Continuations(NamedTuple):
+    """The best continuations of each sentence's beam, best first.
+
+    Attributes:
+        scores: Total log-probabilities, fp32 (batch, count); −inf where there are fewer.
+        parents: Which hypothesis of the beam each continues, (batch, count).
+        columns: By which column of the logits, (batch, count).
+    """
+
+    scores: Tensor
+    parents: Tensor
+    columns: Tensor
+
+
+def log_normalizers(logits: Tensor) -> Tensor:
+    """Computes log Σ_v exp(l_v) of logits (rows, columns) in fp32, (rows,), whatever their own arithmetic."""
+    result = torch.empty(logits.shape[0], dtype=torch.float32, device=logits.device)
+    step = max(1, _CHUNK // max(1, logits.shape[1])) if logits.device.type == "cpu" else logits.shape[0]
+    scratch = torch.empty((min(step, logits.shape[0]), logits.shape[1]), device=logits.device)
+    for start in range(0, logits.shape[0], step):
+        chunk = scratch[: logits.shape[0] - start]
+        chunk.copy_(logits[start : start + step])
+        greatest = chunk.amax(1, keepdim=True)
+        total = chunk.sub_(greatest).exp_().sum(1)
+        torch.add(total.log_(), greatest.squeeze(1), out=result[start : start + step])
+    return result
+
+
+def best_continuations(logits: Tensor, offsets: Tensor, count: int, block: int = _BLOCK) -> Continuations:
+    """Finds the `count` greatest sums of an offset and a logit for each sentence.
+
+    The greatest of every block of logits bound what is in it, so the best `count` continuations lie in the `count`
+    best blocks; only those are looked at closely (Johnson et al. 2017 §4 select likewise). Exact, and one pass over
+    the logits.
+
+    Args:
+        logits: (batch * width, columns).
+        offsets: What is added to every logit of a row, total log-probability minus log normaliser, fp32
+            (batch, width); −inf for a hypothesis that does not exist.
+        count: How many to find.
+        block: Logits in a block.
+    """
+    batch, width = offsets.shape
+    columns = logits.shape[1]
+    blocks = columns // block
+    if width * blocks <= 2 * count:
+        totals = (logits.float().view(batch, width, columns) + offsets.unsqueeze(2)).view(batch, -1)
+        scores, places = totals.topk(min(count, totals.shape[1]), dim=1)
+        return _filled(scores, places // columns, places % columns, count)
+    # Block b holds the columns b, b + blocks, b + 2 * blocks, … so that the maxima are taken over whole vectors.
+    # The columns that are left over are blocks of their own.
+    body = blocks * block
+    strided = logits.as_strided((batch * width, block, blocks), (logits.stride(0), blocks, 1), logits.storage_offset())
+    maxima = torch.cat([strided.amax(1), logits[:, body:]], dim=1).float()
+    bounds = (maxima.view(batch, width, -1) + offsets.unsqueeze(2)).view(batch, -1)
+    places = bounds.topk(count, dim=1).indices
+    parents, chosen = places // maxima.shape[1], places % maxima.shape[1]
+    member = torch.arange(block, device=logits.device)
+    single = (chosen >= blocks).unsqueeze(2)
+    inside = torch.where(single, body + chosen.unsqueeze(2) - blocks, chosen.unsqueeze(2) + member * blocks)
+    rows = parents + torch.arange(batch, device=logits.device).unsqueeze(1) * width
+    values = logits.view(-1).take(rows.unsqueeze(2) * columns + inside).float()
+    values += offsets.gather(1, parents).unsqueeze(2)
+    values.masked_fill_(single & (member > 0), -torch.inf)
+    scores, picked = values.flatten(1).topk(count, dim=1)
+    owner = picked // block
+    return Continuations(scores, parents.gather(1, owner), inside.flatten(1).gather(1, picked))
+
+
+def _filled(scores: Tensor, parents: Tensor, columns: Tensor, count: int) -> Continuations:
+    missing = count - scores.shape[1]
+    if missing:
+        scores = torch.nn.functional.pad(scores, (0, missing), value=-torch.inf)
+        parents = torch.nn.functional.pad(parents, (0, missing))
+        columns = torch.nn.functional.pad(columns, (0, missing))
+    return Continuations(scores, parents, columns)

@@ -1,0 +1,191 @@
+from __future__ import annotations
+
+import json
+import shutil
+
+import pytest
+
+from hf_paraphrase.commands import main
+from hf_paraphrase.data.parquet import read_table
+from hf_paraphrase.translation.lexical_table import LexicalTable
+from hf_paraphrase.translation.loading import load_translation_model
+
+SMALL = ["--num-beams", "4", "--num-return-sequences", "3", "--shard-size", "8", "--precision", "fp32"]
+
+
+def back_translate(model, bitext, output, *words):
+    models = [str(item) for item in (model if isinstance(model, list) else [model])]
+    command = ["back-translate", "--model", *models, "--bitext", str(bitext), "--output", str(output)]
+    return main([*command, "--split", "test", *SMALL, *words])
+
+
+@pytest.fixture(scope="session")
+def table(tiny_model, tiny_bitext, tmp_path_factory):
+    path = tmp_path_factory.mktemp("table") / "lexical_table.safetensors"
+    words = ["--model", str(tiny_model), "--bitext", str(tiny_bitext), "--output", str(path), "--iterations", "10"]
+    assert main(["lexical-table", *words]) == 0
+    return path
+
+
+def rows(folder):
+    return read_table(folder, "train").to_pylist()
+
+
+def test_the_table_finds_the_translations_of_the_numbers(table, tiny_model):
+    _, tokenizer = load_translation_model(tiny_model)
+    found = LexicalTable.load(table)
+    assert len(found.offsets) - 1 == len(found.target_counts) == len(tokenizer)
+    assert sum(found.target_counts[:4]) == 0, "special units are not counted"
+    for source, target in (("deux", "two"), ("cinq", "five"), ("sept", "seven")):
+        (unit,) = tokenizer(source, add_special_tokens=False)["input_ids"][:1]
+        expected = tokenizer(text_target=target, add_special_tokens=False)["input_ids"]
+        assert found.translations(unit)[0][0] in expected
+
+
+def test_all_units_as_candidates_give_the_same_pairs(table, tiny_model, tiny_bitext, tmp_path):
+    assert back_translate(tiny_model, tiny_bitext, tmp_path / "free") == 0
+    words = ["--lexical-table", str(table), "--candidates-frequent", "1000", "--candidates-per-unit", "0"]
+    assert back_translate(tiny_model, tiny_bitext, tmp_path / "all", *words) == 0
+    assert rows(tmp_path / "all") == rows(tmp_path / "free")
+    assert "candidate vocabulary" in (tmp_path / "all" / "README.md").read_text()
+    assert "candidate vocabulary" not in (tmp_path / "free" / "README.md").read_text()
+
+
+def test_few_candidates_limit_the_translations_and_references_add_their_own_units(
+    table, tiny_model, tiny_bitext, tmp_path
+):
+    _, tokenizer = load_translation_model(tiny_model)
+    words = ["--lexical-table", str(table), "--candidates-frequent", "0", "--candidates-per-unit", "1"]
+    assert back_translate(tiny_model, tiny_bitext, tmp_path / "few", *words) == 0
+    assert back_translate(tiny_model, tiny_bitext, tmp_path / "oracle", *words, "--candidates-from-reference") == 0
+    found = LexicalTable.load(table)
+    sources = read_table(tiny_bitext, "test")["source"].to_pylist()
+    allowed = {
+        target for ids in tokenizer(sources)["input_ids"] for unit in ids for target, _ in found.translations(unit)[:1]
+    }
+    letters = set("".join(tokenizer.decode([unit]) for unit in allowed)) | {" "}
+    assert all(set(row["sentence2"]) <= letters for row in rows(tmp_path / "few"))
+    assert rows(tmp_path / "oracle") != rows(tmp_path / "few")
+    assert "leak into" in (tmp_path / "oracle" / "README.md").read_text()
+    record = json.loads((tmp_path / "few" / "provenance.json").read_text())
+    assert "lexical_table.safetensors" in [item["name"] for item in record["inputs"]]
+
+
+def test_scores_of_restricted_searches_are_those_of_the_whole_model(table, tiny_model, tiny_bitext, tmp_path):
+    from hf_paraphrase.translation.beam_search import translate_batch
+
+    words = ["--lexical-table", str(table), "--candidates-frequent", "5", "--candidates-per-unit", "2"]
+    assert back_translate(tiny_model, tiny_bitext, tmp_path / "few", *words) == 0
+    model, tokenizer = load_translation_model(tiny_model)
+    free = {}
+    for row in read_table(tiny_bitext, "test").to_pylist():
+        ids = [list(tokenizer(row["source"])["input_ids"])]
+        (nbest,) = translate_batch(model, tokenizer, ids, num_beams=50, num_return_sequences=50, scorer=model)
+        free[row["id"]] = {item.text: item.log_prob for item in nbest}
+    shared = [row for row in rows(tmp_path / "few") if row["sentence2"] in free[row["id"]]]
+    assert shared, "the searches share no translation, so this test shows nothing"
+    for row in shared:
+        assert row["log_prob"] <= max(free[row["id"]].values()) + 1e-4
+        assert row["log_prob"] == pytest.approx(free[row["id"]][row["sentence2"]], abs=1e-3)
+
+
+def test_another_table_is_another_job(table, tiny_model, tiny_bitext, tmp_path, capsys):
+    from hf_paraphrase.hub.folders import check_same_job, staging_folder, staging_path
+
+    staging_folder(tmp_path / "pairs", resume=False)
+    check_same_job(staging_path(tmp_path / "pairs") / "job.json", {"model": "another"})
+    assert back_translate(tiny_model, tiny_bitext, tmp_path / "pairs", "--resume", "--lexical-table", str(table)) == 2
+    assert "Traceback" not in capsys.readouterr().err and not (tmp_path / "pairs").exists()
+
+
+def test_several_models_translate_together(tiny_model, tiny_bitext, tmp_path, capsys):
+    shutil.copytree(tiny_model, tmp_path / "copy")
+    assert back_translate(tiny_model, tiny_bitext, tmp_path / "one") == 0
+    assert back_translate([tiny_model, tmp_path / "copy"], tiny_bitext, tmp_path / "two") == 0
+    one, two = rows(tmp_path / "one"), rows(tmp_path / "two")
+    assert [(row["id"], row["sentence2"]) for row in one] == [(row["id"], row["sentence2"]) for row in two]
+    assert [row["log_prob"] for row in one] == pytest.approx([row["log_prob"] for row in two], abs=1e-4)
+    assert f"{tiny_model} + {tmp_path / 'copy'}" in (tmp_path / "two" / "README.md").read_text()
+    words = ["--bitext", str(tiny_bitext), "--num-beams", "2"]
+    assert main(["evaluate-nmt", "--model", str(tiny_model), str(tmp_path / "copy"), *words]) == 0
+    together = capsys.readouterr().out
+    assert main(["evaluate-nmt", "--model", str(tiny_model), *words]) == 0
+    assert capsys.readouterr().out == together
+
+
+@pytest.mark.parametrize("verb", ["back-translate", "evaluate-nmt"])
+@pytest.mark.parametrize(
+    ("words", "problem"),
+    [
+        (["--min-length-ratio", "-1"], "--min-length-ratio must not be below 0"),
+        (["--min-length-ratio", "3"], "--max-length-ratio 3.0 must be above --min-length-ratio 3.0"),
+        (["--max-length-ratio", "inf"], "must be above --min-length-ratio 0.0 and finite"),
+        (["--max-target-units", "0"], "--max-target-units must be 1 or more"),
+        (["--no-repeat-ngram-size", "-1"], "--no-repeat-ngram-size must not be below 0"),
+    ],
+)
+def test_bad_search_settings_are_one_line(tiny_model, tiny_bitext, tmp_path, capsys, verb, words, problem):
+    output = ["--output", str(tmp_path / "out")]
+    assert main([verb, "--model", str(tiny_model), "--bitext", str(tiny_bitext), *output, *words]) == 2
+    err = capsys.readouterr().err
+    assert problem in err and err.count("\n") == 1 and list(tmp_path.iterdir()) == []
+
+
+def test_search_settings_are_heeded(tiny_model, tiny_bitext, tmp_path):
+    assert back_translate(tiny_model, tiny_bitext, tmp_path / "free") == 0
+    words = ["--max-target-units", "2", "--forbid-unknown", "--no-repeat-ngram-size", "1"]
+    assert back_translate(tiny_model, tiny_bitext, tmp_path / "bound", *words) == 0
+    assert all(row["num_tokens"] <= 2 for row in rows(tmp_path / "bound"))
+    assert any(row["num_tokens"] > 2 for row in rows(tmp_path / "free"))
+
+
+@pytest.mark.parametrize(
+    ("words", "problem"),
+    [
+        (["--candidates-frequent", "10"], "--candidates-frequent needs a lexical table"),
+        (["--candidates-per-unit", "10"], "--candidates-per-unit needs a lexical table"),
+        (["--candidates-from-reference"], "--candidates-from-reference needs a lexical table"),
+        (["--lexical-table", "absent"], "no such lexical table"),
+        (["--lexical-table", "TABLE", "--candidates-frequent", "-1"], "--candidates-frequent must not be below 0"),
+        (["--lexical-table", "OTHER"], "the lexical table is about 2 source and 3 target units"),
+    ],
+)
+def test_bad_candidate_settings_are_one_line(table, tiny_model, tiny_bitext, tmp_path, capsys, words, problem):
+    from hf_paraphrase.translation.lexical_table import estimate_lexical_table
+
+    other = tmp_path / "other.safetensors"
+    estimate_lexical_table([[0]], [[1]], source_vocab_size=2, target_vocab_size=3).save(other)
+    words = [{"TABLE": str(table), "OTHER": str(other)}.get(word, word) for word in words]
+    assert back_translate(tiny_model, tiny_bitext, tmp_path / "out", *words) == 2
+    err = capsys.readouterr().err
+    assert problem in err.splitlines()[-1] and "Traceback" not in err
+    assert [path.name for path in tmp_path.iterdir()] == ["other.safetensors"]
+
+
+@pytest.mark.parametrize(
+    ("words", "problem"),
+    [
+        (["--iterations", "0"], "--iterations must be 1 or more"),
+        (["--tension", "-1"], "--tension must be 0 or more"),
+        (["--bitext", "absent"], "no such data folder"),
+        (["--model", "absent"], "no such model folder"),
+        (["--output", "old"], "the output file exists"),
+        (["--output", "."], "is a folder, not a file"),
+    ],
+)
+def test_bad_table_settings_are_one_line(tiny_model, tiny_bitext, tmp_path, monkeypatch, capsys, words, problem):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "old").write_text("old")
+    command = ["lexical-table", "--model", str(tiny_model), "--bitext", str(tiny_bitext), "--output", "new"]
+    at = command.index(words[0]) if words[0] in command else len(command)
+    command[at : at + 2] = words
+    assert main(command) == 2
+    err = capsys.readouterr().err
+    assert problem in err and err.count("\n") == 1
+    assert [path.name for path in tmp_path.iterdir()] == ["old"] and (tmp_path / "old").read_text() == "old"
+
+
+def test_the_table_is_the_same_every_time(table, tiny_model, tiny_bitext, tmp_path):
+    words = ["--model", str(tiny_model), "--bitext", str(tiny_bitext), "--output", str(tmp_path / "t")]
+    assert main(["lexical-table", *words, "--iterations", "10"]) == 0
+    assert (tmp_path / "t").read_bytes() == table.read_bytes()

@@ -1,0 +1,234 @@
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+import torch
+from safetensors.torch import load_file, save_file
+from transformers import AutoModelForSeq2SeqLM, AutoTokenizer
+
+from hf_paraphrase.commands import main
+from hf_paraphrase.translation.averaging import average_checkpoints
+from hf_paraphrase.translation.trainer import TranslationTrainer
+
+SMALL = ["--hidden-size", "8", "--embedding-size", "6", "--batch-size", "8", "--precision", "fp32"]
+SMALL += ["--vocab-size", "60", "--warmup-steps", "2"]
+
+
+def train(bitext, output, *words):
+    return main(["train-nmt", "--bitext", str(bitext), "--output", str(output), *SMALL, *words])
+
+
+def results(folder):
+    return json.loads((folder / "provenance.json").read_text())["results"]
+
+
+@pytest.fixture
+def trainers(monkeypatch):
+    """Every trainer of a run, as it was when it began, with the weights it started from."""
+    found = []
+    begin = TranslationTrainer.train
+
+    def train_and_note(self, *arguments, **settings):
+        weights = {name: value.clone() for name, value in self.model.state_dict().items()}
+        begun = begin(self, *arguments, **settings)
+        found.append((self, weights))
+        return begun
+
+    monkeypatch.setattr(TranslationTrainer, "train", train_and_note)
+    return found
+
+
+def test_adadelta_has_the_reference_settings_and_a_constant_rate(tiny_bitext, tmp_path, trainers):
+    assert train(tiny_bitext, tmp_path / "m", "--optimizer", "adadelta", "--epochs", "2", "--evaluations", "2") == 0
+    ((trainer, before),) = trainers
+    optimizer = getattr(trainer.optimizer, "optimizer", trainer.optimizer)
+    assert type(optimizer) is torch.optim.Adadelta
+    for group in optimizer.param_groups:
+        assert (group["rho"], group["eps"], group["lr"], group["weight_decay"]) == (0.95, 1e-6, 1.0, 0.0)
+    assert trainer.args.max_grad_norm == 1.0 and trainer.lr_scheduler.get_last_lr() == [1.0] * len(
+        optimizer.param_groups
+    )
+    after = load_file(tmp_path / "m" / "model.safetensors")
+    assert all(not torch.equal(value, before[name]) for name, value in after.items())
+    assert json.loads((tmp_path / "m" / "provenance.json").read_text())["settings"]["learning_rate"] == 1.0
+    assert "Adadelta with learning rate 1.0" in (tmp_path / "m" / "README.md").read_text()
+
+
+def test_the_second_stage_changes_neither_embeddings_nor_output_layer(tiny_bitext, tmp_path, trainers):
+    words = ["--epochs", "1", "--evaluations", "1", "--freeze-embeddings-epochs", "2", "--no-share-embeddings"]
+    assert train(tiny_bitext, tmp_path / "m", *words, "--freeze-embeddings-learning-rate", "0.02") == 0
+    (_, _), (second, before) = trainers
+    frozen = {"encoder.embeddings.weight", "decoder.embeddings.weight", "lm_head.weight", "lm_head.bias"}
+    # The weights at the end of the second stage, whether or not they were better and so kept.
+    assert second.state.global_step == 16 and second.args.learning_rate == 0.02
+    state = second.optimizer.state_dict()["state"]
+    assert len(state) == len(before) - len(frozen), "a frozen parameter was given to the optimizer and had steps"
+    log = [entry for entry in results(tmp_path / "m")["log"] if "eval_bleu" in entry]
+    assert [(entry["step"], entry.get("frozen_embeddings", 0)) for entry in log] == [(8, 0), (24, 1)]
+    model = AutoModelForSeq2SeqLM.from_pretrained(tmp_path / "m")
+    for name, value in model.state_dict().items():
+        if name in frozen:
+            assert torch.equal(value, before[name]), name
+    assert results(tmp_path / "m")["dev_bleu"] == max(entry["eval_bleu"] for entry in log)
+
+
+def test_a_second_stage_that_ruins_the_model_is_thrown_away(tiny_bitext, tmp_path, trainers, monkeypatch):
+    scores = iter([7.0, 3.0])
+    monkeypatch.setattr(
+        "hf_paraphrase.translation.trainer.corpus_scores",
+        lambda *_: type("Score", (), {"bleu": next(scores)}),
+    )
+    words = ["--epochs", "1", "--evaluations", "1", "--freeze-embeddings-epochs", "1"]
+    assert train(tiny_bitext, tmp_path / "m", *words) == 0
+    _, (_, before) = trainers
+    after = AutoModelForSeq2SeqLM.from_pretrained(tmp_path / "m").state_dict()
+    assert all(torch.equal(value, before[name]) for name, value in after.items())
+    assert results(tmp_path / "m")["dev_bleu"] == 7.0
+
+
+@pytest.mark.parametrize("mean_is_better", [True, False])
+def test_the_mean_of_checkpoints_is_kept_only_if_it_is_better(
+    tiny_bitext, tmp_path, trainers, monkeypatch, mean_is_better
+):
+    scores = iter([4.0, 6.0, 5.0, 3.0, 6.5 if mean_is_better else 6.0])
+    means = []
+    monkeypatch.setattr(
+        "hf_paraphrase.translation.trainer.corpus_scores",
+        lambda *_: type("Score", (), {"bleu": next(scores)}),
+    )
+
+    def averaged(folders):
+        assert [folder.name for folder in folders] == ["checkpoint-12", "checkpoint-16"]
+        means.append((average_checkpoints(folders), load_file(folders[0].parent / "checkpoint-8/model.safetensors")))
+        return means[0][0]
+
+    monkeypatch.setattr("hf_paraphrase.translation.trainer.average_checkpoints", averaged)
+    words = ["--epochs", "2", "--evaluations", "4", "--average-checkpoints", "2", "--learning-rate", "0.01"]
+    assert train(tiny_bitext, tmp_path / "m", *words) == 0
+    ((mean, best),) = means
+    after = load_file(tmp_path / "m" / "model.safetensors")
+    expected = mean if mean_is_better else best
+    assert set(after) == set(expected) and all(torch.equal(value, expected[name]) for name, value in after.items())
+    assert any(not torch.equal(mean[name], best[name]) for name in mean)
+    last = results(tmp_path / "m")["log"][-1]
+    assert last["averaged_checkpoints"] == 2 and last["step"] == 16
+    assert results(tmp_path / "m")["dev_bleu"] == (6.5 if mean_is_better else 6.0)
+
+
+KILLED = """
+import os, signal, sys
+from hf_paraphrase.commands import main
+from hf_paraphrase.translation.trainer import TranslationTrainer
+step = TranslationTrainer.training_step
+taken = 0
+def killed_at_step_21(self, *arguments, **settings):
+    global taken
+    taken += 1
+    if taken == 21:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return step(self, *arguments, **settings)
+TranslationTrainer.training_step = killed_at_step_21
+main(sys.argv[1:])
+"""
+
+
+def test_a_run_killed_in_its_second_stage_ends_as_an_undisturbed_one(tiny_bitext, tmp_path):
+    words = ["--epochs", "2", "--evaluations", "2", "--freeze-embeddings-epochs", "2", "--average-checkpoints", "2"]
+    words += ["--learning-rate", "0.01", "--dropout", "0.1"]
+    assert train(tiny_bitext, tmp_path / "whole", *words) == 0
+    killed = subprocess.run(
+        [
+            sys.executable,
+            "-c",
+            KILLED,
+            "train-nmt",
+            "--bitext",
+            str(tiny_bitext),
+            "--output",
+            str(tmp_path / "m"),
+            *SMALL,
+            *words,
+        ],
+        capture_output=True,
+        check=False,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+    )
+    assert killed.returncode == -9, killed.stderr
+    assert train(tiny_bitext, tmp_path / "m", *words, "--resume") == 0
+    name = "model.safetensors"
+    assert (tmp_path / "m" / name).read_bytes() == (tmp_path / "whole" / name).read_bytes()
+    assert not (tmp_path / "m" / "checkpoints").exists()
+
+
+def test_separate_vocabularies_train_and_open_from_the_folder_alone(tiny_bitext, tmp_path):
+    output = tmp_path / "m"
+    words = ["--no-joint-vocabulary", "--no-share-embeddings", "--epochs", "1", "--evaluations", "1"]
+    assert train(tiny_bitext, output, *words, "--vocab-size", "50") == 0
+    model, tokenizer = AutoModelForSeq2SeqLM.from_pretrained(output), AutoTokenizer.from_pretrained(output)
+    assert model.config.source_vocab_size == tokenizer.source_vocab_size <= 50
+    assert model.config.vocab_size == len(tokenizer) <= 50
+    assert tokenizer.decode(tokenizer(text_target="Two three")["input_ids"], skip_special_tokens=True) == "two three"
+    assert tokenizer("deux")["input_ids"] != tokenizer(text_target="deux")["input_ids"]
+    assert main(["evaluate-nmt", "--model", str(output), "--bitext", str(tiny_bitext), "--num-beams", "2"]) == 0
+    script = (
+        "import sys; from transformers import AutoModelForSeq2SeqLM, AutoTokenizer\n"
+        "assert not any(name.startswith('hf_paraphrase') for name in sys.modules)\n"
+        "folder = sys.argv[1]; tokenizer = AutoTokenizer.from_pretrained(folder, trust_remote_code=True)\n"
+        "model = AutoModelForSeq2SeqLM.from_pretrained(folder, trust_remote_code=True)\n"
+        "print(tokenizer(['un deux'])['input_ids'], tokenizer(text_target=['one two'])['input_ids'])\n"
+        "model.generate(**tokenizer(['un deux'], return_tensors='pt'), max_new_tokens=5)"
+    )
+    environment = {**os.environ, "HF_MODULES_CACHE": str(tmp_path / "modules"), "PYTHONPATH": ""}
+    done = subprocess.run(
+        [sys.executable, "-c", script, str(output)], capture_output=True, text=True, check=False, env=environment
+    )
+    assert done.returncode == 0, done.stderr
+    own = f"{tokenizer(['un deux'])['input_ids']} {tokenizer(text_target=['one two'])['input_ids']}"
+    assert done.stdout.strip() == own
+
+
+def test_pairs_with_too_many_units_are_left_out_and_counted(tiny_bitext, tmp_path, capsys):
+    words = ["--epochs", "1", "--evaluations", "1", "--max-units", "9"]
+    assert train(tiny_bitext, tmp_path / "m", *words) == 0
+    found = results(tmp_path / "m")
+    assert 0 < found["training_pairs"] < 60 and found["training_pairs"] + found["pairs_left_out"] == 60
+    assert "have more than 9 units and are left out" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("words", "problem"),
+    [
+        (["--optimizer", "sgd"], "invalid choice"),
+        (["--no-joint-vocabulary"], "sides with units of their own cannot share embeddings"),
+        (["--max-units", "0"], "--max-units must be above 0"),
+        (["--max-units", "1"], "none of the 60 sentence pairs has at most 1 units"),
+        (["--average-checkpoints", "-1"], "--average-checkpoints must not be below 0"),
+        (["--freeze-embeddings-epochs", "-1"], "--freeze-embeddings-epochs must not be below 0"),
+        (["--freeze-embeddings-learning-rate", "0.1"], "is that of a second stage"),
+        (["--learning-rate", "0"], "--learning-rate must be above 0"),
+    ],
+)
+def test_bad_faithful_settings_are_one_line_and_leave_nothing(tiny_bitext, tmp_path, capsys, words, problem):
+    assert train(tiny_bitext, tmp_path / "m", *words) == 2
+    err = capsys.readouterr().err
+    assert problem in err and "Traceback" not in err and not (tmp_path / "m").exists()
+
+
+def test_averaging_equals_the_mean_and_refuses_other_shapes(tmp_path):
+    tensors = [{"a": torch.randn(3, 2), "b": torch.randn(4)} for _ in range(3)]
+    for index, weights in enumerate(tensors):
+        (tmp_path / str(index)).mkdir()
+        save_file(weights, tmp_path / str(index) / "model.safetensors")
+    mean = average_checkpoints([tmp_path / str(index) for index in range(3)])
+    for name in ("a", "b"):
+        expected = torch.stack([weights[name] for weights in tensors]).double().mean(0).float()
+        assert mean[name].dtype == torch.float32 and torch.allclose(mean[name], expected, atol=1e-7)
+    save_file({"a": torch.randn(3, 2)}, tmp_path / "1" / "model.safetensors")
+    with pytest.raises(ValueError, match="different weights"):
+        average_checkpoints([tmp_path / "0", tmp_path / "1"])
+    with pytest.raises(ValueError, match="no checkpoint"):
+        average_checkpoints([])

@@ -1,0 +1,260 @@
+from __future__ import annotations
+
+import itertools
+
+import pytest
+import torch
+
+from hf_paraphrase.errors import ModelError
+from hf_paraphrase.tokenization.subword import train_bpe_tokenizer
+from hf_paraphrase.translation.beam_search import translate_batch
+from hf_paraphrase.translation.constraints import SearchConstraints
+from hf_paraphrase.translation.ensemble import RnnSearchEnsemble, load_translation_models
+from hf_paraphrase.translation.restricted_vocabulary import restrict_vocabulary
+
+SOURCES = ["un", "deux trois un deux", "trois un"]
+
+
+def ids_of(tokenizer, texts):
+    return [list(ids) for ids in tokenizer(texts)["input_ids"]]
+
+
+def search(model, tokenizer, texts=SOURCES, **settings):
+    settings = {"num_beams": 5, "num_return_sequences": 5, "scorer": model, **settings}
+    return translate_batch(model, tokenizer, ids_of(tokenizer, texts), **settings)
+
+
+def assert_same_lists(found, expected):
+    for own, other in zip(found, expected, strict=True):
+        assert [(item.text, item.num_tokens, item.finished) for item in own] == [
+            (item.text, item.num_tokens, item.finished) for item in other
+        ]
+        assert [item.log_prob for item in own] == pytest.approx([item.log_prob for item in other], abs=1e-4)
+
+
+@torch.no_grad()
+def log_prob(model, source, units):
+    labels = torch.tensor([units])
+    logits = model(input_ids=torch.tensor([source]), labels=labels).logits
+    return float(logits.log_softmax(-1).gather(-1, labels.unsqueeze(-1)).sum())
+
+
+@pytest.mark.parametrize("num_beams", [1, 5])
+def test_an_ensemble_of_a_model_with_itself_is_the_model(make_model, tiny_tokenizer, num_beams):
+    model = make_model(2, end_bias=2.0)
+    settings = {"num_beams": num_beams, "num_return_sequences": num_beams}
+    twice = RnnSearchEnsemble([model, model]).eval()
+    assert_same_lists(search(twice, tiny_tokenizer, **settings), search(model, tiny_tokenizer, **settings))
+
+
+def test_the_nbest_list_of_two_models_equals_brute_force(make_model, tiny_tokenizer):
+    # The beam is wide enough to hold every hypothesis of at most three units.
+    members = [make_model(1, hidden_size=8), make_model(4, hidden_size=6)]
+    allowed = [5, 9, 12]
+    for member in members:
+        with torch.no_grad():
+            closed = torch.ones(len(tiny_tokenizer), dtype=torch.bool)
+            closed[[tiny_tokenizer.eos_token_id, *allowed]] = False
+            member.lm_head.bias[closed] = -1e4
+    end = tiny_tokenizer.eos_token_id
+    (source,) = ids_of(tiny_tokenizer, ["deux"])
+    hypotheses = [[*units, end] for length in range(3) for units in itertools.product(allowed, repeat=length)]
+    totals = {tuple(units): sum(log_prob(member, source, units) for member in members) / 2 for units in hypotheses}
+    for member in members:
+        alone = {tuple(units): log_prob(member, source, units) for units in hypotheses}
+        assert sorted(alone, key=alone.get) != sorted(totals, key=totals.get), "one member alone decides the order"
+    (found,) = search(
+        RnnSearchEnsemble(members).eval(),
+        tiny_tokenizer,
+        ["deux"],
+        num_beams=64,
+        num_return_sequences=64,
+        length_penalty=0.0,
+        constraints=SearchConstraints(max_units=3),
+    )
+    found = [item for item in found if item.log_prob > -1_000]
+    expected = sorted(totals.items(), key=lambda item: -item[1])
+    assert len(found) == len(expected) == 13
+    assert [item.log_prob for item in found] == pytest.approx([value for _, value in expected], abs=1e-4)
+    texts = [tiny_tokenizer.decode(list(units), skip_special_tokens=True).strip() for units, _ in expected]
+    assert [item.text for item in found] == texts
+
+
+def test_search_scores_of_an_ensemble_are_the_mean_of_its_members(make_model, tiny_tokenizer):
+    members = [make_model(seed, end_bias=3.0) for seed in (1, 2, 3)]
+    ensemble = RnnSearchEnsemble(members).eval()
+    batch = tiny_tokenizer(SOURCES, padding=True, return_tensors="pt")
+    output = ensemble.generate(
+        **batch,
+        num_beams=4,
+        max_new_tokens=12,
+        length_penalty=0.0,
+        early_stopping=False,
+        output_scores=True,
+        return_dict_in_generate=True,
+    )
+    for row, score, source in zip(
+        output.sequences[:, 1:].tolist(),
+        output.sequences_scores.tolist(),
+        ids_of(tiny_tokenizer, SOURCES),
+        strict=True,
+    ):
+        end = tiny_tokenizer.eos_token_id
+        units = row[: row.index(end) + 1] if end in row else row
+        expected = sum(log_prob(member, source, units) for member in members) / 3
+        assert score == pytest.approx(expected, abs=1e-4)
+
+
+def test_other_vocabularies_are_refused(make_model, tiny_tokenizer, tmp_path):
+    other = train_bpe_tokenizer(["quatre cinq four five six"] * 3, 40)
+    for name, tokenizer in (("a", tiny_tokenizer), ("b", tiny_tokenizer), ("c", other)):
+        make_model(vocab_size=len(tokenizer)).save_pretrained(tmp_path / name)
+        tokenizer.save_pretrained(tmp_path / name)
+    model, tokenizer = load_translation_models([tmp_path / "a", tmp_path / "b"])
+    assert isinstance(model, RnnSearchEnsemble) and len(tokenizer) == len(tiny_tokenizer)
+    with pytest.raises(ModelError, match="another vocabulary"):
+        load_translation_models([tmp_path / "a", tmp_path / "c"])
+    with pytest.raises(ValueError, match="different vocabularies"):
+        RnnSearchEnsemble([make_model(), make_model(vocab_size=12, source_vocab_size=12)])
+
+
+@pytest.mark.parametrize("ensemble", [False, True])
+@pytest.mark.parametrize("num_beams", [1, 5])
+def test_all_units_as_candidates_change_nothing(make_model, tiny_tokenizer, num_beams, ensemble):
+    model = make_model(2, end_bias=2.0)
+    if ensemble:
+        model = RnnSearchEnsemble([model, make_model(3, end_bias=2.0)]).eval()
+    settings = {"num_beams": num_beams, "num_return_sequences": num_beams}
+    everything = torch.arange(len(tiny_tokenizer))
+    restricted = search(model, tiny_tokenizer, candidates=everything, **settings)
+    assert restricted == search(model, tiny_tokenizer, **settings)
+
+
+def test_a_restricted_search_equals_one_in_which_the_other_units_are_impossible(make_model, tiny_tokenizer):
+    candidates = torch.tensor([0, 1, 2, 3, 7, 9, 10, 15, 21])
+    model, closed = make_model(5, end_bias=1.0), make_model(5, end_bias=1.0)
+    others = torch.ones(len(tiny_tokenizer), dtype=torch.bool)
+    others[candidates] = False
+    with torch.no_grad():
+        closed.lm_head.bias[others] = -torch.inf
+    found = search(model, tiny_tokenizer, candidates=candidates)
+    expected = search(closed, tiny_tokenizer, scorer=model)
+    assert_same_lists(found, expected)
+    free = search(model, tiny_tokenizer)
+    assert [item.text for item in free[1]] != [item.text for item in found[1]], "the candidates restrict nothing here"
+
+
+def test_a_restricted_model_multiplies_fewer_rows_and_leaves_the_original_alone(make_model, tiny_tokenizer):
+    model = make_model(0, share_embeddings=True, tie_word_embeddings=True)
+    before = {name: value.clone() for name, value in model.state_dict().items()}
+    restricted = restrict_vocabulary(model, torch.tensor([0, 1, 2, 8]))
+    assert restricted.lm_head.weight.shape == restricted.decoder.embeddings.weight.shape == (4, 6)
+    assert restricted.encoder is model.encoder and restricted.config.vocab_size == 4
+    assert torch.equal(restricted.lm_head.weight[3], model.lm_head.weight[8])
+    assert model.lm_head.weight.shape[0] == model.config.vocab_size == len(tiny_tokenizer)
+    assert model.get_output_embeddings().weight is model.decoder.embeddings.weight
+    assert all(torch.equal(value, before[name]) for name, value in model.state_dict().items())
+
+
+def test_special_units_are_renumbered_and_may_not_be_missing(make_model):
+    model = make_model(0, eos_token_id=7)
+    model.generation_config.eos_token_id = 7
+    restricted = restrict_vocabulary(model, torch.tensor([0, 1, 5, 7, 9]))
+    assert restricted.config.eos_token_id == restricted.generation_config.eos_token_id == 3
+    assert model.config.eos_token_id == model.generation_config.eos_token_id == 7
+    with pytest.raises(ValueError, match="unit 7, a special token"):
+        restrict_vocabulary(model, torch.tensor([0, 1, 5]))
+    with pytest.raises(ValueError, match="ascending"):
+        restrict_vocabulary(model, torch.tensor([0, 7, 1]))
+
+
+def test_length_limits_hold_for_every_sentence_by_itself(make_model, tiny_tokenizer):
+    eager, endless = make_model(2, end_bias=500.0), make_model(2, end_bias=-50.0)
+    limits = SearchConstraints(min_length_ratio=0.5, max_length_ratio=1.5)
+    lengths = [len(ids) for ids in ids_of(tiny_tokenizer, SOURCES)]
+    assert all(nbest[0].num_tokens == 0 for nbest in search(eager, tiny_tokenizer))
+    for length, nbest in zip(lengths, search(eager, tiny_tokenizer, constraints=limits), strict=True):
+        assert all(item.finished and item.num_tokens + 1 >= length // 2 + 1 for item in nbest)
+        assert any(item.num_tokens + 1 == length // 2 + 1 for item in nbest)
+    for length, nbest in zip(lengths, search(endless, tiny_tokenizer, constraints=limits), strict=True):
+        assert [(item.num_tokens, item.finished) for item in nbest] == [(int(1.5 * length), False)]
+
+
+def test_least_lengths_never_exceed_greatest_ones(make_model, tiny_tokenizer):
+    narrow = SearchConstraints(min_length_ratio=1.0, max_length_ratio=1.1, max_units=1)
+    for nbest in search(make_model(1), tiny_tokenizer, constraints=narrow, num_beams=len(tiny_tokenizer)):
+        assert [item.num_tokens for item in nbest] == [0] and nbest[0].finished
+
+
+class Recorder:
+    """A tokenizer that notes the units that it is asked to decode, one list a hypothesis."""
+
+    def __init__(self, tokenizer):
+        self.tokenizer = tokenizer
+        self.rows = []
+
+    def __getattr__(self, name):
+        return getattr(self.tokenizer, name)
+
+    def __call__(self, *arguments, **settings):
+        return self.tokenizer(*arguments, **settings)
+
+    def batch_decode(self, rows, **settings):
+        self.rows += rows
+        return self.tokenizer.batch_decode(rows, **settings)
+
+
+def units_found(model, tokenizer, constraints, candidates=None):
+    recorder = Recorder(tokenizer)
+    search(model, recorder, constraints=constraints, candidates=candidates)
+    return recorder.rows
+
+
+@pytest.mark.parametrize("candidates", [None, torch.tensor([0, 1, 2, 3, 8, 9, 13])])
+def test_the_unknown_unit_is_banned_on_request(make_model, tiny_tokenizer, candidates):
+    model = make_model(3)
+    unknown = tiny_tokenizer.unk_token_id
+    with torch.no_grad():
+        model.lm_head.bias[unknown] = 10.0
+    for forbidden in (False, True):
+        rows = units_found(model, tiny_tokenizer, SearchConstraints(forbid_unknown=forbidden), candidates)
+        assert any(unknown in row for row in rows) is not forbidden
+        assert any(rows)
+
+
+@pytest.mark.parametrize("candidates", [None, torch.arange(20)])
+def test_no_ngram_comes_twice_where_that_is_banned(make_model, tiny_tokenizer, candidates):
+    model = make_model(6, end_bias=-4.0)
+
+    def repeats(row):
+        pairs = list(itertools.pairwise(row))
+        return len(pairs) - len(set(pairs))
+
+    free = units_found(model, tiny_tokenizer, SearchConstraints(), candidates)
+    banned = units_found(model, tiny_tokenizer, SearchConstraints(no_repeat_ngram_size=2), candidates)
+    assert any(repeats(row) for row in free) and not any(repeats(row) for row in banned)
+    assert any(len(row) > 3 for row in banned)
+
+
+@pytest.mark.parametrize("candidates", [None, torch.arange(25)])
+@pytest.mark.parametrize(
+    "constraints",
+    [
+        SearchConstraints(min_length_ratio=1.0, max_length_ratio=2.0),
+        SearchConstraints(no_repeat_ngram_size=1),
+        SearchConstraints(forbid_unknown=True, max_units=5),
+    ],
+)
+def test_the_fast_search_and_plain_generate_keep_to_constraints_alike(
+    make_model, tiny_tokenizer, constraints, candidates
+):
+    model = make_model(4, end_bias=1.0)
+    with torch.no_grad():
+        model.lm_head.bias[tiny_tokenizer.unk_token_id] += 2.0
+    fast, plain = (
+        search(model, tiny_tokenizer, constraints=constraints, candidates=candidates, fast=choice)
+        for choice in (True, False)
+    )
+    assert_same_lists(fast, plain)
+    free = search(model, tiny_tokenizer, candidates=candidates)
+    assert [item.text for nbest in fast for item in nbest] != [item.text for nbest in free for item in nbest]

@@ -1,0 +1,159 @@
+from __future__ import annotations
+
+import math
+import random
+from collections import defaultdict
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from hf_paraphrase.errors import InputError
+from hf_paraphrase.translation import lexical_table
+from hf_paraphrase.translation.candidates import CandidateVocabulary
+from hf_paraphrase.translation.lexical_table import LexicalTable, estimate_lexical_table
+
+NULL = -1
+
+
+def naive(sources, targets, *, iterations, tension):
+    """The same expectation maximisation over dictionaries."""
+    pairs = [
+        (list(source), list(target)) for source, target in zip(sources, targets, strict=True) if source and target
+    ]
+    seen = {(unit, target) for source, targets in pairs for unit in [NULL, *source] for target in targets}
+    sizes = defaultdict(int)
+    for unit, _ in seen:
+        sizes[unit] += 1
+    table = {(unit, target): 1 / sizes[unit] for unit, target in seen}
+    for _ in range(iterations):
+        counts = defaultdict(float)
+        for source, target in pairs:
+            for i, target_unit in enumerate(target, 1):
+                near = [math.exp(-tension * abs(j / len(source) - i / len(target))) for j in range(1, len(source) + 1)]
+                prior = [0.08, *(0.92 * weight / sum(near) for weight in near)]
+                posterior = [
+                    weight * table[unit, target_unit] for weight, unit in zip(prior, [NULL, *source], strict=True)
+                ]
+                for unit, weight in zip([NULL, *source], posterior, strict=True):
+                    counts[unit, target_unit] += weight / sum(posterior)
+        totals = defaultdict(float)
+        for (unit, _), count in counts.items():
+            totals[unit] += count
+        table = {(unit, target): count / totals[unit] for (unit, target), count in counts.items()}
+    return table
+
+
+sentences = st.lists(
+    st.tuples(st.lists(st.integers(0, 5), max_size=5), st.lists(st.integers(0, 6), max_size=5)), min_size=1, max_size=8
+).filter(lambda pairs: any(source and target for source, target in pairs))
+
+
+@settings(max_examples=40, deadline=None)
+@given(pairs=sentences, tension=st.sampled_from([0.0, 4.0]), iterations=st.integers(0, 4))
+def test_the_table_equals_that_of_a_naive_expectation_maximisation(pairs, tension, iterations):
+    sources, targets = [list(side) for side in zip(*pairs, strict=True)]
+    table = estimate_lexical_table(
+        sources,
+        targets,
+        source_vocab_size=6,
+        target_vocab_size=7,
+        iterations=iterations,
+        tension=tension,
+        min_probability=0.0,
+    )
+    expected = naive(sources, targets, iterations=iterations, tension=tension)
+    found = {(unit, target): value for unit in range(6) for target, value in table.translations(unit)}
+    assert found.keys() == {key for key in expected if key[0] != NULL}
+    for key, value in found.items():
+        assert value == pytest.approx(expected[key], abs=1e-6)
+
+
+def dictionary_corpus(count=300, seed=0):
+    """Source unit u is target unit 10 + u, the order is free to change, and 19 stands in every target sentence."""
+    generator = random.Random(seed)
+    sources = [[generator.randrange(8) for _ in range(generator.randint(2, 5))] for _ in range(count)]
+    targets = [[10 + unit for unit in generator.sample(source, len(source))] + [19] for source in sources]
+    return sources, targets
+
+
+def test_known_alignments_are_found():
+    table = estimate_lexical_table(*dictionary_corpus(), source_vocab_size=9, target_vocab_size=20, iterations=15)
+    for unit in range(8):
+        (best, probability), *_ = table.translations(unit)
+        assert best == 10 + unit and probability > 0.75
+    assert table.translations(8) == []
+
+
+def test_rows_are_sorted_cut_and_sum_to_one_where_they_are_whole():
+    sources, targets = dictionary_corpus()
+    sizes = {"source_vocab_size": 9, "target_vocab_size": 20}
+    whole = estimate_lexical_table(sources, targets, **sizes, min_probability=0.0)
+    cut = estimate_lexical_table(sources, targets, **sizes, translations=3, min_probability=0.01)
+    for unit in range(8):
+        values = [value for _, value in whole.translations(unit)]
+        assert values == sorted(values, reverse=True) and sum(values) == pytest.approx(1.0, abs=1e-5)
+        assert cut.translations(unit) == [item for item in whole.translations(unit)[:3] if item[1] >= 0.01]
+    counts = np.bincount([unit for target in targets for unit in target], minlength=20)
+    assert whole.target_counts.tolist() == counts.tolist()
+
+
+def test_the_size_of_a_block_changes_nothing_but_rounding(monkeypatch):
+    sources, targets = dictionary_corpus()
+    sizes = {"source_vocab_size": 9, "target_vocab_size": 20, "min_probability": 0.0}
+    whole = estimate_lexical_table(sources, targets, **sizes)
+    monkeypatch.setattr(lexical_table, "_ENTRIES_PER_BLOCK", 17)
+    blocks = estimate_lexical_table(sources, targets, **sizes)
+    for unit in range(8):
+        assert dict(blocks.translations(unit)) == pytest.approx(dict(whole.translations(unit)), abs=1e-6)
+
+
+def test_a_table_is_saved_and_read_unchanged(tmp_path):
+    table = estimate_lexical_table(*dictionary_corpus(), source_vocab_size=9, target_vocab_size=20)
+    table.save(tmp_path / "new" / "table.safetensors")
+    again = LexicalTable.load(tmp_path / "new" / "table.safetensors")
+    for name, value in vars(table).items():
+        assert getattr(again, name).dtype == value.dtype and np.array_equal(getattr(again, name), value)
+    assert [path.name for path in (tmp_path / "new").iterdir()] == ["table.safetensors"]
+
+
+def test_a_missing_damaged_or_foreign_file_is_an_input_error(tmp_path):
+    from safetensors.numpy import save_file
+
+    path = tmp_path / "table.safetensors"
+    with pytest.raises(InputError, match="no such lexical table"):
+        LexicalTable.load(path)
+    estimate_lexical_table([[0]], [[1]], source_vocab_size=2, target_vocab_size=2).save(path)
+    path.write_bytes(path.read_bytes()[:-5])
+    with pytest.raises(InputError, match="not a lexical table"):
+        LexicalTable.load(path)
+    save_file({"weights": np.zeros(3)}, path)
+    with pytest.raises(InputError, match="not a lexical table"):
+        LexicalTable.load(path)
+    counts = np.ones(2, dtype=np.int64)
+    arrays = {"offsets": np.array([0, 2]), "targets": np.array([0, 5], dtype=np.int32), "target_counts": counts}
+    save_file({**arrays, "probabilities": np.ones(2, dtype=np.float32)}, path)
+    with pytest.raises(InputError, match="damaged"):
+        LexicalTable.load(path)
+
+
+def test_bitext_without_units_is_an_input_error():
+    with pytest.raises(InputError, match="no sentence pair"):
+        estimate_lexical_table([[], [1]], [[1], []], source_vocab_size=2, target_vocab_size=2)
+
+
+def test_candidates_are_the_union_of_frequent_special_translated_and_reference_units():
+    table = LexicalTable(
+        offsets=np.array([0, 0, 3, 4]),
+        targets=np.array([7, 5, 6, 8], dtype=np.int32),
+        probabilities=np.array([0.6, 0.3, 0.1, 1.0], dtype=np.float32),
+        target_counts=np.array([0, 0, 0, 0, 9, 1, 1, 1, 1, 9, 2]),
+    )
+    choice = CandidateVocabulary(table, frequent=2, per_unit=2, always=[0, 1])
+    assert choice.for_batch([[1]]).tolist() == [0, 1, 4, 5, 7, 9]
+    assert choice.for_batch([[1, 2], [0, 2]]).tolist() == [0, 1, 4, 5, 7, 8, 9]
+    assert choice.for_batch([[0]]).tolist() == [0, 1, 4, 9]
+    assert choice.for_batch([[0]], [[10, 3]]).tolist() == [0, 1, 3, 4, 9, 10]
+    everything = CandidateVocabulary(table, frequent=99, per_unit=0, always=[0])
+    assert everything.for_batch([[1]]).tolist() == list(range(11))

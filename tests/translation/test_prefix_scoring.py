@@ -1,0 +1,92 @@
+from __future__ import annotations
+
+import pytest
+import torch
+
+from hf_paraphrase.models.rnn_search import RnnSearchConfig, RnnSearchForConditionalGeneration
+from hf_paraphrase.translation import prefix_scoring
+from hf_paraphrase.translation.prefix_scoring import prefix_tree_scores
+
+START, END = 1, 2
+
+
+@pytest.fixture
+def model():
+    torch.manual_seed(0)
+    model = RnnSearchForConditionalGeneration(RnnSearchConfig(vocab_size=40, embedding_size=6, hidden_size=8)).eval()
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter.normal_(std=0.7)
+    return model
+
+
+SOURCES = torch.tensor([[5, 6, 7, 2], [8, 2, 0, 0], [9, 9, 2, 0]])
+MASK = (SOURCES > 0).long()
+# Shared beginnings, one a beginning of another, equal ones, an empty one, and sentences in no order.
+HYPOTHESES = [
+    (2, (4, 5, 6, END)),
+    (0, (4, 5, 6, END)),
+    (0, (4, 5, END)),
+    (2, (4, 5, 6, 7, 8, 9, END)),
+    (0, (4, 5)),
+    (0, (END,)),
+    (2, ()),
+    (0, (4, 5, 6, END)),
+    (2, (7,)),
+]
+
+
+@torch.no_grad()
+def teacher_forced(model, sentence, units, allowed=None):
+    if not units:
+        return 0.0
+    source = SOURCES[sentence, : MASK[sentence].sum()].unsqueeze(0)
+    logits = model(source, decoder_input_ids=torch.tensor([[START, *units[:-1]]])).logits[0]
+    if allowed is not None:
+        banned = torch.full((logits.shape[1],), -torch.inf)
+        banned[allowed] = 0.0
+        logits = logits + banned
+    return logits.log_softmax(-1)[torch.arange(len(units)), torch.tensor(units)].sum().item()
+
+
+def scores(model, **settings):
+    return prefix_tree_scores(
+        model, SOURCES, MASK, [item[0] for item in HYPOTHESES], [item[1] for item in HYPOTHESES], **settings
+    )
+
+
+def test_scores_equal_teacher_forcing_of_each_hypothesis_alone(model):
+    expected = [teacher_forced(model, *item) for item in HYPOTHESES]
+    assert scores(model) == pytest.approx(expected, abs=1e-4)
+
+
+def test_scores_do_not_depend_on_how_many_rows_are_computed_together(model, monkeypatch):
+    expected = scores(model)
+    monkeypatch.setattr(prefix_scoring, "_LOGITS_AT_ONCE", 80)
+    monkeypatch.setattr(prefix_scoring, "_ENERGIES_AT_ONCE", 64)
+    assert scores(model) == pytest.approx(expected, abs=1e-5)
+
+
+def test_every_distinct_prefix_is_read_once(model, monkeypatch):
+    rows = []
+    logits = prefix_scoring.DecoderSteps.logits
+    monkeypatch.setattr(
+        prefix_scoring.DecoderSteps,
+        "logits",
+        lambda self, readout, out=None: rows.append(len(readout)) or logits(self, readout, out),
+    )
+    scores(model)
+    prefixes = {(sentence, units[:size]) for sentence, units in HYPOTHESES for size in range(len(units))}
+    assert sum(rows) == len(prefixes)
+
+
+def test_candidates_share_the_whole_probability_and_other_units_are_impossible(model):
+    allowed = [5, 4, END, 6]
+    found = scores(model, candidates=torch.tensor(allowed))
+    expected = [teacher_forced(model, *item, allowed=allowed) for item in HYPOTHESES]
+    assert found == pytest.approx(expected, abs=1e-4)
+    assert found[3] == -torch.inf and found[1] > -100
+
+
+def test_no_hypotheses_have_no_scores(model):
+    assert prefix_tree_scores(model, SOURCES, MASK, [], []) == []
