@@ -65,8 +65,9 @@ class DecoderSteps:
         self.candidate_weight = self._cast(gru.candidate_weight)
         self.attention_vector = self._cast(decoder.attention_vector)
         self.maxout_weight = self._cast(decoder.readout_to_output.weight)
-        self.embeddings = decoder.embeddings.weight
-        weight, bias = model.lm_head.weight, model.lm_head.bias
+        self.embeddings: Tensor = decoder.embeddings.weight
+        weight: Tensor = model.lm_head.weight
+        bias: Tensor = model.lm_head.bias
         if candidates is not None:
             weight, bias = weight.index_select(0, candidates), bias.index_select(0, candidates)
         self.output_weight, self.output_bias = self._cast(weight), self._cast(bias)
