@@ -66,11 +66,10 @@ class DecoderSteps:
         self.attention_vector = self._cast(decoder.attention_vector)
         self.maxout_weight = self._cast(decoder.readout_to_output.weight)
         self.embeddings: Tensor = decoder.embeddings.weight
-        weight: Tensor = model.lm_head.weight
-        bias: Tensor = model.lm_head.bias
+        output: tuple[Tensor, Tensor] = (model.lm_head.weight, model.lm_head.bias)
         if candidates is not None:
-            weight, bias = weight.index_select(0, candidates), bias.index_select(0, candidates)
-        self.output_weight, self.output_bias = self._cast(weight), self._cast(bias)
+            output = (output[0].index_select(0, candidates), output[1].index_select(0, candidates))
+        self.output_weight, self.output_bias = self._cast(output[0]), self._cast(output[1])
 
     def _cast(self, *parts: Tensor) -> Tensor:
         joined = parts[0] if len(parts) == 1 else torch.cat(parts)
