@@ -70,8 +70,9 @@ def main(argv: Sequence[str]) -> None:
         f"{arguments.model_type}: {len(pairs)} pairs, {model.config.vocab_size} token vectors of "
         f"{model.get_parameter('embeddings').shape[1]} components{'' if coverage is None else f'; {coverage}'}"
     )
-    if len(pairs) == 1 and pairs.labels is None:
-        say("a single pair has no negatives: nothing will be learned")
+    if pairs.labels is None and pairs.are_all_the_same():
+        what = "a single pair has" if len(pairs) == 1 else f"all {len(pairs)} pairs are the same and have"
+        say(f"{what} no negatives: nothing will be learned")
     settings = settings_of(arguments)
     if not is_main_process():
         _train(arguments, settings, model, tokenizer, pairs, scorer, unfinished / _CHECKPOINTS)

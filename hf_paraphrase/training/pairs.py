@@ -56,6 +56,10 @@ class EncodedPairs:
     def __len__(self) -> int:
         return len(self.keys) // 2
 
+    def are_all_the_same(self) -> bool:
+        """Tells whether there are no other sentences than the two of the first pair, and so no negatives."""
+        return bool(np.isin(self.keys, self.keys[:2]).all())
+
     def counts(self, vocabulary_size: int) -> NDArray[np.int64]:
         """Counts how often each id occurs (vocabulary,)."""
         total = np.zeros(vocabulary_size, np.int64)

@@ -104,6 +104,20 @@ def test_token_ids_lie_in_nameless_files_and_leave_nothing_behind(tmp_path, toke
         encode_pairs(tmp_path / "pairs", tokenizer, scratch=tmp_path / "absent")
 
 
+@pytest.mark.parametrize(
+    ("rows", "same"),
+    [
+        ([("w1", "w2")], True),
+        ([("w1", "w2"), ("w2", "w1"), ("w1", "w1")], True),
+        ([("w1 w2", "w1 w2")] * 3, True),
+        ([("w1", "w2"), ("w1", "w3")], False),
+        ([("w1 w2", "w3"), ("w2 w1", "w3")], False),
+    ],
+)
+def test_pairs_without_any_negative_are_recognised(tmp_path, tokenizer, rows, same):
+    assert encode_pairs(folder_of(tmp_path, rows), tokenizer).are_all_the_same() == same
+
+
 def test_counts_are_the_same_in_one_piece_and_in_many(tmp_path, tokenizer, monkeypatch):
     pairs = encode_pairs(folder_of(tmp_path, ROWS), tokenizer)
     whole = pairs.counts(len(tokenizer))
