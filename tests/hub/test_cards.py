@@ -102,6 +102,36 @@ VALUES = {
         },
         "results": {"training_pairs": 29_000, "dev_bleu": 51.254, "best_epoch": 1.9},
     },
+    ("model_cards", "reference_classifier"): {
+        "languages": ["no"],
+        "name": TITLE,
+        "body": "avg",
+        "table": "| a | table |\n",
+        "best_epoch": 1.0,
+        "epochs": [{"epoch": 1.0, "accuracy": 60.0}, {"epoch": 2.0, "accuracy": 59.0}],
+        "pairs_name": "pairs",
+        "references": {"train": 8_000, "dev": 1_000, "test": 1_000},
+        "translations": {"train": 9_000, "dev": 1_000, "test": 1_000},
+        "train_size": 40_000,
+        "dev_size": 5_000,
+        "test_size": 5_000,
+        "share_of_sizes": 0.2,
+        "references_mined": 10,
+        "mined_names": ["mined"],
+        "references_without_translation": 3,
+        "negatives": "random",
+        "vocabulary": 500,
+        "config": {"embedding_size": 300},
+        "vectors_name": "random",
+        "parameters": 150_000,
+        "learning_rate": 0.001,
+        "batch_size": 100,
+        "embedding_penalty": 1e-6,
+        "dropout": 0.0,
+        "seed": 0,
+        "seen_file": "references.tsv",
+        "lower_case": True,
+    },
     ("model_cards", "tokenizer"): {
         "languages": ["no"],
         "title": TITLE,
@@ -179,8 +209,10 @@ for template, column in SOURCE_COLUMNS.items():
         "ngrams": 8,
         "share": 0.7,
     } | ({"fields": {column: "a text"}} if template == "source" else {})
+REPORTS = {("dataset_cards", "analysis"), ("dataset_cards", "tuning")}
+"""Reports that lie beside data but are no cards; tests of `analyze` and `tune` render them."""
 TEMPLATES = sorted(
-    (kind, path.stem) for kind in ("dataset_cards", "model_cards") for path in (ROOT / kind).glob("*.md")
+    {(kind, path.stem) for kind in ("dataset_cards", "model_cards") for path in (ROOT / kind).glob("*.md")} - REPORTS
 )
 
 
