@@ -77,6 +77,7 @@ def test_the_output_is_a_complete_model_folder_and_nothing_else(trained):
         "configuration_rnn_search.py",
         "generation_config.json",
         "model.safetensors",
+        "matrix_products.py",
         "modeling_rnn_search.py",
         "provenance.json",
         "tokenizer.json",

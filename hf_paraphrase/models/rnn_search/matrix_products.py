@@ -1,7 +1,8 @@
 """Products of fp32 matrices on a processor, by oneDNN.
 
+The folders of the models that use this file hold equal copies of it, because each folder travels to the Hub by itself.
 PyTorch takes such products from MKL, which runs on other processors than Intel's at half the speed of the oneDNN that
-PyTorch brings too and uses for bfloat16. What comes out is the same up to rounding.
+PyTorch brings too and uses for bfloat16 and for its LSTM. What comes out is the same up to rounding.
 """
 
 from __future__ import annotations
@@ -16,16 +17,17 @@ from torch.nn import functional
 _HAS_ONEDNN = torch.backends.mkldnn.is_available() and hasattr(torch.ops.mkldnn, "_linear_pointwise")
 
 
-def linear(inputs: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
-    """Computes inputs @ weight.T + bias as `torch.nn.functional.linear` does, with gradients.
+def affine(inputs: Tensor, weight: Tensor, bias: Tensor | None = None, *, added: Tensor | None = None) -> Tensor:
+    """Computes inputs @ weight.T + bias + added, as `torch.nn.functional.linear` does, with gradients.
 
-    oneDNN is called for fp32 on a processor, outside of autocast and of a compiler; everything else is left to
+    oneDNN is called for fp32 on a processor, outside of autocast, a compiler and an export; everything else is left to
     PyTorch.
 
     Args:
         inputs: (…, input size).
         weight: (output size, input size).
         bias: (output size,).
+        added: (…, output size).
 
     Returns:
         (…, output size).
@@ -39,44 +41,47 @@ def linear(inputs: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor
         or torch.compiler.is_compiling()
         or torch.jit.is_tracing()
     ):
-        return functional.linear(inputs, weight, bias)
-    if torch.is_grad_enabled() and (inputs.requires_grad or weight.requires_grad):
-        result: Tensor = _OneDnnLinear.apply(inputs, weight, bias)
+        result = functional.linear(inputs, weight, bias)
+        return result if added is None else result + added
+    if torch.is_grad_enabled() and any(x is not None and x.requires_grad for x in (inputs, weight, bias, added)):
+        result = _OneDnnAffine.apply(inputs, weight, bias, added)
         return result
-    return _product(inputs, weight, bias)
+    return _one_dnn_affine(inputs, weight, bias, added)
 
 
-def _product(inputs: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
-    result: Tensor = torch.ops.mkldnn._linear_pointwise(inputs, weight, bias, "none", [], "")
+def _one_dnn_affine(inputs: Tensor, weight: Tensor, bias: Tensor | None, added: Tensor | None) -> Tensor:
+    result: Tensor
+    if added is None:
+        result = torch.ops.mkldnn._linear_pointwise(inputs, weight, bias, "none", [], "")
+    else:
+        result = torch.ops.mkldnn._linear_pointwise.binary(inputs, added, weight, bias, "add")
     return result
 
 
-class _OneDnnLinear(torch.autograd.Function):
-    """The same with gradients; the operator of PyTorch has none."""
+class _OneDnnAffine(torch.autograd.Function):
+    """The same with gradients; the operators of PyTorch have none."""
 
     @staticmethod
-    def forward(ctx: Any, inputs: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
+    def forward(ctx: Any, inputs: Tensor, weight: Tensor, bias: Tensor | None, added: Tensor | None) -> Tensor:
         ctx.save_for_backward(inputs, weight)
-        return _product(inputs, weight, bias)
+        return _one_dnn_affine(inputs, weight, bias, added)
 
     @staticmethod
     @once_differentiable
-    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, Tensor | None, Tensor | None]:
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
         inputs, weight = ctx.saved_tensors
-        of_inputs = of_weight = of_bias = None
         rows = gradient.reshape(-1, gradient.shape[-1])
-        if ctx.needs_input_grad[0]:
-            of_inputs = _product(rows, weight.t()).view(inputs.shape)
-        if ctx.needs_input_grad[1]:
-            of_weight = _product(rows.t(), inputs.reshape(-1, inputs.shape[-1]).t())
-        if ctx.needs_input_grad[2]:
-            of_bias = rows.sum(0)
-        return of_inputs, of_weight, of_bias
+        return (
+            affine(rows, weight.t()).view(inputs.shape) if ctx.needs_input_grad[0] else None,
+            affine(rows.t(), inputs.reshape(-1, inputs.shape[-1]).t()) if ctx.needs_input_grad[1] else None,
+            rows.sum(0) if ctx.needs_input_grad[2] else None,
+            gradient if ctx.needs_input_grad[3] else None,
+        )
 
 
 class Linear(nn.Linear):
-    """`torch.nn.Linear` by :func:`linear`."""
+    """`torch.nn.Linear` by :func:`affine`."""
 
     def forward(self, input: Tensor) -> Tensor:
         """Multiplies (…, input size), giving (…, output size)."""
-        return linear(input, self.weight, self.bias)
+        return affine(input, self.weight, self.bias)

@@ -13,7 +13,7 @@ from transformers import initialization as init
 from transformers.modeling_outputs import BaseModelOutput, Seq2SeqLMOutput
 
 from .configuration_rnn_search import RnnSearchConfig
-from .matrix_products import Linear, linear
+from .matrix_products import Linear, affine
 
 
 @dataclass
@@ -75,7 +75,7 @@ class RnnSearchGru(nn.Module):
 
     def project_inputs(self, inputs: Tensor) -> Tensor:
         """Computes the inputs' part of the pre-activations, (…, 3 * hidden) in the order reset, update, candidate."""
-        projected = linear(inputs, self.input_weight)
+        projected = affine(inputs, self.input_weight)
         bias = torch.cat([self.candidate_bias.new_zeros(2 * self.hidden_size), self.candidate_bias])
         return projected + bias.to(projected.dtype)
 
@@ -88,10 +88,10 @@ class RnnSearchGru(nn.Module):
             gates: The state's part of the gates' pre-activations, (rows, 2 * hidden), if it is known already.
         """
         if gates is None:
-            gates = linear(state, self.gate_weight)
+            gates = affine(state, self.gate_weight)
         from_gates, from_candidate = projected.split([2 * self.hidden_size, self.hidden_size], dim=-1)
         reset, update = torch.sigmoid(from_gates + gates).chunk(2, dim=-1)
-        candidate = torch.tanh(from_candidate + linear(reset * state, self.candidate_weight))
+        candidate = torch.tanh(from_candidate + affine(reset * state, self.candidate_weight))
         return torch.lerp(state, candidate.to(state.dtype), update.to(state.dtype))
 
 
@@ -190,8 +190,8 @@ class RnnSearchDecoder(nn.Module):
             mask: 1 for real source units, (batch, source length); all real if not given.
         """
         annotations = self.dropout(annotations)
-        keys = linear(annotations, self.attention_key)
-        values = linear(annotations, torch.cat([self.context_to_gru, self.context_to_readout]))
+        keys = affine(annotations, self.attention_key)
+        values = affine(annotations, torch.cat([self.context_to_gru, self.context_to_readout]))
         if mask is None:
             mask = annotations.new_ones(annotations.shape[:2])
         penalty = (1.0 - mask.to(torch.float32)) * torch.finfo(torch.float32).min
@@ -235,7 +235,7 @@ class RnnSearchDecoder(nn.Module):
             if context is not None:
                 state = self.gru.step(projected[position] + context, state, gates)
             # One product serves the attention now and the gates of the next step.
-            gates, query = linear(state, recurrent).split(
+            gates, query = affine(state, recurrent).split(
                 [2 * self.hidden_size, recurrent.shape[0] - 2 * self.hidden_size], dim=-1
             )
             weight = self._attend(query.view(batch, rows // batch, -1), keys, penalty)
