@@ -54,6 +54,11 @@ class Arguments:
     embedding_size: int = argument("size of the word embeddings (paper: 620)", 320)
     dropout: float = argument("dropout rate on embeddings, annotations and readout (paper: 0)", 0.3)
     word_dropout: float = argument("share of whole word embeddings left out while training (paper: 0)", 0.0)
+    bpe_dropout: float = argument(
+        "share of the BPE merges left out at random, so that every epoch cuts words anew (Provilkov et al. 2020, who "
+        "take 0.1; paper: 0)",
+        0.0,
+    )
     label_smoothing: float = argument("probability mass spread over the vocabulary in the loss (paper: 0)", 0.1)
     initialization: str = argument(
         "initial weights: the paper's small normal ones (reference), or Glorot's, which learn faster",
@@ -134,7 +139,7 @@ def _check(arguments: Arguments) -> None:
         raise UsageError(
             "sides with units of their own cannot share embeddings", remedy="give --no-share-embeddings as well"
         )
-    for name in ("dropout", "word_dropout", "label_smoothing"):
+    for name in ("dropout", "word_dropout", "bpe_dropout", "label_smoothing"):
         if not 0 <= getattr(arguments, name) < 1:
             raise UsageError(f"--{name.replace('_', '-')} must be from 0 to below 1, not {getattr(arguments, name)}")
     if arguments.report_to != "none":
@@ -232,7 +237,14 @@ def train(arguments: Arguments, folder: Path) -> None:
         tokenizer = train_bpe_tokenizer([*sources, *targets], arguments.vocab_size, lowercase=arguments.lowercase)
     else:
         tokenizer = train_separate_bpe_tokenizer(sources, targets, arguments.vocab_size, lowercase=arguments.lowercase)
-    bitext = tokenize_bitext(tokenizer, sources, targets, max_units=arguments.max_units)
+    bitext = tokenize_bitext(
+        tokenizer,
+        sources,
+        targets,
+        max_units=arguments.max_units,
+        bpe_dropout=arguments.bpe_dropout,
+        seed=arguments.seed,
+    )
     if len(bitext) < len(sources):
         say(f"{len(sources) - len(bitext):,} pairs have more than {arguments.max_units} units and are left out")
         left_out += len(sources) - len(bitext)
