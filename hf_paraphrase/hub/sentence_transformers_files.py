@@ -46,7 +46,7 @@ def write_module_files(folder: Path, model_type: str, hidden_size: int) -> None:
         }
         _write(folder / _POOLING_FOLDER / "config.json", pooling)
     _write(folder / "modules.json", modules)
-    settings = {"prompts": {}, "default_prompt_name": None, "similarity_fn_name": "cosine"}
+    settings: dict[str, Any] = {"prompts": {}, "default_prompt_name": None, "similarity_fn_name": "cosine"}
     _write(folder / "config_sentence_transformers.json", settings)
 
 
