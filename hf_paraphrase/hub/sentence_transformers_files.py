@@ -1,7 +1,7 @@
 """The small files by which sentence-transformers opens the folder of a sentence encoder.
 
-Their layout is the one that every version from 2.3 on reads (`sentence_transformers.models.…` for the modules, the
-`pooling_mode_…` switches for the pooling); version 6 turns it into its own names when it opens the folder.
+Their layout is the older one (`sentence_transformers.models.…` for the modules, `pooling_mode_…` switches for the
+pooling), because old and new versions read it: 5.2 as it is, and 6.2 turns it into its own names.
 """
 
 from __future__ import annotations
