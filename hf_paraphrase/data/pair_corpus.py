@@ -12,13 +12,12 @@ import pyarrow as pa
 
 from ..errors import InputError, UsageError
 from .cleaning import has_words
-from .containment import DEFAULT_SHARE
+from .containment import DEFAULT_SHARE, check_ngrams
 from .decontamination import load_fingerprints
 from .languages import check_language
 from .pair_files import read_csv, read_jsonl, read_parquet
 from .schema import PAIRS
 from .skipped_lines import SkippedLines
-from .source import check_ngrams
 from .temporary_rows import TemporaryRows
 from .text_files import LineErrors, check_readable, read_fields
 from .typed_fields import Field, parse_column

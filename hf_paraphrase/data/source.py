@@ -8,7 +8,7 @@ is counted what became of every line. The `datasets` builders and the `prepare` 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -19,7 +19,7 @@ import pyarrow as pa
 
 from ..errors import InputError, UsageError
 from .cleaning import has_words
-from .containment import DEFAULT_SHARE, Containment
+from .containment import DEFAULT_SHARE, check_ngrams
 from .decontamination import Fingerprints, load_fingerprints
 from .parallel import prefetched
 from .random_negatives import random_negatives
@@ -312,18 +312,6 @@ class SourceCorpus(TemporaryRows):
                 [columns.get(name, pa.nulls(own.num_rows, schema.field(name).type)) for name in schema.names],
                 schema=schema,
             )
-
-
-def check_ngrams(decontaminate: Sequence[str], ngrams: int, share: float) -> None:
-    """Checks the settings of decontamination by n-grams.
-
-    Raises:
-        UsageError: If they are out of range, or there is nothing to compare with.
-    """
-    if ngrams:
-        Containment(ngrams, share)
-        if not decontaminate:
-            raise UsageError("--decontaminate-ngrams needs --decontaminate", remedy="name the evaluation sets")
 
 
 def _fitted(table: pa.Table, schema: pa.Schema) -> pa.Table:
