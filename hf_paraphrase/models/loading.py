@@ -6,7 +6,7 @@ import json
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ..errors import ModelError
 
@@ -49,13 +49,14 @@ def check_model_type(folder: str | os.PathLike[str], expected: Sequence[str], *,
 
 
 def load_model_folder(
-    folder: str | os.PathLike[str], model_class: type[PreTrainedModel]
+    folder: str | os.PathLike[str], model_class: type[PreTrainedModel], **settings: Any
 ) -> tuple[PreTrainedModel, PreTrainedTokenizerFast]:
     """Loads weights and tokenizer and checks that they are complete and fit each other.
 
     Args:
         folder: A folder whose model type was checked.
         model_class: The class of that type.
+        **settings: Values of the configuration that are other than in the folder.
 
     Returns:
         The model in evaluation mode, on the CPU, and its tokenizer.
@@ -67,7 +68,9 @@ def load_model_folder(
 
     remedy = "train or copy it again"
     try:
-        model, loading = model_class.from_pretrained(folder, local_files_only=True, output_loading_info=True)
+        model, loading = model_class.from_pretrained(
+            folder, local_files_only=True, output_loading_info=True, **settings
+        )
         tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=True)
     except Exception as error:  # many kinds, from safetensors, json, tokenizers and transformers
         raise ModelError(

@@ -45,6 +45,7 @@ class TranslationTrainer(Trainer):
             self.args.per_device_train_batch_size,
             seed=self.args.seed,
             processes=self.args.world_size,
+            lengths_of_epoch=dataset.set_epoch if dataset.is_redrawn else None,
         )
         loader = DataLoader(dataset, batch_sampler=sampler, collate_fn=self.data_collator)
         return self.accelerator.prepare(loader)

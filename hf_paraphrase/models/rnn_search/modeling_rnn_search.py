@@ -13,6 +13,7 @@ from transformers import initialization as init
 from transformers.modeling_outputs import BaseModelOutput, Seq2SeqLMOutput
 
 from .configuration_rnn_search import RnnSearchConfig
+from .matrix_products import Linear, affine
 from .shared_layers import RnnSearchGru, RnnSearchWordDropout
 
 
@@ -116,16 +117,16 @@ class RnnSearchDecoder(nn.Module):
         self.embeddings = embeddings
         self.dropout = nn.Dropout(config.dropout)
         self.word_dropout = RnnSearchWordDropout(config.word_dropout)
-        self.start = nn.Linear(hidden, hidden)
+        self.start = Linear(hidden, hidden)
         self.gru = RnnSearchGru(config.embedding_size, hidden)
         self.attention_query = nn.Parameter(torch.empty(attention, hidden))
         self.attention_key = nn.Parameter(torch.empty(attention, 2 * hidden))
         self.attention_vector = nn.Parameter(torch.empty(attention))
         self.context_to_gru = nn.Parameter(torch.empty(3 * hidden, 2 * hidden))
         self.context_to_readout = nn.Parameter(torch.empty(readout, 2 * hidden))
-        self.state_to_readout = nn.Linear(hidden, readout)
-        self.word_to_readout = nn.Linear(config.embedding_size, readout, bias=False)
-        self.readout_to_output = nn.Linear(readout // 2, config.embedding_size, bias=False)
+        self.state_to_readout = Linear(hidden, readout)
+        self.word_to_readout = Linear(config.embedding_size, readout, bias=False)
+        self.readout_to_output = Linear(readout // 2, config.embedding_size, bias=False)
 
     def project_annotations(self, annotations: Tensor, mask: Tensor | None) -> tuple[Tensor, Tensor, Tensor]:
         """Computes keys, values and additive mask of the attention, once per source sentence.
@@ -138,8 +139,8 @@ class RnnSearchDecoder(nn.Module):
             mask: 1 for real source units, (batch, source length); all real if not given.
         """
         annotations = self.dropout(annotations)
-        keys = functional.linear(annotations, self.attention_key)
-        values = functional.linear(annotations, torch.cat([self.context_to_gru, self.context_to_readout]))
+        keys = affine(annotations, self.attention_key)
+        values = affine(annotations, torch.cat([self.context_to_gru, self.context_to_readout]))
         if mask is None:
             mask = annotations.new_ones(annotations.shape[:2])
         penalty = (1.0 - mask.to(torch.float32)) * torch.finfo(torch.float32).min
@@ -183,7 +184,7 @@ class RnnSearchDecoder(nn.Module):
             if context is not None:
                 state = self.gru.step(projected[position] + context, state, gates)
             # One product serves the attention now and the gates of the next step.
-            gates, query = functional.linear(state, recurrent).split(
+            gates, query = affine(state, recurrent).split(
                 [2 * self.hidden_size, recurrent.shape[0] - 2 * self.hidden_size], dim=-1
             )
             weight = self._attend(query.view(batch, rows // batch, -1), keys, penalty)
@@ -274,7 +275,7 @@ class RnnSearchForConditionalGeneration(RnnSearchPreTrainedModel, GenerationMixi
         )
         self.encoder = RnnSearchEncoder(config, source)
         self.decoder = RnnSearchDecoder(config, target)
-        self.lm_head = nn.Linear(config.embedding_size, config.vocab_size)
+        self.lm_head = Linear(config.embedding_size, config.vocab_size)
         if config.share_embeddings:
             self._tied_weights_keys = {
                 **type(self)._tied_weights_keys,

@@ -6,6 +6,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from .matrix_products import affine
+
 
 class RnnSearchGru(nn.Module):
     """One gated recurrent layer in the reference's form.
@@ -25,7 +27,7 @@ class RnnSearchGru(nn.Module):
 
     def project_inputs(self, inputs: Tensor) -> Tensor:
         """Computes the inputs' part of the pre-activations, (…, 3 * hidden) in the order reset, update, candidate."""
-        projected = functional.linear(inputs, self.input_weight)
+        projected = affine(inputs, self.input_weight)
         bias = torch.cat([self.candidate_bias.new_zeros(2 * self.hidden_size), self.candidate_bias])
         return projected + bias.to(projected.dtype)
 
@@ -38,10 +40,10 @@ class RnnSearchGru(nn.Module):
             gates: The state's part of the gates' pre-activations, (rows, 2 * hidden), if it is known already.
         """
         if gates is None:
-            gates = functional.linear(state, self.gate_weight)
+            gates = affine(state, self.gate_weight)
         from_gates, from_candidate = projected.split([2 * self.hidden_size, self.hidden_size], dim=-1)
         reset, update = torch.sigmoid(from_gates + gates).chunk(2, dim=-1)
-        candidate = torch.tanh(from_candidate + functional.linear(reset * state, self.candidate_weight))
+        candidate = torch.tanh(from_candidate + affine(reset * state, self.candidate_weight))
         return torch.lerp(state, candidate.to(state.dtype), update.to(state.dtype))
 
 
