@@ -16,7 +16,7 @@ from ..hub.cards import write_card
 from ..hub.folders import check_output, check_same_job, check_unfinished, output_folder, staging_path
 from ..hub.provenance import fingerprint, write_provenance
 from .arguments import argument, message, parse, settings_of
-from .processes import is_main_process, say, wait_for_all
+from .processes import is_main_process, say
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerFast
@@ -217,6 +217,7 @@ def _train(
 
     from ..training.callbacks import last_checkpoint
     from ..training.classifier_trainer import ClassifierTrainer, ClassifierTrainingArguments
+    from ..training.processes import wait_for_all
 
     folder = staging / _CHECKPOINTS
     training_arguments = ClassifierTrainingArguments(

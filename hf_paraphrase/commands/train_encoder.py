@@ -16,7 +16,7 @@ from ..hub.folders import check_output, check_unfinished, output_folder, staging
 from ..hub.provenance import fingerprint
 from ..training.encoder_kinds import ENCODER_KINDS
 from .arguments import message, parse, settings_of
-from .processes import is_main_process, say, wait_for_all
+from .processes import is_main_process, say
 from .train_encoder_arguments import MODEL_OPTIONS, Arguments, check
 
 if TYPE_CHECKING:
@@ -228,6 +228,7 @@ def _train(
     from tqdm.auto import tqdm
 
     from ..training.callbacks import last_checkpoint
+    from ..training.processes import wait_for_all
     from ..training.trainer import EncoderTrainer
 
     # Made first, because it joins the processes.
