@@ -9,6 +9,7 @@ from typing import Any
 from ..errors import InputError
 
 CARD = "README.md"
+_LONGEST = 1 << 20
 
 
 def read_head(folder: str | os.PathLike[str]) -> dict[str, Any]:
@@ -26,7 +27,10 @@ def read_head(folder: str | os.PathLike[str]) -> dict[str, Any]:
     if not path.is_file():
         return {}
     try:
-        text = path.read_text(encoding="utf-8-sig")
+        with path.open("rb") as stream:
+            data = stream.read(_LONGEST)
+        # The end of what was read may stand within a character; the head is long over by then.
+        text = data.decode("utf-8-sig", errors="strict" if len(data) < _LONGEST else "ignore")
     except UnicodeDecodeError as error:
         raise InputError("the card is not UTF-8 text", path=path, remedy="convert it to UTF-8") from error
     except OSError as error:
@@ -44,6 +48,8 @@ def read_head(folder: str | os.PathLike[str]) -> dict[str, Any]:
         problem = getattr(error, "problem", None) or "cannot be parsed"
         line = None if mark is None else mark.line + 2
         raise InputError(f"the head of the card is not YAML: {problem}", path=path, line=line) from error
+    except (ValueError, RecursionError) as error:  # a date that does not exist, lists within lists
+        raise InputError("the head of the card is not YAML that can be read", path=path, line=1) from error
     if head is None:
         return {}
     if not isinstance(head, dict):
@@ -52,5 +58,10 @@ def read_head(folder: str | os.PathLike[str]) -> dict[str, Any]:
 
 
 def texts(value: object) -> list[str]:
-    """Turns an entry of a head, one value or a list, into texts; nothing becomes an empty list."""
-    return [str(item) for item in (value if isinstance(value, list) else [value]) if item]
+    """Turns an entry of a head, one value or a list, into texts; nothing becomes an empty list.
+
+    What is neither text nor number becomes the name of its type: through YAML's aliases a few lines can stand for
+    lists that would fill the memory as text.
+    """
+    items = value if isinstance(value, list) else [value]
+    return [str(item) if isinstance(item, (str, int, float)) else type(item).__name__ for item in items if item]

@@ -16,6 +16,7 @@ from .provenance import FILE_NAME as PROVENANCE
 from .travelling_files import FileList, TravellingFile
 
 REPO_TYPES = ("model", "dataset", "space")
+SDKS = ("gradio", "streamlit", "docker", "static")
 DATA_SUFFIXES = (".parquet", ".arrow", ".jsonl", ".csv", ".tsv")
 _SHARD = re.compile(r"(?P<stem>.+)-(?P<index>\d{5})-of-(?P<count>\d{5})\.parquet")
 _TOKENIZER = "tokenizer.json"
@@ -40,7 +41,7 @@ def kind_of(folder: str | os.PathLike[str], files: FileList, head: Mapping[str, 
         UsageError: If the files do not tell, or tell two things.
     """
     names = files.names
-    if "sdk" in head:
+    if texts(head.get("sdk")):
         return "space"
     model = "config.json" in names or _TOKENIZER in names
     data = "configs" in head or any(name.endswith(".parquet") for name in names)
@@ -124,9 +125,14 @@ def data_patterns(head: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _check_space(folder: Path, names: frozenset[str], head: Mapping[str, Any]) -> None:
-    if "sdk" not in head:
-        raise InputError("the card names no `sdk`, which a Space needs", path=folder / CARD, remedy="`sdk: gradio`")
-    if head["sdk"] in {"gradio", "streamlit"} and (file := str(head.get("app_file", "app.py"))) not in names:
+    if head.get("sdk") not in SDKS:
+        raise InputError(
+            f"the card names no `sdk` of {', '.join(SDKS)}, which a Space needs",
+            path=folder / CARD,
+            remedy="e.g. `sdk: gradio`",
+        )
+    file = next(iter(texts(head.get("app_file"))), "app.py")
+    if head["sdk"] in {"gradio", "streamlit"} and file not in names:
         raise InputError("the Space lacks the program that its card names", path=folder / file)
 
 

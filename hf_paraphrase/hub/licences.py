@@ -45,8 +45,7 @@ def refusal(head: Mapping[str, Any]) -> str | None:
         return "its card states no licence"
     for licence in licences:
         if licence in {"other", "unknown"}:
-            name = head.get("license_name")
-            named = f" ({name})" if name else ""
+            named = "".join(f" ({name})" for name in texts(head.get("license_name")))
             return f"its card states the licence `{licence}`{named}, which does not tell whether it may be passed on"
         if re.search(r"(^|-)nd(-|$)", licence):
             return f"its licence `{licence}` forbids passing on changed copies"
