@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from tqdm import tqdm
 
-from ..errors import UsageError
+from ..errors import HfParaphraseError, UsageError
 from ..hub.folder_kinds import REPO_TYPES
 from ..hub.publishing import MAIN, Plan, check_licence, plan_push, send
 from ..hub.tokens import find_token, redact
@@ -61,10 +61,15 @@ def main(argv: Sequence[str]) -> None:
         # Other users of the machine can read a command line; and the parser's own message would repeat the value.
         raise UsageError("push: a token is no flag's value", remedy="set HF_TOKEN, log in, or name a --token-file")
     try:
-        arguments = parse(Arguments, "push", argv)
-    except UsageError as error:
+        _run(parse(Arguments, "push", argv))
+    except HfParaphraseError as error:
+        # A token that was put in a wrong place is a value that a message would repeat.
         error.message = redact(error.message)
+        error.path = None if error.path is None else redact(error.path)
         raise
+
+
+def _run(arguments: Arguments) -> None:
     plan = plan_push(
         arguments.path,
         arguments.repo_id,
@@ -86,13 +91,19 @@ def main(argv: Sequence[str]) -> None:
     token = find_token(arguments.token_file)
     message(f"{_what(plan)}, to {_where(plan)}")
     with tqdm(desc="compare", total=plan.files.size, unit="B", unit_scale=True) as bar:
+
+        def compared(size: int) -> None:
+            bar.update(size)
+            if bar.n >= plan.files.size:
+                bar.close()  # the client's own bars come next
+
         pushed = send(
             plan,
             private=arguments.private,
             commit_message=arguments.commit_message,
             prune=arguments.prune,
             token=token,
-            progress=bar.update,
+            progress=compared,
         )
     changes = pushed.changes
     message(

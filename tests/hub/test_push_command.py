@@ -11,9 +11,11 @@ import threading
 import time
 from pathlib import Path
 
+import numpy as np
 import pytest
 import torch
 from hub_stand_in import TOKEN
+from safetensors.numpy import save_file
 
 from hf_paraphrase.commands import main
 from hf_paraphrase.models.avg import AvgConfig, AvgModel
@@ -154,6 +156,8 @@ def test_bad_usage_is_one_line(hub, model_folder, monkeypatch, capsys, words, wo
 
 
 def test_a_killed_push_is_continued_by_the_same_command_with_what_is_missing(hub, model_folder):
+    # More than the buffers between two processes hold, so that the end is not under way already.
+    save_file({"part2": np.zeros(6_000_000, np.float32)}, model_folder / "model-00002-of-00002.safetensors")
     first, second = (
         hashlib.sha256(path.read_bytes()).hexdigest() for path in sorted(model_folder.glob("*.safetensors"))
     )
@@ -184,7 +188,7 @@ import json, sys
 from transformers import AutoModel, AutoTokenizer
 from datasets import load_dataset
 import torch
-tokenizer = AutoTokenizer.from_pretrained("ann/avg")
+tokenizer = AutoTokenizer.from_pretrained("ann/avg", trust_remote_code=True)
 model = AutoModel.from_pretrained("ann/avg", trust_remote_code=True, revision="v2")
 with torch.no_grad():
     vector = model(**tokenizer(["the cat sat"], return_tensors="pt")).pooler_output[0].tolist()
