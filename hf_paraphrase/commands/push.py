@@ -81,7 +81,7 @@ def _run(arguments: Arguments) -> None:
         message(f"stays here: {name} ({reason})")
     if arguments.dry_run:
         sys.stdout.write("".join(f"{file.size}\t{file.name}\n" for file in plan.files.files))
-        message(f"{_what(plan)}, would go to {_where(plan)}; nothing was sent")
+        message(f"{_what(plan)}, would go to {_where(plan, arguments.private)}; nothing was sent")
     if plan.licence_problem is not None and arguments.allow_any_license:
         message(f"warning: {plan.licence_problem}")
     if not arguments.allow_any_license:
@@ -89,7 +89,7 @@ def _run(arguments: Arguments) -> None:
     if arguments.dry_run:
         return
     token = find_token(arguments.token_file)
-    message(f"{_what(plan)}, to {_where(plan)}")
+    message(f"{_what(plan)}, to {_where(plan, arguments.private)}")
     with tqdm(desc="compare", total=plan.files.size, unit="B", unit_scale=True) as bar:
 
         def compared(size: int) -> None:
@@ -122,8 +122,8 @@ def _what(plan: Plan) -> str:
     return f"{_count(len(plan.files.files))}, {_size(plan.files.size)}"
 
 
-def _where(plan: Plan) -> str:
-    return f"the {plan.repo_type} {plan.repo_id}, branch {plan.revision}"
+def _where(plan: Plan, private: bool) -> str:
+    return f"the {'private ' if private else ''}{plan.repo_type} {plan.repo_id}, branch {plan.revision}"
 
 
 def _count(number: int) -> str:

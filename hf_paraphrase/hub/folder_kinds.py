@@ -17,7 +17,8 @@ from .travelling_files import FileList, TravellingFile
 
 REPO_TYPES = ("model", "dataset", "space")
 SDKS = ("gradio", "streamlit", "docker", "static")
-DATA_SUFFIXES = (".parquet", ".arrow", ".jsonl", ".csv", ".tsv")
+# Not .tsv: a classifier's folder lists its references by fingerprint in one, which holds no sentence.
+DATA_SUFFIXES = (".parquet", ".arrow", ".jsonl")
 _SHARD = re.compile(r"(?P<stem>.+)-(?P<index>\d{5})-of-(?P<count>\d{5})\.parquet")
 _TOKENIZER = "tokenizer.json"
 _WEIGHTS = (".safetensors", ".onnx")

@@ -209,7 +209,8 @@ def test_data_that_may_not_be_passed_on_stays_here_unless_told_so(hub, data_fold
     assert hub.files("ann/thing", "dataset") == content(data_folder)
 
 
-def test_models_need_no_licence(hub, model_folder):
+def test_models_need_no_licence_nor_do_lists_of_fingerprints(model_folder):
+    (model_folder / "references.tsv").write_text("part\tid\tfingerprint\n")
     assert plan_push(model_folder, "ann/thing").licence_problem is None
 
 

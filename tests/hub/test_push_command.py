@@ -43,12 +43,12 @@ def outside(hub, **more):
 
 def test_a_dry_run_lists_names_and_sizes_without_token_and_network(hub, data_folder, capsys):
     (data_folder / ".git").mkdir()
-    assert main(["push", "--path", str(data_folder), "--repo-id", "ann/pairs", "--dry-run"]) == 0
+    assert main(["push", "--path", str(data_folder), "--repo-id", "ann/pairs", "--dry-run", "--private"]) == 0
     out, err = capsys.readouterr()
     sizes = {name: int(size) for size, name in (line.split("\t") for line in out.splitlines())}
     assert sizes == {name: len(data) for name, data in content(data_folder).items()}
     assert list(sizes) == sorted(sizes)
-    assert re.search(r"4 files, \d.* would go to the dataset ann/pairs, branch main; nothing was sent", err)
+    assert re.search(r"4 files, \d.* would go to the private dataset ann/pairs, branch main; nothing was sent", err)
     assert "stays here: .git/ (hidden)" in err
     assert hub.requests == []
 
