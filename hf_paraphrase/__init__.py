@@ -16,6 +16,7 @@ __version__ = "0.1.0"
 if TYPE_CHECKING:
     from .encoding.sentence_encoder import SentenceEncoder as SentenceEncoder
     from .errors import HfParaphraseError as HfParaphraseError
+    from .errors import HubError as HubError
     from .errors import InputError as InputError
     from .errors import ModelError as ModelError
     from .errors import OutputError as OutputError
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
 _MODULE_OF = {
     "SentenceEncoder": ".encoding.sentence_encoder",
     "HfParaphraseError": ".errors",
+    "HubError": ".errors",
     "InputError": ".errors",
     "ModelError": ".errors",
     "OutputError": ".errors",
