@@ -14,6 +14,7 @@ from ..errors import InputError, UsageError
 from ..hub.encoder_folder import write_encoder_folder
 from ..hub.folders import check_output, check_unfinished, output_folder, staging_path
 from ..hub.provenance import fingerprint
+from ..hub.sentence_transformers_files import needs_own_code
 from ..training.encoder_kinds import ENCODER_KINDS
 from .arguments import message, parse, settings_of
 from .processes import is_main_process, say
@@ -359,5 +360,5 @@ def _summary(arguments: Arguments, trainer: EncoderTrainer) -> None:
     message(
         f"  SentenceEncoder.from_pretrained({str(arguments.output)!r})  # from hf_paraphrase import SentenceEncoder"
     )
-    if arguments.model_type == "avg":
-        message(f"  SentenceTransformer({str(arguments.output)!r})  # sentence_transformers")
+    trust = ", trust_remote_code=True" if needs_own_code(ENCODER_KINDS[arguments.model_type].model_type) else ""
+    message(f"  SentenceTransformer({str(arguments.output)!r}{trust})  # from sentence_transformers")
