@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import lzma
-from typing import IO
+from typing import IO, Any
 
 MOST_MEMORY_BYTES = 256 << 20
 """A file may ask for a dictionary of 4 GiB; `xz -9`, the largest that is in use, needs 65 MiB."""
@@ -34,7 +34,7 @@ class XzStream(io.RawIOBase):
         """Always true."""
         return True
 
-    def readinto(self, buffer: bytearray | memoryview, /) -> int:  # type: ignore[override]
+    def readinto(self, buffer: Any, /) -> int:
         """Fills a buffer and returns the number of bytes, 0 at the end."""
         while True:
             if self._decompressor is None and not self._next_stream():

@@ -64,8 +64,7 @@ def check_model_folder(folder: str | os.PathLike[str], *, ours: bool = True) -> 
     for path in _weight_files(folder):
         tensors |= read_header(path)
     if tensors:
-        elements = sum(item.elements for item in tensors.values())
-        _check_sizes(settings.get("config.json", {}), elements, folder / "config.json")
+        _check_sizes(settings.get("config.json", {}), tensors, folder / "config.json")
     return tensors
 
 
@@ -190,16 +189,18 @@ def _check_names(settings: Mapping[str, Any], path: Path, ours: bool) -> None:
                     )
 
 
-def _check_sizes(config: Mapping[str, Any], elements: int, path: Path) -> None:
-    """Refuses sizes above the number of weights there are: each unit and layer has one at least."""
+def _check_sizes(config: Mapping[str, Any], tensors: Mapping[str, TensorEntry], path: Path) -> None:
+    """Refuses more units than there are numbers, and more layers than there are tensors: each has one at least."""
+    elements = sum(item.elements for item in tensors.values())
     for key, value in config.items():
         if not _SIZE_KEY.search(key):
             continue
+        most = len(tensors) if key.endswith(("_layers", "n_layer")) else elements
         for number in value if isinstance(value, list) else [value]:
-            if type(number) is int and number > elements:
+            if type(number) is int and number > most:
                 raise ModelError(
-                    "the weights do not fit the configuration: they hold "
-                    f"{elements:,} numbers in all, and `{key[:80]}` is {number:.3g}",
+                    "the weights do not fit the configuration: they are "
+                    f"{elements:,} numbers in {len(tensors):,} tensors, and `{key[:80]}` is {str(number)[:40]}",
                     path=path,
                     remedy=_REMEDY,
                 )

@@ -105,7 +105,7 @@ HARM = {
     "a link to a device": linked("generation_config.json", "/dev/zero"),
     "a pipe": pipe,
 }
-# A folder that only lends its word vectors is read without its configuration.
+# Of a folder that only lends its word vectors, neither the shapes in its configuration nor its code matter.
 UNREAD = {"another shape", "code elsewhere", "missing tensors", "a tokenizer elsewhere"}
 
 
@@ -120,11 +120,11 @@ def fails(words, work, capfd):
     return lines[0]
 
 
-@pytest.mark.parametrize("harm", HARM)
-@pytest.mark.parametrize("verb", MODEL_COMMANDS)
+@pytest.mark.parametrize(
+    ("verb", "harm"),
+    [(verb, harm) for verb in MODEL_COMMANDS for harm in HARM if verb != "train-encoder" or harm not in UNREAD],
+)
 def test_a_hostile_encoder_is_one_line(work, capfd, verb, harm):
-    if verb == "train-encoder" and harm in UNREAD:
-        pytest.skip("only the vectors and the tokenizer are read")
     change(work / "avg" / "config.json", attention_size=4)
     HARM[harm](work / "avg")
     fails([verb, *MODEL_COMMANDS[verb].format(model="avg").split()], work, capfd)
@@ -145,7 +145,9 @@ def cut(folder):
 def scrambled(folder):
     (path,) = (folder / "data").glob("*.parquet")
     content = bytearray(path.read_bytes())
-    content[4:200] = bytes(byte ^ 0xFF for byte in content[4:200])
+    # Parquet ends in its footer, the footer's length in four bytes, and four letters.
+    data = slice(4, len(content) - 8 - int.from_bytes(content[-8:-4], "little"))
+    content[data] = bytes(byte ^ 0xFF for byte in content[data])
     path.write_bytes(content)
 
 
