@@ -18,7 +18,7 @@ from ..hub.origins import languages_read
 from ..hub.provenance import fingerprint, write_provenance
 from .arguments import argument, message, parse, settings_of
 from .prepare_reports import check_license
-from .processes import is_main_process, say, wait_for_all
+from .processes import is_main_process, say
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerFast
@@ -223,6 +223,7 @@ def _train(
 
     from ..training.callbacks import last_checkpoint
     from ..training.classifier_trainer import ClassifierTrainer, ClassifierTrainingArguments
+    from ..training.processes import wait_for_all
 
     folder = staging / _CHECKPOINTS
     training_arguments = ClassifierTrainingArguments(

@@ -17,7 +17,7 @@ from ..hub.origins import languages_read
 from ..hub.provenance import fingerprint
 from ..training.encoder_kinds import ENCODER_KINDS
 from .arguments import message, parse, settings_of
-from .processes import is_main_process, say, wait_for_all
+from .processes import is_main_process, say
 from .train_encoder_arguments import MODEL_OPTIONS, Arguments, check
 
 if TYPE_CHECKING:
@@ -229,6 +229,7 @@ def _train(
     from tqdm.auto import tqdm
 
     from ..training.callbacks import last_checkpoint
+    from ..training.processes import wait_for_all
     from ..training.trainer import EncoderTrainer
 
     # Made first, because it joins the processes.

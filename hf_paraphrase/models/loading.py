@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ..errors import ModelError
 from ..untrusted.json_files import read_json_object
@@ -47,13 +47,14 @@ def check_model_type(folder: str | os.PathLike[str], expected: Sequence[str], *,
 
 
 def load_model_folder(
-    folder: str | os.PathLike[str], model_class: type[PreTrainedModel]
+    folder: str | os.PathLike[str], model_class: type[PreTrainedModel], **settings: Any
 ) -> tuple[PreTrainedModel, PreTrainedTokenizerFast]:
     """Loads weights and tokenizer and checks that they are complete and fit each other.
 
     Args:
         folder: A folder whose model type was checked.
         model_class: The class of that type.
+        **settings: Values of the configuration that are other than in the folder.
 
     Returns:
         The model in evaluation mode, on the CPU, and its tokenizer.
@@ -64,10 +65,15 @@ def load_model_folder(
     from transformers import AutoTokenizer
 
     remedy = "train or copy it again"
-    check_tensors(model_class, folder, check_model_folder(folder))
+    check_tensors(model_class, folder, check_model_folder(folder), settings)
     with opening("the model", folder, remedy):
         model, loading = model_class.from_pretrained(
-            folder, local_files_only=True, output_loading_info=True, use_safetensors=True, trust_remote_code=False
+            folder,
+            local_files_only=True,
+            output_loading_info=True,
+            use_safetensors=True,
+            trust_remote_code=False,
+            **settings,
         )
         tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
     wrong = sorted(map(str, [*loading["missing_keys"], *loading["unexpected_keys"], *loading["mismatched_keys"]]))

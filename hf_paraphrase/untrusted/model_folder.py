@@ -69,7 +69,10 @@ def check_model_folder(folder: str | os.PathLike[str], *, ours: bool = True) -> 
 
 
 def check_tensors(
-    model_class: type[PreTrainedModel], folder: str | os.PathLike[str], tensors: Mapping[str, TensorEntry]
+    model_class: type[PreTrainedModel],
+    folder: str | os.PathLike[str],
+    tensors: Mapping[str, TensorEntry],
+    settings: Mapping[str, Any] | None = None,
 ) -> None:
     """Compares the tensors of a folder with those that its configuration asks for; takes no memory for either.
 
@@ -77,6 +80,7 @@ def check_tensors(
         model_class: The class of the model.
         folder: A folder that :func:`check_model_folder` found in order.
         tensors: What that function returned.
+        settings: Values of the configuration that will be other than in the folder.
 
     Raises:
         ModelError: If a tensor is missing, left over or of another shape, or the configuration is senseless.
@@ -85,7 +89,7 @@ def check_tensors(
 
     folder = Path(folder)
     with opening("the model", folder), torch.device("meta"):
-        config: Any = model_class.config_class.from_pretrained(folder, local_files_only=True)
+        config: Any = model_class.config_class.from_pretrained(folder, local_files_only=True, **(settings or {}))
         model = model_class(config)
         wanted = {name: tuple(value.shape) for name, value in model.state_dict().items()}
         # Of weights that several parts share, the file has one.
