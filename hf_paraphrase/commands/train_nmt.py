@@ -17,6 +17,7 @@ from ..hub.cards import write_card
 from ..hub.folders import check_output, check_same_job, output_folder, staging_path
 from ..hub.provenance import fingerprint, write_provenance
 from .arguments import argument, message, parse, settings_of
+from .prepare_reports import check_license
 from .processes import is_main_process, say
 from .train_nmt_model import check_initial_model, initial_model, new_model, taken_over
 
@@ -34,7 +35,7 @@ _POSITIVE = (
     "max_dev_pairs",
     "freeze_embeddings_learning_rate",
 )
-_FREE_ON_RESUME = {"bitext", "output", "overwrite", "resume", "report_to"}
+_FREE_ON_RESUME = {"bitext", "output", "overwrite", "resume", "report_to", "license"}
 
 
 @dataclasses.dataclass
@@ -107,6 +108,9 @@ class Arguments:
     )
     seed: int = argument("seed of initialisation, order and dropout", 0)
     report_to: str = argument("logging integration, e.g. tensorboard or wandb", "none")
+    license: str | None = argument(
+        "the licence of the model for the card, as the Hub spells it, e.g. apache-2.0 [default: none is claimed]", None
+    )
     overwrite: bool = argument("replace an existing output folder (once the new one is complete)", False)
     resume: bool = argument("continue the unfinished run for this output", False)
 
@@ -126,6 +130,7 @@ def main(argv: Sequence[str]) -> None:
 
 
 def _check(arguments: Arguments) -> None:
+    check_license(arguments.license)
     for name in _POSITIVE:
         if getattr(arguments, name) is not None and not getattr(arguments, name) > 0:
             raise UsageError(f"--{name.replace('_', '-')} must be above 0, not {getattr(arguments, name)}")

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..errors import ModelError
+from ..untrusted.model_folder import check_model_folder, opening
 from .word_level import PAD_TOKEN, UNKNOWN_TOKEN, as_fast_tokenizer
 
 if TYPE_CHECKING:
@@ -40,12 +41,9 @@ def load_encoder_tokenizer(folder: str | os.PathLike[str]) -> PreTrainedTokenize
         raise ModelError("no such tokenizer folder", path=path, remedy=_REMEDY)
     if not (path / "tokenizer.json").is_file():
         raise ModelError("no tokenizer.json in this folder", path=path, remedy=_REMEDY)
-    try:
+    check_model_folder(path, ours=False)
+    with opening("the tokenizer", path, _REMEDY):
         given = AutoTokenizer.from_pretrained(path, local_files_only=True, trust_remote_code=False)
-    except Exception as error:  # many kinds, from json, tokenizers and transformers
-        raise ModelError(
-            f"the tokenizer cannot be opened: {type(error).__name__}: {error}", path=path, remedy=_REMEDY
-        ) from error
     if not given.is_fast:
         raise ModelError("not a fast tokenizer", path=path, remedy=_REMEDY)
     backend = _without_additions(given)
