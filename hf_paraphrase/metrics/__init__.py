@@ -1,7 +1,7 @@
 """The project's scores as `evaluate` modules, each a folder that is whole in itself and travels alone as a Space.
 
-A folder holds the metric (`NAME/NAME.py`, which imports nothing of this package), the app that shows it (`app.py`), what
-the app needs (`requirements.txt`), and its card. `evaluate.load(metric_path(NAME))` opens it without a network.
+A folder holds the metric (`NAME/NAME.py`, which imports nothing of this package), the app that shows it (`app.py`),
+what the app needs (`requirements.txt`), and its card. `evaluate.load(str(metric_path(NAME)))` opens it offline.
 """
 
 from __future__ import annotations

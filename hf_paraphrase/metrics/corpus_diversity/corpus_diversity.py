@@ -12,10 +12,10 @@ import datasets
 import evaluate
 
 _DESCRIPTION = """\
-Describes a corpus of sentences, e.g. translations, by the entropy of its n-grams, the share of distinct ones, and how \
-much words and trigrams repeat within a sentence; and, if the sentences have references, by how much of a sentence is \
-copied from its reference and how far the n-grams of the two overlap. High entropy, little repetition and little overlap \
-make pairs from which a sentence encoder learns.\
+Describes a corpus of sentences, e.g. translations, by the entropy of its n-grams, the share of distinct ones, \
+and how much words and trigrams repeat within a sentence; and, if the sentences have references, by how much \
+of a sentence is copied from its reference and how far the n-grams of the two overlap. High entropy, little \
+repetition and little overlap make pairs from which a sentence encoder learns.\
 """
 _INPUTS = """\
 Args:

@@ -9,9 +9,9 @@ import evaluate
 import numpy as np
 
 _DESCRIPTION = """\
-Tells how well a score separates paraphrases from other pairs: the accuracy and the F1 of the paraphrases at the \
-threshold that is best for each, average precision, and, if a threshold chosen elsewhere (on a development set) is \
-given, accuracy, precision, recall and F1 at that one.\
+Tells how well a score separates paraphrases from other pairs: the accuracy and the F1 of the paraphrases at \
+the threshold that is best for each, average precision, and, if a threshold chosen elsewhere (on a development \
+set) is given, accuracy, precision, recall and F1 at that one.\
 """
 _INPUTS = """\
 Args:
@@ -21,7 +21,7 @@ Args:
 Returns:
     accuracy, accuracy_threshold: the best accuracy (0 to 1) of any threshold, and that threshold.
     f1, f1_threshold: the best F1 (0 to 1) of the paraphrases, and its threshold.
-    average_precision: sum of precision times the increase of recall, from the highest score down; equal scores together.
+    average_precision: sum of precision times the increase of recall, from the highest score down.
     positives, pairs: how many pairs are paraphrases, and how many there are.
     accuracy_at, precision_at, recall_at, f1_at: with a threshold, the values at it.
     A threshold lies midway between the two neighbouring scores; it is inf where the best is to take no pair.

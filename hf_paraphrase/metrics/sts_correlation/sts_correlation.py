@@ -11,9 +11,10 @@ import numpy as np
 from scipy.stats import rankdata
 
 _DESCRIPTION = """\
-Correlates the similarities that a system gives to pairs of sentences with human scores: Pearson's r and Spearman's rho, \
-both times 100. With groups (the sets of a benchmark) each group is correlated on its own and the unweighted mean over \
-the groups is given beside the correlation of all pairs in one list: the two protocols in use, which differ.\
+Correlates the similarities that a system gives to pairs of sentences with human scores: Pearson's r and \
+Spearman's rho, both times 100. With groups (the sets of a benchmark) each group is correlated on its own and \
+the unweighted mean over the groups is given beside the correlation of all pairs in one list: the two \
+protocols in use, which differ.\
 """
 _INPUTS = """\
 Args:
@@ -42,7 +43,7 @@ _CITATION = """\
 
 
 class StsCorrelation(evaluate.Metric):
-    """Pearson's r and Spearman's rho × 100 of similarities with human scores, over all pairs and as means of groups."""
+    """Pearson's r and Spearman's rho × 100 of similarities with human scores, over all pairs and by groups."""
 
     def _info(self) -> evaluate.MetricInfo:
         return evaluate.MetricInfo(
