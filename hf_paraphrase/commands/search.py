@@ -30,6 +30,9 @@ if TYPE_CHECKING:
 
 MINED = pa.schema([("sentence1", pa.string()), ("sentence2", pa.string()), ("score", pa.float64())])
 _PAIRS_PER_BATCH = 100_000
+_TOP_K = 10
+_THRESHOLD = 0.8
+_MAX_PAIRS = 1_000_000
 
 
 @dataclass
@@ -53,12 +56,12 @@ class Arguments:
         "columns of the data folder to read; by default sentence, text, sentence1 and sentence2, as far as there are",
         [],
     )
-    split: str = argument("split of the data folder to read", "train")
+    split: str | None = argument("split of the data folder to read [default: train]", None)
     keep_repeated: bool = argument("keep a sentence that comes several times as often in the index", False)
     index: str | None = argument("an index folder that this command made", None)
     query: list[str] = argument("one or more sentences, in quotes, whose nearest neighbours are printed", [])
     query_file: str | None = argument("a text file of such sentences, one a line", None)
-    top_k: int = argument("neighbours of each query", 10)
+    top_k: int | None = argument("neighbours of each query [default: 10]", None)
     compare: str | None = argument(
         "with queries: a second encoder (with --corpus) or a second index (with --index), printed beside the first",
         None,
@@ -70,8 +73,10 @@ class Arguments:
         choices=["tsv", "jsonl", "markdown"],
     )
     mine: bool = argument("write all pairs of sentences of the index that reach --threshold to --output", False)
-    threshold: float = argument("with --mine: least cosine of a pair, above 0 to 1", 0.8)
-    max_pairs: int = argument("with --mine: how many pairs to keep at most, those of the greatest cosine", 1_000_000)
+    threshold: float | None = argument("with --mine: least cosine of a pair, above 0 to 1 [default: 0.8]", None)
+    max_pairs: int | None = argument(
+        "with --mine: how many pairs to keep at most, those of the greatest cosine [default: 1000000]", None
+    )
     identical: str | None = argument(
         "keep or drop neighbours and pairs that are the same text but for case and spacing; by default neighbours are "
         "kept and pairs dropped",
@@ -94,7 +99,7 @@ class Arguments:
     )
     output: str | None = argument("the index folder, or with --mine the data folder of pairs, to make", None)
     batch_size: int = argument("sentences in a padded batch; a model of type avg needs no batches", 256)
-    seed: int = argument("seed of the lists' centroids", 0)
+    seed: int | None = argument("approximate, when building: seed of the lists' centroids [default: 0]", None)
     overwrite: bool = argument("replace an existing output folder", False)
 
 
@@ -141,12 +146,8 @@ def _check(arguments: Arguments) -> None:
         wrong = "two indexes use the encoders that they hold: leave --model out"
     elif arguments.compare is not None and arguments.format not in (None, "markdown"):
         wrong = f"two indexes are printed as markdown, not as {arguments.format}"
-    elif arguments.corpus is None and (arguments.columns or arguments.lists is not None or arguments.keep_repeated):
-        wrong = "--columns, --lists and --keep-repeated are for building an index from a --corpus"
-    elif arguments.corpus is not None and arguments.method != "approximate" and (arguments.lists or arguments.probes):
-        wrong = "--lists and --probes need --method approximate"
-    elif arguments.method == "exact" and arguments.probes is not None:
-        wrong = "--probes is for the approximate method"
+    if wrong is None:
+        wrong = _misplaced(arguments, queries)
     if wrong is not None:
         raise UsageError(f"search: {wrong}", remedy="see hf-paraphrase search --help")
     numbers = {"top_k": 1, "max_pairs": 1, "lists": 1, "probes": 1, "batch_size": 1, "seed": 0}
@@ -154,12 +155,32 @@ def _check(arguments: Arguments) -> None:
         value = getattr(arguments, name)
         if value is not None and value < least:
             raise UsageError(f"--{name.replace('_', '-')} must be at least {least}, not {value}")
-    if not 0 < arguments.threshold <= 1:
+    if arguments.threshold is not None and not 0 < arguments.threshold <= 1:
         raise UsageError(f"--threshold must be above 0 and at most 1, not {arguments.threshold}")
     if any(not text.strip() for text in arguments.query):
         raise UsageError("search: a --query is empty", remedy="give a sentence")
     if arguments.output is not None:
         check_output(arguments.output, overwrite=arguments.overwrite)
+
+
+def _misplaced(arguments: Arguments, queries: bool) -> str | None:
+    """Finds a flag that would have no effect, and says what it is for."""
+    corpus = arguments.corpus is not None
+    lists = corpus and arguments.method == "approximate"
+    rules = (
+        (("columns", "split", "keep_repeated"), corpus, "for reading a --corpus"),
+        (("lists", "seed"), lists, "for building an index with --method approximate"),
+        (("probes",), arguments.method != "exact" and (lists or not corpus), "for the approximate method"),
+        (("top_k", "format"), queries, "for queries"),
+        (("threshold", "max_pairs"), arguments.mine, "for --mine"),
+        (("identical",), queries or arguments.mine, "for queries and --mine"),
+        (("overwrite",), arguments.output is not None, "for an --output"),
+    )
+    for names, allowed, purpose in rules:
+        for name in names:
+            if not allowed and getattr(arguments, name) not in (None, False, []):
+                return f"--{name.replace('_', '-')} is {purpose}"
+    return None
 
 
 def _build(arguments: Arguments) -> None:
@@ -190,7 +211,7 @@ def _build_into(folder: Path, encoder: SentenceEncoder, corpus: Corpus, argument
         probes=arguments.probes,
         keep_repeated=arguments.keep_repeated,
         batch_size=arguments.batch_size,
-        seed=arguments.seed,
+        seed=arguments.seed or 0,
     )
     with (
         tqdm(unit=" sentences", unit_scale=True, desc="encode") as encoded,
@@ -226,6 +247,7 @@ def _print_neighbours(arguments: Arguments) -> None:
     from .search_results import TSV_HEADER, printer
 
     queries = _queries(arguments)
+    top_k = _TOP_K if arguments.top_k is None else arguments.top_k
     layout = arguments.format or ("tsv" if arguments.compare is None else "markdown")
     with ExitStack() as stack:
         sources = [str(arguments.model if arguments.corpus else arguments.index), *filter(None, [arguments.compare])]
@@ -239,7 +261,7 @@ def _print_neighbours(arguments: Arguments) -> None:
                 "drop_identical": arguments.identical == "drop",
                 "batch_size": arguments.batch_size,
             }
-            streams = [index.neighbours(block, arguments.top_k, **options) for index in indexes]
+            streams = [index.neighbours(block, top_k, **options) for index in indexes]
             for query, *found in zip(block, *streams, strict=True):
                 if layout == "tsv" and not total:
                     sys.stdout.write(TSV_HEADER)
@@ -248,8 +270,8 @@ def _print_neighbours(arguments: Arguments) -> None:
                 sys.stdout.write(lay_out(query, found))
         sys.stdout.flush()
         shortest = min(map(len, indexes))
-        if arguments.top_k > shortest:
-            message(f"--top-k is {arguments.top_k:,}, but there are only {shortest:,} sentences")
+        if top_k > shortest:
+            message(f"--top-k is {top_k:,}, but there are only {shortest:,} sentences")
     if without == total:
         raise InputError(
             "no neighbour of any query: the encoder knows none of their words",
@@ -261,14 +283,16 @@ def _print_neighbours(arguments: Arguments) -> None:
 
 
 def _mine(arguments: Arguments) -> None:
+    threshold = _THRESHOLD if arguments.threshold is None else arguments.threshold
+    max_pairs = _MAX_PAIRS if arguments.max_pairs is None else arguments.max_pairs
     with ExitStack() as stack:
         index = _open(arguments, str(arguments.model if arguments.corpus else arguments.index), stack)
         # Said now, not after the work.
         approximate = index.uses_lists(arguments.method)
         with output_folder(str(arguments.output), overwrite=arguments.overwrite) as staging:
             pairs = index.mine(
-                arguments.threshold,
-                max_pairs=arguments.max_pairs,
+                threshold,
+                max_pairs=max_pairs,
                 method=arguments.method,
                 probes=arguments.probes,
                 keep_identical=arguments.identical == "keep",
@@ -284,7 +308,7 @@ def _mine(arguments: Arguments) -> None:
                 **(inherited_metadata(source) if source.is_dir() else {"language": [], "license": []}),
                 "title": f"Paraphrases mined from {source.resolve().name}",
                 "source": source.resolve().name,
-                "threshold": arguments.threshold,
+                "threshold": threshold,
                 "approximate": approximate,
                 "keep_identical": arguments.identical == "keep",
                 "splits": split_sizes(staging),
@@ -294,7 +318,7 @@ def _mine(arguments: Arguments) -> None:
     if pairs.found > len(pairs):
         message(f"{pairs.found:,} pairs reach the threshold; the best {len(pairs):,} are kept (--max-pairs)")
     if not len(pairs):
-        message(f"no pair has a cosine of {arguments.threshold} or more")
+        message(f"no pair has a cosine of {threshold} or more")
     message(f"{len(pairs):,} pairs are in {arguments.output}")
 
 
@@ -313,7 +337,8 @@ def _open(arguments: Arguments, source: str, stack: ExitStack) -> SearchIndex:
     if arguments.corpus is None:
         encoder = None if arguments.model is None else _encoder(Path(arguments.model))
         index = SearchIndex(source, encoder)
-        index.uses_lists(arguments.method)
+        if not index.uses_lists(arguments.method) and arguments.probes is not None:
+            raise UsageError("the index has no lists for --probes to read", path=source, remedy="leave --probes out")
         return index
     corpus, encoder = _corpus(arguments), _encoder(Path(source))
     folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="hf_paraphrase_")))

@@ -23,17 +23,17 @@ class Corpus:
     Args:
         path: A plain or compressed text file, or a data folder.
         columns: The columns of a data folder to read; by default those of :data:`DEFAULT_COLUMNS` that there are.
-        split: The split of a data folder.
+        split: The split of a data folder; `train` by default.
 
     Raises:
         InputError: If it is missing or empty, or has no such column of text.
     """
 
-    def __init__(self, path: Path, columns: Sequence[str] = (), split: str = "train") -> None:
-        self.path, self.split = path, split
+    def __init__(self, path: Path, columns: Sequence[str] = (), split: str | None = None) -> None:
+        self.path, self.split = path, split or "train"
         self.columns: list[str] = []
         if path.is_dir():
-            schema = read_schema(path, split)
+            schema = read_schema(path, self.split)
             require_columns(schema.names, columns, str(path))
             self.columns = list(columns) or [name for name in DEFAULT_COLUMNS if name in schema.names]
             if not self.columns:
@@ -46,8 +46,8 @@ class Corpus:
                 kind = schema.field(name).type
                 if not (pa.types.is_string(kind) or pa.types.is_large_string(kind)):
                     raise InputError(f"the column `{name}` is of {kind}, not of text", path=path)
-        elif columns:
-            raise InputError("columns are those of a data folder, but this is a file", path=path)
+        elif columns or split is not None:
+            raise InputError("columns and splits are those of a data folder, but this is a file", path=path)
         else:
             check_readable(path)
 

@@ -43,8 +43,7 @@ class IndexSettings:
     Attributes:
         rows: How many sentences it has.
         dimension: The components of a vector.
-        zero_rows: Sentences of which the encoder knows no word; their vectors are zero, and no search finds them but
-            for want of others.
+        zero_rows: Sentences of which the encoder knows no word; their vectors are zero, and no search finds them.
         lists: The number of inverted lists; 0 for an index that is searched exactly only.
         probes: How many of them a query reads by default.
         recall: The share of the true ten nearest neighbours that the lists find, measured on a sample when the index
@@ -212,7 +211,7 @@ class SearchIndex:
             without_keys: For each query the key of a text that is left out (queries,).
 
         Returns:
-            For each query the rows (found,), int64, and their cosines (found,), float64.
+            For each query the rows (found,), int64, and their cosines (found,), float64; zero vectors are not found.
         """
         probes = self._probes(probes) if self.uses_lists(method) else None
         if k < 1:
@@ -335,11 +334,13 @@ class SearchIndex:
     ) -> tuple[NDArray[np.int64], NDArray[np.float64], bool]:
         """Chooses the k best of the candidates; false if some that were not among them might be as good."""
         rows, all_there = candidates
-        scores = cosine_of_rows(np.broadcast_to(query, (len(rows), len(query))), self.vectors.take(rows))
+        vectors = self.vectors.take(rows)
+        scores = cosine_of_rows(np.broadcast_to(query, vectors.shape), vectors)
         lowest = scores.min(initial=1.0)
+        kept = vectors.any(axis=1)
         if without_key is not None:
-            kept = self.keys[rows] != without_key
-            rows, scores = rows[kept], scores[kept]
+            kept &= self.keys[rows] != without_key
+        rows, scores = rows[kept], scores[kept]
         order = np.lexsort((rows, -scores))[:k]
         enough = all_there or (len(order) == k and scores[order[-1]] > lowest + _ROUNDING)
         return rows[order], scores[order], enough

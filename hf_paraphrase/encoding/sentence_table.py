@@ -79,8 +79,7 @@ class SentenceTable:
 
 def text_keys(texts: list[str]) -> NDArray[np.uint64]:
     """Computes a number for each text, the same for texts that differ in case and spacing only (texts,)."""
-    keys = (xxhash.xxh3_64_intdigest(" ".join(text.lower().split())) for text in texts)
-    return np.fromiter(keys, np.uint64, len(texts))
+    return _hashes([" ".join(text.lower().split()) for text in texts])
 
 
 class RepeatedTexts:
@@ -94,7 +93,7 @@ class RepeatedTexts:
 
     def new(self, texts: list[str]) -> NDArray[np.bool_]:
         """Marks the texts of the next block that were neither in it nor in an earlier block before (texts,)."""
-        hashes = np.fromiter(map(xxhash.xxh3_64_intdigest, texts), np.uint64, len(texts))
+        hashes = _hashes(texts)
         different, first = np.unique(hashes, return_index=True)
         place = np.searchsorted(self._seen, different)
         known = np.zeros(len(different), bool)
@@ -105,3 +104,7 @@ class RepeatedTexts:
         # Merging two sorted runs is what this sort is best at.
         self._seen = np.sort(np.concatenate([self._seen, different[~known]]), kind="stable")
         return fresh
+
+
+def _hashes(texts: list[str]) -> NDArray[np.uint64]:
+    return np.fromiter((xxhash.xxh3_64_intdigest(text.encode()) for text in texts), np.uint64, len(texts))

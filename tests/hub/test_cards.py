@@ -14,6 +14,7 @@ from huggingface_hub import DatasetCard, ModelCard
 from hf_paraphrase.commands.prepare_source import SourceCard, front_matter
 from hf_paraphrase.errors import HfParaphraseError
 from hf_paraphrase.hub.cards import render_card, template_path, write_card
+from hf_paraphrase.metrics import METRICS
 from hf_paraphrase.models.rnn_search import RnnSearchConfig
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -327,6 +328,10 @@ def test_the_templates_are_in_a_built_wheel(tmp_path):
         archive.extractall(tmp_path / "installed")
     for kind, name in TEMPLATES:
         assert (tmp_path / "installed" / "hf_paraphrase" / "hub" / kind / f"{name}.md").is_file()
+    for name in METRICS:
+        folder = tmp_path / "installed" / "hf_paraphrase" / "metrics" / name
+        names = {path.name for path in folder.iterdir()}
+        assert names == {"README.md", "__init__.py", "app.py", "requirements.txt", f"{name}.py"}
     script = "from hf_paraphrase.hub.cards import template_path as t; print(t('model_cards', 'rnn_search'))"
     found = subprocess.run(
         [sys.executable, "-c", script], cwd=tmp_path / "installed", capture_output=True, text=True, check=True
