@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from .encoding.search import SearchIndex as SearchIndex
     from .encoding.sentence_encoder import SentenceEncoder as SentenceEncoder
     from .errors import HfParaphraseError as HfParaphraseError
+    from .errors import HubError as HubError
     from .errors import InputError as InputError
     from .errors import ModelError as ModelError
     from .errors import OutputError as OutputError
@@ -36,6 +37,7 @@ _MODULE_OF = {
     "SearchIndex": ".encoding.search",
     "SentenceEncoder": ".encoding.sentence_encoder",
     "HfParaphraseError": ".errors",
+    "HubError": ".errors",
     "InputError": ".errors",
     "ModelError": ".errors",
     "OutputError": ".errors",

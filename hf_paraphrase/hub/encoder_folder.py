@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .cards import write_card
 from .provenance import write_provenance
+from .sentence_transformers_files import needs_own_code, write_module_files
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerFast
@@ -28,7 +28,7 @@ def write_encoder_folder(
 ) -> None:
     """Writes everything that a reader of the folder needs: see the contract on artefacts.
 
-    An average of word vectors also gets the `modules.json` by which sentence-transformers and model2vec open it.
+    That includes the files of :mod:`.sentence_transformers_files`, so that sentence-transformers opens it.
 
     Args:
         folder: An existing folder.
@@ -43,12 +43,9 @@ def write_encoder_folder(
     """
     from ..tokenization.word_level import save_tokenizer
 
-    static = model.config.model_type == "avg"
     model.save_pretrained(folder)
     save_tokenizer(tokenizer, folder)
-    if static:
-        module = {"idx": 0, "name": "0", "path": "", "type": "sentence_transformers.models.StaticEmbedding"}
-        (folder / "modules.json").write_text(json.dumps([module], indent=2) + "\n", encoding="utf-8")
+    write_module_files(folder, model.config.model_type, model.config.hidden_size)
     sizes = {
         "vocabulary": model.config.vocab_size,
         "parameters": sum(item.numel() for item in model.parameters()),
@@ -61,7 +58,7 @@ def write_encoder_folder(
         {
             **settings,
             **model.config.to_dict(),
-            "library_name": "sentence-transformers" if static else "transformers",
+            "library_name": "transformers" if needs_own_code(model.config.model_type) else "sentence-transformers",
             "title": name,
             "name": name,
             "parameters": sizes["parameters"],

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 import torch
+from tokenizers import Tokenizer
 from torch.utils.data import Dataset, Sampler
 from transformers import PreTrainedTokenizerBase
 
 from ..errors import InputError
+from .bpe_dropout import BpeMerges, RedrawnSentences
 
 
 class TokenizedBitext(Dataset[dict[str, list[int]]]):
@@ -28,6 +30,18 @@ class TokenizedBitext(Dataset[dict[str, list[int]]]):
     def __getitem__(self, index: int) -> dict[str, list[int]]:
         return {"input_ids": self.input_ids[index], "labels": self.labels[index]}
 
+    @property
+    def is_redrawn(self) -> bool:
+        """Whether its words are cut anew in every epoch."""
+        return isinstance(self.labels, RedrawnSentences)
+
+    def set_epoch(self, epoch: int) -> np.ndarray:
+        """Draws the segmentations of an epoch, where they change, and returns the lengths as they are then."""
+        for side in (self.input_ids, self.labels):
+            if isinstance(side, RedrawnSentences):
+                side.set_epoch(epoch)
+        return self.lengths()
+
     def lengths(self) -> np.ndarray:
         """Returns the length of the longer side of every pair, in units."""
         return np.array(
@@ -36,7 +50,13 @@ class TokenizedBitext(Dataset[dict[str, list[int]]]):
 
 
 def tokenize_bitext(
-    tokenizer: PreTrainedTokenizerBase, sources: Sequence[str], targets: Sequence[str], *, max_units: int | None = None
+    tokenizer: PreTrainedTokenizerBase,
+    sources: Sequence[str],
+    targets: Sequence[str],
+    *,
+    max_units: int | None = None,
+    bpe_dropout: float = 0.0,
+    seed: int = 0,
 ) -> TokenizedBitext:
     """Turns sentence pairs into unit numbers; a sentence beyond the tokenizer's own limit is cut there.
 
@@ -45,12 +65,17 @@ def tokenize_bitext(
         sources: Source sentences.
         targets: Their translations.
         max_units: Pairs with a side of more units are left out (the reference: 50), the end token not counted.
+        bpe_dropout: Share of the merges left out at random, anew in every epoch (Provilkov et al. 2020); the length
+            limits are for sentences with all merges.
+        seed: Seed of what is left out.
 
     Raises:
         InputError: If nothing is left.
     """
-    input_ids = tokenizer(list(sources), truncation=True)["input_ids"]
-    labels = tokenizer(text_target=list(targets), truncation=True)["input_ids"]
+    source_side = tokenizer(list(sources), truncation=True)
+    target_side = tokenizer(text_target=list(targets), truncation=True)
+    input_ids, labels = source_side["input_ids"], target_side["input_ids"]
+    kept: list[int] | None = None
     if max_units is not None:
         kept = [
             index
@@ -63,7 +88,22 @@ def tokenize_bitext(
                 remedy="raise --max-units or --vocab-size",
             )
         input_ids, labels = [input_ids[index] for index in kept], [labels[index] for index in kept]
-    return TokenizedBitext(input_ids, labels)
+    if not bpe_dropout:
+        return TokenizedBitext(input_ids, labels)
+    target_tokenizer: Tokenizer = tokenizer.backend_tokenizer
+    source_tokenizer: Tokenizer = getattr(tokenizer, "source_tokenizer", target_tokenizer)
+    sides = [
+        RedrawnSentences(
+            side.encodings if kept is None else [side.encodings[index] for index in kept],
+            BpeMerges(backend),
+            tokenizer.unk_token_id,
+            dropout=bpe_dropout,
+            # Any two numbers that differ: equal words of both sides are cut independently.
+            seed=2 * seed + offset,
+        )
+        for offset, (side, backend) in enumerate([(source_side, source_tokenizer), (target_side, target_tokenizer)])
+    ]
+    return TokenizedBitext(*sides)
 
 
 class MaxiBatchSampler(Sampler[list[int]]):
@@ -79,6 +119,7 @@ class MaxiBatchSampler(Sampler[list[int]]):
         processes: How many processes share the mini-batches. Each takes every so many-th one, and all must take the
             same number of steps, or those that are done leave the others waiting for ever; so some of the first
             mini-batches come again at the end if the number does not come out even.
+        lengths_of_epoch: Gives the lengths in an epoch, where they change; it is called before the first mini-batch.
     """
 
     def __init__(
@@ -89,8 +130,10 @@ class MaxiBatchSampler(Sampler[list[int]]):
         batches_per_maxi_batch: int = 20,
         seed: int = 0,
         processes: int = 1,
+        lengths_of_epoch: Callable[[int], np.ndarray] | None = None,
     ) -> None:
         self.lengths = lengths
+        self.lengths_of_epoch = lengths_of_epoch
         self.pairs_per_batch = pairs_per_batch
         self.batches_per_maxi_batch = batches_per_maxi_batch
         self.seed = seed
@@ -108,13 +151,14 @@ class MaxiBatchSampler(Sampler[list[int]]):
         return math.ceil(batches / self.processes) * self.processes
 
     def __iter__(self) -> Iterator[list[int]]:
+        lengths = self.lengths_of_epoch(self.epoch) if self.lengths_of_epoch else self.lengths
         generator = np.random.default_rng([self.seed, self.epoch])
-        order = generator.permutation(len(self.lengths))
+        order = generator.permutation(len(lengths))
         size = self.pairs_per_batch * self.batches_per_maxi_batch
         batches: list[np.ndarray] = []
         for start in range(0, len(order), size):
             maxi_batch = order[start : start + size]
-            maxi_batch = maxi_batch[np.argsort(self.lengths[maxi_batch], kind="stable")]
+            maxi_batch = maxi_batch[np.argsort(lengths[maxi_batch], kind="stable")]
             batches += [
                 maxi_batch[cut : cut + self.pairs_per_batch] for cut in range(0, len(maxi_batch), self.pairs_per_batch)
             ]

@@ -6,9 +6,9 @@ from typing import NamedTuple
 
 import torch
 from torch import Tensor
-from torch.nn import functional
 
 from ..models.rnn_search import RnnSearchForConditionalGeneration
+from ..models.rnn_search.matrix_products import affine
 
 
 class Attended(NamedTuple):
@@ -78,7 +78,7 @@ class DecoderSteps:
     def start(self, annotations: Tensor) -> Tensor:
         """Computes s_0 from annotations (batch, source length, 2 * hidden) as (batch, hidden)."""
         first = annotations[:, 0, self.hidden_size :].to(self.dtype)
-        return torch.tanh(functional.linear(first, self.start_weight, self.start_bias))
+        return torch.tanh(affine(first, self.start_weight, self.start_bias))
 
     def read_words(self, words: Tensor) -> tuple[Tensor, Tensor]:
         """Projects previous words.
@@ -94,7 +94,7 @@ class DecoderSteps:
         if 2 * distinct.numel() > words.numel():
             distinct, position = words, torch.arange(words.numel(), device=words.device)
         embedded = self.embeddings.index_select(0, distinct).to(self.dtype)
-        projected = functional.linear(embedded, self.word_weight, self.word_bias)
+        projected = affine(embedded, self.word_weight, self.word_bias)
         if distinct is not words:
             projected = projected.index_select(0, position)
         gates, readout = projected.split([3 * self.hidden_size, self.readout_size], dim=-1)
@@ -104,12 +104,12 @@ class DecoderSteps:
         """Takes one GRU step with the chosen words' part of the pre-activations, (rows, 3 * hidden)."""
         from_gates, from_candidate = (previous.gates + word_gates).split([2 * self.hidden_size, self.hidden_size], -1)
         reset, update = torch.sigmoid(from_gates).chunk(2, dim=-1)
-        candidate = torch.tanh(from_candidate + functional.linear(reset * previous.state, self.candidate_weight))
+        candidate = torch.tanh(from_candidate + affine(reset * previous.state, self.candidate_weight))
         return torch.lerp(previous.state, candidate, update)
 
     def project_state(self, state: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """Multiplies states (rows, hidden): parts in the gates and in the readout, and the attention's query."""
-        projected = functional.linear(state, self.state_weight, self.state_bias)
+        projected = affine(state, self.state_weight, self.state_bias)
         gates, query, readout = projected.split([2 * self.hidden_size, self.attention_size, self.readout_size], dim=-1)
         return gates, query, readout
 
@@ -136,11 +136,13 @@ class DecoderSteps:
 
         Args:
             readout: Complete readout, (rows, readout).
-            out: Memory for the result.
+            out: Memory for the result, where the product can use it.
 
         Returns:
             Logits (rows, candidates) in the arithmetic of the matrix products.
         """
         maxout = readout.unflatten(-1, (-1, 2)).amax(dim=-1)
-        output = functional.linear(maxout, self.maxout_weight)
+        output = affine(maxout, self.maxout_weight)
+        if self.dtype == torch.float32:
+            return affine(output, self.output_weight, self.output_bias)
         return torch.addmm(self.output_bias, output, self.output_weight.t(), out=out)

@@ -105,7 +105,7 @@ def test_leaves_a_complete_folder_with_scores_card_and_provenance(pairs, dev, tm
     model_type = {"trigram": "avg", "word-trigram": "concatenation"}.get(kind[0], kind[0])
     tokenizer = "tokenizers.json" if model_type == "concatenation" else "tokenizer.json"
     assert {"config.json", "model.safetensors", tokenizer, f"modeling_{model_type}.py"} <= names
-    assert ("modules.json" in names) == (model_type == "avg") and "checkpoints" not in names
+    assert "modules.json" in names and ("1_Pooling" in names) == (model_type != "avg") and "checkpoints" not in names
     assert [path.name for path in tmp_path.iterdir()] == ["model"]
 
 

@@ -10,51 +10,15 @@ from pathlib import Path
 
 import pytest
 import torch
+from train_nmt_runs import command, train
 from transformers import AutoModelForSeq2SeqLM, AutoTokenizer, GenerationConfig
 
-from hf_paraphrase.commands import main
 from hf_paraphrase.commands.train_nmt import Arguments
 from hf_paraphrase.data.parquet import read_table
 from hf_paraphrase.translation.beam_search import translate
 from hf_paraphrase.translation.bleu import corpus_scores
 from hf_paraphrase.translation.loading import load_translation_model
 from hf_paraphrase.translation.trainer import unfinished_checkpoint
-
-SMALL = {
-    "--vocab-size": 60,
-    "--hidden-size": 8,
-    "--embedding-size": 6,
-    "--epochs": 3,
-    "--batch-size": 8,
-    "--evaluations": 6,
-    "--warmup-steps": 2,
-    "--learning-rate": 0.01,
-    "--precision": "fp32",
-}
-
-
-def command(bitext, output, *words):
-    return [
-        "train-nmt",
-        "--bitext",
-        str(bitext),
-        "--output",
-        str(output),
-        *(f"{flag}={value}" for flag, value in SMALL.items()),
-        *words,
-    ]
-
-
-def train(bitext, output, *words):
-    return main(command(bitext, output, *words))
-
-
-@pytest.fixture(scope="session")
-def trained(tiny_bitext, tmp_path_factory):
-    """An undisturbed run."""
-    output = tmp_path_factory.mktemp("trained") / "model"
-    assert train(tiny_bitext, output) == 0
-    return output
 
 
 def weights(folder):
@@ -77,8 +41,10 @@ def test_the_output_is_a_complete_model_folder_and_nothing_else(trained):
         "configuration_rnn_search.py",
         "generation_config.json",
         "model.safetensors",
+        "matrix_products.py",
         "modeling_rnn_search.py",
         "provenance.json",
+        "shared_layers.py",
         "tokenizer.json",
         "tokenizer_config.json",
     }
@@ -153,23 +119,43 @@ main(sys.argv[1:])
 """
 
 
-def test_a_killed_run_that_is_resumed_ends_with_the_weights_of_an_undisturbed_one(trained, tiny_bitext, tmp_path):
+@pytest.fixture(scope="module")
+def trained_with_bpe_dropout(tiny_bitext, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("bpe_dropout") / "model"
+    assert train(tiny_bitext, folder, "--bpe-dropout", "0.2") == 0
+    return folder
+
+
+def test_bpe_dropout_changes_what_is_learnt_and_is_recorded(trained, trained_with_bpe_dropout):
+    assert weights(trained_with_bpe_dropout) != weights(trained)
+    assert (trained_with_bpe_dropout / "tokenizer.json").read_bytes() == (trained / "tokenizer.json").read_bytes()
+    record = json.loads((trained_with_bpe_dropout / "provenance.json").read_text())
+    assert record["settings"]["bpe_dropout"] == 0.2
+
+
+@pytest.mark.parametrize("flags", [[], ["--bpe-dropout", "0.2"]])
+def test_a_killed_run_that_is_resumed_ends_with_the_weights_of_an_undisturbed_one(
+    trained, trained_with_bpe_dropout, tiny_bitext, tmp_path, flags
+):
+    undisturbed = trained_with_bpe_dropout if flags else trained
     output = tmp_path / "model"
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
-    words = [sys.executable, "-c", KILLED, *command(tiny_bitext, output)]
+    words = [sys.executable, "-c", KILLED, *command(tiny_bitext, output, *flags)]
     killed = subprocess.run(words, capture_output=True, text=True, check=False, env=environment)
     assert killed.returncode == -signal.SIGKILL, killed.stderr
     checkpoints = tmp_path / ".model.partial" / "checkpoints"
     assert unfinished_checkpoint(checkpoints) == str(checkpoints / "checkpoint-12")  # in the middle of an epoch
     assert not output.exists()
 
-    assert train(tiny_bitext, output) == 2, "without a flag the unfinished run is neither continued nor destroyed"
-    assert train(tiny_bitext, output, "--resume", "--seed", "5") == 2, "another seed is another run"
+    assert train(tiny_bitext, output, *flags) == 2, (
+        "without a flag the unfinished run is neither continued nor destroyed"
+    )
+    assert train(tiny_bitext, output, *flags, "--resume", "--seed", "5") == 2, "another seed is another run"
     assert checkpoints.is_dir()
 
-    assert train(tiny_bitext, output, "--resume") == 0
-    assert weights(output) == weights(trained)
-    assert measured(output) == measured(trained)
+    assert train(tiny_bitext, output, *flags, "--resume") == 0
+    assert weights(output) == weights(undisturbed)
+    assert measured(output) == measured(undisturbed)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["model"]
 
 

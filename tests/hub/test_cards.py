@@ -31,6 +31,7 @@ DATA = {
 # `no` is Norwegian, and false in YAML unless it is quoted.
 VALUES = {
     ("dataset_cards", "back_translated"): {
+        "license": ["cc-by-2.0"],
         "name": TITLE,
         "settings": {
             "bitext": "bitext",
@@ -289,7 +290,7 @@ def test_an_unknown_template_is_an_error():
 def test_a_card_ends_in_one_line_break(tmp_path):
     path = write_card(tmp_path, "model_cards", "rnn_search", VALUES["model_cards", "rnn_search"])
     assert path == tmp_path / "README.md"
-    assert path.read_text().endswith(".\n") and list(tmp_path.iterdir()) == [path]
+    assert path.read_text().endswith("\n```\n") and list(tmp_path.iterdir()) == [path]
 
 
 def test_the_templates_are_in_a_built_wheel(tmp_path):

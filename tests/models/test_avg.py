@@ -1,7 +1,10 @@
 from __future__ import annotations
 
+import json
+
 import pytest
 import torch
+from padded_rows import padded
 from safetensors.torch import load_file
 from transformers import AutoConfig, AutoModel
 
@@ -13,16 +16,6 @@ from hf_paraphrase.models.avg.modeling_avg import AvgModel
 def make(**settings):
     torch.manual_seed(3)
     return AvgModel(AvgConfig(vocab_size=40, hidden_size=9, initializer_range=0.5, **settings)).eval()
-
-
-def padded(rows, length, *, left=False):
-    ids = torch.zeros(len(rows), length, dtype=torch.long)
-    mask = torch.zeros(len(rows), length, dtype=torch.long)
-    for place, row in enumerate(rows):
-        span = slice(length - len(row), length) if left else slice(0, len(row))
-        ids[place, span] = torch.tensor(row, dtype=torch.long)
-        mask[place, span] = 1
-    return ids, mask
 
 
 ROWS = [[5, 6, 7, 5], [8], [], [1, 2, 3, 4, 9, 10, 11]]
@@ -86,6 +79,14 @@ def test_saved_model_opens_with_auto_model_and_gives_equal_vectors(tmp_path):
     assert type(loaded) is AvgModel and torch.equal(loaded(ids, mask)[0], model(ids, mask)[0])
     config = AutoConfig.from_pretrained(tmp_path)
     assert (config.vocab_size, config.hidden_size, config.word_dropout, config.unk_token_id) == (40, 9, 0.25, 1)
+
+
+def test_the_saved_configuration_tells_model2vec_neither_to_normalise_nor_to_cut_texts_off(tmp_path):
+    make().save_pretrained(tmp_path / "first")
+    AutoModel.from_pretrained(tmp_path / "first").save_pretrained(tmp_path / "second")
+    for name in ("first", "second"):
+        saved = json.loads((tmp_path / name / "config.json").read_text())
+        assert saved["normalize"] is False and "max_length" in saved and saved["max_length"] is None
 
 
 @pytest.mark.parametrize("kind", ["dropout", "word_dropout"])

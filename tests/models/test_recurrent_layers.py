@@ -10,12 +10,14 @@ from torch import nn
 
 import hf_paraphrase.models.gran as gran
 import hf_paraphrase.models.recurrent as recurrent
+import hf_paraphrase.models.rnn_search as rnn_search
 from hf_paraphrase.models.gran.configuration_gran import GranConfig
 from hf_paraphrase.models.gran.modeling_gran import GranModel
 from hf_paraphrase.models.recurrent.configuration_recurrent import RecurrentConfig
+from hf_paraphrase.models.recurrent.matrix_products import affine
 from hf_paraphrase.models.recurrent.modeling_recurrent import RecurrentModel
 from hf_paraphrase.models.recurrent.packed_sentences import PackedSentences
-from hf_paraphrase.models.recurrent.recurrent_layers import affine, initialize_layer, make_cell, token_dropout
+from hf_paraphrase.models.recurrent.recurrent_layers import initialize_layer, make_cell, token_dropout
 
 LENGTHS = [3, 0, 5, 1, 5]
 CELLS = [
@@ -38,12 +40,17 @@ def layer(size=4, inputs=3, **settings):
     return with_all_parameters_moved(cell)
 
 
-def test_both_folders_hold_equal_copies_of_the_files_they_share():
-    folders = [Path(package.__file__).parent for package in (gran, recurrent)]
-    for name in ("packed_sentences.py", "recurrent_layers.py"):
-        assert (folders[0] / name).read_bytes() == (folders[1] / name).read_bytes(), (
-            f"copy {name} from one to the other"
-        )
+@pytest.mark.parametrize(
+    ("name", "packages"),
+    [
+        ("packed_sentences.py", [gran, recurrent]),
+        ("recurrent_layers.py", [gran, recurrent]),
+        ("matrix_products.py", [gran, recurrent, rnn_search]),
+    ],
+)
+def test_all_folders_hold_equal_copies_of_the_files_they_share(name, packages):
+    first, *others = ((Path(package.__file__).parent / name).read_bytes() for package in packages)
+    assert all(other == first for other in others), f"copy {name} from one to the others"
 
 
 def test_packing_is_the_order_of_torch_and_can_be_undone():

@@ -63,5 +63,12 @@ class AvgConfig(PreTrainedConfig):
         self.normalize = normalize
         super().__init__(pad_token_id=pad_token_id, **kwargs)
 
+    def to_diff_dict(self) -> dict[str, Any]:
+        """Gives what is saved: with `max_length` null, without which model2vec cuts texts off at 512 tokens.
+
+        transformers takes that name for a setting of generation, so it is no attribute here.
+        """
+        return {**super().to_diff_dict(), "max_length": None}
+
 
 AvgConfig.register_for_auto_class()

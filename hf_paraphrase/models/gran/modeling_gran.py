@@ -11,8 +11,9 @@ from transformers import PreTrainedModel, initialization
 from transformers.modeling_outputs import BaseModelOutputWithPooling
 
 from .configuration_gran import GranConfig
+from .matrix_products import affine
 from .packed_sentences import PackedSentences, counted_tokens
-from .recurrent_layers import affine, initialize_layer, make_cell, token_dropout, variational_mask
+from .recurrent_layers import initialize_layer, make_cell, token_dropout, variational_mask
 
 
 class GranModel(PreTrainedModel):

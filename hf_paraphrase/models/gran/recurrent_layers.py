@@ -13,43 +13,15 @@ from torch.autograd.function import once_differentiable
 from torch.nn import functional
 from transformers import initialization
 
+from .matrix_products import affine
+
 _STANDARD_DEVIATION = 0.1
-_HAS_ONEDNN = torch.backends.mkldnn.is_available() and hasattr(torch.ops.mkldnn, "_linear_pointwise")
-
-
-def affine(inputs: Tensor, weight: Tensor, bias: Tensor | None = None, *, added: Tensor | None = None) -> Tensor:
-    """Computes inputs @ weight.T + bias + added, faster than `torch.nn.functional.linear` where that is possible.
-
-    For float32 on a CPU PyTorch takes its products from MKL, which runs on other processors than Intel's at half the
-    speed of the oneDNN that PyTorch brings too and uses for bfloat16 and for its LSTM. Without gradients, and unless
-    the model is being exported, oneDNN is called here.
-
-    Args:
-        inputs: (rows, input size).
-        weight: (output size, input size).
-        bias: (output size,).
-        added: (rows, output size).
-    """
-    if (
-        _HAS_ONEDNN
-        and inputs.dtype == weight.dtype == torch.float32
-        and inputs.device.type == "cpu"
-        and not torch.is_grad_enabled()
-        and not torch.is_autocast_enabled("cpu")
-        and not torch.compiler.is_compiling()
-        and not torch.jit.is_tracing()
-    ):
-        if added is None:
-            return torch.ops.mkldnn._linear_pointwise(inputs, weight, bias, "none", [], "")
-        return torch.ops.mkldnn._linear_pointwise.binary(inputs, added, weight, bias, "add")
-    result = functional.linear(inputs, weight, bias)
-    return result if added is None else result + added
 
 
 class Packing(Protocol):
     """What a layer must know of the order of its inputs: `PackedSentences` of the same folder.
 
-    (Files that travel with weights import no further files than the model's own, so that is not imported here.)
+    (What a file that travels with weights imports, the model's own file must import too, so the fewer the better.)
     """
 
     batch_sizes: list[int]
@@ -255,7 +227,7 @@ class _LstmSteps(torch.autograd.Function):
                     of_cell.addcmul_(now[:, 3 * size :], peepholes[2])
             now[:, : 3 * size].unflatten(1, (3, size)).mul_(of_cell.unsqueeze(1))
             if start:
-                entering = now @ weight_state
+                entering = affine(now, weight_state.t())
                 if recurrent_mask is not None:
                     entering *= recurrent_mask[: end - start]
                 before = start - batch_sizes[step - 1]
@@ -274,10 +246,10 @@ class _LstmSteps(torch.autograd.Function):
                 sums.append((factors[:, 3 * size :] * cells).sum(0))
             of_peepholes = torch.stack(sums)
         return (
-            factors @ weight_input if ctx.needs_input_grad[0] else None,
-            factors.t() @ vectors,
+            affine(factors, weight_input.t()) if ctx.needs_input_grad[0] else None,
+            affine(factors.t(), vectors.t()),
             factors.sum(0),
-            factors[first:].t() @ entering,
+            affine(factors[first:].t(), entering.t()),
             of_peepholes,
             None,
             None,

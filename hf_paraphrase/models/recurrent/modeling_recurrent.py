@@ -11,6 +11,9 @@ from transformers import PreTrainedModel, initialization
 from transformers.modeling_outputs import BaseModelOutputWithPooling
 
 from .configuration_recurrent import RecurrentConfig
+
+# Not needed here: only what this file imports itself travels with the weights.
+from .matrix_products import affine as affine
 from .packed_sentences import PackedSentences, counted_tokens
 from .recurrent_layers import initialize_layer, make_cell, token_dropout, variational_mask
 

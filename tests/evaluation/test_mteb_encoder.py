@@ -1,0 +1,73 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+from torch.utils.data import DataLoader
+
+from hf_paraphrase.encoding.sentence_encoder import SentenceEncoder
+from hf_paraphrase.errors import ModelError
+from hf_paraphrase.evaluation.mteb_encoder import MtebEncoder
+from hf_paraphrase.models.avg import AvgConfig, AvgModel
+from hf_paraphrase.tokenization.word_level import build_word_level_tokenizer, save_tokenizer
+
+TEXTS = ["the cat sat", "", "a dog", "the the dog ran", "cat", "never seen"]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    path = tmp_path_factory.mktemp("models") / "avg"
+    tokenizer = build_word_level_tokenizer(["the", "cat", "sat", "a", "dog", "ran"])
+    torch.manual_seed(0)
+    AvgModel(AvgConfig(vocab_size=len(tokenizer), hidden_size=5, initializer_range=0.5)).save_pretrained(path)
+    save_tokenizer(tokenizer, path)
+    return path
+
+
+def loader(texts, size=4):
+    """What mteb makes of a data set: a loader whose batches are dicts of lists."""
+    return DataLoader([{"text": text, "id": str(place)} for place, text in enumerate(texts)], batch_size=size)
+
+
+def evaluate_sts(model, sentences1, sentences2):
+    """A stand-in for mteb's evaluator of graded pairs: the calls that it makes, with the arguments that it gives."""
+    assert hasattr(model, "mteb_model_meta")
+    told = {"task_metadata": object(), "hf_split": "test", "hf_subset": "default", "prompt_type": None}
+    vectors = [model.encode(loader(part), **told, batch_size=32) for part in (sentences1, sentences2)]
+    return model.similarity_pairwise(*vectors), model.similarity(*vectors)
+
+
+def test_the_calls_of_mteb_give_the_cosines_of_the_encoders_vectors(folder):
+    pairwise, matrix = evaluate_sts(MtebEncoder(folder), TEXTS, TEXTS[::-1])
+    vectors = SentenceEncoder.from_pretrained(folder).encode(TEXTS, normalize=True)
+    np.testing.assert_allclose(matrix.numpy(), vectors @ vectors[::-1].T, atol=1e-6)
+    torch.testing.assert_close(pairwise, matrix.diagonal())
+    assert pairwise.dtype == matrix.dtype == torch.float32
+    # The empty text is like nothing, not even itself, and no value is lost to a division by zero.
+    assert not matrix[1].any() and not matrix[:, 4].any() and matrix.isfinite().all()
+
+
+def test_batches_of_the_loader_are_embedded_in_their_order(folder):
+    model = MtebEncoder(folder)
+    expected = SentenceEncoder.from_pretrained(folder).encode(TEXTS)
+    for size in (1, 4, 9):
+        np.testing.assert_array_equal(model.encode(loader(TEXTS, size), batch_size=2), expected)
+    assert model.encode(loader([" "])).shape == (1, 5)
+
+
+def test_single_vectors_are_compared_too(folder):
+    model = MtebEncoder(folder)
+    first, second = model.encode(loader(TEXTS[:1]))[0], torch.ones(5)
+    expected = torch.nn.functional.cosine_similarity(torch.from_numpy(first), second, dim=0)
+    torch.testing.assert_close(model.similarity(first, second), expected.reshape(1, 1))
+    torch.testing.assert_close(model.similarity_pairwise(first, second), expected.reshape(1))
+
+
+def test_a_folder_that_is_no_encoder_is_a_model_error(tmp_path):
+    with pytest.raises(ModelError):
+        MtebEncoder(tmp_path)
+
+
+def test_mteb_itself_takes_it_for_an_encoder(folder):
+    protocols = pytest.importorskip("mteb.models.models_protocols")
+    assert isinstance(MtebEncoder(folder), protocols.EncoderProtocol)

@@ -1,0 +1,118 @@
+from __future__ import annotations
+
+import ast
+import json
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from transformers import AutoTokenizer
+
+import hf_paraphrase.models
+from hf_paraphrase.encoding.sentence_encoder import SentenceEncoder
+from hf_paraphrase.models.loading import load_model_folder
+from hf_paraphrase.models.registry import MODELS, model_class
+from hf_paraphrase.translation.loading import load_translation_model
+
+PACKAGE = Path(hf_paraphrase.models.__file__).parent
+TEXTS = ["The doctor bought a car.", "", "don't", "A zebra sat on the café, quietly", "the the the cat sat"]
+SOURCES = ["un deux trois", "deux", "quatre un"]
+TARGETS = ["one two three", "two", "one"]
+ALLOWED_IMPORTS = {"__future__", "torch", "transformers", "tokenizers", *sys.stdlib_module_names}
+
+
+def encoder_job(folder):
+    encoder = SentenceEncoder.from_pretrained(folder)
+    expected = encoder.encode(TEXTS)
+    assert np.abs(expected[0] - expected[4]).max() > 0.01, "the comparison would prove nothing"
+    return {"kind": "encoder", "folder": str(folder), "texts": TEXTS, "expected": expected.tolist()}
+
+
+@torch.no_grad()
+def translation_job(folder):
+    model, tokenizer = load_translation_model(folder, device="cpu")
+    batch = tokenizer(SOURCES, padding=True, return_tensors="pt")
+    asked = {"num_beams": 4, "num_return_sequences": 3, "max_length": 9, "length_penalty": 0.0}
+    nbest = model.generate(**batch, **asked, output_scores=True, return_dict_in_generate=True)
+    labels = tokenizer(text_target=TARGETS, padding=True, return_tensors="pt")["input_ids"]
+    expected = {
+        "source_ids": batch["input_ids"].tolist(),
+        "targets": TARGETS,
+        "target_ids": tokenizer(text_target=TARGETS)["input_ids"],
+        "nbest": tokenizer.batch_decode(nbest.sequences, skip_special_tokens=True),
+        "scores": nbest.sequences_scores.tolist(),
+        "default": tokenizer.batch_decode(model.generate(**batch), skip_special_tokens=True),
+        "loss": model(**batch, labels=labels).loss.item(),
+    }
+    assert model.generation_config.num_beams == 5 and any(expected["nbest"])
+    return {"kind": "translation", "folder": str(folder), "texts": SOURCES, "expected": expected}
+
+
+@torch.no_grad()
+def classifier_job(folder):
+    model, tokenizer = load_model_folder(folder, model_class("reference_classifier"))
+    texts = ["a1 b1 r3", "c1 b1", "a1 never seen"]
+    logits = model(**tokenizer(texts, padding=True, return_tensors="pt")).logits
+    expected = {"logits": logits.tolist(), "label": model.config.id2label[int(logits[0].argmax())]}
+    return {"kind": "classifier", "folder": str(folder), "texts": texts, "expected": expected}
+
+
+def test_every_model_that_the_commands_save_opens_and_computes_the_same_where_the_package_cannot_be_imported(
+    encoder_folders, translation_folders, classifier_folders, open_elsewhere
+):
+    jobs = [encoder_job(folder) for folder in encoder_folders.values()]
+    jobs += [translation_job(folder) for folder in translation_folders.values()]
+    jobs += [classifier_job(folder) for folder in classifier_folders.values()]
+    done = open_elsewhere(jobs)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count("equal:") == len(jobs)
+    types = {json.loads((Path(job["folder"]) / "config.json").read_text())["model_type"] for job in jobs}
+    assert types == set(MODELS), "a model type of the package is not tried"
+
+
+def test_the_two_translation_models_differ_in_what_travels(translation_folders):
+    joint, separate = translation_folders["joint"], translation_folders["separate"]
+    assert not (joint / "source_tokenizer.json").exists() and (separate / "source_tokenizer.json").is_file()
+    tokenizer = AutoTokenizer.from_pretrained(separate)
+    assert tokenizer("deux")["input_ids"] != tokenizer(text_target="deux")["input_ids"]
+
+
+def all_folders(*groups):
+    return [folder for group in groups for folder in group.values()]
+
+
+def test_the_code_in_a_folder_is_byte_for_byte_the_packages_own(
+    encoder_folders, translation_folders, classifier_folders
+):
+    for folder in all_folders(encoder_folders, translation_folders, classifier_folders):
+        model_type = json.loads((folder / "config.json").read_text())["model_type"]
+        found = sorted(folder.glob("*.py"))
+        assert {f"configuration_{model_type}.py", f"modeling_{model_type}.py"} <= {path.name for path in found}
+        for path in found:
+            assert path.read_bytes() == (PACKAGE / model_type / path.name).read_bytes(), path
+
+
+def test_the_code_in_a_folder_is_complete_and_needs_only_torch_and_transformers(
+    encoder_folders, translation_folders, classifier_folders
+):
+    for folder in all_folders(encoder_folders, translation_folders, classifier_folders):
+        config = json.loads((folder / "config.json").read_text())
+        tokenizer = json.loads((folder / "tokenizer_config.json").read_text())
+        references = [*config["auto_map"].values(), *tokenizer.get("auto_map", {}).get("AutoTokenizer", [])]
+        named = {reference.rpartition(".")[0] for reference in references if reference}
+        assert named <= {path.stem for path in folder.glob("*.py")}, folder
+        for path in folder.glob("*.py"):
+            for node in ast.walk(ast.parse(path.read_text())):
+                if isinstance(node, ast.ImportFrom) and node.level:
+                    assert node.level == 1 and (folder / f"{node.module}.py").is_file(), (path, node.module)
+                elif isinstance(node, ast.ImportFrom | ast.Import):
+                    names = [node.module] if isinstance(node, ast.ImportFrom) else [item.name for item in node.names]
+                    assert {name.partition(".")[0] for name in names} <= ALLOWED_IMPORTS, (path, names)
+
+
+@pytest.mark.parametrize("pattern", ["*.bin", "*.pt", "*.pkl", "*.npy"])
+def test_weights_are_safetensors_only(encoder_folders, translation_folders, classifier_folders, pattern):
+    for folder in all_folders(encoder_folders, translation_folders, classifier_folders):
+        assert (folder / "model.safetensors").is_file() and not list(folder.rglob(pattern))

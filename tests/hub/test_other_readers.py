@@ -1,0 +1,99 @@
+"""The folders of `train-encoder` in sentence-transformers and model2vec; skipped where those are not installed."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+from hf_paraphrase.encoding.sentence_encoder import SentenceEncoder
+from hf_paraphrase.hub.sentence_transformers_files import needs_own_code
+
+KNOWN = ["The doctor bought a car.", "two men play chess", "it's raining", "cat", "the the cat"]
+UNKNOWN = ["The doctor bought a zebra.", "quxly", "quxly ¿ blorf", "A café? Don't!", "日本語 never seen"]
+ODD = ["", "  ", "...", "\n the \t cat ", "the doctor bought a car " * 300]
+TEXTS = [*KNOWN, *UNKNOWN, *ODD]
+AVERAGES = ["avg", "avg_weighted", "avg_skip", "avg_bpe", "trigram", "trigram_skip"]
+OTHERS = ["word_trigram", "gran", "gran_gru", "recurrent", "recurrent_mean"]
+
+
+def test_both_lists_name_all_kinds_of_encoders(encoder_folders):
+    assert sorted([*AVERAGES, *OTHERS]) == sorted(encoder_folders)
+    for name, folder in encoder_folders.items():
+        model_type = json.loads((folder / "config.json").read_text())["model_type"]
+        assert needs_own_code(model_type) == (name in OTHERS)
+
+
+def close(found, expected):
+    assert found.dtype == np.float32
+    np.testing.assert_allclose(found, expected, rtol=1e-4, atol=2e-6)
+
+
+@pytest.mark.parametrize("name", AVERAGES)
+def test_sentence_transformers_opens_averages_without_trust_and_gives_equal_vectors(encoder_folders, name):
+    library = pytest.importorskip("sentence_transformers")
+    model = library.SentenceTransformer(str(encoder_folders[name]), device="cpu")
+    ours = SentenceEncoder.from_pretrained(encoder_folders[name])
+    # Where the model leaves unknown words out (the tokenizer still names them), StaticEmbedding counts them.
+    texts = [*KNOWN, *ODD] if name == "avg_skip" else TEXTS
+    close(model.encode(texts), ours.encode(texts))
+    close(model.encode(texts, normalize_embeddings=True), ours.encode(texts, normalize=True))
+    assert model.similarity_fn_name == "cosine" and model.get_max_seq_length() in (None, float("inf"))
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_sentence_transformers_opens_other_encoders_with_trust_and_gives_equal_vectors(encoder_folders, name):
+    library = pytest.importorskip("sentence_transformers")
+    model = library.SentenceTransformer(str(encoder_folders[name]), device="cpu", trust_remote_code=True)
+    assert [type(module).__name__ for module in model] == ["Transformer", "Pooling"]
+    ours = SentenceEncoder.from_pretrained(encoder_folders[name])
+    for batch_size in (1, 64):
+        close(model.encode(TEXTS, batch_size=batch_size), ours.encode(TEXTS))
+    close(model.encode(TEXTS, normalize_embeddings=True), ours.encode(TEXTS, normalize=True))
+
+
+@pytest.mark.parametrize("name", AVERAGES)
+def test_model2vec_opens_averages_and_gives_equal_vectors(encoder_folders, name):
+    library = pytest.importorskip("model2vec")
+    model = library.StaticModel.from_pretrained(encoder_folders[name])
+    ours = SentenceEncoder.from_pretrained(encoder_folders[name])
+    # model2vec leaves unknown words out, whatever the folder says.
+    unknown = ours.model.config.unk_token_id
+    texts = [text for text in TEXTS if unknown not in ours.tokenize([text])[0]]
+    assert set(KNOWN) <= set(texts)
+    if name == "avg_skip":
+        texts += ["The doctor bought a zebra.", "A café? Don't!"]
+    close(model.encode(texts), ours.encode(texts))
+    close(model.encode(texts, normalize=True), ours.encode(texts, normalize=True))
+
+
+def test_without_unknown_words_counted_model2vec_gives_the_mean_of_the_known_ones(encoder_folders):
+    library = pytest.importorskip("model2vec")
+    model = library.StaticModel.from_pretrained(encoder_folders["avg"])
+    ours = SentenceEncoder.from_pretrained(encoder_folders["avg"])
+    close(model.encode(["the zebra cat"]), ours.encode(["the cat"]))
+    assert np.abs(ours.encode("the zebra cat") - ours.encode("the cat")).max() > 1e-3
+
+
+def test_recurrent_encoders_open_in_sentence_transformers_where_the_package_cannot_be_imported(
+    encoder_folders, open_elsewhere
+):
+    pytest.importorskip("sentence_transformers")
+    jobs = []
+    for name in ("gran_gru", "recurrent", "word_trigram"):
+        expected = SentenceEncoder.from_pretrained(encoder_folders[name]).encode(KNOWN).tolist()
+        folder = str(encoder_folders[name])
+        jobs.append({"kind": "sentence_transformer", "folder": folder, "texts": KNOWN, "expected": expected})
+    done = open_elsewhere(jobs)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count("equal:") == len(jobs)
+
+
+def test_what_sentence_transformers_saves_again_it_opens_with_the_same_vectors(encoder_folders, tmp_path):
+    library = pytest.importorskip("sentence_transformers")
+    for name in ("gran_gru", "word_trigram"):
+        model = library.SentenceTransformer(str(encoder_folders[name]), device="cpu", trust_remote_code=True)
+        model.save(str(tmp_path / name))
+        again = library.SentenceTransformer(str(tmp_path / name), device="cpu", trust_remote_code=True)
+        np.testing.assert_array_equal(again.encode(TEXTS), model.encode(TEXTS))

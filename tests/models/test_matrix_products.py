@@ -1,0 +1,81 @@
+from __future__ import annotations
+
+import copy
+
+import pytest
+import torch
+from torch import nn
+from torch.nn import functional
+
+from hf_paraphrase.models.rnn_search import matrix_products
+from hf_paraphrase.models.rnn_search.matrix_products import Linear, affine
+
+SHAPES = [(3, 5, 7), (1, 16, 1), (40, 8, 33)]
+
+
+@pytest.mark.parametrize("adding", [False, True])
+@pytest.mark.parametrize("with_bias", [False, True])
+@pytest.mark.parametrize(("rows", "inputs", "outputs"), SHAPES)
+@pytest.mark.parametrize("leading", [(), (2,), (2, 1)])
+def test_results_and_gradients_are_those_of_pytorch(rows, inputs, outputs, leading, with_bias, adding):
+    torch.manual_seed(0)
+    values = torch.randn(*leading, rows, inputs, requires_grad=True)
+    weight = torch.randn(outputs, inputs, requires_grad=True)
+    bias = torch.randn(outputs, requires_grad=True) if with_bias else None
+    added = torch.randn(*leading, rows, 2 * outputs, requires_grad=True) if adding else None
+    leaves = [leaf for leaf in (values, weight, bias, added) if leaf is not None]
+    up = torch.randn(*leading, rows, outputs)
+    half = None if added is None else added[..., :outputs]
+    expected = functional.linear(values, weight, bias) + (0 if half is None else half)
+    found = affine(values, weight, bias, added=half)
+    torch.testing.assert_close(found, expected)
+    for mine, theirs in zip(
+        torch.autograd.grad(found, leaves, up), torch.autograd.grad(expected, leaves, up), strict=True
+    ):
+        torch.testing.assert_close(mine, theirs)
+    with torch.no_grad():
+        torch.testing.assert_close(affine(values, weight, bias, added=half), expected)
+
+
+def test_gradients_of_rows_that_do_not_lie_one_behind_the_other_are_right():
+    torch.manual_seed(0)
+    values, weight = torch.randn(6, 4, 5, requires_grad=True), torch.randn(3, 5, requires_grad=True)
+    up = torch.randn(3, 6, 4).permute(1, 2, 0)
+    found = torch.autograd.grad(affine(values.transpose(0, 1), weight).transpose(0, 1), [values, weight], up)
+    expected = torch.autograd.grad(functional.linear(values, weight), [values, weight], up)
+    for mine, theirs in zip(found, expected, strict=True):
+        torch.testing.assert_close(mine, theirs)
+
+
+def test_only_what_needs_a_gradient_gets_one():
+    values, weight = torch.randn(2, 3), torch.randn(4, 3, requires_grad=True)
+    affine(values, weight).sum().backward()
+    assert values.grad is None
+    torch.testing.assert_close(weight.grad, values.sum(0).expand(4, 3))
+
+
+def test_other_arithmetic_and_autocast_are_left_to_pytorch(monkeypatch):
+    monkeypatch.setattr(matrix_products, "_one_dnn_affine", lambda *_: pytest.fail("oneDNN was called"))
+    values, weight = torch.randn(2, 3), torch.randn(4, 3)
+    assert affine(values.double(), weight.double()).dtype == torch.float64
+    assert affine(values.bfloat16(), weight.bfloat16()).dtype == torch.bfloat16
+    with torch.autocast("cpu", torch.bfloat16):
+        assert affine(values, weight).dtype == torch.bfloat16
+    assert affine(values[:0], weight).shape == (0, 4)
+    monkeypatch.setattr(matrix_products, "_HAS_ONEDNN", False)
+    torch.testing.assert_close(affine(values, weight), functional.linear(values, weight))
+
+
+@pytest.mark.skipif(not matrix_products._HAS_ONEDNN, reason="this PyTorch lacks oneDNN's products")
+def test_fp32_products_on_a_processor_are_onednns(monkeypatch):
+    monkeypatch.setattr(matrix_products.functional, "linear", lambda *_: pytest.fail("PyTorch's own was called"))
+    affine(torch.randn(2, 3), torch.randn(4, 3, requires_grad=True)).sum().backward()
+
+
+def test_the_layer_is_the_one_of_pytorch_with_the_same_weights():
+    torch.manual_seed(0)
+    mine = Linear(4, 3)
+    theirs = nn.Linear(4, 3)
+    theirs.load_state_dict(copy.deepcopy(mine.state_dict()))
+    values = torch.randn(2, 5, 4)
+    torch.testing.assert_close(mine(values), theirs(values))
