@@ -171,10 +171,13 @@ class InvertedLists:
                 raise InputError(f"the index has no {name}", path=folder, remedy=remedy)
         if self.path.stat().st_size != rows * (4 * dimension + _ID_BYTES):
             raise InputError("the lists have another size than the vectors", path=self.path, remedy=remedy)
-        flags = self._faiss.IO_FLAG_ONDISK_SAME_DIR | self._faiss.IO_FLAG_READ_ONLY
+        # The flag that looks for the lists beside the index would have faiss print to standard output.
+        flags = self._faiss.IO_FLAG_SKIP_IVF_DATA | self._faiss.IO_FLAG_READ_ONLY
         try:
             self._index = self._faiss.read_index(str(folder / INDEX_FILE), flags)
             on_disk = self._faiss.downcast_InvertedLists(self._index.invlists)
+            on_disk.filename = str(self.path)
+            on_disk.do_mmap()
         except (RuntimeError, AttributeError) as error:
             raise InputError(
                 f"not a readable faiss index: {error}", path=folder / INDEX_FILE, remedy=remedy

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
 
 import numpy as np
 from numpy.typing import NDArray
@@ -117,21 +118,34 @@ def mine_lists(
     """
     with tqdm(total=lists.count, unit=" lists", desc="mine", disable=not show_progress_bar) as progress:
         for number, near in lists.neighbouring(probes):
-            rows, vectors = lists.read(number)
-            for other in near:
-                other_rows, other_vectors = (rows, vectors) if other == number else lists.read(other)
+            rows, vectors = own = lists.read(number)
+            for others in chain([own], _joined(lists, near[1:])):
+                other_rows, other_vectors = others
                 for start in range(0, len(rows), _ROWS):
-                    first_column = start if other == number else 0
-                    for column in range(first_column, len(other_rows), _ROWS):
+                    for column in range(start if others is own else 0, len(other_rows), _ROWS):
                         one, two, scores = _similar(
                             vectors[start : start + _ROWS],
                             other_vectors[column : column + _ROWS],
                             threshold,
-                            same=other == number and column == start,
+                            same=others is own and column == start,
                         )
                         pairs = np.stack([rows[one + start], other_rows[two + column]])
                         yield pairs.min(axis=0), pairs.max(axis=0), scores
             progress.update(1)
+
+
+def _joined(lists: InvertedLists, numbers: Sequence[int]) -> Iterator[tuple[NDArray[np.int64], NDArray[np.float32]]]:
+    """Reads lists and puts them together until they are worth a product, as row numbers and vectors."""
+    parts: list[tuple[NDArray[np.int64], NDArray[np.float32]]] = []
+    size = 0
+    for number in numbers:
+        parts.append(lists.read(number))
+        size += len(parts[-1][0])
+        if size >= _ROWS:
+            yield np.concatenate([rows for rows, _ in parts]), np.concatenate([vectors for _, vectors in parts])
+            parts, size = [], 0
+    if size:
+        yield np.concatenate([rows for rows, _ in parts]), np.concatenate([vectors for _, vectors in parts])
 
 
 def _similar(
