@@ -14,6 +14,7 @@ from .models.registration import register_when_imported
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
+    from .encoding.search import SearchIndex as SearchIndex
     from .encoding.sentence_encoder import SentenceEncoder as SentenceEncoder
     from .errors import HfParaphraseError as HfParaphraseError
     from .errors import HubError as HubError
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from .models.rnn_search import RnnSearchForConditionalGeneration as RnnSearchForConditionalGeneration
 
 _MODULE_OF = {
+    "SearchIndex": ".encoding.search",
     "SentenceEncoder": ".encoding.sentence_encoder",
     "HfParaphraseError": ".errors",
     "HubError": ".errors",
