@@ -14,8 +14,10 @@ from .models.registration import register_when_imported
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
+    from .encoding.search import SearchIndex as SearchIndex
     from .encoding.sentence_encoder import SentenceEncoder as SentenceEncoder
     from .errors import HfParaphraseError as HfParaphraseError
+    from .errors import HubError as HubError
     from .errors import InputError as InputError
     from .errors import ModelError as ModelError
     from .errors import OutputError as OutputError
@@ -32,8 +34,10 @@ if TYPE_CHECKING:
     from .models.rnn_search import RnnSearchForConditionalGeneration as RnnSearchForConditionalGeneration
 
 _MODULE_OF = {
+    "SearchIndex": ".encoding.search",
     "SentenceEncoder": ".encoding.sentence_encoder",
     "HfParaphraseError": ".errors",
+    "HubError": ".errors",
     "InputError": ".errors",
     "ModelError": ".errors",
     "OutputError": ".errors",

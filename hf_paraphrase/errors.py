@@ -53,3 +53,7 @@ class OutputError(HfParaphraseError):
 
 class ModelError(HfParaphraseError):
     """A model folder is missing, damaged, or of another kind than the task needs."""
+
+
+class HubError(HfParaphraseError):
+    """The Hub cannot be reached, or refuses what was asked of it."""

@@ -10,14 +10,11 @@ length and batches without padding. Ratios are of median rates, above 1 = this p
 from __future__ import annotations
 
 import argparse
-import gc
 import importlib
 import json
 import os
-import statistics
 import sys
 import tempfile
-import time
 from collections.abc import Callable
 from functools import partial
 from itertools import islice
@@ -28,7 +25,7 @@ import numpy as np
 import torch
 
 from hf_paraphrase.encoding.sentence_encoder import SentenceEncoder
-from hf_paraphrase.errors import HfParaphraseError, InputError, UsageError
+from hf_paraphrase.errors import InputError
 from hf_paraphrase.models.avg.configuration_avg import AvgConfig
 from hf_paraphrase.models.avg.modeling_avg import AvgModel
 from hf_paraphrase.models.gran.configuration_gran import GranConfig
@@ -40,52 +37,64 @@ from hf_paraphrase.tokenization.word_level import (
     sentence_vocabulary,
 )
 
-OURS = "hf_paraphrase"
-KEYS = {
-    "avg_encode_vs_model2vec": "model2vec",
-    "avg_encode_vs_sentence_transformers": "sentence-transformers",
-}
+# Also where this file is loaded by its path; at the end, because files beside it are named like installed libraries.
+sys.path.append(str(Path(__file__).parent))
+
+from bench_turns import (
+    ROUNDS,
+    Contestant,
+    argument_parser,
+    check_least,
+    exit_code,
+    measure,
+    ratios_to_best,
+    timed,
+    write,
+    write_ratios,
+)
+
 BARE_BATCHES = (256, 1024)
 
+Encode = Callable[[list[str]], Any]
 
-class Contestant(NamedTuple):
-    """What is timed.
+
+class Encoder(NamedTuple):
+    """An encoder to be timed.
 
     Attributes:
+        key: What the ratio to it is called.
         library: Its name.
         settings: What differs from its defaults.
         encode: Embeds sentences.
     """
 
+    key: str
     library: str
     settings: str
-    encode: Callable[[list[str]], Any]
+    encode: Encode
 
 
 def main() -> int:
     """Runs the benchmark and returns the exit code."""
     arguments = read_arguments()
-    try:
+
+    def work() -> None:
         check(arguments)
         sentences = read_sentences(arguments.text, arguments.sentences)
         with tempfile.TemporaryDirectory() as folder:
             run(arguments, sentences, Path(folder))
-    except HfParaphraseError as error:
-        sys.stderr.write(f"bench_encode: error: {error}\n")
-        return 2
-    return 0
+
+    return exit_code("bench_encode", work)
 
 
 def read_arguments() -> argparse.Namespace:
     """Reads the command line."""
-    parser = argparse.ArgumentParser(
-        description=(__doc__ or "").partition("\n")[0], formatter_class=argparse.ArgumentDefaultsHelpFormatter
-    )
+    parser = argument_parser(__doc__)
     parser.add_argument("--text", help="text file, one sentence a line, plain or compressed; none = the sample")
     parser.add_argument("--sentences", type=int, default=100_000, help="sentences to encode; fewer lines are repeated")
     parser.add_argument("--vocabulary", type=int, default=61_000, help="word vectors; unused words fill it up")
     parser.add_argument("--dimension", type=int, default=300, help="components of a vector")
-    parser.add_argument("--rounds", type=int, default=7, help="timed turns of each contestant, after one to warm up")
+    parser.add_argument("--rounds", type=int, default=7, help=ROUNDS)
     parser.add_argument("--gran-sentences", type=int, default=10_000, help="sentences to encode with GRAN; 0 = none")
     return parser.parse_args()
 
@@ -96,10 +105,7 @@ def check(arguments: argparse.Namespace) -> None:
     Raises:
         UsageError: If a number is too small.
     """
-    least = {"sentences": 1, "vocabulary": 3, "dimension": 1, "rounds": 1, "gran_sentences": 0}
-    for name, bound in least.items():
-        if getattr(arguments, name) < bound:
-            raise UsageError(f"--{name.replace('_', '-')} must be at least {bound}, not {getattr(arguments, name)}")
+    check_least(arguments, {"sentences": 1, "vocabulary": 3, "dimension": 1, "rounds": 1, "gran_sentences": 0})
 
 
 def read_sentences(text: str | None, count: int) -> list[str]:
@@ -143,17 +149,18 @@ def save_avg(sentences: list[str], arguments: argparse.Namespace, folder: Path) 
     (folder / "modules.json").write_text(json.dumps([module]) + "\n", encoding="utf-8")
 
 
-def avg_contestants(folder: Path) -> list[Contestant]:
+def avg_encoders(folder: Path) -> list[Encoder]:
     """Opens the folder with this package and every installed peer."""
-    contestants = [Contestant(OURS, "", SentenceEncoder.from_pretrained(folder).encode)]
+    encoders = [Encoder("", "hf_paraphrase", "", SentenceEncoder.from_pretrained(folder).encode)]
     try:
         model2vec = importlib.import_module("model2vec")
     except ImportError as error:
         write(f"model2vec is left out: {error}")
     else:
         encode = model2vec.StaticModel.from_pretrained(str(folder)).encode
-        contestants.append(Contestant("model2vec", "", encode))
-        contestants.append(Contestant("model2vec", "one batch at a time", partial(encode, use_multiprocessing=False)))
+        key = "avg_encode_vs_model2vec"
+        encoders.append(Encoder(key, "model2vec", "", encode))
+        encoders.append(Encoder(key, "model2vec", "one batch at a time", partial(encode, use_multiprocessing=False)))
     try:
         sentence_transformers = importlib.import_module("sentence_transformers")
     except ImportError as error:
@@ -161,13 +168,14 @@ def avg_contestants(folder: Path) -> list[Contestant]:
     else:
         encode = sentence_transformers.SentenceTransformer(str(folder), device="cpu").encode
         encode = partial(encode, show_progress_bar=False)
-        contestants.append(Contestant("sentence-transformers", "", encode))
-        contestants.append(Contestant("sentence-transformers", "batch_size=2048", partial(encode, batch_size=2048)))
-    return contestants
+        key = "avg_encode_vs_sentence_transformers"
+        encoders.append(Encoder(key, "sentence-transformers", "", encode))
+        encoders.append(Encoder(key, "sentence-transformers", "batch_size=2048", partial(encode, batch_size=2048)))
+    return encoders
 
 
-def compare_vectors(contestants: list[Contestant], sentences: list[str], folder: Path) -> None:
-    """Makes sure that all contestants compute the same, on sentences without unknown words.
+def compare_vectors(encoders: list[Encoder], sentences: list[str], folder: Path) -> None:
+    """Makes sure that all encoders compute the same, on sentences without unknown words.
 
     Raises:
         ValueError: If a vector of one of them differs by more than rounding.
@@ -179,14 +187,14 @@ def compare_vectors(contestants: list[Contestant], sentences: list[str], folder:
         write("no sentence is without unknown words: the vectors are not compared")
         return
     expected = encoder.encode(sample)
-    for contestant in contestants[1:]:
-        difference = float(np.abs(contestant.encode(sample) - expected).max())
+    for peer in encoders[1:]:
+        difference = float(np.abs(peer.encode(sample) - expected).max())
         if difference > 1e-5:
-            raise ValueError(f"{contestant.library} gives other vectors: they differ by {difference}")
+            raise ValueError(f"{peer.library} gives other vectors: they differ by {difference}")
     write(f"all vectors of {len(sample)} sentences without unknown words agree to 1e-5")
 
 
-def gran_contestants(arguments: argparse.Namespace, folder: Path, tokens: int, sentences: int) -> list[Contestant]:
+def gran_encoders(arguments: argparse.Namespace, folder: Path, tokens: int, sentences: int) -> list[Encoder]:
     """Makes a GRAN with the tokenizer of the folder, and `torch.nn.LSTM` alone on as many tokens without padding."""
     avg = SentenceEncoder.from_pretrained(folder)
     torch.manual_seed(0)
@@ -194,12 +202,12 @@ def gran_contestants(arguments: argparse.Namespace, folder: Path, tokens: int, s
     encoder = SentenceEncoder(GranModel(GranConfig(cell="lstm", peepholes=False, **size)).eval(), avg.tokenizer)
     lstm = torch.nn.LSTM(arguments.dimension, arguments.dimension, batch_first=True).eval()
     length = max(round(tokens / sentences), 1)
-    contestants = [Contestant(OURS, "GRAN", encoder.encode)]
+    encoders = [Encoder("", "hf_paraphrase", "GRAN", encoder.encode)]
     for batch in BARE_BATCHES:
         vectors = torch.randn(batch, length, arguments.dimension)
         encode = partial(bare_lstm, lstm, vectors, tokens / vectors[..., 0].numel())
-        contestants.append(Contestant("bare LSTM", f"batches of {batch} x {length}", encode))
-    return contestants
+        encoders.append(Encoder("gran_encode_vs_bare_lstm", "bare LSTM", f"batches of {batch} x {length}", encode))
+    return encoders
 
 
 @torch.inference_mode()
@@ -215,33 +223,22 @@ def bare_lstm(lstm: torch.nn.LSTM, vectors: torch.Tensor, batches: float, senten
     return whole / batches
 
 
-def measure(contestants: list[Contestant], sentences: list[str], rounds: int) -> dict[str, float]:
-    """Lets the contestants take turns and writes a table.
+def rate(encode: Encode, sentences: list[str]) -> float:
+    """Encodes and returns sentences per second."""
+    # model2vec switches the threads of `tokenizers` off for the whole process.
+    os.environ["TOKENIZERS_PARALLELISM"] = "true"
+    seconds, result = timed(lambda: encode(sentences))
+    share = result if isinstance(result, float) else 1.0
+    return share * len(sentences) / seconds
 
-    Returns:
-        For every peer the ratio of our median rate to that of its faster settings.
-    """
-    rates: list[list[float]] = [[] for _ in contestants]
-    for turn in range(rounds + 1):
-        for contestant, column in zip(contestants, rates, strict=True):
-            # model2vec switches the threads of `tokenizers` off for the whole process.
-            os.environ["TOKENIZERS_PARALLELISM"] = "true"
-            gc.collect()
-            start = time.perf_counter()
-            result = contestant.encode(sentences)
-            seconds = time.perf_counter() - start
-            share = result if isinstance(result, float) else 1.0
-            del result
-            if turn:
-                column.append(share * len(sentences) / seconds)
-    medians = [statistics.median(column) for column in rates]
-    write(f"{'sentences/s':46}{'median':>12}{'min':>12}{'max':>12}{'ours/this':>11}")
-    best: dict[str, float] = {}
-    for contestant, column, median in zip(contestants, rates, medians, strict=True):
-        name = f"{contestant.library} {contestant.settings}"
-        write(f"{name:46}{median:12,.0f}{min(column):12,.0f}{max(column):12,.0f}{medians[0] / median:11.2f}")
-        best[contestant.library] = max(best.get(contestant.library, 0.0), median)
-    return {library: medians[0] / median for library, median in best.items() if library != OURS}
+
+def compare_rates(encoders: list[Encoder], sentences: list[str], rounds: int) -> dict[str, float]:
+    """Lets the encoders take turns, writes a table and returns the ratio to the faster settings of each peer."""
+    contestants = [
+        Contestant(encoder.key, f"{encoder.library} {encoder.settings}", partial(rate, encoder.encode, sentences))
+        for encoder in encoders
+    ]
+    return ratios_to_best(contestants, measure("sentences/s", contestants, rounds, width=46))
 
 
 def run(arguments: argparse.Namespace, sentences: list[str], folder: Path) -> None:
@@ -254,23 +251,15 @@ def run(arguments: argparse.Namespace, sentences: list[str], folder: Path) -> No
         f"{len(sentences):,} sentences of {tokens / len(sentences):.1f} tokens ({known / max(tokens, 1):.2%} known), "
         f"{arguments.vocabulary:,} x {arguments.dimension} vectors, {torch.get_num_threads()} threads"
     )
-    contestants = avg_contestants(folder)
-    compare_vectors(contestants, sentences, folder)
-    ratios = measure(contestants, sentences, arguments.rounds)
-    report = {key: ratios[library] for key, library in KEYS.items() if library in ratios}
+    encoders = avg_encoders(folder)
+    compare_vectors(encoders, sentences, folder)
+    ratios = compare_rates(encoders, sentences, arguments.rounds)
     if arguments.gran_sentences:
         some = sentences[: arguments.gran_sentences]
         tokens = sum(map(len, ids[: len(some)]))
         write(f"GRAN on {len(some):,} of them, {tokens:,} tokens")
-        ratios = measure(gran_contestants(arguments, folder, tokens, len(some)), some, arguments.rounds)
-        report["gran_encode_vs_bare_lstm"] = ratios["bare LSTM"]
-    write(json.dumps({key: round(value, 3) for key, value in report.items()}))
-
-
-def write(line: str) -> None:
-    """Writes a line of the report to standard output."""
-    sys.stdout.write(line + "\n")
-    sys.stdout.flush()
+        ratios |= compare_rates(gran_encoders(arguments, folder, tokens, len(some)), some, arguments.rounds)
+    write_ratios(ratios)
 
 
 if __name__ == "__main__":

@@ -11,18 +11,15 @@ gives the one to the faster of the two peers.
 from __future__ import annotations
 
 import argparse
-import gc
-import json
 import random
 import shutil
-import statistics
 import sys
 import tempfile
 import time
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import datasets
 import pyarrow.parquet as pq
@@ -32,59 +29,52 @@ from hf_paraphrase.data.parallel import available_cores
 from hf_paraphrase.data.parquet import write_split
 from hf_paraphrase.data.sample.bitext import sample_bitext
 from hf_paraphrase.data.schema import BITEXT
-from hf_paraphrase.errors import HfParaphraseError, UsageError
+from hf_paraphrase.errors import HfParaphraseError
+
+# Also where this file is loaded by its path; at the end, because files beside it are named like installed libraries.
+sys.path.append(str(Path(__file__).parent))
+
+from bench_turns import (
+    ROUNDS,
+    Contestant,
+    argument_parser,
+    check_least,
+    exit_code,
+    measure,
+    ratios_to_best,
+    timed,
+    write,
+    write_ratios,
+)
 
 KEY = "prepare_vs_datasets"
 MOST_WORDS = 40
 MOST_RATIO = 2.5
 
-
-class Contestant(NamedTuple):
-    """What is timed.
-
-    Attributes:
-        name: What the table says.
-        prepare: Reads the file, cleans it, writes Parquet to a folder that is there, and returns the files.
-    """
-
-    name: str
-    prepare: Callable[[Path, Path], list[Path]]
+Prepare = Callable[[Path, Path], list[Path]]
+"""Reads a file, cleans it, writes Parquet to a folder that is there, and returns the files."""
 
 
 def main() -> int:
     """Runs the benchmark and returns the exit code."""
     arguments = read_arguments()
     datasets.disable_progress_bars()
-    try:
-        check(arguments)
+
+    def work() -> None:
+        check_least(arguments, {"rows": 1, "rounds": 1})
         with tempfile.TemporaryDirectory() as folder:
             run(arguments, Path(folder))
-    except HfParaphraseError as error:
-        sys.stderr.write(f"bench_prepare: error: {error}\n")
-        return 2
-    return 0
+
+    return exit_code("bench_prepare", work)
 
 
 def read_arguments() -> argparse.Namespace:
     """Reads the command line."""
-    parser = argparse.ArgumentParser(
-        description=(__doc__ or "").partition("\n")[0], formatter_class=argparse.ArgumentDefaultsHelpFormatter
-    )
+    parser = argument_parser(__doc__)
     parser.add_argument("--tsv", help="source and target, tab-separated; none = made from the sample")
     parser.add_argument("--rows", type=int, default=500_000, help="rows of the file that is made from the sample")
-    parser.add_argument("--rounds", type=int, default=5, help="timed turns of each contestant, after one to warm up")
+    parser.add_argument("--rounds", type=int, default=5, help=ROUNDS)
     return parser.parse_args()
-
-
-def check(arguments: argparse.Namespace) -> None:
-    """Refuses numbers that make no sense.
-
-    Raises:
-        UsageError: If a number is too small.
-    """
-    for name in ("rows", "rounds"):
-        if getattr(arguments, name) < 1:
-            raise UsageError(f"--{name} must be at least 1, not {getattr(arguments, name)}")
 
 
 def sample_file(path: Path, rows: int) -> Path:
@@ -184,61 +174,43 @@ def run(arguments: argparse.Namespace, folder: Path) -> None:
         lines = sum(block.count(b"\n") for block in iter(partial(stream.read, 1 << 20), b""))
     cores = available_cores()
     write(f"{lines:,} rows, {path.stat().st_size / 1e6:,.0f} MB, {cores} cores")
-    contestants = [
-        Contestant("hf_paraphrase", prepare_ours),
-        Contestant("datasets csv + map, 1 process", partial(prepare_datasets, processes=None)),
-    ]
+    preparing: dict[str, Prepare] = {
+        "hf_paraphrase": prepare_ours,
+        "datasets csv + map, 1 process": partial(prepare_datasets, processes=None),
+    }
     if cores > 1:
-        peer = partial(prepare_datasets, processes=cores)
-        contestants.append(Contestant(f"datasets csv + map, {cores} processes", peer))
-    medians = measure(contestants, path, lines, folder, arguments.rounds)
-    write(json.dumps({KEY: round(medians[0] / max(medians[1:]), 3)}))
+        preparing[f"datasets csv + map, {cores} processes"] = partial(prepare_datasets, processes=cores)
+    kept: dict[str, list[str]] = {}
+    contestants = [
+        Contestant(KEY, name, partial(take_turn, name, prepare, path, lines, folder, kept))
+        for name, prepare in preparing.items()
+    ]
+    medians = measure("rows/s", contestants, arguments.rounds, warm=lambda: check_same(kept))
+    write_ratios(ratios_to_best(contestants, medians))
 
 
-def measure(contestants: list[Contestant], path: Path, lines: int, folder: Path, rounds: int) -> list[float]:
-    """Lets the contestants take turns, writes a table and returns the median rate of each in rows per second."""
-    rates: list[list[float]] = [[] for _ in contestants]
-    for turn in range(rounds + 1):
-        results = []
-        for contestant, column in zip(contestants, rates, strict=True):
-            work = folder / "work"
-            work.mkdir()
-            gc.collect()
-            begin = time.perf_counter()
-            files = contestant.prepare(path, work)
-            seconds = time.perf_counter() - begin
-            if turn:
-                column.append(lines / seconds)
-            else:
-                results.append([pq.read_table(file) for file in files])
-            shutil.rmtree(work)
-        if not turn:
-            check_same(contestants, results)
-    medians = [statistics.median(column) for column in rates]
-    write(f"{'rows/s':40}{'median':>12}{'min':>12}{'max':>12}{'ours/this':>11}")
-    for contestant, column, median in zip(contestants, rates, medians, strict=True):
-        row = f"{median:12,.0f}{min(column):12,.0f}{max(column):12,.0f}{medians[0] / median:11.2f}"
-        write(f"{contestant.name:40}{row}")
-    return medians
+def take_turn(name: str, prepare: Prepare, path: Path, lines: int, folder: Path, kept: dict[str, list[str]]) -> float:
+    """Prepares the file once, notes under the name which rows were kept at first, and returns rows per second."""
+    work = folder / "work"
+    work.mkdir()
+    seconds, files = timed(lambda: prepare(path, work))
+    if name not in kept:
+        kept[name] = [value for file in files for value in pq.read_table(file, columns=["id"])["id"].to_pylist()]
+    shutil.rmtree(work)
+    return lines / seconds
 
 
-def check_same(contestants: list[Contestant], results: list[list[Any]]) -> None:
+def check_same(kept: dict[str, list[str]]) -> None:
     """Makes sure that all keep the same rows in the same order.
 
     Raises:
         HfParaphraseError: If they do not.
     """
-    columns = [[value for table in tables for value in table.column("id").to_pylist()] for tables in results]
-    for contestant, ids in zip(contestants, columns, strict=True):
-        if ids != columns[0]:
-            raise HfParaphraseError(f"{contestant.name} keeps {len(ids):,} rows that are not our {len(columns[0]):,}")
-    write(f"all keep the same {len(columns[0]):,} rows")
-
-
-def write(line: str) -> None:
-    """Writes a line of the report to standard output."""
-    sys.stdout.write(line + "\n")
-    sys.stdout.flush()
+    ours = next(iter(kept.values()))
+    for name, ids in kept.items():
+        if ids != ours:
+            raise HfParaphraseError(f"{name} keeps {len(ids):,} rows that are not our {len(ours):,}")
+    write(f"all keep the same {len(ours):,} rows")
 
 
 if __name__ == "__main__":

@@ -13,13 +13,11 @@ rates, above 1 = this package is faster.
 from __future__ import annotations
 
 import argparse
-import json
 import os
-import statistics
 import sys
 import tempfile
-import time
 from collections.abc import Callable
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -27,10 +25,28 @@ from typing import Any
 import pyarrow as pa
 
 from hf_paraphrase.data.parquet import iterate_batches, write_split
-from hf_paraphrase.errors import HfParaphraseError, UsageError
+from hf_paraphrase.errors import UsageError
 from hf_paraphrase.filtering.measures.registry import add_measures
 from hf_paraphrase.filtering.scoring import ScoringJob, plan_shards, run_scoring
 from hf_paraphrase.filtering.tokens import tokenize
+
+# Also where this file is loaded by its path; at the end, because files beside it are named like installed libraries.
+sys.path.append(str(Path(__file__).parent))
+
+from bench_turns import (
+    ROUNDS,
+    Comparison,
+    Contestant,
+    argument_parser,
+    check_least,
+    exit_code,
+    measure,
+    over_each,
+    ratios_to_best,
+    timed,
+    write,
+    write_ratios,
+)
 
 MEASURES = ["length", "overlap", "bleu", "edit_distance", "repetition"]
 Row = tuple[float, ...]
@@ -39,39 +55,25 @@ Row = tuple[float, ...]
 def main() -> int:
     """Runs the benchmark and returns the exit code."""
     arguments = read_arguments()
-    try:
-        check(arguments)
+
+    def work() -> None:
+        check_least(arguments, {"rows": 1, "loop_rows": 1, "rounds": 1, "workers": 0})
         table = read_pairs(arguments.pairs, arguments.rows)
         with tempfile.TemporaryDirectory() as folder:
             run(arguments, table, Path(folder))
-    except HfParaphraseError as error:
-        sys.stderr.write(f"bench_score: error: {error}\n")
-        return 2
-    return 0
+
+    return exit_code("bench_score", work)
 
 
 def read_arguments() -> argparse.Namespace:
     """Reads the command line."""
-    parser = argparse.ArgumentParser(
-        description=(__doc__ or "").partition("\n")[0], formatter_class=argparse.ArgumentDefaultsHelpFormatter
-    )
+    parser = argument_parser(__doc__)
     parser.add_argument("--pairs", help="data folder of pairs; none = pairs of the built-in sample")
     parser.add_argument("--rows", type=int, default=100_000, help="pairs to score; fewer are repeated")
     parser.add_argument("--loop-rows", type=int, default=4_000, help="of these the first that the plain loop scores")
-    parser.add_argument("--rounds", type=int, default=5, help="timed turns of each contestant, after one to warm up")
+    parser.add_argument("--rounds", type=int, default=5, help=ROUNDS)
     parser.add_argument("--workers", type=int, default=2, help="processes of the whole job; below 2 = leave it out")
     return parser.parse_args()
-
-
-def check(arguments: argparse.Namespace) -> None:
-    """Refuses numbers that make no sense.
-
-    Raises:
-        UsageError: If a number is too small.
-    """
-    for name, bound in {"rows": 1, "loop_rows": 1, "rounds": 1, "workers": 0}.items():
-        if getattr(arguments, name) < bound:
-            raise UsageError(f"--{name.replace('_', '-')} must be at least {bound}, not {getattr(arguments, name)}")
 
 
 def read_pairs(folder: str | None, rows: int) -> pa.Table:
@@ -140,30 +142,15 @@ def compare_values(table: pa.Table, rows: list[Row]) -> None:
     write(f"all values of {len(rows):,} pairs but BLEU, whose smoothing differs, agree to 1e-9")
 
 
-def take_turns(contestants: dict[str, tuple[Callable[[], Any], int]], rounds: int) -> dict[str, float]:
-    """Lets the contestants take turns and writes a table.
+def compare_rates(contestants: list[Contestant], rounds: int) -> dict[str, float]:
+    """Lets the contestants take turns, writes a table and returns the ratio of the first to each that has a key."""
+    medians = measure("pairs/s", contestants, rounds, comparison=Comparison("first/this", over_each), width=34)
+    return ratios_to_best(contestants, medians)
 
-    Args:
-        contestants: For each name what to time, and how many pairs that scores.
-        rounds: Timed turns of each.
 
-    Returns:
-        The median rate of each, in pairs per second.
-    """
-    rates: dict[str, list[float]] = {name: [] for name in contestants}
-    for turn in range(rounds + 1):
-        for name, (function, pairs) in contestants.items():
-            start = time.perf_counter()
-            function()
-            seconds = time.perf_counter() - start
-            if turn:
-                rates[name].append(pairs / seconds)
-    medians = {name: statistics.median(column) for name, column in rates.items()}
-    best = next(iter(medians.values()))
-    write(f"{'pairs/s':34}{'median':>12}{'min':>12}{'max':>12}{'first/this':>12}")
-    for name, column in rates.items():
-        write(f"{name:34}{medians[name]:12,.0f}{min(column):12,.0f}{max(column):12,.0f}{best / medians[name]:12.2f}")
-    return medians
+def contestant(key: str, name: str, pairs: int, work: Callable[[], Any]) -> Contestant:
+    """Describes what to time, and how many pairs that scores."""
+    return Contestant(key, name, lambda: pairs / timed(work)[0])
 
 
 def run(arguments: argparse.Namespace, table: pa.Table, folder: Path) -> None:
@@ -174,14 +161,13 @@ def run(arguments: argparse.Namespace, table: pa.Table, folder: Path) -> None:
     tokens = sum(len(tokenize(first)) + len(tokenize(second)) for first, second in pairs)
     write(f"{table.num_rows:,} pairs, {tokens / len(pairs) / 2:.1f} tokens a side, {os.cpu_count()} processors")
     compare_values(table, plain_loop(pairs))
-    medians = take_turns(
-        {
-            "hf_paraphrase, one process": (lambda: add_measures(table, MEASURES), table.num_rows),
-            "plain Python loop": (lambda: plain_loop(pairs), len(pairs)),
-        },
+    ratios = compare_rates(
+        [
+            contestant("", "hf_paraphrase, one process", table.num_rows, lambda: add_measures(table, MEASURES)),
+            contestant("score_vs_plain_loop", "plain Python loop", len(pairs), lambda: plain_loop(pairs)),
+        ],
         arguments.rounds,
     )
-    report = {"score_vs_plain_loop": medians["hf_paraphrase, one process"] / medians["plain Python loop"]}
     if arguments.workers > 1:
         write_split(folder / "pairs", "train", table.to_batches(max_chunksize=10_000), table.schema)
         job = ScoringJob(folder / "pairs", {"train": MEASURES}, {}, 10_000)
@@ -192,21 +178,14 @@ def run(arguments: argparse.Namespace, table: pa.Table, folder: Path) -> None:
                 list(run_scoring(job, shards, Path(output), workers))
 
         several = f"whole job, {arguments.workers} processes"
-        medians = take_turns(
-            {
-                several: (lambda: whole_job(arguments.workers), table.num_rows),
-                "whole job, one process": (lambda: whole_job(1), table.num_rows),
-            },
+        ratios |= compare_rates(
+            [
+                contestant("", several, table.num_rows, partial(whole_job, arguments.workers)),
+                contestant("score_processes_vs_one", "whole job, one process", table.num_rows, partial(whole_job, 1)),
+            ],
             arguments.rounds,
         )
-        report["score_processes_vs_one"] = medians[several] / medians["whole job, one process"]
-    write(json.dumps({key: round(value, 3) for key, value in report.items()}))
-
-
-def write(line: str) -> None:
-    """Writes a line of the report to standard output."""
-    sys.stdout.write(line + "\n")
-    sys.stdout.flush()
+    write_ratios(ratios)
 
 
 if __name__ == "__main__":

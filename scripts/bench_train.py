@@ -10,18 +10,14 @@ Ratios are of the medians, above 1 = this package, with row-wise Adam and no meg
 from __future__ import annotations
 
 import argparse
-import gc
 import importlib
-import json
 import logging
-import statistics
 import sys
 import tempfile
 import time
-from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import pyarrow as pa
 import torch
@@ -30,7 +26,6 @@ from transformers import PreTrainedTokenizerFast, PrinterCallback, TrainerCallba
 from hf_paraphrase.data.parquet import write_split
 from hf_paraphrase.data.sample.bitext import sample_bitext
 from hf_paraphrase.data.schema import PAIRS
-from hf_paraphrase.errors import HfParaphraseError, UsageError
 from hf_paraphrase.models.avg.configuration_avg import AvgConfig
 from hf_paraphrase.models.avg.modeling_avg import AvgModel
 from hf_paraphrase.tokenization.word_level import build_word_level_tokenizer, sentence_vocabulary
@@ -38,21 +33,20 @@ from hf_paraphrase.training.arguments import EncoderTrainingArguments
 from hf_paraphrase.training.pairs import EncodedPairs, encode_pairs, iterate_pairs
 from hf_paraphrase.training.trainer import EncoderTrainer
 
-KEYS = {"avg_train_vs_dense": "dense", "avg_train_vs_sentence_transformers": "sentence-transformers"}
+# Also where this file is loaded by its path; at the end, because files beside it are named like installed libraries.
+sys.path.append(str(Path(__file__).parent))
 
-
-class Contestant(NamedTuple):
-    """What is timed.
-
-    Attributes:
-        key: What the ratio is called after.
-        name: What the table says.
-        rate: Trains and returns pairs per second.
-    """
-
-    key: str
-    name: str
-    rate: Callable[[], float]
+from bench_turns import (
+    ROUNDS,
+    Contestant,
+    argument_parser,
+    check_least,
+    exit_code,
+    measure,
+    ratios_to_best,
+    write,
+    write_ratios,
+)
 
 
 class StepTimes(TrainerCallback):
@@ -76,21 +70,18 @@ def main() -> int:
     arguments = read_arguments()
     # The Trainers' advice about settings is not what is measured.
     logging.getLogger("transformers").setLevel(logging.ERROR)
-    try:
+
+    def work() -> None:
         check(arguments)
         with tempfile.TemporaryDirectory() as folder:
             run(arguments, Path(folder))
-    except HfParaphraseError as error:
-        sys.stderr.write(f"bench_train: error: {error}\n")
-        return 2
-    return 0
+
+    return exit_code("bench_train", work)
 
 
 def read_arguments() -> argparse.Namespace:
     """Reads the command line."""
-    parser = argparse.ArgumentParser(
-        description=(__doc__ or "").partition("\n")[0], formatter_class=argparse.ArgumentDefaultsHelpFormatter
-    )
+    parser = argument_parser(__doc__)
     parser.add_argument("--pairs", help="data folder with sentence1 and sentence2; none = made from the sample")
     parser.add_argument("--vocabulary", type=int, default=61_000, help="word vectors; unused words fill it up")
     parser.add_argument("--dimension", type=int, default=256, help="components of a vector")
@@ -98,7 +89,7 @@ def read_arguments() -> argparse.Namespace:
     parser.add_argument("--mega-batch", type=int, default=20, help="mini-batches in a mega-batch; 1 = not timed")
     parser.add_argument("--steps", type=int, default=600, help="updates in a turn of row-wise training")
     parser.add_argument("--slow-steps", type=int, default=60, help="updates in a turn of the others")
-    parser.add_argument("--rounds", type=int, default=5, help="timed turns of each contestant, after one to warm up")
+    parser.add_argument("--rounds", type=int, default=5, help=ROUNDS)
     return parser.parse_args()
 
 
@@ -109,9 +100,7 @@ def check(arguments: argparse.Namespace) -> None:
         UsageError: If a number is too small.
     """
     least = {"vocabulary": 3, "dimension": 1, "batch": 2, "mega_batch": 1, "steps": 10, "slow_steps": 10, "rounds": 1}
-    for name, bound in least.items():
-        if getattr(arguments, name) < bound:
-            raise UsageError(f"--{name.replace('_', '-')} must be at least {bound}, not {getattr(arguments, name)}")
+    check_least(arguments, least)
 
 
 def sample_pairs(folder: Path) -> Path:
@@ -205,41 +194,17 @@ def run(arguments: argparse.Namespace, folder: Path) -> None:
         name = f"row-wise Adam, mega-batches of {arguments.mega_batch}"
         # The pools are what costs, so a turn has whole ones, and the untimed first tenth too.
         steps = max(1, arguments.steps // (10 * arguments.mega_batch)) * 10 * arguments.mega_batch
-        contestants.append(Contestant("mega-batches", name, partial(ours, steps, arguments.mega_batch)))
-    contestants.append(Contestant("dense", "dense Adam", partial(ours, arguments.slow_steps, dense=True)))
+        contestants.append(Contestant("", name, partial(ours, steps, arguments.mega_batch)))
+    contestants.append(Contestant("avg_train_vs_dense", "dense Adam", partial(ours, arguments.slow_steps, dense=True)))
     try:
         library = importlib.import_module("sentence_transformers")
     except ImportError as error:
         write(f"sentence-transformers is left out: {error}")
     else:
         rate = partial(train_sentence_transformers, arguments, tokenizer, texts, library)
-        contestants.append(Contestant("sentence-transformers", f"sentence-transformers {library.__version__}", rate))
-    ratios = measure(contestants, arguments.rounds)
-    report = {name: round(ratios[key], 3) for name, key in KEYS.items() if key in ratios}
-    write(json.dumps(report))
-
-
-def measure(contestants: list[Contestant], rounds: int) -> dict[str, float]:
-    """Lets the contestants take turns, writes a table and returns our rate over that of each, by key."""
-    rates: list[list[float]] = [[] for _ in contestants]
-    for turn in range(rounds + 1):
-        for contestant, column in zip(contestants, rates, strict=True):
-            gc.collect()
-            rate = contestant.rate()
-            if turn:
-                column.append(rate)
-    medians = [statistics.median(column) for column in rates]
-    write(f"{'pairs/s':40}{'median':>12}{'min':>12}{'max':>12}{'ours/this':>11}")
-    for contestant, column, median in zip(contestants, rates, medians, strict=True):
-        row = f"{median:12,.0f}{min(column):12,.0f}{max(column):12,.0f}{medians[0] / median:11.2f}"
-        write(f"{contestant.name:40}{row}")
-    return {contestant.key: medians[0] / median for contestant, median in zip(contestants, medians, strict=True)}
-
-
-def write(line: str) -> None:
-    """Writes a line of the report to standard output."""
-    sys.stdout.write(line + "\n")
-    sys.stdout.flush()
+        name = f"sentence-transformers {library.__version__}"
+        contestants.append(Contestant("avg_train_vs_sentence_transformers", name, rate))
+    write_ratios(ratios_to_best(contestants, measure("pairs/s", contestants, arguments.rounds)))
 
 
 if __name__ == "__main__":

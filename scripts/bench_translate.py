@@ -17,40 +17,41 @@ from __future__ import annotations
 
 import argparse
 import copy
-import gc
 import json
 import statistics
 import subprocess
 import sys
 import time
-from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import torch
 
-from hf_paraphrase.errors import HfParaphraseError, UsageError
+from hf_paraphrase.errors import UsageError
 from hf_paraphrase.models.rnn_search import RnnSearchConfig, RnnSearchForConditionalGeneration
 from hf_paraphrase.translation.fast_search import fast_beam_search
 from hf_paraphrase.translation.memory import keep_freed_memory
 from hf_paraphrase.translation.prefix_scoring import prefix_tree_scores
 
+# Also where this file is loaded by its path; at the end, because files beside it are named like installed libraries.
+sys.path.append(str(Path(__file__).parent))
+
+from bench_turns import (
+    ROUNDS,
+    Comparison,
+    Contestant,
+    argument_parser,
+    check_least,
+    exit_code,
+    measure,
+    over_last,
+    take_turns,
+    write,
+    write_ratios,
+)
+
 END = 2
-
-
-class Contestant(NamedTuple):
-    """What is timed.
-
-    Attributes:
-        key: What the ratio to JoeyNMT is called; empty for what has none.
-        name: What the table says.
-        rate: Takes a turn and returns a rate per second.
-    """
-
-    key: str
-    name: str
-    rate: Callable[[], float]
 
 
 class JoeyNmt:
@@ -112,43 +113,42 @@ seconds_now = Clock()
 def main() -> int:
     """Runs the benchmark and returns the exit code."""
     arguments = read_arguments()
+    return exit_code("bench_translate", lambda: run(arguments))
+
+
+def run(arguments: argparse.Namespace) -> None:
+    """Measures everything and writes the report, the ratios as one JSON object on its last line."""
+    check(arguments)
+    keep_freed_memory()
+    if arguments.cpu_time:
+        torch.set_num_threads(1)
+        seconds_now.cpu_time = True
+    write(f"torch {torch.__version__}, {torch.get_num_threads()} threads")
+    if arguments.scaling:
+        scaling(arguments)
+        return
     joey = None
     try:
-        check(arguments)
-        keep_freed_memory()
-        if arguments.cpu_time:
-            torch.set_num_threads(1)
-            seconds_now.cpu_time = True
-        write(f"torch {torch.__version__}, {torch.get_num_threads()} threads")
-        if arguments.scaling:
-            scaling(arguments)
-            return 0
-        try:
-            if arguments.joeynmt_python is None:
-                raise OSError("--joeynmt-python is not given")
-            joey = JoeyNmt(arguments.joeynmt_python)
-        except OSError as error:
-            write(f"JoeyNMT is left out: {error}")
-        report = {}
+        if arguments.joeynmt_python is None:
+            raise OSError("--joeynmt-python is not given")
+        joey = JoeyNmt(arguments.joeynmt_python)
+    except OSError as error:
+        write(f"JoeyNMT is left out: {error}")
+    try:
+        ratios = {}
         if not arguments.only_train:
-            report.update(bench_search(arguments, joey))
+            ratios.update(bench_search(arguments, joey))
         if not arguments.only_search:
-            report.update(bench_training(arguments, joey))
-        write(json.dumps({name: round(ratio, 3) for name, ratio in report.items()}))
-    except HfParaphraseError as error:
-        sys.stderr.write(f"bench_translate: error: {error}\n")
-        return 2
+            ratios.update(bench_training(arguments, joey))
+        write_ratios(ratios)
     finally:
         if joey is not None:
             joey.close()
-    return 0
 
 
 def read_arguments() -> argparse.Namespace:
     """Reads the command line."""
-    parser = argparse.ArgumentParser(
-        description=(__doc__ or "").partition("\n")[0], formatter_class=argparse.ArgumentDefaultsHelpFormatter
-    )
+    parser = argument_parser(__doc__)
     parser.add_argument("--joeynmt-python", help="interpreter that can import joeynmt 2.3; none = left out")
     parser.add_argument("--hidden", type=int, default=1000, help="hidden units of the searched model")
     parser.add_argument("--embedding", type=int, default=620, help="components of a word embedding")
@@ -163,7 +163,7 @@ def read_arguments() -> argparse.Namespace:
     parser.add_argument("--train-batch", type=int, default=80, help="pairs in a mini-batch")
     parser.add_argument("--train-length", type=int, default=12, help="units of a training sentence")
     parser.add_argument("--updates", type=int, default=3, help="updates in a turn")
-    parser.add_argument("--rounds", type=int, default=5, help="timed turns of each contestant, after one to warm up")
+    parser.add_argument("--rounds", type=int, default=5, help=ROUNDS)
     parser.add_argument("--only-search", action="store_true", help="leave training out")
     parser.add_argument("--only-train", action="store_true", help="leave the search out")
     parser.add_argument(
@@ -183,9 +183,7 @@ def check(arguments: argparse.Namespace) -> None:
     """
     least = dict.fromkeys(["hidden", "embedding", "batch", "source", "steps", "train_batch", "updates", "rounds"], 1)
     least |= {"vocabulary": 10, "candidates": 10, "beams": 2, "train_vocabulary": 10, "train_length": 2}
-    for name, bound in least.items():
-        if getattr(arguments, name) < bound:
-            raise UsageError(f"--{name.replace('_', '-')} must be at least {bound}, not {getattr(arguments, name)}")
+    check_least(arguments, least)
     if arguments.candidates > arguments.vocabulary:
         raise UsageError(f"--candidates must be at most --vocabulary, {arguments.vocabulary}")
     if min(arguments.train_hidden) < 2 or any(hidden % 2 for hidden in [arguments.hidden, *arguments.train_hidden]):
@@ -213,7 +211,6 @@ def search(
 ) -> float:
     """Searches a batch, rescores the lists if a scorer is given, and returns hypothesis-steps per second."""
     chosen = {} if plain else {"custom_generate": fast_beam_search, "candidates": candidates}
-    gc.collect()
     start = seconds_now()
     with torch.inference_mode():
         found = model.generate(
@@ -258,7 +255,7 @@ def bench_search(arguments: argparse.Namespace, joey: JoeyNmt | None) -> dict[st
         f"search: hidden {arguments.hidden}, embeddings {arguments.embedding}, vocabulary {arguments.vocabulary:,}, "
         f"{arguments.batch} sentences of {arguments.source} units, {arguments.beams} beams, {arguments.steps} steps"
     )
-    ratios = measure("hypothesis-steps/s", contestants, arguments.rounds, compared=joey is not None)
+    ratios = compare_rates("hypothesis-steps/s", contestants, arguments.rounds, compared=joey is not None)
     return {f"beam50_{name}_vs_joeynmt": ratio for name, ratio in ratios.items()}
 
 
@@ -280,7 +277,6 @@ def train(
     model.train()
     shape = (arguments.train_batch, arguments.train_length)
     sources, labels = torch.randint(3, arguments.train_vocabulary, (2, *shape)).unbind()
-    gc.collect()
     start = seconds_now()
     for _ in range(arguments.updates):
         with torch.autocast("cpu", torch.bfloat16, enabled=bf16):
@@ -325,28 +321,21 @@ def bench_training(arguments: argparse.Namespace, joey: JoeyNmt | None) -> dict[
             f"training: hidden {hidden}, embeddings {arguments.embedding}, vocabulary {arguments.train_vocabulary:,}, "
             f"batch {arguments.train_batch} x {arguments.train_length}"
         )
-        ratios = measure("target tokens/s", contestants, arguments.rounds, compared=joey is not None)
+        ratios = compare_rates("target tokens/s", contestants, arguments.rounds, compared=joey is not None)
         for name, ratio in ratios.items():
             key = f"nmt_train_{name}_vs_joeynmt"
             lowest[key] = min(ratio, lowest.get(key, ratio))
     return lowest
 
 
-def measure(unit: str, contestants: list[Contestant], rounds: int, *, compared: bool) -> dict[str, float]:
+def compare_rates(unit: str, contestants: list[Contestant], rounds: int, *, compared: bool) -> dict[str, float]:
     """Lets the contestants take turns, writes a table and returns the rates over that of the last one, by key."""
-    rates: list[list[float]] = [[] for _ in contestants]
-    for turn in range(rounds + 1):
-        for contestant, column in zip(contestants, rates, strict=True):
-            rate = contestant.rate()
-            if turn:
-                column.append(rate)
-    medians = [statistics.median(column) for column in rates]
-    write(f"{unit:40}{'median':>12}{'min':>12}{'max':>12}{'this/JoeyNMT' if compared else '':>14}")
-    for contestant, column, median in zip(contestants, rates, medians, strict=True):
-        ratio = f"{median / medians[-1]:14.2f}" if compared else ""
-        write(f"{contestant.name:40}{median:12,.0f}{min(column):12,.0f}{max(column):12,.0f}{ratio}")
-    pairs = zip(contestants, medians, strict=True)
-    return {contestant.key: median / medians[-1] for contestant, median in pairs if contestant.key and compared}
+    comparison = Comparison("this/JoeyNMT", over_last) if compared else None
+    medians = measure(unit, contestants, rounds, comparison=comparison)
+    if not compared:
+        return {}
+    pairs = zip(contestants, over_last(medians), strict=True)
+    return {contestant.key: ratio for contestant, ratio in pairs if contestant.key}
 
 
 def scaling(arguments: argparse.Namespace) -> None:
@@ -368,16 +357,11 @@ def scaling(arguments: argparse.Namespace) -> None:
             with torch.no_grad():
                 models[size].lm_head.bias[END] = -1e4
         sources = torch.randint(3, size, (arguments.batch, case["source"]))
-        rates = [search(models[size], sources, case["beams"], steps) for _ in range(arguments.rounds + 1)][1:]
+        turn = partial(search, models[size], sources, case["beams"], steps)
+        (rates,) = take_turns([Contestant("", "", turn)], arguments.rounds)
         per_sentence = sorted(1e3 * case["beams"] * steps / rate for rate in rates)
         row = f"{case['beams']:6}{size:12,}{case['source']:8}{steps:7}{statistics.median(per_sentence):13.1f}"
         write(f"{row}{per_sentence[0]:9.1f}{per_sentence[-1]:9.1f}{statistics.median(rates):20,.0f}")
-
-
-def write(line: str) -> None:
-    """Writes a line of the report to standard output."""
-    sys.stdout.write(line + "\n")
-    sys.stdout.flush()
 
 
 if __name__ == "__main__":

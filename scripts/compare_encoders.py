@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from hf_paraphrase.commands import main as run_verb
+from hf_paraphrase.evaluation.tuning_choice import spread
 from hf_paraphrase.hub.provenance import fingerprint
 
 
@@ -62,12 +63,6 @@ def cell(options: argparse.Namespace, config: Path, name: str, pairs: str, seed:
         "epoch": training["best_epoch"],
         "sets": {f"{item['family']} {item['name']}": item["pearson"] for item in found},
     }
-
-
-def spread(values: list[float]) -> str:
-    """Formats mean and standard deviation."""
-    deviation = f" ± {statistics.stdev(values):.1f}" if len(values) > 1 else ""
-    return f"{statistics.mean(values):.1f}{deviation}"
 
 
 def table(rows: list[dict[str, Any]], configs: list[str], names: list[str]) -> str:

@@ -16,6 +16,7 @@ from tqdm import tqdm
 from ..data.parquet import count_rows, read_schema, read_table, split_sizes
 from ..data.schema import BACK_TRANSLATED, require_columns
 from ..errors import InputError, UsageError
+from ..filtering.source_card import inherited_metadata
 from ..hub.cards import write_card
 from ..hub.folders import (
     check_output,
@@ -257,6 +258,7 @@ def _assemble(arguments: Arguments, staging: Path, reports: list[dict[str, Any]]
     )
     examples = read_table(staging, "train").slice(0, 5 * arguments.num_return_sequences).to_pylist()
     values = {
+        "license": inherited_metadata(Path(arguments.bitext))["license"],
         "name": Path(arguments.output).name,
         "settings": {**settings, "model": " + ".join(arguments.model)},
         "results": results,

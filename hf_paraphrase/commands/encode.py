@@ -6,12 +6,9 @@ import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO
-
-import numpy as np
-from numpy.typing import NDArray
 
 from ..data.text_files import LineErrors, read_lines
+from ..encoding.vector_file import NpyWriter
 from ..errors import InputError, OutputError, UsageError
 from .arguments import argument, message, parse
 
@@ -40,61 +37,6 @@ class StrictLines(LineErrors):
             InputError: Always.
         """
         raise InputError(text, path=path, line=line, remedy=remedy)
-
-
-class NpyWriter:
-    """Writes a float32 matrix row block by row block to a .npy file that appears only when it is complete.
-
-    Args:
-        path: The file.
-        dimension: The number of columns.
-
-    Raises:
-        OutputError: If the file cannot be written.
-    """
-
-    def __init__(self, path: Path, dimension: int) -> None:
-        self.path = path
-        self.partial = path.with_name(f".{path.name}.partial")
-        self.dimension = dimension
-        self.rows = 0
-        self.stream: IO[bytes]
-
-    def __enter__(self) -> NpyWriter:
-        try:
-            self.path.parent.mkdir(parents=True, exist_ok=True)
-            self.stream = self.partial.open("wb")
-        except OSError as error:
-            raise OutputError(f"cannot write: {error.strerror}", path=self.path) from error
-        self._write_header()
-        return self
-
-    def write(self, vectors: NDArray[np.float32]) -> None:
-        """Appends rows (rows, dimension)."""
-        try:
-            self.stream.write(np.ascontiguousarray(vectors, np.float32).tobytes())
-        except OSError as error:
-            raise OutputError(f"cannot write: {error.strerror}", path=self.path) from error
-        self.rows += len(vectors)
-
-    def __exit__(self, kind: type[BaseException] | None, *details: object) -> None:
-        try:
-            if kind is None:
-                # NumPy leaves room in the header for the number of rows to grow.
-                self.stream.seek(0)
-                self._write_header()
-            self.stream.close()
-            if kind is None:
-                self.partial.replace(self.path)
-        except OSError as error:
-            raise OutputError(f"cannot write: {error.strerror}", path=self.path) from error
-        finally:
-            self.stream.close()
-            self.partial.unlink(missing_ok=True)
-
-    def _write_header(self) -> None:
-        header = {"descr": "<f4", "fortran_order": False, "shape": (self.rows, self.dimension)}
-        np.lib.format.write_array_header_1_0(self.stream, header)
 
 
 def main(argv: Sequence[str]) -> None:

@@ -18,7 +18,7 @@ from ..evaluation.report import NamedResult, format_report
 from ..evaluation.scored_set import ScoredSet, score_with_encoder, score_with_similarity
 from ..evaluation.sts import evaluate_scored
 from ..evaluation.sts_files import find_sts_sets
-from ..hub.card_section import read_card, update_section
+from ..hub.evaluated_card import add_results, check_evaluated_card
 from ..hub.folders import write_text_whole
 from ..hub.provenance import fingerprint, versions
 from .arguments import argument, message, parse, settings_of
@@ -54,7 +54,8 @@ class Arguments:
     output: str | None = argument("a JSON file for the results", None)
     overwrite: bool = argument("replace an existing results file", False)
     update_card: bool = argument(
-        "put each model's tables, beside the floors, into a section of its card README.md; an earlier one is replaced",
+        "put each model's tables, beside the floors, into a section of its card README.md and the results into the "
+        "card's model-index and provenance.json; earlier ones are replaced",
         False,
     )
 
@@ -97,7 +98,8 @@ def main(argv: Sequence[str]) -> None:
             if item.kind == "model":
                 own = [other for other in results if other.kind == "baseline" or other is item]
                 section = _card_section(_report(arguments, own, protocols, without_input))
-                update_section(item.name, CARD_SECTION, section, "## Limits")
+                name, evaluation = _evaluation(arguments, item, without_input, paths)
+                add_results(item.name, name, evaluation, section=CARD_SECTION, text=section)
                 message(f"results in {Path(item.name) / 'README.md'}")
 
 
@@ -120,7 +122,7 @@ def _check(arguments: Arguments) -> list[str]:
         if not arguments.model:
             raise UsageError("evaluate: --update-card without --model", remedy="floors have no card")
         for name in arguments.model:
-            read_card(name, CARD_SECTION)
+            check_evaluated_card(name, CARD_SECTION)
     if arguments.suite != "sts":
         if arguments.protocols:
             raise UsageError("evaluate: --protocols belongs to --suite sts", remedy="leave it out")
@@ -166,6 +168,24 @@ def _card_section(report: str) -> str:
     """Makes a section of a card out of the tables: the same text under a heading of its own, one level down."""
     body = "\n".join(f"#{line}" if line.startswith("## ") else line for line in report.split("\n"))
     return f"## Evaluation\n\nWritten by `hf-paraphrase evaluate`; nothing was trained on top.\n\n{body}"
+
+
+def _evaluation(
+    arguments: Arguments, item: NamedResult, without_input: tuple[str, ...], paths: list[Path]
+) -> tuple[str, dict[str, Any]]:
+    """Builds what the provenance of a model keeps of its evaluation, and names it."""
+    record = _record(arguments, [item], without_input, paths)
+    found = record["results"][0]
+    graded = arguments.suite != "sts"
+    name = f"evaluate graded {Path(arguments.data).resolve().name}/{arguments.split}" if graded else "evaluate sts"
+    return name, {
+        "kind": "evaluate",
+        "suite": arguments.suite,
+        "protocol": record["protocol"],
+        "sets": found["sets"],
+        "means": {} if graded else found["means"],
+        **{key: record[key] for key in ("without_input", "inputs", "settings", "versions")},
+    }
 
 
 def _record(

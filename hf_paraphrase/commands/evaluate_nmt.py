@@ -7,14 +7,21 @@ import json
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from tqdm import tqdm
 
 from ..data.parquet import read_table
 from ..errors import InputError, OutputError, UsageError
+from ..evaluation.tables import format_table
+from ..hub.evaluated_card import add_results, check_evaluated_card
 from ..hub.folders import write_text_whole
-from .arguments import argument, message, parse
+from ..hub.provenance import fingerprint, versions
+from .arguments import argument, message, parse, settings_of
 from .search_flags import check_search_flags, search_constraints
+
+CARD_SECTION = "hf-paraphrase evaluate-nmt"
+"""The name of the section that `--update-card` writes, in the comments that enclose it."""
 
 
 @dataclasses.dataclass
@@ -43,6 +50,11 @@ class Arguments:
     output: str | None = argument("JSON file for the scores", None)
     translations: str | None = argument("text file for the translations of the last beam width, one a line", None)
     overwrite: bool = argument("replace existing files", False)
+    update_card: bool = argument(
+        "put the scores into a section of the model's card README.md, its model-index and provenance.json; earlier "
+        "ones are replaced",
+        False,
+    )
 
 
 def main(argv: Sequence[str]) -> None:
@@ -58,6 +70,10 @@ def main(argv: Sequence[str]) -> None:
             raise OutputError("the output is a folder, not a file", path=path, remedy="name a file")
         if path is not None and Path(path).exists() and not arguments.overwrite:
             raise OutputError("the output file exists", path=path, remedy="give another name, or --overwrite")
+    if arguments.update_card:
+        if len(arguments.model) > 1:
+            raise UsageError("--update-card with several models", remedy="an ensemble has no card: give one --model")
+        check_evaluated_card(arguments.model[0], CARD_SECTION)
     table = read_table(arguments.bitext, arguments.split, ["source", "target", "source_lang"])
     table = table.slice(0, arguments.max_sentences)
     if not table.num_rows:
@@ -96,3 +112,34 @@ def main(argv: Sequence[str]) -> None:
     if arguments.translations is not None:
         write_text_whole(arguments.translations, "".join(f"{line}\n" for line in translations))
         message(f"translations: {arguments.translations}")
+    if arguments.update_card:
+        _update_card(arguments, results)
+
+
+def _update_card(arguments: Arguments, results: list[dict[str, Any]]) -> None:
+    data = Path(arguments.bitext).resolve().name
+    rows = [[str(item["num_beams"]), f"{item['bleu']:.2f}", f"{item['chrf']:.2f}"] for item in results]
+    last = results[-1]
+    text = "\n".join(
+        [
+            "## Evaluation",
+            "",
+            f"Written by `hf-paraphrase evaluate-nmt`: {last['sentences']:,} sentences of `{data}`, split "
+            f"`{arguments.split}`.",
+            "",
+            format_table(["beam", "BLEU", "chrF2"], rows),
+            f"BLEU: `{last['bleu_signature']}`; chrF2: `{last['chrf_signature']}`.",
+        ]
+    )
+    evaluation = {
+        "kind": "evaluate-nmt",
+        "bitext": data,
+        "split": arguments.split,
+        "scores": results,
+        "inputs": [{"name": data, "sha256": fingerprint(arguments.bitext)}],
+        "settings": settings_of(arguments),
+        "versions": versions(),
+    }
+    (folder,) = arguments.model
+    add_results(folder, f"evaluate-nmt {data}/{arguments.split}", evaluation, section=CARD_SECTION, text=text)
+    message(f"scores in {Path(folder) / 'README.md'}")

@@ -18,7 +18,7 @@ from ..hub.cards import write_card
 from ..hub.folders import check_output, output_folder
 from ..hub.provenance import write_provenance
 from .arguments import argument, message, parse, settings_of
-from .prepare_reports import check_license, funnel_rows, funnel_table, report, watched
+from .prepare_reports import check_license, check_url, funnel_rows, funnel_table, report, watched
 
 _LISTED_FILES = 20
 
@@ -109,6 +109,11 @@ class Arguments:
     license: str | None = argument(
         "the licence of the sentences for the card, as the Hub spells it, e.g. cc-by-2.0", None
     )
+    url: str | None = argument(
+        "where the raw data come from, for the card and those of what is made from them; of a data set of the Hub "
+        "https://huggingface.co/datasets/NAME",
+        None,
+    )
     overwrite: bool = argument("replace an existing output folder", False)
 
 
@@ -120,6 +125,7 @@ def main(argv: Sequence[str]) -> None:
     )
     check_output(arguments.output, overwrite=arguments.overwrite)
     check_license(arguments.license)
+    check_url(arguments.url)
     options.check()
     with output_folder(arguments.output, overwrite=arguments.overwrite) as staging:
         with (
@@ -153,6 +159,7 @@ def _card(folder: Path, arguments: Arguments, options: BitextOptions, corpus: Bi
         "source_lang": options.source_lang,
         "target_lang": options.target_lang,
         "license": arguments.license,
+        "url": arguments.url,
         "files": _listed([path.name for path in options.files]),
         "unit": options.unit,
         "columns": BITEXT.names,

@@ -28,5 +28,6 @@ def main(argv: Sequence[str]) -> None:
         (arguments.lang, "en"),
         tasks=("translation", "sentence-similarity"),
         tags=("bitext-mining",),
+        url="https://comparable.limsi.fr/bucc2017/",
     )
     prepare_source(arguments, BuccOptions, "prepare bucc", card)

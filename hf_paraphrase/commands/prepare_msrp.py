@@ -20,5 +20,11 @@ class Arguments(SourceArguments):
 def main(argv: Sequence[str]) -> None:
     """Runs `prepare msrp`."""
     arguments = parse(Arguments, "prepare msrp", argv)
-    card = SourceCard("msrp", "Microsoft Research Paraphrase Corpus", None, tasks=("text-classification",))
+    card = SourceCard(
+        "msrp",
+        "Microsoft Research Paraphrase Corpus",
+        None,
+        tasks=("text-classification",),
+        url="https://www.microsoft.com/en-us/download/details.aspx?id=52398",
+    )
     prepare_source(arguments, MsrpOptions, "prepare msrp", card)

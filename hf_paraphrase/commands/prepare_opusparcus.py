@@ -41,5 +41,6 @@ def main(argv: Sequence[str]) -> None:
         "cc-by-nc-4.0",
         (arguments.lang,),
         values={"lang": arguments.lang},
+        url="https://huggingface.co/datasets/GEM/opusparcus",
     )
     prepare_source(arguments, OpusparcusOptions, "prepare opusparcus", card)

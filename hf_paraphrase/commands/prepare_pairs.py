@@ -16,7 +16,7 @@ from ..hub.cards import write_card
 from ..hub.folders import check_output, output_folder
 from ..hub.provenance import write_provenance
 from .arguments import argument, parse, settings_of
-from .prepare_reports import card_columns, check_license, report, watched
+from .prepare_reports import card_columns, check_license, check_url, report, watched
 
 
 @dataclass
@@ -54,6 +54,11 @@ class Arguments:
         choices=["raise", "skip"],
     )
     license: str | None = argument("the licence of the pairs for the card, as the Hub spells it, e.g. cc-by-2.0", None)
+    url: str | None = argument(
+        "where the raw data come from, for the card and those of what is made from them; of a data set of the Hub "
+        "https://huggingface.co/datasets/NAME",
+        None,
+    )
     overwrite: bool = argument("replace an existing output folder", False)
 
 
@@ -63,6 +68,7 @@ def main(argv: Sequence[str]) -> None:
     options = PairOptions(**{field.name: getattr(arguments, field.name) for field in dataclasses.fields(PairOptions)})
     check_output(arguments.output, overwrite=arguments.overwrite)
     check_license(arguments.license)
+    check_url(arguments.url)
     check_split_name(arguments.split)
     options.check()
     with output_folder(arguments.output, overwrite=arguments.overwrite) as staging:
@@ -93,6 +99,7 @@ def main(argv: Sequence[str]) -> None:
                 "title": f"Paraphrase pairs ({options.path.name})",
                 "lang": options.lang,
                 "license": arguments.license,
+                "url": arguments.url,
                 "command": "prepare pairs",
                 "files": [options.path.name],
                 "columns": card_columns(corpus.schema),

@@ -22,5 +22,11 @@ class Arguments(SourceArguments):
 def main(argv: Sequence[str]) -> None:
     """Runs `prepare pit2015`."""
     arguments = parse(Arguments, "prepare pit2015", argv)
-    card = SourceCard("pit2015", "PIT-2015: paraphrases in Twitter", None, tags=("semantic-textual-similarity",))
+    card = SourceCard(
+        "pit2015",
+        "PIT-2015: paraphrases in Twitter",
+        None,
+        tags=("semantic-textual-similarity",),
+        url="https://github.com/cocoxu/SemEval-PIT2015",
+    )
     prepare_source(arguments, Pit2015Options, "prepare pit2015", card)

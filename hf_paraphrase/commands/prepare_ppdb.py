@@ -34,5 +34,11 @@ def main(argv: Sequence[str]) -> None:
     """Runs `prepare ppdb`."""
     arguments = parse(Arguments, "prepare ppdb", argv)
     check_language(arguments.lang, "--lang")
-    card = SourceCard("ppdb", "PPDB: The Paraphrase Database", "cc-by-3.0", (arguments.lang,))
+    card = SourceCard(
+        "ppdb",
+        "PPDB: The Paraphrase Database",
+        "cc-by-3.0",
+        (arguments.lang,),
+        url="http://paraphrase.org/",
+    )
     prepare_source(arguments, PpdbOptions, "prepare ppdb", card)

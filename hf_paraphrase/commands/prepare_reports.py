@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from ..errors import UsageError
 from ..evaluation.tables import format_table
+from ..hub.origins import is_url
 from .arguments import message
 
 _LICENSE = re.compile(r"[a-z0-9][a-z0-9.+-]*")
@@ -23,6 +24,16 @@ def check_license(license: str | None) -> None:
     """
     if license is not None and not _LICENSE.fullmatch(license):
         raise UsageError(f"--license `{license}` is not spelt as on the Hub", remedy="e.g. cc-by-2.0, mit, other")
+
+
+def check_url(url: str | None) -> None:
+    """Checks that an address can stand on a card.
+
+    Raises:
+        UsageError: If it cannot.
+    """
+    if url is not None and not is_url(url):
+        raise UsageError(f"--url `{url}` is not an address", remedy="give one with http:// or https://")
 
 
 def card_columns(schema: pa.Schema) -> list[dict[str, str]]:

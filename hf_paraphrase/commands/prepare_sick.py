@@ -22,5 +22,11 @@ class Arguments(SourceArguments):
 def main(argv: Sequence[str]) -> None:
     """Runs `prepare sick`."""
     arguments = parse(Arguments, "prepare sick", argv)
-    card = SourceCard("sick", "SICK 2014", "cc-by-nc-sa-3.0", tags=("semantic-textual-similarity",))
+    card = SourceCard(
+        "sick",
+        "SICK 2014",
+        "cc-by-nc-sa-3.0",
+        tags=("semantic-textual-similarity",),
+        url="https://zenodo.org/records/2787612",
+    )
     prepare_source(arguments, SickOptions, "prepare sick", card)

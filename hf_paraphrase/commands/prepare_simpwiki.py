@@ -22,5 +22,10 @@ class Arguments(TrainingSourceArguments):
 def main(argv: Sequence[str]) -> None:
     """Runs `prepare simpwiki`."""
     arguments = parse(Arguments, "prepare simpwiki", argv)
-    card = SourceCard("simpwiki", "SimpWiki: English and Simple English Wikipedia", "cc-by-sa-3.0")
+    card = SourceCard(
+        "simpwiki",
+        "SimpWiki: English and Simple English Wikipedia",
+        "cc-by-sa-3.0",
+        url="https://cs.pomona.edu/~dkauchak/simplification/",
+    )
     prepare_source(arguments, SimpwikiOptions, "prepare simpwiki", card)

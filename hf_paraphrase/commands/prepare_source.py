@@ -66,6 +66,8 @@ class SourceCard:
         languages: Language codes.
         tasks: Task categories of the Hub.
         tags: Further tags.
+        values: What the template needs beyond these.
+        url: Where the data set is at home.
     """
 
     template: str
@@ -75,6 +77,7 @@ class SourceCard:
     tasks: tuple[str, ...] = ("sentence-similarity",)
     tags: tuple[str, ...] = ("paraphrase",)
     values: dict[str, Any] = field(default_factory=dict)
+    url: str | None = None
 
 
 def prepare_source(arguments: Any, options_class: type[SourceOptions], command: str, card: SourceCard) -> None:
@@ -110,7 +113,7 @@ def prepare_source(arguments: Any, options_class: type[SourceOptions], command: 
             "contamination": corpus.contamination,
             "malformed": corpus.malformed,
         }
-        settings = settings_of(arguments)
+        settings = settings_of(arguments) | {"url": card.url}
         if corpus.negatives:
             settings["seed"] = settings["negatives"]
         write_provenance(staging, command=command, settings=settings, inputs=options.inputs(), results=results)
@@ -138,6 +141,7 @@ def _card_values(folder: Path, corpus: SourceCorpus, card: SourceCard) -> dict[s
         "title": card.title,
         "front_matter": front_matter(card, list(configurations.values())),
         "license": card.license,
+        "url": card.url,
         "configurations": list(configurations.values()),
         "files": list(dict.fromkeys(path.name for part in corpus.parts for path in part.files)),
         "counts": corpus.counts,

@@ -22,5 +22,11 @@ class Arguments(SourceArguments):
 def main(argv: Sequence[str]) -> None:
     """Runs `prepare sts`."""
     arguments = parse(Arguments, "prepare sts", argv)
-    card = SourceCard("sts", "SemEval STS", None, tags=("semantic-textual-similarity",))
+    card = SourceCard(
+        "sts",
+        "SemEval STS",
+        None,
+        tags=("semantic-textual-similarity",),
+        url="http://ixa2.si.ehu.eus/stswiki/",
+    )
     prepare_source(arguments, StsOptions, "prepare sts", card)

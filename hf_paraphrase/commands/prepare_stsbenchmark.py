@@ -20,5 +20,11 @@ class Arguments(SourceArguments):
 def main(argv: Sequence[str]) -> None:
     """Runs `prepare stsbenchmark`."""
     arguments = parse(Arguments, "prepare stsbenchmark", argv)
-    card = SourceCard("stsbenchmark", "STS benchmark", "cc-by-sa-4.0", tags=("semantic-textual-similarity",))
+    card = SourceCard(
+        "stsbenchmark",
+        "STS benchmark",
+        "cc-by-sa-4.0",
+        tags=("semantic-textual-similarity",),
+        url="http://ixa2.si.ehu.eus/stswiki/index.php/STSbenchmark",
+    )
     prepare_source(arguments, StsBenchmarkOptions, "prepare stsbenchmark", card)

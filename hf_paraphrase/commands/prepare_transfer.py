@@ -21,6 +21,11 @@ def main(argv: Sequence[str]) -> None:
     """Runs `prepare transfer`."""
     arguments = parse(Arguments, "prepare transfer", argv)
     card = SourceCard(
-        "transfer", "SentEval transfer sets", None, tasks=("text-classification",), tags=("sentence-embeddings",)
+        "transfer",
+        "SentEval transfer sets",
+        None,
+        tasks=("text-classification",),
+        tags=("sentence-embeddings",),
+        url="https://github.com/facebookresearch/SentEval",
     )
     prepare_source(arguments, TransferOptions, "prepare transfer", card)

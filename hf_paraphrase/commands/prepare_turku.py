@@ -27,5 +27,11 @@ class Arguments(SourceArguments):
 def main(argv: Sequence[str]) -> None:
     """Runs `prepare turku`."""
     arguments = parse(Arguments, "prepare turku", argv)
-    card = SourceCard("turku", "Turku Paraphrase Corpus", "cc-by-sa-4.0", (arguments.lang,))
+    card = SourceCard(
+        "turku",
+        "Turku Paraphrase Corpus",
+        "cc-by-sa-4.0",
+        (arguments.lang,),
+        url="https://github.com/TurkuNLP/Turku-paraphrase-corpus",
+    )
     prepare_source(arguments, TurkuOptions, "prepare turku", card)

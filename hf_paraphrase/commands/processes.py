@@ -16,11 +16,3 @@ def say(text: str) -> None:
     """Prints a message for the user, once for all processes."""
     if is_main_process():
         message(text)
-
-
-def wait_for_all() -> None:
-    """Waits for the other processes, whose group exists once `TrainingArguments` were made."""
-    import torch.distributed
-
-    if torch.distributed.is_available() and torch.distributed.is_initialized():
-        torch.distributed.barrier()

@@ -115,7 +115,9 @@ def _make_data_and_models(arguments: Arguments, steps: _Steps) -> None:
     for prefix, split in (("", "train"), ("validation-", "validation"), ("test-", "test")):
         sides += [f"--{prefix}source-file", str(sample / f"{split}.fr")]
         sides += [f"--{prefix}target-file", str(sample / f"{split}.en")]
-    steps.run("prepare bitext", "bitext", *sides, "--source-lang", "fr", "--target-lang", "en")
+    steps.run(
+        "prepare bitext", "bitext", *sides, "--source-lang", "fr", "--target-lang", "en", "--license", "apache-2.0"
+    )
     for split in ("validation", "test"):
         table = str(sample / f"similarity.{split}.tsv")
         columns = ["--columns", "sentence1,sentence2,score,kind"]

@@ -14,9 +14,11 @@ from ..data.seen_references import FILE_NAME, write_seen
 from ..errors import UsageError
 from ..hub.cards import write_card
 from ..hub.folders import check_output, check_same_job, check_unfinished, output_folder, staging_path
+from ..hub.origins import languages_read
 from ..hub.provenance import fingerprint, write_provenance
 from .arguments import argument, message, parse, settings_of
-from .processes import is_main_process, say, wait_for_all
+from .prepare_reports import check_license
+from .processes import is_main_process, say
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerFast
@@ -26,7 +28,7 @@ if TYPE_CHECKING:
 
 _CHECKPOINTS = "checkpoints"
 _RECORD = "job.json"
-_UNCHECKED_ON_RESUME = {"output", "overwrite", "resume", "report_to"}
+_UNCHECKED_ON_RESUME = {"output", "overwrite", "resume", "report_to", "license"}
 
 
 @dataclass
@@ -70,6 +72,9 @@ class Arguments:
     dropout: float = argument("probability to drop a component of a word vector or of the sentence vector", 0.0)
     seed: int = argument("seed of the draws, the initial weights, the order and dropout", 0)
     report_to: str = argument("where the Trainer logs to, e.g. tensorboard; none for nowhere", "none")
+    license: str | None = argument(
+        "the licence of the model for the card, as the Hub spells it, e.g. apache-2.0 [default: none is claimed]", None
+    )
     overwrite: bool = argument("replace an existing output folder", False)
     resume: bool = argument("continue a run that was interrupted, with the same result", False)
 
@@ -122,6 +127,7 @@ def check(arguments: Arguments) -> None:
     Raises:
         UsageError: For a value out of range, and for one that another argument excludes.
     """
+    check_license(arguments.license)
     for name, allowed in (("body", ("avg", "lstm")), ("negatives", ("random", "hardest"))):
         value = getattr(arguments, name)
         if value not in allowed:
@@ -217,6 +223,7 @@ def _train(
 
     from ..training.callbacks import last_checkpoint
     from ..training.classifier_trainer import ClassifierTrainer, ClassifierTrainingArguments
+    from ..training.processes import wait_for_all
 
     folder = staging / _CHECKPOINTS
     training_arguments = ClassifierTrainingArguments(
@@ -303,7 +310,7 @@ def _write(
             **settings,
             **results,
             "name": Path(arguments.output).name,
-            "languages": ["en"] if arguments.split_contractions else [],
+            "languages": languages_read(arguments.pairs, english=arguments.split_contractions),
             "pairs_name": Path(arguments.pairs).name,
             "mined_names": [Path(item).name for item in arguments.mined],
             "vectors_name": Path(arguments.initial_vectors).name if arguments.initial_vectors else "random",

@@ -13,11 +13,12 @@ from typing import TYPE_CHECKING, Any
 from ..errors import InputError, UsageError
 from ..hub.encoder_folder import write_encoder_folder
 from ..hub.folders import check_output, check_unfinished, output_folder, staging_path
+from ..hub.origins import languages_read
 from ..hub.provenance import fingerprint
 from ..hub.sentence_transformers_files import needs_own_code
 from ..training.encoder_kinds import ENCODER_KINDS
 from .arguments import message, parse, settings_of
-from .processes import is_main_process, say, wait_for_all
+from .processes import is_main_process, say
 from .train_encoder_arguments import MODEL_OPTIONS, Arguments, check
 
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from ..training.trainer import EncoderTrainer
 
 _CHECKPOINTS = "checkpoints"
-_UNCHECKED_ON_RESUME = {"output", "overwrite", "resume", "report_to"}
+_UNCHECKED_ON_RESUME = {"output", "overwrite", "resume", "report_to", "license"}
 
 
 def main(argv: Sequence[str]) -> None:
@@ -229,6 +230,7 @@ def _train(
     from tqdm.auto import tqdm
 
     from ..training.callbacks import last_checkpoint
+    from ..training.processes import wait_for_all
     from ..training.trainer import EncoderTrainer
 
     # Made first, because it joins the processes.
@@ -312,7 +314,7 @@ def _write(
         card={
             "kind": arguments.model_type,
             "token_size": trainer.model.get_parameter("embeddings").shape[1],
-            "languages": ["en"] if arguments.split_contractions else [],
+            "languages": languages_read(arguments.pairs, english=arguments.split_contractions),
             "pairs": len(pairs),
             "pairs_name": Path(arguments.pairs).name,
             "dropped": pairs.dropped,

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from ..errors import UsageError
 from ..training.encoder_kinds import ENCODER_KINDS
 from .arguments import argument
+from .prepare_reports import check_license
 
 MODEL_OPTIONS = (
     "cell",
@@ -149,6 +150,9 @@ class Arguments:
     max_pairs: int | None = argument("train on a random sample of so many pairs", None)
     seed: int = argument("seed of the sample, the initial weights, the order, dropout and scrambling", 0)
     report_to: str = argument("where the Trainer logs to, e.g. tensorboard; none for nowhere", "none")
+    license: str | None = argument(
+        "the licence of the model for the card, as the Hub spells it, e.g. apache-2.0 [default: none is claimed]", None
+    )
     overwrite: bool = argument("replace an existing output folder", False)
     resume: bool = argument("continue a run that was interrupted, with the same result", False)
 
@@ -188,6 +192,7 @@ def check(arguments: Arguments) -> None:
     Raises:
         UsageError: For a value out of range, and for one that another argument excludes.
     """
+    check_license(arguments.license)
     choices = {
         "model_type": tuple(ENCODER_KINDS),
         "negatives": ("max", "random", "mix"),

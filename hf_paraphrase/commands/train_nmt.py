@@ -17,7 +17,9 @@ from ..hub.cards import write_card
 from ..hub.folders import check_output, check_same_job, output_folder, staging_path
 from ..hub.provenance import fingerprint, write_provenance
 from .arguments import argument, message, parse, settings_of
+from .prepare_reports import check_license
 from .processes import is_main_process, say
+from .train_nmt_model import check_initial_model, initial_model, new_model, taken_over
 
 _POSITIVE = (
     "vocab_size",
@@ -33,7 +35,7 @@ _POSITIVE = (
     "max_dev_pairs",
     "freeze_embeddings_learning_rate",
 )
-_FREE_ON_RESUME = {"bitext", "output", "overwrite", "resume", "report_to"}
+_FREE_ON_RESUME = {"bitext", "output", "overwrite", "resume", "report_to", "license"}
 
 
 @dataclasses.dataclass
@@ -45,6 +47,11 @@ class Arguments:
         "twice counts twice, and the dev set is that of the first"
     )
     output: str = argument("folder for the finished model; it appears whole at the end")
+    initial_model: str | None = argument(
+        "a translation model to go on from: its weights and its tokenizer are taken, and with them vocabulary, casing "
+        "and sizes, whatever the flags say",
+        None,
+    )
     vocab_size: int = argument("number of BPE units, joint or of each side", 8_000)
     joint_vocabulary: bool = argument(
         "learn one set of BPE units for both sides, or one for each (which needs --no-share-embeddings)", True
@@ -101,6 +108,9 @@ class Arguments:
     )
     seed: int = argument("seed of initialisation, order and dropout", 0)
     report_to: str = argument("logging integration, e.g. tensorboard or wandb", "none")
+    license: str | None = argument(
+        "the licence of the model for the card, as the Hub spells it, e.g. apache-2.0 [default: none is claimed]", None
+    )
     overwrite: bool = argument("replace an existing output folder (once the new one is complete)", False)
     resume: bool = argument("continue the unfinished run for this output", False)
 
@@ -120,6 +130,7 @@ def main(argv: Sequence[str]) -> None:
 
 
 def _check(arguments: Arguments) -> None:
+    check_license(arguments.license)
     for name in _POSITIVE:
         if getattr(arguments, name) is not None and not getattr(arguments, name) > 0:
             raise UsageError(f"--{name.replace('_', '-')} must be above 0, not {getattr(arguments, name)}")
@@ -156,7 +167,10 @@ def _check(arguments: Arguments) -> None:
 def _job(arguments: Arguments) -> dict[str, Any]:
     """Returns what must be the same for a run to be continued."""
     settings = {name: value for name, value in settings_of(arguments).items() if name not in _FREE_ON_RESUME}
-    return {**settings, "bitext": [fingerprint(folder) for folder in arguments.bitext]}
+    inputs: dict[str, Any] = {"bitext": [fingerprint(folder) for folder in arguments.bitext]}
+    if arguments.initial_model is not None:
+        inputs["initial_model"] = fingerprint(arguments.initial_model)
+    return {**settings, **inputs}
 
 
 def _read(folder: str, split: str) -> pa.Table:
@@ -207,6 +221,8 @@ def train(arguments: Arguments, folder: Path) -> None:
     dev_table = _read(arguments.bitext[0], arguments.dev_split).slice(0, arguments.max_dev_pairs)
     folders = {folder: _read(folder, "train") for folder in dict.fromkeys(arguments.bitext)}
     languages = _languages(folders)
+    if arguments.initial_model is not None:
+        check_initial_model(arguments.initial_model, languages)
     train_table = pa.concat_tables([folders[folder] for folder in arguments.bitext])
 
     import shutil
@@ -214,8 +230,6 @@ def train(arguments: Arguments, folder: Path) -> None:
     import torch
     from transformers import set_seed
 
-    from ..models.rnn_search import RnnSearchConfig, RnnSearchForConditionalGeneration
-    from ..tokenization.subword import train_bpe_tokenizer, train_separate_bpe_tokenizer
     from ..translation.batching import tokenize_bitext
     from ..translation.memory import keep_freed_memory
     from ..translation.preprocessing import trainable_rows
@@ -232,11 +246,13 @@ def train(arguments: Arguments, folder: Path) -> None:
     if is_main_process():
         check_same_job(checkpoints / "job.json", _job(arguments))
     say(f"{len(sources):,} training pairs ({left_out:,} empty or too long), {len(dev_sources):,} dev pairs")
-    tokenizer: Any
-    if arguments.joint_vocabulary:
-        tokenizer = train_bpe_tokenizer([*sources, *targets], arguments.vocab_size, lowercase=arguments.lowercase)
+    set_seed(arguments.seed)
+    keep_freed_memory()
+    if arguments.initial_model is None:
+        model, tokenizer = new_model(arguments, sources, targets, languages)
     else:
-        tokenizer = train_separate_bpe_tokenizer(sources, targets, arguments.vocab_size, lowercase=arguments.lowercase)
+        model, tokenizer = initial_model(arguments.initial_model, arguments)
+    config = model.config
     bitext = tokenize_bitext(
         tokenizer,
         sources,
@@ -248,28 +264,6 @@ def train(arguments: Arguments, folder: Path) -> None:
     if len(bitext) < len(sources):
         say(f"{len(sources) - len(bitext):,} pairs have more than {arguments.max_units} units and are left out")
         left_out += len(sources) - len(bitext)
-    config = RnnSearchConfig(
-        vocab_size=len(tokenizer),
-        source_vocab_size=None if arguments.joint_vocabulary else tokenizer.source_vocab_size,
-        hidden_size=arguments.hidden_size,
-        embedding_size=arguments.embedding_size,
-        dropout=arguments.dropout,
-        word_dropout=arguments.word_dropout,
-        label_smoothing=arguments.label_smoothing,
-        initialization=arguments.initialization,
-        share_embeddings=arguments.share_embeddings,
-        tie_word_embeddings=arguments.share_embeddings,
-        lowercase=arguments.lowercase,
-        source_lang=languages[0],
-        target_lang=languages[1],
-        pad_token_id=tokenizer.pad_token_id,
-        bos_token_id=tokenizer.bos_token_id,
-        eos_token_id=tokenizer.eos_token_id,
-        decoder_start_token_id=tokenizer.bos_token_id,
-    )
-    set_seed(arguments.seed)
-    keep_freed_memory()
-    model = RnnSearchForConditionalGeneration(config)
     say(f"RNNsearch {languages[0]}→{languages[1]}: {model.num_parameters():,} parameters, {len(tokenizer):,} units")
     bf16 = arguments.precision == "bf16" or (arguments.precision == "auto" and bf16_is_fast())
     common: dict[str, Any] = {
@@ -336,13 +330,19 @@ def train(arguments: Arguments, folder: Path) -> None:
     }
     settings = {name: value for name, value in settings_of(arguments).items() if name not in {"resume", "overwrite"}}
     settings["learning_rate"] = learning_rate
-    write_provenance(
-        folder, command="train-nmt", settings=settings, inputs=list(dict.fromkeys(arguments.bitext)), results=results
-    )
+    inputs = list(dict.fromkeys(arguments.bitext))
+    if arguments.initial_model is not None:
+        settings.update(taken_over(config, tokenizer))
+        inputs.append(arguments.initial_model)
+    write_provenance(folder, command="train-nmt", settings=settings, inputs=inputs, results=results)
     names = " + ".join(Path(folder).name for folder in arguments.bitext)
     values = {
         "config": config,
-        "settings": {**settings, "bitext": names},
+        "settings": {
+            **settings,
+            "bitext": names,
+            "initial_model": Path(arguments.initial_model).name if arguments.initial_model else None,
+        },
         "results": results,
         "name": Path(arguments.output).name,
     }

@@ -13,6 +13,7 @@ from ..hub.cards import write_card
 from ..hub.folders import check_output, output_folder
 from ..hub.provenance import write_provenance
 from .arguments import argument, message, parse, settings_of
+from .prepare_reports import check_license
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerFast
@@ -45,6 +46,10 @@ class Arguments:
     lower_case: bool = argument("lower-case all text", True)
     split_contractions: bool = argument(
         "split English contractions as the Penn Treebank does (do n't); for word only", True
+    )
+    license: str | None = argument(
+        "the licence of the tokenizer for the card, as the Hub spells it, e.g. apache-2.0 [default: none is claimed]",
+        None,
     )
     overwrite: bool = argument("replace an existing output folder", False)
 
@@ -131,6 +136,7 @@ class _Counted:
 
 
 def _check(arguments: Arguments) -> None:
+    check_license(arguments.license)
     if not arguments.text and arguments.pairs is None:
         raise UsageError("train-tokenizer: no text", remedy="give --text FILE… or --pairs DIR")
     if arguments.vocabulary_size is None:

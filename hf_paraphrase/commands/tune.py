@@ -2,34 +2,29 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import shutil
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from statistics import mean
 from typing import Any
 
 from tqdm import tqdm
 
 from ..analysis.figures import check_plots
 from ..analysis.tuning_plot import plot_grid
+from ..analysis.tuning_tables import cells_table, filters_table, ranges_table, runs_csv
 from ..data.parquet import iterate_batches, read_schema
 from ..errors import InputError, UsageError
 from ..evaluation.dev import dev_sets
 from ..evaluation.reported_sets import read_test_sets
-from ..evaluation.tables import format_table, number
 from ..evaluation.tuning_choice import (
     Cell,
     ChosenCell,
     TuningRun,
     choose_by_dev,
     compare_with_random,
-    mean_difference,
     mean_test,
-    spread,
 )
 from ..filtering.one_per_reference import WAYS
 from ..filtering.selection_pool import SelectionPool
@@ -135,7 +130,7 @@ def main(argv: Sequence[str]) -> None:
         _write(arguments, staging, pairs, encoders, grid, final, compared, missing, len(tests), runs)
         shutil.rmtree(staging / SIMILARITIES)
         shutil.rmtree(staging / "trainer", ignore_errors=True)
-    sys.stdout.write(_filters_table(compared, list(pairs), list(encoders), bool(tests)))
+    sys.stdout.write(filters_table(compared, list(pairs), list(encoders), bool(tests)))
     for line in _best_lines(compared, list(encoders), pairs, arguments):
         message(line)
 
@@ -274,10 +269,10 @@ def _write(
 ) -> None:
     chosen = [item.cell for item in compared.values()]
     shown = {cell for cell in grid if arguments.test_all or cell in chosen or cell.filter == RANDOM}
-    (staging / "table.csv").write_text(_csv({**grid, **final}, shown, chosen), encoding="utf-8")
-    filters = _filters_table(compared, list(pairs), list(encoders), num_tests > 0)
-    cells = _cells_table(compared, num_tests > 0)
-    ranges = _ranges_table(grid, compared, arguments.test_all and num_tests > 0)
+    (staging / "table.csv").write_text(runs_csv({**grid, **final}, shown, chosen), encoding="utf-8")
+    filters = filters_table(compared, list(pairs), list(encoders), num_tests > 0)
+    cells = cells_table(compared, num_tests > 0)
+    ranges = ranges_table(grid, compared, arguments.test_all and num_tests > 0)
     (staging / "table.md").write_text(f"{filters}\n{cells}\n{ranges}", encoding="utf-8")
     plot_grid(grid, chosen, staging / "tuning.png")
     settings = {name: value for name, value in settings_of(arguments).items() if name not in {"overwrite", "resume"}}
@@ -325,75 +320,6 @@ def _write(
             "notes": NOTES,
         },
     )
-
-
-def _csv(grid: Grid, shown: set[Cell], chosen: Sequence[Cell]) -> str:
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    names = ("data", "encoder", "filter", "range", "seed", "available", "pairs", "untrained", "dev", "epoch", "test")
-    writer.writerow([*names, "chosen", "seconds"])
-    for cell, runs in grid.items():
-        for run in runs:
-            test = run.test if cell in shown else None
-            values = [run.untrained, run.dev, run.epoch, test]
-            texts = ["" if value is None else f"{value:.3f}" for value in values]
-            what = [cell.data, cell.encoder, cell.filter, cell.range, run.seed, run.available, run.pairs]
-            writer.writerow([*what, *texts, int(cell in chosen), run.seconds])
-    return text.getvalue()
-
-
-def _filters_table(
-    compared: dict[tuple[str, str, str], ChosenCell], data: Sequence[str], encoders: Sequence[str], tested: bool
-) -> str:
-    """Lays out tables 6, 7 and 12: a row a filter, means over the data sets."""
-    filters = list(dict.fromkeys(name for _, name, _ in compared))
-    header = ["filter"]
-    for encoder in encoders:
-        header += [f"{encoder}: dev", *([f"{encoder}: test", "minus random [95 %]"] if tested else [])]
-    rows = []
-    for name in filters:
-        row = [name]
-        for encoder in encoders:
-            items = [compared[encoder, name, item] for item in data if (encoder, name, item) in compared]
-            row.append(number(mean(item.dev for item in items)) if items else "–")
-            if tested:
-                tests = [item.test for item in items if item.test is not None]
-                difference = mean_difference(items) if items and name != RANDOM else None
-                row += [number(mean(tests)) if tests else "–", "" if difference is None else difference.text()]
-        rows.append(row)
-    return format_table(header, rows)
-
-
-def _cells_table(compared: dict[tuple[str, str, str], ChosenCell], tested: bool) -> str:
-    header = ["filter", "data", "encoder", "chosen range", "pairs", "epoch", "dev"]
-    rows = []
-    for (encoder, name, data), item in compared.items():
-        row = [name, data, encoder, item.cell.range or "–", f"{mean(run.pairs for run in item.runs):,.0f}"]
-        row += [" ".join(f"{run.epoch:g}" for run in item.runs), spread([run.dev for run in item.runs])]
-        if tested:
-            row += [item.test_text, "" if item.difference is None or name == RANDOM else item.difference.text()]
-        rows.append(row)
-    return format_table([*header, *(["test", "minus random [95 %]"] if tested else [])], rows)
-
-
-def _ranges_table(grid: Grid, compared: dict[tuple[str, str, str], ChosenCell], tested: bool) -> str:
-    """Lays out every cell: a row a range, the dev mean (and, for table 5, the test mean) of each data and encoder."""
-    columns = list(dict.fromkeys((cell.data, cell.encoder) for cell in grid))
-    header = ["filter", "range"]
-    for data, encoder in columns:
-        header += [f"{data} {encoder}: dev", *([f"{data} {encoder}: test"] if tested else [])]
-    rows = []
-    for name, label in dict.fromkeys((cell.filter, cell.range) for cell in grid):
-        row = [name, label or "–"]
-        for data, encoder in columns:
-            cell = Cell(data, encoder, name, label)
-            runs = grid.get(cell, [])
-            chosen = runs and (encoder, name, data) in compared and compared[encoder, name, data].cell == cell
-            row.append(spread([run.dev for run in runs]) + (" (chosen)" if chosen and name != RANDOM else ""))
-            if tested:
-                row.append(number(mean_test(runs)) if runs else "–")
-        rows.append(row)
-    return format_table(header, rows)
 
 
 def _best_lines(

@@ -7,14 +7,12 @@ rows that pass the cleaning rules wait in a temporary Arrow file, and which of t
 
 from __future__ import annotations
 
-import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from types import TracebackType
 
 import numpy as np
 import pyarrow as pa
@@ -27,9 +25,9 @@ from .cleaning import CleaningRules, clean, normalize_punctuation
 from .decontamination import Fingerprints, load_fingerprints, normalise_all
 from .parallel import available_cores, mapped_in_order, prefetched
 from .row_selection import first_occurrences, hold_out, repeat_keys, shuffled, text_keys
-from .row_store import RowStore
 from .schema import BITEXT
 from .skipped_lines import SkippedLines
+from .temporary_rows import TemporaryRows
 from .text_files import LineErrors
 
 _STORED = pa.schema([("id", pa.string()), ("source", pa.string()), ("target", pa.string())])
@@ -44,7 +42,7 @@ REPEATING = ("source_lang", "target_lang")
 """The columns whose values repeat in a bitext, for `write_split`."""
 
 
-class BitextCorpus:
+class BitextCorpus(TemporaryRows):
     """A parsed bitext: its parts, their rows, and what became of every line. Use it as a context manager.
 
     Args:
@@ -87,8 +85,8 @@ class BitextCorpus:
             self._fingerprints = load_fingerprints(
                 options.decontaminate, ngrams=options.decontaminate_ngrams, share=options.decontaminate_share
             )
-        self._folder = tempfile.TemporaryDirectory(prefix="bitext-", dir=work, ignore_cleanup_errors=True)
-        self._store = RowStore(Path(self._folder.name) / "rows.arrow", _STORED)
+        super().__init__("bitext-", work)
+        self._store = self._new_store("rows.arrow", _STORED)
         try:
             with SkippedLines(listing) as self._skipped:
                 self._read()
@@ -118,19 +116,6 @@ class BitextCorpus:
                     code = pa.scalar(getattr(self.options, name))
                     rows = rows.append_column(name, pa.repeat(code, rows.num_rows))
                 yield rows.cast(BITEXT)
-
-    def close(self) -> None:
-        """Removes the temporary rows."""
-        self._store.close()
-        self._folder.cleanup()
-
-    def __enter__(self) -> BitextCorpus:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     def _read(self) -> None:
         options = self.options

@@ -300,12 +300,12 @@ def _json_strings(lines: list[str]) -> Iterator[str]:
     """Finds every string value, in a file that is one JSON value or one value a line."""
     try:
         values = [json.loads("\n".join(lines))]
-    except ValueError:
+    except (ValueError, RecursionError):
         values = []
         for line in lines:
             try:
                 values.append(json.loads(line))
-            except ValueError:
+            except (ValueError, RecursionError):
                 continue
     while values:
         value = values.pop()

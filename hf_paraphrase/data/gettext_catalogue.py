@@ -236,11 +236,14 @@ def _parse(path: Path) -> Any:
     """
     import polib
 
-    raw = b"".join(read_blocks(path))
+    content = bytearray()
+    for block in read_blocks(path):
+        content += block
+        if len(content) > LONGEST_LINE_BYTES:
+            raise InputError(f"a catalogue of more than {LONGEST_LINE_BYTES >> 20} MiB", path=path, remedy="split it")
+    raw = bytes(content)
     if not raw:
         raise InputError("the file is empty", path=path, remedy="give a gettext catalogue")
-    if len(raw) > LONGEST_LINE_BYTES:
-        raise InputError(f"a catalogue of more than {LONGEST_LINE_BYTES >> 20} MiB", path=path, remedy="split it")
     if _kind(path) == ".mo" and raw[:4] not in _MAGIC:
         raise InputError("not a compiled gettext catalogue", path=path, remedy="give what msgfmt made")
     # polib takes a text that is the name of a file for the file; no name holds a line feed or a NUL.

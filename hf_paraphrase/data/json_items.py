@@ -11,6 +11,8 @@ from typing import Any
 from ..errors import InputError
 from .text_files import LineErrors, read_blocks
 
+LONGEST_LIST_BYTES = 1 << 30
+"""A compressed file of a few megabytes can become any number of them."""
 _SPACE = re.compile(r"[ \t\r\n]*")
 
 
@@ -29,7 +31,7 @@ def read_json_items(path: Path, errors: LineErrors) -> Iterator[tuple[int, dict[
             the next item begins is not known.
     """
     try:
-        text = b"".join(read_blocks(path)).decode("utf-8-sig")
+        text = b"".join(_bounded(path)).decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = error.object[: error.start].count(b"\n") + 1
         raise InputError("not UTF-8", path=path, line=line, remedy="convert it to UTF-8") from error
@@ -68,6 +70,19 @@ def read_json_items(path: Path, errors: LineErrors) -> Iterator[tuple[int, dict[
             )
     if _skip(text, position + 1) != len(text):
         raise InputError("something follows the JSON list", path=path, line=line, remedy="remove it")
+
+
+def _bounded(path: Path) -> Iterator[bytes]:
+    size = 0
+    for block in read_blocks(path):
+        size += len(block)
+        if size > LONGEST_LIST_BYTES:
+            raise InputError(
+                f"a JSON list of more than {LONGEST_LIST_BYTES >> 20} MiB",
+                path=path,
+                remedy="it is held in memory: split it",
+            )
+        yield block
 
 
 def _skip(text: str, position: int) -> int:

@@ -15,9 +15,9 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
 from ..errors import InputError
+from .parquet import batches_of, open_shard
 from .text_files import LineErrors
 
 _SYNONYMS = {
@@ -93,16 +93,12 @@ def read_hub_rows(
         InputError: For a file that is not Parquet or lacks a column.
     """
     for path in files:
-        try:
-            file = pq.ParquetFile(path)
-        except (pa.ArrowInvalid, OSError) as error:
-            raise InputError(f"not a readable Parquet file: {error}", path=path) from error
-        with file:
+        with open_shard(path) as file:
             names = _columns(file.schema_arrow.names, split, path)
             has_language = "lang" in file.schema_arrow.names
             wanted = [*names.values(), *(["lang"] if has_language else [])]
             row = 0
-            for batch in file.iter_batches(columns=wanted, batch_size=50_000):
+            for batch in batches_of(file, path, columns=wanted, batch_size=50_000):
                 table = pa.Table.from_batches([batch])
                 numbers = np.arange(row, row + table.num_rows) + 1
                 row += table.num_rows

@@ -3,25 +3,22 @@
 from __future__ import annotations
 
 import re
-import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import TracebackType
 
 import numpy as np
 import pyarrow as pa
 
 from ..errors import InputError, UsageError
 from .cleaning import has_words
-from .containment import DEFAULT_SHARE
+from .containment import DEFAULT_SHARE, check_ngrams
 from .decontamination import load_fingerprints
 from .languages import check_language
 from .pair_files import read_csv, read_jsonl, read_parquet
-from .row_store import RowStore
 from .schema import PAIRS
 from .skipped_lines import SkippedLines
-from .source import check_ngrams
+from .temporary_rows import TemporaryRows
 from .text_files import LineErrors, check_readable, read_fields
 from .typed_fields import Field, parse_column
 
@@ -141,7 +138,7 @@ class PairOptions:
         check_readable(self.path)
 
 
-class PairCorpus:
+class PairCorpus(TemporaryRows):
     """A parsed paraphrase set and what became of every line. Use it as a context manager.
 
     Args:
@@ -184,8 +181,8 @@ class PairCorpus:
             else None
         )
         self.checked = [] if self._fingerprints is None else list(self._fingerprints.sets)
-        self._folder = tempfile.TemporaryDirectory(prefix="pairs-", dir=work, ignore_cleanup_errors=True)
-        self._store = RowStore(Path(self._folder.name) / "rows.arrow", self.schema)
+        super().__init__("pairs-", work)
+        self._store = self._new_store("rows.arrow", self.schema)
         try:
             with SkippedLines(listing) as skipped:
                 self._read(progress or (lambda lines: None), skipped)
@@ -202,19 +199,6 @@ class PairCorpus:
         """Streams the pairs in the order of the file."""
         for _, table in self._store.batches():
             yield table
-
-    def close(self) -> None:
-        """Removes the temporary rows."""
-        self._store.close()
-        self._folder.cleanup()
-
-    def __enter__(self) -> PairCorpus:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     def _read(self, progress: Callable[[int], object], skipped: SkippedLines) -> None:
         errors = LineErrors(self.options.on_error, record=skipped.record)

@@ -5,15 +5,21 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from ..errors import InputError, UsageError
-from .schema import require_columns
+from ..untrusted.json_files import read_json_object
+from ..untrusted.plain_files import check_plain
+from .schema import require_columns, require_texts
 
 ROWS_PER_SHARD = 1_000_000
+_ROWS_PER_BYTE = 10_000
+"""More than a million times the same row take up: a footer that claims more is a lie that would fill the memory."""
 _SHARD = re.compile(r"^(?P<split>[\w.]+)-(?P<index>\d{5})-of-(?P<count>\d{5})\.parquet$")
 
 _SPLIT = re.compile(r"\w+(\.\w+)*")
@@ -104,6 +110,7 @@ def shard_paths(folder: str | os.PathLike[str], split: str) -> list[Path]:
             count = int(match["count"])
     if sorted(found) != list(range(count)):
         raise InputError(f"{len(found)} of {count} shards of split `{split}` are there", path=folder)
+    _check_plain(folder)
     return [found[index] for index in range(count)]
 
 
@@ -127,6 +134,60 @@ def split_names(folder: str | os.PathLike[str]) -> list[str]:
     return sorted(names, key=lambda name: (order.get(name, 3), name))
 
 
+def open_shard(path: Path) -> pq.ParquetFile:
+    """Opens a Parquet file whose columns of sentences are text, for use in a `with` statement.
+
+    Raises:
+        InputError: If it is missing, cut off or no Parquet file, claims more rows than it can hold, or has sentences
+            that are no text.
+    """
+    with damage_named(path):
+        file = pq.ParquetFile(path)
+    try:
+        rows = file.metadata.num_rows
+        if not 0 <= rows <= _ROWS_PER_BYTE * path.stat().st_size:
+            raise InputError(f"its {path.stat().st_size:,} bytes claim to be {rows:,} rows", path=path)
+        require_texts(file.schema_arrow, str(path))
+    except BaseException:
+        file.close()
+        raise
+    return file
+
+
+def batches_of(file: pq.ParquetFile, path: Path, **options: Any) -> Iterator[pa.RecordBatch]:
+    """Streams the record batches of an open file, with the arguments of its `iter_batches`.
+
+    Raises:
+        InputError: If the data are damaged.
+    """
+    with damage_named(path):
+        yield from file.iter_batches(**options)
+
+
+@contextmanager
+def damage_named(path: Path) -> Iterator[None]:
+    """Turns what Arrow raises for damaged data into an error that names the file.
+
+    Raises:
+        InputError: For the errors of Arrow and of the system.
+    """
+    try:
+        yield
+    except (pa.ArrowException, OSError) as error:
+        raise InputError(
+            f"not a readable Parquet file: {str(error)[:200]}", path=path, remedy="copy or make it again"
+        ) from error
+
+
+def _check_plain(folder: Path) -> None:
+    """Checks that nothing in a data folder leads out of it, and that its provenance can be read later on."""
+    paths = [folder / "data", *sorted((folder / "data").glob("*.parquet"))]
+    paths += [path for name in ("README.md", "provenance.json") if os.path.lexists(path := folder / name)]
+    check_plain(folder, paths)
+    if (folder / "provenance.json").is_file():
+        read_json_object(folder / "provenance.json")
+
+
 def iterate_batches(
     folder: str | os.PathLike[str],
     split: str = "train",
@@ -140,14 +201,10 @@ def iterate_batches(
         InputError: For a missing split or column, or a shard that is not Parquet.
     """
     for path in shard_paths(folder, split):
-        try:
-            file = pq.ParquetFile(path)
-        except (pa.ArrowInvalid, OSError) as error:
-            raise InputError(f"not a readable Parquet file: {error}", path=path) from error
-        with file:
+        with open_shard(path) as file:
             if columns is not None:
                 require_columns(file.schema_arrow.names, columns, str(path))
-            yield from file.iter_batches(batch_size=batch_size, columns=None if columns is None else list(columns))
+            yield from batches_of(file, path, batch_size=batch_size, columns=columns and list(columns))
 
 
 def read_table(folder: str | os.PathLike[str], split: str = "train", columns: Sequence[str] | None = None) -> pa.Table:
@@ -170,10 +227,8 @@ def read_schema(folder: str | os.PathLike[str], split: str = "train") -> pa.Sche
         InputError: If the split's first shard is not readable.
     """
     path = shard_paths(folder, split)[0]
-    try:
-        return pq.read_schema(path).remove_metadata()
-    except (pa.ArrowInvalid, OSError) as error:
-        raise InputError(f"not a readable Parquet file: {error}", path=path) from error
+    with open_shard(path) as file:
+        return file.schema_arrow.remove_metadata()
 
 
 def count_rows(folder: str | os.PathLike[str], split: str = "train") -> int:
@@ -184,10 +239,8 @@ def count_rows(folder: str | os.PathLike[str], split: str = "train") -> int:
     """
     total = 0
     for path in shard_paths(folder, split):
-        try:
-            total += pq.read_metadata(path).num_rows
-        except (pa.ArrowInvalid, OSError) as error:
-            raise InputError(f"not a readable Parquet file: {error}", path=path) from error
+        with open_shard(path) as file:
+            total += file.metadata.num_rows
     return total
 
 
@@ -199,7 +252,10 @@ def split_sizes(folder: str | os.PathLike[str]) -> list[dict[str, str | int]]:
     """
     sizes: list[dict[str, str | int]] = []
     for split in split_names(folder):
-        footers = [pq.read_metadata(path) for path in shard_paths(folder, split)]
+        footers = []
+        for path in shard_paths(folder, split):
+            with open_shard(path) as file:
+                footers.append(file.metadata)
         groups = [footer.row_group(index) for footer in footers for index in range(footer.num_row_groups)]
         size = sum(group.total_byte_size for group in groups)
         sizes.append({"name": split, "num_examples": sum(footer.num_rows for footer in footers), "num_bytes": size})

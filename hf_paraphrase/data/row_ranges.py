@@ -6,10 +6,8 @@ import os
 from collections.abc import Iterator
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
-from ..errors import InputError
-from .parquet import shard_paths
+from .parquet import batches_of, open_shard, shard_paths
 
 
 def iterate_rows(
@@ -44,11 +42,7 @@ def iterate_rows(
 def _pieces(folder: str | os.PathLike[str], split: str, start: int, stop: int, batch_size: int) -> Iterator[pa.Table]:
     first = 0
     for path in shard_paths(folder, split):
-        try:
-            file = pq.ParquetFile(path)
-        except (pa.ArrowInvalid, OSError) as error:
-            raise InputError(f"not a readable Parquet file: {error}", path=path) from error
-        with file:
+        with open_shard(path) as file:
             groups = []
             skipped = None
             place = first
@@ -59,16 +53,13 @@ def _pieces(folder: str | os.PathLike[str], split: str, start: int, stop: int, b
                     skipped = place if skipped is None else skipped
                 place = end
             if skipped is not None:
-                try:
-                    for batch in file.iter_batches(batch_size=batch_size, row_groups=groups):
-                        kept = batch.slice(max(0, start - skipped), max(0, stop - max(start, skipped)))
-                        skipped += batch.num_rows
-                        if kept.num_rows:
-                            yield pa.Table.from_batches([kept])
-                        if skipped >= stop:
-                            break
-                except (pa.ArrowInvalid, OSError) as error:
-                    raise InputError(f"a damaged Parquet file: {error}", path=path) from error
+                for batch in batches_of(file, path, batch_size=batch_size, row_groups=groups):
+                    kept = batch.slice(max(0, start - skipped), max(0, stop - max(start, skipped)))
+                    skipped += batch.num_rows
+                    if kept.num_rows:
+                        yield pa.Table.from_batches([kept])
+                    if skipped >= stop:
+                        break
             first = place
         if first >= stop:
             return

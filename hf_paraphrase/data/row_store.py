@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from types import TracebackType
 
 import numpy as np
 import pyarrow as pa
 
 from ..errors import OutputError
+from .closeable import Closeable
 
 BATCH_ROWS = 50_000
 GATHER_BYTES = 64 << 20
 """How much is gathered in one reading of the file, where rows are wanted in another order than theirs."""
 
 
-class RowStore:
+class RowStore(Closeable):
     """Rows written once, in batches, to an uncompressed Arrow file that is then read batch by batch.
 
     The file is not mapped into memory: the pages of a mapped file count as memory of the process.
@@ -78,14 +78,6 @@ class RowStore:
             self._file.close()
             self._file = None
         self.path.unlink(missing_ok=True)
-
-    def __enter__(self) -> RowStore:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     def _open(self) -> pa.ipc.RecordBatchFileReader:
         if self._reader is None:

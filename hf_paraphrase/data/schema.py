@@ -51,3 +51,28 @@ def require_columns(present: Iterable[str], required: Iterable[str], path: str) 
             path=path,
             remedy=f"the columns are {', '.join(present) or 'none'}",
         )
+
+
+_TEXT_COLUMNS = ("sentence1", "sentence2", "source", "target", "source_lang", "target_lang")
+
+
+def require_texts(schema: pa.Schema, path: str) -> None:
+    """Checks that the columns of sentences and languages, those that are there, hold text.
+
+    Raises:
+        InputError: Naming the first column that does not.
+    """
+    for name in _TEXT_COLUMNS:
+        if schema.names.count(name) > 1:
+            raise InputError(f"the column {name} is there twice", path=path)
+        if name not in schema.names:
+            continue
+        kind = schema.field(name).type
+        value = kind.value_type if pa.types.is_dictionary(kind) else kind
+        text = (pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view, pa.types.is_null)
+        if not any(is_kind(value) for is_kind in text):
+            raise InputError(
+                f"the column {name} is of type {kind}, not text",
+                path=path,
+                remedy="prepare the data again, with texts in that column",
+            )

@@ -65,10 +65,12 @@ def read_seen(folder: str | os.PathLike[str]) -> NDArray[np.uint64]:
     for number, line in enumerate(lines[1:], start=2):
         fields = line.split("\t")
         try:
-            numbers.append(int(fields[2], 16))
-        except (IndexError, ValueError) as error:
-            raise ModelError(f"`{line}` has no fingerprint", path=path, line=number, remedy="copy it again") from error
-    return np.unique(np.array(numbers, dtype=np.uint64))
+            numbers.append(int(fields[2], 16).to_bytes(8))
+        except (IndexError, ValueError, OverflowError) as error:
+            raise ModelError(
+                f"`{line[:80]}` has no fingerprint", path=path, line=number, remedy="copy it again"
+            ) from error
+    return np.unique(np.frombuffer(b"".join(numbers), dtype=">u8").astype(np.uint64))
 
 
 def is_seen(texts: Sequence[str | None], seen: NDArray[np.uint64]) -> NDArray[np.bool_]:

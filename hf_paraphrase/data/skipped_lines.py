@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from types import TracebackType
 from typing import TextIO
 
 from ..errors import OutputError
+from .closeable import Closeable
 
 FILE_NAME = "skipped_lines.tsv"
 
 
-class SkippedLines:
+class SkippedLines(Closeable):
     """Writes file, line and reason of every line left out; there is no file where there is none.
 
     Args:
@@ -43,14 +43,6 @@ class SkippedLines:
         if self._stream is not None:
             self._stream.close()
             self._stream = None
-
-    def __enter__(self) -> SkippedLines:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
 
 def _field(text: str) -> str:

@@ -7,13 +7,11 @@ is counted what became of every line. The `datasets` builders and the `prepare` 
 
 from __future__ import annotations
 
-import tempfile
 from collections import Counter
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import TracebackType
 from typing import ClassVar
 
 import numpy as np
@@ -21,7 +19,7 @@ import pyarrow as pa
 
 from ..errors import InputError, UsageError
 from .cleaning import has_words
-from .containment import DEFAULT_SHARE, Containment
+from .containment import DEFAULT_SHARE, check_ngrams
 from .decontamination import Fingerprints, load_fingerprints
 from .parallel import prefetched
 from .random_negatives import random_negatives
@@ -29,6 +27,7 @@ from .row_selection import text_keys
 from .row_store import RowStore
 from .schema import PAIRS
 from .skipped_lines import SkippedLines
+from .temporary_rows import TemporaryRows
 from .text_files import LineErrors, check_readable
 
 Reader = Callable[[LineErrors, Counter[str]], Iterator[pa.Table]]
@@ -141,7 +140,7 @@ class TrainingSourceOptions(SourceOptions):
         super().check()
 
 
-class SourceCorpus:
+class SourceCorpus(TemporaryRows):
     """The rows of a source, and what became of every line. Use it as a context manager.
 
     Args:
@@ -190,7 +189,7 @@ class SourceCorpus:
             )
         self.checked = [] if self._fingerprints is None else list(self._fingerprints.sets)
         self._progress = progress or (lambda rows: None)
-        self._folder = tempfile.TemporaryDirectory(prefix="source-", dir=work, ignore_cleanup_errors=True)
+        super().__init__("source-", work)
         self._stores: dict[str, RowStore] = {}
         self._schemas: dict[str, pa.Schema] = {}
         self._finished: dict[str, Callable[[pa.Table], pa.Table]] = {}
@@ -238,22 +237,8 @@ class SourceCorpus:
         if pairing is not None:
             yield from self._negative_batches(part, schema, pairing)
 
-    def close(self) -> None:
-        """Removes the temporary rows."""
-        for store in self._stores.values():
-            store.close()
-        self._folder.cleanup()
-
-    def __enter__(self) -> SourceCorpus:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
-
     def _read(self, part: Part) -> None:
-        store = self._stores[part.name] = RowStore(Path(self._folder.name) / f"{len(self._stores)}.arrow", part.schema)
+        store = self._stores[part.name] = self._new_store(f"{len(self._stores)}.arrow", part.schema)
         counts = self.counts[part.name] = {"lines": 0, "malformed": 0}
         left_out: Counter[str] = Counter()
         empty = contaminated = 0
@@ -327,18 +312,6 @@ class SourceCorpus:
                 [columns.get(name, pa.nulls(own.num_rows, schema.field(name).type)) for name in schema.names],
                 schema=schema,
             )
-
-
-def check_ngrams(decontaminate: Sequence[str], ngrams: int, share: float) -> None:
-    """Checks the settings of decontamination by n-grams.
-
-    Raises:
-        UsageError: If they are out of range, or there is nothing to compare with.
-    """
-    if ngrams:
-        Containment(ngrams, share)
-        if not decontaminate:
-            raise UsageError("--decontaminate-ngrams needs --decontaminate", remedy="name the evaluation sets")
 
 
 def _fitted(table: pa.Table, schema: pa.Schema) -> pa.Table:

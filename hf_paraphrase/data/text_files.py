@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import bz2
 import gzip
+import io
 import lzma
 import zlib
 from collections import Counter
@@ -25,6 +26,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ..errors import InputError, UsageError
+from .xz_stream import XzStream
 
 BLOCK_BYTES = 4 << 20
 LONGEST_LINE_BYTES = 64 << 20
@@ -248,7 +250,7 @@ def _open(path: Path) -> IO[bytes]:
     if path.suffix == ".bz2":
         return bz2.open(path, "rb")
     if path.suffix == ".xz":
-        return lzma.open(path, "rb")
+        return io.BufferedReader(XzStream(path.open("rb")))
     if path.suffix == ".zst":
         return pa.CompressedInputStream(pa.OSFile(str(path), "rb"), "zstd")
     return path.open("rb")
@@ -292,7 +294,9 @@ def _whole_lines(path: Path) -> Iterator[bytes]:
     rest: list[bytes] = []
     size = line = 0
     mark = _BYTE_ORDER_MARK
-    for block in read_blocks(path):
+    for number, block in enumerate(read_blocks(path)):
+        if number == 0:
+            _refuse_archive(block, path)
         end = block.rfind(b"\n")
         if end < 0:
             rest.append(block)
@@ -312,6 +316,15 @@ def _whole_lines(path: Path) -> Iterator[bytes]:
             )
     if last := b"".join(rest).removeprefix(mark):
         yield last
+
+
+def _refuse_archive(block: bytes, path: Path) -> None:
+    """Refuses what holds files instead of lines: nothing here unpacks, so that no name in an archive is followed."""
+    kind = "zip" if block.startswith((b"PK\x03\x04", b"PK\x05\x06")) else "tar" if block[257:262] == b"ustar" else None
+    if kind is not None:
+        raise InputError(
+            f"a {kind} archive, not text", path=path, remedy="unpack it, and give the file that holds the lines"
+        )
 
 
 def _decode(block: bytes, path: Path, first_line: int, errors: LineErrors) -> pa.Array:

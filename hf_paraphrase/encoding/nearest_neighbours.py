@@ -6,11 +6,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .sentence_encoder import normalized
+from .vector_file import VectorFile
 
 
 def nearest_neighbours(
     queries: NDArray[np.float32],
-    corpus: NDArray[np.float32],
+    corpus: NDArray[np.float32] | VectorFile,
     k: int,
     *,
     query_block: int = 1024,
@@ -23,7 +24,7 @@ def nearest_neighbours(
 
     Args:
         queries: float32 (queries, dim).
-        corpus: float32 (rows, dim); a memory-mapped array is read block by block.
+        corpus: float32 (rows, dim); a file of vectors, or a memory-mapped array, is read block by block.
         k: How many neighbours; fewer are given if the corpus is smaller.
         query_block: Queries in a block.
         corpus_block: Corpus rows in a block.

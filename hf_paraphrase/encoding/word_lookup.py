@@ -19,7 +19,6 @@ That is done only where it gives exactly the ids of `tokenizers`:
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Sequence
 from itertools import chain
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -28,6 +27,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
+
+from ..tokenization.tokenizer_parts import adds_no_tokens, settings_of_part
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
@@ -280,7 +281,9 @@ class WordLookup:
 def state_of(tokenizer: Tokenizer) -> tuple[Any, ...]:
     """Summarises what a lookup depends on, cheaply, so that one can tell whether it has grown old."""
     added = sorted(tokenizer.get_added_tokens_decoder().items())
-    parts = [_json_of(part) for part in (tokenizer.normalizer, tokenizer.pre_tokenizer, tokenizer.post_processor)]
+    parts = [
+        settings_of_part(part) for part in (tokenizer.normalizer, tokenizer.pre_tokenizer, tokenizer.post_processor)
+    ]
     return tokenizer.get_vocab_size(with_added_tokens=False), repr(tokenizer.model), repr(added), repr(parts)
 
 
@@ -295,13 +298,9 @@ def _rules(tokenizer: Tokenizer) -> tuple[bool, bool] | None:
         changes = token.single_word or token.lstrip or token.rstrip or token.normalized
         if changes or not token.content or any(character.isspace() for character in token.content):
             return None
-    processor = _json_of(tokenizer.post_processor)
-    if processor is not None and (
-        processor.get("type") != "TemplateProcessing"
-        or processor.get("single") != [{"Sequence": {"id": "A", "type_id": 0}}]
-    ):
+    if not adds_no_tokens(tokenizer):
         return None
-    parts = _json_of(tokenizer.normalizer), _json_of(tokenizer.pre_tokenizer)
+    parts = settings_of_part(tokenizer.normalizer), settings_of_part(tokenizer.pre_tokenizer)
     for lower_case in (True, False):
         for contractions in (True, False):
             steps = [*_NORMALIZER_STEPS, _LOWERCASE] if lower_case else _NORMALIZER_STEPS
@@ -312,11 +311,6 @@ def _rules(tokenizer: Tokenizer) -> tuple[bool, bool] | None:
             if parts == (normalizer, splitters):
                 return lower_case, contractions
     return None
-
-
-def _json_of(part: Any) -> Any:
-    """Reads the settings of a part of a tokenizer, which are its state; None where there is no such part."""
-    return None if part is None else json.loads(part.__getstate__())
 
 
 def _ranges(first: NDArray[np.int64], lengths: NDArray[np.int64]) -> NDArray[np.int64]:

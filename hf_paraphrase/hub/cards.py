@@ -8,7 +8,16 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import HfParaphraseError
+from .card_metadata import set_metadata
+from .citations import bibtex
 from .folders import write_text_whole
+from .model_index import model_index
+from .origins import described, hub_datasets
+from .provenance import read_provenance
+
+UNKNOWN_LICENSE = "unknown"
+"""What the Hub calls a licence that nobody gave."""
+_NOTHING_KNOWN: dict[str, Any] = {"origins": (), "model_license": None}
 
 
 def template_path(kind: str, name: str) -> Path:
@@ -40,13 +49,35 @@ def render_card(kind: str, name: str, values: Mapping[str, Any]) -> str:
         lstrip_blocks=True,
     )
     environment.filters["yaml"] = _yaml_scalar
-    return environment.from_string(template_path(kind, name).read_text(encoding="utf-8")).render(**values)
+    environment.globals["bibtex"] = bibtex
+    template = environment.from_string(template_path(kind, name).read_text(encoding="utf-8"))
+    return template.render(**{**_NOTHING_KNOWN, **values})
 
 
 def write_card(folder: str | os.PathLike[str], kind: str, name: str, values: Mapping[str, Any]) -> Path:
-    """Renders a card to `README.md` in `folder` and returns its path."""
+    """Renders a card to `README.md` in `folder` and returns its path.
+
+    What `provenance.json` in the folder knows is added: where the inputs come from (`origins` for the template, and
+    data sets of the Hub among them in the head), and in the head of a model's card its licence and, as `model-index`,
+    what was measured. So a card claims nothing that the provenance does not hold.
+
+    Args:
+        folder: The artefact, with its provenance written.
+        kind: `model_cards` or `dataset_cards`.
+        name: The template's name without `.md`.
+        values: What the template needs.
+    """
     path = Path(folder) / "README.md"
-    write_text_whole(path, render_card(kind, name, values).rstrip() + "\n")
+    record = read_provenance(folder)
+    inputs, license = record.get("inputs"), record.get("settings", {}).get("license")
+    text = render_card(kind, name, {"origins": described(inputs), "model_license": license, **values})
+    if kind == "model_cards":
+        text = set_metadata(text, "license", license or UNKNOWN_LICENSE)
+        text = set_metadata(text, "datasets", hub_datasets(inputs))
+        text = set_metadata(text, "model-index", model_index(str(values.get("name", Path(folder).name)), record))
+    else:
+        text = set_metadata(text, "source_datasets", hub_datasets(inputs))
+    write_text_whole(path, text.rstrip() + "\n")
     return path
 
 

@@ -12,8 +12,12 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import InputError
+from ..untrusted.json_files import read_json_object
+from .folders import write_text_whole
+from .origins import origin_of
 
 FILE_NAME = "provenance.json"
+_KINDS: dict[type, str] = {dict: "an object", list: "a list"}
 _PACKAGES = (
     "hf-paraphrase",
     "torch",
@@ -77,7 +81,8 @@ def write_provenance(
         folder: The artefact.
         command: The verb that made it, e.g. `train-nmt`.
         settings: Every setting with its value, the seed among them.
-        inputs: Files and folders that were read; each is recorded by name and SHA-256.
+        inputs: Files and folders that were read; each is recorded by name and SHA-256, and with what its own card and
+            provenance say of its licence, languages, source and inputs.
         results: What was measured.
     """
     record = {
@@ -85,7 +90,7 @@ def write_provenance(
         "settings": dict(settings),
         "seed": settings.get("seed"),
         "versions": versions(),
-        "inputs": [{"name": Path(item).name, "sha256": fingerprint(item)} for item in inputs],
+        "inputs": [{**origin_of(item), "name": Path(item).name, "sha256": fingerprint(item)} for item in inputs],
         "results": dict(results or {}),
     }
     text = json.dumps(record, indent=2, ensure_ascii=False, default=str)
@@ -94,9 +99,35 @@ def write_provenance(
 
 
 def read_provenance(folder: str | os.PathLike[str]) -> dict[str, Any]:
-    """Reads `provenance.json` of an artefact; an empty dictionary if there is none."""
+    """Reads `provenance.json` of an artefact; an empty dictionary if there is none.
+
+    Raises:
+        InputError: If the file is damaged, or a part of it is of another kind than :func:`write_provenance` writes.
+    """
     path = Path(folder) / FILE_NAME
-    if not path.is_file():
+    if not os.path.lexists(path):
         return {}
-    record = json.loads(path.read_text(encoding="utf-8"))
-    return record if isinstance(record, dict) else {}
+    record = read_json_object(path)
+    for part, kind in (("settings", dict), ("results", dict), ("evaluations", dict), ("inputs", list)):
+        if not isinstance(record.get(part, kind()), kind):
+            raise InputError(f"`{part}` is not {_KINDS[kind]}", path=path, remedy="copy or make the artefact again")
+    return record
+
+
+def add_evaluation(folder: str | os.PathLike[str], name: str, evaluation: Mapping[str, Any]) -> dict[str, Any]:
+    """Puts what was measured after an artefact was made into its `provenance.json`, and returns the whole record.
+
+    Args:
+        folder: The artefact; a provenance file is made where there is none.
+        name: What was measured on what; an earlier evaluation of that name is replaced.
+        evaluation: Results with settings, inputs and versions, as JSON values.
+
+    Raises:
+        InputError: As :func:`read_provenance`.
+        OutputError: If the file cannot be written.
+    """
+    record = read_provenance(folder)
+    record["evaluations"] = {**record.get("evaluations", {}), name: dict(evaluation)}
+    text = json.dumps(record, indent=2, ensure_ascii=False, default=str)
+    write_text_whole(Path(folder) / FILE_NAME, text + "\n")
+    return record

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ..errors import ModelError
+from ..untrusted.json_files import read_json_object
+from ..untrusted.model_folder import check_model_folder, check_tensors, opening
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerFast
@@ -31,15 +32,12 @@ def check_model_type(folder: str | os.PathLike[str], expected: Sequence[str], *,
     if not folder.is_dir():
         raise ModelError("no such model folder", path=folder, remedy=remedy)
     path = folder / "config.json"
-    try:
-        found = json.loads(path.read_text(encoding="utf-8")).get("model_type")
-    except FileNotFoundError:
-        raise ModelError("not a model folder: it has no config.json", path=folder, remedy=remedy) from None
-    except (OSError, ValueError, AttributeError) as error:
-        raise ModelError(f"config.json is damaged: {error}", path=path, remedy="copy the model again") from error
+    if not os.path.lexists(path):
+        raise ModelError("not a model folder: it has no config.json", path=folder, remedy=remedy)
+    found = read_json_object(path, ModelError).get("model_type")
     if found not in expected:
         raise ModelError(
-            f"a model of type `{found}` is not a {kind}",
+            f"a model of type `{str(found)[:80]}` is not a {kind}",
             path=folder,
             remedy=f"give one of type {', '.join(expected)}, made by {verb}",
         )
@@ -49,30 +47,35 @@ def check_model_type(folder: str | os.PathLike[str], expected: Sequence[str], *,
 
 
 def load_model_folder(
-    folder: str | os.PathLike[str], model_class: type[PreTrainedModel]
+    folder: str | os.PathLike[str], model_class: type[PreTrainedModel], **settings: Any
 ) -> tuple[PreTrainedModel, PreTrainedTokenizerFast]:
     """Loads weights and tokenizer and checks that they are complete and fit each other.
 
     Args:
         folder: A folder whose model type was checked.
         model_class: The class of that type.
+        **settings: Values of the configuration that are other than in the folder.
 
     Returns:
         The model in evaluation mode, on the CPU, and its tokenizer.
 
     Raises:
-        ModelError: If anything is damaged, missing, left over, or of another model.
+        ModelError: If anything is damaged, missing, left over, of another model, or leads out of the folder.
     """
     from transformers import AutoTokenizer
 
     remedy = "train or copy it again"
-    try:
-        model, loading = model_class.from_pretrained(folder, local_files_only=True, output_loading_info=True)
-        tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=True)
-    except Exception as error:  # many kinds, from safetensors, json, tokenizers and transformers
-        raise ModelError(
-            f"the model cannot be opened: {type(error).__name__}: {error}", path=folder, remedy=remedy
-        ) from error
+    check_tensors(model_class, folder, check_model_folder(folder), settings)
+    with opening("the model", folder, remedy):
+        model, loading = model_class.from_pretrained(
+            folder,
+            local_files_only=True,
+            output_loading_info=True,
+            use_safetensors=True,
+            trust_remote_code=False,
+            **settings,
+        )
+        tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
     wrong = sorted(map(str, [*loading["missing_keys"], *loading["unexpected_keys"], *loading["mismatched_keys"]]))
     if wrong:
         raise ModelError(f"the weights do not fit the configuration: {', '.join(wrong)}", path=folder, remedy=remedy)

@@ -18,13 +18,14 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ..errors import InputError
 from .character_windows import MARKS, character_windows
-from .word_level import PAD_ID, PAD_TOKEN, UNKNOWN_ID, UNKNOWN_TOKEN
+from .tokenizer_parts import adds_no_tokens, settings_of_part
+from .word_level import PAD_ID, PAD_TOKEN, UNKNOWN_ID, UNKNOWN_TOKEN, as_fast_tokenizer
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer, normalizers
@@ -101,7 +102,6 @@ def build_character_trigram_tokenizer(
         ValueError: If an item does not have three characters, or one of the two control characters that are removed.
     """
     from tokenizers import Regex, Tokenizer, models, pre_tokenizers
-    from transformers import PreTrainedTokenizerFast
 
     vocabulary = {PAD_TOKEN: PAD_ID} if skip_unknown else {PAD_TOKEN: PAD_ID, UNKNOWN_TOKEN: UNKNOWN_ID}
     first = len(vocabulary)
@@ -121,13 +121,7 @@ def build_character_trigram_tokenizer(
     tokenizer.normalizer = _normalizer(_neighbours(list(vocabulary)[first:]), lower_case=lower_case)
     tokenizer.pre_tokenizer = pre_tokenizers.Split(Regex("..."), "isolated")
     names = {"pad_token": PAD_TOKEN} if skip_unknown else {"pad_token": PAD_TOKEN, "unk_token": UNKNOWN_TOKEN}
-    return PreTrainedTokenizerFast(
-        tokenizer_object=tokenizer,
-        **names,
-        padding_side="right",
-        model_input_names=["input_ids", "attention_mask"],
-        clean_up_tokenization_spaces=False,
-    )
+    return as_fast_tokenizer(tokenizer, **names)
 
 
 def text_normalizer(*, lower_case: bool) -> Callable[[str], str]:
@@ -156,11 +150,7 @@ def trigram_rules(tokenizer: Tokenizer) -> TrigramRules | None:
     for token in tokenizer.get_added_tokens_decoder().values():
         if token.single_word or token.lstrip or token.rstrip or token.normalized or not token.content:
             return None
-    processor = _json_of(tokenizer.post_processor)
-    if processor is not None and (
-        processor.get("type") != "TemplateProcessing"
-        or processor.get("single") != [{"Sequence": {"id": "A", "type_id": 0}}]
-    ):
+    if not adds_no_tokens(tokenizer):
         return None
     vocabulary: dict[str, int] = tokenizer.get_vocab(with_added_tokens=False)
     skip_unknown = isinstance(tokenizer.model, BPE)
@@ -176,9 +166,9 @@ def trigram_rules(tokenizer: Tokenizer) -> TrigramRules | None:
     elif tokenizer.model.unk_token != UNKNOWN_TOKEN or vocabulary.get(UNKNOWN_TOKEN) != UNKNOWN_ID:
         return None
     neighbours = _neighbours(trigrams)
-    found = _json_of(tokenizer.normalizer)
+    found = settings_of_part(tokenizer.normalizer)
     for lower_case in (True, False):
-        if found == _json_of(_normalizer(neighbours, lower_case=lower_case)):
+        if found == settings_of_part(_normalizer(neighbours, lower_case=lower_case)):
             return TrigramRules(lower_case, skip_unknown, trigrams)
     return None
 
@@ -186,7 +176,7 @@ def trigram_rules(tokenizer: Tokenizer) -> TrigramRules | None:
 def looks_like_trigrams(tokenizer: Tokenizer) -> bool:
     """Tells at little cost whether a tokenizer may be one of trigrams."""
     expected = {"type": "Split", "pattern": {"Regex": "..."}, "behavior": "Isolated", "invert": False}
-    return bool(_json_of(tokenizer.pre_tokenizer) == expected)
+    return bool(settings_of_part(tokenizer.pre_tokenizer) == expected)
 
 
 def _text_steps(lower_case: bool) -> list[normalizers.Normalizer]:
@@ -227,8 +217,3 @@ def _blocks(sentences: Iterable[str]) -> Iterator[list[str]]:
             block = []
     if block:
         yield block
-
-
-def _json_of(part: Any) -> Any:
-    """Reads the settings of a part of a tokenizer, which are its state; None where there is no such part."""
-    return None if part is None else json.loads(part.__getstate__())

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from ..errors import InputError
-from .word_level import PAD_TOKEN, UNKNOWN_TOKEN
+from .word_level import PAD_TOKEN, UNKNOWN_TOKEN, as_fast_tokenizer
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
@@ -151,19 +151,10 @@ def _without_mark(tokenizer: Tokenizer) -> Tokenizer:
 
 
 def _finished(tokenizer: Tokenizer, vocabulary_size: int) -> PreTrainedTokenizerFast:
-    from transformers import PreTrainedTokenizerFast
-
     size = tokenizer.get_vocab_size()
     if size > vocabulary_size:
         raise InputError(
             f"{vocabulary_size} pieces are too few: the text has {size - len(_SPECIAL)} different characters",
             remedy=f"ask for {size} or more",
         )
-    return PreTrainedTokenizerFast(
-        tokenizer_object=tokenizer,
-        pad_token=PAD_TOKEN,
-        unk_token=UNKNOWN_TOKEN,
-        padding_side="right",
-        model_input_names=["input_ids", "attention_mask"],
-        clean_up_tokenization_spaces=False,
-    )
+    return as_fast_tokenizer(tokenizer, pad_token=PAD_TOKEN, unk_token=UNKNOWN_TOKEN)

@@ -8,9 +8,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..errors import ModelError
-from .word_level import PAD_TOKEN, UNKNOWN_TOKEN
+from ..untrusted.model_folder import check_model_folder, opening
+from .word_level import PAD_TOKEN, UNKNOWN_TOKEN, as_fast_tokenizer
 
 if TYPE_CHECKING:
+    from tokenizers import Tokenizer
     from transformers import PreTrainedTokenizerFast
 
 _REMEDY = "give a folder that train-tokenizer made, or that of a fast tokenizer (tokenizer.json)"
@@ -32,30 +34,22 @@ def load_encoder_tokenizer(folder: str | os.PathLike[str]) -> PreTrainedTokenize
     Raises:
         ModelError: If there is none, if it is damaged or not a fast one, or if its ids have gaps.
     """
-    from transformers import AutoTokenizer, PreTrainedTokenizerFast
+    from transformers import AutoTokenizer
 
     path = Path(folder)
     if not path.is_dir():
         raise ModelError("no such tokenizer folder", path=path, remedy=_REMEDY)
     if not (path / "tokenizer.json").is_file():
         raise ModelError("no tokenizer.json in this folder", path=path, remedy=_REMEDY)
-    try:
+    check_model_folder(path, ours=False)
+    with opening("the tokenizer", path, _REMEDY):
         given = AutoTokenizer.from_pretrained(path, local_files_only=True, trust_remote_code=False)
-    except Exception as error:  # many kinds, from json, tokenizers and transformers
-        raise ModelError(
-            f"the tokenizer cannot be opened: {type(error).__name__}: {error}", path=path, remedy=_REMEDY
-        ) from error
     if not given.is_fast:
         raise ModelError("not a fast tokenizer", path=path, remedy=_REMEDY)
     backend = _without_additions(given)
     # A class of its own might put the additions back whenever it is opened.
-    tokenizer: PreTrainedTokenizerFast = PreTrainedTokenizerFast(
-        tokenizer_object=backend,
-        pad_token=given.pad_token or PAD_TOKEN,
-        unk_token=given.unk_token or UNKNOWN_TOKEN,
-        padding_side="right",
-        model_input_names=["input_ids", "attention_mask"],
-        clean_up_tokenization_spaces=False,
+    tokenizer = as_fast_tokenizer(
+        backend, pad_token=given.pad_token or PAD_TOKEN, unk_token=given.unk_token or UNKNOWN_TOKEN
     )
     ids = set(tokenizer.get_vocab().values())
     if ids != set(range(len(tokenizer))):
@@ -67,7 +61,7 @@ def load_encoder_tokenizer(folder: str | os.PathLike[str]) -> PreTrainedTokenize
     return tokenizer
 
 
-def _without_additions(tokenizer: PreTrainedTokenizerFast) -> object:
+def _without_additions(tokenizer: PreTrainedTokenizerFast) -> Tokenizer:
     from tokenizers import Tokenizer
 
     parts = json.loads(tokenizer.backend_tokenizer.to_str())

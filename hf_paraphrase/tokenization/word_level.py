@@ -78,17 +78,27 @@ def build_word_level_tokenizer(
     Raises:
         InputError: If there is no word at all.
     """
-    from transformers import PreTrainedTokenizerFast
-
     vocabulary = {PAD_TOKEN: PAD_ID, UNKNOWN_TOKEN: UNKNOWN_ID}
     for word in words:
         vocabulary.setdefault(word, len(vocabulary))
     if len(vocabulary) == 2:
         raise InputError("the vocabulary has no words", remedy="give sentences with words, or lower the min_frequency")
+    backend = _backend(vocabulary, lower_case=lower_case, contractions=contractions)
+    return as_fast_tokenizer(backend, pad_token=PAD_TOKEN, unk_token=UNKNOWN_TOKEN)
+
+
+def as_fast_tokenizer(backend: Tokenizer, **special_tokens: str) -> PreTrainedTokenizerFast:
+    """Wraps a tokenizer of the `tokenizers` library for sentence encoders, which pad on the right.
+
+    Args:
+        backend: The tokenizer.
+        **special_tokens: Its special tokens by their names in transformers, `pad_token` and perhaps `unk_token`.
+    """
+    from transformers import PreTrainedTokenizerFast
+
     return PreTrainedTokenizerFast(
-        tokenizer_object=_backend(vocabulary, lower_case=lower_case, contractions=contractions),
-        pad_token=PAD_TOKEN,
-        unk_token=UNKNOWN_TOKEN,
+        tokenizer_object=backend,
+        **special_tokens,
         padding_side="right",
         model_input_names=["input_ids", "attention_mask"],
         clean_up_tokenization_spaces=False,

@@ -7,7 +7,15 @@ import shutil
 from pathlib import Path
 from typing import Any
 
-from transformers import ProgressCallback, TrainerCallback, TrainerControl, TrainerState, TrainingArguments
+from transformers import (
+    PrinterCallback,
+    ProgressCallback,
+    Trainer,
+    TrainerCallback,
+    TrainerControl,
+    TrainerState,
+    TrainingArguments,
+)
 
 from .arguments import EncoderTrainingArguments
 from .collator import EpochBatches
@@ -18,6 +26,13 @@ class SilentProgress(ProgressCallback):
 
     def on_log(self, *args: Any, **kwargs: Any) -> None:
         """Shows nothing."""
+
+
+def keep_standard_output(trainer: Trainer) -> None:
+    """Takes from a Trainer what writes to standard output, which is for data; its progress bar stays."""
+    trainer.remove_callback(PrinterCallback)
+    if trainer.pop_callback(ProgressCallback) is not None:
+        trainer.add_callback(SilentProgress)
 
 
 class EpochMarks(TrainerCallback):

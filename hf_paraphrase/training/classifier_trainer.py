@@ -10,18 +10,9 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.utils.data import DataLoader
-from transformers import (
-    PreTrainedModel,
-    PrinterCallback,
-    ProgressCallback,
-    Trainer,
-    TrainerCallback,
-    TrainerControl,
-    TrainerState,
-    TrainingArguments,
-)
+from transformers import PreTrainedModel, Trainer, TrainerCallback, TrainerControl, TrainerState, TrainingArguments
 
-from .callbacks import SilentProgress
+from .callbacks import keep_standard_output
 from .collator import EpochBatches, Item, PairItems
 from .reference_examples import NEGATIVES, Accuracy, ReferenceExamples, measure_accuracy
 
@@ -108,10 +99,7 @@ class ClassifierTrainer(Trainer):
             # The Trainer insists on a set before it calls `evaluate`, which reads the dev part itself.
             eval_dataset=PairItems(len(dev)),
         )
-        # Both write to standard output, which is for data.
-        self.remove_callback(PrinterCallback)
-        if self.pop_callback(ProgressCallback) is not None:
-            self.add_callback(SilentProgress)
+        keep_standard_output(self)
         self.add_callback(_EpochBegin(self))
 
     def get_train_dataloader(self) -> DataLoader[Any]:

@@ -18,6 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import InputError, ModelError
+from ..untrusted.model_folder import check_model_folder, check_total, opening
+from ..untrusted.plain_files import check_plain_folder, read_bounded
 from .word_vectors import WordVectors
 
 if TYPE_CHECKING:
@@ -32,6 +34,7 @@ _POOLINGS = {
     "pooling_mode_cls_token": "cls",
     "pooling_mode_max_tokens": "max",
 }
+_LONGEST_SETTINGS = 1 << 20
 _REMEDY = "give a sentence encoder that transformers opens, with mean, cls or max pooling"
 
 
@@ -59,19 +62,27 @@ class Teacher:
         Raises:
             ModelError: If the folder is missing or damaged, or is built in a way that cannot be followed.
         """
-        from transformers import AutoModel, AutoTokenizer
+        import torch
+        from transformers import AutoConfig, AutoModel, AutoTokenizer
 
         folder = Path(folder)
         if not folder.is_dir():
             raise ModelError("no such model folder", path=folder, remedy=_REMEDY)
+        check_plain_folder(folder, ModelError)
         place, pooling = _layout(folder)
-        try:
-            model = AutoModel.from_pretrained(place, local_files_only=True, trust_remote_code=False)
+        tensors = check_model_folder(place, ours=False)
+        with opening("the sentence encoder", folder, _REMEDY):
+            # Built without memory first: tensors that the weights lack would be made in whatever size is asked for.
+            with torch.device("meta"):
+                config = AutoConfig.from_pretrained(place, local_files_only=True, trust_remote_code=False)
+                empty = AutoModel.from_config(config, trust_remote_code=False)
+            if not tensors:
+                raise ModelError("it has no model.safetensors", path=folder, remedy="convert it to safetensors first")
+            check_total(empty, tensors, place)
+            model = AutoModel.from_pretrained(
+                place, local_files_only=True, trust_remote_code=False, use_safetensors=True
+            )
             tokenizer = AutoTokenizer.from_pretrained(place, local_files_only=True, trust_remote_code=False)
-        except Exception as error:  # many kinds, from safetensors, json, tokenizers and transformers
-            raise ModelError(
-                f"the sentence encoder cannot be opened: {type(error).__name__}: {error}", path=folder, remedy=_REMEDY
-            ) from error
         if not tokenizer.is_fast or tokenizer.pad_token_id is None:
             raise ModelError("its tokenizer is not a fast one with a padding token", path=folder, remedy=_REMEDY)
         return cls(model.eval().to(device or "cpu"), tokenizer, pooling)
@@ -193,13 +204,16 @@ def _layout(folder: Path) -> tuple[Path, str]:
     if modules is None:
         return folder, "mean"
     place, pooling = folder, "mean"
+    if not isinstance(modules, list):
+        raise ModelError("damaged: not a list of modules", path=folder / "modules.json", remedy="copy the model again")
     for module in modules:
-        kind = str(module["type"]).rpartition(".")[2]
+        inside = _inside(folder, module)
+        kind = str(module.get("type")).rpartition(".")[2]
         if kind == "Transformer":
-            place = folder / module["path"]
+            place = inside
         elif kind == "Pooling":
-            settings = _read_json(folder / module["path"] / "config.json") or {}
-            pooling = _pooling(settings, folder)
+            settings = _read_json(inside / "config.json")
+            pooling = _pooling(settings if isinstance(settings, dict) else {}, folder)
         elif kind != "Normalize":
             raise ModelError(f"a module `{kind}` cannot be followed", path=folder / "modules.json", remedy=_REMEDY)
     return place, pooling
@@ -219,6 +233,18 @@ def _read_json(path: Path) -> Any:
     if not path.is_file():
         return None
     try:
-        return json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
+        return json.loads(read_bounded(path, _LONGEST_SETTINGS, ModelError).decode("utf-8"))
+    except (ValueError, RecursionError) as error:
         raise ModelError(f"damaged: {error}", path=path, remedy="copy the model again") from error
+
+
+def _inside(folder: Path, module: object) -> Path:
+    """Returns the folder of a module, which must lie in the model's own."""
+    place = module.get("path", "") if isinstance(module, dict) else None
+    if not isinstance(place, str) or Path(place).is_absolute() or ".." in Path(place).parts:
+        raise ModelError(
+            f"a module without a folder in this one: {str(module)[:100]}",
+            path=folder / "modules.json",
+            remedy="copy the model again, from a source that you trust",
+        )
+    return folder / place

@@ -1,4 +1,4 @@
-"""Puts together what several processes computed, with its gradient."""
+"""Several processes that train together: waiting for one another, and what they computed put together."""
 
 from __future__ import annotations
 
@@ -11,12 +11,18 @@ from torch import Tensor
 
 def num_processes() -> int:
     """Returns the number of processes that train together."""
-    return distributed.get_world_size() if distributed.is_available() and distributed.is_initialized() else 1
+    return distributed.get_world_size() if _joined() else 1
 
 
 def process_index() -> int:
     """Returns the number of this process among them, from 0."""
-    return distributed.get_rank() if distributed.is_available() and distributed.is_initialized() else 0
+    return distributed.get_rank() if _joined() else 0
+
+
+def wait_for_all() -> None:
+    """Waits for the other processes, whose group exists once `TrainingArguments` were made."""
+    if _joined():
+        distributed.barrier()
 
 
 def gather_rows(rows: Tensor) -> Tensor:
@@ -49,6 +55,10 @@ def mean_over_processes(value: Tensor) -> Tensor:
     total = value.detach().clone()
     distributed.all_reduce(total)
     return total / num_processes()
+
+
+def _joined() -> bool:
+    return distributed.is_available() and distributed.is_initialized()
 
 
 class _GatherRows(torch.autograd.Function):

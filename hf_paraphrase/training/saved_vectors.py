@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import ModelError
+from ..untrusted.model_folder import check_model_folder, opening
 from .word_vectors import UNKNOWN_WORDS, WordVectors
 
 if TYPE_CHECKING:
@@ -41,6 +42,7 @@ def vector_table(folder: str | os.PathLike[str]) -> tuple[Path, str] | None:
     folder = Path(folder)
     if not folder.is_dir():
         raise ModelError("no such model folder", path=folder, remedy=_REMEDY)
+    check_model_folder(folder, ours=False)
     from safetensors import SafetensorError, safe_open
 
     for place in (folder, *sorted(item for item in folder.glob("0*") if item.is_dir())):
@@ -127,13 +129,14 @@ def _whole_words(
 def _table(path: Path, name: str, vocabulary: dict[str, int]) -> NDArray[np.float32]:
     from safetensors.torch import load_file
 
-    tensors = load_file(path)
-    table: NDArray[np.float32] = tensors[name].float().numpy()
-    # model2vec may share rows between tokens and keep the weights of tokens apart.
-    if "mapping" in tensors:
-        table = table[tensors["mapping"].numpy()]
-    if "weights" in tensors:
-        table = table * tensors["weights"].float().numpy()[:, None]
+    with opening("the table of word vectors", path, "copy the model again"):
+        tensors = load_file(path)
+        table: NDArray[np.float32] = tensors[name].float().numpy()
+        # model2vec may share rows between tokens and keep the weights of tokens apart.
+        if "mapping" in tensors:
+            table = table[tensors["mapping"].numpy()]
+        if "weights" in tensors:
+            table = table * tensors["weights"].float().numpy()[:, None]
     highest = max(vocabulary.values(), default=-1)
     if table.ndim != 2 or highest >= len(table):
         raise ModelError(
@@ -159,10 +162,8 @@ def _tokenizer(folder: Path) -> Tokenizer:
     path = folder / "tokenizer.json"
     if not path.is_file():
         raise ModelError("no tokenizer.json", path=folder, remedy=_REMEDY)
-    try:
+    with opening("damaged tokenizer: it", path, "copy the model again"):
         tokenizer = Tokenizer.from_file(str(path))
-    except Exception as error:  # the library raises plain Exception
-        raise ModelError(f"damaged tokenizer: {error}", path=path, remedy="copy the model again") from error
     tokenizer.no_padding()
     tokenizer.no_truncation()
     return tokenizer

@@ -12,18 +12,12 @@ import torch
 from safetensors.torch import save_file
 from torch import Tensor, nn
 from torch.utils.data import DataLoader
-from transformers import (
-    PreTrainedModel,
-    PreTrainedTokenizerFast,
-    PrinterCallback,
-    ProgressCallback,
-    Trainer,
-)
+from transformers import PreTrainedModel, PreTrainedTokenizerFast, Trainer
 
 from ..encoding.sentence_encoder import SentenceEncoder
 from ..errors import InputError
 from .arguments import EncoderTrainingArguments
-from .callbacks import EpochMarks, SilentProgress
+from .callbacks import EpochMarks, keep_standard_output
 from .collator import EpochBatches, PairCollator, PairItems
 from .losses import LOSSES, ContrastiveLoss, MarginLoss, compositional_penalty, drift_penalty
 from .mega_batches import MegaBatch, MegaBatchSchedule, load_mega_batch, pooled_sentences
@@ -111,10 +105,7 @@ class EncoderTrainer(Trainer):
         self.initial_embeddings: Tensor | None = None
         if args.lambda_w > 0:
             self.initial_embeddings = model.get_parameter("embeddings").detach().clone()
-        # Both write to standard output, which is for data.
-        self.remove_callback(PrinterCallback)
-        if self.pop_callback(ProgressCallback) is not None:
-            self.add_callback(SilentProgress)
+        keep_standard_output(self)
         self.marks = EpochMarks(self.batches, args, scorer is not None)
         self.add_callback(self.marks)
 

@@ -69,10 +69,11 @@ class LexicalTable:
             table = cls(**load_file(path))
         except FileNotFoundError:
             raise InputError("no such lexical table", path=path, remedy=remedy) from None
-        except (OSError, SafetensorError, TypeError) as error:
+        except (OSError, SafetensorError, TypeError, ValueError, KeyError) as error:
             raise InputError(f"not a lexical table: {error}", path=path, remedy=remedy) from error
+        kinds = {"offsets": "i", "targets": "i", "probabilities": "f", "target_counts": "i"}
         if (
-            table.offsets.ndim != 1
+            any(array.ndim != 1 or array.dtype.kind != kinds[name] for name, array in vars(table).items())
             or not len(table.offsets)
             or table.offsets[0] != 0
             or (np.diff(table.offsets) < 0).any()

@@ -12,6 +12,7 @@ import torch
 from torch.utils.data import DataLoader
 from transformers import PreTrainedModel, PreTrainedTokenizerBase, Trainer, TrainerControl, TrainingArguments
 
+from ..training.processes import wait_for_all
 from .averaging import average_checkpoints
 from .batching import MaxiBatchSampler, TokenizedBitext, TranslationCollator
 from .beam_search import translate
@@ -189,13 +190,13 @@ def train_translation_model(
         ),
     )
     # All processes continue from the same checkpoint, and none is removed before all have loaded the best one.
-    _wait_for_all()
+    wait_for_all()
     trainer.train(resume_from_checkpoint=unfinished_checkpoint(checkpoints) if resume else None)
-    _wait_for_all()
+    wait_for_all()
     log = [_finite(entry) for entry in trainer.state.log_history]
     if averaged:
         log.append(_keep_mean_if_better(trainer, model, checkpoints, averaged, log))
-        _wait_for_all()
+        wait_for_all()
     return log
 
 
@@ -261,12 +262,6 @@ def train_with_frozen_embeddings(
         {**entry, **{name: entry[name] + offsets[name] for name in offsets if name in entry}, "frozen_embeddings": 1}
         for entry in log
     ]
-
-
-def _wait_for_all() -> None:
-    """Waits for the other processes, where `accelerate launch` started several."""
-    if torch.distributed.is_available() and torch.distributed.is_initialized():
-        torch.distributed.barrier()
 
 
 def _finite(entry: dict[str, Any]) -> dict[str, float]:

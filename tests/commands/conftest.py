@@ -3,6 +3,7 @@ from __future__ import annotations
 import pyarrow as pa
 import pytest
 import torch
+from train_nmt_runs import train
 
 from hf_paraphrase.data.parquet import write_split
 from hf_paraphrase.data.schema import BITEXT
@@ -68,3 +69,11 @@ def tiny_model(tmp_path_factory):
     model.save_pretrained(folder)
     tokenizer.save_pretrained(folder)
     return folder
+
+
+@pytest.fixture(scope="session")
+def trained(tiny_bitext, tmp_path_factory):
+    """An undisturbed run."""
+    output = tmp_path_factory.mktemp("trained") / "model"
+    assert train(tiny_bitext, output) == 0
+    return output

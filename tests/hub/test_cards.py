@@ -14,6 +14,7 @@ from huggingface_hub import DatasetCard, ModelCard
 from hf_paraphrase.commands.prepare_source import SourceCard, front_matter
 from hf_paraphrase.errors import HfParaphraseError
 from hf_paraphrase.hub.cards import render_card, template_path, write_card
+from hf_paraphrase.metrics import METRICS
 from hf_paraphrase.models.rnn_search import RnnSearchConfig
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -30,6 +31,7 @@ DATA = {
 # `no` is Norwegian, and false in YAML unless it is quoted.
 VALUES = {
     ("dataset_cards", "back_translated"): {
+        "license": ["cc-by-2.0"],
         "name": TITLE,
         "settings": {
             "bitext": "bitext",
@@ -87,6 +89,38 @@ VALUES = {
         "measures": [{"columns": ["overlap_1"], "text": "overlap"}],
         "language_model": {"tokens": 90, "sentences": 9, "words": 30, "fallback_discounts": [1, 3]},
         "held_out": 9,
+    },
+    ("dataset_cards", "search_index"): {
+        "language": ["no", "en"],
+        "license": ["cc-by-2.0"],
+        "title": TITLE,
+        "source": "corpus",
+        "columns": ["sentence1"],
+        "encoder": "avg",
+        "keep_repeated": False,
+        "splits": SPLITS,
+        "rows": 2,
+        "dimension": 3,
+        "zero_rows": 0,
+        "lists": 4,
+        "probes": 2,
+        "recall": 0.95,
+        "read": 3,
+        "empty": 1,
+        "repeated": 0,
+    },
+    ("dataset_cards", "mined"): {
+        "language": ["no", "en"],
+        "license": ["cc-by-2.0"],
+        "title": TITLE,
+        "source": "index",
+        "threshold": 0.8,
+        "approximate": True,
+        "keep_identical": False,
+        "splits": SPLITS,
+        "pairs": 2,
+        "found": 3,
+        "sentences": 5,
     },
     ("model_cards", "rnn_search"): {
         "name": "model",
@@ -256,7 +290,7 @@ def test_an_unknown_template_is_an_error():
 def test_a_card_ends_in_one_line_break(tmp_path):
     path = write_card(tmp_path, "model_cards", "rnn_search", VALUES["model_cards", "rnn_search"])
     assert path == tmp_path / "README.md"
-    assert path.read_text().endswith(".\n") and list(tmp_path.iterdir()) == [path]
+    assert path.read_text().endswith("\n```\n") and list(tmp_path.iterdir()) == [path]
 
 
 def test_the_templates_are_in_a_built_wheel(tmp_path):
@@ -295,6 +329,10 @@ def test_the_templates_are_in_a_built_wheel(tmp_path):
         archive.extractall(tmp_path / "installed")
     for kind, name in TEMPLATES:
         assert (tmp_path / "installed" / "hf_paraphrase" / "hub" / kind / f"{name}.md").is_file()
+    for name in METRICS:
+        folder = tmp_path / "installed" / "hf_paraphrase" / "metrics" / name
+        names = {path.name for path in folder.iterdir()}
+        assert names == {"README.md", "__init__.py", "app.py", "requirements.txt", f"{name}.py"}
     script = "from hf_paraphrase.hub.cards import template_path as t; print(t('model_cards', 'rnn_search'))"
     found = subprocess.run(
         [sys.executable, "-c", script], cwd=tmp_path / "installed", capture_output=True, text=True, check=True

@@ -1,13 +1,12 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import platform
 
 import pytest
 
 from hf_paraphrase.errors import InputError
-from hf_paraphrase.hub.provenance import fingerprint, read_provenance, versions, write_provenance
+from hf_paraphrase.hub.provenance import add_evaluation, fingerprint, read_provenance, versions, write_provenance
 
 
 @pytest.fixture
@@ -71,5 +70,65 @@ def test_the_record_holds_command_settings_seed_versions_inputs_and_results(fold
 
 def test_an_artefact_without_a_record_has_an_empty_one(tmp_path):
     assert read_provenance(tmp_path) == {}
-    (tmp_path / "provenance.json").write_text(json.dumps(["no", "mapping"]))
-    assert read_provenance(tmp_path) == {}
+
+
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [
+        ('["no", "mapping"]', "not a JSON object but a list"),
+        ("3", "not a JSON object but a number"),
+        ('{"results": ["no", "mapping"]}', "`results` is not an object"),
+        ('{"settings": "text"}', "`settings` is not an object"),
+        ('{"evaluations": []}', "`evaluations` is not an object"),
+        ('{"inputs": {}}', "`inputs` is not a list"),
+        ("[" * 100_000, "lists in lists without end"),
+        ('{"results": ', "provenance.json is damaged"),
+        (b"\xff\xfe", "provenance.json is damaged"),
+    ],
+)
+def test_a_record_that_is_none_is_an_input_error_that_names_the_file(tmp_path, content, reason):
+    path = tmp_path / "provenance.json"
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    with pytest.raises(InputError) as caught:
+        read_provenance(tmp_path)
+    assert reason in str(caught.value) and caught.value.path == str(path)
+
+
+def test_an_evaluation_is_added_to_the_record_and_an_earlier_one_of_its_name_replaced(folder):
+    before = write_provenance(folder, command="train-nmt", settings={"seed": 7}, results={"bleu": 12.5})
+    digest = fingerprint(folder)
+    add_evaluation(folder, "evaluate sts", {"kind": "evaluate", "sets": [1]})
+    add_evaluation(folder, "evaluate-nmt x", {"kind": "evaluate-nmt"})
+    add_evaluation(folder, "evaluate sts", {"kind": "evaluate", "sets": [2]})
+    assert read_provenance(folder) == {
+        **before,
+        "evaluations": {"evaluate sts": {"kind": "evaluate", "sets": [2]}, "evaluate-nmt x": {"kind": "evaluate-nmt"}},
+    }
+    assert fingerprint(folder) == digest
+
+
+def test_inputs_hand_on_what_their_cards_and_records_know_of_licence_language_source_and_their_own_inputs(tmp_path):
+    raw = tmp_path / "raw.tsv"
+    raw.write_text("a\tb\n")
+    bitext = tmp_path / "bitext"
+    bitext.mkdir()
+    (bitext / "README.md").write_text("---\nlanguage: [fr, en]\nlicense: cc-by-2.0\n---\n# Bitext\n")
+    url = "https://huggingface.co/datasets/org/name"
+    write_provenance(bitext, command="prepare bitext", settings={"url": url}, inputs=[raw])
+    pairs = tmp_path / "pairs"
+    pairs.mkdir()
+    write_provenance(pairs, command="filter", settings={}, inputs=[bitext])
+    model = tmp_path / "model"
+    model.mkdir()
+    (item,) = write_provenance(model, command="train-encoder", settings={}, inputs=[pairs])["inputs"]
+    assert item["name"] == "pairs" and item["made_by"] == "hf-paraphrase filter" and "license" not in item
+    (below,) = item["inputs"]
+    assert below == {
+        "name": "bitext",
+        "sha256": fingerprint(bitext),
+        "license": ["cc-by-2.0"],
+        "language": ["fr", "en"],
+        "made_by": "hf-paraphrase prepare bitext",
+        "url": url,
+        "inputs": [{"name": "raw.tsv", "sha256": fingerprint(raw)}],
+    }

@@ -17,16 +17,6 @@ def with_all_parameters_moved(model):
     return model.eval()
 
 
-def padded(rows, length, *, left=False):
-    ids = torch.zeros(len(rows), length, dtype=torch.long)
-    mask = torch.zeros(len(rows), length, dtype=torch.long)
-    for place, row in enumerate(rows):
-        span = slice(length - len(row), length) if left else slice(0, len(row))
-        ids[place, span] = torch.tensor(row, dtype=torch.long)
-        mask[place, span] = 1
-    return ids, mask
-
-
 def sigmoid(x):
     return 1 / (1 + np.exp(-x))
 

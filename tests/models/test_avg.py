@@ -4,6 +4,7 @@ import json
 
 import pytest
 import torch
+from padded_rows import padded
 from safetensors.torch import load_file
 from transformers import AutoConfig, AutoModel
 
@@ -15,16 +16,6 @@ from hf_paraphrase.models.avg.modeling_avg import AvgModel
 def make(**settings):
     torch.manual_seed(3)
     return AvgModel(AvgConfig(vocab_size=40, hidden_size=9, initializer_range=0.5, **settings)).eval()
-
-
-def padded(rows, length, *, left=False):
-    ids = torch.zeros(len(rows), length, dtype=torch.long)
-    mask = torch.zeros(len(rows), length, dtype=torch.long)
-    for place, row in enumerate(rows):
-        span = slice(length - len(row), length) if left else slice(0, len(row))
-        ids[place, span] = torch.tensor(row, dtype=torch.long)
-        mask[place, span] = 1
-    return ids, mask
 
 
 ROWS = [[5, 6, 7, 5], [8], [], [1, 2, 3, 4, 9, 10, 11]]

@@ -7,6 +7,7 @@ import sys
 import numpy as np
 import pytest
 import torch
+from padded_rows import padded
 from safetensors.torch import load_file
 from transformers import AutoConfig, AutoModel, AutoTokenizer
 
@@ -27,16 +28,6 @@ def make(**settings):
     return ConcatenationModel(
         ConcatenationConfig(vocab_sizes=SIZES, part_size=4, initializer_range=0.5, **settings)
     ).eval()
-
-
-def padded(rows, length, *, left=False):
-    ids = torch.zeros(len(rows), length, dtype=torch.long)
-    mask = torch.zeros(len(rows), length, dtype=torch.long)
-    for place, row in enumerate(rows):
-        span = slice(length - len(row), length) if left else slice(0, len(row))
-        ids[place, span] = torch.tensor(row, dtype=torch.long)
-        mask[place, span] = 1
-    return ids, mask
 
 
 def by_hand(model, row):

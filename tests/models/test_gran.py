@@ -5,7 +5,8 @@ import json
 import numpy as np
 import pytest
 import torch
-from recurrent_by_hand import ROWS, padded, parameters, sigmoid, states_of_both, with_all_parameters_moved
+from padded_rows import padded
+from recurrent_by_hand import ROWS, parameters, sigmoid, states_of_both, with_all_parameters_moved
 from transformers import AutoModel
 
 import hf_paraphrase  # noqa: F401  (registers the model types)

@@ -3,7 +3,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import torch
-from recurrent_by_hand import ROWS, padded, parameters, states_of_both, with_all_parameters_moved
+from padded_rows import padded
+from recurrent_by_hand import ROWS, parameters, states_of_both, with_all_parameters_moved
 from transformers import AutoModel
 
 import hf_paraphrase  # noqa: F401  (registers the model types)

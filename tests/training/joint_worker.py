@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import time
 from pathlib import Path
 
 import numpy as np
@@ -19,7 +20,7 @@ from hf_paraphrase.tokenization.word_level import build_word_level_tokenizer
 from hf_paraphrase.training.arguments import EncoderTrainingArguments
 from hf_paraphrase.training.callbacks import last_checkpoint
 from hf_paraphrase.training.pairs import encode_pairs
-from hf_paraphrase.training.processes import gather_rows, num_processes, process_index
+from hf_paraphrase.training.processes import gather_rows, num_processes, process_index, wait_for_all
 from hf_paraphrase.training.trainer import EncoderTrainer
 
 JOINT = 6
@@ -119,7 +120,16 @@ def main(pairs_folder, output):
     rows = torch.arange(6.0).reshape(2, 3)[: 2 * process_index()].requires_grad_()
     gathered = gather_rows(rows)
     (gathered.square().sum() / num_processes()).backward()
-    result = {"gathered": gathered.detach(), "gradient": rows.grad}
+    # What one process did slowly before they waited for one another, the other sees.
+    if process_index():
+        time.sleep(1)
+        (output / "done").touch()
+    wait_for_all()
+    result = {
+        "gathered": gathered.detach(),
+        "gradient": rows.grad,
+        "waited": torch.tensor((output / "done").is_file()),
+    }
     save_file(result, output / f"gathered {process_index()}.safetensors")
 
 

@@ -108,7 +108,7 @@ def test_damaged_and_missing_folders_are_named(copy, tmp_path):
     (copy / "model.safetensors").write_bytes(b"nothing")
     with pytest.raises(ModelError, match="cannot be opened") as caught:
         Teacher.from_pretrained(copy)
-    assert caught.value.path == str(copy) and caught.value.remedy
+    assert caught.value.path == str(copy / "model.safetensors") and caught.value.remedy
 
 
 def test_principal_components_equal_those_of_a_singular_value_decomposition():
@@ -144,3 +144,41 @@ def test_distilled_vectors_are_those_of_the_words_projected(folder):
 def test_more_components_than_there_are_is_an_error(folder, words, dimension, message):
     with pytest.raises(InputError, match=message):
         distill_word_vectors(Teacher.from_pretrained(folder), words, dimension=dimension)
+
+
+@pytest.mark.parametrize(
+    "modules",
+    [
+        [{"type": "sentence_transformers.models.Transformer", "path": "../elsewhere"}],
+        [{"type": "sentence_transformers.models.Transformer", "path": "/tmp"}],
+        [{"type": "sentence_transformers.models.Pooling", "path": "a/../../elsewhere"}],
+        [{"type": "sentence_transformers.models.Transformer", "path": 3}],
+        ["Transformer"],
+        {"type": "Transformer"},
+        3,
+    ],
+)
+def test_modules_that_lie_elsewhere_are_not_followed(copy, modules):
+    (copy / "modules.json").write_text(json.dumps(modules))
+    with pytest.raises(ModelError) as caught:
+        Teacher.from_pretrained(copy)
+    assert caught.value.path == str(copy / "modules.json")
+
+
+@pytest.mark.parametrize(
+    "values",
+    [{"vocab_size": 10**12}, {"num_hidden_layers": 100}, {"max_position_embeddings": 10**9, "hidden_size": 10**6}],
+)
+def test_sizes_beyond_the_weights_are_refused_before_they_take_memory(copy, values):
+    path = copy / "config.json"
+    path.write_text(json.dumps({**json.loads(path.read_text()), **values}))
+    with pytest.raises(ModelError, match="the weights do not fit the configuration"):
+        Teacher.from_pretrained(copy)
+
+
+def test_a_model_far_larger_than_its_weights_is_refused_though_no_single_size_is(copy):
+    path = copy / "config.json"
+    values = {"num_hidden_layers": 10, "hidden_size": 2_000, "intermediate_size": 2_000}
+    path.write_text(json.dumps({**json.loads(path.read_text()), **values}))
+    with pytest.raises(ModelError, match="the configuration asks for 2"):
+        Teacher.from_pretrained(copy)

@@ -14,7 +14,7 @@ from safetensors.torch import load_file
 
 from hf_paraphrase.data.parquet import write_split
 from hf_paraphrase.data.schema import PAIRS
-from hf_paraphrase.training.processes import gather_rows, mean_over_processes
+from hf_paraphrase.training.processes import gather_rows, mean_over_processes, wait_for_all
 
 pytestmark = pytest.mark.skipif(
     not torch.distributed.is_available() or not torch.distributed.is_gloo_available(), reason="torch lacks gloo"
@@ -77,6 +77,11 @@ def test_gathered_rows_are_in_the_order_of_processes_and_take_their_gradient_hom
     assert found[0]["gradient"].shape == (0, 3) and torch.equal(found[1]["gradient"], 2 * rows)
 
 
-def test_one_process_gathers_itself():
+def test_waiting_processes_go_on_when_the_last_one_is_there(together):
+    assert all(load_file(together / f"gathered {process}.safetensors")["waited"] for process in range(2))
+
+
+def test_one_process_gathers_itself_and_waits_for_nobody():
+    wait_for_all()
     rows = torch.randn(3, 2, requires_grad=True)
     assert gather_rows(rows) is rows and not mean_over_processes(rows.sum()).requires_grad

@@ -1,4 +1,4 @@
-"""English inflection: verb forms, plurals, the indefinite article, and negative contraction."""
+"""English inflection: verb forms, plurals, the indefinite article, comparatives, and negative contraction."""
 
 from __future__ import annotations
 
@@ -104,6 +104,20 @@ _SIBILANTS = ("s", "x", "z", "ch", "sh")
 # Spelled with a vowel but spoken with a consonant, and the other way round.
 _CONSONANT_SOUND = ("uni", "use", "euro", "one", "used")
 _VOWEL_SOUND = ("hour", "honest", "heir")
+_IRREGULAR_COMPARATIVES = {
+    "little": "smaller",
+    "shy": "shyer",
+    "good": "better",
+    "great": "greater",
+    "bad": "worse",
+    "ill": "more ill",
+}
+_SHORT_ADJECTIVES = frozenset({
+    "big", "large", "small", "little", "old", "young", "tall", "high", "long", "short", "wide", "broad",
+    "narrow", "strong", "weak", "rich", "poor", "kind", "nice", "fresh", "cold", "hot", "warm", "clean",
+    "quiet", "smart", "brave", "mean", "dull", "hard", "fat", "loud", "light", "odd", "strange", "new", "rare",
+    "cheap",
+})  # fmt: skip
 
 
 def _doubles_final_consonant(base: str) -> bool:
@@ -184,6 +198,19 @@ def indefinite_article(following: str) -> str:
     if lowered.startswith(_CONSONANT_SOUND):
         return "a"
     return "an" if lowered[:1] in _VOWELS else "a"
+
+
+def comparative(adjective: str) -> str:
+    """Returns the comparative of an adjective."""
+    if adjective in _IRREGULAR_COMPARATIVES:
+        return _IRREGULAR_COMPARATIVES[adjective]
+    if adjective.endswith("y") and len(adjective) < 8:
+        return adjective[:-1] + "ier"
+    if adjective in _SHORT_ADJECTIVES:
+        if adjective in {"big", "hot", "fat"}:
+            return adjective + adjective[-1] + "er"
+        return adjective + ("r" if adjective.endswith("e") else "er")
+    return "more " + adjective
 
 
 _NEGATIVE_CONTRACTIONS = {"will": "won't", "can": "can't", "shall": "shan't", "am": "am not", "may": "may not"}

@@ -45,36 +45,10 @@ _DEGREES = {
     "quite": ("quite", "fairly", "rather"),
     "really": ("really", "truly"),
 }
-_IRREGULAR_COMPARATIVES = {
-    "little": "smaller",
-    "shy": "shyer",
-    "good": "better",
-    "great": "greater",
-    "bad": "worse",
-    "ill": "more ill",
-}
-_SHORT_ADJECTIVES = frozenset({
-    "big", "large", "small", "little", "old", "young", "tall", "high", "long", "short", "wide", "broad",
-    "narrow", "strong", "weak", "rich", "poor", "kind", "nice", "fresh", "cold", "hot", "warm", "clean",
-    "quiet", "smart", "brave", "mean", "dull", "hard", "fat", "loud", "light", "odd", "strange", "new", "rare",
-    "cheap",
-})  # fmt: skip
 
 
 def _join(*parts: str) -> str:
     return " ".join(part for part in parts if part)
-
-
-def _comparative(adjective: str) -> str:
-    if adjective in _IRREGULAR_COMPARATIVES:
-        return _IRREGULAR_COMPARATIVES[adjective]
-    if adjective.endswith("y") and len(adjective) < 8:
-        return adjective[:-1] + "ier"
-    if adjective in _SHORT_ADJECTIVES:
-        if adjective in {"big", "hot", "fat"}:
-            return adjective + adjective[-1] + "er"
-        return adjective + ("r" if adjective.endswith("e") else "er")
-    return "more " + adjective
 
 
 class _Writer:
@@ -223,10 +197,10 @@ class _Writer:
         if adjective.startswith("very "):
             adjective = comparison.adjective.english[0]
         if comparison.relation == "more":
-            predicate = _comparative(adjective) + " than"
+            predicate = morphology.comparative(adjective) + " than"
         elif comparison.relation == "less":
             options = [f"not as {adjective} as"]
-            if _comparative(adjective).startswith("more "):
+            if morphology.comparative(adjective).startswith("more "):
                 options.append(f"less {adjective} than")
             predicate = self._chooser.pick(options)
         else:

@@ -108,12 +108,13 @@ class ConcatenationTokenizer(PreTrainedTokenizer):
         self._joined = JoinedTokenizers(backends)
         self._joined.no_padding()
         self._joined.no_truncation()
-        self._names: list[str | None] = [None] * self._joined.get_vocab_size()
+        # No list over all ids: a damaged file may have a token with an id in the billions.
+        self._names: dict[int, str] = {}
         for place, (part, offset) in enumerate(zip(backends, self._joined.offsets, strict=True)):
             for token, number in part.get_vocab().items():
                 self._names[offset + number] = f"[{place}]{token}" if place else token
-        self._ids = {name: number for number, name in enumerate(self._names) if name is not None}
-        if len(self._ids) < sum(name is not None for name in self._names):
+        self._ids = {name: number for number, name in self._names.items()}
+        if len(self._ids) < len(self._names):
             raise ValueError("two tokens of the parts have the same name")
         if str(pad_token) not in self._ids:
             raise ValueError(f"the first tokenizer has no padding token {pad_token}")
@@ -134,7 +135,7 @@ class ConcatenationTokenizer(PreTrainedTokenizer):
     @property
     def vocab_size(self) -> int:
         """The number of ids."""
-        return len(self._names)
+        return sum(self._joined.sizes)
 
     def get_vocab(self) -> dict[str, int]:
         """Gives the ids of all tokens by name."""
@@ -149,7 +150,7 @@ class ConcatenationTokenizer(PreTrainedTokenizer):
         return self._ids.get(token, self.unk_token_id)
 
     def _convert_id_to_token(self, index: int) -> str:
-        return self._names[index] or ""
+        return self._names.get(index, "")
 
     def build_inputs_with_special_tokens(
         self, token_ids_0: list[int], token_ids_1: list[int] | None = None

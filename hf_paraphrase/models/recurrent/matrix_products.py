@@ -70,10 +70,12 @@ class _OneDnnAffine(torch.autograd.Function):
     @once_differentiable
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
         inputs, weight = ctx.saved_tensors
-        rows = gradient.reshape(-1, gradient.shape[-1])
+        # For rows with gaps between them oneDNN has no fast way.
+        rows = gradient.reshape(-1, gradient.shape[-1]).contiguous()
+        entered = inputs.reshape(-1, inputs.shape[-1]).contiguous()
         return (
             affine(rows, weight.t()).view(inputs.shape) if ctx.needs_input_grad[0] else None,
-            affine(rows.t(), inputs.reshape(-1, inputs.shape[-1]).t()) if ctx.needs_input_grad[1] else None,
+            affine(rows.t(), entered.t()) if ctx.needs_input_grad[1] else None,
             rows.sum(0) if ctx.needs_input_grad[2] else None,
             gradient if ctx.needs_input_grad[3] else None,
         )

@@ -108,3 +108,21 @@ def test_negation_uses_do_and_the_base_form() -> None:
     assert attach("he", False, group, "never", "", CANONICAL) == "he never ate"
     assert attach("he", False, VerbGroup("can", "eat"), "negative", "", CANONICAL) == "he cannot eat"
     assert english.contract_not("will") == "won't"
+
+
+@pytest.mark.parametrize(
+    ("adjective", "expected"),
+    [
+        ("tall", "taller"),
+        ("large", "larger"),
+        ("big", "bigger"),
+        ("happy", "happier"),
+        ("shy", "shyer"),
+        ("good", "better"),
+        ("ill", "more ill"),
+        ("necessary", "more necessary"),
+        ("modern", "more modern"),
+    ],
+)
+def test_comparatives(adjective, expected):
+    assert english.comparative(adjective) == expected

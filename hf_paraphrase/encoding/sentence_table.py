@@ -1,0 +1,110 @@
+"""The sentences of a corpus on disk, streamed in and taken out again by their numbers."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import xxhash
+from numpy.typing import NDArray
+
+from ..data.parquet import shard_paths
+from ..data.schema import require_columns
+from ..errors import InputError
+
+SENTENCES = pa.schema([("sentence", pa.string()), ("position", pa.int64())])
+"""A corpus: each sentence, and its place in the input, from 1."""
+ROWS_PER_GROUP = 10_000
+"""Rows that are read together; few enough for taking some out, many enough for streaming."""
+
+
+class SentenceTable:
+    """The split `train` of a data folder of sentences, of which single rows are read without reading all.
+
+    Args:
+        folder: A data folder with the columns `sentence` and `position`.
+
+    Raises:
+        InputError: If it is no such folder, or not readable.
+    """
+
+    def __init__(self, folder: str | os.PathLike[str]) -> None:
+        self.folder = Path(folder)
+        self._groups: list[tuple[Path, int]] = []
+        sizes: list[int] = []
+        for path in shard_paths(folder, "train"):
+            try:
+                footer = pq.read_metadata(path)
+            except (pa.ArrowInvalid, OSError) as error:
+                raise InputError(f"not a readable Parquet file: {error}", path=path) from error
+            require_columns(footer.schema.to_arrow_schema().names, SENTENCES.names, str(path))
+            self._groups += [(path, group) for group in range(footer.num_row_groups)]
+            sizes += [footer.row_group(group).num_rows for group in range(footer.num_row_groups)]
+        self._edges = np.concatenate([[0], np.cumsum(sizes, dtype=np.int64)]).astype(np.int64)
+
+    def __len__(self) -> int:
+        return int(self._edges[-1])
+
+    def take(self, rows: NDArray[np.int64]) -> pa.Table:
+        """Reads the given rows (rows,), in the given order, with the columns `sentence` and `position`."""
+        rows = np.asarray(rows, np.int64)
+        order = np.argsort(rows, kind="stable")
+        ordered = rows[order]
+        places = np.searchsorted(ordered, self._edges)
+        parts = [
+            self._read(group).take(pa.array(ordered[places[group] : places[group + 1]] - self._edges[group]))
+            for group in np.flatnonzero(np.diff(places)).tolist()
+        ]
+        if not parts:
+            return SENTENCES.empty_table()
+        back = np.empty_like(order)
+        back[order] = np.arange(len(order))
+        return pa.concat_tables(parts).combine_chunks().take(pa.array(back))
+
+    def sentences(self, rows: NDArray[np.int64]) -> list[str]:
+        """Reads the sentences of the given rows (rows,) in the given order."""
+        return self.take(rows).column("sentence").to_pylist()
+
+    def _read(self, group: int) -> pa.Table:
+        path, number = self._groups[group]
+        try:
+            with pq.ParquetFile(path) as file:
+                return file.read_row_group(number, columns=SENTENCES.names).cast(SENTENCES)
+        except (pa.ArrowInvalid, OSError) as error:
+            raise InputError(f"not a readable Parquet file: {error}", path=path) from error
+
+
+def text_keys(texts: list[str]) -> NDArray[np.uint64]:
+    """Computes a number for each text, the same for texts that differ in case and spacing only (texts,)."""
+    return _hashes([" ".join(text.lower().split()) for text in texts])
+
+
+class RepeatedTexts:
+    """Tells which texts of a stream were there before; 8 bytes of memory for each different one.
+
+    Texts are compared by 64-bit hashes: in a million texts two different ones share one with a probability of 3e-8.
+    """
+
+    def __init__(self) -> None:
+        self._seen = np.empty(0, np.uint64)
+
+    def new(self, texts: list[str]) -> NDArray[np.bool_]:
+        """Marks the texts of the next block that were neither in it nor in an earlier block before (texts,)."""
+        hashes = _hashes(texts)
+        different, first = np.unique(hashes, return_index=True)
+        place = np.searchsorted(self._seen, different)
+        known = np.zeros(len(different), bool)
+        inside = place < len(self._seen)
+        known[inside] = self._seen[place[inside]] == different[inside]
+        fresh = np.zeros(len(texts), bool)
+        fresh[first[~known]] = True
+        # Merging two sorted runs is what this sort is best at.
+        self._seen = np.sort(np.concatenate([self._seen, different[~known]]), kind="stable")
+        return fresh
+
+
+def _hashes(texts: list[str]) -> NDArray[np.uint64]:
+    return np.fromiter((xxhash.xxh3_64_intdigest(text.encode()) for text in texts), np.uint64, len(texts))

@@ -1,0 +1,175 @@
+"""Results as the Hub's `model-index` has them: what a model's provenance says was measured, and nothing else."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+_TASKS = {
+    "sentence-similarity": "Semantic textual similarity",
+    "translation": "Translation",
+    "text-classification": "Telling references from translations",
+}
+
+
+@dataclass(frozen=True)
+class Measured:
+    """One number that was measured.
+
+    Attributes:
+        task: A task of the Hub, e.g. `translation`.
+        data: The name of the data, for people.
+        data_type: The same for machines: letters, digits, `-`, `_` and `.`.
+        config: The configuration or subset of the data, if it has any.
+        split: The split.
+        metric: The metric as the Hub's library `evaluate` names it, e.g. `sacrebleu`.
+        metric_name: The metric with all that one needs to know to compare it.
+        value: The number.
+    """
+
+    task: str
+    data: str
+    data_type: str
+    config: str | None
+    split: str | None
+    metric: str
+    metric_name: str
+    value: float
+
+
+def measured_results(record: Mapping[str, Any]) -> list[Measured]:
+    """Lists what a provenance record says was measured: when the model was made, then by later evaluations.
+
+    Args:
+        record: What :func:`~.provenance.read_provenance` returns. Parts of another form than the commands of this
+            package write are passed over.
+    """
+    makers = {
+        "hf-paraphrase train-nmt": _translation_training,
+        "hf-paraphrase train-classifier": _classifier_training,
+        "hf-paraphrase train-encoder": _encoder_training,
+    }
+    found: list[Measured | None] = []
+    maker = makers.get(str(record.get("command")))
+    if maker is not None:
+        found += maker(_mapping(record.get("results")), _mapping(record.get("settings")))
+    for evaluation in _mapping(record.get("evaluations")).values():
+        kind = _mapping(evaluation).get("kind")
+        if kind == "evaluate":
+            found += _similarity(_mapping(evaluation))
+        elif kind == "evaluate-nmt":
+            found += _translation(_mapping(evaluation))
+    return [item for item in found if item is not None]
+
+
+def model_index(name: str, record: Mapping[str, Any]) -> list[dict[str, Any]] | None:
+    """Builds the value of `model-index` in a model card's head.
+
+    Args:
+        name: The model's name.
+        record: Its provenance record.
+
+    Returns:
+        What huggingface_hub's `ModelCardData` reads back as the same results; None if nothing was measured.
+    """
+    from huggingface_hub import EvalResult
+    from huggingface_hub.repocard_data import eval_results_to_model_index
+
+    results = [
+        EvalResult(
+            task_type=item.task,
+            task_name=_TASKS[item.task],
+            dataset_type=item.data_type,
+            dataset_name=item.data,
+            dataset_config=item.config,
+            dataset_split=item.split,
+            metric_type=item.metric,
+            metric_name=item.metric_name,
+            metric_value=item.value,
+            verified=False,
+        )
+        for item in measured_results(record)
+    ]
+    return eval_results_to_model_index(name, results) if results else None
+
+
+def _translation_training(results: Mapping[str, Any], settings: Mapping[str, Any]) -> Iterator[Measured | None]:
+    bitext = settings.get("bitext")
+    first = bitext[0] if isinstance(bitext, list) and bitext else bitext
+    name = "BLEU (greedy, case-insensitive; it chose the checkpoint)"
+    yield _measured("translation", first, None, settings.get("dev_split"), "sacrebleu", name, results.get("dev_bleu"))
+
+
+def _classifier_training(results: Mapping[str, Any], settings: Mapping[str, Any]) -> Iterator[Measured | None]:
+    for part, note in (("test", ""), ("dev", "; it chose the epoch")):
+        value = _mapping(results.get(part)).get("accuracy")
+        name = f"accuracy (%; as many references as translations{note})"
+        yield _measured("text-classification", settings.get("pairs"), None, part, "accuracy", name, value)
+
+
+def _encoder_training(results: Mapping[str, Any], settings: Mapping[str, Any]) -> Iterator[Measured | None]:
+    name = "Pearson × 100 of the cosine, mean over the dev sets (it chose the epoch)"
+    value = results.get("dev_best")
+    yield _measured("sentence-similarity", settings.get("dev_data"), None, "dev", "pearsonr", name, value)
+
+
+def _similarity(evaluation: Mapping[str, Any]) -> Iterator[Measured | None]:
+    task = "sentence-similarity"
+    metrics = [(key, f"{key}r", f"{key.capitalize()} × 100 of the cosine") for key in ("pearson", "spearman")]
+    for item in _list(evaluation.get("sets")):
+        place: tuple[object, object, object] = item.get("family"), item.get("name"), None
+        if place[0] == "graded":
+            folder, _, split = str(place[1]).rpartition("/")
+            place = folder, None, split
+        for key, metric, name in metrics:
+            yield _measured(task, *place, metric, name, item.get(key))
+    for item in _mapping(evaluation.get("means")).values():
+        mean = _mapping(item)
+        if not mean.get("present"):
+            continue
+        for key, metric, name in metrics:
+            name = f"{name}, mean over sets{'' if mean.get('complete') is True else ' present'}"
+            yield _measured(task, mean.get("label"), None, None, metric, name, mean.get(key))
+
+
+def _translation(evaluation: Mapping[str, Any]) -> Iterator[Measured | None]:
+    for item in _list(evaluation.get("scores")):
+        for key, metric, title in (("bleu", "sacrebleu", "BLEU"), ("chrf", "chrf", "chrF2")):
+            signature = str(item.get(f"{key}_signature"))[:200]
+            name = f"{title}, beam {item.get('num_beams')} ({signature})"
+            data, split = evaluation.get("bitext"), evaluation.get("split")
+            yield _measured("translation", data, None, split, metric, name, item.get(key))
+
+
+def _measured(
+    task: str, data: object, config: object, split: object, metric: str, name: str, value: object
+) -> Measured | None:
+    """Builds a result; None where a part of it is not what a command writes, and for a value that is no number."""
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
+        return None
+    if not isinstance(data, str) or not data.strip():
+        return None
+    # Only the last part of a path: where a folder lies is nobody's business.
+    shown = re.split(r"[/\\]", data.strip().rstrip("/\\"))[-1][:100]
+    title = f"{shown} {config}" if isinstance(config, str) else shown
+    return Measured(
+        task=task,
+        data=title,
+        data_type=re.sub(r"[^a-z0-9_.]+", "-", shown.lower()).strip("-.") or "data",
+        config=config if isinstance(config, str) else None,
+        split=split if isinstance(split, str) else None,
+        metric=metric,
+        metric_name=name,
+        value=value,
+    )
+
+
+def _mapping(value: object) -> Mapping[str, Any]:
+    return value if isinstance(value, Mapping) else {}
+
+
+def _list(value: object) -> list[Mapping[str, Any]]:
+    return [item for item in value if isinstance(item, Mapping)] if isinstance(value, list) else []

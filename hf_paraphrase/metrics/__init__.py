@@ -1,0 +1,50 @@
+"""The project's scores as `evaluate` modules, each a folder that is whole in itself and travels alone as a Space.
+
+A folder holds the metric (`NAME/NAME.py`, which imports nothing of this package), the app that shows it (`app.py`),
+what the app needs (`requirements.txt`), and its card. `evaluate.load(str(metric_path(NAME)))` opens it offline.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ..errors import UsageError
+
+if TYPE_CHECKING:
+    import evaluate
+
+METRICS = ("sts_correlation", "paraphrase_detection", "corpus_diversity")
+"""The names of the metrics."""
+
+
+def metric_path(name: str) -> Path:
+    """Returns the folder of a metric, in an installed package as well as in a checkout.
+
+    Args:
+        name: One of :data:`METRICS`.
+
+    Raises:
+        UsageError: If there is no such metric.
+    """
+    if name not in METRICS:
+        raise UsageError(f"no metric is called `{name}`", remedy=f"one of {', '.join(METRICS)}")
+    return Path(__file__).parent / name
+
+
+def load_metric(name: str, **options: Any) -> evaluate.Metric:
+    """Opens a metric with `evaluate.load`.
+
+    Args:
+        name: One of :data:`METRICS`.
+        **options: Passed to `evaluate.load`, e.g. `num_process`, `process_id` and `experiment_id` for several
+            processes.
+
+    Raises:
+        UsageError: If there is no such metric.
+    """
+    path = metric_path(name)
+    # It takes seconds to import, and imports torch.
+    import evaluate
+
+    return evaluate.load(str(path), **options)

@@ -1,0 +1,223 @@
+"""Checks a model folder before transformers, tokenizers and safetensors open it.
+
+What those libraries do with a folder is decided by files in it: they follow names of further files, and make room for
+whatever sizes `config.json` gives before they look whether the weights have them. So here names must be plain, no size
+may exceed what the weights hold, and the tensors must be those that the configuration asks for.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ..errors import HfParaphraseError, ModelError
+from .json_files import read_json_object
+from .plain_files import check_plain_folder
+from .safetensors_header import TensorEntry, read_header
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel
+
+_REMEDY = "copy the model again, from a source that you trust"
+_SETTINGS = (
+    "config.json",
+    "generation_config.json",
+    "tokenizer_config.json",
+    "special_tokens_map.json",
+    "added_tokens.json",
+    "provenance.json",
+)
+_INDEX = "model.safetensors.index.json"
+_CODE = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)+", re.ASCII)
+_FILE_KEY = re.compile(r"(_files?|_spm|^transformers_weights)$")
+_NEVER_OPENED = {"special_tokens_map_file"}
+"""Old tokenizers of transformers carry this name of a file on the machine that saved them."""
+_SIZE_KEY = re.compile(r"(_sizes?|_layers|_heads|_embeddings|_dims?|^(d_model|d_ff|d_kv|n_embd|n_layer|n_head))$")
+_LONGEST_MESSAGE = 300
+
+
+def check_model_folder(folder: str | os.PathLike[str], *, ours: bool = True) -> dict[str, TensorEntry]:
+    """Checks links, settings, names of files and sizes; reads no weights and runs nothing.
+
+    Args:
+        folder: A folder with `config.json`, or with a tokenizer alone.
+        ours: Whether this package made it. Other folders may name files elsewhere as long as there are none.
+
+    Returns:
+        The tensors of its weights by name.
+
+    Raises:
+        ModelError: If something leads out of the folder, is damaged, or is larger than the weights can be.
+    """
+    folder = Path(folder)
+    check_plain_folder(folder, ModelError)
+    settings = {name: read_json_object(folder / name, ModelError) for name in _SETTINGS if (folder / name).exists()}
+    for name, content in settings.items():
+        _check_names(content, folder / name, ours)
+    if (folder / "adapter_config.json").exists():
+        raise ModelError("an adapter, whose model lies elsewhere", path=folder, remedy="merge it into its model first")
+    tensors: dict[str, TensorEntry] = {}
+    for path in _weight_files(folder):
+        tensors |= read_header(path)
+    if tensors:
+        _check_sizes(settings.get("config.json", {}), tensors, folder / "config.json")
+    return tensors
+
+
+def check_tensors(
+    model_class: type[PreTrainedModel],
+    folder: str | os.PathLike[str],
+    tensors: Mapping[str, TensorEntry],
+    settings: Mapping[str, Any] | None = None,
+) -> None:
+    """Compares the tensors of a folder with those that its configuration asks for; takes no memory for either.
+
+    Args:
+        model_class: The class of the model.
+        folder: A folder that :func:`check_model_folder` found in order.
+        tensors: What that function returned.
+        settings: Values of the configuration that will be other than in the folder.
+
+    Raises:
+        ModelError: If a tensor is missing, left over or of another shape, or the configuration is senseless.
+    """
+    import torch
+
+    folder = Path(folder)
+    with opening("the model", folder), torch.device("meta"):
+        config: Any = model_class.config_class.from_pretrained(folder, local_files_only=True, **(settings or {}))
+        model = model_class(config)
+        wanted = {name: tuple(value.shape) for name, value in model.state_dict().items()}
+        # Of weights that several parts share, the file has one.
+        shared = set(getattr(model, "all_tied_weights_keys", None) or {})
+    remedy = "the weights belong to another configuration: copy the model again"
+    missing = sorted(name for name in wanted if name not in tensors and name not in shared)
+    unexpected = sorted(name for name in tensors if name not in wanted)
+    for kind, names in (("missing", missing), ("unexpected", unexpected)):
+        if names:
+            raise ModelError(
+                f"the weights do not fit the configuration: {kind} {_listed(names)}", path=folder, remedy=remedy
+            )
+    for name, shape in wanted.items():
+        if name in tensors and tensors[name].shape != shape:
+            raise ModelError(
+                f"the weights do not fit the configuration: {name} is {list(tensors[name].shape)}, not {list(shape)}",
+                path=folder,
+                remedy=remedy,
+            )
+
+
+def check_total(model: PreTrainedModel, tensors: Mapping[str, TensorEntry], folder: str | os.PathLike[str]) -> None:
+    """Refuses a model of someone else's type that is far larger than its weights, before it takes any memory.
+
+    A pooling layer may be missing in them, and buffers that are computed.
+
+    Args:
+        model: The model, on the device `meta`.
+        tensors: The tensors of its folder.
+        folder: The folder, for the message.
+
+    Raises:
+        ModelError: If the model has more than twice the numbers that the weights hold, and 64 million besides.
+    """
+    wanted = sum(item.numel() for item in (*model.parameters(), *model.buffers()))
+    held = sum(item.elements for item in tensors.values())
+    if wanted > 2 * held + (1 << 26):
+        raise ModelError(
+            f"the configuration asks for {wanted:,} numbers, the weights hold {held:,}", path=folder, remedy=_REMEDY
+        )
+
+
+@contextmanager
+def opening(what: str, path: str | os.PathLike[str], remedy: str = _REMEDY) -> Iterator[None]:
+    """Turns whatever a library raises in the block into one error with a short message.
+
+    Args:
+        what: What is opened, e.g. `the model`.
+        path: Where it lies.
+        remedy: What to do about it.
+
+    Raises:
+        ModelError: For any exception of the block, a panic of the libraries written in Rust included.
+    """
+    try:
+        yield
+    except HfParaphraseError:
+        raise
+    except BaseException as error:
+        # Panics are no `Exception`, and their class cannot be imported.
+        if not isinstance(error, Exception) and type(error).__name__ != "PanicException":
+            raise
+        text = " ".join(f"{type(error).__name__}: {error}".split())
+        if len(text) > _LONGEST_MESSAGE:
+            text = text[:_LONGEST_MESSAGE] + " …"
+        raise ModelError(f"{what} cannot be opened: {text}", path=path, remedy=remedy) from error
+
+
+def _weight_files(folder: Path) -> list[Path]:
+    index = folder / _INDEX
+    if not index.exists():
+        return sorted(folder.glob("*.safetensors"))
+    names = read_json_object(index, ModelError).get("weight_map")
+    if not isinstance(names, dict) or not all(_is_plain_name(name) for name in names.values()):
+        raise ModelError("names files outside of its folder, or none", path=index, remedy=_REMEDY)
+    return [folder / name for name in sorted(set(names.values()))]
+
+
+def _check_names(settings: Mapping[str, Any], path: Path, ours: bool) -> None:
+    """Refuses names of files that are not plain, and code that is not in the folder itself."""
+    for key, value in settings.items():
+        if key == "auto_map":
+            entries = list(value.values()) if isinstance(value, dict) else [value]
+            flat = [item for entry in entries for item in (entry if isinstance(entry, list) else [entry])]
+            wrong = [item for item in flat if item is not None and not _is_code_inside(item)]
+            # Folders of others are opened without running their code.
+            if wrong and ours:
+                raise ModelError(
+                    f"`auto_map` names code that is not in this folder: {str(wrong[0])[:80]}",
+                    path=path,
+                    remedy=_REMEDY,
+                )
+        elif _FILE_KEY.search(key) and key not in _NEVER_OPENED:
+            for name in value if isinstance(value, list) else [value]:
+                harmless = not ours and isinstance(name, str) and not os.path.lexists(path.parent / name)
+                if name is not None and not _is_plain_name(name) and not harmless:
+                    raise ModelError(
+                        f"`{key[:80]}` is not the name of a file in this folder: {str(name)[:80]}",
+                        path=path,
+                        remedy=_REMEDY,
+                    )
+
+
+def _check_sizes(config: Mapping[str, Any], tensors: Mapping[str, TensorEntry], path: Path) -> None:
+    """Refuses more units than there are numbers, and more layers than there are tensors: each has one at least."""
+    elements = sum(item.elements for item in tensors.values())
+    for key, value in config.items():
+        if not _SIZE_KEY.search(key):
+            continue
+        most = len(tensors) if key.endswith(("_layers", "n_layer")) else elements
+        for number in value if isinstance(value, list) else [value]:
+            if type(number) is int and number > most:
+                raise ModelError(
+                    "the weights do not fit the configuration: they are "
+                    f"{elements:,} numbers in {len(tensors):,} tensors, and `{key[:80]}` is {str(number)[:40]}",
+                    path=path,
+                    remedy=_REMEDY,
+                )
+
+
+def _is_code_inside(name: object) -> bool:
+    return isinstance(name, str) and bool(_CODE.fullmatch(name))
+
+
+def _is_plain_name(name: object) -> bool:
+    return isinstance(name, str) and bool(name) and name not in {".", ".."} and not re.search(r"[/\\:\0]", name)
+
+
+def _listed(names: list[str]) -> str:
+    shown = ", ".join(name[:80] for name in names[:5])
+    return shown if len(names) <= 5 else f"{shown} and {len(names) - 5} more"

@@ -1,0 +1,92 @@
+"""What may lie in an artefact's folder: plain files and folders, and links that stay inside.
+
+A link to `/dev/zero` fills the memory of whoever reads it, one to a named pipe waits for ever, and one to a private
+file puts its content into fingerprints, cards and error messages, or publishes it.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from ..errors import HfParaphraseError, InputError
+
+_REMEDY = "copy the files themselves into the folder, or name the folder that they lie in"
+
+
+def check_plain_folder(folder: str | os.PathLike[str], error: type[HfParaphraseError] = InputError) -> None:
+    """Checks everything visible below a folder: plain files and folders, and links that lead to such inside of it.
+
+    A snapshot in the Hub's cache may link into the `blobs` beside it, which is how the cache stores files.
+
+    Args:
+        folder: The folder; it may be a link itself, because the user named it.
+        error: What to raise.
+
+    Raises:
+        HfParaphraseError: As `error`, naming the first entry that is something else.
+    """
+    check_plain(folder, _visible(os.fspath(folder)), error)
+
+
+def check_plain(
+    folder: str | os.PathLike[str], paths: Iterable[Path], error: type[HfParaphraseError] = InputError
+) -> None:
+    """Checks some entries of a folder as :func:`check_plain_folder` checks all.
+
+    Raises:
+        HfParaphraseError: As `error`, naming the first entry that is neither a plain file nor a folder, leads outside
+            or leads nowhere.
+    """
+    allowed = _places(folder)
+    for path in paths:
+        target = Path(os.path.realpath(path))
+        try:
+            mode = target.stat().st_mode
+        except OSError as reason:
+            text = "a link that leads nowhere" if path.is_symlink() else f"cannot be read: {reason.strerror}"
+            raise error(text, path=path, remedy=_REMEDY) from reason
+        if not any(target.is_relative_to(place) for place in allowed):
+            raise error("a link that leads out of its folder", path=path, remedy=_REMEDY)
+        if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
+            raise error("neither a file nor a folder, but a device, pipe or socket", path=path, remedy=_REMEDY)
+
+
+def read_bounded(path: Path, limit: int, error: type[HfParaphraseError] = InputError) -> bytes:
+    """Reads a plain file that must not be longer than `limit` bytes.
+
+    Raises:
+        HfParaphraseError: As `error`, if the file is missing, not plain, unreadable or longer.
+    """
+    try:
+        # Without this flag, opening a named pipe waits for someone to write to it.
+        number = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
+        with os.fdopen(number, "rb") as stream:
+            if not stat.S_ISREG(os.fstat(number).st_mode):
+                raise error("not a plain file", path=path, remedy=_REMEDY)
+            content = stream.read(limit + 1)
+    except OSError as reason:
+        raise error(f"cannot read: {reason.strerror}", path=path) from reason
+    if len(content) > limit:
+        raise error(f"longer than {limit >> 20} MiB, which no file of this kind is", path=path)
+    return content
+
+
+def _visible(folder: str) -> Iterator[Path]:
+    for place, folders, files in os.walk(folder):
+        folders[:] = sorted(name for name in folders if not name.startswith("."))
+        for name in sorted([*folders, *files]):
+            if not name.startswith("."):
+                yield Path(place, name)
+
+
+def _places(folder: str | os.PathLike[str]) -> list[Path]:
+    """Lists the folders to which links may lead."""
+    real = Path(os.path.realpath(folder))
+    for parent in real.parents:
+        if parent.name == "snapshots" and parent.parent.name.startswith(("models--", "datasets--", "spaces--")):
+            # Not where `blobs` itself may lead to.
+            return [real, parent.parent / "blobs"]
+    return [real]

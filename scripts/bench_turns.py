@@ -1,0 +1,194 @@
+"""What the benchmarks share: their arguments, taking turns, the table, the ratios and the way they end.
+
+The contestants of a benchmark take turns in one run, so that a slow minute of the machine meets all of them; the first
+turn of each warms up and is not counted. Ratios are of the median rates.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gc
+import json
+import statistics
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple, TypeVar
+
+from hf_paraphrase.errors import HfParaphraseError, UsageError
+
+ROUNDS = "timed turns of each contestant, after one to warm up"
+"""What `--rounds` means."""
+
+Result = TypeVar("Result")
+
+
+class Contestant(NamedTuple):
+    """What is timed.
+
+    Attributes:
+        key: What its ratio is called in the report; empty for what has none.
+        name: What the table says.
+        rate: Takes a turn and returns a rate per second.
+    """
+
+    key: str
+    name: str
+    rate: Callable[[], float]
+
+
+class Comparison(NamedTuple):
+    """A column of ratios.
+
+    Attributes:
+        heading: What stands above it.
+        ratios: Computes it from the median rates of the contestants.
+    """
+
+    heading: str
+    ratios: Callable[[Sequence[float]], list[float]]
+
+
+def over_each(medians: Sequence[float]) -> list[float]:
+    """Computes the ratios of the first rate to all of them."""
+    return [medians[0] / median for median in medians]
+
+
+def over_last(medians: Sequence[float]) -> list[float]:
+    """Computes the ratios of all rates to the last one."""
+    return [median / medians[-1] for median in medians]
+
+
+OURS_FIRST = Comparison("ours/this", over_each)
+"""For contestants of which the first is this package."""
+
+
+def argument_parser(documentation: str | None) -> argparse.ArgumentParser:
+    """Makes a parser that is described by the first line of a benchmark's documentation and shows all defaults."""
+    return argparse.ArgumentParser(
+        description=(documentation or "").partition("\n")[0], formatter_class=argparse.ArgumentDefaultsHelpFormatter
+    )
+
+
+def check_least(arguments: argparse.Namespace, least: Mapping[str, int]) -> None:
+    """Refuses numbers that make no sense.
+
+    Args:
+        arguments: The command line.
+        least: For each name of a number the least value that it may have.
+
+    Raises:
+        UsageError: If a number is too small.
+    """
+    for name, bound in least.items():
+        if getattr(arguments, name) < bound:
+            raise UsageError(f"--{name.replace('_', '-')} must be at least {bound}, not {getattr(arguments, name)}")
+
+
+def timed(work: Callable[[], Result]) -> tuple[float, Result]:
+    """Does some work and returns the seconds it took by the clock on the wall, and its result."""
+    start = time.perf_counter()
+    result = work()
+    return time.perf_counter() - start, result
+
+
+def take_turns(
+    contestants: Sequence[Contestant], rounds: int, *, warm: Callable[[], None] = lambda: None
+) -> list[list[float]]:
+    """Lets the contestants take turns.
+
+    Args:
+        contestants: What is timed.
+        rounds: The timed turns of each.
+        warm: Called after the turns that warm up, e.g. to compare what they computed.
+
+    Returns:
+        For each contestant its rates in the timed turns.
+    """
+    rates: list[list[float]] = [[] for _ in contestants]
+    for turn in range(rounds + 1):
+        for contestant, column in zip(contestants, rates, strict=True):
+            gc.collect()
+            rate = contestant.rate()
+            if turn:
+                column.append(rate)
+        if not turn:
+            warm()
+    return rates
+
+
+def measure(
+    unit: str,
+    contestants: Sequence[Contestant],
+    rounds: int,
+    *,
+    comparison: Comparison | None = OURS_FIRST,
+    width: int = 40,
+    warm: Callable[[], None] = lambda: None,
+) -> list[float]:
+    """Lets the contestants take turns and writes a table of their rates.
+
+    Args:
+        unit: Of the rates, as the table says it.
+        contestants: What is timed.
+        rounds: The timed turns of each.
+        comparison: The last column of the table; None to leave it out.
+        width: Of the column of names, in characters.
+        warm: As for :func:`take_turns`.
+
+    Returns:
+        The median rate of each contestant.
+    """
+    rates = take_turns(contestants, rounds, warm=warm)
+    medians = [statistics.median(column) for column in rates]
+    header = f"{unit:{width}}{'median':>12}{'min':>12}{'max':>12}"
+    rows = [
+        f"{contestant.name:{width}}{median:12,.0f}{min(column):12,.0f}{max(column):12,.0f}"
+        for contestant, column, median in zip(contestants, rates, medians, strict=True)
+    ]
+    if comparison is not None:
+        breadth = len(comparison.heading) + 2
+        header += f"{comparison.heading:>{breadth}}"
+        ratios = comparison.ratios(medians)
+        rows = [f"{row}{ratio:{breadth}.2f}" for row, ratio in zip(rows, ratios, strict=True)]
+    for row in (header, *rows):
+        write(row)
+    return medians
+
+
+def ratios_to_best(contestants: Sequence[Contestant], medians: Sequence[float]) -> dict[str, float]:
+    """Computes for every key the ratio of the first contestant's median rate to the highest with that key."""
+    best: dict[str, float] = {}
+    for contestant, median in zip(contestants[1:], medians[1:], strict=True):
+        if contestant.key:
+            best[contestant.key] = max(best.get(contestant.key, 0.0), median)
+    return {key: medians[0] / median for key, median in best.items()}
+
+
+def write(line: str) -> None:
+    """Writes a line of the report to standard output."""
+    sys.stdout.write(line + "\n")
+    sys.stdout.flush()
+
+
+def write_ratios(ratios: Mapping[str, float]) -> None:
+    """Writes the last line of the report: the ratios as one JSON object."""
+    write(json.dumps({key: round(ratio, 3) for key, ratio in ratios.items()}))
+
+
+def exit_code(name: str, work: Callable[[], None]) -> int:
+    """Runs a benchmark; an error that the user can mend becomes one line.
+
+    Args:
+        name: Of the benchmark.
+        work: What it does.
+
+    Returns:
+        The exit code: 0 done, 2 bad usage or bad input.
+    """
+    try:
+        work()
+    except HfParaphraseError as error:
+        sys.stderr.write(f"{name}: error: {error}\n")
+        return 2
+    return 0

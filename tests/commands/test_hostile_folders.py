@@ -1,0 +1,179 @@
+"""Hostile model and data folders, through the commands: exit 2, one line, no traceback, nothing left behind."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import struct
+
+import pyarrow as pa
+import pytest
+
+from hf_paraphrase.commands import main
+from hf_paraphrase.data.parquet import write_split
+from hf_paraphrase.data.schema import PAIRS
+from hf_paraphrase.models.avg import AvgConfig, AvgModel
+from hf_paraphrase.tokenization.word_level import build_word_level_tokenizer, save_tokenizer
+
+MODEL_COMMANDS = {
+    "encode": "--model {model} --input text.txt --output out",
+    "evaluate": "--model {model} --data pairs --suite graded --split train --output out",
+    "score": "--pairs pairs --encoder {model} --measures similarity --output out",
+    "train-encoder": "--pairs pairs --initial-vectors {model} --output out",
+}
+TRANSLATION_COMMANDS = {
+    "back-translate": "--model {model} --bitext bitext --output out",
+    "evaluate-nmt": "--model {model} --bitext bitext --output out",
+}
+DATA_COMMANDS = {
+    "filter": "--pairs {data} --output out",
+    "score": "--pairs {data} --measures length --output out",
+    "train-encoder": "--pairs {data} --output out",
+    "train-tokenizer": "--pairs {data} --output out",
+    "train-classifier": "--pairs {data} --output out",
+    "analyze": "--pairs {data} --output out",
+}
+
+
+@pytest.fixture(scope="module")
+def originals(tmp_path_factory, tiny_model, tiny_bitext):
+    folder = tmp_path_factory.mktemp("hostile")
+    tokenizer = build_word_level_tokenizer(["one", "two", "three"])
+    AvgModel(AvgConfig(vocab_size=len(tokenizer), hidden_size=4)).save_pretrained(folder / "avg")
+    save_tokenizer(tokenizer, folder / "avg")
+    shutil.copytree(tiny_model, folder / "rnn_search")
+    shutil.copytree(tiny_bitext, folder / "bitext")
+    schema = pa.schema([("id", pa.string()), *PAIRS, ("score", pa.float64())])
+    count = 40
+    columns = [[f"n{i}" for i in range(count)], [f"one {i}" for i in range(count)], ["two"] * count, [1.0] * count]
+    write_split(folder / "pairs", "train", [pa.table(columns, schema=schema)], schema)
+    (folder / "text.txt").write_text("one two\n")
+    (folder / "secret").mkdir()
+    (folder / "secret" / "x.json").write_text('{"password": "hunter2"}')
+    return folder
+
+
+@pytest.fixture
+def work(originals, tmp_path, monkeypatch):
+    folder = shutil.copytree(originals, tmp_path / "work")
+    monkeypatch.chdir(folder)
+    return folder
+
+
+def change(path, **values):
+    path.write_text(json.dumps({**json.loads(path.read_text()), **values}))
+
+
+def lying_header(folder):
+    (folder / "model.safetensors").write_bytes(struct.pack("<Q", 8 << 30) + b"{}")
+
+
+def absent_tensors(folder):
+    header = json.dumps({"x": {"dtype": "F32", "shape": [1], "data_offsets": [0, 4]}}).encode()
+    (folder / "model.safetensors").write_bytes(struct.pack("<Q", len(header)) + header + bytes(4))
+
+
+def linked(name, target):
+    def harm(folder):
+        (folder / name).unlink(missing_ok=True)
+        (folder / name).symlink_to(target)
+
+    return harm
+
+
+def pipe(folder):
+    (folder / "tokenizer.json").unlink()
+    os.mkfifo(folder / "tokenizer.json")
+
+
+HARM = {
+    "a header of gigabytes": lying_header,
+    "missing tensors": absent_tensors,
+    "a vocabulary of trillions": lambda folder: change(folder / "config.json", vocab_size=10**12),
+    "a state of trillions": lambda folder: change(folder / "config.json", hidden_size=10**12),
+    "another shape": lambda folder: change(folder / "config.json", hidden_size=6, attention_size=6),
+    "a tokenizer elsewhere": lambda folder: change(
+        folder / "tokenizer_config.json", source_tokenizer_file="../secret/x.json"
+    ),
+    "code elsewhere": lambda folder: change(folder / "config.json", auto_map={"AutoModel": "../../evil.Evil"}),
+    "a tokenizer that is none": lambda folder: (folder / "tokenizer.json").write_text('{"password": 1}'),
+    "a configuration that is a list": lambda folder: (folder / "config.json").write_text("[]"),
+    "a configuration without end": lambda folder: (folder / "config.json").write_text('{"a":' * 100_000),
+    "a record that is a list": lambda folder: (folder / "provenance.json").write_text("[]"),
+    "a link to a secret": linked("tokenizer.json", "../secret/x.json"),
+    "a link to a device": linked("generation_config.json", "/dev/zero"),
+    "a pipe": pipe,
+}
+# Of a folder that only lends its word vectors, neither the shapes in its configuration nor its code matter.
+UNREAD = {"another shape", "code elsewhere", "missing tensors", "a tokenizer elsewhere"}
+
+
+def fails(words, work, capfd):
+    before = sorted(path.relative_to(work) for path in work.rglob("*"))
+    assert main(words) == 2
+    out, err = capfd.readouterr()
+    lines = [line for line in err.splitlines() if line.startswith("hf-paraphrase: error: ")]
+    assert len(lines) == 1 and err.rstrip().endswith(lines[0]) and len(lines[0]) < 1_500
+    assert "Traceback" not in err and out == "" and "hunter2" not in err
+    assert sorted(path.relative_to(work) for path in work.rglob("*")) == before
+    return lines[0]
+
+
+@pytest.mark.parametrize(
+    ("verb", "harm"),
+    [(verb, harm) for verb in MODEL_COMMANDS for harm in HARM if verb != "train-encoder" or harm not in UNREAD],
+)
+def test_a_hostile_encoder_is_one_line(work, capfd, verb, harm):
+    change(work / "avg" / "config.json", attention_size=4)
+    HARM[harm](work / "avg")
+    fails([verb, *MODEL_COMMANDS[verb].format(model="avg").split()], work, capfd)
+
+
+@pytest.mark.parametrize("harm", HARM)
+@pytest.mark.parametrize("verb", TRANSLATION_COMMANDS)
+def test_a_hostile_translation_model_is_one_line(work, capfd, verb, harm):
+    HARM[harm](work / "rnn_search")
+    fails([verb, *TRANSLATION_COMMANDS[verb].format(model="rnn_search").split()], work, capfd)
+
+
+def cut(folder):
+    (path,) = (folder / "data").glob("*.parquet")
+    path.write_bytes(path.read_bytes()[:-20])
+
+
+def scrambled(folder):
+    (path,) = (folder / "data").glob("*.parquet")
+    content = bytearray(path.read_bytes())
+    # Parquet ends in its footer, the footer's length in four bytes, and four letters.
+    data = slice(4, len(content) - 8 - int.from_bytes(content[-8:-4], "little"))
+    content[data] = bytes(byte ^ 0xFF for byte in content[data])
+    path.write_bytes(content)
+
+
+def away(folder):
+    (path,) = (folder / "data").glob("*.parquet")
+    path.rename(folder.parent / "secret" / path.name)
+    path.symlink_to(folder.parent / "secret" / path.name)
+
+
+def numbers(folder):
+    table = pa.table({"id": ["a", "b"], "sentence1": [1, 2], "sentence2": ["c", "d"]})
+    write_split(folder, "train", [table], table.schema)
+
+
+DATA_HARM = {
+    "cut off": cut,
+    "scrambled": scrambled,
+    "a link that leaves the folder": away,
+    "numbers for sentences": numbers,
+    "a record that is a list": lambda folder: (folder / "provenance.json").write_text("[]"),
+    "a card elsewhere": lambda folder: (folder / "README.md").symlink_to("/etc/passwd"),
+}
+
+
+@pytest.mark.parametrize("harm", DATA_HARM)
+@pytest.mark.parametrize("verb", DATA_COMMANDS)
+def test_a_hostile_data_folder_is_one_line(work, capfd, verb, harm):
+    DATA_HARM[harm](work / "pairs")
+    fails([verb, *DATA_COMMANDS[verb].format(data="pairs").split()], work, capfd)

@@ -1,0 +1,341 @@
+from __future__ import annotations
+
+import gzip
+import json
+
+import numpy as np
+import pyarrow as pa
+import pytest
+import torch
+from datasets import load_dataset
+
+from hf_paraphrase import SearchIndex
+from hf_paraphrase.commands import main
+from hf_paraphrase.commands.search_results import as_markdown
+from hf_paraphrase.data.parquet import read_table, write_split
+from hf_paraphrase.encoding.search import Neighbour
+from hf_paraphrase.encoding.sentence_encoder import SentenceEncoder
+from hf_paraphrase.hub.provenance import read_provenance
+from hf_paraphrase.models.avg.configuration_avg import AvgConfig
+from hf_paraphrase.models.avg.modeling_avg import AvgModel
+from hf_paraphrase.tokenization.word_level import build_word_level_tokenizer, save_tokenizer
+
+LINES = ["w1 w2", "w2 w1", "w3\u2028w4", "", "W1  w2", "w5 | w6", "w1 w2", "w7", "unheard of"]
+KEPT = ["w1 w2", "w2 w1", "w3\u2028w4", "W1  w2", "w5 | w6", "w7", "unheard of"]
+
+
+def save_model(folder, seed):
+    torch.manual_seed(seed)
+    AvgModel(AvgConfig(vocab_size=12, hidden_size=5, initializer_range=0.5)).save_pretrained(folder)
+    save_tokenizer(build_word_level_tokenizer([*(f"w{number}" for number in range(9)), "|"]), folder)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory):
+    return save_model(tmp_path_factory.mktemp("models") / "first", 0)
+
+
+@pytest.fixture(scope="module")
+def other_model(tmp_path_factory):
+    return save_model(tmp_path_factory.mktemp("models") / "second", 1)
+
+
+@pytest.fixture(scope="module")
+def corpus(tmp_path_factory):
+    path = tmp_path_factory.mktemp("corpus") / "text.gz"
+    path.write_bytes(gzip.compress("\n".join(LINES).encode()))
+    return path
+
+
+def run(*words):
+    return main(["search", *map(str, words)])
+
+
+@pytest.fixture(scope="module")
+def index(model, corpus, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("indexes") / "index"
+    assert run("--model", model, "--corpus", corpus, "--output", folder) == 0
+    return folder
+
+
+def rows_of(text):
+    return [line.split("\t") for line in text.splitlines()]
+
+
+# ----- building
+
+
+def test_an_index_folder_is_complete_and_also_a_data_folder(index, model, tmp_path):
+    names = {path.name for path in index.iterdir()}
+    assert names == {"README.md", "provenance.json", "index.json", "vectors.npy", "keys.npy", "data", "encoder"}
+    data = load_dataset(str(index), split="train", cache_dir=str(tmp_path))
+    assert data["sentence"][:] == KEPT and data["position"][:] == [1, 2, 3, 5, 6, 8, 9]
+    for path in model.iterdir():
+        assert (index / "encoder" / path.name).read_bytes() == path.read_bytes()
+    record = read_provenance(index)
+    assert record["results"]["rows"] == 7 and record["results"]["zero_rows"] == 1
+    assert [item["name"] for item in record["inputs"]] == ["first", "text.gz"]
+    card = (index / "README.md").read_text()
+    assert "Of 9 texts read, 1 had no character but space and 1 had been there" in card
+
+
+def test_what_happens_to_odd_sentences_is_said(model, corpus, tmp_path, capsys):
+    assert run("--model", model, "--corpus", corpus, "--output", tmp_path / "i") == 0
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    for text in ("1 of 9 sentences without any text", "1 of 9 sentences that had been there before: left out"):
+        assert text in captured.err
+    assert "of which the encoder knows no word" in captured.err and "7 sentences is in" in captured.err
+
+
+def test_the_columns_of_a_data_folder_are_read_row_by_row(model, tmp_path):
+    table = pa.table(
+        {"sentence1": ["w1", "w3"], "sentence2": ["w2", None], "score": [0.5, 0.5], "other": ["w7", "w8"]}
+    )
+    write_split(tmp_path / "pairs", "dev", [table], table.schema)
+    flags = ["--model", model, "--corpus", tmp_path / "pairs", "--split", "dev"]
+    assert run(*flags, "--output", tmp_path / "i") == 0
+    assert read_table(tmp_path / "i")["sentence"].to_pylist() == ["w1", "w2", "w3"]
+    assert run(*flags, "--output", tmp_path / "j", "--columns", "other") == 0
+    assert read_table(tmp_path / "j")["sentence"].to_pylist() == ["w7", "w8"]
+
+
+def test_an_approximate_index_says_how_much_it_finds(model, tmp_path, capfd):
+    lines = [f"w{number % 9} w{number % 7} w{number % 5}" for number in range(300)]
+    (tmp_path / "text").write_text("\n".join(lines))
+    flags = ["--model", model, "--corpus", tmp_path / "text", "--method", "approximate", "--lists", "6"]
+    assert run(*flags, "--probes", "2", "--output", tmp_path / "i") == 0
+    captured = capfd.readouterr()
+    # Also what faiss prints past Python.
+    error = captured.err
+    assert captured.out == ""
+    recall = json.loads((tmp_path / "i" / "index.json").read_text())["recall"]
+    assert f"6 lists, of which a query reads 2: they find {100 * recall:.1f} %" in error
+    assert f"{100 * recall:.1f} % of the true" in (tmp_path / "i" / "README.md").read_text()
+    for flags in (["--probes", "6"], ["--method", "exact"]):
+        assert run("--index", tmp_path / "i", "--query", "w1 w2", *flags) == 0
+    nothing, first, second = capfd.readouterr().out.split("query\t")
+    assert first == second and nothing == ""
+
+
+# ----- queries
+
+
+def test_neighbours_are_printed_as_tab_separated_values(index, capsys):
+    assert run("--index", index, "--query", "w1 w2", "w3 w4", "--top-k", "3") == 0
+    rows = rows_of(capsys.readouterr().out)
+    assert rows[0] == ["query", "rank", "score", "position", "sentence"] and len(rows) == 7
+    assert [row[:3] for row in rows[1:4]] == [["w1 w2", str(rank), "1.000000"] for rank in (1, 2, 3)]
+    assert {row[4] for row in rows[1:4]} == {"w1 w2", "w2 w1", "W1 w2"}
+    # The line separator inside the sentence breaks no line of the output.
+    assert rows[4] == ["w3 w4", "1", "1.000000", "3", "w3 w4"]
+
+
+def test_a_file_of_queries_gives_one_object_a_line_in_its_order(index, tmp_path, capsys):
+    queries = ["w1 w2", "never", "w6 | w5", ""]
+    (tmp_path / "queries").write_text("\n".join([*queries, ""]))
+    assert run("--index", index, "--query-file", tmp_path / "queries", "--format", "jsonl", "--top-k", "2") == 0
+    captured = capsys.readouterr()
+    found = [json.loads(line) for line in captured.out.split("\n")[:-1]]
+    assert [item["query"] for item in found] == queries
+    assert [len(item["neighbours"]) for item in found] == [2, 0, 2, 0]
+    assert found[2]["neighbours"][0]["sentence"] == "w5 | w6"
+    assert "2 of 4 queries have no neighbours" in captured.err
+
+
+def test_a_corpus_is_searched_without_an_index_of_its_own_to_the_same_answer(model, corpus, index, capsys, tmp_path):
+    assert run("--index", index, "--query", "w1 w5", "--identical", "drop") == 0
+    expected = capsys.readouterr().out
+    assert run("--model", model, "--corpus", corpus, "--query", "w1 w5", "--identical", "drop") == 0
+    assert capsys.readouterr().out == expected
+    assert run("--index", index, "--model", model, "--query", "w1 w5", "--identical", "drop") == 0
+    assert capsys.readouterr().out == expected
+
+
+def test_two_encoders_stand_side_by_side_in_a_markdown_table(model, other_model, corpus, index, tmp_path, capsys):
+    flags = ["--query", "w6 | w5", "--top-k", "2"]
+    assert run("--model", model, "--compare", other_model, "--corpus", corpus, *flags) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[:4] == ["**w6 \\| w5**", "", "| first | cosine | second | cosine |", "| --- | ---: | --- | ---: |"]
+    assert len(lines) == 7 and "w5 \\| w6" in lines[4]
+    assert run("--model", other_model, "--corpus", corpus, "--output", tmp_path / "second") == 0
+    assert run("--index", index, "--compare", tmp_path / "second", *flags) == 0
+    assert capsys.readouterr().out.splitlines()[4:] == lines[4:]
+
+
+def test_a_table_with_fewer_neighbours_on_one_side_stays_a_table():
+    one, two = Neighbour("a", 0.5, 0, 1), Neighbour("b|\nc", 0.25, 1, 2)
+    expected = "**q**\n\n| A | cosine | B | cosine |\n| --- | ---: | --- | ---: |\n"
+    assert as_markdown("q", ["A", "B"], [[one, two], [one]]) == (
+        expected + "| a | 0.50 | a | 0.50 |\n| b\\| c | 0.25 |  |  |\n\n"
+    )
+
+
+def test_more_neighbours_than_there_are_sentences_is_said(index, capsys):
+    assert run("--index", index, "--query", "w1", "--top-k", "50") == 0
+    captured = capsys.readouterr()
+    # Of one the encoder knows no word.
+    assert len(captured.out.splitlines()) == 7 and "there are only 7 sentences" in captured.err
+
+
+# ----- mining
+
+
+def test_mined_pairs_are_a_data_folder_with_each_pair_once(index, model, tmp_path, capsys):
+    assert run("--index", index, "--mine", "--threshold", "0.3", "--output", tmp_path / "pairs") == 0
+    vectors = SentenceEncoder.from_pretrained(model).encode(KEPT[:-1], normalize=True).astype(float)
+    cosines = vectors @ vectors.T
+    expected = {
+        (KEPT[i], KEPT[j]): cosines[i, j]
+        for i in range(6)
+        for j in range(i + 1, 6)
+        if cosines[i, j] >= 0.3 and KEPT[i].lower().split() != KEPT[j].lower().split()
+    }
+    data = load_dataset(str(tmp_path / "pairs"), split="train", cache_dir=str(tmp_path / "cache"))
+    found = {(row["sentence1"], row["sentence2"]): row["score"] for row in data}
+    assert len(found) == len(data) and found == pytest.approx(expected)
+    assert data["score"][:] == sorted(data["score"][:], reverse=True)
+    assert read_provenance(tmp_path / "pairs")["results"] == {"pairs": len(data), "found": len(data), "sentences": 7}
+    assert "All sentences were compared" in (tmp_path / "pairs" / "README.md").read_text()
+    flags = ["--index", index, "--mine", "--threshold", "0.3", "--identical", "keep", "--max-pairs", "1"]
+    assert run(*flags, "--output", tmp_path / "best") == 0
+    assert len(read_table(tmp_path / "best")) == 1 and "the best 1 are kept" in capsys.readouterr().err
+
+
+def test_mining_that_finds_nothing_makes_an_empty_data_folder(model, tmp_path, capsys):
+    (tmp_path / "text").write_text("w1\nw2\n")
+    flags = ["--model", model, "--corpus", tmp_path / "text", "--mine", "--threshold", "1"]
+    assert run(*flags, "--output", tmp_path / "pairs") == 0
+    assert "no pair has a cosine of 1.0 or more" in capsys.readouterr().err
+    assert read_table(tmp_path / "pairs").num_rows == 0
+
+
+def test_the_licence_of_a_corpus_reaches_the_index_and_the_pairs(model, tmp_path):
+    table = pa.table({"sentence": ["w1 w2", "w2 w1"]})
+    write_split(tmp_path / "data", "train", [table], table.schema)
+    (tmp_path / "data" / "README.md").write_text("---\nlicense: cc-by-2.0\nlanguage: no\n---\n")
+    assert run("--model", model, "--corpus", tmp_path / "data", "--output", tmp_path / "i") == 0
+    assert run("--index", tmp_path / "i", "--mine", "--output", tmp_path / "pairs") == 0
+    for name in ("i", "pairs"):
+        assert "license:\n- cc-by-2.0" in (tmp_path / name / "README.md").read_text()
+
+
+# ----- bad input
+
+
+@pytest.mark.parametrize(
+    ("flags", "message"),
+    [
+        ([], "give either --corpus, with --model, or --index"),
+        (["--index", "i", "--corpus", "c"], "give either"),
+        (["--corpus", "c", "--output", "o"], "--corpus needs --model"),
+        (["--model", "m", "--corpus", "c"], "name the folder to make"),
+        (["--index", "i", "--output", "o"], "nothing to do with the index"),
+        (["--index", "i", "--mine"], "name the folder to make"),
+        (["--index", "i", "--query", "w1", "--output", "o"], "neighbours are printed"),
+        (["--index", "i", "--query", "w1", "--mine"], "not both"),
+        (["--index", "i", "--query", "w1", "--query-file", "f"], "not both"),
+        (["--index", "i", "--query", " "], "a --query is empty"),
+        (["--index", "i", "--mine", "--output", "o", "--compare", "j"], "--compare needs --query"),
+        (["--index", "i", "--query", "w1", "--compare", "j", "--format", "tsv"], "printed as markdown"),
+        (["--index", "i", "--query", "w1", "--compare", "j", "--model", "m"], "leave --model out"),
+        (
+            ["--index", "i", "--query", "w1", "--lists", "3"],
+            "--lists is for building an index with --method approximate",
+        ),
+        (["--model", "m", "--corpus", "c", "--output", "o", "--lists", "3"], "--lists is for building"),
+        (
+            ["--index", "i", "--query", "w1", "--method", "exact", "--probes", "3"],
+            "--probes is for the approximate method",
+        ),
+        (["--index", "i", "--query", "w1", "--top-k", "0"], "--top-k must be at least 1, not 0"),
+        (["--index", "i", "--mine", "--output", "o", "--threshold", "0"], "--threshold must be above 0"),
+        (["--index", "i", "--mine", "--output", "o", "--threshold", "nan"], "--threshold must be above 0"),
+        (["--index", "i", "--query", "w1", "--threshold", "0.8"], "--threshold is for --mine"),
+        (["--index", "i", "--mine", "--output", "o", "--top-k", "3"], "--top-k is for queries"),
+        (["--model", "m", "--corpus", "c", "--output", "o", "--identical", "keep"], "--identical is for queries"),
+        (["--index", "i", "--query", "w1", "--split", "dev"], "--split is for reading a --corpus"),
+        (["--index", "i", "--query", "w1", "--overwrite"], "--overwrite is for an --output"),
+        (["--index", "i", "--mine", "--output", "o"], "no such index folder"),
+        (["--model", "m", "--corpus", "c", "--output", "o"], "c: no such file"),
+    ],
+)
+def test_flags_that_do_not_fit_are_one_line_and_leave_nothing(tmp_path, monkeypatch, capsys, flags, message):
+    monkeypatch.chdir(tmp_path)
+    assert run(*flags) == 2
+    captured = capsys.readouterr()
+    assert captured.out == "" and captured.err.count("\n") == 1 and message in captured.err
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"", "the file is empty"),
+        (b"\n \n", "text: the corpus has no sentence"),
+        (b"w1\n\xff\n", "text:2: not UTF-8"),
+        (b"unheard\nof\n", "text: the encoder knows no word of any of the 2 sentences"),
+    ],
+)
+def test_a_bad_corpus_leaves_what_was_there(model, tmp_path, capsys, content, message):
+    (tmp_path / "text").write_bytes(content)
+    (tmp_path / "i").mkdir()
+    (tmp_path / "i" / "mine").write_text("mine")
+    assert run("--model", model, "--corpus", tmp_path / "text", "--output", tmp_path / "i", "--overwrite") == 2
+    assert message in capsys.readouterr().err.splitlines()[-1]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["i", "text"]
+    assert (tmp_path / "i" / "mine").read_text() == "mine"
+
+
+def test_an_existing_output_is_refused_before_any_work(model, corpus, tmp_path, capsys):
+    (tmp_path / "mine").write_text("mine")
+    assert run("--model", "absent", "--corpus", corpus, "--output", tmp_path) == 2
+    assert "not empty" in capsys.readouterr().err
+
+
+def test_queries_that_cannot_be_answered_are_an_error(index, other_model, tmp_path, capsys):
+    assert run("--index", index, "--query", "never heard") == 2
+    assert "the encoder knows none of their words" in capsys.readouterr().err
+    assert run("--index", index, "--model", other_model, "--query", "w1") == 2
+    assert "the encoder gives other vectors" in capsys.readouterr().err
+    assert run("--index", index, "--query", "w1", "--method", "approximate") == 2
+    assert "no lists" in capsys.readouterr().err
+    assert run("--index", index, "--query", "w1", "--probes", "2") == 2
+    assert "no lists for --probes" in capsys.readouterr().err
+    (tmp_path / "queries").write_bytes(b"\xff")
+    assert run("--index", index, "--query-file", tmp_path / "queries") == 2
+    assert "queries:1: not UTF-8" in capsys.readouterr().err
+
+
+def test_columns_that_are_not_text_are_refused(model, tmp_path, capsys):
+    table = pa.table({"number": [1], "words": ["w1"]})
+    write_split(tmp_path / "data", "train", [table], table.schema)
+    flags = ["--model", model, "--corpus", tmp_path / "data", "--output", tmp_path / "i"]
+    for columns, message in (
+        ([], "name the columns to read with --columns: number, words"),
+        (["--columns", "number"], "`number` is of int64"),
+        (["--columns", "absent"], "missing column absent"),
+    ):
+        assert run(*flags, *columns) == 2
+        assert message in capsys.readouterr().err
+
+
+def test_without_faiss_the_exact_search_works_and_the_other_names_the_extra(
+    model, corpus, tmp_path, monkeypatch, capsys
+):
+    monkeypatch.setitem(__import__("sys").modules, "faiss", None)
+    assert run("--model", model, "--corpus", corpus, "--output", tmp_path / "exact") == 0
+    assert run("--index", tmp_path / "exact", "--query", "w1") == 0
+    capsys.readouterr()
+    assert run("--model", model, "--corpus", corpus, "--method", "approximate", "--output", tmp_path / "i") == 2
+    assert "hf-paraphrase[search]" in capsys.readouterr().err and not (tmp_path / "i").exists()
+
+
+def test_an_index_moves_and_answers_as_before(index, tmp_path):
+    import shutil
+
+    shutil.copytree(index, tmp_path / "moved")
+    one, two = SearchIndex(index), SearchIndex(tmp_path / "moved")
+    assert list(one.neighbours(["w1 w3"], 3)) == list(two.neighbours(["w1 w3"], 3))
+    np.testing.assert_array_equal(one.mine(0.2).scores, two.mine(0.2).scores)

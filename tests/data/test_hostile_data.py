@@ -1,0 +1,227 @@
+"""Data folders and raw files that are damaged, lie or lead elsewhere: one clear error each, and flat memory."""
+
+from __future__ import annotations
+
+import bz2
+import contextlib
+import gzip
+import io
+import json
+import lzma
+import tarfile
+import zipfile
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from hf_paraphrase.data import json_items, text_files
+from hf_paraphrase.data.decontamination import load_fingerprints
+from hf_paraphrase.data.parquet import (
+    count_rows,
+    iterate_batches,
+    open_shard,
+    read_schema,
+    read_table,
+    split_sizes,
+    write_split,
+)
+from hf_paraphrase.data.row_ranges import iterate_rows
+from hf_paraphrase.data.schema import PAIRS
+from hf_paraphrase.errors import HfParaphraseError, InputError
+from hf_paraphrase.filtering.source_card import inherited_metadata
+
+READERS = {
+    "read_table": lambda folder: read_table(folder, "train", ["sentence1"]),
+    "iterate_batches": lambda folder: list(iterate_batches(folder, "train")),
+    "iterate_rows": lambda folder: list(iterate_rows(folder, "train", 0, 10_000)),
+    "read_schema": lambda folder: read_schema(folder, "train"),
+    "count_rows": lambda folder: count_rows(folder, "train"),
+    "split_sizes": split_sizes,
+}
+WHOLE = ("read_table", "iterate_batches", "iterate_rows")
+
+
+@pytest.fixture
+def folder(tmp_path):
+    texts = [f"sentence number {index} {index * 7919 % 1009}" for index in range(5_000)]
+    table = pa.table({"sentence1": texts, "sentence2": texts[::-1]}, schema=PAIRS)
+    write_split(tmp_path / "pairs", "train", [table], PAIRS)
+    return tmp_path / "pairs"
+
+
+def shard(folder):
+    (path,) = (folder / "data").glob("*.parquet")
+    return path
+
+
+@pytest.mark.parametrize("reader", READERS)
+@pytest.mark.parametrize("kept", [0, 3, 4, 100, 0.5, -1, -9])
+def test_a_truncated_shard_is_an_input_error_that_names_it(folder, reader, kept):
+    path = shard(folder)
+    content = path.read_bytes()
+    path.write_bytes(content[: int(kept * len(content)) if isinstance(kept, float) else kept])
+    with pytest.raises(InputError) as caught:
+        READERS[reader](folder)
+    assert caught.value.path == str(path)
+
+
+@pytest.mark.parametrize("reader", WHOLE)
+def test_damage_behind_a_whole_footer_is_an_input_error_too(folder, reader):
+    path = shard(folder)
+    content = bytearray(path.read_bytes())
+    content[4:2_000] = bytes(byte ^ 0xFF for byte in content[4:2_000])
+    path.write_bytes(content)
+    with pytest.raises(InputError, match="not a readable Parquet file") as caught:
+        READERS[reader](folder)
+    assert caught.value.path == str(path) and len(str(caught.value)) < 600
+
+
+@pytest.mark.parametrize("reader", READERS)
+def test_sentences_that_are_no_text_are_refused_by_name(folder, reader):
+    table = pa.table({"sentence1": [1, 2], "sentence2": ["a", "b"]})
+    pq.write_table(table, shard(folder))
+    with pytest.raises(InputError, match="the column sentence1 is of type int64, not text"):
+        READERS[reader](folder)
+
+
+@pytest.mark.parametrize("kind", [pa.large_string(), pa.dictionary(pa.int32(), pa.string()), pa.null(), pa.string()])
+def test_every_kind_of_text_is_text(folder, kind):
+    column = pa.nulls(2) if kind == pa.null() else pa.array(["a", "b"]).cast(kind)
+    pq.write_table(pa.table({"sentence1": column, "sentence2": ["a", "b"]}), shard(folder))
+    assert read_schema(folder, "train").names == ["sentence1", "sentence2"]
+
+
+def test_a_column_of_sentences_that_is_there_twice_is_refused(folder):
+    column = pa.array(["a"])
+    pq.write_table(pa.table([column, column, column], names=["sentence1", "sentence1", "sentence2"]), shard(folder))
+    with pytest.raises(InputError, match="sentence1 is there twice"):
+        read_table(folder, "train")
+
+
+def test_a_footer_that_claims_more_rows_than_the_file_can_hold_is_refused(folder, monkeypatch):
+    from hf_paraphrase.data import parquet
+
+    path = shard(folder)
+    # Five thousand different rows: no file of that size holds less than one row for a thousand bytes.
+    monkeypatch.setattr(parquet, "_ROWS_PER_BYTE", 5_000 / path.stat().st_size / 2)
+    with pytest.raises(InputError, match="claim to be 5,000 rows"):
+        open_shard(path)
+
+
+def test_many_equal_rows_are_no_lie(tmp_path):
+    table = pa.table({"sentence1": ["a"] * 1_000_000, "sentence2": ["b"] * 1_000_000}, schema=PAIRS)
+    write_split(tmp_path / "pairs", "train", [table], PAIRS)
+    assert count_rows(tmp_path / "pairs") == 1_000_000
+
+
+@pytest.mark.parametrize("reader", READERS)
+@pytest.mark.parametrize("place", ["data/train-00000-of-00001.parquet", "data", "provenance.json", "README.md"])
+def test_a_link_that_leaves_the_data_folder_is_refused(folder, tmp_path, reader, place):
+    outside = tmp_path / "outside"
+    path = folder / place
+    if path.exists():
+        path.rename(outside)
+    else:
+        outside.write_text("{}")
+    path.symlink_to(outside)
+    with pytest.raises(InputError, match="leads out of its folder"):
+        READERS[reader](folder)
+
+
+@pytest.mark.parametrize("content", ["[]", "{", "[" * 100_000])
+def test_a_damaged_provenance_is_found_when_the_data_are_opened_not_when_the_work_is_done(folder, content):
+    (folder / "provenance.json").write_text(content)
+    with pytest.raises(InputError, match=r"damaged") as caught:
+        read_schema(folder, "train")
+    assert caught.value.path == str(folder / "provenance.json")
+
+
+BOMB = "a: &a [x, x, x, x, x, x, x, x, x]\n" + "".join(
+    f"{chr(98 + level)}: &{chr(98 + level)} [{', '.join(['*' + chr(97 + level)] * 9)}]\n" for level in range(12)
+)
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        BOMB + "license: *m\nlanguage: [*m, *l]",
+        "license: {a: b}\nlanguage: 3",
+        "license: !!python/object/apply:os.system ['true']",
+        "[" * 5_000,
+        "license: [" + "x, " * 5_000 + "x]",
+        "- a\n- b",
+        "\0",
+        "license: 2024-13-45",
+        "license: 2024-99-99",
+    ],
+)
+def test_the_head_of_a_hostile_card_gives_texts_of_a_sane_length_or_nothing(tmp_path, head):
+    (tmp_path / "README.md").write_text(f"---\n{head}\n---\n")
+    found = inherited_metadata(tmp_path)
+    assert set(found) == {"license", "language"}
+    assert all(isinstance(item, str) and len(item) <= 100 for items in found.values() for item in items)
+    assert all(len(items) <= 100 for items in found.values())
+
+
+def archive(kind, name):
+    buffer = io.BytesIO()
+    if kind == "zip":
+        with zipfile.ZipFile(buffer, "w") as file:
+            file.writestr(name, "a\tb\n")
+        return buffer.getvalue()
+    with tarfile.open(fileobj=buffer, mode="w") as file:
+        entry = tarfile.TarInfo(name)
+        entry.size = 4
+        file.addfile(entry, io.BytesIO(b"a\tb\n"))
+    return buffer.getvalue()
+
+
+PACKERS = {"": lambda data: data, ".gz": gzip.compress, ".bz2": bz2.compress, ".xz": lzma.compress}
+
+
+@pytest.mark.parametrize("suffix", PACKERS)
+@pytest.mark.parametrize("member", ["pairs.tsv", "../../escaped.tsv", "/tmp/escaped.tsv"])
+@pytest.mark.parametrize("kind", ["zip", "tar"])
+def test_an_archive_is_refused_and_no_member_of_it_is_unpacked(tmp_path, kind, member, suffix):
+    path = tmp_path / "work" / f"pairs.{kind}{suffix}"
+    path.parent.mkdir()
+    path.write_bytes(PACKERS[suffix](archive(kind, member)))
+    with pytest.raises(InputError, match=f"a {kind} archive, not text"):
+        list(text_files.read_lines(path, text_files.LineErrors()))
+    assert [item for item in tmp_path.rglob("*") if item.is_file()] == [path]
+
+
+@pytest.mark.parametrize("suffix", [".gz", ".bz2", ".xz"])
+def test_a_bomb_without_line_ends_stops_at_the_longest_line(tmp_path, monkeypatch, suffix):
+    monkeypatch.setattr(text_files, "LONGEST_LINE_BYTES", 1 << 20)
+    monkeypatch.setattr(text_files, "BLOCK_BYTES", 1 << 16)
+    path = tmp_path / f"bomb.txt{suffix}"
+    path.write_bytes(PACKERS[suffix](b"a" * (40 << 20)))
+    read = []
+    original = text_files.read_blocks
+
+    def counted(path):
+        for block in original(path):
+            read.append(len(block))
+            yield block
+
+    monkeypatch.setattr(text_files, "read_blocks", counted)
+    with pytest.raises(InputError, match="a line of more than 1 MiB"):
+        list(text_files.read_lines(path, text_files.LineErrors()))
+    assert sum(read) <= (1 << 20) + 2 * (1 << 16)
+
+
+def test_a_bomb_that_is_one_json_list_stops_at_its_limit(tmp_path, monkeypatch):
+    monkeypatch.setattr(json_items, "LONGEST_LIST_BYTES", 1 << 20)
+    path = tmp_path / "bomb.json.gz"
+    path.write_bytes(gzip.compress(b"[" + b" " * (40 << 20) + b"]"))
+    with pytest.raises(InputError, match="a JSON list of more than 1 MiB"):
+        list(json_items.read_json_items(path, text_files.LineErrors()))
+
+
+@pytest.mark.parametrize("content", ["[" * 100_000, json.dumps({"a": "one two three four five"})])
+def test_evaluation_sets_of_endless_lists_are_read_without_a_traceback(tmp_path, content):
+    (tmp_path / "set.json").write_text(content)
+    with contextlib.suppress(HfParaphraseError):
+        load_fingerprints([str(tmp_path)])

@@ -1,0 +1,261 @@
+from __future__ import annotations
+
+import math
+import os
+import re
+import shutil
+import subprocess
+import sys
+
+import numpy as np
+import pyarrow as pa
+import pytest
+import yaml
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from hf_paraphrase.analysis.ngram_statistics import count_ngrams
+from hf_paraphrase.errors import UsageError
+from hf_paraphrase.evaluation.correlation import correlations
+from hf_paraphrase.filtering.measures.copy_rate import CopyRate
+from hf_paraphrase.filtering.measures.overlap import Overlap
+from hf_paraphrase.filtering.measures.repetition import Repetition
+from hf_paraphrase.filtering.pair_batch import PairBatch
+from hf_paraphrase.filtering.tokens import tokenize
+from hf_paraphrase.metrics import METRICS, load_metric, metric_path
+
+TEXTS = st.text("ab ,.'xyzÀ\u0301", min_size=1, max_size=24)
+
+
+@pytest.fixture(scope="module")
+def sts():
+    return load_metric("sts_correlation")
+
+
+@pytest.fixture(scope="module")
+def detection():
+    return load_metric("paraphrase_detection")
+
+
+@pytest.fixture(scope="module")
+def diversity():
+    return load_metric("corpus_diversity")
+
+
+# ----- STS correlation
+
+
+def test_correlations_and_their_means_equal_those_of_the_package(sts):
+    generator = np.random.default_rng(0)
+    x, y = generator.normal(size=60), generator.integers(0, 6, size=60).astype(float)
+    groups = [("a", "b", "c")[number % 3] for number in range(60)]
+    found = sts.compute(predictions=x, references=y, groups=groups)
+    assert (found["pearson"], found["spearman"]) == pytest.approx(correlations(x, y)[:2], abs=1e-10)
+    expected = [correlations(x[start::3], y[start::3])[:2] for start in range(3)]
+    for name, values in zip("abc", expected, strict=True):
+        group = found["groups"][name]
+        assert (group["pearson"], group["spearman"], group["pairs"]) == (*map(pytest.approx, values), 20)
+    assert (found["mean_pearson"], found["mean_spearman"]) == pytest.approx(tuple(np.mean(expected, axis=0)))
+    assert found["undefined"] == [] and found["pairs"] == 60
+
+
+def test_a_correlation_that_is_not_defined_counts_as_zero_as_in_the_package_and_is_named(sts):
+    x, y = [1.0, 1.0, 0.2, 0.3], [1.0, 2.0, 3.0, 4.0]
+    found = sts.compute(predictions=x, references=y, groups=["same", "same", "good", "good"])
+    assert found["undefined"] == ["same"] and found["groups"]["same"]["pearson"] == 0.0
+    assert found["mean_pearson"] == pytest.approx(50)
+    alone = sts.compute(predictions=[0.1] * 3, references=[1, 2, 3])
+    assert (alone["pearson"], alone["spearman"], alone["undefined"]) == (0.0, 0.0, ["all"])
+    assert "mean_pearson" not in alone
+
+
+def test_batches_added_one_by_one_give_the_same_correlation(sts):
+    x, y = [0.1, 0.9, 0.4, 0.3], [0.0, 5.0, 3.0, 1.0]
+    whole = sts.compute(predictions=x, references=y)
+    for start in (0, 2):
+        sts.add_batch(predictions=x[start : start + 2], references=y[start : start + 2])
+    assert sts.compute() == whole
+
+
+# ----- paraphrase detection
+
+
+def by_trying_every_threshold(scores, labels):
+    """The definitions, with every set of pairs that some threshold takes."""
+    pairs = sorted(zip(scores, labels, strict=True), reverse=True)
+    positives = sum(labels)
+    accuracy, f1, average_precision, recall = (len(labels) - positives) / len(labels), 0.0, 0.0, 0.0
+    for border in sorted(set(scores), reverse=True):
+        taken = [label for score, label in pairs if score >= border]
+        hits = sum(taken)
+        accuracy = max(accuracy, (hits + len(labels) - positives - (len(taken) - hits)) / len(labels))
+        f1 = max(f1, 2 * hits / (len(taken) + positives))
+        average_precision += hits / len(taken) * (hits / positives - recall)
+        recall = hits / positives
+    return accuracy, f1, average_precision
+
+
+LABELLED = st.lists(
+    st.tuples(st.sampled_from([0.0, 0.1, 0.25, 0.5, 0.9, -0.3, 1e-17]), st.integers(0, 1)), min_size=2, max_size=12
+).filter(lambda pairs: len({label for _, label in pairs}) == 2)
+
+
+@settings(max_examples=40, deadline=None)
+@given(LABELLED)
+def test_detection_equals_trying_every_threshold_also_with_ties(detection, pairs):
+    scores, labels = [score for score, _ in pairs], [label for _, label in pairs]
+    found = detection.compute(predictions=scores, references=labels)
+    expected = by_trying_every_threshold(scores, labels)
+    assert (found["accuracy"], found["f1"], found["average_precision"]) == pytest.approx(expected)
+    # What the thresholds promise is what one gets with them.
+    for kind in ("accuracy", "f1"):
+        again = detection.compute(predictions=scores, references=labels, threshold=found[f"{kind}_threshold"])
+        assert again[f"{kind}_at"] == pytest.approx(found[kind])
+
+
+def test_golden_values_of_detection(detection):
+    found = detection.compute(predictions=[0.9, 0.8, 0.7, 0.2], references=[1, 0, 1, 0], threshold=0.75)
+    assert found["average_precision"] == pytest.approx(0.5 * 1 + 0.5 * 2 / 3)
+    assert (found["accuracy"], found["accuracy_threshold"]) == pytest.approx((0.75, 0.85))
+    assert (found["f1"], found["f1_threshold"]) == pytest.approx((0.8, 0.45))
+    assert (found["precision_at"], found["recall_at"], found["accuracy_at"]) == (0.5, 0.5, 0.5)
+
+
+def test_where_taking_no_pair_is_best_the_threshold_says_so(detection):
+    found = detection.compute(predictions=[0.9, 0.8, 0.7], references=[0, 0, 1])
+    assert found["accuracy"] == pytest.approx(2 / 3) and found["accuracy_threshold"] == math.inf
+
+
+# ----- corpus diversity
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.lists(st.tuples(TEXTS, TEXTS), min_size=1, max_size=5))
+def test_diversity_equals_the_measures_and_statistics_of_the_package(diversity, pairs):
+    references, sentences = [one for one, _ in pairs], [two for _, two in pairs]
+    if not any(map(tokenize, references)) or not any(map(tokenize, sentences)):
+        return
+    found = diversity.compute(predictions=sentences, references=references)
+    batch = PairBatch(pa.table({"sentence1": references, "sentence2": sentences}))
+    for name, column in Overlap().compute(batch).items():
+        assert found[name] == pytest.approx(column.mean())
+    assert found["copy_rate"] == pytest.approx(np.nanmean(CopyRate().compute(batch)["copy_rate"]))
+    assert found["tokens"] == sum(len(tokenize(text)) for text in sentences)
+    for prefix, texts in (("", sentences), ("reference_", references)):
+        for order in (1, 2, 3):
+            counted = count_ngrams(texts, order)
+            assert found[f"{prefix}entropy_{order}"] == pytest.approx(counted.entropy(), abs=1e-9)
+            total = len(counted.numbers)
+            distinct = len(set(counted.numbers.tolist())) / total if total else 0.0
+            assert found[f"{prefix}distinct_{order}"] == pytest.approx(distinct)
+            if order != 2:
+                assert 100 * found[f"{prefix}repetition_{order}"] == pytest.approx(counted.repetition_rate())
+
+
+def test_repetition_of_one_sentence_is_the_measure_of_the_corpus(diversity):
+    text = "the cat and the cat and the dog, the cat and so on"
+    batch = PairBatch(pa.table({"sentence1": [""], "sentence2": [text]}))
+    expected = Repetition().compute(batch)
+    found = diversity.compute(predictions=[text])
+    for order in (1, 3):
+        assert found[f"repetition_{order}"] == pytest.approx(expected[f"repetition_{order}"][0])
+
+
+def test_diversity_without_references_has_no_measure_of_pairs(diversity):
+    found = diversity.compute(predictions=["a b", "a b"])
+    assert found["entropy_1"] == 1.0 and found["distinct_1"] == 0.5 and found["mean_length"] == 2
+    assert not [name for name in found if name.startswith(("copy", "overlap", "identical", "reference"))]
+    both = diversity.compute(predictions=["A  b", "c d"], references=["a b", "c e"])
+    assert both["identical"] == 0.5 and both["copy_rate"] == 0.75
+
+
+# ----- bad input
+
+
+@pytest.mark.parametrize(
+    ("name", "inputs", "message"),
+    [
+        ("sts_correlation", {"predictions": [0.1], "references": [1, 2]}, "Mismatch in the number"),
+        ("sts_correlation", {"predictions": [0.1, math.nan], "references": [1, 2]}, r"predictions\[1\] is nan"),
+        ("sts_correlation", {"predictions": [0.1, 0.2], "references": [1, math.inf]}, r"references\[1\] is inf"),
+        ("sts_correlation", {"predictions": [], "references": []}, "empty"),
+        ("sts_correlation", {"predictions": [0.1, 0.2], "references": [1, 2], "groups": ["a"]}, "1 groups for 2"),
+        ("paraphrase_detection", {"predictions": [0.1], "references": [1, 0]}, "Mismatch in the number"),
+        ("paraphrase_detection", {"predictions": [0.1, math.nan], "references": [1, 0]}, r"predictions\[1\] is nan"),
+        ("paraphrase_detection", {"predictions": [0.1, 0.2], "references": [1, 1]}, "all 2 references are 1"),
+        ("paraphrase_detection", {"predictions": [0.1, 0.2], "references": [4, 1]}, r"references\[0\] is 4"),
+        ("paraphrase_detection", {"predictions": [], "references": []}, "empty"),
+        (
+            "paraphrase_detection",
+            {"predictions": [0.1, 0.2], "references": [0, 1], "threshold": math.nan},
+            "threshold is nan",
+        ),
+        ("corpus_diversity", {"predictions": ["a"], "references": ["a", "b"]}, "Mismatch in the number"),
+        ("corpus_diversity", {"predictions": []}, "empty"),
+        ("corpus_diversity", {"predictions": ["", " "]}, "no sentence with a token"),
+        ("corpus_diversity", {"predictions": ["a", "b"], "references": ["a", None]}, r"references\[1\] is missing"),
+    ],
+)
+def test_bad_input_is_a_value_error_that_says_what_is_wrong(name, inputs, message):
+    with pytest.raises(ValueError, match=message):
+        load_metric(name).compute(**inputs)
+
+
+def test_an_unknown_metric_is_refused():
+    with pytest.raises(UsageError, match="no metric is called `bleu`"):
+        metric_path("bleu")
+
+
+# ----- as a Space
+
+
+@pytest.mark.parametrize("name", METRICS)
+def test_a_metric_folder_is_a_whole_space(name):
+    folder = metric_path(name)
+    head = yaml.safe_load(re.match(r"---\n(.*?)\n---\n", (folder / "README.md").read_text(), re.DOTALL)[1])
+    assert head["sdk"] == "gradio" and head["app_file"] == "app.py" and "evaluate" in head["tags"]
+    assert f'with_name("{name}.py")' in (folder / "app.py").read_text()
+    assert {"evaluate", "datasets", "gradio"} <= set(
+        re.findall(r"^(\w+)", (folder / "requirements.txt").read_text(), re.MULTILINE)
+    )
+    required = set(re.findall(r"^(\w+)", (folder / "requirements.txt").read_text(), re.MULTILINE))
+    imported = set(re.findall(r"^(?:import|from) (\w+)", (folder / f"{name}.py").read_text(), re.MULTILINE))
+    assert "hf_paraphrase" not in imported
+    assert imported - set(sys.stdlib_module_names) <= required
+
+
+@pytest.mark.parametrize("name", METRICS)
+def test_the_example_of_the_card_runs(name, capsys):
+    (code,) = re.findall(r"```python\n(.*?)```", (metric_path(name) / "README.md").read_text(), re.DOTALL)
+    exec(code.replace(f"path/to/{name}", str(metric_path(name))), {})
+    assert capsys.readouterr().out.strip()
+
+
+def test_the_metrics_travel_alone_and_their_apps_start(tmp_path):
+    """Copies the folders away and opens them where this package cannot be imported; gradio is a stand-in."""
+    (tmp_path / "gradio.py").write_text(
+        "class _Any:\n"
+        "    def __getattr__(self, name): return self\n"
+        "    def __call__(self, *args, **kwargs):\n"
+        "        if 'fn' in kwargs:\n"
+        "            print(kwargs['title'])\n"
+        "        return self\n"
+        "inputs = outputs = _Any()\n"
+        "Interface = _Any()\n"
+    )
+    for name in METRICS:
+        shutil.copytree(metric_path(name), tmp_path / name, ignore=shutil.ignore_patterns("__*"))
+    script = (
+        "import runpy, sys\n"
+        "sys.modules['hf_paraphrase'] = None\n"
+        f"for name in {METRICS!r}:\n"
+        "    runpy.run_path(name + '/app.py', run_name='__main__')\n"
+        "import evaluate\n"
+        "print(evaluate.load('./sts_correlation').compute(predictions=[1, 2, 3], references=[1, 2, 4])['spearman'])\n"
+    )
+    environment = {**os.environ, "PYTHONPATH": str(tmp_path), "HF_HUB_OFFLINE": "1", "HF_EVALUATE_OFFLINE": "1"}
+    environment["HF_MODULES_CACHE"] = str(tmp_path / "modules")
+    command = [sys.executable, "-c", script]
+    result = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
+    assert result.returncode == 0, result.stderr[-2000:]
+    assert result.stdout.splitlines() == [*(f"Metric: {name}" for name in METRICS), "100.0"]

@@ -1,0 +1,189 @@
+from __future__ import annotations
+
+import itertools
+
+import pytest
+import torch
+from rnn_search_by_hand import (
+    END,
+    SOURCES,
+    START,
+    VOCABULARY,
+    batch,
+    make,
+    mask_of,
+    naive_logits,
+    padded,
+)
+from transformers.modeling_outputs import BaseModelOutput
+
+
+def nbest(model, ids, mask=None, **settings):
+    output = model.generate(
+        ids,
+        attention_mask=torch.ones_like(ids) if mask is None else mask,
+        **{"length_penalty": 0.0, "do_sample": False, "return_dict_in_generate": True, "output_scores": True}
+        | settings,
+    )
+    sequences = []
+    for row in output.sequences[:, 1:].tolist():
+        sequences.append(tuple(row[: row.index(END) + 1] if END in row else row))
+    scores = output.sequences_scores.tolist() if output.get("sequences_scores") is not None else None
+    return sequences, scores
+
+
+@torch.no_grad()
+def brute_force(model, source, vocabulary, max_new):
+    """All sequences that end in the end token or are cut at `max_new` units, best total log-probability first."""
+    found = {}
+    for length in range(1, max_new + 1):
+        for units in itertools.product(range(vocabulary), repeat=length):
+            if END in units[:-1] or (units[-1] != END and length < max_new):
+                continue
+            found[units] = None
+    logits = {}
+    for units in found:
+        total = 0.0
+        for step, unit in enumerate(units):
+            prefix = units[:step]
+            if prefix not in logits:
+                decoder_ids = torch.tensor([[START, *prefix]])
+                logits[prefix] = model(torch.tensor([source]), decoder_input_ids=decoder_ids).logits[0, -1]
+                logits[prefix] = logits[prefix].log_softmax(-1)
+            total += float(logits[prefix][unit])
+        found[units] = total
+    return sorted(found.items(), key=lambda item: -item[1])
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_beam_search_equals_brute_force_on_a_tiny_vocabulary(seed):
+    vocabulary, longest, beams = 5, 3, 30
+    model = make(seed, vocab_size=vocabulary, source_vocab_size=VOCABULARY)
+    sources = [[3, 4, 5, 2], [6, 2]]
+    sequences, scores = nbest(
+        model,
+        padded(sources),
+        mask_of(sources),
+        num_beams=beams,
+        num_return_sequences=beams,
+        max_new_tokens=longest,
+        early_stopping=False,
+    )
+    for index, source in enumerate(sources):
+        expected = brute_force(model, source, vocabulary, longest)[:beams]
+        own = slice(index * beams, (index + 1) * beams)
+        assert sequences[own] == [units for units, _ in expected]
+        assert scores[own] == pytest.approx([score for _, score in expected], abs=2e-5)
+
+
+@pytest.mark.parametrize("beams", [1, 3, 8])
+def test_decoding_with_and_without_the_cache_agree(beams):
+    model = make(1)
+    ids, mask = padded(SOURCES), mask_of(SOURCES)
+    settings = {"num_beams": beams, "num_return_sequences": beams, "max_new_tokens": 8}
+    with_cache, scores = nbest(model, ids, mask, **settings, use_cache=True)
+    without_cache, other_scores = nbest(model, ids, mask, **settings, use_cache=False)
+    assert with_cache == without_cache
+    if beams > 1:
+        assert scores == pytest.approx(other_scores, abs=1e-5)
+
+
+def test_stepping_with_the_cache_equals_one_forward_pass():
+    model = make()
+    words = torch.tensor([[START, 3, 5, 4], [START, 6, 6, 7], [START, 8, 3, 2]])
+    ids, mask = padded(SOURCES), mask_of(SOURCES)
+    whole = model(ids, mask, decoder_input_ids=words).logits
+    cache, steps = None, []
+    for position in range(words.shape[1]):
+        output = model(
+            ids, mask, decoder_input_ids=words[:, position : position + 1], past_key_values=cache, use_cache=True
+        )
+        cache = output.past_key_values
+        steps.append(output.logits)
+        assert cache.get_seq_length() == position + 1
+    torch.testing.assert_close(torch.cat(steps, 1), whole, atol=1e-6, rtol=0)
+
+
+def test_greedy_search_takes_the_most_probable_unit_at_every_step():
+    model = make(2)
+    sequences, _ = nbest(model, padded(SOURCES), mask_of(SOURCES), num_beams=1, max_new_tokens=7)
+    for source, found in zip(SOURCES, sequences, strict=True):
+        expected = []
+        while len(expected) < 7 and END not in expected:
+            expected.append(int(naive_logits(model, source, expected)[0][-1].argmax()))
+        assert found[: len(expected)] == tuple(expected)
+
+
+def test_scores_of_the_nbest_list_equal_teacher_forcing():
+    model = make(2)
+    for beams in (2, 5):
+        sequences, scores = nbest(
+            model, padded(SOURCES), mask_of(SOURCES), num_beams=beams, num_return_sequences=beams, max_new_tokens=9
+        )
+        for index, (units, score) in enumerate(zip(sequences, scores, strict=True)):
+            if score < -1e8:
+                continue  # filling, where there are fewer hypotheses than asked for
+            labels = torch.tensor([list(units)])
+            output = model(torch.tensor([SOURCES[index // beams]]), labels=labels)
+            assert score == pytest.approx(-output.loss.item() * len(units), abs=2e-5)
+
+
+def test_sampling_follows_the_seed_and_the_models_probabilities():
+    model = make(3)
+    ids = torch.tensor([SOURCES[0]])
+    draws = 2_000
+    torch.manual_seed(5)
+    first = model.generate(ids, do_sample=True, top_k=0, num_return_sequences=draws, max_new_tokens=1)[:, 1]
+    torch.manual_seed(5)
+    assert torch.equal(
+        first, model.generate(ids, do_sample=True, top_k=0, num_return_sequences=draws, max_new_tokens=1)[:, 1]
+    )
+    probabilities = naive_logits(model, SOURCES[0], [])[0][0].softmax(-1)
+    frequencies = torch.bincount(first, minlength=VOCABULARY) / draws
+    torch.testing.assert_close(frequencies, probabilities, atol=0.05, rtol=0)
+
+
+@pytest.mark.parametrize("kind", [BaseModelOutput, tuple, "own"])
+def test_generating_twice_from_the_same_encoder_output_gives_the_same(kind):
+    model = make(4)
+    ids, mask = padded(SOURCES), mask_of(SOURCES)
+    own = model.encoder(ids, mask)
+    outputs = own if kind == "own" else BaseModelOutput(last_hidden_state=own.last_hidden_state)
+    settings = {"num_beams": 3, "num_return_sequences": 3, "max_new_tokens": 6}
+    _, scores = nbest(model, ids, mask, **settings)
+    if kind is tuple:
+        from_tuple = model(encoder_outputs=(own.last_hidden_state,), attention_mask=mask, labels=batch()["labels"])
+        torch.testing.assert_close(from_tuple.logits, model(**batch()).logits)
+        return
+    for _ in range(2):
+        found = model.generate(
+            encoder_outputs=outputs,
+            attention_mask=mask,
+            length_penalty=0.0,
+            return_dict_in_generate=True,
+            output_scores=True,
+            **settings,
+        )
+        assert found.sequences_scores.tolist() == pytest.approx(scores, abs=1e-5)
+        assert outputs.last_hidden_state.shape[0] == len(SOURCES)
+
+
+def test_the_batch_does_not_change_a_sentences_nbest_list():
+    model = make(6)
+    settings = {"num_beams": 4, "num_return_sequences": 4, "max_new_tokens": 6}
+    together, scores = nbest(model, padded(SOURCES, width=9), mask_of(SOURCES, width=9), **settings)
+    for index, source in enumerate(SOURCES):
+        alone, own_scores = nbest(model, torch.tensor([source]), **settings)
+        assert together[4 * index : 4 * index + 4] == alone
+        assert scores[4 * index : 4 * index + 4] == pytest.approx(own_scores, abs=1e-5)
+
+
+def test_generation_returns_the_attention_of_every_step():
+    model = make()
+    ids = torch.tensor([SOURCES[0]])
+    output = model.generate(
+        ids, max_new_tokens=4, min_new_tokens=4, return_dict_in_generate=True, output_attentions=True
+    )
+    assert len(output.cross_attentions) == 4
+    for step in output.cross_attentions:
+        torch.testing.assert_close(step[0].sum(-1), torch.ones(1, 1))

@@ -1,0 +1,140 @@
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import pytest
+import torch
+from rnn_search_by_hand import EMBEDDING, SOURCE_VOCABULARY, VOCABULARY, make
+from transformers import AutoConfig, AutoModelForSeq2SeqLM
+
+from hf_paraphrase.models.rnn_search import RnnSearchConfig, RnnSearchForConditionalGeneration
+
+
+@pytest.mark.parametrize("initialization", ["reference", "xavier"])
+@pytest.mark.parametrize("tying", ["none", "output", "all"])
+def test_save_and_load_gives_equal_outputs_through_the_auto_class(tmp_path, initialization, tying):
+    settings = {
+        "none": {},
+        "output": {"tie_word_embeddings": True},
+        "all": {"tie_word_embeddings": True, "share_embeddings": True, "source_vocab_size": VOCABULARY},
+    }[tying]
+    torch.manual_seed(3)
+    config = RnnSearchConfig(
+        **{"vocab_size": VOCABULARY, "source_vocab_size": SOURCE_VOCABULARY, "embedding_size": 4, "hidden_size": 6}
+        | settings,
+        initialization=initialization,
+    )
+    model = RnnSearchForConditionalGeneration(config).eval()
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter.add_(torch.randn_like(parameter))
+    model.save_pretrained(tmp_path)
+    loaded, report = AutoModelForSeq2SeqLM.from_pretrained(tmp_path, output_loading_info=True)
+    assert type(loaded) is RnnSearchForConditionalGeneration
+    assert not any(report[kind] for kind in ("missing_keys", "unexpected_keys", "mismatched_keys"))
+    ids = torch.tensor([[3, 4, 5, 2]])
+    labels = torch.tensor([[5, 2]])
+    weights = loaded.state_dict()
+    assert weights.keys() == model.state_dict().keys()
+    assert all(torch.equal(weights[name], value) for name, value in model.state_dict().items())
+    torch.testing.assert_close(loaded(ids, labels=labels).logits, model(ids, labels=labels).logits)
+    assert torch.equal(loaded.generate(ids, num_beams=2, max_length=6), model.generate(ids, num_beams=2, max_length=6))
+    assert (loaded.lm_head.weight is loaded.decoder.embeddings.weight) == (tying != "none")
+    assert (loaded.encoder.embeddings.weight is loaded.decoder.embeddings.weight) == (tying == "all")
+
+
+def test_tied_embeddings_are_stored_once_and_counted_once(tmp_path):
+    from safetensors import safe_open
+
+    model = make(tie_word_embeddings=True, share_embeddings=True, source_vocab_size=VOCABULARY)
+    model.save_pretrained(tmp_path)
+    with safe_open(tmp_path / "model.safetensors", "pt") as file:
+        shapes = [tuple(file.get_tensor(name).shape) for name in file.keys()]  # noqa: SIM118
+    assert shapes.count((VOCABULARY, EMBEDDING)) == 1
+    untied = make(source_vocab_size=VOCABULARY)
+    assert untied.num_parameters() - model.num_parameters() == 2 * VOCABULARY * EMBEDDING
+
+
+def test_initial_weights_are_as_documented():
+    torch.manual_seed(0)
+    sizes = {"vocab_size": 200, "embedding_size": 40, "hidden_size": 60}
+    reference = RnnSearchForConditionalGeneration(RnnSearchConfig(**sizes))
+    xavier = RnnSearchForConditionalGeneration(RnnSearchConfig(**sizes, initialization="xavier"))
+    for model in (reference, xavier):
+        for gru in (model.encoder.forward_gru, model.encoder.backward_gru, model.decoder.gru):
+            for matrix in (*gru.gate_weight.chunk(2), gru.candidate_weight):
+                torch.testing.assert_close(matrix @ matrix.T, torch.eye(60), atol=1e-5, rtol=0)
+            assert not gru.candidate_bias.any()
+    assert not reference.decoder.attention_vector.any() and xavier.decoder.attention_vector.any()
+    assert reference.decoder.attention_key.std().item() == pytest.approx(0.001, rel=0.05)
+    assert reference.decoder.context_to_gru.std().item() == pytest.approx(0.01, rel=0.05)
+    assert xavier.decoder.embeddings.weight[3:].std().item() == pytest.approx(40**-0.5, rel=0.05)
+    # Glorot's bound for one gate of (60, 120), not for the three stacked ones.
+    assert xavier.decoder.context_to_gru.abs().max().item() == pytest.approx((6 / 180) ** 0.5, rel=0.01)
+
+
+SCRIPT = """
+import sys, torch
+class Block:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] == "hf_paraphrase":
+            raise ImportError(name)
+sys.meta_path.insert(0, Block())
+from transformers import AutoModelForSeq2SeqLM
+model = AutoModelForSeq2SeqLM.from_pretrained("model", trust_remote_code=True).eval()
+assert model.__class__.__module__.startswith("transformers_modules")
+expected = torch.load("expected.pt", weights_only=True)
+ids, mask = torch.tensor([[3, 4, 5, 2], [6, 2, 0, 0]]), torch.tensor([[1, 1, 1, 1], [1, 1, 0, 0]])
+labels = torch.tensor([[5, 2], [4, 2]])
+torch.testing.assert_close(model(ids, mask, labels=labels).logits, expected["logits"], atol=1e-6, rtol=0)
+found = model.generate(ids, attention_mask=mask, num_beams=3, num_return_sequences=3, max_length=6)
+assert torch.equal(found, expected["nbest"])
+assert "hf_paraphrase" not in sys.modules
+"""
+
+
+def test_the_code_travels_with_the_weights_to_where_the_package_is_not(tmp_path):
+    model = make(tie_word_embeddings=True, share_embeddings=True, source_vocab_size=VOCABULARY)
+    model.save_pretrained(tmp_path / "model")
+    ids, mask = torch.tensor([[3, 4, 5, 2], [6, 2, 0, 0]]), torch.tensor([[1, 1, 1, 1], [1, 1, 0, 0]])
+    with torch.inference_mode():
+        expected = {
+            "logits": model(ids, mask, labels=torch.tensor([[5, 2], [4, 2]])).logits.clone(),
+            "nbest": model.generate(ids, attention_mask=mask, num_beams=3, num_return_sequences=3, max_length=6),
+        }
+    torch.save(expected, tmp_path / "expected.pt")
+    environment = {**os.environ, "HF_HOME": str(tmp_path / "home"), "HF_HUB_OFFLINE": "1"}
+    environment.pop("PYTHONPATH", None)
+    result = subprocess.run(
+        [sys.executable, "-c", SCRIPT], cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
+    )
+    assert result.returncode == 0, result.stderr
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"readout_size": 7}, "readout_size=7 must be even"),
+        ({"hidden_size": 7}, "readout_size=7 must be even"),
+        ({"share_embeddings": True}, "needs tie_word_embeddings=True"),
+        (
+            {"share_embeddings": True, "tie_word_embeddings": True, "vocab_size": 9, "source_vocab_size": 10},
+            "one vocabulary for both sides",
+        ),
+        ({"initialization": "zeros"}, "must be 'reference' or 'xavier'"),
+    ],
+)
+def test_configurations_that_do_not_fit_together_are_refused(settings, message):
+    with pytest.raises(ValueError, match=message):
+        RnnSearchConfig(**settings)
+
+
+def test_sizes_that_follow_from_others_are_filled_in_and_survive_saving(tmp_path):
+    config = RnnSearchConfig(vocab_size=50, hidden_size=10, source_lang="fr", target_lang="en")
+    assert (config.attention_size, config.readout_size, config.source_vocab_size) == (10, 10, 50)
+    config.save_pretrained(tmp_path)
+    loaded = AutoConfig.from_pretrained(tmp_path)
+    assert type(loaded) is RnnSearchConfig
+    assert {**loaded.to_dict(), "_name_or_path": ""} == config.to_dict()

@@ -1,0 +1,209 @@
+from __future__ import annotations
+
+import ast
+import sys
+from graphlib import CycleError, TopologicalSorter
+from pathlib import Path
+
+import pytest
+
+import hf_paraphrase
+
+PACKAGE = Path(hf_paraphrase.__file__).parent
+
+LAYERS = (
+    {"commands"},
+    {"translation", "training", "filtering", "evaluation", "analysis", "hub", "export", "metrics"},
+    {"encoding"},
+    {"data", "tokenization", "models"},
+    {"untrusted"},
+    {"errors", "lazy"},
+)
+"""What may import what: its own layer, without cycles, and those below."""
+
+TRAVELLING = {"torch", "transformers", "tokenizers"}
+"""What the code of a model may import besides its own folder and the standard library: it travels with the weights."""
+
+
+class Imports:
+    """The import statements of a package's modules.
+
+    Attributes:
+        statements: For every module (dotted name) what it imports, inside functions and for type checkers too.
+        at_once: The same, but only what is imported as soon as the module is.
+    """
+
+    def __init__(self, package):
+        self.modules = {}
+        for path in sorted(package.rglob("*.py")):
+            parts = path.relative_to(package.parent).with_suffix("").parts
+            self.modules[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = path
+        self.statements, self.at_once = {}, {}
+        for module, path in self.modules.items():
+            tree = ast.parse(path.read_text(encoding="utf-8"))
+            self.statements[module] = self._targets(module, ast.walk(tree))
+            self.at_once[module] = self._targets(module, _executed(tree.body))
+
+    def _targets(self, module, nodes):
+        found = set()
+        for node in nodes:
+            if isinstance(node, ast.Import):
+                found |= {alias.name for alias in node.names}
+            elif isinstance(node, ast.ImportFrom):
+                base = self._base(module, node)
+                # `from . import name` may mean a module or something in the package.
+                inner = {f"{base}.{alias.name}" for alias in node.names}
+                found |= (inner & self.modules.keys()) or {base}
+        return found
+
+    def _base(self, module, node):
+        if not node.level:
+            return node.module
+        parts = module.split(".")
+        if self.modules[module].name != "__init__.py":
+            parts.pop()
+        parts = parts[: len(parts) - node.level + 1]
+        return ".".join([*parts, *([node.module] if node.module else [])])
+
+
+def _executed(body):
+    for statement in body:
+        if isinstance(statement, ast.If) and "TYPE_CHECKING" in ast.unparse(statement.test):
+            yield from _executed(statement.orelse)
+        elif isinstance(statement, ast.If | ast.Try | ast.With):
+            for part in ("body", "orelse", "finalbody", "handlers"):
+                for inner in getattr(statement, part, []):
+                    yield from _executed(inner.body if isinstance(inner, ast.ExceptHandler) else [inner])
+        else:
+            yield statement
+
+
+def part_of(module):
+    """The subpackage, or the module at the top, that a module of the package belongs to; none for the package."""
+    return [*module.split("."), ""][1]
+
+
+def against_the_arrows(imports, layers):
+    """Lists the imports that point upwards, and those of what has no layer."""
+    height = {part: place for place, layer in enumerate(layers) for part in layer}
+    root = next(iter(imports.modules))
+    wrong = []
+    for module, targets in imports.statements.items():
+        if module == root:
+            continue  # it gives out names of all layers, at first use
+        for target in sorted(targets):
+            own, other = part_of(module), part_of(target)
+            if target.split(".")[0] != root or own == other or target == root:
+                continue
+            if own not in height or other not in height or height[other] < height[own]:
+                wrong.append(f"{module} imports {target}")
+    return wrong
+
+
+def cycle(graph):
+    """Finds a cycle; empty if there is none."""
+    try:
+        TopologicalSorter(graph).prepare()
+    except CycleError as error:
+        return error.args[1]
+    return []
+
+
+def graph_of_parts(imports):
+    root = next(iter(imports.modules))
+    graph = {}
+    for module, targets in imports.statements.items():
+        if module != root:
+            inside = {part_of(target) for target in targets if target.startswith(f"{root}.")}
+            graph.setdefault(part_of(module), set()).update(inside - {part_of(module)})
+    return graph
+
+
+@pytest.fixture(scope="module")
+def imports():
+    return Imports(PACKAGE)
+
+
+def test_every_part_of_the_package_has_a_layer(imports):
+    parts = {part_of(module) for module in imports.modules} - {""}
+    # Otherwise: give the new part its place in LAYERS.
+    assert parts - set().union(*LAYERS) == set()
+
+
+def test_imports_point_down_the_layers(imports):
+    assert against_the_arrows(imports, LAYERS) == []
+
+
+def test_nothing_imports_the_commands(imports):
+    users = [module for module, targets in imports.statements.items() if "commands" in map(part_of, targets)]
+    assert [module for module in users if part_of(module) != "commands"] == []
+
+
+def test_the_parts_do_not_import_each_other_in_a_circle(imports):
+    assert cycle(graph_of_parts(imports)) == []
+
+
+def test_no_module_needs_itself_while_it_is_imported(imports):
+    graph = {module: targets & imports.modules.keys() for module, targets in imports.at_once.items()}
+    assert cycle(graph) == []
+
+
+def test_the_code_of_a_model_imports_nothing_that_does_not_travel_with_it(imports):
+    wrong = []
+    for module, targets in imports.statements.items():
+        folder, _, name = module.rpartition(".")
+        if not folder.startswith("hf_paraphrase.models.") or not name:
+            continue  # the __init__.py of a model's folder stays at home
+        for target in targets:
+            top = target.split(".")[0]
+            if top not in TRAVELLING | sys.stdlib_module_names and target.rpartition(".")[0] != folder:
+                wrong.append(f"{module} imports {target}")
+    assert wrong == []
+    assert any(module.startswith("hf_paraphrase.models.avg.") for module in imports.modules)
+
+
+# ----- the guards themselves
+
+
+@pytest.fixture
+def toy(tmp_path):
+    """Writes a package of modules and gives its imports."""
+
+    def write(**modules):
+        package = tmp_path / "toy"
+        for name, text in {"__init__": "", **modules}.items():
+            path = package / f"{name.replace('__of__', '/')}.py"
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text)
+        return Imports(package)
+
+    return write
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "from ..top.module import name",
+        "from ..top import module",
+        "from .. import top",
+        "import toy.top.module",
+        "def late():\n    from ..top.module import name",
+        "if TYPE_CHECKING:\n    from ..top.module import name",
+    ],
+)
+def test_an_import_that_points_up_is_seen_wherever_it_is(toy, statement):
+    imports = toy(top__of____init__="", top__of__module="", base__of____init__="", base__of__module=statement)
+    (wrong,) = against_the_arrows(imports, ({"top"}, {"base"}))
+    assert wrong.startswith("toy.base.module imports toy.top")
+    assert against_the_arrows(imports, ({"base"}, {"top"})) == []
+    assert against_the_arrows(imports, ({"top", "base"},)) == []
+
+
+def test_a_circle_is_seen_between_parts_and_between_modules(toy):
+    imports = toy(a__of____init__="from ..b import x", b__of____init__="def late():\n    import toy.a\n")
+    assert set(cycle(graph_of_parts(imports))) == {"a", "b"}
+    assert cycle({module: targets & imports.modules.keys() for module, targets in imports.at_once.items()}) == []
+    imports = toy(
+        a__of____init__="try:\n    from .one import x\nexcept ImportError:\n    pass", a__of__one="import toy.a"
+    )
+    assert set(cycle(imports.at_once)) == {"toy.a", "toy.a.one"}
