@@ -26,6 +26,7 @@ VERBS = {
     "evaluate": "evaluate an encoder on semantic similarity sets",
     "tune": "train encoders on many selections of pairs and choose the best on the dev set",
     "encode": "turn lines of text into sentence embeddings",
+    "export": "write an encoder as an ONNX graph, or with weights in fewer bits",
     "fingerprint": "turn evaluation sets into a list of sentence fingerprints for --decontaminate",
     "analyze": "report how translations differ from references, with tables and plots",
     "env": "print versions and devices, for a bug report",

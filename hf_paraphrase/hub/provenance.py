@@ -23,6 +23,8 @@ _PACKAGES = (
     "accelerate",
     "sacrebleu",
     "sacremoses",
+    "onnx",
+    "onnxruntime",
 )
 
 
