@@ -130,7 +130,7 @@ def load_onnx_folder(
         if model_type not in SENTENCE_ENCODERS:
             raise ValueError(f"a model of type {model_type!r} is not a sentence encoder")
         config = config_class(model_type).from_pretrained(folder, local_files_only=True)
-        tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=True)
+        tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
     except Exception as error:  # many kinds, from json, tokenizers and transformers
         raise ModelError(
             f"the model cannot be opened: {type(error).__name__}: {error}", path=folder, remedy="export it again"
