@@ -109,8 +109,7 @@ def measure(arguments: argparse.Namespace, sets: list[GradedSet], forms: list[Fo
     report: dict[str, dict[str, Any]] = {}
     for form, many, single in zip(forms, many_rates, single_rates, strict=True):
         vectors = form.encoder.encode(sentences, batch_size=arguments.batch_size)
-        place = {text: row for row, text in enumerate(sentences)}
-        score = evaluate_sts(lambda texts, v=vectors, p=place: v[[p[text] for text in texts]], sets).dev_mean
+        score = sts16(sentences, vectors, sets)
         distances = cosine_distances(expected, vectors)
         row = {
             "megabytes": form.megabytes,
@@ -126,6 +125,16 @@ def measure(arguments: argparse.Namespace, sets: list[GradedSet], forms: list[Fo
             f"{row['max_distance']:14.1e}{row['mean_distance']:10.1e}{many:13,.0f}{single:12,.0f}"
         )
     write(json.dumps(report))
+
+
+def sts16(sentences: list[str], vectors: NDArray[np.float32], sets: list[GradedSet]) -> float | None:
+    """Computes the STS16 mean from the embeddings (sentences, dim); None where there is no set of STS16."""
+    place = {text: row for row, text in enumerate(sentences)}
+
+    def look_up(texts: list[str]) -> NDArray[np.float32]:
+        return vectors[[place[text] for text in texts]]
+
+    return evaluate_sts(look_up, sets).dev_mean
 
 
 def rates(

@@ -98,7 +98,8 @@ def write_record(
             "vocab_sizes": list(getattr(config, "vocab_sizes", [])),
             "opset": opset,
             "has_source_provenance": has_source_provenance,
-            "source_text": source_text(source),
+            # What the text says of the source's record holds for the copy of it.
+            "source_text": source_text(source).replace(f"`{FILE_NAME}`", f"`{_SOURCE_PROVENANCE}`"),
             "largest_difference": None,
             "checked": None,
             **results,

@@ -38,7 +38,7 @@ Otherwise.
 
 ## Training
 
-On pairs.
+On pairs; `provenance.json` says more.
 """
 
 
@@ -177,7 +177,9 @@ def test_the_folder_is_complete_and_says_how_it_was_made(models, tmp_path):
     assert card.data.license == "cc-by-2.0" and card.data.language == ["en"] and card.data.library_name == "onnx"
     assert {"gran", "onnx", "int8"} <= set(card.data.tags)
     assert f"{results['lowest_cosine']:.6f}" in card.text
-    assert "### Training\n\nOn pairs." in card.text and "Otherwise." not in card.text
+    assert (
+        "### Training\n\nOn pairs; `source_provenance.json` says more." in card.text and "Otherwise." not in card.text
+    )
 
 
 @pytest.mark.parametrize("kind", KINDS)
