@@ -47,10 +47,12 @@ def sts(tmp_path):
     return folder.parent
 
 
-def test_the_table_has_every_form_and_the_last_line_is_its_json_object(bench, model, sts, capsys):
-    assert bench("--model", model, "--data", sts, "--rounds", "1") == 0
+@pytest.mark.parametrize("clock", ["wall", "processor"])
+def test_the_table_has_every_form_and_the_last_line_is_its_json_object(bench, model, sts, capsys, clock):
+    assert bench("--model", model, "--data", sts, "--rounds", "1", "--clock", clock) == 0
     lines = capsys.readouterr().out.splitlines()
     report = json.loads(lines[-1])
+    assert f"{clock} seconds" in lines[0]
     assert list(report) == ["torch float32", "torch float16", "onnx float32", "onnx float16", "onnx int8"]
     assert [line[:15].strip() for line in lines[2:-1]] == list(report)
     base = report["torch float32"]
