@@ -27,6 +27,7 @@ VERBS = {
     "tune": "train encoders on many selections of pairs and choose the best on the dev set",
     "encode": "turn lines of text into sentence embeddings",
     "search": "index a corpus, find the sentences nearest to a query, mine paraphrases",
+    "export": "write an encoder as an ONNX graph, or with weights in fewer bits",
     "fingerprint": "turn evaluation sets into a list of sentence fingerprints for --decontaminate",
     "analyze": "report how translations differ from references, with tables and plots",
     "push": "send a model, data or metric folder to the Hugging Face Hub",

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from ..models.loading import check_model_type, load_model_folder
 from ..models.registry import SENTENCE_ENCODERS, model_class
+from .onnx_encoder import is_onnx_folder, load_onnx_folder
 from .threads import in_threads
 from .token_lookup import Lookup, characters_worth_it, lookup_for, state_of
 from .word_lookup import TokenIds
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 
     from ..models.avg.modeling_avg import AvgModel
     from ..models.concatenation.modeling_concatenation import ConcatenationModel
+    from .onnx_encoder import OnnxModel
 
 TOKENS_PER_BATCH = 1 << 16
 """Padded tokens in a batch at most (a single longer text is a batch of its own), so that long texts fit in memory."""
@@ -33,11 +35,11 @@ class SentenceEncoder:
     """Embeds texts with an encoder and its tokenizer.
 
     Args:
-        model: An encoder whose `forward` gives `pooler_output` (batch, dim).
+        model: An encoder whose `forward` gives `pooler_output` (batch, dim), or an exported one.
         tokenizer: Its fast tokenizer.
     """
 
-    def __init__(self, model: PreTrainedModel, tokenizer: PreTrainedTokenizerFast) -> None:
+    def __init__(self, model: PreTrainedModel | OnnxModel, tokenizer: PreTrainedTokenizerFast) -> None:
         self.model = model
         self.tokenizer = tokenizer
         self._lookup: tuple[object, Lookup | None] | None = None
@@ -47,12 +49,16 @@ class SentenceEncoder:
         """Opens a model folder.
 
         Args:
-            folder: The folder of a trained encoder.
-            device: Where to compute, e.g. `cuda`; None for the CPU.
+            folder: The folder of a trained encoder, or one that `export` made of it.
+            device: Where to compute, e.g. `cuda`; None for the CPU, which is all that an ONNX model has.
 
         Raises:
             ModelError: If the folder is missing, holds another kind of model, or is damaged.
+            UsageError: If it is an ONNX model and onnxruntime is not installed, or the device is not the CPU.
         """
+        if is_onnx_folder(folder):
+            exported, its_tokenizer = load_onnx_folder(folder, device=device)
+            return cls(exported, its_tokenizer)
         model, tokenizer = load_model_folder(folder, model_class(_check_encoder(folder)))
         return cls(model.to(device or "cpu"), tokenizer)
 

@@ -27,6 +27,8 @@ _PACKAGES = (
     "accelerate",
     "sacrebleu",
     "sacremoses",
+    "onnx",
+    "onnxruntime",
 )
 
 

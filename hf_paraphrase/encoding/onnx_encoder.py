@@ -1,0 +1,152 @@
+"""Folders that `export --format onnx` made, opened with onnxruntime."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+from pathlib import Path
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
+
+from ..errors import ModelError, UsageError
+from ..models.registry import SENTENCE_ENCODERS, config_class
+
+if TYPE_CHECKING:
+    import onnxruntime
+    import torch
+    from transformers import PreTrainedTokenizerBase
+
+ONNX_FILE = Path("onnx") / "model.onnx"
+"""Where a folder has its graph, as optimum and sentence-transformers look for it."""
+_EMBEDDING = "sentence_embedding"
+
+
+def is_onnx_folder(folder: str | os.PathLike[str]) -> bool:
+    """Tells whether a folder has an ONNX graph and no weights of another kind."""
+    folder = Path(folder)
+    return (folder / ONNX_FILE).is_file() and not any(folder.glob("*.safetensors"))
+
+
+def require_packages(*names: str) -> None:
+    """Makes sure that packages of the extra `onnx` are installed.
+
+    Raises:
+        UsageError: If one is not.
+    """
+    for name in names:
+        if importlib.util.find_spec(name) is None:
+            raise UsageError(
+                f"the package `{name}` is not installed",
+                remedy='it comes with the extra `onnx`: pip install "hf-paraphrase[onnx]"',
+            )
+
+
+def open_session(path: Path, *, threads: int | None = None) -> onnxruntime.InferenceSession:
+    """Opens a graph on the CPU.
+
+    Args:
+        path: The file.
+        threads: How many threads an operator may use; None leaves it to onnxruntime.
+
+    Raises:
+        UsageError: If onnxruntime is not installed.
+        ModelError: If it cannot open the file.
+    """
+    require_packages("onnxruntime")
+    import onnxruntime
+
+    options = onnxruntime.SessionOptions()
+    if threads is not None:
+        options.intra_op_num_threads = threads
+    try:
+        return onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
+    except Exception as error:  # onnxruntime has a class of its own for each kind of failure
+        raise ModelError(
+            f"onnxruntime cannot open the graph: {error}", path=path, remedy="export or copy the model again"
+        ) from error
+
+
+class OnnxModel:
+    """An exported graph in the place of the model, as far as `SentenceEncoder` needs one.
+
+    Args:
+        session: The graph.
+        config: The configuration of the model.
+    """
+
+    def __init__(self, session: onnxruntime.InferenceSession, config: Any) -> None:
+        import torch
+
+        self.session = session
+        self.config = config
+        self.device = torch.device("cpu")
+
+    def eval(self) -> OnnxModel:
+        """Does nothing: a graph is always in evaluation mode."""
+        return self
+
+    def __call__(self, input_ids: torch.Tensor, attention_mask: torch.Tensor, **kwargs: Any) -> SimpleNamespace:
+        """Embeds a batch of sentences.
+
+        Args:
+            input_ids: Token ids (batch, length).
+            attention_mask: Non-zero where a token counts (batch, length).
+            **kwargs: What `forward` of a model takes; all outputs of the graph are computed anyway.
+
+        Returns:
+            An object with `pooler_output` (batch, hidden_size).
+        """
+        import torch
+
+        feed = {"input_ids": input_ids.long().numpy(), "attention_mask": attention_mask.long().numpy()}
+        (pooled,) = self.session.run([_EMBEDDING], feed)
+        return SimpleNamespace(pooler_output=torch.from_numpy(pooled))
+
+
+def load_onnx_folder(
+    folder: str | os.PathLike[str], *, device: str | None = None
+) -> tuple[OnnxModel, PreTrainedTokenizerBase]:
+    """Opens a folder with an ONNX graph.
+
+    Each call of the graph uses one thread, because `SentenceEncoder` works on several batches at a time.
+
+    Args:
+        folder: The folder.
+        device: Where to compute; only the CPU will do.
+
+    Raises:
+        UsageError: If onnxruntime is not installed, or the device is another.
+        ModelError: If anything is damaged, missing or of another model.
+    """
+    from transformers import AutoTokenizer, PreTrainedConfig
+
+    if device not in {None, "cpu"}:
+        raise UsageError(
+            f"an ONNX model computes on the CPU here, not on {device}", remedy="open the model that it was made from"
+        )
+    session = open_session(Path(folder) / ONNX_FILE, threads=1)
+    try:
+        model_type = PreTrainedConfig.get_config_dict(folder, local_files_only=True)[0].get("model_type")
+        if model_type not in SENTENCE_ENCODERS:
+            raise ValueError(f"a model of type {model_type!r} is not a sentence encoder")
+        config = config_class(model_type).from_pretrained(folder, local_files_only=True)
+        tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
+    except Exception as error:  # many kinds, from json, tokenizers and transformers
+        raise ModelError(
+            f"the model cannot be opened: {type(error).__name__}: {error}", path=folder, remedy="export it again"
+        ) from error
+    highest = max(tokenizer.get_vocab().values(), default=0)
+    if highest >= config.vocab_size:
+        raise ModelError(
+            f"the tokenizer has ids up to {highest}, the model {config.vocab_size} vectors",
+            path=folder,
+            remedy="the tokenizer files belong to another model",
+        )
+    shapes = {item.name: item.shape for item in session.get_outputs()}
+    if shapes.get(_EMBEDDING, [None])[-1] != config.hidden_size:
+        raise ModelError(
+            f"the graph gives no `{_EMBEDDING}` of {config.hidden_size} components",
+            path=folder,
+            remedy="config.json or onnx/model.onnx is of another model: export it again",
+        )
+    return OnnxModel(session, config), tokenizer

@@ -1,0 +1,107 @@
+"""Writes the folder of an exported sentence encoder: everything that its readers need, and nothing of the training."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ..hub.cards import write_card
+from ..hub.provenance import FILE_NAME, write_provenance
+from .source_card import source_metadata, source_text
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel, PreTrainedTokenizerBase
+
+_MODULE_FILES = (
+    "modules.json",
+    "sentence_bert_config.json",
+    "config_sentence_transformers.json",
+    "1_Pooling/config.json",
+)
+"""By which sentence-transformers and model2vec open a folder with weights."""
+_SOURCE_PROVENANCE = "source_provenance.json"
+
+
+def write_configuration(folder: Path, model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase) -> None:
+    """Writes configuration and tokenizer, with the code of ours that reads them, beside an ONNX graph."""
+    from ..tokenization.word_level import save_tokenizer
+
+    model.config.save_pretrained(folder)
+    path = folder / "config.json"
+    config = json.loads(path.read_text(encoding="utf-8"))
+    # The graph computes in float32, and there are no weights for a class to open.
+    config["dtype"] = "float32"
+    config["auto_map"] = {name: place for name, place in config.get("auto_map", {}).items() if name == "AutoConfig"}
+    path.write_text(json.dumps(config, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+    save_tokenizer(tokenizer, folder)
+
+
+def write_weights(folder: Path, model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, source: Path) -> None:
+    """Writes a model folder like that in `source`, with the weights in the type that they have in `model`."""
+    from ..tokenization.word_level import save_tokenizer
+
+    model.save_pretrained(folder)
+    save_tokenizer(tokenizer, folder)
+    for name in _MODULE_FILES:
+        if (source / name).is_file():
+            (folder / name).parent.mkdir(exist_ok=True)
+            shutil.copyfile(source / name, folder / name)
+
+
+def write_record(
+    folder: Path,
+    model: PreTrainedModel,
+    *,
+    source: Path,
+    name: str,
+    settings: Mapping[str, Any],
+    results: Mapping[str, Any],
+    opset: int | None,
+) -> None:
+    """Writes `provenance.json` and the card.
+
+    Args:
+        folder: The folder.
+        model: The model that was exported.
+        source: Its folder.
+        name: What the card calls the export.
+        settings: All settings, `format` and `weights` among them.
+        results: `megabytes`, `source_megabytes`, `lowest_cosine`, and of a graph `largest_difference` and `checked`.
+        opset: The version of the operators of a graph.
+    """
+    import yaml
+
+    write_provenance(folder, command="export", settings=settings, inputs=[source], results=results)
+    has_source_provenance = (source / FILE_NAME).is_file()
+    if has_source_provenance:
+        shutil.copyfile(source / FILE_NAME, folder / _SOURCE_PROVENANCE)
+    metadata = source_metadata(source)
+    config = model.config
+    is_onnx = settings["format"] == "onnx"
+    write_card(
+        folder,
+        "model_cards",
+        "exported_encoder",
+        {
+            "metadata": yaml.safe_dump(metadata, allow_unicode=True, sort_keys=False).strip() if metadata else "",
+            "library_name": "onnx" if is_onnx else "transformers",
+            "model_type": config.model_type,
+            "format": settings["format"],
+            "weights": settings["weights"],
+            "title": name,
+            "name": name,
+            "source": source.resolve().name,
+            "hidden_size": config.hidden_size,
+            "vocab_sizes": list(getattr(config, "vocab_sizes", [])),
+            "opset": opset,
+            "has_source_provenance": has_source_provenance,
+            # What the text says of the source's record holds for the copy of it.
+            "source_text": source_text(source).replace(f"`{FILE_NAME}`", f"`{_SOURCE_PROVENANCE}`"),
+            "largest_difference": None,
+            "checked": None,
+            **results,
+        },
+    )

@@ -1,0 +1,323 @@
+from __future__ import annotations
+
+import importlib.util
+import json
+import os
+import re
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+import torch
+from huggingface_hub import ModelCard
+from safetensors.numpy import load_file
+from transformers import AutoConfig, AutoModel
+
+from hf_paraphrase.commands import main
+from hf_paraphrase.encoding.sentence_encoder import SentenceEncoder
+from hf_paraphrase.hub.cards import template_path
+from hf_paraphrase.models.concatenation.tokenization_concatenation import ConcatenationTokenizer
+from hf_paraphrase.models.registry import config_class, model_class
+from hf_paraphrase.tokenization.character_trigram import build_character_trigram_tokenizer, trigram_vocabulary
+from hf_paraphrase.tokenization.word_level import build_word_level_tokenizer, save_tokenizer
+
+TEXTS = ["The cat sat on a mat.", "a zebra", "", "cat " * 30, "It isn't the dog", "\u00dcber-cat"]
+WORDS = ["the", "cat", "sat", "on", "a", "mat", ".", "it", "is", "n't", "dog"]
+CARD = """---
+language:
+- en
+license: cc-by-2.0
+---
+
+# a model
+
+## How to use it
+
+Otherwise.
+
+## Training
+
+On pairs; `provenance.json` says more.
+"""
+
+
+def words():
+    return build_word_level_tokenizer(WORDS)
+
+
+def trigrams():
+    return build_character_trigram_tokenizer(trigram_vocabulary(TEXTS[:1]), skip_unknown=True)
+
+
+KINDS = {
+    "avg": ("avg", words, {}),
+    "trigram": ("avg", trigrams, {}),
+    "word-trigram": ("concatenation", lambda: ConcatenationTokenizer(parts=[words(), trigrams()]), {}),
+    "gran": ("gran", words, {"skip_unknown": True}),
+    "gran-gru": ("gran", words, {"cell": "gru", "bidirectional": True}),
+    "lstm": ("recurrent", words, {}),
+    "lstm-average": ("recurrent", words, {"pooling": "mean", "peepholes": False}),
+}
+
+
+def write(folder, kind):
+    """A folder as `train-encoder` writes it."""
+    model_type, tokenizer, settings = KINDS[kind]
+    tokenizer = tokenizer()
+    size = {"vocab_size": len(tokenizer), "hidden_size": 6, "unk_token_id": tokenizer.unk_token_id}
+    if model_type == "concatenation":
+        size = {"vocab_sizes": tokenizer.part_sizes, "part_size": 6}
+    torch.manual_seed(0)
+    model = model_class(model_type)(config_class(model_type)(initializer_range=0.5, **size, **settings))
+    model.save_pretrained(folder)
+    save_tokenizer(tokenizer, folder)
+    (folder / "README.md").write_text(CARD)
+    (folder / "provenance.json").write_text('{"command": "hf-paraphrase train-encoder"}\n')
+    if model_type == "avg":
+        module = {"idx": 0, "name": "0", "path": "", "type": "sentence_transformers.models.StaticEmbedding"}
+        (folder / "modules.json").write_text(json.dumps([module]))
+    return folder
+
+
+@pytest.fixture(scope="module")
+def models(tmp_path_factory):
+    root = tmp_path_factory.mktemp("models")
+    return {kind: write(root / kind, kind) for kind in KINDS}
+
+
+def export(model, output, *flags):
+    return main(["export", "--model", str(model), "--output", str(output), *flags])
+
+
+def error_of(capsys):
+    out, err = capsys.readouterr()
+    # transformers shows bars while it opens and writes weights.
+    (line,) = [part for part in re.split(r"[\r\n]+", err) if part and "it/s]" not in part]
+    assert out == "" and line.startswith("hf-paraphrase: error: ")
+    return line
+
+
+# Runs what the card says where there are only onnxruntime, tokenizers and NumPy.
+SNIPPET_RUNNER = """
+import json, pathlib, sys
+for name in ("torch", "transformers", "hf_paraphrase", "onnx"):
+    sys.modules[name] = None
+import numpy
+texts = json.loads(sys.argv[1])
+for folder in sys.argv[2:]:
+    card = pathlib.Path(folder, "README.md").read_text(encoding="utf-8")
+    code = card.split("```python\\n")[1].split("```")[0]
+    place = code.index("texts = [")
+    line = code[place : code.index("\\n", place)]
+    exec(code, {})
+    values = {}
+    exec(code.replace(line, "texts = " + repr(texts)), values)
+    numpy.save(folder + ".npy", values["vectors"])
+"""
+
+
+def test_with_onnxruntime_and_tokenizers_alone_the_code_of_the_card_gives_the_vectors_of_the_model(
+    models, tmp_path, capsys
+):
+    for kind, folder in models.items():
+        assert export(folder, tmp_path / kind) == 0
+        assert "the graph differs from PyTorch by" in capsys.readouterr().err
+    result = subprocess.run(
+        [sys.executable, "-I", "-c", SNIPPET_RUNNER, json.dumps(TEXTS), *models],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, "TOKENIZERS_PARALLELISM": "false"},
+    )
+    assert result.returncode == 0, result.stderr
+    assert len(result.stdout.splitlines()) == 2 * len(models)
+    for kind, folder in models.items():
+        expected = SentenceEncoder.from_pretrained(folder).encode(TEXTS)
+        np.testing.assert_allclose(np.load(tmp_path / f"{kind}.npy"), expected, atol=1e-5, err_msg=kind)
+        assert not expected[2].any() and expected[0].any()
+
+
+@pytest.mark.parametrize("kind", ["avg", "word-trigram", "gran"])
+def test_a_sentence_encoder_opens_the_folder_and_gives_the_vectors_of_the_model(models, tmp_path, kind):
+    assert export(models[kind], tmp_path / "onnx") == 0
+    encoder = SentenceEncoder.from_pretrained(tmp_path / "onnx")
+    expected = SentenceEncoder.from_pretrained(models[kind]).encode(TEXTS)
+    assert encoder.dimension == expected.shape[1]
+    for batch_size in (1, 2, 256):
+        np.testing.assert_allclose(encoder.encode(TEXTS, batch_size=batch_size), expected, atol=1e-5)
+    assert encoder.encode([]).shape == (0, expected.shape[1]) and not encoder.encode("").any()
+
+
+def test_the_folder_is_complete_and_says_how_it_was_made(models, tmp_path):
+    assert export(models["gran"], tmp_path / "out", "--weights", "int8") == 0
+    names = {path.relative_to(tmp_path / "out").as_posix() for path in (tmp_path / "out").rglob("*") if path.is_file()}
+    assert names == {
+        "onnx/model.onnx",
+        "config.json",
+        "configuration_gran.py",
+        "tokenizer.json",
+        "tokenizer_config.json",
+        "README.md",
+        "provenance.json",
+        "source_provenance.json",
+    }
+    config = json.loads((tmp_path / "out" / "config.json").read_text())
+    assert config["model_type"] == "gran" and set(config["auto_map"]) == {"AutoConfig"}
+    assert AutoConfig.from_pretrained(tmp_path / "out").hidden_size == 6
+    record = json.loads((tmp_path / "out" / "provenance.json").read_text())
+    assert record["command"] == "hf-paraphrase export" and record["settings"]["weights"] == "int8"
+    assert record["inputs"][0]["name"] == "gran" and {"onnx", "onnxruntime"} <= set(record["versions"])
+    results = record["results"]
+    assert 0 < results["largest_difference"] < 1e-5 and 0.99 < results["lowest_cosine"] < 1
+    size = (tmp_path / "out" / "onnx" / "model.onnx").stat().st_size
+    assert results["megabytes"] == pytest.approx(size / 1e6)
+    card = ModelCard.load(tmp_path / "out" / "README.md", ignore_metadata_errors=False)
+    assert card.data.license == "cc-by-2.0" and card.data.language == ["en"] and card.data.library_name == "onnx"
+    assert {"gran", "onnx", "int8"} <= set(card.data.tags)
+    assert f"{results['lowest_cosine']:.6f}" in card.text
+    assert (
+        "### Training\n\nOn pairs; `source_provenance.json` says more." in card.text and "Otherwise." not in card.text
+    )
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_float16_model_folder_opens_like_the_model_and_is_nearly_the_same(models, tmp_path, kind):
+    assert export(models[kind], tmp_path / "half", "--format", "safetensors", "--weights", "float16") == 0
+    values = load_file(tmp_path / "half" / "model.safetensors")
+    assert {value.dtype for value in values.values()} == {np.dtype(np.float16)}
+    model = AutoModel.from_pretrained(tmp_path / "half")
+    assert type(model) is model_class(KINDS[kind][0]) and model.dtype == torch.float16
+    expected = SentenceEncoder.from_pretrained(models[kind]).encode(TEXTS)
+    found = SentenceEncoder.from_pretrained(tmp_path / "half").encode(TEXTS)
+    np.testing.assert_allclose(found, expected, atol=5e-3)
+    assert (tmp_path / "half" / "modules.json").is_file() == (KINDS[kind][0] == "avg")
+    # And it is exported in turn.
+    assert export(tmp_path / "half", tmp_path / "onnx") == 0
+    np.testing.assert_allclose(SentenceEncoder.from_pretrained(tmp_path / "onnx").encode(TEXTS), expected, atol=5e-3)
+
+
+def test_a_float32_model_folder_is_a_copy_of_the_model(models, tmp_path):
+    assert export(models["avg"], tmp_path / "copy", "--format", "safetensors") == 0
+    assert (tmp_path / "copy" / "model.safetensors").read_bytes() == (models["avg"] / "model.safetensors").read_bytes()
+    text = (tmp_path / "copy" / "README.md").read_text()
+    exec(
+        compile(
+            text.split("```python\n")[1].split("```")[0].replace('"copy"', repr(str(tmp_path / "copy"))), "", "exec"
+        )
+    )
+
+
+def test_other_verbs_take_the_exported_folder(models, tmp_path):
+    assert export(models["gran"], tmp_path / "onnx", "--weights", "float16") == 0
+    (tmp_path / "text").write_text("\n".join(TEXTS))
+    words = ["encode", "--input", str(tmp_path / "text"), "--output", str(tmp_path / "v.npy")]
+    assert main([*words, "--model", str(tmp_path / "onnx")]) == 0
+    expected = SentenceEncoder.from_pretrained(models["gran"]).encode(TEXTS)
+    np.testing.assert_allclose(np.load(tmp_path / "v.npy"), expected, atol=1e-3)
+
+
+# ----- bad input
+
+
+def test_models_that_are_no_sentence_encoders_are_refused(tiny_model, tmp_path, capsys):
+    assert export(tiny_model, tmp_path / "out") == 2
+    error = error_of(capsys)
+    assert "`rnn_search` is not a sentence encoder" in error and "avg, gran, concatenation, recurrent" in error
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("flags", "text"),
+    [
+        (["--format", "torchscript"], "invalid choice: 'torchscript'"),
+        (["--weights", "int4"], "invalid choice: 'int4'"),
+        (["--format", "safetensors", "--weights", "int8"], "--weights int8 needs --format onnx"),
+    ],
+)
+def test_formats_and_weights_that_do_not_exist_are_refused(models, tmp_path, capsys, flags, text):
+    assert export(models["avg"], tmp_path / "out", *flags) == 2
+    assert text in error_of(capsys) and list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("package", ["onnx", "onnxruntime"])
+def test_a_missing_package_is_named_with_its_extra(models, tmp_path, capsys, monkeypatch, package):
+    assert export(models["avg"], tmp_path / "there") == 0
+    capsys.readouterr()
+    find = importlib.util.find_spec
+    monkeypatch.setattr("importlib.util.find_spec", lambda name, *rest: None if name == package else find(name, *rest))
+    assert export(models["avg"], tmp_path / "out") == 2
+    assert f'`{package}` is not installed (it comes with the extra `onnx`: pip install "hf-' in error_of(capsys)
+    # Weights in fewer bits need neither.
+    assert export(models["avg"], tmp_path / "half", "--format", "safetensors", "--weights", "float16") == 0
+    capsys.readouterr()
+    if package == "onnxruntime":
+        (tmp_path / "text").write_text("a\n")
+        words = ["encode", "--input", str(tmp_path / "text"), "--output", str(tmp_path / "v.npy")]
+        assert main([*words, "--model", str(tmp_path / "there")]) == 2
+        assert "`onnxruntime` is not installed" in error_of(capsys)
+
+
+@pytest.mark.parametrize(
+    ("damage", "text"),
+    [
+        (lambda folder: None, "no such model folder"),
+        (lambda folder: folder.mkdir(), "it has no config.json"),
+        (lambda folder: (write(folder, "avg") / "model.safetensors").write_bytes(b"12345678"), "cannot be opened"),
+        (lambda folder: (write(folder, "avg") / "model.safetensors").unlink(), "no weights"),
+        (lambda folder: (write(folder, "avg") / "tokenizer.json").write_text("{"), "cannot be opened"),
+    ],
+)
+def test_damaged_models_leave_nothing_behind(tmp_path, capsys, damage, text):
+    (tmp_path / "in").mkdir()
+    damage(tmp_path / "in" / "model")
+    capsys.readouterr()
+    assert export(tmp_path / "in" / "model", tmp_path / "out") == 2
+    assert text in error_of(capsys)
+    assert [path.name for path in tmp_path.iterdir()] == ["in"]
+
+
+def test_weights_that_cannot_be_stored_leave_the_earlier_export_as_it_was(tmp_path, capsys):
+    folder = write(tmp_path / "model", "avg")
+    assert export(folder, tmp_path / "out") == 0
+    before = (tmp_path / "out" / "onnx" / "model.onnx").read_bytes()
+    model = AutoModel.from_pretrained(folder)
+    with torch.no_grad():
+        model.embeddings[3, 1] = 1e5
+    model.save_pretrained(folder)
+    assert export(folder, tmp_path / "out", "--weights", "float16") == 2
+    assert "exists and is not empty" in capsys.readouterr().err
+    for form in ("onnx", "safetensors"):
+        assert export(folder, tmp_path / "out", "--weights", "float16", "--overwrite", "--format", form) == 2
+        assert "`embeddings` hold 100000, and float16 ends at 65504" in capsys.readouterr().err
+    assert (tmp_path / "out" / "onnx" / "model.onnx").read_bytes() == before
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["model", "out"]
+
+
+def test_the_model_is_never_overwritten_by_its_own_export(tmp_path, capsys):
+    folder = write(tmp_path / "deep" / "model", "avg")
+    capsys.readouterr()
+    for output in (folder, tmp_path / "deep"):
+        assert export(folder, output, "--overwrite") == 2
+        assert "the output is the model itself or holds it" in error_of(capsys)
+    assert (folder / "model.safetensors").is_file()
+
+
+def test_an_export_is_not_exported_again(models, tmp_path, capsys):
+    assert export(models["avg"], tmp_path / "onnx") == 0
+    capsys.readouterr()
+    assert export(tmp_path / "onnx", tmp_path / "again") == 2
+    assert "an ONNX export cannot be exported again" in error_of(capsys)
+
+
+def test_the_name_of_the_folder_cannot_break_the_code_of_the_card(models, tmp_path):
+    name = 'it\'s "odd" <name>'
+    assert export(models["avg"], tmp_path / name) == 0
+    code = re.search(r'folder = (".*")\n', (tmp_path / name / "README.md").read_text()).group(1)
+    assert json.loads(code) == name
+    ModelCard.load(tmp_path / name / "README.md")
+
+
+def test_the_heading_that_is_left_out_of_the_source_card_is_that_of_the_template():
+    assert "\n## How to use it\n" in template_path("model_cards", "encoder").read_text(encoding="utf-8")
