@@ -22,6 +22,9 @@ from hf_paraphrase.filtering.measures.overlap import Overlap
 from hf_paraphrase.filtering.measures.repetition import Repetition
 from hf_paraphrase.filtering.pair_batch import PairBatch
 from hf_paraphrase.filtering.tokens import tokenize
+from hf_paraphrase.hub.card_head import read_head
+from hf_paraphrase.hub.folder_kinds import check_whole, kind_of
+from hf_paraphrase.hub.travelling_files import list_files
 from hf_paraphrase.metrics import METRICS, load_metric, metric_path
 
 TEXTS = st.text("ab ,.'xyzÀ\u0301", min_size=1, max_size=24)
@@ -222,6 +225,14 @@ def test_a_metric_folder_is_a_whole_space(name):
     imported = set(re.findall(r"^(?:import|from) (\w+)", (folder / f"{name}.py").read_text(), re.MULTILINE))
     assert "hf_paraphrase" not in imported
     assert imported - set(sys.stdlib_module_names) <= required
+
+
+@pytest.mark.parametrize("name", METRICS)
+def test_push_takes_a_metric_folder_for_a_space(name):
+    folder = metric_path(name)
+    files, head = list_files(folder), read_head(folder)
+    assert kind_of(folder, files, head) == "space" and {"README.md", "app.py", f"{name}.py"} <= files.names
+    check_whole(folder, "space", files, head)
 
 
 @pytest.mark.parametrize("name", METRICS)
