@@ -128,11 +128,11 @@ def _similarity(evaluation: Mapping[str, Any]) -> Iterator[Measured | None]:
             yield _measured(task, *place, metric, name, item.get(key))
     for item in _mapping(evaluation.get("means")).values():
         mean = _mapping(item)
-        if not mean.get("present"):
+        # A mean over some of the sets would stand beside others' over all of them; the text of the card has it.
+        if mean.get("complete") is not True:
             continue
         for key, metric, name in metrics:
-            name = f"{name}, mean over sets{'' if mean.get('complete') is True else ' present'}"
-            yield _measured(task, mean.get("label"), None, None, metric, name, mean.get(key))
+            yield _measured(task, mean.get("label"), None, None, metric, f"{name}, mean over sets", mean.get(key))
 
 
 def _translation(evaluation: Mapping[str, Any]) -> Iterator[Measured | None]:
