@@ -93,6 +93,7 @@ def write_record(
             "weights": settings["weights"],
             "title": name,
             "name": name,
+            "model_license": metadata.get("license"),
             "source": source.resolve().name,
             "hidden_size": config.hidden_size,
             "vocab_sizes": list(getattr(config, "vocab_sizes", [])),

@@ -65,15 +65,17 @@ def write_card(folder: str | os.PathLike[str], kind: str, name: str, values: Map
         folder: The artefact, with its provenance written.
         kind: `model_cards` or `dataset_cards`.
         name: The template's name without `.md`.
-        values: What the template needs.
+        values: What the template needs; `model_license` among it is for a model whose record does not name one.
     """
     path = Path(folder) / "README.md"
     record = read_provenance(folder)
-    inputs, license = record.get("inputs"), record.get("settings", {}).get("license")
+    inputs = record.get("inputs")
+    license = values.get("model_license") or record.get("settings", {}).get("license")
     text = render_card(kind, name, {"origins": described(inputs), "model_license": license, **values})
     if kind == "model_cards":
         text = set_metadata(text, "license", license or UNKNOWN_LICENSE)
-        text = set_metadata(text, "datasets", hub_datasets(inputs))
+        if origins := hub_datasets(inputs):
+            text = set_metadata(text, "datasets", origins)
         text = set_metadata(text, "model-index", model_index(str(values.get("name", Path(folder).name)), record))
     else:
         text = set_metadata(text, "source_datasets", hub_datasets(inputs))
