@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from ..data.parquet import write_split
 from ..errors import InputError, ModelError, UsageError
 from .inverted_lists import InvertedLists, default_lists, default_probes, import_faiss, write_lists
-from .known_texts import embed_known
+from .known_texts import KnownTexts
 from .nearest_neighbours import nearest_neighbours
 from .search import KEYS_FILE, VECTORS_FILE, IndexSettings
 from .sentence_encoder import SentenceEncoder
@@ -134,7 +134,7 @@ def _encoded(
     progress: Callable[[int], object],
 ) -> Iterator[pa.Table]:
     """Writes vectors and gives the rows of the table of sentences, in groups of one size."""
-    repeated = RepeatedTexts()
+    known, repeated = KnownTexts(encoder), RepeatedTexts()
     waiting = SENTENCES.empty_table()
     for block in blocks:
         position = np.arange(counts.sentences, counts.sentences + len(block)) + 1
@@ -148,7 +148,7 @@ def _encoded(
             texts = [text for text, kept in zip(texts, fresh.tolist(), strict=True) if kept]
             filled[filled] = fresh
         if texts:
-            vectors = embed_known(encoder, texts, batch_size=options.batch_size)
+            vectors = known.embed(texts, batch_size=options.batch_size)
             _check_finite(vectors)
             counts.zero += int((~vectors.any(axis=1)).sum())
             writer.write(vectors)

@@ -32,6 +32,8 @@ _ROWS_PER_BLOCK = 16_384
 _ROWS_PER_LIST = 39  # with fewer vectors a centroid is badly determined, as faiss would warn
 _SAMPLED_PER_LIST = 48
 _ID_BYTES = 8
+_MAPPED_BYTES = 64 << 20
+"""About how much of the file is read before its pages are given back."""
 
 
 def default_lists(rows: int) -> int:
@@ -202,10 +204,15 @@ class InvertedLists:
         Returns:
             Row numbers (queries, k), the nearest first; -1 where the lists hold fewer.
         """
-        parameters = self._faiss.SearchParametersIVF(nprobe=min(probes, self.count))
-        _, rows = self._index.search(np.ascontiguousarray(queries), k, params=parameters)
-        self._let_go()
-        return np.asarray(rows, np.int64)
+        probes = min(probes, self.count)
+        parameters = self._faiss.SearchParametersIVF(nprobe=probes)
+        rows = np.empty((len(queries), k), np.int64)
+        step = max(1, _MAPPED_BYTES * self.count // max(1, int(self._on_disk.totsize) * probes))
+        for first in range(0, len(queries), step):
+            part = np.ascontiguousarray(queries[first : first + step])
+            rows[first : first + len(part)] = self._index.search(part, k, params=parameters)[1]
+            self._let_go()
+        return rows
 
     def neighbouring(self, probes: int) -> Iterator[tuple[int, list[int]]]:
         """Gives for each list those of no smaller number that are near it, itself first.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 import numpy as np
@@ -9,24 +10,38 @@ from numpy.typing import NDArray
 
 from .sentence_encoder import SentenceEncoder
 
+_ALPHANUMERIC = re.compile(r"[^\W_]")
 
-def embed_known(encoder: SentenceEncoder, texts: Sequence[str], *, batch_size: int = 256) -> NDArray[np.float32]:
-    """Embeds texts for a search: unit vectors, and zero for a text without any known token.
 
-    Unknown words share one vector, so that all texts of unknown words only would have cosine 1 with each other and
-    stand at the top of every list of paraphrases.
+class KnownTexts:
+    """Embeds texts for a search: unit vectors, and zero for a text without any known word.
+
+    Unknown words share one vector, so that all texts of unknown words and a full stop, such as those of another
+    language, would have a cosine of nearly 1 with each other and stand at the top of every list of paraphrases. A
+    token is a known word if it is not the unknown one and has a letter or a digit.
 
     Args:
-        encoder: The encoder.
-        texts: The texts.
-        batch_size: Texts in a padded batch.
-
-    Returns:
-        float32 (texts, dim), each row of length 1 or 0.
+        encoder: The encoder. Its tokens are looked through once.
     """
-    vectors = encoder.encode(list(texts), batch_size=batch_size, normalize=True)
-    unknown = encoder.tokenizer.unk_token_id
-    if unknown is not None:
-        only = {unknown}
-        vectors[np.fromiter((only.issuperset(ids) for ids in encoder.tokenize(texts)), bool, len(texts))] = 0
-    return vectors
+
+    def __init__(self, encoder: SentenceEncoder) -> None:
+        self.encoder = encoder
+        self._wordless: set[int] = set()
+        tokenizer = encoder.tokenizer
+        if tokenizer.unk_token_id is not None:
+            self._wordless = {tokenizer.unk_token_id, *tokenizer.all_special_ids}
+            vocabulary = tokenizer.get_vocab().items()
+            self._wordless |= {number for token, number in vocabulary if not _ALPHANUMERIC.search(token)}
+
+    def embed(self, texts: Sequence[str], *, batch_size: int = 256) -> NDArray[np.float32]:
+        """Embeds texts as float32 (texts, dim), each row of length 1 or 0.
+
+        Args:
+            texts: The texts.
+            batch_size: Texts in a padded batch.
+        """
+        vectors = self.encoder.encode(list(texts), batch_size=batch_size, normalize=True)
+        if self._wordless:
+            wordless = (self._wordless.issuperset(ids) for ids in self.encoder.tokenize(texts))
+            vectors[np.fromiter(wordless, bool, len(texts))] = 0
+        return vectors

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from ..errors import InputError, ModelError, UsageError
 from .inverted_lists import InvertedLists
-from .known_texts import embed_known
+from .known_texts import KnownTexts
 from .mining import BestPairs, MinedPairs, mine_exactly, mine_lists
 from .nearest_neighbours import nearest_neighbours
 from .sentence_encoder import SentenceEncoder
@@ -138,6 +138,7 @@ class SearchIndex:
                 remedy="build the index again",
             )
         self.encoder = encoder or SentenceEncoder.from_pretrained(self.folder / ENCODER_FOLDER)
+        self._texts = KnownTexts(self.encoder)
         self._check_encoder()
         self._lists: InvertedLists | None = None
         self._keys: NDArray[np.uint64] | None = None
@@ -174,7 +175,7 @@ class SearchIndex:
         """
         for first in range(0, len(queries), _QUERIES_PER_BLOCK):
             texts = list(queries[first : first + _QUERIES_PER_BLOCK])
-            vectors = embed_known(self.encoder, texts, batch_size=batch_size)
+            vectors = self._texts.embed(texts, batch_size=batch_size)
             keys = text_keys(texts) if drop_identical else None
             found = self.nearest(vectors, k, method=method, probes=probes, without_keys=keys)
             rows = np.concatenate([item[0] for item in found]) if found else np.empty(0, np.int64)
@@ -361,7 +362,7 @@ class SearchIndex:
             )
         rows = np.unique(np.linspace(0, len(self) - 1, _CHECKED_SENTENCES).astype(np.int64))
         stored = self.vectors.take(rows)
-        now = embed_known(self.encoder, self.sentences.sentences(rows))
+        now = self._texts.embed(self.sentences.sentences(rows))
         # Zero vectors have cosine 0 with themselves.
         same = (cosine_of_rows(stored, now) >= _SAME_VECTOR) | ~(stored.any(axis=1) | now.any(axis=1))
         if not same.all():

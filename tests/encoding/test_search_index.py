@@ -10,7 +10,7 @@ import torch
 from hf_paraphrase import SearchIndex
 from hf_paraphrase.encoding import search
 from hf_paraphrase.encoding.index_builder import IndexOptions, build_index
-from hf_paraphrase.encoding.known_texts import embed_known
+from hf_paraphrase.encoding.known_texts import KnownTexts
 from hf_paraphrase.encoding.sentence_encoder import SentenceEncoder
 from hf_paraphrase.errors import HfParaphraseError, InputError, ModelError, UsageError
 from hf_paraphrase.models.avg.configuration_avg import AvgConfig
@@ -22,9 +22,9 @@ WORDS = [f"w{number}" for number in range(40)]
 
 def save_model(folder, seed=0, dimension=8):
     torch.manual_seed(seed)
-    config = AvgConfig(vocab_size=len(WORDS) + 2, hidden_size=dimension, initializer_range=0.5)
+    config = AvgConfig(vocab_size=len(WORDS) + 3, hidden_size=dimension, initializer_range=0.5)
     AvgModel(config).save_pretrained(folder)
-    save_tokenizer(build_word_level_tokenizer(WORDS), folder)
+    save_tokenizer(build_word_level_tokenizer([*WORDS, "."]), folder)
     return folder
 
 
@@ -33,7 +33,8 @@ def sentences(count, seed=0):
     return [" ".join(generator.choices(WORDS, k=generator.randint(1, 5))) for _ in range(count)]
 
 
-CORPUS = [*sentences(400), "w1 w2 w3", "W1  w2 w3", "unheard of", "never known", "", "w1 w2 w3", None, "w3 w2 w1"]
+# The full stop is in the vocabulary and no word; a sentence in another language is like that.
+CORPUS = [*sentences(400), "w1 w2 w3", "W1  w2 w3", "unheard of", "never known .", "", "w1 w2 w3", None, "w3 w2 w1"]
 
 
 @pytest.fixture(scope="module")
@@ -86,7 +87,7 @@ def test_an_index_holds_each_sentence_once_with_its_place_and_its_unit_vector(in
     assert table.column("sentence").to_pylist() == expected
     assert table.column("position").to_pylist() == [CORPUS.index(text) + 1 for text in expected]
     vectors = SentenceEncoder.from_pretrained(model).encode(expected, normalize=True)
-    unknown = np.array([text in ("unheard of", "never known") for text in expected])
+    unknown = np.array([text in ("unheard of", "never known .") for text in expected])
     np.testing.assert_allclose(index.vectors[0 : len(index)][~unknown], vectors[~unknown], atol=1e-6)
     assert not index.vectors[0 : len(index)][unknown].any() and index.settings.zero_rows == 2
 
@@ -111,7 +112,7 @@ def test_repeated_sentences_are_kept_on_demand(model, tmp_path):
 
 def test_exact_search_equals_sorting_all_cosines(index):
     queries = [*sentences(30, seed=1), "w1 w2 w3", "w5 w5"]
-    vectors = embed_known(index.encoder, queries)
+    vectors = KnownTexts(index.encoder).embed(queries)
     for query, found in zip(vectors, index.nearest(vectors, 10), strict=True):
         rows, scores = by_sorting(index, query, 10)
         assert found[0].tolist() == rows
@@ -146,7 +147,7 @@ def test_a_neighbour_carries_text_cosine_and_place(index):
 
 
 def test_a_query_of_unknown_words_has_no_neighbours_and_harms_no_other(index):
-    found = list(index.neighbours(["unheard", "w1", ""], 3))
+    found = list(index.neighbours(["unheard .", "w1", ""], 3))
     assert [len(item) for item in found] == [0, 3, 0]
     assert found[1] == next(index.neighbours(["w1"], 3))
 

@@ -137,6 +137,14 @@ def test_reading_all_lists_is_an_exact_search(stored, lists):
     assert (lists.search(queries, 300, 1) == -1).any()
 
 
+def test_searching_few_queries_at_a_time_changes_nothing(lists, monkeypatch):
+    queries = unit(20, seed=6)
+    together = lists.search(queries, 5, 3)
+    for size in (1, 5_000):
+        monkeypatch.setattr(inverted_lists, "_MAPPED_BYTES", size)
+        np.testing.assert_array_equal(lists.search(queries, 5, 3), together)
+
+
 def test_an_index_is_the_same_whenever_and_wherever_it_is_built(stored, lists, tmp_path):
     (tmp_path / "other").mkdir()
     write_lists(stored, tmp_path / "other", lists=7, probes=2, seed=1)
