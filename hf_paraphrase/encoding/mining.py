@@ -15,7 +15,7 @@ from .vector_file import VectorFile, cosine_of_rows
 
 Pairs = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]
 """First rows, second rows, cosines, each (pairs,)."""
-_ROWS = 4096
+_ROWS = 2048
 _ROUNDING = 1e-5
 
 
@@ -56,17 +56,21 @@ class BestPairs:
         self.found = 0
         self._parts: list[Pairs] = []
         self._held = 0
+        self._lowest = -np.inf
 
     def add(self, first: NDArray[np.int64], second: NDArray[np.int64], scores: NDArray[np.float64]) -> None:
         """Adds pairs, each array (pairs,)."""
         if not len(scores):
             return
         self.found += len(scores)
-        self._held += len(scores)
-        self._parts.append((first, second, scores))
+        # What is below the worst of a full house need not be held until the next clearing.
+        good = scores >= self._lowest
+        self._held += int(good.sum())
+        self._parts.append((first[good], second[good], scores[good]))
         if self._held > 2 * self.limit:
             self._parts = [self._best()]
-            self._held = len(self._parts[0][2])
+            self._held = self.limit
+            self._lowest = float(self._parts[0][2][-1])
 
     def result(self) -> MinedPairs:
         """Returns what was kept, in order of falling score and rising rows."""
