@@ -97,7 +97,9 @@ def test_a_tokenizer_that_names_files_elsewhere_is_refused(folder, key, value):
 
 def test_a_foreign_tokenizer_may_carry_the_path_of_a_file_that_is_not_there(folder, tmp_path):
     change(
-        folder / "tokenizer_config.json", tokenizer_file=str(tmp_path / "absent"), special_tokens_map_file="/root/x"
+        folder / "tokenizer_config.json",
+        tokenizer_file=str(tmp_path / "absent"),
+        special_tokens_map_file="/elsewhere/x",
     )
     check_model_folder(folder, ours=False)
     (tmp_path / "absent").write_text("now it is")
