@@ -29,7 +29,7 @@ VERBS = {
     "search": "index a corpus, find the sentences nearest to a query, mine paraphrases",
     "export": "write an encoder as an ONNX graph, or with weights in fewer bits",
     "fingerprint": "turn evaluation sets into a list of sentence fingerprints for --decontaminate",
-    "analyze": "report how translations differ from references, with tables and plots",
+    "analyze": "reports with tables and plots; `analyze --help` lists the kinds",
     "push": "send a model, data or metric folder to the Hugging Face Hub",
     "env": "print versions and devices, for a bug report",
 }

@@ -137,3 +137,10 @@ def test_sentences_are_not_taken_for_markdown(tmp_path):
     assert run("analyze", "--pairs", tmp_path / "pairs", "--output", tmp_path / "out", "--bootstrap", 5) == 0
     report = (tmp_path / "out/README.md").read_text()
     assert r"a \*bold\* \[link\](x) \<b\> \|" in report
+
+
+def test_kinds_are_listed_and_an_unknown_one_is_refused(capsys):
+    assert run("analyze", "--help") == 0
+    assert "  pairs  " in capsys.readouterr().out
+    assert run("analyze", "tea-leaves") == 2
+    assert "unknown kind `tea-leaves`" in capsys.readouterr().err

@@ -1,0 +1,281 @@
+"""`analyze pairs`: how translations differ from references, as a report with tables and plots."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..analysis.analysis_plots import plot_lengths, plot_probabilities, plot_repetition
+from ..analysis.examples import Example, ranked_examples
+from ..analysis.figures import check_plots
+from ..analysis.lengths import BINS, LengthStatistics
+from ..analysis.ngram_statistics import ORDERS, Contrast, contrast_ngrams, count_ngrams
+from ..analysis.pair_sample import PairSample, draw_pairs
+from ..analysis.rank_correlations import (
+    PAPER,
+    RankCorrelation,
+    average_idf,
+    document_frequencies,
+    rank_correlations,
+)
+from ..data.seen_references import is_seen, read_seen
+from ..data.text_files import LineErrors, read_lines
+from ..errors import InputError, UsageError
+from ..evaluation.tables import format_table
+from ..filtering.source_card import inherited_metadata
+from ..filtering.token_spans import TokenSpans
+from ..hub.cards import write_card
+from ..hub.folders import check_output, output_folder, write_text_whole
+from ..hub.provenance import write_provenance
+from .arguments import argument, message, parse, settings_of
+
+_FEWEST = 30
+
+
+@dataclass
+class Arguments:
+    """Reports how translations differ from references: tables 9 to 11 and the lengths of paper 000.
+
+    Of each reference one translation is drawn at random. With a classifier, or where the pairs have the column
+    reference_probability, the report says what the classifier looks at.
+    """
+
+    pairs: str = argument("the data folder of pairs (sentence1 the reference, sentence2 the translation)")
+    output: str = argument("the folder to make; the report is its README.md")
+    classifier: str | None = argument("reference classifier folder, for tables 10 and 11", None)
+    unseen_only: bool = argument("leave out references that the classifier was trained, tuned or tested on", False)
+    references: int | None = argument("how many references to draw at most; by default all", None)
+    idf_text: str | None = argument(
+        "text, one document a line, plain or compressed, for document frequencies (the paper took Wikipedia) "
+        "[default: the references themselves]",
+        None,
+    )
+    examples: int = argument("how many pairs to show of each kind", 10)
+    bootstrap: int = argument("bootstrap replicates for the intervals of table 9", 200)
+    split: str = argument("the split to read", "train")
+    seed: int = argument("seed of the draws", 0)
+    overwrite: bool = argument("replace an existing output folder", False)
+
+
+def main(argv: Sequence[str]) -> None:
+    """Runs `analyze pairs`.
+
+    Raises:
+        UsageError: For arguments that do not fit.
+        InputError: For pairs that cannot be read, or too few of them.
+        ModelError: If the classifier is none.
+        OutputError: If the output is in the way.
+    """
+    arguments = parse(Arguments, "analyze pairs", argv)
+    for name, least in (("references", 1), ("examples", 1), ("bootstrap", 2), ("seed", 0)):
+        value = getattr(arguments, name)
+        if value is not None and value < least:
+            raise UsageError(f"analyze: --{name} is {value}", remedy=f"give {least} or more")
+    if arguments.unseen_only and arguments.classifier is None:
+        raise UsageError("analyze: --unseen-only needs --classifier")
+    check_output(arguments.output, overwrite=arguments.overwrite)
+    check_plots()
+    folder = Path(arguments.pairs)
+    scorer = None
+    if arguments.classifier is not None:
+        from ..encoding.reference_classification import ReferenceScorer
+
+        scorer = ReferenceScorer.from_pretrained(arguments.classifier)
+    sample = draw_pairs(folder, split=arguments.split, limit=arguments.references, seed=arguments.seed)
+    seen = 0
+    if arguments.classifier is not None:
+        known = is_seen(sample.references, read_seen(arguments.classifier))
+        seen = int(known.sum())
+        if arguments.unseen_only:
+            sample, seen = _take(sample, np.flatnonzero(~known)), 0
+    if len(sample) < _FEWEST:
+        remedy = f"give {_FEWEST} or more"
+        if arguments.unseen_only:
+            remedy += ", or leave --unseen-only out: the classifier has seen the others"
+        raise InputError(f"{len(sample)} references are left to analyse", path=folder, remedy=remedy)
+    if sample.rows == sample.available:
+        message("every reference has one translation: nothing is drawn")
+    probabilities: list[NDArray[np.float64] | None] = [None, sample.probabilities]
+    if scorer is not None:
+        probabilities = [scorer.probabilities(sample.references), scorer.probabilities(sample.translations)]
+    frequencies, documents = _document_frequencies(arguments, sample)
+    with output_folder(arguments.output, overwrite=arguments.overwrite) as staging:
+        report = _analyse(arguments, sample, probabilities, (frequencies, documents), staging)
+        report["seen"] = seen
+        _write(arguments, folder, sample, report, staging)
+    message(_contrast_table(report["contrasts"]).rstrip())
+    if report["correlations"]:
+        message(_correlation_table(report["correlations"]).rstrip())
+    message(f"the report is {arguments.output}/README.md")
+
+
+def _take(sample: PairSample, rows: NDArray[np.int64]) -> PairSample:
+    return dataclasses.replace(
+        sample,
+        references=[sample.references[row] for row in rows],
+        translations=[sample.translations[row] for row in rows],
+        probabilities=None if sample.probabilities is None else sample.probabilities[rows],
+    )
+
+
+def _document_frequencies(arguments: Arguments, sample: PairSample) -> tuple[dict[str, int], int]:
+    if arguments.idf_text is None:
+        return document_frequencies(sample.references), len(sample)
+    counts: dict[str, int] = {}
+    documents = 0
+    for block in read_lines(Path(arguments.idf_text), LineErrors()):
+        texts = block.to_pylist()
+        documents += len(texts)
+        for token, count in document_frequencies(texts).items():
+            counts[token] = counts.get(token, 0) + count
+    if not counts:
+        raise InputError("there is no text in it", path=arguments.idf_text, remedy="give one document a line")
+    return counts, documents
+
+
+def _analyse(
+    arguments: Arguments,
+    sample: PairSample,
+    probabilities: list[NDArray[np.float64] | None],
+    idf: tuple[dict[str, int], int],
+    staging: Path,
+) -> dict[str, Any]:
+    sides = (sample.references, sample.translations)
+    ngrams = [[count_ngrams(texts, order) for order in ORDERS] for texts in sides]
+    lengths = [TokenSpans([text.lower() for text in texts]).counts for texts in sides]
+    plots = staging / "plots"
+    plot_lengths(lengths[0], lengths[1], plots / "lengths.png")
+    repetitions = [side[0].repetition for side in ngrams]
+    plot_repetition(repetitions[0], repetitions[1], (lengths[0], lengths[1]), plots / "repetition.png")
+    correlations: dict[str, list[RankCorrelation]] = {}
+    for name, texts, found, size, values in zip(
+        ("references", "translations"), sides, ngrams, lengths, probabilities, strict=True
+    ):
+        if values is not None:
+            properties = {
+                "unigram repetition": found[0].repetition,
+                "trigram repetition": found[1].repetition,
+                "average IDF": average_idf(texts, *idf),
+                "length": size.astype(np.float64),
+            }
+            correlations[name] = rank_correlations(values, properties)
+    human, machine = probabilities
+    examples: dict[str, list[Example]] = {}
+    rank = functools.partial(ranked_examples, *sides, count=arguments.examples)
+    if machine is not None:
+        plot_probabilities(human, machine, plots / "reference_probability.png")
+        gap = -machine if human is None else human - machine
+        examples["machine"] = rank(ranking=gap, numbers=(human, machine))
+        examples["human"] = rank(ranking=machine, numbers=(human, machine))
+    else:
+        shares = (100 * repetitions[0], 100 * repetitions[1])
+        examples["repetition"] = rank(ranking=shares[1] - shares[0], numbers=shares)
+    return {
+        "contrasts": contrast_ngrams(*ngrams, replicates=arguments.bootstrap, seed=arguments.seed),
+        "lengths": [LengthStatistics.of(size) for size in lengths],
+        "correlations": correlations,
+        "examples": examples,
+        "has_probabilities": machine is not None,
+        "means": [None if item is None else float(np.nanmean(item)) for item in probabilities],
+    }
+
+
+def _write(arguments: Arguments, folder: Path, sample: PairSample, report: dict[str, Any], staging: Path) -> None:
+    settings = {name: value for name, value in settings_of(arguments).items() if name != "overwrite"}
+    numbers = {
+        "references": len(sample),
+        "rows": sample.rows,
+        "references_available": sample.available,
+        "seen_by_the_classifier": report["seen"],
+        "mean_reference_probability": dict(zip(("references", "translations"), report["means"], strict=True)),
+        "table_9": [dataclasses.asdict(item) for item in report["contrasts"]],
+        "table_10": {
+            side: {item.measured: dataclasses.asdict(item.found) for item in items}
+            for side, items in report["correlations"].items()
+        },
+        "lengths": dict(zip(("references", "translations"), map(dataclasses.asdict, report["lengths"]), strict=True)),
+    }
+    write_text_whole(staging / "analysis.json", json.dumps(numbers, indent=2) + "\n")
+    files = [item for item in (arguments.classifier, arguments.idf_text) if item is not None]
+    write_provenance(staging, command="analyze", settings=settings, inputs=[folder, *files], results=numbers)
+    write_card(
+        staging,
+        "dataset_cards",
+        "analysis",
+        {
+            **inherited_metadata(folder),
+            "source": folder.resolve().name,
+            "pairs": len(sample),
+            "rows": sample.rows,
+            "available": sample.available,
+            "contrast_table": _contrast_table(report["contrasts"]),
+            "length_table": _length_table(report["lengths"]),
+            "correlation_table": _correlation_table(report["correlations"]),
+            "examples": {name: [_shown(item) for item in items] for name, items in report["examples"].items()},
+            "has_probabilities": report["has_probabilities"],
+            "means": report["means"],
+            "classifier": None if arguments.classifier is None else Path(arguments.classifier).resolve().name,
+            "seen": report["seen"],
+            "idf_source": "the references themselves" if arguments.idf_text is None else Path(arguments.idf_text).name,
+            "bootstrap": arguments.bootstrap,
+            "seed": arguments.seed,
+        },
+    )
+
+
+def _contrast_table(contrasts: Sequence[Contrast]) -> str:
+    rows = []
+    for item in contrasts:
+        numbers = [f"{item.reference:.2f} {item.unit}", f"{item.translation:.2f} {item.unit}"]
+        rows.append(
+            [item.name, *numbers, item.difference.text(2), f"{'+' if item.expected > 0 else '-'}", item.verdict]
+        )
+    return format_table(
+        ["", "references", "translations", "difference [95 %]", "sign in the paper", "the paper's finding"], rows
+    )
+
+
+def _length_table(lengths: Sequence[LengthStatistics]) -> str:
+    header = ["", "mean", "standard deviation", "median", "longest"]
+    header += [f"{low} < n <= {high} (%)" for low, high in BINS]
+    rows = [
+        [name, f"{item.mean:.1f}", f"{item.deviation:.1f}", f"{item.median:g}", str(item.longest)]
+        + [f"{share:.1f}" for share in item.shares]
+        for name, item in zip(("references", "translations"), lengths, strict=True)
+    ]
+    return format_table(header, rows)
+
+
+def _correlation_table(correlations: dict[str, list[RankCorrelation]]) -> str:
+    header, rows = ["Spearman × 100 of P(reference) with"], [[name] for name in PAPER]
+    for side, items in correlations.items():
+        header.append(side)
+        for row, item in zip(rows, items, strict=True):
+            row.append(item.found.text())
+    if "translations" in correlations:
+        header += ["paper", "the paper's finding (translations)"]
+        for row, item in zip(rows, correlations["translations"], strict=True):
+            row += [f"{PAPER[item.measured]:+.1f}", item.verdict]
+    return format_table(header, rows)
+
+
+def _shown(example: Example) -> dict[str, Any]:
+    # Sentences are shown as they are, and must not be taken for Markdown.
+    return {
+        **dataclasses.asdict(example),
+        "reference": _plain(example.reference),
+        "translation": _plain(example.translation),
+    }
+
+
+def _plain(text: str) -> str:
+    escaped = "".join(f"\\{letter}" if letter in "\\`*_{}[]<>#|~!" else letter for letter in " ".join(text.split()))
+    return escaped if len(escaped) <= 400 else escaped[:399].rstrip("\\") + "…"
