@@ -28,7 +28,7 @@ WORDNET = {
         (
             "dog",
             "domestic_dog",
-        ): "a member of the genus Canis (probably descended from the wolf); occurs in many breeds",
+        ): "a member of the genus Canis (probably from the wolf); occurs in many breeds",
         ("frump", "dog"): 'a dull girl or woman; "she got a reputation as a frump"',
         ("boy", "male_child"): "a youthful male person",
         ("shirt",): "a garment worn on the upper half of the body",
