@@ -80,6 +80,7 @@ class Expander:
         senses: `first` takes the most frequent sense of a word and part of speech, as the paper does; `random` draws
             one of all.
         whole: Take all clauses of a definition instead of the first.
+        at_least: Expand at least so many words of a sentence, as far as there are so many that can be.
 
     Raises:
         UsageError: For a value out of range.
@@ -94,6 +95,7 @@ class Expander:
         seed: int = 0,
         senses: str = "first",
         whole: bool = False,
+        at_least: int = 0,
     ) -> None:
         if not 0 <= share <= 1:
             raise UsageError(f"the share of words to expand is {share}", remedy="give a number from 0 to 1")
@@ -101,7 +103,10 @@ class Expander:
             raise UsageError(f"the seed is {seed}", remedy="give 0 or more")
         if senses not in SENSES:
             raise UsageError(f"unknown choice of senses `{senses}`", remedy=f"one of {', '.join(SENSES)}")
+        if at_least < 0:
+            raise UsageError(f"the least number of words to expand is {at_least}", remedy="give 0 or more")
         self.share = share
+        self.at_least = at_least
         self.seed = seed
         self.senses = senses
         self.tagger = tagger
@@ -128,6 +133,7 @@ class Expander:
         seed: int = 0,
         senses: str = "first",
         whole: bool = False,
+        at_least: int = 0,
     ) -> Expander:
         """Makes an expander with the tagger of `denckring-en-pos`.
 
@@ -137,12 +143,21 @@ class Expander:
             seed: As for the class.
             senses: As for the class.
             whole: As for the class.
+            at_least: As for the class.
 
         Raises:
             InputError: If WordNet is missing or damaged.
             UsageError: For a value out of range, or if the tagger is not installed.
         """
-        return cls(WordNet(path), PartOfSpeechTagger.load(), share=share, seed=seed, senses=senses, whole=whole)
+        return cls(
+            WordNet(path),
+            PartOfSpeechTagger.load(),
+            share=share,
+            seed=seed,
+            senses=senses,
+            whole=whole,
+            at_least=at_least,
+        )
 
     def expand(self, sentences: Sequence[str], epoch: int = 0) -> list[str]:
         """Expands sentences; one with nothing to expand comes back as it is.
@@ -232,7 +247,7 @@ class Expander:
         draws = np.zeros(len(sentence), np.uint64)
         draws[tokens] = _mixed(priority + np.uint64(_GOLDEN))
         chance = (_mixed(hashed) >> np.uint64(11)).astype(np.float64) * 2.0**-53
-        number = np.floor(self.share * expandable + chance).astype(np.int64)
+        number = np.maximum(np.floor(self.share * expandable + chance).astype(np.int64), self.at_least)
         order = np.lexsort((priority, at))
         rank = np.empty(len(tokens), np.int64)
         rank[order] = np.arange(len(tokens))
