@@ -198,7 +198,8 @@ def _writer(output: str) -> Iterator[IO[str]]:
     except OSError as error:
         raise OutputError(f"cannot write: {error.strerror or error}", path=path) from error
     finally:
-        temporary.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):
+            temporary.unlink()
 
 
 def _expand_pairs(arguments: Arguments, settings: ExpanderSettings, counts: Counts) -> None:

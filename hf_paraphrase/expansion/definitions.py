@@ -165,7 +165,7 @@ def _plural(words: list[str], labels: list[str], between: list[str]) -> list[str
         while verb < len(words):
             if words[verb] in _PLURAL_VERBS:
                 result[verb] = _PLURAL_VERBS[words[verb]]
-            elif kinds[verb] == "VERB" and words[verb].endswith("s"):
+            elif words[verb].endswith("s") and (kinds[verb] == "VERB" or verb > last + 2):
                 result[verb] = base_of_verb(words[verb]) or words[verb]
             if words[verb + 1 : verb + 2] not in (["or"], ["and"]):
                 break

@@ -16,7 +16,7 @@ from ..data.input_state import input_state
 from ..data.parquet import iterate_batches, split_names
 from ..data.text_files import LineErrors, read_lines
 from ..errors import UsageError
-from .expander import SHARE, Expanded
+from .expander import SHARE, Expanded, Expander
 from .processes import ExpanderSettings
 from .wordnet import find_wordnet
 
@@ -112,8 +112,8 @@ class ExpandedPairs(datasets.ArrowBasedBuilder):
         settings: The fields of :class:`ExpandedPairsConfig`, and any other argument of `datasets.DatasetBuilder`.
 
     Raises:
-        UsageError: If not one of `text` and `pairs` is given, or for a value out of range.
-        InputError: If WordNet is missing; for damaged input when the rows are built.
+        UsageError: If not one of `text` and `pairs` is given; when the rows are built, for a value out of range.
+        InputError: If no WordNet is there; when the rows are built, if it or the input is damaged.
     """
 
     BUILDER_CONFIG_CLASS = ExpandedPairsConfig
@@ -128,6 +128,7 @@ class ExpandedPairs(datasets.ArrowBasedBuilder):
                 settings[name] = str(Path(settings[name]).resolve())
                 inputs.append(settings[name])
         settings["hash"] = input_state(inputs, settings.get("hash"))
+        self._expander: Expander | None = None
         super().__init__(cache_dir=cache_dir, **settings)
 
     def _info(self) -> datasets.DatasetInfo:
@@ -135,15 +136,22 @@ class ExpandedPairs(datasets.ArrowBasedBuilder):
         return datasets.DatasetInfo(description=description, features=datasets.Features.from_arrow_schema(EXPANDED))
 
     def _split_generators(self, dl_manager: Any) -> list[datasets.SplitGenerator]:
+        # What is wrong belongs here: what is raised while tables are generated would be wrapped in another error.
+        self._open()
         names = ["train"] if self.config.pairs is None else split_names(self.config.pairs)
         return [datasets.SplitGenerator(name=name, gen_kwargs={"split": name}) for name in names]
 
     def _generate_tables(self, split: str) -> Iterator[tuple[tuple[int, int], pa.Table]]:
-        options = self.config
-        expander = ExpanderSettings(
-            options.wordnet, options.share, options.seed, options.senses, options.whole, options.epoch
-        ).open()
+        options, expander = self.config, self._open()
         blocks = sentences_of_text(options.text) if options.pairs is None else sentences_of_pairs(options.pairs, split)
         expanded = ((block, expander.expand_counted(block, options.epoch)) for block in distinct(blocks))
         for index, table in enumerate(expanded_tables(expanded)):
             yield (0, index), table
+
+    def _open(self) -> Expander:
+        if self._expander is None:
+            options = self.config
+            self._expander = ExpanderSettings(
+                options.wordnet, options.share, options.seed, options.senses, options.whole, options.epoch
+            ).open()
+        return self._expander
