@@ -33,17 +33,19 @@ DATA_COMMANDS = {
     "train-tokenizer": "--pairs {data} --output out",
     "train-classifier": "--pairs {data} --output out",
     "analyze": "--pairs {data} --output out",
+    "expand": "--pairs {data} --wordnet wordnet --output out",
 }
 
 
 @pytest.fixture(scope="module")
-def originals(tmp_path_factory, tiny_model, tiny_bitext):
+def originals(tmp_path_factory, tiny_model, tiny_bitext, tiny_wordnet):
     folder = tmp_path_factory.mktemp("hostile")
     tokenizer = build_word_level_tokenizer(["one", "two", "three"])
     AvgModel(AvgConfig(vocab_size=len(tokenizer), hidden_size=4)).save_pretrained(folder / "avg")
     save_tokenizer(tokenizer, folder / "avg")
     shutil.copytree(tiny_model, folder / "rnn_search")
     shutil.copytree(tiny_bitext, folder / "bitext")
+    shutil.copytree(tiny_wordnet, folder / "wordnet")
     schema = pa.schema([("id", pa.string()), *PAIRS, ("score", pa.float64())])
     count = 40
     columns = [[f"n{i}" for i in range(count)], [f"one {i}" for i in range(count)], ["two"] * count, [1.0] * count]
