@@ -226,6 +226,8 @@ def _expand_pairs(arguments: Arguments, settings: ExpanderSettings, counts: Coun
                 read = _counted(sentences_of_pairs(folder, split), progress)
                 expanded = _noted(expand_blocks(settings, distinct(read), arguments.num_workers), counts)
                 rows[split] = write_split(staging, split, expanded_tables(expanded), EXPANDED)
+        if not any(rows.values()):
+            raise InputError("no sentence of the pairs can be expanded", path=folder, remedy="give English sentences")
         wordnet = Path(str(settings.wordnet))
         results = {"rows": rows, **vars(counts)}
         write_provenance(

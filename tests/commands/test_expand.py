@@ -151,6 +151,14 @@ def test_a_file_that_breaks_off_leaves_what_was_there(text, tmp_path, tiny_wordn
     assert not list(tmp_path.glob(".*partial"))
 
 
+def test_pairs_of_which_nothing_can_be_expanded_are_refused(tmp_path, tiny_wordnet, capfd):
+    table = pa.table({"sentence1": ["of it", ""], "sentence2": ["Das Haus ist alt", "1 2 3"]}, schema=PAIRS)
+    write_split(tmp_path / "p", "train", [table], PAIRS)
+    words = ["--pairs", tmp_path / "p", "--output", tmp_path / "o", "--wordnet", tiny_wordnet]
+    assert "no sentence of the pairs can be expanded" in fails(capfd, *words)
+    assert not (tmp_path / "o").exists()
+
+
 def test_pairs_without_sentences_are_refused(tmp_path, tiny_wordnet, capfd):
     schema = pa.schema([("sentence1", pa.string())])
     write_split(tmp_path / "p", "train", [pa.table({"sentence1": ["x"]}, schema=schema)], schema)

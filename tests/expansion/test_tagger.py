@@ -110,6 +110,45 @@ def test_no_sentences_have_no_labels(tagger):
     assert tagger.tag_forms(np.empty(0, np.int64), np.zeros(2, np.int64)).shape == (0,)
 
 
+# The tags of the Penn Treebank that stand for words with definitions, by their first letters.
+COARSE = {"NNP": "PROPN", "NN": "NOUN", "VB": "VERB", "MD": "VERB", "JJ": "ADJ", "RB": "ADV"}
+
+
+def coarse_of_treebank(tag):
+    return next((kind for start, kind in COARSE.items() if tag.startswith(start)), "other")
+
+
+def coarse_of_label(label):
+    kind = label.partition("|")[0].replace("AUX", "VERB")
+    return kind if kind in COARSE.values() else "other"
+
+
+@pytest.mark.real_data
+def test_most_tags_of_tweets_are_those_that_another_tagger_gave_them(real_data_dir):
+    pytest.importorskip("denckring_en_pos")
+    tagged = set()
+    for line in (real_data_dir / "pit2015" / "dev.data").read_text(encoding="utf-8").splitlines():
+        # Two columns of WORD/entity/TAG/chunk/event.
+        tagged.update(line.split("\t")[5:7])
+    sentences = []
+    for text in sorted(tagged):
+        tokens = [token.rsplit("/", 4) for token in text.split()]
+        words = [(token[0], token[2]) for token in tokens if len(token) == 5]
+        sentences.append([(word, tag) for word, tag in words if any(sign.isalnum() for sign in word)])
+    found = PartOfSpeechTagger.load().tag([[word for word, _ in words] for words in sentences])
+    pairs = [
+        (coarse_of_treebank(tag), coarse_of_label(label))
+        for words, labels in zip(sentences, found, strict=True)
+        for (_, tag), label in zip(words, labels, strict=True)
+    ]
+    shares = {kind: [ours == kind for theirs, ours in pairs if theirs == kind] for kind in (*COARSE.values(), "other")}
+    recalls = {kind: sum(hits) / len(hits) for kind, hits in shares.items()}
+    accuracy = sum(theirs == ours for theirs, ours in pairs) / len(pairs)
+    # Those tags are a machine's as well, and of tweets: many names are in lower case.
+    assert len(pairs) > 40_000 and accuracy > 0.83, (accuracy, recalls)
+    assert min(recalls[kind] for kind in ("NOUN", "VERB", "ADV")) > 0.8 and recalls["ADJ"] > 0.7, recalls
+
+
 def test_the_installed_model_tags_as_its_own_package_does():
     package = pytest.importorskip("denckring_en_pos")
     reference = package.tagger()
