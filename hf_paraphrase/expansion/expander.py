@@ -22,7 +22,7 @@ SENSES = ("first", "random")
 SHARE = 0.3
 """Paper 004 speaks of "a certain percentage of words"; of the content words in its Table 1 about a third."""
 _BLOCK = 4096
-_FEWEST_WORDS = 3
+_FEWEST_WORDS = 4
 _POSSESSIVES = frozenset(["my", "your", "his", "her", "its", "our", "their", "whose", "'s", "’s"])
 _DETERMINERS = frozenset(["DET", "ADJ", "NUM", "NOUN", "PROPN"])
 _PLURAL = frozenset(["we", "you", "they", "these", "those"])
@@ -62,7 +62,7 @@ class Expander:
     A word can be expanded if it is a noun, verb, adjective or adverb by its tag and WordNet defines it as one. Left
     alone are stop words, auxiliary verbs, names (words tagged so, and words with a capital inside a sentence),
     numbers, nouns that stand before another noun (`credit card`) or a clitic (`the dog's`), and all words of a
-    sentence of three words or more of which most are no English words.
+    sentence of four words or more of which most are no English words.
 
     Of the n words of a sentence that can be expanded, `share` * n are, rounded up or down at random so that the mean
     is exact. The draws depend on the sentence, the seed and the epoch alone: neither the batch nor the order nor the

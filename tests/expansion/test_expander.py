@@ -85,7 +85,7 @@ def test_verbs_of_being_agree_with_what_is_before_them(every):
 
 
 def test_most_words_of_another_language_leave_a_sentence_alone(every):
-    sentences = ["Der alte Hund schläft mit dem boy.", "Le chien dort", "dog und"]
+    sentences = ["Der alte Hund schläft mit dem boy.", "Le vieux chien dort", "dog und Katz"]
     found = every.expand_counted(sentences)
     assert found.foreign.tolist() == [True, True, False]
     assert found.texts[:2] == sentences[:2] and found.texts[2] != sentences[2]
