@@ -53,6 +53,12 @@ class Arguments:
         choices=["first", "random"],
     )
     whole_definitions: bool = argument("take all clauses of a definition instead of the first", False)
+    decontaminate: list[str] = argument(
+        "evaluation files or folders, or lists of fingerprints: definitions in them are not used, and another sense "
+        "takes their place; the sets OnWN and FNWN of STS 2012 to 2014 are made of WordNet's definitions",
+        [],
+        action="extend",
+    )
     seed: int = argument("seed of the draws", 0)
     epoch: int = argument("another epoch expands other words, as in training", 0)
     num_workers: int = argument("processes that expand", 1)
@@ -80,6 +86,7 @@ def main(argv: Sequence[str]) -> None:
         arguments.senses,
         arguments.whole_definitions,
         arguments.epoch,
+        tuple(arguments.decontaminate),
     )
     counts = Counts()
     if arguments.text is not None:
@@ -229,10 +236,9 @@ def _expand_pairs(arguments: Arguments, settings: ExpanderSettings, counts: Coun
         if not any(rows.values()):
             raise InputError("no sentence of the pairs can be expanded", path=folder, remedy="give English sentences")
         wordnet = Path(str(settings.wordnet))
+        inputs: list[str | Path] = [folder, wordnet, *arguments.decontaminate]
         results = {"rows": rows, **vars(counts)}
-        write_provenance(
-            staging, command="expand", settings=settings_of(arguments), inputs=[folder, wordnet], results=results
-        )
+        write_provenance(staging, command="expand", settings=settings_of(arguments), inputs=inputs, results=results)
         write_card(
             staging,
             "dataset_cards",
@@ -244,6 +250,7 @@ def _expand_pairs(arguments: Arguments, settings: ExpanderSettings, counts: Coun
                 "splits": rows,
                 "settings": settings_of(arguments),
                 "counts": vars(counts),
+                "checked": [Path(path).name for path in arguments.decontaminate],
             },
         )
     message(f"{sum(rows.values()):,} pairs of a sentence and its expansion in {arguments.output}")

@@ -349,7 +349,8 @@ def _write(
 
 def _inputs(arguments: Arguments) -> list[str]:
     vocabulary = (arguments.tokenizer, arguments.word_list, arguments.initial_vectors, arguments.frequency_counts)
-    inputs = (arguments.pairs, *vocabulary, arguments.dev_data, wordnet_folder(arguments))
+    expansion = (wordnet_folder(arguments), *arguments.expansion_decontaminate)
+    inputs = (arguments.pairs, *vocabulary, arguments.dev_data, *expansion)
     return [item for item in inputs if item is not None]
 
 

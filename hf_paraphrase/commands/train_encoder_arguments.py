@@ -139,6 +139,12 @@ class Arguments:
     )
     expansion_words: float = argument("share of the expandable words of a sentence to expand, but at least one", 0.3)
     expansion_variants: int = argument("different expansions of a sentence, which the epochs take in turn", 4)
+    expansion_decontaminate: list[str] = argument(
+        "evaluation files or folders, or lists of fingerprints: definitions in them are not used; the sets OnWN and "
+        "FNWN of STS 2012 to 2014 are made of WordNet's definitions",
+        [],
+        action="extend",
+    )
     dropout: float = argument("probability to drop a component of a word vector", 0.0)
     word_dropout: float = argument("probability to drop a whole word; excludes --dropout", 0.0)
     variational_dropout: float | None = argument(
@@ -208,6 +214,8 @@ def _check_expansion(arguments: Arguments) -> None:
                 raise UsageError(
                     f"--{name.replace('_', '-')} is for --expansion", remedy="give that too, or leave it out"
                 )
+        if arguments.expansion_decontaminate:
+            raise UsageError("--expansion-decontaminate is for --expansion", remedy="give that too, or leave it out")
         return
     if not arguments.expansion_weight >= 0:
         raise UsageError(f"--expansion-weight must not be negative, not {arguments.expansion_weight}")

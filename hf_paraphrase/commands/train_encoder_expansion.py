@@ -7,6 +7,7 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from .processes import say
 from .train_encoder_arguments import Arguments
 
 if TYPE_CHECKING:
@@ -36,15 +37,26 @@ def open_expander(arguments: Arguments) -> Expander | None:
     """Makes the expander, None without `--expansion`.
 
     Raises:
-        InputError: If WordNet is missing or damaged.
+        InputError: If WordNet or an evaluation set is missing or damaged.
         UsageError: If the tagger is not installed.
     """
     folder = wordnet_folder(arguments)
     if folder is None:
         return None
-    from ..expansion.expander import Expander
+    from ..expansion.processes import ExpanderSettings
 
-    return Expander.from_wordnet(folder, share=arguments.expansion_words, seed=arguments.seed, at_least=1)
+    if not arguments.expansion_decontaminate:
+        say(
+            "the definitions are not compared with evaluation sets, of which OnWN and FNWN of STS are made of them: "
+            "--expansion-decontaminate keeps them out"
+        )
+    return ExpanderSettings(
+        folder,
+        arguments.expansion_words,
+        arguments.seed,
+        decontaminate=tuple(arguments.expansion_decontaminate),
+        at_least=1,
+    ).open()
 
 
 def with_definitions(expander: Expander | None, sentences: Iterable[str]) -> Iterator[str]:
@@ -87,5 +99,8 @@ def described(arguments: Arguments, expansions: Expansions) -> str:
         parts.append(f"{len(expansions.joined)} pairs of a sentence and its expansion joined the pairs")
     if arguments.expansion_weight > 0:
         parts.append(f"compositionality loss of weight {arguments.expansion_weight:g}")
+    if arguments.expansion_decontaminate:
+        names = ", ".join(Path(path).name for path in arguments.expansion_decontaminate)
+        parts.append(f"without definitions that are in {names}")
     words = f"{arguments.expansion_words:g} of the words by their definitions in WordNet"
     return f"{'; '.join(parts)} ({words}, {expansions.variants} variants; Moskvichev and Steyvers)"

@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterable
 from typing import NamedTuple
 
+from ..data.decontamination import Fingerprints
 from .inflection import Analysis, analyse, base_of_verb, inflected, is_verb
 from .tagger import PartOfSpeechTagger
 from .wordnet import WordNet
@@ -50,12 +51,22 @@ class Definitions:
         tagger: Finds the heads of definitions.
         whole: Keep all clauses of a definition. By default the first is kept: what follows a semicolon says more
             about the thing (`occurs in many breeds`) or says the same again.
+        avoid: Senses whose definition is a sentence of these sets are left out. The sets OnWN and FNWN of STS 2012 to
+            2014 are made of WordNet's definitions.
     """
 
-    def __init__(self, wordnet: WordNet, tagger: PartOfSpeechTagger, *, whole: bool = False) -> None:
+    def __init__(
+        self,
+        wordnet: WordNet,
+        tagger: PartOfSpeechTagger,
+        *,
+        whole: bool = False,
+        avoid: Fingerprints | None = None,
+    ) -> None:
         self.wordnet = wordnet
         self.tagger = tagger
         self.whole = whole
+        self.avoid = avoid
         self._of: dict[Key, tuple[Definition, ...]] = {}
 
     def find(self, keys: Iterable[Key]) -> dict[Key, tuple[Definition, ...]]:
@@ -67,7 +78,7 @@ class Definitions:
             keys: The words, in lower case, with their labels.
         """
         wanted = list(dict.fromkeys(keys))
-        new: list[tuple[Key, Analysis, str]] = []
+        new: list[tuple[Key, Analysis, str, str]] = []
         for key in wanted:
             if key in self._of:
                 continue
@@ -76,11 +87,17 @@ class Definitions:
             if analysis is None:
                 continue
             senses = self.wordnet.senses(analysis.lemma, analysis.pos)
-            texts = [clean_definition(sense.definition, whole=self.whole) for sense in senses if not sense.is_name]
-            new += [(key, analysis, text) for text in dict.fromkeys(texts) if text]
-        cut = [split_words(text) for _, _, text in new]
+            glosses = [sense.definition for sense in senses if not sense.is_name]
+            texts = {clean_definition(gloss, whole=self.whole): gloss for gloss in reversed(glosses)}
+            new += [(key, analysis, text, gloss) for text, gloss in reversed(texts.items()) if text]
+        if self.avoid is not None:
+            columns = [[text for _, _, text, _ in new], [gloss for *_, gloss in new]]
+            columns.append([clean_definition(gloss, whole=True) for gloss in columns[1]])
+            met, _ = self.avoid.match(columns)
+            new = [item for item, is_met in zip(new, met, strict=True) if not is_met]
+        cut = [split_words(text) for _, _, text, _ in new]
         labels = self.tagger.tag([parts[1::2] for parts in cut])
-        for (key, analysis, _), parts, found in zip(new, cut, labels, strict=True):
+        for (key, analysis, _, _), parts, found in zip(new, cut, labels, strict=True):
             if parts[1::2]:
                 self._of[key] += (fitted(parts, found, analysis),)
         return {key: self._of[key] for key in wanted}

@@ -92,6 +92,7 @@ class ExpandedPairsConfig(datasets.BuilderConfig):
         senses: `first` or `random`.
         whole: Take all clauses of a definition.
         epoch: Another epoch expands other words.
+        decontaminate: Evaluation files or folders, or lists of fingerprints: definitions in them are not used.
     """
 
     text: str | None = None
@@ -102,6 +103,7 @@ class ExpandedPairsConfig(datasets.BuilderConfig):
     senses: str = "first"
     whole: bool = False
     epoch: int = 0
+    decontaminate: list[str] | None = None
 
 
 class ExpandedPairs(datasets.ArrowBasedBuilder):
@@ -127,6 +129,9 @@ class ExpandedPairs(datasets.ArrowBasedBuilder):
             if settings.get(name) is not None:
                 settings[name] = str(Path(settings[name]).resolve())
                 inputs.append(settings[name])
+        if settings.get("decontaminate"):
+            settings["decontaminate"] = [str(Path(path).resolve()) for path in settings["decontaminate"]]
+            inputs += settings["decontaminate"]
         settings["hash"] = input_state(inputs, settings.get("hash"))
         self._expander: Expander | None = None
         super().__init__(cache_dir=cache_dir, **settings)
@@ -152,6 +157,12 @@ class ExpandedPairs(datasets.ArrowBasedBuilder):
         if self._expander is None:
             options = self.config
             self._expander = ExpanderSettings(
-                options.wordnet, options.share, options.seed, options.senses, options.whole, options.epoch
+                options.wordnet,
+                options.share,
+                options.seed,
+                options.senses,
+                options.whole,
+                options.epoch,
+                tuple(options.decontaminate or ()),
             ).open()
         return self._expander

@@ -11,6 +11,7 @@ import numpy as np
 import xxhash
 from numpy.typing import NDArray
 
+from ..data.decontamination import Fingerprints
 from ..errors import UsageError
 from .definitions import Definition, Definitions
 from .inflection import a_or_an
@@ -81,6 +82,7 @@ class Expander:
             one of all.
         whole: Take all clauses of a definition instead of the first.
         at_least: Expand at least so many words of a sentence, as far as there are so many that can be.
+        avoid: Definitions that are sentences of these evaluation sets are not used.
 
     Raises:
         UsageError: For a value out of range.
@@ -96,6 +98,7 @@ class Expander:
         senses: str = "first",
         whole: bool = False,
         at_least: int = 0,
+        avoid: Fingerprints | None = None,
     ) -> None:
         if not 0 <= share <= 1:
             raise UsageError(f"the share of words to expand is {share}", remedy="give a number from 0 to 1")
@@ -110,7 +113,7 @@ class Expander:
         self.seed = seed
         self.senses = senses
         self.tagger = tagger
-        self.definitions = Definitions(wordnet, tagger, whole=whole)
+        self.definitions = Definitions(wordnet, tagger, whole=whole, avoid=avoid)
         self._choices: list[tuple[Definition, ...]] = []
         # What is known of the tagger's words, by their numbers: the number of their definitions under each label
         # (words, labels), where their letters let them be expanded, and whether they are English words (words,).
@@ -134,6 +137,7 @@ class Expander:
         senses: str = "first",
         whole: bool = False,
         at_least: int = 0,
+        avoid: Fingerprints | None = None,
     ) -> Expander:
         """Makes an expander with the tagger of `denckring-en-pos`.
 
@@ -144,6 +148,7 @@ class Expander:
             senses: As for the class.
             whole: As for the class.
             at_least: As for the class.
+            avoid: As for the class.
 
         Raises:
             InputError: If WordNet is missing or damaged.
@@ -157,6 +162,7 @@ class Expander:
             senses=senses,
             whole=whole,
             at_least=at_least,
+            avoid=avoid,
         )
 
     def expand(self, sentences: Sequence[str], epoch: int = 0) -> list[str]:

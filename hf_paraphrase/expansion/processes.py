@@ -12,6 +12,7 @@ from multiprocessing import get_context, parent_process
 from threading import Thread
 from typing import TypeVar
 
+from ..data.decontamination import load_fingerprints
 from .expander import SHARE, Expanded, Expander
 
 T = TypeVar("T", bound=Sequence[str])
@@ -28,6 +29,8 @@ class ExpanderSettings:
         senses: `first` or `random`.
         whole: Take all clauses of a definition.
         epoch: Another epoch expands other words.
+        decontaminate: Evaluation files or folders, or lists of fingerprints: definitions in them are not used.
+        at_least: Expand at least so many words of a sentence.
     """
 
     wordnet: str | None = None
@@ -36,16 +39,24 @@ class ExpanderSettings:
     senses: str = "first"
     whole: bool = False
     epoch: int = 0
+    decontaminate: tuple[str, ...] = ()
+    at_least: int = 0
 
     def open(self) -> Expander:
         """Makes the expander.
 
         Raises:
-            InputError: If WordNet is missing or damaged.
+            InputError: If WordNet or an evaluation set is missing or damaged.
             UsageError: For a value out of range, or if the tagger is not installed.
         """
         return Expander.from_wordnet(
-            self.wordnet, share=self.share, seed=self.seed, senses=self.senses, whole=self.whole
+            self.wordnet,
+            share=self.share,
+            seed=self.seed,
+            senses=self.senses,
+            whole=self.whole,
+            at_least=self.at_least,
+            avoid=load_fingerprints(self.decontaminate) if self.decontaminate else None,
         )
 
 

@@ -101,6 +101,18 @@ def test_pairs_give_a_data_folder_of_sentences_and_expansions_with_card_and_prov
     assert read_table(again, "train").equals(read_table(output, "train"))
 
 
+def test_definitions_in_evaluation_sets_are_not_used_and_the_card_says_so(pairs, tmp_path, tiny_wordnet):
+    evaluation = tmp_path / "sts.txt"
+    evaluation.write_text("a youthful male person\n")
+    words = ["--pairs", pairs, "--wordnet", tiny_wordnet, "--share", 1]
+    assert run(*words, "--output", tmp_path / "a", "--decontaminate", evaluation, "--num-workers", 2) == 0
+    assert run(*words, "--output", tmp_path / "b") == 0
+    checked, unchecked = (" ".join(read_table(tmp_path / name)["sentence2"].to_pylist()) for name in "ab")
+    assert "youthful" not in checked and "boy" in checked and "youthful" in unchecked
+    assert "were not used: sts.txt" in (tmp_path / "a" / "README.md").read_text()
+    assert "not compared with any evaluation set" in (tmp_path / "b" / "README.md").read_text()
+
+
 def test_a_config_file_gives_the_settings(text, tmp_path, tiny_wordnet):
     (tmp_path / "c.yaml").write_text(f"wordnet: {tiny_wordnet}\nshare: 1\nsenses: random\nwhole_definitions: true\n")
     assert run("--text", text, "--output", tmp_path / "out", "--config", tmp_path / "c.yaml") == 0

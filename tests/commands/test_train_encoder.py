@@ -378,15 +378,17 @@ def english(tmp_path):
 )
 def test_expansions_join_the_training_and_their_words_the_vocabulary(english, tmp_path, tiny_wordnet, flags, joined):
     pytest.importorskip("denckring_en_pos")
-    words = [*EXPANSION, "--expansion", tiny_wordnet, *flags]
+    (tmp_path / "sts.txt").write_text("so lacking in interest as to cause mental weariness\n")
+    words = [*EXPANSION, "--expansion", tiny_wordnet, "--expansion-decontaminate", tmp_path / "sts.txt", *flags]
     assert run(english, tmp_path / "model", *words) == 0
     record = json.loads((tmp_path / "model" / "provenance.json").read_text())
     assert record["results"]["sentences_expanded"] == 4 and record["results"]["expansions_joined"] == joined
-    assert [item["name"] for item in record["inputs"]] == ["english", "dict"]
+    assert [item["name"] for item in record["inputs"]] == ["english", "dict", "sts.txt"]
     assert record["results"]["steps"] == 2 * -(-(3 + joined) // 2)
     vocabulary = AutoTokenizer.from_pretrained(tmp_path / "model").get_vocab()
     assert {"boy", "youthful", "occupation"} <= vocabulary.keys()
     card = (tmp_path / "model" / "README.md").read_text()
+    assert "without definitions that are in sts.txt" in card
     assert "| expansion | " in card and ("compositionality loss of weight 0.5" in card) == (joined == 0)
     assert run(english, tmp_path / "again", *words) == 0
     weights = [load_file(tmp_path / name / "model.safetensors") for name in ("model", "again")]
@@ -400,6 +402,7 @@ def test_expansions_join_the_training_and_their_words_the_vocabulary(english, tm
 @pytest.mark.parametrize(
     ("flags", "reason"),
     [
+        (("--expansion-decontaminate", "absent"), "--expansion-decontaminate is for --expansion"),
         (("--expansion-weight", 1), "--expansion-weight is for --expansion"),
         (("--expansion", "{w}", "--expansion-share", 3), "--expansion-share must be between 0 and 2"),
         (("--expansion", "{w}", "--expansion-share", 0), "changes nothing"),

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import pytest
 
+from hf_paraphrase.data.decontamination import load_fingerprints
 from hf_paraphrase.expansion.definitions import Definition, Definitions, clean_definition
 
 
@@ -66,6 +67,20 @@ def test_senses_that_are_names_are_left_out_and_the_rest_keep_their_order(defini
     texts = [item.text for item in definitions.find([("dog", "NOUN|-")])["dog", "NOUN|-"]]
     assert texts == ["member of the genus Canis", "dull girl or woman"]
     assert len(definitions.find([("march", "NOUN|-")])["march", "NOUN|-"]) == 1
+
+
+def test_definitions_that_are_evaluation_sentences_give_place_to_the_next_sense(wordnet, tagger, tmp_path):
+    evaluation = tmp_path / "sts.txt"
+    evaluation.write_text(
+        "A member of the genus Canis; occurs in many breeds.\tA youthful male person!\n"
+        "the act of marching; walking with regular steps\tApply paint to\n"
+    )
+    definitions = Definitions(wordnet, tagger, avoid=load_fingerprints([evaluation]))
+    keys = [("dogs", "NOUN|-"), ("boy", "NOUN|-"), ("march", "NOUN|-"), ("paint", "VERB|Inf"), ("teacher", "NOUN|-")]
+    found = definitions.find(keys)
+    assert [item.text for item in found[keys[0]]] == ["dull girls or women"]
+    # Three words are too few to tell anything.
+    assert [len(found[key]) for key in keys[1:]] == [0, 0, 1, 1]
 
 
 def test_words_without_definition_have_none_and_repeated_keys_cost_nothing(definitions):
