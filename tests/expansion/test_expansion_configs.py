@@ -10,8 +10,10 @@ import pytest
 import yaml
 
 from hf_paraphrase.commands import main
+from hf_paraphrase.commands.tune_runs import encoder_settings
 from hf_paraphrase.data.parquet import write_split
 from hf_paraphrase.data.schema import PAIRS
+from hf_paraphrase.errors import UsageError
 
 pytest.importorskip("denckring_en_pos")
 CONFIGS = sorted((Path(__file__).parents[2] / "scripts" / "configs" / "expansion").glob("*.yaml"))
@@ -35,3 +37,8 @@ def test_every_configuration_with_expansion_trains_an_encoder_with_its_settings(
 
 def test_there_are_configurations_for_both_encoders_and_both_ways():
     assert len(CONFIGS) == 4
+
+
+def test_tuning_refuses_encoders_with_expansion():
+    with pytest.raises(UsageError, match="paper_004_avg_pairs has --expansion"):
+        encoder_settings(str(CONFIGS[1]), [])
