@@ -89,8 +89,8 @@ def score_step(scores: NDArray[np.float64]) -> float | None:
         scores: Human scores (pairs,).
 
     Returns:
-        None for at most twelve different scores: each is a group of its own. Else the least of 1, 2 and 5 times a power
-        of ten that makes at most twelve bands.
+        None for at most twelve different scores: each is a group of its own. Else the least of 1, 2 and 5 times a
+        power of ten that makes at most twelve bands.
     """
     if len(np.unique(scores)) <= MOST_GROUPS:
         return None

@@ -12,6 +12,7 @@ from statistics import fmean
 
 from ..encoding.best_sentences import NearSentence
 from ..filtering.tokens import tokenize
+from .plain_text import plain_markdown
 
 
 @dataclass(frozen=True)
@@ -64,6 +65,29 @@ def summarise(queries: Sequence[str], found: Mapping[str, Sequence[Sequence[Near
             common if len(found) > 1 else {},
         )
     return NeighbourSummary(models)
+
+
+def side_by_side(columns: Sequence[tuple[str, Sequence[NearSentence]]], longest: int) -> str:
+    """Lays out the neighbours of one query as a Markdown table; sentences that all models found are in bold.
+
+    Args:
+        columns: For each model its name and the neighbours.
+        longest: Characters of a sentence at most.
+    """
+    common = set.intersection(*({item.key for item in items} for _, items in columns))
+    header = ["rank", *(cell for name, _ in columns for cell in (plain_markdown(name, in_table=True), "cosine"))]
+    lines = [header, ["---:"] + ["---", "---:"] * len(columns)]
+    for rank in range(max(len(items) for _, items in columns)):
+        row = [str(rank + 1)]
+        for _, items in columns:
+            if rank >= len(items):
+                row += ["", ""]
+                continue
+            text = plain_markdown(items[rank].sentence or f"(row {items[rank].position:,})", longest, in_table=True)
+            bold = len(columns) > 1 and items[rank].sentence is not None and items[rank].key in common
+            row += [f"**{text}**" if bold else text, f"{items[rank].score:.2f}"]
+        lines.append(row)
+    return "".join("| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |\n" for line in lines)
 
 
 def _words(text: str) -> set[str]:

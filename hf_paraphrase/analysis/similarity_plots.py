@@ -53,6 +53,7 @@ def plot_shares_above(found: Distributions, path: Path) -> None:
         _label(axis, query, found)
         axis.set_yscale("log")
         axis.set_ylim(top=150)
+        axis.yaxis.set_major_formatter("{x:g}")
         axis.set_ylabel("sentences at or above (%)")
     _legend(figure, panels)
     save_plot(figure, path)
@@ -116,6 +117,9 @@ def _label(axis: Any, query: str, found: Distributions) -> None:
 
 def _legend(figure: Any, panels: Sequence[Any]) -> None:
     # A model that knows no word of a query is missing from its panel.
-    handles = {label: handle for axis in panels for handle, label in zip(*axis.get_legend_handles_labels(), strict=True)}
+    handles: dict[str, Any] = {}
+    for axis in panels:
+        items, labels = axis.get_legend_handles_labels()
+        handles |= dict(zip(labels, items, strict=True))
     columns = min(3, max(1, len(handles)))
     figure.legend(handles.values(), handles.keys(), loc="outside upper center", ncols=columns, frameon=False)

@@ -32,9 +32,7 @@ def check_numbers(kind: str, arguments: Any, **least: int) -> None:
     for name, lowest in least.items():
         value = getattr(arguments, name)
         if value is not None and value < lowest:
-            raise UsageError(
-                f"analyze {kind}: --{name.replace('_', '-')} is {value}", remedy=f"give {lowest} or more"
-            )
+            raise UsageError(f"analyze {kind}: --{name.replace('_', '-')} is {value}", remedy=f"give {lowest} or more")
 
 
 def model_names(kind: str, models: Sequence[str]) -> list[str]:

@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from ..analysis.figures import check_plots
+from ..analysis.neighbour_lists import side_by_side, summarise
 from ..analysis.plain_text import one_line, plain_markdown
 from ..errors import InputError
 from ..evaluation.tables import format_table
@@ -82,7 +83,6 @@ def main(argv: Sequence[str]) -> None:
                 path=arguments.text[0],
                 remedy="give sentences in the language that the encoders were trained on",
             )
-        from ..analysis.neighbour_lists import summarise
         from ..analysis.similarity_plots import plot_neighbours
 
         plot_neighbours(found, staging / "plots" / "cosines.png")
@@ -152,7 +152,7 @@ def _write(
     shown = [
         {
             "query": plain_markdown(query, _LONGEST),
-            "table": _side_by_side([(name, lists[number]) for name, lists in found.items()]),
+            "table": side_by_side([(name, lists[number]) for name, lists in found.items()], _LONGEST),
             "unknown": [name for name, lists in found.items() if not lists[number]],
         }
         for number, query in enumerate(queries[:_SHOWN])
@@ -168,24 +168,6 @@ def _write(
         "read": numbers["read"],
     }
     write_card(staging, "dataset_cards", "analysis_neighbours", values)
-
-
-def _side_by_side(columns: Sequence[tuple[str, Sequence[NearSentence]]]) -> str:
-    """Lays out the neighbours of one query; sentences that all models found are in bold."""
-    common = set.intersection(*({item.key for item in items} for _, items in columns))
-    header = ["rank", *(cell for name, _ in columns for cell in (plain_markdown(name, in_table=True), "cosine"))]
-    lines = [header, ["---:"] + ["---", "---:"] * len(columns)]
-    for rank in range(max(len(items) for _, items in columns)):
-        row = [str(rank + 1)]
-        for _, items in columns:
-            if rank >= len(items):
-                row += ["", ""]
-                continue
-            text = plain_markdown(items[rank].sentence or "", _LONGEST, in_table=True)
-            bold = len(columns) > 1 and items[rank].key in common
-            row += [f"**{text}**" if bold else text, f"{items[rank].score:.2f}"]
-        lines.append(row)
-    return "".join("| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |\n" for line in lines)
 
 
 def _summary_table(summary: dict[str, Any], names: Sequence[str]) -> str:
