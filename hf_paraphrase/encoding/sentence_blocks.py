@@ -13,9 +13,9 @@ from ..errors import InputError, ModelError
 from .known_texts import KnownTexts
 from .vector_file import VectorFile
 
-_CELLS_PER_BLOCK = 1 << 22
-"""Components, or cosines, in a block at most: 32 MiB in double precision."""
-_MOST_ROWS = 1 << 14
+_CELLS_PER_BLOCK = 1 << 23
+"""Components, or cosines, in a block at most: 64 MiB in double precision."""
+_MOST_ROWS = 1 << 15
 _CHECKED_SENTENCES = 8
 _SAME_VECTOR = 0.99
 
@@ -79,8 +79,10 @@ def encoded_blocks(
     """
     step = _rows_per_block(queries)
     for block in texts:
-        for first in range(0, len(block), step):
-            part = block[first : first + step]
+        # Parts of one size: a small rest would be too little for the fast way of finding tokens.
+        size = -(-len(block) // max(1, -(-len(block) // step)))
+        for first in range(0, len(block), max(1, size)):
+            part = block[first : first + size]
             filled = np.array([text is not None and bool(text.strip()) for text in part], bool)
             kept = [text for text in part if text is not None and text.strip()]
             positions = np.flatnonzero(filled) + counts.read + 1
