@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -33,7 +35,7 @@ def test_means_deviations_and_welch_tests_are_those_of_scipy():
         assert test.degrees == pytest.approx(expected.df)
         assert test.difference == pytest.approx(high.mean() - low.mean())
     assert found.rho == pytest.approx(100 * spearmanr(scores, cosines).statistic)
-    assert found.rises == sum(low.mean() < high.mean() for low, high in zip(groups[:-1], groups[1:], strict=True))
+    assert found.rises == sum(low.mean() < high.mean() for low, high in pairwise(groups))
 
 
 def test_order_of_the_pairs_changes_nothing():

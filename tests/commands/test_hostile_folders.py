@@ -21,6 +21,9 @@ MODEL_COMMANDS = {
     "evaluate": "--model {model} --data pairs --suite graded --split train --output out",
     "score": "--pairs pairs --encoder {model} --measures similarity --output out",
     "train-encoder": "--pairs pairs --initial-vectors {model} --output out",
+    "analyze neighbours": "--model {model} --text text.txt --query one --output out",
+    "analyze similarities": "--model {model} --text text.txt --query one --output out",
+    "analyze human-scores": "--model {model} --data pairs --split train --output out",
 }
 TRANSLATION_COMMANDS = {
     "back-translate": "--model {model} --bitext bitext --output out",
@@ -33,6 +36,9 @@ DATA_COMMANDS = {
     "train-tokenizer": "--pairs {data} --output out",
     "train-classifier": "--pairs {data} --output out",
     "analyze": "--pairs {data} --output out",
+    "analyze neighbours": "--model avg --text {data} --query one --output out",
+    "analyze similarities": "--model avg --text {data} --query one --output out",
+    "analyze human-scores": "--model avg --data {data} --split train --output out",
 }
 
 
@@ -127,7 +133,7 @@ def fails(words, work, capfd):
 def test_a_hostile_encoder_is_one_line(work, capfd, verb, harm):
     change(work / "avg" / "config.json", attention_size=4)
     HARM[harm](work / "avg")
-    fails([verb, *MODEL_COMMANDS[verb].format(model="avg").split()], work, capfd)
+    fails([*verb.split(), *MODEL_COMMANDS[verb].format(model="avg").split()], work, capfd)
 
 
 @pytest.mark.parametrize("harm", HARM)
@@ -176,4 +182,4 @@ DATA_HARM = {
 @pytest.mark.parametrize("verb", DATA_COMMANDS)
 def test_a_hostile_data_folder_is_one_line(work, capfd, verb, harm):
     DATA_HARM[harm](work / "pairs")
-    fails([verb, *DATA_COMMANDS[verb].format(data="pairs").split()], work, capfd)
+    fails([*verb.split(), *DATA_COMMANDS[verb].format(data="pairs").split()], work, capfd)

@@ -141,9 +141,9 @@ def test_stored_vectors_go_with_the_lines_that_they_were_made_of(known, texts, t
 
 def test_text_that_is_not_that_of_the_vectors_is_refused(known, texts, tmp_path):
     vectors, query = encoded(known, texts, tmp_path / "v.npy"), known.embed(["w1 w2"])
-    for lines, message in ((texts[:-1], "but only 99 sentences"), ([*texts, "w1"], "but more sentences")):
-        lines = [line for line in lines]
-        with pytest.raises(InputError, match=message.replace("99", str(len(texts) - 1))):
+    short = f"but only {len(texts) - 1} sentences"
+    for lines, message in ((texts[:-1], short), ([*texts, "w1"], "but more sentences")):
+        with pytest.raises(InputError, match=message):
             list(stored_blocks(query, vectors, [lines], StreamCounts(), encoder=known))
     with pytest.raises(ModelError, match="another vector for sentence"):
         list(stored_blocks(query, vectors, [texts[::-1]], StreamCounts(), encoder=known))
