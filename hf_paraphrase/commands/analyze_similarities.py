@@ -308,11 +308,16 @@ def _table(queries: Sequence[str], found: Mapping[str, _Found], thresholds: Sequ
             values += [distribution.quantile(share) for share in (0.5, 0.99, 0.999)] + [distribution.high]
             rows.append(
                 [plain_markdown(query, 40, in_table=True), name, f"{distribution.size:,}"]
-                + [f"{value:.3f}" for value in values]
-                + [", ".join(f"{peak.cosine:.2f}" for peak in distribution.peaks())]
+                + [_fixed(value, 3) for value in values]
+                + [", ".join(_fixed(peak.cosine, 2) for peak in distribution.peaks())]
                 + [_percent(distribution.above[limit], distribution.size) for limit in limits]
             )
     return format_table(header, rows)
+
+
+def _fixed(value: float, digits: int) -> str:
+    # Not −0.00.
+    return f"{round(value, digits) + 0.0:.{digits}f}"
 
 
 def _percent(count: int, size: int) -> str:
@@ -326,7 +331,7 @@ def _peaks_table(number: int, found: Mapping[str, _Found]) -> list[str]:
     for name, item in found.items():
         if number in item.distributions:
             peaks = item.distributions[number].peaks()
-            places = ", ".join(f"{peak.cosine:.2f} ({100.0 * peak.height:.0f} %)" for peak in peaks)
+            places = ", ".join(f"{_fixed(peak.cosine, 2)} ({100.0 * peak.height:.0f} %)" for peak in peaks)
             lines.append(f"{name}: {len(peaks)} peak{'s' if len(peaks) != 1 else ''}, at {places}")
     return lines
 
