@@ -14,6 +14,9 @@ from ..encoding.best_sentences import NearSentence
 from ..filtering.tokens import tokenize
 from .plain_text import plain_markdown
 
+MOST_ROWS = 50
+"""Neighbours of a query that a report shows; its files have all."""
+
 
 @dataclass(frozen=True)
 class ModelSummary:
@@ -70,6 +73,8 @@ def summarise(queries: Sequence[str], found: Mapping[str, Sequence[Sequence[Near
 def side_by_side(columns: Sequence[tuple[str, Sequence[NearSentence]]], longest: int) -> str:
     """Lays out the neighbours of one query as a Markdown table; sentences that all models found are in bold.
 
+    Of longer lists only the first 50 are shown.
+
     Args:
         columns: For each model its name and the neighbours.
         longest: Characters of a sentence at most.
@@ -77,7 +82,7 @@ def side_by_side(columns: Sequence[tuple[str, Sequence[NearSentence]]], longest:
     common = set.intersection(*({item.key for item in items} for _, items in columns))
     header = ["rank", *(cell for name, _ in columns for cell in (plain_markdown(name, in_table=True), "cosine"))]
     lines = [header, ["---:"] + ["---", "---:"] * len(columns)]
-    for rank in range(max(len(items) for _, items in columns)):
+    for rank in range(min(MOST_ROWS, max(len(items) for _, items in columns))):
         row = [str(rank + 1)]
         for _, items in columns:
             if rank >= len(items):

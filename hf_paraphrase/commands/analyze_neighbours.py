@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from ..analysis.figures import check_plots
-from ..analysis.neighbour_lists import side_by_side, summarise
+from ..analysis.neighbour_lists import MOST_ROWS, side_by_side, summarise
 from ..analysis.plain_text import one_line, plain_markdown
 from ..errors import InputError
 from ..evaluation.tables import format_table
@@ -162,6 +162,7 @@ def _write(
         "texts": texts.names,
         "models": list(found),
         "k": arguments.neighbours,
+        "rows": MOST_ROWS,
         "total": len(queries),
         "shown": shown,
         "summary": summary,

@@ -1,11 +1,14 @@
 from __future__ import annotations
 
+import tracemalloc
+
 import numpy as np
 import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from hf_paraphrase.analysis.similarity_distribution import SimilarityDistribution
 from hf_paraphrase.encoding import sentence_blocks
 from hf_paraphrase.encoding.best_sentences import BestSentences
 from hf_paraphrase.encoding.known_texts import KnownTexts
@@ -160,6 +163,24 @@ def test_a_vector_that_is_not_finite_is_named_by_its_row(tmp_path):
                 np.ones((1, 3), np.float32), VectorFile(write(tmp_path / "v.npy", rows)), None, StreamCounts()
             )
         )
+
+
+def test_memory_does_not_grow_with_the_file_of_vectors(tmp_path, monkeypatch):
+    monkeypatch.setattr(sentence_blocks, "_CELLS_PER_BLOCK", 1 << 14)
+    generator = np.random.default_rng(0)
+    peaks = []
+    for rows in (10_000, 100_000):
+        vectors = VectorFile(write(tmp_path / f"{rows}.npy", generator.normal(size=(rows, 20))))
+        distribution, best = SimilarityDistribution((0.5,)), BestSentences(["a"], 10)
+        tracemalloc.start()
+        for block in stored_blocks(np.ones((1, 20), np.float32), vectors, None, StreamCounts()):
+            distribution.add(block.cosines[0])
+            best.add(block)
+        peaks.append(tracemalloc.get_traced_memory()[1])
+        tracemalloc.stop()
+        assert distribution.size == rows
+    # A block is 16,384 numbers of 8 bytes; the larger file has 8 MB.
+    assert peaks[1] < 1.5 * peaks[0] and peaks[1] < 2_000_000
 
 
 # ----- the best sentences of a stream
