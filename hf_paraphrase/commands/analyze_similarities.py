@@ -20,6 +20,7 @@ from .analysis_inputs import Texts, check_numbers, embed_queries, model_names, o
 from .arguments import argument, message, parse, settings_of
 
 if TYPE_CHECKING:
+    from ..analysis.similarity_bands import Band
     from ..analysis.similarity_distribution import SimilarityDistribution
     from ..encoding.best_sentences import NearSentence
     from ..encoding.sentence_blocks import SentenceBlock, StreamCounts
@@ -58,7 +59,9 @@ class Arguments:
     )
     neighbours: int = argument("how many nearest sentences of each query to list", 10)
     examples: int | None = argument(
-        "with --text: how many sentences to draw of each band of 0.1 of the cosine; 0 for none [default: 3]", None
+        "with --text: how many sentences to show of each band of 0.1 of the cosine, drawn at random, for the first 12 "
+        "queries; 0 for none [default: 3]",
+        None,
     )
     columns: list[str] = argument(
         "columns of the data folders to read; by default sentence, text, sentence1 and sentence2, as far as there are",
@@ -157,7 +160,7 @@ def _count(
     """Runs all sentences past one model."""
     from tqdm.auto import tqdm
 
-    from ..analysis.similarity_bands import BandSamples
+    from ..analysis.similarity_bands import DRAWN, BandSamples
     from ..analysis.similarity_distribution import SimilarityDistribution
     from ..encoding.best_sentences import BestSentences
     from ..encoding.sentence_blocks import StreamCounts, encoded_blocks, stored_blocks
@@ -166,7 +169,8 @@ def _count(
     vectors, known = embed_queries(encoder, queries, arguments.batch_size)
     counts = StreamCounts()
     examples = _EXAMPLES if arguments.examples is None else arguments.examples
-    samples = BandSamples(len(known), examples, arguments.seed or 0)
+    shown = sum(number < _SHOWN for number in known)
+    samples = BandSamples(shown, max(DRAWN, examples) if examples else 0, arguments.seed or 0)
     best = BestSentences([queries[number] for number in known], arguments.neighbours)
     distributions = [SimilarityDistribution(sorted(set(arguments.thresholds))) for _ in known]
     total = None if stored is None else len(stored)
@@ -187,7 +191,7 @@ def _count(
     return _Found(
         {number: item for number, item in zip(known, distributions, strict=True) if item.size},
         dict(zip(known, best.result(), strict=True)),
-        {number: samples.result(place) for place, number in enumerate(known)},
+        {number: samples.result(place) for place, number in enumerate(known[:shown])},
         counts,
     )
 
@@ -196,7 +200,7 @@ def _record(queries: Sequence[str], found: Mapping[str, _Found]) -> dict[str, An
     """Collects the numbers of the report as JSON values."""
     from ..analysis.similarity_distribution import QUANTILES
 
-    def described(item: SimilarityDistribution) -> dict[str, Any]:
+    def described(item: SimilarityDistribution, examples: Sequence[Sequence[str]]) -> dict[str, Any]:
         return {
             "sentences": item.size,
             "mean": item.mean,
@@ -206,6 +210,7 @@ def _record(queries: Sequence[str], found: Mapping[str, _Found]) -> dict[str, An
             "quantiles": {f"{share:g}": item.quantile(share) for share in QUANTILES},
             "at_or_above": {f"{threshold:g}": count for threshold, count in item.above.items()},
             "peaks": [asdict(peak) for peak in item.peaks()],
+            "bands": [asdict(band) for band in _bands(item, examples)],
         }
 
     return {
@@ -214,7 +219,7 @@ def _record(queries: Sequence[str], found: Mapping[str, _Found]) -> dict[str, An
             {
                 "query": query,
                 "models": {
-                    name: described(item.distributions[number])
+                    name: described(item.distributions[number], item.examples.get(number, []))
                     for name, item in found.items()
                     if number in item.distributions
                 },
@@ -232,6 +237,7 @@ def _write(
     record: dict[str, Any],
     texts: Texts,
 ) -> None:
+    from ..analysis.similarity_bands import DRAWN
     from ..analysis.similarity_plots import MOST_PANELS, plot_distributions, plot_shares_above
 
     drawn = [
@@ -252,7 +258,7 @@ def _write(
             "query": plain_markdown(query, _LONGEST),
             "peaks": _peaks_table(number, found),
             "nearest": _nearest_table(number, found),
-            "bands": _bands_tables(number, found),
+            "bands": _bands_tables(number, found, _EXAMPLES if arguments.examples is None else arguments.examples),
             "unknown": [name for name, item in found.items() if number not in item.distributions],
         }
         for number, query in enumerate(queries[:_SHOWN])
@@ -264,6 +270,8 @@ def _write(
         "models": list(found),
         "total": len(queries),
         "drawn": min(MOST_PANELS, len(drawn)),
+        "has_bands": any(item["bands"] for item in shown),
+        "drawn_sentences": DRAWN,
         "shown": shown,
         "table": _table(queries[:_SHOWN], found, arguments.thresholds),
         "read": record["read"],
@@ -340,24 +348,36 @@ def _nearest_table(number: int, found: Mapping[str, _Found]) -> str:
     return side_by_side([(name, item.nearest.get(number, [])) for name, item in found.items()], _LONGEST)
 
 
-def _bands_tables(number: int, found: Mapping[str, _Found]) -> list[tuple[str, str]]:
-    """Lays out for each model the share of every band and sentences drawn from it, the highest band first."""
+def _bands(distribution: SimilarityDistribution, examples: Sequence[Sequence[str]]) -> list[Band]:
+    from ..analysis.similarity_bands import describe_bands
+
+    if not any(examples):
+        return []
+    edges, counts = distribution.grouped(len(distribution.counts) // len(examples))
+    return describe_bands(edges, counts, examples)
+
+
+def _bands_tables(number: int, found: Mapping[str, _Found], count: int) -> list[tuple[str, str]]:
+    """Lays out for each model every band: its share, the words that stand out in it, and some of its sentences."""
     tables = []
     for name, item in found.items():
-        examples = item.examples.get(number, [])
-        if number not in item.distributions or not any(examples):
+        if number not in item.distributions:
             continue
-        distribution = item.distributions[number]
-        edges, counts = distribution.grouped(len(distribution.counts) // len(examples))
-        rows = [
-            [
-                f"{edges[band]:.1f} to {edges[band + 1]:.1f}",
-                _percent(int(counts[band]), distribution.size),
-                " · ".join(plain_markdown(text, _LONGEST // 2, in_table=True) for text in examples[band]),
-            ]
-            for band in reversed(range(len(examples)))
-            if counts[band]
-        ]
-        body = "".join("| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |\n" for row in rows)
-        tables.append((name, "| cosine | sentences (%) | some of them |\n| --- | ---: | --- |\n" + body))
+        size = item.distributions[number].size
+        examples = item.examples.get(number, [])
+        rows = []
+        for band in reversed(_bands(item.distributions[number], examples)):
+            words = (
+                f"{plain_markdown(word.word, in_table=True)} {100 * word.share:.0f} ({100 * word.overall:.2g})"
+                for word in band.words
+            )
+            texts = (plain_markdown(text, _LONGEST // 2, in_table=True) for text in examples[band.number][:count])
+            cells = [f"{band.low:.1f} to {band.high:.1f}", _percent(band.sentences, size)]
+            rows.append([*cells, ", ".join(words), " · ".join(texts)])
+        if rows:
+            header = (
+                "| cosine | sentences (%) | words that stand out (%) | some of them |\n| --- | ---: | --- | --- |\n"
+            )
+            lines = ("| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |\n" for row in rows)
+            tables.append((name, header + "".join(lines)))
     return tables

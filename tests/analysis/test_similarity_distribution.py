@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hf_paraphrase.analysis.similarity_bands import BANDS, BandSamples
+from hf_paraphrase.analysis.similarity_bands import BANDS, BandSamples, marking_words
 from hf_paraphrase.analysis.similarity_distribution import BINS, SimilarityDistribution
 from hf_paraphrase.encoding.sentence_blocks import SentenceBlock
 
@@ -133,6 +133,26 @@ def test_the_draw_is_by_the_seed_and_fair():
     times = np.bincount([int(text) for items in draws for text in items], minlength=200)
     # 400 draws of 5 from 200: ten of each, with a standard deviation of 3.1.
     assert times.min() >= 1 and times.max() <= 26 and abs(times[:100].sum() - 1000) < 110
+
+
+def test_the_words_that_stand_out_are_told_with_their_shares():
+    plain = [f"a {number}." for number in range(60)]
+    negated = [f"Don't {number}!" if number % 2 else f"a b {number}" for number in range(40)]
+    few = ["rare word"] * 19
+    low, high, small = marking_words([plain, negated, few], np.array([900, 100, 1]))
+    # Every sentence of the first has `a`, but so have nearly all.
+    assert low == [] and small == []
+    assert [(item.word, item.share) for item in high] == [("b", 0.5), ("don't", 0.5)]
+    assert high[0].overall == pytest.approx(0.5 * 100 / 1001)
+    assert marking_words([plain, negated, few], np.array([900, 100, 1]), most=1)[1] == high[:1]
+
+
+def test_only_the_first_queries_of_a_block_are_drawn_for():
+    cosines, texts = np.random.default_rng(0).uniform(-1, 1, (3, 50)), [str(number) for number in range(50)]
+    samples = BandSamples(1, 2)
+    for block in blocks_of(cosines, texts, 20):
+        samples.add(block)
+    assert samples.result(0) == drawn(cosines, texts, 50, count=2)[0]
 
 
 def test_vectors_without_texts_and_a_count_of_none_give_no_examples():
