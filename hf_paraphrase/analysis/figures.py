@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -52,9 +53,11 @@ def save_plot(figure: Any, path: Path) -> None:
     """
     import matplotlib
 
-    save_figure(figure, path)
-    # Without a salt the names of shapes in the file are drawn at random.
-    with matplotlib.rc_context({"svg.hashsalt": "hf_paraphrase"}):
+    # Without a salt the names of shapes in the SVG file are drawn at random.
+    with matplotlib.rc_context({"svg.hashsalt": "hf_paraphrase"}), warnings.catch_warnings():
+        # A script that the font lacks shows as boxes; the text itself is in the report.
+        warnings.filterwarnings("ignore", message="Glyph")
+        save_figure(figure, path)
         figure.savefig(path.with_suffix(".svg"), metadata={"Date": None, "Creator": None})
 
 

@@ -267,6 +267,7 @@ def _write(
         **texts.metadata(),
         "texts": texts.names or [Path(path).name for path in arguments.vectors],
         "has_text": bool(arguments.text),
+        "stored": bool(arguments.vectors),
         "models": list(found),
         "total": len(queries),
         "drawn": min(MOST_PANELS, len(drawn)),

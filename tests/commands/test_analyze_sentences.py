@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import csv
 import json
+import warnings
 
 import numpy as np
 import pyarrow as pa
@@ -400,10 +401,12 @@ def test_labels_of_plots_are_cut_and_neither_formulas_nor_hidden():
 
 def test_odd_labels_do_not_break_a_plot(avg, tmp_path):
     (tmp_path / "text.txt").write_text("w1 $\\frac w2\nw3 ^_{ w1\n" * 3)
-    query = "w1 $\\frac{ w2 _ % $$ \x1b[31m <b>"
+    query = "w1 $\\frac{ w2 _ % $$ \x1b[31m <b> 你好"
     model = save_model(tmp_path / "_$odd$_")
     words = ["--model", model, "--text", tmp_path / "text.txt", "--query", query, "--output", tmp_path / "out"]
-    assert run("similarities", *words) == 0
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", UserWarning)
+        assert run("similarities", *words) == 0
     assert is_png(tmp_path / "out/plots/distribution.png")
 
 
