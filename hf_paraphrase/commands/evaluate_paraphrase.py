@@ -19,6 +19,8 @@ class ParaphraseSuite(Suite):
     """Paper 003's evaluation on labelled data folders, each a line of the tables."""
 
     NAMES = ("paraphrase",)
+    SECTION = "hf-paraphrase evaluate: paraphrase"
+    HEADING = "Evaluation: paraphrase detection"
     TRAINED = "the perceptron was trained on top of fixed vectors, for the cosine nothing was"
 
     def check(self) -> None:
