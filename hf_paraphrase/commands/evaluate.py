@@ -50,12 +50,13 @@ class Arguments:
     columns sentence1, sentence2 and score. `--suite paraphrase` tells paraphrases from other pairs on data folders
     with the columns sentence1, sentence2 and label: by a perceptron on the two vectors, trained on the development
     pairs, and by the cosine alone. `--suite senteval` trains a regression on fixed sentence vectors for each of
-    SentEval's transfer tasks whose raw files lie below a folder. The tables go to standard output.
+    SentEval's transfer tasks whose raw files, or data folders prepared of them, lie below a folder. The tables go to
+    standard output.
     """
 
     data: list[str] = argument(
         "the folder below which the STS sets lie, or the graded data folder; for the suite paraphrase labelled data "
-        "folders, each a line of the tables; for the suite senteval the folder below which its raw files lie",
+        "folders, each a line of the tables; for the suite senteval the folder below which its files lie",
         action="extend",
     )
     model: list[str] = argument("encoder folders; several stand side by side", [], action="extend")
