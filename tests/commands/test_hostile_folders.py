@@ -39,6 +39,8 @@ DATA_COMMANDS = {
     "analyze neighbours": "--model avg --text {data} --query one --output out",
     "analyze similarities": "--model avg --text {data} --query one --output out",
     "analyze human-scores": "--model avg --data {data} --split train --output out",
+    "evaluate": "--suite paraphrase --data {data} --dev-split train --test-split train --baseline words "
+    "--positive-above 2 --output out",
 }
 
 
@@ -52,7 +54,13 @@ def originals(tmp_path_factory, tiny_model, tiny_bitext):
     shutil.copytree(tiny_bitext, folder / "bitext")
     schema = pa.schema([("id", pa.string()), *PAIRS, ("score", pa.float64())])
     count = 40
-    columns = [[f"n{i}" for i in range(count)], [f"one {i}" for i in range(count)], ["two"] * count, [1.0] * count]
+    scores = [float(place % 2 * 3) for place in range(count)]
+    columns = [
+        [f"n{i}" for i in range(count)],
+        [f"one {i}" for i in range(count)],
+        [f"two {i}" for i in range(count)],
+        scores,
+    ]
     write_split(folder / "pairs", "train", [pa.table(columns, schema=schema)], schema)
     (folder / "text.txt").write_text("one two\n")
     (folder / "secret").mkdir()
