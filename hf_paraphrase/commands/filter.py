@@ -68,7 +68,7 @@ class Arguments:
     )
     by: str | None = argument(
         "the column by which --first and --max-tokens rank, the highest first; the pairs stay in their order "
-        "[default: the order of the folder is that of their rank, as in Opusparcus and the output of prepare pivot]",
+        "[default: the order of the folder is that of their rank, as in Opusparcus and in --ranked pivot pairs]",
         None,
     )
     first: int | None = argument("take this many of the remaining pairs, the best first", None)
