@@ -185,3 +185,22 @@ def test_no_record_however_strange_raises_and_every_value_is_a_finite_number(
     index = model_index("m", record)
     if index is not None:
         assert len(read_back(index).eval_results) == len(measured_results(record))
+
+
+def test_paraphrase_detection_has_its_accuracy_and_what_the_cosine_reaches_in_per_cent():
+    task = {
+        "data": "opusparcus-fi",
+        "test_split": "test",
+        "perceptron": {"accuracy": 0.803},
+        "cosine": {"average_precision": 0.91, "accuracy": 0.82, "f1": 0.85, "f1_threshold": None},
+    }
+    record = {"evaluations": {"x": {"kind": "evaluate-paraphrase", "tasks": [task, {"data": "y"}]}}}
+    found = [(item.metric, item.value, item.data, item.split) for item in measured_results(record)]
+    assert found == [
+        ("accuracy", 80.3, "opusparcus-fi", "test"),
+        ("average_precision", 91.0, "opusparcus-fi", "test"),
+        ("accuracy", 82.0, "opusparcus-fi", "test"),
+        ("f1", 85.0, "opusparcus-fi", "test"),
+    ]
+    (entry,) = model_index("m", record)
+    assert {result["task"]["name"] for result in entry["results"]} == {"Paraphrase detection"}
