@@ -131,7 +131,9 @@ def main(argv: Sequence[str]) -> None:
     with output_folder(arguments.output, overwrite=arguments.overwrite) as staging:
         counts = {"pairs": 0, "negatives": 0, "tokens": 0}
         with tqdm(desc="write", total=total, unit=" pairs", unit_scale=True) as bar, ExitStack() as stack:
-            batches: Iterable[pa.Table] = kept_batches(folder, split, choice.kept, options, bar.update)
+            batches: Iterable[pa.Table] = _counted(
+                kept_batches(folder, split, choice.kept, options, bar.update), counts
+            )
             written = kept_schema(schema, options)
             if arguments.noise or arguments.negatives is not None:
                 made = RandomPairs(
@@ -145,7 +147,7 @@ def main(argv: Sequence[str]) -> None:
                 )
                 batches, written = stack.enter_context(made).batches(), made.schema
                 counts |= {"noise": made.noisy, "negatives": made.negatives}
-            rows = write_split(staging, split, _counted(batches, counts), written)
+            rows = write_split(staging, split, batches, written)
         counts["pairs"] = rows - counts["negatives"]
         if counts["pairs"] != int(choice.kept.sum()):
             raise InputError(
@@ -193,7 +195,7 @@ def main(argv: Sequence[str]) -> None:
         message(f"only the split `{split}` was filtered; not in the output: {', '.join(left_out)}")
     if "noise" in counts:
         message(f"{counts['noise']:,} of the pairs made random, {counts['negatives']:,} negatives added")
-    message(f"{rows:,} pairs, {counts['tokens']:,} tokens in {arguments.output}")
+    message(f"{rows:,} pairs in {arguments.output}; the kept ones have {counts['tokens']:,} tokens")
 
 
 def _check_ranked(arguments: Arguments) -> None:

@@ -133,7 +133,8 @@ class RandomPairs(TemporaryRows):
     def _read(self, batches: Iterable[pa.Table]) -> tuple[np.ndarray, np.ndarray]:
         keys: tuple[list[np.ndarray], list[np.ndarray]] = ([np.empty(0, np.uint64)], [np.empty(0, np.uint64)])
         for table in batches:
-            if LABEL in table.column_names and not pc.all(pc.equal(table.column(LABEL), 1).fill_null(False)).as_py():
+            # Without any label, as in the training part of Opusparcus, a pair is taken for a paraphrase.
+            if LABEL in table.column_names and pc.any(pc.not_equal(table.column(LABEL), 1)).as_py():
                 raise InputError(
                     "some pairs are not labelled 1: random pairs are made from paraphrases only",
                     path=self._path,

@@ -76,6 +76,11 @@ def test_pairs_labelled_as_no_paraphrases_and_too_few_pairs_are_refused(tmp_path
     assert not list(tmp_path.iterdir())
 
 
+def test_pairs_whose_labels_are_all_missing_are_taken_for_paraphrases():
+    result, _ = made(table(10, label=pa.array([None] * 10, pa.int64())), negatives=0)
+    assert result["label"].to_pylist() == [1] * 10 + [0] * 10
+
+
 def test_a_label_that_all_pairs_have_stays_and_temporary_rows_go(tmp_path):
     source = table(10, label=pa.array([1] * 10, pa.int8()))
     result, _ = made(source, noise=0.5, work=tmp_path)
