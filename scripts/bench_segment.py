@@ -1,10 +1,12 @@
 """Times the segmentation of text by a Morfessor tokenizer against Morfessor's own Viterbi search, in one run.
 
-Both segment with the same model, learnt from the text itself. The tokenizer gets whole sentences and normalises and
-splits them itself, in one thread. Morfessor gets the words of the same sentences, normalised and split beforehand, so
+Both segment with the same model, learnt from the text itself. The tokenizer gets whole sentences, as in training and
+encoding, and normalises and splits them itself, in one thread; it segments each different word once, and every turn
+begins without any that it knows. Morfessor gets the words of the same sentences, normalised and split beforehand, so
 that its time is that of its search alone: once token by token as it offers it, and once with a table that remembers
 the words it has segmented, which is no part of it. A text is segmented token by token, so the first is the peer; the
-second, and a run over the different words of the text only, say how far remembering goes.
+second, and a run over the different words of the text only, say how far remembering goes. So does the tokenizer of the
+`tokenizers` library by itself, which remembers nothing.
 
 Rates are per second of the processor's time, because both work in one thread. Ratios are of median rates, above 1 =
 this package is faster.
@@ -22,6 +24,7 @@ from pathlib import Path
 from typing import Any
 
 from hf_paraphrase.data.numbered_lines import numbered_lines
+from hf_paraphrase.encoding.token_lookup import ids_of, lookup_for
 from hf_paraphrase.errors import InputError
 from hf_paraphrase.tokenization.morfessor_tokenizer import morfessor_tokenizer
 from hf_paraphrase.tokenization.morfessor_words import Morphs, count_words, learn_morphs, word_splitter
@@ -128,7 +131,10 @@ def run(sentences: Sequence[str], rounds: int) -> None:
     write(f"different words with another segmentation (ties): {compare(tokenizer, model, different):,}")
 
     def encode(texts: Sequence[str]) -> None:
-        # A batch at a time, as encoders do, so that what it gives need not all be held.
+        ids_of(backend, texts, lookup_for(backend))
+
+    def encode_each(texts: Sequence[str]) -> None:
+        # A batch at a time, so that what it gives need not all be held.
         for start in range(0, len(texts), BATCH):
             backend.encode_batch_fast(texts[start : start + BATCH], add_special_tokens=False)
 
@@ -155,6 +161,7 @@ def run(sentences: Sequence[str], rounds: int) -> None:
     peers = [
         contestant(KEY, "Morfessor, its words one by one", len(words), lambda: search(words)),
         contestant(f"{KEY}_remembering", "Morfessor, each word once", len(words), lambda: search_and_remember(words)),
+        contestant("", "tokenizers, whole sentences", len(words), lambda: encode_each(sentences)),
     ]
     medians = measure("tokens/s", [ours, *peers], rounds, width=width)
     ratios = ratios_to_best([ours, *peers], medians)

@@ -23,7 +23,10 @@ import time
 from pathlib import Path
 from typing import Any
 
-from hf_paraphrase.commands import main as run_verb
+# The files beside this one are named like installed libraries, e.g. `evaluate`.
+sys.path = [entry for entry in sys.path if Path(entry).resolve() != Path(__file__).resolve().parent]
+
+from hf_paraphrase.commands import main as run_verb  # noqa: E402
 
 KEY = ("language", "model", "segmentation", "first", "noise", "seed")
 """What tells cells apart."""
