@@ -17,14 +17,16 @@ from ..evaluation.floors import FLOORS
 from ..evaluation.graded_set import Encode
 from ..evaluation.protocols import PAPER, PROTOCOLS
 from ..evaluation.scorer import Scorer
+from ..evaluation.transfer.registry import TASKS
 from ..hub.evaluated_card import add_results, check_evaluated_card
 from ..hub.folders import write_text_whole
 from .arguments import argument, message, parse
 from .evaluate_paraphrase import ParaphraseSuite
+from .evaluate_senteval import SentEvalSuite
 from .evaluate_similarity import SimilaritySuite
 from .evaluate_suite import Suite
 
-_SUITES: tuple[type[Suite], ...] = (SimilaritySuite, ParaphraseSuite)
+_SUITES: tuple[type[Suite], ...] = (SimilaritySuite, ParaphraseSuite, SentEvalSuite)
 SUITES: dict[str, type[Suite]] = {name: suite for suite in _SUITES for name in suite.NAMES}
 """The suites by the value of `--suite`."""
 
@@ -32,11 +34,9 @@ _OWN_FLAGS = {
     "protocols": ("sts",),
     "split": ("sts", "graded"),
     **dict.fromkeys(("dev_split", "test_split", "positive_above", "both_orders", "seeds"), ("paraphrase",)),
+    **dict.fromkeys(("tasks", "sick_test_on_trial"), ("senteval",)),
 }
 """The suites that have a use for a flag; all for one that is not here."""
-
-CARD_SECTION = "hf-paraphrase evaluate"
-"""The name of the section that `--update-card` writes, in the comments that enclose it."""
 
 
 @dataclass
@@ -49,12 +49,15 @@ class Arguments:
     of SBERT, SimCSE and MTEB, the STS benchmark and SICK; `--suite graded` takes one split of a data folder with the
     columns sentence1, sentence2 and score. `--suite paraphrase` tells paraphrases from other pairs on data folders
     with the columns sentence1, sentence2 and label: by a perceptron on the two vectors, trained on the development
-    pairs, and by the cosine alone. The tables go to standard output.
+    pairs, and by the cosine alone. `--suite senteval` trains a regression on fixed sentence vectors for each of
+    SentEval's transfer tasks whose raw files, or data folders prepared of them, lie below a folder. The tables go to
+    standard output.
     """
 
     data: list[str] = argument(
         "the folder below which the STS sets lie, or the graded data folder; for the suite paraphrase labelled data "
-        "folders, each a line of the tables"
+        "folders, each a line of the tables; for the suite senteval the folder below which its files lie",
+        action="extend",
     )
     model: list[str] = argument("encoder folders; several stand side by side", [], action="extend")
     baseline: list[str] = argument(
@@ -81,6 +84,17 @@ class Arguments:
     )
     both_orders: bool = argument("suite paraphrase: train the perceptron on each pair and on its mirror image", False)
     seeds: int = argument("suite paraphrase: perceptrons that are trained, with the seeds 1 to this", 5)
+    tasks: list[str] = argument(
+        f"suite senteval: which tasks, separated by commas or spaces: {', '.join(TASKS)}; by default all whose files "
+        "are there",
+        [],
+        action="extend",
+    )
+    sick_test_on_trial: bool = argument(
+        "suite senteval: test SICK on its trial part, and choose the settings on a ninth of its train part; for want "
+        "of the test part, and not comparable with published figures",
+        False,
+    )
     batch_size: int = argument("sentences a batch of the encoder", 256)
     output: str | None = argument("a JSON file for the results", None)
     overwrite: bool = argument("replace an existing results file", False)
@@ -111,9 +125,9 @@ def main(argv: Sequence[str]) -> None:
         for item in results:
             if item.kind == "model":
                 own = [other for other in results if other.kind == "baseline" or other is item]
-                section = _card_section(suite.report(own), suite.TRAINED)
+                section = _card_section(suite, suite.report(own))
                 name, evaluation = suite.evaluation(item, suite.record([item]))
-                add_results(item.name, name, evaluation, section=CARD_SECTION, text=section)
+                add_results(item.name, name, evaluation, section=suite.SECTION, text=section)
                 message(f"results in {Path(item.name) / 'README.md'}")
 
 
@@ -142,7 +156,7 @@ def _check(arguments: Arguments) -> None:
         if not arguments.model:
             raise UsageError("evaluate: --update-card without --model", remedy="floors have no card")
         for name in arguments.model:
-            check_evaluated_card(name, CARD_SECTION)
+            check_evaluated_card(name, SUITES[arguments.suite].SECTION)
 
 
 def _encoder(name: str, batch_size: int) -> Encode:
@@ -153,7 +167,7 @@ def _encoder(name: str, batch_size: int) -> Encode:
     return lambda texts: encoder.encode(texts, batch_size=batch_size, show_progress_bar=True)
 
 
-def _card_section(report: str, trained: str) -> str:
+def _card_section(suite: Suite, report: str) -> str:
     """Makes a section of a card out of the tables: the same text under a heading of its own, one level down."""
     body = "\n".join(f"#{line}" if line.startswith("## ") else line for line in report.split("\n"))
-    return f"## Evaluation\n\nWritten by `hf-paraphrase evaluate`; {trained}.\n\n{body}"
+    return f"## {suite.HEADING}\n\nWritten by `hf-paraphrase evaluate`; {suite.TRAINED}.\n\n{body}"

@@ -65,6 +65,8 @@ def measured_results(record: Mapping[str, Any]) -> list[Measured]:
             found += _similarity(_mapping(evaluation))
         elif kind == "evaluate-paraphrase":
             found += _detection(_mapping(evaluation))
+        elif kind == "evaluate-senteval":
+            found += _transfer(_mapping(evaluation))
         elif kind == "evaluate-nmt":
             found += _translation(_mapping(evaluation))
     return [item for item in found if item is not None]
@@ -153,6 +155,21 @@ def _detection(evaluation: Mapping[str, Any]) -> Iterator[Measured | None]:
         ):
             value = _percent(_mapping(item.get("cosine")).get(key))
             yield _measured("sentence-similarity", *place, metric, title, value, _DETECTION)
+
+
+def _transfer(evaluation: Mapping[str, Any]) -> Iterator[Measured | None]:
+    names = {
+        "accuracy": ("accuracy", "accuracy (%; regression on fixed vectors, SentEval)"),
+        "f1": ("f1", "F1 × 100 (regression on fixed vectors, SentEval)"),
+        "pearson": ("pearsonr", "Pearson × 100 (regression on fixed vectors, SentEval)"),
+        "spearman": ("spearmanr", "Spearman × 100 (regression on fixed vectors, SentEval)"),
+    }
+    for item in _list(evaluation.get("tasks")):
+        split = item.get("tested_on")
+        for key, (metric, title) in names.items():
+            value = _mapping(item.get("metrics")).get(key)
+            kind = "text-classification" if key in {"accuracy", "f1"} else "sentence-similarity"
+            yield _measured(kind, item.get("task"), None, split, metric, title, value, "Transfer")
 
 
 def _percent(value: object) -> object:

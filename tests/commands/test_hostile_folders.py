@@ -33,6 +33,8 @@ DATA_COMMANDS = {
     "train-tokenizer": "--pairs {data} --output out",
     "train-classifier": "--pairs {data} --output out",
     "analyze": "--pairs {data} --output out",
+    "evaluate": "--suite paraphrase --data {data} --dev-split train --test-split train --baseline words "
+    "--positive-above 2 --output out",
 }
 
 
@@ -46,7 +48,13 @@ def originals(tmp_path_factory, tiny_model, tiny_bitext):
     shutil.copytree(tiny_bitext, folder / "bitext")
     schema = pa.schema([("id", pa.string()), *PAIRS, ("score", pa.float64())])
     count = 40
-    columns = [[f"n{i}" for i in range(count)], [f"one {i}" for i in range(count)], ["two"] * count, [1.0] * count]
+    scores = [float(place % 2 * 3) for place in range(count)]
+    columns = [
+        [f"n{i}" for i in range(count)],
+        [f"one {i}" for i in range(count)],
+        [f"two {i}" for i in range(count)],
+        scores,
+    ]
     write_split(folder / "pairs", "train", [pa.table(columns, schema=schema)], schema)
     (folder / "text.txt").write_text("one two\n")
     (folder / "secret").mkdir()
