@@ -236,6 +236,13 @@ def _learn_morphs(arguments: Arguments, sentences: Iterable[str]) -> tuple[PreTr
         raise InputError("no text to learn morphs from", remedy="give sentences that are not empty")
     if arguments.segmentation is not None:
         morphs = read_morphs(arguments.segmentation)
+        upper = next((morph for morph in morphs.counts if morph != morph.lower()), None)
+        if arguments.lower_case and upper is not None:
+            raise InputError(
+                f"the morph `{upper}` is not in lower case, as the text will be",
+                path=arguments.segmentation,
+                remedy="give --lower-case false, or a segmentation of lower-cased words",
+            )
     else:
         if max(counts.values()) < (arguments.min_frequency or 1):
             raise InputError(f"no word occurs {arguments.min_frequency} times", remedy="lower --min-frequency")

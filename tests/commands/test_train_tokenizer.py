@@ -108,6 +108,7 @@ def test_a_segmentation_made_by_morfessor_is_taken_as_it_is(text, tmp_path):
         (["--text", "good", "--kind", "morfessor", "--segmentation", "absent"], "absent: no such file"),
         (["--text", "good", "--kind", "morfessor", "--segmentation", "good"], "good:1: `The` is not a count"),
         (["--text", "good", "--kind", "morfessor", "--segmentation", "x", "--dampening", "log"], "is for learning"),
+        (["--text", "good", "--kind", "morfessor", "--segmentation", "upper"], "upper: the morph `Talo` is not in"),
         (["--text", "good", "--seed", "-1"], "--seed is -1"),
         (["--text", "good", "--vocabulary-size", "2"], "--vocabulary-size is 2"),
         (["--text", "good", "--min-frequency", "0"], "--min-frequency is 0"),
@@ -116,6 +117,7 @@ def test_a_segmentation_made_by_morfessor_is_taken_as_it_is(text, tmp_path):
 def test_bad_input_is_one_line_and_leaves_nothing(tmp_path, monkeypatch, capsys, words, named):
     monkeypatch.chdir(tmp_path)
     contents = {"empty": b"", "blank": b" \n\n", "latin": b"a\n\xe9\n", "good": "\n".join(LINES).encode()}
+    contents["upper"] = b"3 Talo + ssa\n"
     for name, content in contents.items():
         (tmp_path / name).write_bytes(content)
     assert run(*words, "--output", "out") == 2
