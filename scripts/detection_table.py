@@ -109,8 +109,8 @@ def claims(rows: list[Row]) -> list[tuple[str, str, dict[str, list[float]]]]:
         for noise in sorted({row["noise"] for row in rows} - {0.0}):
             noisy = {model: matching(rows, **here, model=model, noise=noise) for model in ("wa", "gran")}
             share = f"{100 * noise:.0f} % of noise"
-            add(f"{share} make WA worse (Table 3)", on, wa, noisy["wa"])
-            add(f"{share} make GRAN worse (against Table 3)", on, gran, noisy["gran"])
+            add(f"{share} makes WA worse (Table 3)", on, wa, noisy["wa"])
+            add(f"{share} makes GRAN worse (against Table 3)", on, gran, noisy["gran"])
             seeds = wa.keys() & gran.keys() & noisy["wa"].keys() & noisy["gran"].keys()
             losses = {
                 measure: [

@@ -102,7 +102,7 @@ def test_claims_pair_the_cells_by_seed_and_compare_what_they_say(load_script):
     assert found["Morfessor is better than no segmentation (Tables 2 and 9)"] == pytest.approx([0.05] * 3)
     assert "Morfessor is better than BPE (section 4.1)" not in found
     assert found["GRAN is better than WA (Table 2)"] == pytest.approx([0.02, 0.01])
-    assert found["40 % of noise make WA worse (Table 3)"] == pytest.approx([0.1, 0.1])
+    assert found["40 % of noise makes WA worse (Table 3)"] == pytest.approx([0.1, 0.1])
     assert found["GRAN loses less by 40 % of noise than WA (Table 3)"] == pytest.approx([0.09, 0.09])
     assert found["100 pairs are better than the best 10 (section 4.2)"] == pytest.approx([0.1, 0.09, 0.08])
 
