@@ -27,6 +27,8 @@ VERBS = {
     "tune": "train encoders on many selections of pairs and choose the best on the dev set",
     "encode": "turn lines of text into sentence embeddings",
     "search": "index a corpus, find the sentences nearest to a query, mine paraphrases",
+    "mine": "find the translations between two collections of sentences",
+    "evaluate-mining": "measure candidates, scores and decisions of `mine` on a task with known pairs",
     "export": "write an encoder as an ONNX graph, or with weights in fewer bits",
     "fingerprint": "turn evaluation sets into a list of sentence fingerprints for --decontaminate",
     "analyze": "reports with tables and plots; `analyze --help` lists the kinds",
