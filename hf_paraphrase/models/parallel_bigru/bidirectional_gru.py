@@ -16,7 +16,9 @@ from .matrix_products import affine
 class Packing(Protocol):
     """What the layer needs to know of packed sentences: `PackedSentences` has it."""
 
-    batch_sizes: list[int]
+    @property
+    def batch_sizes(self) -> list[int]:
+        """How many sentences still run at each step."""
 
     def last(self, vectors: Tensor) -> Tensor:
         """Gives the packed vector (total, dim) of the last token of each sentence (batch, dim)."""
@@ -73,7 +75,9 @@ class BidirectionalGru(nn.GRU):
             return torch.cat([sentences.last(states[:, : self.hidden_size]), sentences.last(first)], dim=1)
         ends = []
         for suffix, inputs in (("", vectors), ("_reverse", vectors[sentences.reversal()])):
-            weights = (getattr(self, f"{name}_l0{suffix}") for name in ("weight_ih", "bias_ih", "weight_hh", "bias_hh"))
+            weights = (
+                getattr(self, f"{name}_l0{suffix}") for name in ("weight_ih", "bias_ih", "weight_hh", "bias_hh")
+            )
             weight_input, bias_input, weight_state, bias_state = weights
             gates = affine(inputs, weight_input, bias_input)
             ends.append(sentences.last(_GruSteps.apply(gates, weight_state, bias_state, sentences)))

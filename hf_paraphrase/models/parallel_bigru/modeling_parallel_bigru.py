@@ -46,8 +46,8 @@ class ParallelBiGruModel(PreTrainedModel):
 
     A sentence is encoded once and can be scored in any number of pairs: see :meth:`score`.
 
-    Initialisation, on which the paper is silent: word vectors N(0, `initializer_range`), matrices Xavier uniform, those
-    of the recurrent states orthogonal, gate by gate; biases 0.
+    Initialisation, on which the paper is silent: word vectors N(0, `initializer_range`), matrices Xavier uniform,
+    those of the recurrent states orthogonal, gate by gate; biases 0.
 
     Attributes:
         source_embeddings: The word vectors of the source language (source_vocab_size, embedding_size).
