@@ -21,6 +21,8 @@ VERBS = {
     "score": "add measures as columns to paraphrase pairs: length, overlap, BLEU, cost, perplexity and others",
     "filter": "select paraphrase pairs by ranges over measures",
     "train-classifier": "train a classifier that tells references from translations",
+    "train-parallel-classifier": "train a classifier that tells whether two sentences are translations of each other",
+    "train-bilingual-vectors": "train word vectors of two languages in one space from a bitext alone",
     "train-tokenizer": "learn a tokenizer of words or pieces of words for an encoder",
     "train-encoder": "train a paraphrastic sentence encoder on pairs",
     "evaluate": "evaluate an encoder on semantic similarity sets",

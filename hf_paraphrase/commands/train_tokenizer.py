@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, islice
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ..errors import InputError, UsageError
 from ..hub.cards import write_card
@@ -157,7 +157,7 @@ def _learn(arguments: Arguments, sentences: Iterable[str]) -> PreTrainedTokenize
     if arguments.kind == "word":
         from ..tokenization.word_level import build_word_level_tokenizer, sentence_vocabulary
 
-        style = {"lower_case": arguments.lower_case, "contractions": arguments.split_contractions}
+        style: dict[str, Any] = {"lower_case": arguments.lower_case, "contractions": arguments.split_contractions}
         limit = size - 2 if size else None
         words = sentence_vocabulary(sentences, min_frequency=arguments.min_frequency, max_size=limit, **style)
         return build_word_level_tokenizer(words, **style)

@@ -28,6 +28,7 @@ class Measured:
         metric: The metric as the Hub's library `evaluate` names it, e.g. `sacrebleu`.
         metric_name: The metric with all that one needs to know to compare it.
         value: The number.
+        task_name: The task for people, where it is not the usual one of the Hub's task.
     """
 
     task: str
@@ -38,6 +39,7 @@ class Measured:
     metric: str
     metric_name: str
     value: float
+    task_name: str | None = None
 
 
 def measured_results(record: Mapping[str, Any]) -> list[Measured]:
@@ -51,6 +53,8 @@ def measured_results(record: Mapping[str, Any]) -> list[Measured]:
         "hf-paraphrase train-nmt": _translation_training,
         "hf-paraphrase train-classifier": _classifier_training,
         "hf-paraphrase train-encoder": _encoder_training,
+        "hf-paraphrase train-parallel-classifier": _parallel_training,
+        "hf-paraphrase train-bilingual-vectors": _bilingual_training,
     }
     found: list[Measured | None] = []
     maker = makers.get(str(record.get("command")))
@@ -81,7 +85,7 @@ def model_index(name: str, record: Mapping[str, Any]) -> list[dict[str, Any]] | 
     results = [
         EvalResult(
             task_type=item.task,
-            task_name=_TASKS[item.task],
+            task_name=item.task_name or _TASKS[item.task],
             dataset_type=item.data_type,
             dataset_name=item.data,
             dataset_config=item.config,
@@ -108,6 +112,20 @@ def _classifier_training(results: Mapping[str, Any], settings: Mapping[str, Any]
         value = _mapping(results.get(part)).get("accuracy")
         name = f"accuracy (%; as many references as translations{note})"
         yield _measured("text-classification", settings.get("pairs"), None, part, "accuracy", name, value)
+
+
+def _parallel_training(results: Mapping[str, Any], settings: Mapping[str, Any]) -> Iterator[Measured | None]:
+    dev = _mapping(results.get("dev"))
+    name = "F1 (%; at the best threshold, with the negatives of training; it chose the epoch)"
+    task, title = "text-classification", "Telling translations from other sentences"
+    yield _measured(task, settings.get("bitext"), None, "validation", "f1", name, dev.get("best_f1"), title)
+
+
+def _bilingual_training(results: Mapping[str, Any], settings: Mapping[str, Any]) -> Iterator[Measured | None]:
+    found = _mapping(results.get("retrieval"))
+    name = "precision at 1 (%; nearest sentence of the other language, mean of both directions)"
+    task, title = "sentence-similarity", "Finding translations"
+    yield _measured(task, settings.get("bitext"), None, "validation", "precision", name, found.get("mean"), title)
 
 
 def _encoder_training(results: Mapping[str, Any], settings: Mapping[str, Any]) -> Iterator[Measured | None]:
@@ -145,7 +163,14 @@ def _translation(evaluation: Mapping[str, Any]) -> Iterator[Measured | None]:
 
 
 def _measured(
-    task: str, data: object, config: object, split: object, metric: str, name: str, value: object
+    task: str,
+    data: object,
+    config: object,
+    split: object,
+    metric: str,
+    name: str,
+    value: object,
+    task_name: str | None = None,
 ) -> Measured | None:
     """Builds a result; None where a part of it is not what a command writes, and for a value that is no number."""
     if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
@@ -164,6 +189,7 @@ def _measured(
         metric=metric,
         metric_name=name,
         value=value,
+        task_name=task_name,
     )
 
 
