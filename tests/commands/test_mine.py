@@ -13,7 +13,7 @@ from hf_paraphrase.mining import candidate_parts
 from hf_paraphrase.mining.candidates import candidate_blocks
 
 sys.path.append(str(Path(__file__).parents[1] / "mining"))
-from mined_corpora import write_encoder, write_task
+from mined_corpora import write_classifier, write_encoder, write_task
 
 
 @pytest.fixture(scope="module")
@@ -21,6 +21,7 @@ def originals(tmp_path_factory):
     folder = tmp_path_factory.mktemp("mine")
     write_encoder(folder / "encoder")
     write_encoder(folder / "better", noise=0.1, seed=1)
+    write_classifier(folder / "classifier")
     write_task(folder, "training", seed=1)
     write_task(folder, "test", seed=2)
     return folder
@@ -104,6 +105,27 @@ def test_a_second_encoder_scores_what_the_first_one_found(work):
     assert mine(f"{SIDES} --encoder better --candidates 60", "all.tsv") == 0
     scores = {(row[1], row[2]): float(row[0]) for row in rows_of("all.tsv")}
     assert all(scores[row[1], row[2]] == pytest.approx(float(row[0]), abs=1e-6) for row in rows_of())
+
+
+def test_a_classifier_scores_by_its_probabilities_alone_or_with_the_margin(work):
+    from hf_paraphrase.encoding.parallel_classification import ParallelClassifier
+
+    words = f"{SIDES} --encoder encoder --candidates 4 --classifier classifier"
+    assert mine(words) == 0
+    rows = rows_of()
+    assert len(rows) == 240
+    columns = list(zip(*rows, strict=True))
+    wanted = ParallelClassifier.from_pretrained("classifier").probabilities(columns[3], columns[4])
+    np.testing.assert_allclose(np.array(columns[0], float), wanted, atol=1e-6)
+    assert wanted.std() > 0.01
+    alone = {(row[1], row[2]): float(row[0]) for row in rows}
+    assert mine(f"{SIDES} --encoder encoder --candidates 4 --margin", "margin.tsv") == 0
+    margins = {(row[1], row[2]): float(row[0]) for row in rows_of("margin.tsv")}
+    for how, combined in (("product", lambda one, two: one * two), ("mean", lambda one, two: (one + two) / 2)):
+        assert mine(f"{words} --margin --combine {how}", f"{how}.tsv") == 0
+        for row in rows_of(f"{how}.tsv"):
+            pair = (row[1], row[2])
+            assert float(row[0]) == pytest.approx(combined(alone[pair], margins[pair]), abs=1e-6)
 
 
 def test_plain_lines_have_their_numbers_as_ids_and_empty_ones_are_never_paired(work, capsys):
@@ -236,6 +258,7 @@ BAD_WORDS = {
     "nothing to tune on": (f"{SIDES} --encoder encoder --tune-on nowhere", "no such file"),
     "a file that is not there": (f"{SIDES}x --encoder encoder", "bucc"),
     "a folder that is no encoder": (f"{SIDES} --encoder .", "not a model folder"),
+    "a classifier that is none": (f"{SIDES} --encoder encoder --classifier encoder", "not a classifier"),
     "a scorer that is none": (f"{SIDES} --encoder encoder --scoring-encoder nowhere", "no such model folder"),
 }
 

@@ -6,6 +6,7 @@ import numpy as np
 import torch
 
 from hf_paraphrase.models.avg import AvgConfig, AvgModel
+from hf_paraphrase.models.parallel_bigru import ParallelBiGruConfig, ParallelBiGruModel
 from hf_paraphrase.tokenization.word_level import build_word_level_tokenizer, save_tokenizer
 
 WORDS = 120
@@ -55,3 +56,23 @@ def write_task(folder, part, count=60, planted=15, seed=0):
     gold = [f"fr-{row + 1:09d}\ten-{where[row] + 1:09d}\n" for row in range(planted)]
     (folder / f"fr-en.{part}.gold").write_text("".join(gold))
     return folder / f"fr-en.{part}"
+
+
+def write_classifier(folder, seed=0):
+    """A classifier of parallel sentences with random weights."""
+    torch.manual_seed(seed)
+    tokenizers = {
+        side: build_word_level_tokenizer([f"{language}{number}" for number in range(WORDS)])
+        for side, language in (("source", "f"), ("target", "e"))
+    }
+    config = ParallelBiGruConfig(
+        source_vocab_size=len(tokenizers["source"]),
+        target_vocab_size=len(tokenizers["target"]),
+        embedding_size=8,
+        hidden_size=6,
+        initializer_range=1.0,
+    )
+    ParallelBiGruModel(config).save_pretrained(folder)
+    for side, tokenizer in tokenizers.items():
+        save_tokenizer(tokenizer, folder / f"{side}_tokenizer")
+    return folder
