@@ -19,6 +19,8 @@ from hf_paraphrase.tokenization.word_level import build_word_level_tokenizer, sa
 MODEL_COMMANDS = {
     "encode": "--model {model} --input text.txt --output out",
     "evaluate": "--model {model} --data pairs --suite graded --split train --output out",
+    "evaluate-mining": "--task fr-en --encoder {model} --output out",
+    "mine": "--source text.txt --target other.txt --encoder {model} --output out",
     "score": "--pairs pairs --encoder {model} --measures similarity --output out",
     "train-encoder": "--pairs pairs --initial-vectors {model} --output out",
 }
@@ -49,6 +51,7 @@ def originals(tmp_path_factory, tiny_model, tiny_bitext):
     columns = [[f"n{i}" for i in range(count)], [f"one {i}" for i in range(count)], ["two"] * count, [1.0] * count]
     write_split(folder / "pairs", "train", [pa.table(columns, schema=schema)], schema)
     (folder / "text.txt").write_text("one two\n")
+    (folder / "other.txt").write_text("two three\n")
     (folder / "secret").mkdir()
     (folder / "secret" / "x.json").write_text('{"password": "hunter2"}')
     return folder

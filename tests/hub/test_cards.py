@@ -61,6 +61,16 @@ VALUES = {
         "drawn": ["validation"],
         "seed": 0,
     },
+    ("dataset_cards", "comparable"): {
+        **DATA,
+        "source_lang": "no",
+        "target_lang": "en",
+        "parts": {"test": {"sentences": 9, "gold": 3, "near_duplicates_left_out": 1}},
+        "near_duplicate": 0.9,
+        "words": (4, 60),
+        "counts": {"rows": 30, "groups": 20, "groups_that_fit": 15, "train": 8, "validation": 2},
+        "seed": 0,
+    },
     ("dataset_cards", "pairs"): {
         **DATA,
         "lang": "no",
@@ -331,8 +341,10 @@ for template, column in SOURCE_COLUMNS.items():
         "ngrams": 8,
         "share": 0.7,
     } | ({"fields": {column: "a text"}} if template == "source" else {})
-REPORTS = {("dataset_cards", "analysis"), ("dataset_cards", "tuning")}
-"""Reports that lie beside data but are no cards; tests of `analyze` and `tune` render them."""
+REPORTS = {("dataset_cards", "analysis"), ("dataset_cards", "tuning"), ("dataset_cards", "mining_report")}
+"""Reports that lie beside data but are no cards; tests of `analyze`, `tune` and `evaluate-mining` render them."""
+DATA_PATHS = {"comparable": "bitext/data/train-*"}
+"""Where the data of a folder are that are not at its top."""
 TEMPLATES = sorted(
     {(kind, path.stem) for kind in ("dataset_cards", "model_cards") for path in (ROOT / kind).glob("*.md")} - REPORTS
 )
@@ -347,7 +359,10 @@ def test_every_template_renders_and_the_hub_can_read_its_front_matter(kind, name
     assert "{{" not in text and "{%" not in text and "# " in card.text
     if kind == "dataset_cards":
         assert card.data.configs[0]["default"] is True
-        assert card.data.configs[0]["data_files"][0] == {"split": "train", "path": "data/train-*"}
+        assert card.data.configs[0]["data_files"][0] == {
+            "split": "train",
+            "path": DATA_PATHS.get(name, "data/train-*"),
+        }
 
 
 @pytest.mark.parametrize(("kind", "name"), TEMPLATES)
