@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from ..mining.run import FilterOptions, ScoreOptions
 
 _JOB = "job.json"
+_PAIRS_AT_A_TIME = 1 << 18
 _NOT_OF_THE_JOB = {"output", "overwrite", "resume"}
 
 
@@ -324,9 +325,13 @@ def _write(
 
     left, right = collections
     with (staging / files.pairs.name).open("w", encoding="utf-8", newline="\n") as stream:
-        for one, two, score in zip(source.tolist(), target.tolist(), scores.tolist(), strict=True):
-            fields = (left.names[one], right.names[two], left.sentences[one], right.sentences[two])
-            stream.write("\t".join([f"{score:.9g}", *map(one_line, fields)]) + "\n")
+        for start in range(0, len(scores), _PAIRS_AT_A_TIME):
+            part = slice(start, start + _PAIRS_AT_A_TIME)
+            for one, two, score in zip(
+                source[part].tolist(), target[part].tolist(), scores[part].tolist(), strict=True
+            ):
+                fields = (left.names[one], right.names[two], left.sentences[one], right.sentences[two])
+                stream.write("\t".join([f"{score:.9g}", *map(one_line, fields)]) + "\n")
     if files.gold is not None:
         write_gold(staging / files.gold.name, left.names, right.names, np.stack([source, target], axis=1))
 
