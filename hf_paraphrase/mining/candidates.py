@@ -123,19 +123,24 @@ def candidate_blocks(
 
     def best(part: slice) -> Block:
         sources = np.asarray(source_vectors[part], np.float32)
+        # To a zero vector all targets are equal, so none of them would ever be ruled out.
+        filled = sources.any(axis=1)
+        rows = np.tile(np.arange(size), (len(sources), 1))
+        cosines = np.zeros(rows.shape, np.float32)
         # This setting holds for one thread only.
         with torch.inference_mode():
-            if size == 0:
-                found = np.empty((len(sources), 0), np.int64), np.empty((len(sources), 0), np.float32)
-            elif torch.device(place).type == "cpu":
-                found = _best_of_block(sources, target_vectors, size, kind)
-            else:
-                found, sure = best_on_device(sources, target_vectors, size, place)
-                if not sure.all():
-                    # More targets than the spare ones are as good as the last: settle them one by one.
-                    again = _best_of_block(sources[~sure], target_vectors, size, "float32")
-                    found[0][~sure], found[1][~sure] = again
-        return part, *found
+            if size and filled.any():
+                rows[filled], cosines[filled] = best_of_filled(sources[filled])
+        return part, rows, cosines
+
+    def best_of_filled(sources: NDArray[np.float32]) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+        if torch.device(place).type == "cpu":
+            return _best_of_block(sources, target_vectors, size, kind)
+        found, sure = best_on_device(sources, target_vectors, size, place)
+        if not sure.all():
+            # More targets than the spare ones are as good as the last: settle them one by one.
+            found[0][~sure], found[1][~sure] = _best_of_block(sources[~sure], target_vectors, size, "float32")
+        return found
 
     threads = torch.get_num_threads() if torch.device(place).type == "cpu" else 1
     with tqdm(

@@ -79,6 +79,20 @@ def test_targets_that_differ_less_than_bfloat16_can_tell_are_told_apart(small_bl
     np.testing.assert_array_equal(rows, by_hand(sources, targets, 3)[0])
 
 
+def test_zero_vectors_are_not_compared_with_anything(small_blocks, monkeypatch):
+    sources, targets = vectors(50, 8, 23), vectors(90, 8, 24)
+    sources[::2] = 0
+    compared = []
+    real = candidates._best_of_block
+    monkeypatch.setattr(
+        candidates, "_best_of_block", lambda block, *rest: compared.append(len(block)) or real(block, *rest)
+    )
+    rows, cosines = best_candidates(sources, targets, 4)
+    assert sum(compared) == 25
+    np.testing.assert_array_equal(rows, by_hand(sources, targets, 4)[0])
+    assert not cosines[::2].any() and cosines[1::2].all()
+
+
 def test_length_of_the_vectors_does_not_matter(small_blocks):
     sources, targets = vectors(30, 8, 11), vectors(80, 8, 12)
     lengths = np.exp2(np.arange(80) % 9 - 4).astype(np.float32)[:, None]
