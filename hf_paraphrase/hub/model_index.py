@@ -13,6 +13,7 @@ _TASKS = {
     "translation": "Translation",
     "text-classification": "Telling references from translations",
 }
+_RETRIEVAL = "precision at 1 (%; nearest sentence of the other language, mean of both directions"
 
 
 @dataclass(frozen=True)
@@ -123,15 +124,19 @@ def _parallel_training(results: Mapping[str, Any], settings: Mapping[str, Any]) 
 
 def _bilingual_training(results: Mapping[str, Any], settings: Mapping[str, Any]) -> Iterator[Measured | None]:
     found = _mapping(results.get("retrieval"))
-    name = "precision at 1 (%; nearest sentence of the other language, mean of both directions)"
+    name = f"{_RETRIEVAL})"
     task, title = "sentence-similarity", "Finding translations"
     yield _measured(task, settings.get("bitext"), None, "validation", "precision", name, found.get("mean"), title)
 
 
 def _encoder_training(results: Mapping[str, Any], settings: Mapping[str, Any]) -> Iterator[Measured | None]:
+    task, value = "sentence-similarity", results.get("dev_best")
+    if any("source_to_target" in entry for entry in _list(results.get("dev_scores"))):
+        name, title = f"{_RETRIEVAL}; it chose the epoch)", "Finding translations"
+        yield _measured(task, settings.get("dev_data"), None, "validation", "precision", name, value, title)
+        return
     name = "Pearson × 100 of the cosine, mean over the dev sets (it chose the epoch)"
-    value = results.get("dev_best")
-    yield _measured("sentence-similarity", settings.get("dev_data"), None, "dev", "pearsonr", name, value)
+    yield _measured(task, settings.get("dev_data"), None, "dev", "pearsonr", name, value)
 
 
 def _similarity(evaluation: Mapping[str, Any]) -> Iterator[Measured | None]:
