@@ -191,3 +191,17 @@ def test_a_hostile_data_folder_is_one_line(work, capfd, verb, harm):
 def test_a_hostile_bitext_is_one_line(work, capfd, verb, harm):
     DATA_HARM[harm](work / "one_split")
     fails([verb, *BITEXT_COMMANDS[verb].format(data="one_split").split()], work, capfd)
+
+
+def beside(folder):
+    (folder.parent / "link").symlink_to("/dev/zero")
+
+
+@pytest.mark.parametrize("harm", [*(HARM[name] for name in HARM if name not in UNREAD), beside])
+def test_hostile_vectors_of_two_languages_are_one_line(work, capfd, harm):
+    for side in ("source", "target"):
+        shutil.copytree(work / "avg", work / "two" / side)
+    harm(work / "two" / "source")
+    fails(
+        ["train-parallel-classifier", "--bitext", "bitext", "--initial-vectors", "two", "--output", "out"], work, capfd
+    )

@@ -1,11 +1,13 @@
 from __future__ import annotations
 
 import json
+import shutil
 
 import numpy as np
 import pytest
 from transformers import AutoModel
 
+from hf_paraphrase import SentenceEncoder
 from hf_paraphrase.commands import main
 from hf_paraphrase.data.parquet import read_table
 from hf_paraphrase.encoding.parallel_classification import ParallelClassifier
@@ -105,6 +107,25 @@ def test_hard_negatives_come_from_the_n_best_list_of_the_encoder(bitext, encoder
     assert models[0] == models[1]
     assert run("--bitext", bitext, *TINY, "--epochs", "1", "--output", tmp_path / "random") == 0
     assert (tmp_path / "random" / "model.safetensors").read_bytes() != models[0]
+
+
+def test_training_starts_from_the_bilingual_vectors_it_is_given(bitext, tmp_path, capsys):
+    vectors = tmp_path / "vectors"
+    words = ["--dimension", "7", "--epochs", "1", "--output", str(vectors)]
+    assert main(["train-bilingual-vectors", "--bitext", str(bitext), *words]) == 0
+    words = ["--initial-vectors", vectors, "--epochs", "1", "--learning-rate", "1e-12", "--hidden-size", "4"]
+    assert run("--bitext", bitext, *words, "--output", tmp_path / "made") == 0
+    assert "initial vectors of the target side" in capsys.readouterr().err
+    classifier = ParallelClassifier.from_pretrained(tmp_path / "made")
+    encoder = SentenceEncoder.from_pretrained(vectors / "target")
+    place = classifier.target_tokenizer.convert_tokens_to_ids("seven")
+    expected = encoder.encode("seven")
+    np.testing.assert_allclose(classifier.model.target_embeddings[place].detach(), expected, atol=1e-6)
+    assert run("--bitext", bitext, *words, "--embedding-size", "8", "--output", tmp_path / "x") == 2
+    assert "the initial vectors have 7 components, not 8" in capsys.readouterr().err
+    shutil.rmtree(vectors / "target")
+    assert run("--bitext", bitext, *words, "--output", tmp_path / "x") == 2
+    assert "no vectors of the target side" in capsys.readouterr().err
 
 
 def test_digits_case_and_layers_are_those_asked_for(bitext, tmp_path):
