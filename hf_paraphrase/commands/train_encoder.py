@@ -304,8 +304,7 @@ def _write(
         "steps": trainer.state.global_step,
         "dev_scores": scores,
     }
-    # The two sides of a bitext are two languages, whatever its card says.
-    english = arguments.split_contractions and "sentence1" in sides_of(arguments.pairs)
+    bitext = "sentence1" not in sides_of(arguments.pairs)
     write_encoder_folder(
         folder,
         trainer.model,
@@ -318,7 +317,8 @@ def _write(
         card={
             "kind": arguments.model_type,
             "token_size": trainer.model.get_parameter("embeddings").shape[1],
-            "languages": languages_read(arguments.pairs, english=english),
+            "languages": languages_read(arguments.pairs, english=arguments.split_contractions and not bitext),
+            "bitext": bitext,
             "pairs": len(pairs),
             "pairs_name": Path(arguments.pairs).name,
             "dropped": pairs.dropped,
