@@ -54,9 +54,9 @@ class Arguments:
         "0 for none",
         1e-4,
     )
-    aligned_weight: float = argument("weight of the squared distance between the means of aligned sentences", 1.0)
+    aligned_weight: float = argument("weight of the squared distance between the means of aligned sentences", 30.0)
     batch_size: int = argument("sentence pairs in a batch", 256)
-    learning_rate: float = argument("learning rate of Adam at the start; it falls to 0 in a straight line", 5e-3)
+    learning_rate: float = argument("learning rate of Adam at the start; it falls to 0 in a straight line", 2e-2)
     digits: str = argument(
         "what becomes of digits: keep, zero (each becomes 0) or remove; the tokenizers do it", "keep"
     )

@@ -9,12 +9,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..errors import InputError, UsageError
+from ..errors import InputError, ModelError, UsageError
 from ..hub.cards import write_card
 from ..hub.folders import check_output, check_same_job, check_unfinished, output_folder, staging_path
 from ..hub.origins import languages_read
 from ..hub.provenance import fingerprint, write_provenance
 from ..tokenization.word_level import DIGITS
+from ..untrusted.plain_files import check_plain_folder
 from .arguments import argument, message, parse, settings_of
 from .prepare_reports import check_license
 from .processes import is_main_process, say
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from ..encoding.sentence_encoder import SentenceEncoder
     from ..training.parallel_examples import ParallelExamples, ParallelTexts
     from ..training.parallel_trainer import ParallelTrainer
+    from ..training.word_vectors import Coverage
 
 _CHECKPOINTS = "checkpoints"
 _RECORD = "job.json"
@@ -65,7 +67,12 @@ class Arguments:
         "bilinear",
     )
     share_rnn: bool = argument("read both languages with the same recurrent weights (the authors' later code)", False)
-    embedding_size: int = argument("components of a word vector", 300)
+    initial_vectors: str | None = argument(
+        "folder of word vectors to start from, as `train-bilingual-vectors` makes it [default: random ones]", None
+    )
+    embedding_size: int | None = argument(
+        "components of a word vector [default: as the initial vectors, else 300]", None
+    )
     hidden_size: int = argument("components of the recurrent state in each direction", 200)
     score_hidden_size: int = argument("size of the hidden layer of --score-layer product_difference", 128)
     epochs: int = argument("passes over the parallel pairs", 10)
@@ -126,13 +133,13 @@ def main(argv: Sequence[str]) -> None:
         candidates = nearest_targets(examples, encoders[0], encoders[1], arguments.n_best, show_progress_bar=show)
         # They are not needed any more, and their word vectors take room.
         encoders = None
-    model = _model(arguments, texts, tokenizers)
+    model, coverage = _model(arguments, texts, tokenizers, examples)
     if not is_main_process():
         _train(arguments, model, examples, candidates, staging_path(output))
         return
     with output_folder(arguments.output, overwrite=arguments.overwrite, resume=arguments.resume) as staging:
         trainer = _train(arguments, model, examples, candidates, staging)
-        _write(arguments, texts, trainer, tokenizers, staging)
+        _write(arguments, texts, trainer, tokenizers, coverage, staging)
         shutil.rmtree(staging / _CHECKPOINTS)
         (staging / _RECORD).unlink()
     message(f"the classifier lies in {arguments.output}; find parallel sentences with")
@@ -213,19 +220,25 @@ def _tell(examples: ParallelExamples, tokenizers: Sequence[PreTrainedTokenizerFa
 
 
 def _model(
-    arguments: Arguments, texts: ParallelTexts, tokenizers: Sequence[PreTrainedTokenizerFast]
-) -> PreTrainedModel:
+    arguments: Arguments,
+    texts: ParallelTexts,
+    tokenizers: Sequence[PreTrainedTokenizerFast],
+    examples: ParallelExamples,
+) -> tuple[PreTrainedModel, list[Coverage]]:
+    """Makes the classifier with its initial vectors, and tells for each side how many words have one."""
+    import torch
     from transformers import set_seed
 
     from ..models.parallel_bigru import ParallelBiGruConfig, ParallelBiGruModel
 
+    tables = [] if arguments.initial_vectors is None else _initial_vectors(arguments, tokenizers, examples)
     source, target = tokenizers
     set_seed(arguments.seed)
-    return ParallelBiGruModel(
+    model = ParallelBiGruModel(
         ParallelBiGruConfig(
             source_vocab_size=len(source),
             target_vocab_size=len(target),
-            embedding_size=arguments.embedding_size,
+            embedding_size=tables[0][0].shape[1] if tables else arguments.embedding_size or 300,
             hidden_size=arguments.hidden_size,
             score_layer=arguments.score_layer,
             score_hidden_size=arguments.score_hidden_size,
@@ -237,6 +250,48 @@ def _model(
             target_lang=texts.target_lang or None,
         )
     )
+    with torch.no_grad():
+        for embeddings, (matrix, _) in zip((model.source_embeddings, model.target_embeddings), tables, strict=False):
+            embeddings.copy_(torch.from_numpy(matrix))
+    return model, [coverage for _, coverage in tables]
+
+
+def _initial_vectors(
+    arguments: Arguments, tokenizers: Sequence[PreTrainedTokenizerFast], examples: ParallelExamples
+) -> list[tuple[NDArray[Any], Coverage]]:
+    """Reads the initial vectors of both sides, (words, dim) each, and how many words have one."""
+    import numpy as np
+
+    from ..training.encoder_vocabulary import start_embeddings
+    from ..training.initial_vectors import read_initial_vectors
+
+    assert arguments.initial_vectors is not None
+    check_plain_folder(arguments.initial_vectors, ModelError)
+    tables = []
+    for name, tokenizer, side in zip(
+        ("source", "target"), tokenizers, (examples.source, examples.target), strict=True
+    ):
+        folder = Path(arguments.initial_vectors) / name
+        if not folder.is_dir():
+            raise InputError(
+                f"no vectors of the {name} side",
+                path=folder,
+                remedy="give a folder that hf-paraphrase train-bilingual-vectors made",
+            )
+        vectors = read_initial_vectors(folder, list(tokenizer.get_vocab()), first=0)
+        size = vectors.matrix.shape[1]
+        if arguments.embedding_size not in (None, size) or (tables and tables[0][0].shape[1] != size):
+            wanted = tables[0][0].shape[1] if tables else arguments.embedding_size
+            raise UsageError(
+                f"the initial vectors have {size} components, not {wanted}",
+                path=folder,
+                remedy="leave --embedding-size out, and give two sides of one size",
+            )
+        counts = np.bincount(side.ids.ids, minlength=len(tokenizer))
+        matrix, coverage = start_embeddings(tokenizer, vectors, counts, dimension=size, seed=arguments.seed)
+        say(f"initial vectors of the {name} side: {coverage}")
+        tables.append((matrix, coverage))
+    return tables
 
 
 def _train(
@@ -295,6 +350,7 @@ def _write(
     texts: ParallelTexts,
     trainer: ParallelTrainer,
     tokenizers: Sequence[PreTrainedTokenizerFast],
+    coverage: Sequence[Coverage],
     staging: Path,
 ) -> None:
     from ..encoding.parallel_classification import SOURCE_TOKENIZER, TARGET_TOKENIZER
@@ -311,6 +367,7 @@ def _write(
         "pairs": {split: len(pairs) for split, pairs in examples.pairs.items()},
         "pairs_dropped": examples.dropped,
         "target_sentences": examples.target.trained,
+        "coverage": {side: vars(item) for side, item in zip(("source", "target"), coverage, strict=False)} or None,
         "steps": trainer.state.global_step,
         "parameters": sum(item.numel() for item in trainer.model.parameters()),
     }
@@ -334,12 +391,18 @@ def _write(
             "name": Path(arguments.output).name,
             "languages": languages or [item for item in (texts.source_lang, texts.target_lang) if item],
             "bitext_name": Path(arguments.bitext).name,
-            "encoder_names": [Path(item).name for item in _inputs(arguments)[1:]],
+            "encoder_names": [Path(item).name for item in _encoder_folders(arguments)],
+            "vectors_name": Path(arguments.initial_vectors).name if arguments.initial_vectors else "random",
             "config": trainer.model.config.to_dict(),
         },
     )
 
 
 def _inputs(arguments: Arguments) -> list[str]:
+    vectors = [] if arguments.initial_vectors is None else [arguments.initial_vectors]
+    return [arguments.bitext, *_encoder_folders(arguments), *vectors]
+
+
+def _encoder_folders(arguments: Arguments) -> list[str]:
     encoders = (arguments.encoder, arguments.source_encoder, arguments.target_encoder)
-    return [arguments.bitext, *(item for item in encoders if item is not None)]
+    return [item for item in encoders if item is not None]

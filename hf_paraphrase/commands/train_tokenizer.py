@@ -36,7 +36,9 @@ class Arguments:
         "word (one token a word), bpe (byte-pair encoding) or unigram: pieces of words", "word", choices=list(KINDS)
     )
     text: list[str] = argument("text files, one sentence a line, plain or .gz, .bz2, .xz", [])
-    pairs: str | None = argument("data folder with the columns sentence1 and sentence2 (split train)", None)
+    pairs: str | None = argument(
+        "data folder with the columns sentence1 and sentence2, or a bitext with source and target (split train)", None
+    )
     vocabulary_size: int | None = argument(
         "tokens at most, [PAD] and [UNK] among them; 0 for all words [default: 200000 words or 10000 pieces]", None
     )

@@ -13,6 +13,8 @@ _TASKS = {
     "translation": "Translation",
     "text-classification": "Telling references from translations",
 }
+_RETRIEVAL = "precision at 1 (%; nearest sentence of the other language, mean of both directions"
+_DETECTION = "Paraphrase detection"
 
 
 @dataclass(frozen=True)
@@ -28,7 +30,7 @@ class Measured:
         metric: The metric as the Hub's library `evaluate` names it, e.g. `sacrebleu`.
         metric_name: The metric with all that one needs to know to compare it.
         value: The number.
-        task_name: The task for people, where it is not the usual one of the Hub's task.
+        task_name: The task for people; None for what it is called where nothing else is said.
     """
 
     task: str
@@ -64,6 +66,10 @@ def measured_results(record: Mapping[str, Any]) -> list[Measured]:
         kind = _mapping(evaluation).get("kind")
         if kind == "evaluate":
             found += _similarity(_mapping(evaluation))
+        elif kind == "evaluate-paraphrase":
+            found += _detection(_mapping(evaluation))
+        elif kind == "evaluate-senteval":
+            found += _transfer(_mapping(evaluation))
         elif kind == "evaluate-nmt":
             found += _translation(_mapping(evaluation))
     return [item for item in found if item is not None]
@@ -123,15 +129,19 @@ def _parallel_training(results: Mapping[str, Any], settings: Mapping[str, Any]) 
 
 def _bilingual_training(results: Mapping[str, Any], settings: Mapping[str, Any]) -> Iterator[Measured | None]:
     found = _mapping(results.get("retrieval"))
-    name = "precision at 1 (%; nearest sentence of the other language, mean of both directions)"
+    name = f"{_RETRIEVAL})"
     task, title = "sentence-similarity", "Finding translations"
     yield _measured(task, settings.get("bitext"), None, "validation", "precision", name, found.get("mean"), title)
 
 
 def _encoder_training(results: Mapping[str, Any], settings: Mapping[str, Any]) -> Iterator[Measured | None]:
+    task, value = "sentence-similarity", results.get("dev_best")
+    if any("source_to_target" in entry for entry in _list(results.get("dev_scores"))):
+        name, title = f"{_RETRIEVAL}; it chose the epoch)", "Finding translations"
+        yield _measured(task, settings.get("dev_data"), None, "validation", "precision", name, value, title)
+        return
     name = "Pearson × 100 of the cosine, mean over the dev sets (it chose the epoch)"
-    value = results.get("dev_best")
-    yield _measured("sentence-similarity", settings.get("dev_data"), None, "dev", "pearsonr", name, value)
+    yield _measured(task, settings.get("dev_data"), None, "dev", "pearsonr", name, value)
 
 
 def _similarity(evaluation: Mapping[str, Any]) -> Iterator[Measured | None]:
@@ -151,6 +161,40 @@ def _similarity(evaluation: Mapping[str, Any]) -> Iterator[Measured | None]:
             continue
         for key, metric, name in metrics:
             yield _measured(task, mean.get("label"), None, None, metric, f"{name}, mean over sets", mean.get(key))
+
+
+def _detection(evaluation: Mapping[str, Any]) -> Iterator[Measured | None]:
+    for item in _list(evaluation.get("tasks")):
+        place = item.get("data"), None, item.get("test_split")
+        name = "accuracy (%; perceptron on the two vectors, trained on the dev pairs)"
+        value = _percent(_mapping(item.get("perceptron")).get("accuracy"))
+        yield _measured("text-classification", *place, "accuracy", name, value, _DETECTION)
+        for key, metric, title in (
+            ("average_precision", "average_precision", "average precision × 100 of the cosine"),
+            ("accuracy", "accuracy", "accuracy (%) of the cosine at the best threshold"),
+            ("f1", "f1", "F1 × 100 of the cosine at the best threshold"),
+        ):
+            value = _percent(_mapping(item.get("cosine")).get(key))
+            yield _measured("sentence-similarity", *place, metric, title, value, _DETECTION)
+
+
+def _transfer(evaluation: Mapping[str, Any]) -> Iterator[Measured | None]:
+    names = {
+        "accuracy": ("accuracy", "accuracy (%; regression on fixed vectors, SentEval)"),
+        "f1": ("f1", "F1 × 100 (regression on fixed vectors, SentEval)"),
+        "pearson": ("pearsonr", "Pearson × 100 (regression on fixed vectors, SentEval)"),
+        "spearman": ("spearmanr", "Spearman × 100 (regression on fixed vectors, SentEval)"),
+    }
+    for item in _list(evaluation.get("tasks")):
+        split = item.get("tested_on")
+        for key, (metric, title) in names.items():
+            value = _mapping(item.get("metrics")).get(key)
+            kind = "text-classification" if key in {"accuracy", "f1"} else "sentence-similarity"
+            yield _measured(kind, item.get("task"), None, split, metric, title, value, "Transfer")
+
+
+def _percent(value: object) -> object:
+    return round(100 * value, 6) if isinstance(value, float) and math.isfinite(value) else None
 
 
 def _translation(evaluation: Mapping[str, Any]) -> Iterator[Measured | None]:

@@ -41,9 +41,9 @@ class BilingualSettings:
     window: int = 5
     negatives: int = 5
     subsampling: float = 1e-4
-    aligned_weight: float = 1.0
+    aligned_weight: float = 30.0
     batch_size: int = 256
-    learning_rate: float = 5e-3
+    learning_rate: float = 2e-2
     seed: int = 0
 
 

@@ -23,6 +23,7 @@ MODEL_COMMANDS = {
     "mine": "--source text.txt --target other.txt --encoder {model} --output out",
     "score": "--pairs pairs --encoder {model} --measures similarity --output out",
     "train-encoder": "--pairs pairs --initial-vectors {model} --output out",
+    "train-parallel-classifier": "--bitext bitext --encoder {model} --output out",
 }
 TRANSLATION_COMMANDS = {
     "back-translate": "--model {model} --bitext bitext --output out",
@@ -36,6 +37,11 @@ DATA_COMMANDS = {
     "train-classifier": "--pairs {data} --output out",
     "analyze": "--pairs {data} --output out",
 }
+BITEXT_COMMANDS = {
+    "train-encoder": "--pairs {data} --output out",
+    "train-parallel-classifier": "--bitext {data} --output out",
+    "train-bilingual-vectors": "--bitext {data} --output out",
+}
 
 
 @pytest.fixture(scope="module")
@@ -46,6 +52,7 @@ def originals(tmp_path_factory, tiny_model, tiny_bitext):
     save_tokenizer(tokenizer, folder / "avg")
     shutil.copytree(tiny_model, folder / "rnn_search")
     shutil.copytree(tiny_bitext, folder / "bitext")
+    shutil.copytree(tiny_bitext, folder / "one_split", ignore=shutil.ignore_patterns("validation-*", "test-*"))
     schema = pa.schema([("id", pa.string()), *PAIRS, ("score", pa.float64())])
     count = 40
     columns = [[f"n{i}" for i in range(count)], [f"one {i}" for i in range(count)], ["two"] * count, [1.0] * count]
@@ -180,3 +187,24 @@ DATA_HARM = {
 def test_a_hostile_data_folder_is_one_line(work, capfd, verb, harm):
     DATA_HARM[harm](work / "pairs")
     fails([verb, *DATA_COMMANDS[verb].format(data="pairs").split()], work, capfd)
+
+
+@pytest.mark.parametrize("harm", DATA_HARM)
+@pytest.mark.parametrize("verb", BITEXT_COMMANDS)
+def test_a_hostile_bitext_is_one_line(work, capfd, verb, harm):
+    DATA_HARM[harm](work / "one_split")
+    fails([verb, *BITEXT_COMMANDS[verb].format(data="one_split").split()], work, capfd)
+
+
+def beside(folder):
+    (folder.parent / "link").symlink_to("/dev/zero")
+
+
+@pytest.mark.parametrize("harm", [*(HARM[name] for name in HARM if name not in UNREAD), beside])
+def test_hostile_vectors_of_two_languages_are_one_line(work, capfd, harm):
+    for side in ("source", "target"):
+        shutil.copytree(work / "avg", work / "two" / side)
+    harm(work / "two" / "source")
+    fails(
+        ["train-parallel-classifier", "--bitext", "bitext", "--initial-vectors", "two", "--output", "out"], work, capfd
+    )

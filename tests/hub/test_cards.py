@@ -210,6 +210,7 @@ VALUES = {
         "hard_negatives": 0.8,
         "n_best": 40,
         "encoder_names": ["source", "target"],
+        "vectors_name": "random",
         "parameters": 150_000,
         "lower_case": True,
         "digits": "zero",
