@@ -118,9 +118,10 @@ class RunningBest:
         full = np.isfinite(self._worst)
         least = self._worst - error
         if not full.all() and shape[1] > self.n:
-            # Not below what n of this block reach: of each such pair rounding may have moved both sides.
-            ordered = np.partition(products.float().numpy(), shape[1] - self.n, axis=1)[:, shape[1] - self.n]
-            least = np.maximum(least, ordered.astype(np.float64) - 2 * error)
+            # What n of this block reach is no more than e above the n-th best cosine. Above 1 rounding is coarser.
+            place = shape[1] - self.n
+            reached = np.partition(products.float().numpy(), place, axis=1)[:, place].clip(max=1.0)
+            least = np.maximum(least, reached.astype(np.float64) - 2 * error)
         found = self._not_below(keys, products.dtype, least, mask)
         source, column = np.divmod(found, shape[1])
         self._new.append((source.astype(np.int32), column + targets.first, self._cosines(source, column, targets)))
@@ -136,7 +137,10 @@ class RunningBest:
         return self._row.reshape(shape), self._cosine.astype(np.float32).reshape(shape)
 
     def _error_bound(self, targets: UnitBlock) -> NDArray[np.float64]:
-        """Bounds how far a rounded cosine can be from the true one, (sources,), after Cauchy and Schwarz."""
+        """Bounds how far a rounded cosine can be from the true one, (sources,), after Cauchy and Schwarz.
+
+        A product above 1 is rounded by up to twice as much, but not to below 1, which no cosine is above.
+        """
         sides = self.sources.lost + self.sources.greatest * targets.lost.max(initial=0.0)
         return 1.01 * sides + self._roundoff + _ACCUMULATION * self.sources.exact.shape[1]
 
