@@ -342,7 +342,17 @@ for template, column in SOURCE_COLUMNS.items():
         "ngrams": 8,
         "share": 0.7,
     } | ({"fields": {column: "a text"}} if template == "source" else {})
-REPORTS = {("dataset_cards", "analysis"), ("dataset_cards", "tuning"), ("dataset_cards", "mining_report")}
+REPORTS = {
+    ("dataset_cards", name)
+    for name in (
+        "analysis",
+        "analysis_human_scores",
+        "analysis_neighbours",
+        "analysis_similarities",
+        "mining_report",
+        "tuning",
+    )
+}
 """Reports that lie beside data but are no cards; tests of `analyze`, `tune` and `evaluate-mining` render them."""
 DATA_PATHS = {"comparable": "bitext/data/train-*"}
 """Where the data of a folder are that are not at its top."""
