@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from pathlib import Path
 
-from ..analysis.figures import COLOURS, new_figure, save_figure
+from ..analysis.figures import COLOURS, new_figure, save_plot
 from ..hub.folders import write_text_whole
 from .measures import Curve
 
@@ -38,7 +38,7 @@ def plot_curves(curves: Mapping[str, Curve], path: Path) -> None:
 
     Args:
         curves: The curves by their names.
-        path: The PNG file.
+        path: The PNG file; an SVG of the same name appears beside it.
     """
     figure, axes = new_figure(8.5, 6)
     axis = axes[0, 0]
@@ -54,4 +54,4 @@ def plot_curves(curves: Mapping[str, Curve], path: Path) -> None:
     axis.set_xlabel("recall (%)")
     axis.set_ylabel("precision (%)")
     figure.legend(loc="outside upper left", ncols=2, frameon=False, fontsize=8)
-    save_figure(figure, path)
+    save_plot(figure, path)

@@ -60,7 +60,9 @@ def test_report_holds_tables_curves_and_figures_of_every_way(study):
     assert {("keep", None, "fixed"), ("keep", None, "tuned"), ("zero", "greedy", "tuned")} < found
     assert {("filter cosine", None, "tuned"), ("better ratio margin", "greedy", "tuned")} < found
     assert ("keep × better ratio margin", "greedy", "tuned") in found
-    assert {path.name for path in (study / "plots").iterdir()} == {"candidates.png", "random_pairs.png"}
+    assert {path.name for path in (study / "plots").iterdir()} == {
+        f"{name}.{ending}" for name in ("candidates", "random_pairs") for ending in ("png", "svg")
+    }
     assert {path.name for path in (study / "curves" / "random_pairs").iterdir()} == {"keep.tsv", "zero.tsv"}
     header, *points = (study / "curves" / "candidates" / "better_ratio_margin_one_to_one.tsv").read_text().splitlines()
     assert header.split("\t") == ["threshold", "precision", "recall", "f1", "found", "right"]
