@@ -31,7 +31,9 @@ _MARGINS = {"margin": 0.4, "contrastive": 0.5}
 class Arguments:
     """Train a sentence encoder on paraphrase pairs with a margin loss (paper 000: Wieting, Mallinson, Gimpel 2017)."""
 
-    pairs: str = argument("data folder with the columns sentence1 and sentence2 (split train)")
+    pairs: str = argument(
+        "data folder with the columns sentence1 and sentence2, or a bitext with source and target (split train)"
+    )
     output: str = argument("the model folder to make")
     model_type: str = argument(
         "avg (mean of word vectors), gran (gated recurrent averaging network), recurrent (LSTM or GRU), trigram (mean "
@@ -68,7 +70,8 @@ class Arguments:
         choices=["last", "mean"],
     )
     dev_data: str | None = argument(
-        "folder with STS 2016 sets, or with a graded data set, on which the epoch is chosen; without it the last is",
+        "folder with STS 2016 sets, with a graded data set, or a bitext whose split validation is retrieved, on which "
+        "the epoch is chosen; without it the last is",
         None,
     )
     initial_vectors: str | None = argument(

@@ -40,7 +40,9 @@ class Arguments:
         choices=list(KINDS),
     )
     text: list[str] = argument("text files, one sentence a line, plain or .gz, .bz2, .xz", [])
-    pairs: str | None = argument("data folder with the columns sentence1 and sentence2 (split train)", None)
+    pairs: str | None = argument(
+        "data folder with the columns sentence1 and sentence2, or a bitext with source and target (split train)", None
+    )
     vocabulary_size: int | None = argument(
         "tokens at most, [PAD] and [UNK] among them; 0 for all words; not for morfessor, which finds the number of "
         "morphs itself [default: 200000 words or 10000 pieces]",
@@ -272,7 +274,7 @@ def _learn_tokens(arguments: Arguments, sentences: Iterable[str]) -> PreTrainedT
     if arguments.kind == "word":
         from ..tokenization.word_level import build_word_level_tokenizer, sentence_vocabulary
 
-        style = {"lower_case": arguments.lower_case, "contractions": arguments.split_contractions}
+        style: dict[str, Any] = {"lower_case": arguments.lower_case, "contractions": arguments.split_contractions}
         limit = size - 2 if size else None
         words = sentence_vocabulary(sentences, min_frequency=min_frequency, max_size=limit, **style)
         return build_word_level_tokenizer(words, **style)
