@@ -35,7 +35,7 @@ ENCODERS = {
     "contrastive": "--model-type avg --loss contrastive --pairs labelled",
 }
 PIECES = ("bpe", "unigram", "morfessor")
-MODELS = [*ENCODERS, "rnn_search", "classifier", "words", *PIECES]
+MODELS = [*ENCODERS, "rnn_search", "classifier", "parallel", "vectors", "words", *PIECES]
 DATA = ["bitext", "labelled", "back_translated", "scored", "filtered", "mixed", "simpwiki", "msrp"]
 
 
@@ -73,6 +73,10 @@ def work(tmp_path_factory, number_pairs):
             run(f"train-encoder {data} {kind} --output {name} {ENCODER} {flags}")
         _write_lists(folder / "lists")
         run(f"train-classifier --pairs lists --output classifier {PARTS}")
+        run(
+            "train-parallel-classifier --bitext bitext --output parallel --epochs 1 --embedding-size 4 --hidden-size 4"
+        )
+        run("train-bilingual-vectors --bitext bitext --output vectors --epochs 1 --dimension 4")
         run("train-tokenizer --kind word --pairs filtered --output words --license mit")
         run("train-tokenizer --kind bpe --pairs labelled --output bpe --vocabulary-size 60")
         run("train-tokenizer --kind unigram --pairs labelled --output unigram --vocabulary-size 60")
@@ -150,7 +154,7 @@ def test_results_in_the_head_are_those_of_the_provenance_and_no_results_no_index
     measured = measured_results(read_provenance(work / name))
     found = [(item.metric_name, item.metric_value) for item in card.data.eval_results or []]
     assert sorted(found) == sorted((item.metric_name, item.value) for item in measured)
-    assert bool(found) == (name in ("rnn_search", "classifier", "avg", "recurrent"))
+    assert bool(found) == (name in ("rnn_search", "classifier", "parallel", "vectors", "avg", "recurrent"))
     assert ("model-index" in card.content) == bool(found)
     results = read_provenance(work / name)["results"]
     values = {value for _, value in found}
@@ -158,6 +162,10 @@ def test_results_in_the_head_are_those_of_the_provenance_and_no_results_no_index
         assert values == {results["dev_bleu"]}
     elif name == "classifier":
         assert values == {results["test"]["accuracy"], results["dev"]["accuracy"]}
+    elif name == "parallel":
+        assert values == {results["dev"]["best_f1"]}
+    elif name == "vectors":
+        assert values == {results["retrieval"]["mean"]}
     elif found:
         assert values == {results["dev_best"]} and card.data.model_name == name
 
@@ -228,6 +236,8 @@ def test_an_ensemble_has_no_card_to_update(work, monkeypatch, capsys):
         "train-nmt --bitext bitext --output x --license Mine",
         "train-classifier --pairs lists --output x --license a,b",
         "train-tokenizer --pairs filtered --output x --license A",
+        "train-parallel-classifier --bitext bitext --output x --license a,b",
+        "train-bilingual-vectors --bitext bitext --output x --license B",
         "prepare pairs --tsv labelled.tsv --output x --url file:///etc/passwd",
         "prepare bitext --tsv raw.tsv --source-lang fr --target-lang en --output x --url nowhere",
     ],
