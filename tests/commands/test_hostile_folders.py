@@ -23,13 +23,10 @@ MODEL_COMMANDS = {
     "mine": "--source text.txt --target other.txt --encoder {model} --output out",
     "score": "--pairs pairs --encoder {model} --measures similarity --output out",
     "train-encoder": "--pairs pairs --initial-vectors {model} --output out",
-<<<<<<< HEAD
     "train-parallel-classifier": "--bitext bitext --encoder {model} --output out",
-=======
     "analyze neighbours": "--model {model} --text text.txt --query one --output out",
     "analyze similarities": "--model {model} --text text.txt --query one --output out",
     "analyze human-scores": "--model {model} --data pairs --split train --output out",
->>>>>>> main
 }
 TRANSLATION_COMMANDS = {
     "back-translate": "--model {model} --bitext bitext --output out",
@@ -49,6 +46,7 @@ DATA_COMMANDS = {
     "--positive-above 2 --output out",
 }
 BITEXT_COMMANDS = {
+    "prepare comparable": "--bitext {data} --sentences 100 --sample-sentences 50 --output out",
     "train-encoder": "--pairs {data} --output out",
     "train-parallel-classifier": "--bitext {data} --output out",
     "train-bilingual-vectors": "--bitext {data} --output out",
@@ -203,15 +201,14 @@ DATA_HARM = {
 @pytest.mark.parametrize("verb", DATA_COMMANDS)
 def test_a_hostile_data_folder_is_one_line(work, capfd, verb, harm):
     DATA_HARM[harm](work / "pairs")
-<<<<<<< HEAD
-    fails([verb, *DATA_COMMANDS[verb].format(data="pairs").split()], work, capfd)
+    fails([*verb.split(), *DATA_COMMANDS[verb].format(data="pairs").split()], work, capfd)
 
 
 @pytest.mark.parametrize("harm", DATA_HARM)
 @pytest.mark.parametrize("verb", BITEXT_COMMANDS)
 def test_a_hostile_bitext_is_one_line(work, capfd, verb, harm):
     DATA_HARM[harm](work / "one_split")
-    fails([verb, *BITEXT_COMMANDS[verb].format(data="one_split").split()], work, capfd)
+    fails([*verb.split(), *BITEXT_COMMANDS[verb].format(data="one_split").split()], work, capfd)
 
 
 def beside(folder):
@@ -226,6 +223,3 @@ def test_hostile_vectors_of_two_languages_are_one_line(work, capfd, harm):
     fails(
         ["train-parallel-classifier", "--bitext", "bitext", "--initial-vectors", "two", "--output", "out"], work, capfd
     )
-=======
-    fails([*verb.split(), *DATA_COMMANDS[verb].format(data="pairs").split()], work, capfd)
->>>>>>> main
