@@ -64,7 +64,7 @@ class Arguments:
     batch_size: int = argument("sentences in a padded batch; a model of type avg needs no batches", 256)
     seed: int = argument("seed of the random pairs", 0)
     output: str | None = argument(
-        "report folder to make: tables, curves as TSV, PNG, SVG (needs matplotlib), results.json; needed with --task",
+        "report folder: tables, curves as TSV, PNG and SVG (needs matplotlib), results.json; needed with --task",
         None,
     )
     resume: bool = argument("go on with an unfinished run of the same command", False)

@@ -142,8 +142,11 @@ def main(argv: Sequence[str]) -> None:
         _write(arguments, texts, trainer, tokenizers, coverage, staging)
         shutil.rmtree(staging / _CHECKPOINTS)
         (staging / _RECORD).unlink()
-    message(f"the classifier lies in {arguments.output}; find parallel sentences with")
-    message(f"  hf-paraphrase mine --source FILE --target FILE --classifier {arguments.output} --output pairs.tsv")
+    message(f"the classifier lies in {arguments.output}; with an encoder that finds candidates it scores them:")
+    message(
+        "  hf-paraphrase mine --source FILE --target FILE --encoder DIR "
+        f"--classifier {arguments.output} --output pairs.tsv"
+    )
 
 
 def check(arguments: Arguments) -> None:
@@ -207,7 +210,7 @@ def _encoders(arguments: Arguments) -> list[SentenceEncoder] | None:
 
 
 def _tell(examples: ParallelExamples, tokenizers: Sequence[PreTrainedTokenizerFast]) -> None:
-    from ..training.parallel_examples import TRAIN, VALIDATION
+    from ..training.parallel_examples import VALIDATION
 
     counts = ", ".join(f"{len(pairs):,} pairs {split}" for split, pairs in examples.pairs.items())
     sizes = " and ".join(f"{len(tokenizer):,}" for tokenizer in tokenizers)
@@ -216,7 +219,6 @@ def _tell(examples: ParallelExamples, tokenizers: Sequence[PreTrainedTokenizerFa
         say(f"{examples.dropped:,} pairs with a side without words left out")
     if VALIDATION not in examples.pairs:
         say("no split validation: the last epoch will be kept")
-    assert TRAIN in examples.pairs
 
 
 def _model(

@@ -84,6 +84,14 @@ _ENTRIES: dict[str, tuple[str, str, str, int, str, str]] = {
         "66--75",
         "P18-1007",
     ),
+    "creutz-lagus-2002-unsupervised": (
+        "Creutz, Mathias and Lagus, Krista",
+        "Unsupervised Discovery of Morphemes",
+        "Proceedings of the ACL-02 Workshop on Morphological and Phonological Learning",
+        2002,
+        "21--30",
+        "W02-0603",
+    ),
     "creutz-2018-open": (
         "Creutz, Mathias",
         "Open Subtitles Paraphrase Corpus for Six Languages",

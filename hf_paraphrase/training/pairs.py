@@ -168,7 +168,10 @@ def encode_pairs(
     dropped = unlike = 0
     with _Arrays(scratch) as arrays:
         for start, batch in _iterate_rows(folder, columns, max_pairs=max_pairs, seed=seed, split=split):
-            labels = _labels(batch, folder, start) if has_labels else np.ones(batch.num_rows, np.int8)
+            labels = np.ones(batch.num_rows, np.int8)
+            # Pairs without any labels, as the training part of Opusparcus, are all taken for paraphrases.
+            if has_labels and (labelled or batch.column(LABEL).null_count < batch.num_rows):
+                labels = _labels(batch, folder, start)
             if not labelled:
                 unlike += int((labels == 0).sum())
                 batch, labels = batch.filter(pa.array(labels == 1)), labels[labels == 1]

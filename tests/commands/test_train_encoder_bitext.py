@@ -25,12 +25,8 @@ def test_an_encoder_of_two_languages_is_trained_on_a_bitext_and_chosen_by_retrie
     assert {"source_to_target", "target_to_source"} <= set(scores[0])
     assert record["results"]["dev_best"] > record["results"]["dev_untrained"]
     card = (tmp_path / "joint" / "README.md").read_text()
-    assert (
-        "the pairs are sentences and their translations" in card
-        and "Finding translations" in card
-        and "precision at 1 (%" in card
-        and "Pearson" not in card
-    )
+    assert "the pairs are sentences and their translations" in card and "Finding translations" in card
+    assert "precision at 1 (%" in card and "Pearson" not in card
     capsys.readouterr()
     assert run("train-encoder", *words[:-1], write_bitext(tmp_path / "b", train=[("a", "b")]), "--output", "x") == 2
     assert "no split `validation` to tune on" in capsys.readouterr().err

@@ -60,6 +60,16 @@ def labelled_folder(path, labels, kind=INT64):
     return path
 
 
+def test_pairs_without_any_label_are_paraphrases_unless_the_labels_are_to_be_learnt(tmp_path, tokenizer):
+    folder = labelled_folder(tmp_path, [None] * 5)
+    pairs = encode_pairs(folder, tokenizer)
+    assert len(pairs) == 5 and pairs.not_paraphrases == 0
+    with pytest.raises(InputError, match="label None"):
+        encode_pairs(folder, tokenizer, labelled=True)
+    with pytest.raises(InputError, match="label None"):
+        encode_pairs(labelled_folder(tmp_path / "some", [1, None, 0]), tokenizer)
+
+
 def test_labels_stay_with_their_pairs_and_reach_the_batch(tmp_path, tokenizer):
     labels = [1, 0, 0, 1, 1, 0, 1]
     folder = labelled_folder(tmp_path, labels)
