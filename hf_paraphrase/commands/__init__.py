@@ -32,6 +32,7 @@ VERBS = {
     "mine": "find the translations between two collections of sentences",
     "evaluate-mining": "measure candidates, scores and decisions of `mine` on a task with known pairs",
     "export": "write an encoder as an ONNX graph, or with weights in fewer bits",
+    "expand": "replace words of sentences by their definitions in WordNet",
     "fingerprint": "turn evaluation sets into a list of sentence fingerprints for --decontaminate",
     "analyze": "reports with tables and plots; `analyze --help` lists the kinds",
     "push": "send a model, data or metric folder to the Hugging Face Hub",

@@ -39,6 +39,7 @@ DATA_COMMANDS = {
     "train-tokenizer": "--pairs {data} --output out",
     "train-classifier": "--pairs {data} --output out",
     "analyze": "--pairs {data} --output out",
+    "expand": "--pairs {data} --wordnet wordnet --output out",
     "analyze neighbours": "--model avg --text {data} --query one --output out",
     "analyze similarities": "--model avg --text {data} --query one --output out",
     "analyze human-scores": "--model avg --data {data} --split train --output out",
@@ -54,7 +55,7 @@ BITEXT_COMMANDS = {
 
 
 @pytest.fixture(scope="module")
-def originals(tmp_path_factory, tiny_model, tiny_bitext):
+def originals(tmp_path_factory, tiny_model, tiny_bitext, tiny_wordnet):
     folder = tmp_path_factory.mktemp("hostile")
     tokenizer = build_word_level_tokenizer(["one", "two", "three"])
     AvgModel(AvgConfig(vocab_size=len(tokenizer), hidden_size=4)).save_pretrained(folder / "avg")
@@ -62,6 +63,7 @@ def originals(tmp_path_factory, tiny_model, tiny_bitext):
     shutil.copytree(tiny_model, folder / "rnn_search")
     shutil.copytree(tiny_bitext, folder / "bitext")
     shutil.copytree(tiny_bitext, folder / "one_split", ignore=shutil.ignore_patterns("validation-*", "test-*"))
+    shutil.copytree(tiny_wordnet, folder / "wordnet")
     schema = pa.schema([("id", pa.string()), *PAIRS, ("score", pa.float64())])
     count = 40
     scores = [float(place % 2 * 3) for place in range(count)]
