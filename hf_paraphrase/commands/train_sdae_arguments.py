@@ -146,6 +146,8 @@ def check(arguments: Arguments) -> None:
         value = getattr(arguments, name)
         if value is not None and not 0 <= value <= 1:
             raise UsageError(f"--{name.replace('_', '-')} must be between 0 and 1, not {value}")
+    if arguments.max_words < 2:
+        raise UsageError("--max-words must be at least 2: shorter sentences are left out")
     _check_expansion(arguments)
     if arguments.fixed_vectors and arguments.initial_vectors is None:
         raise UsageError("--fixed-vectors needs vectors", remedy="give --initial-vectors as well, or leave it out")

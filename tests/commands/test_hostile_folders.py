@@ -21,6 +21,7 @@ MODEL_COMMANDS = {
     "evaluate": "--model {model} --data pairs --suite graded --split train --output out",
     "score": "--pairs pairs --encoder {model} --measures similarity --output out",
     "train-encoder": "--pairs pairs --initial-vectors {model} --output out",
+    "train-sdae": "--pairs pairs --initial-vectors {model} --output out",
 }
 TRANSLATION_COMMANDS = {
     "back-translate": "--model {model} --bitext bitext --output out",
@@ -30,6 +31,7 @@ DATA_COMMANDS = {
     "filter": "--pairs {data} --output out",
     "score": "--pairs {data} --measures length --output out",
     "train-encoder": "--pairs {data} --output out",
+    "train-sdae": "--pairs {data} --output out",
     "train-tokenizer": "--pairs {data} --output out",
     "train-classifier": "--pairs {data} --output out",
     "analyze": "--pairs {data} --output out",
@@ -122,7 +124,7 @@ def fails(words, work, capfd):
 
 @pytest.mark.parametrize(
     ("verb", "harm"),
-    [(verb, harm) for verb in MODEL_COMMANDS for harm in HARM if verb != "train-encoder" or harm not in UNREAD],
+    [(verb, harm) for verb in MODEL_COMMANDS for harm in HARM if not verb.startswith("train-") or harm not in UNREAD],
 )
 def test_a_hostile_encoder_is_one_line(work, capfd, verb, harm):
     change(work / "avg" / "config.json", attention_size=4)

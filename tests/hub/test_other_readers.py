@@ -15,7 +15,7 @@ UNKNOWN = ["The doctor bought a zebra.", "quxly", "quxly ¿ blorf", "A café? Do
 ODD = ["", "  ", "...", "\n the \t cat ", "the doctor bought a car " * 300]
 TEXTS = [*KNOWN, *UNKNOWN, *ODD]
 AVERAGES = ["avg", "avg_weighted", "avg_skip", "avg_bpe", "trigram", "trigram_skip"]
-OTHERS = ["word_trigram", "gran", "gran_gru", "recurrent", "recurrent_mean"]
+OTHERS = ["word_trigram", "gran", "gran_gru", "recurrent", "recurrent_mean", "sdae", "sdae_decoder"]
 
 
 def test_both_lists_name_all_kinds_of_encoders(encoder_folders):
@@ -81,7 +81,7 @@ def test_recurrent_encoders_open_in_sentence_transformers_where_the_package_cann
 ):
     pytest.importorskip("sentence_transformers")
     jobs = []
-    for name in ("gran_gru", "recurrent", "word_trigram"):
+    for name in ("gran_gru", "recurrent", "sdae", "word_trigram"):
         expected = SentenceEncoder.from_pretrained(encoder_folders[name]).encode(KNOWN).tolist()
         folder = str(encoder_folders[name])
         jobs.append({"kind": "sentence_transformer", "folder": folder, "texts": KNOWN, "expected": expected})
