@@ -29,6 +29,7 @@ VERBS = {
     "encode": "turn lines of text into sentence embeddings",
     "search": "index a corpus, find the sentences nearest to a query, mine paraphrases",
     "export": "write an encoder as an ONNX graph, or with weights in fewer bits",
+    "expand": "replace words of sentences by their definitions in WordNet",
     "fingerprint": "turn evaluation sets into a list of sentence fingerprints for --decontaminate",
     "analyze": "reports with tables and plots; `analyze --help` lists the kinds",
     "push": "send a model, data or metric folder to the Hugging Face Hub",
