@@ -111,21 +111,14 @@ def _expander(arguments: Arguments) -> SentenceExpander | None:
     """Opens the WordNet of `--expansion`.
 
     Raises:
-        UsageError: If this installation cannot expand sentences.
+        UsageError: If the part-of-speech tagger is not installed.
         InputError: If the folder is no WordNet.
     """
     if arguments.expansion is None:
         return None
-    if not Path(arguments.expansion).is_dir():
-        raise InputError(
-            "no such folder", path=arguments.expansion, remedy="give the folder of WordNet's files as --expansion"
-        )
     from ..expansion import Expander
 
-    expander: SentenceExpander = Expander.from_wordnet(
-        arguments.expansion, share=arguments.expansion_share, seed=arguments.seed
-    )
-    return expander
+    return Expander.from_wordnet(arguments.expansion, share=arguments.expansion_share or 0.0, seed=arguments.seed)
 
 
 def _vocabulary(arguments: Arguments) -> tuple[PreTrainedTokenizerFast, WordVectors | None]:

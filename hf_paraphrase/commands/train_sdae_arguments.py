@@ -57,7 +57,9 @@ class Arguments:
         None,
         choices=["noise", "regulariser"],
     )
-    expansion_share: float | None = argument("share of the words that can be replaced and are [default: 0.15]", None)
+    expansion_share: float | None = argument(
+        "share of the words with a definition that are replaced [default: 0.3]", None
+    )
     expansion_weight: float | None = argument(
         "weight of 1 - cos(original, expanded) in the loss, beside a reconstruction loss that is summed over the "
         "words of a sentence (paper 004 does not say how much) [default: 1]",
@@ -177,6 +179,8 @@ def _check_expansion(arguments: Arguments) -> None:
             remedy="leave it out, or give --expansion-use regulariser",
         )
     if arguments.expansion_share is None:
-        arguments.expansion_share = 0.15
+        from ..expansion.expander import SHARE
+
+        arguments.expansion_share = SHARE
     if arguments.expansion_weight is None and arguments.expansion_use == "regulariser":
         arguments.expansion_weight = 1.0

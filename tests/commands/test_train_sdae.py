@@ -10,7 +10,7 @@ import torch
 from transformers import AutoModel, AutoTokenizer
 
 from hf_paraphrase import SentenceEncoder
-from hf_paraphrase.commands import main, train_sdae
+from hf_paraphrase.commands import main
 from hf_paraphrase.data.parquet import write_split
 
 TINY = ["--hidden-size", "12", "--embedding-size", "6", "--max-steps", "12", "--batch-size", "8", "--dev-size", "10"]
@@ -32,17 +32,6 @@ def text(tmp_path_factory):
     path = tmp_path_factory.mktemp("text") / "lines.txt"
     path.write_text("\n".join([*texts_of(80), "", "a1", "a1 b1", "a1 b1"]) + "\n")
     return path
-
-
-@pytest.fixture
-def expanding(monkeypatch):
-    """Stands in for WordNet: every a1 becomes b2 b3."""
-
-    class Expanding:
-        def expand(self, sentences, epoch=0):
-            return [sentence.replace("a1", "b2 b3") for sentence in sentences]
-
-    monkeypatch.setattr(train_sdae, "_expander", lambda arguments: Expanding() if arguments.expansion else None)
 
 
 def state_of(folder):
@@ -160,18 +149,21 @@ def test_columns_of_data_folders_are_text_too(tmp_path, capsys):
 
 
 @pytest.mark.parametrize("use", ["noise", "regulariser"])
-def test_expansion_changes_what_is_learned_and_its_distance_is_measured(text, tmp_path, capsys, expanding, use):
-    words = ["train-sdae", "--text", text, *TINY]
+def test_expansion_changes_what_is_learned_and_its_distance_is_measured(tmp_path, tiny_wordnet, capsys, use):
+    subjects, verbs = ("boy", "dog", "teacher", "painter"), ("start", "sleep", "think", "go", "march")
+    lines = [f"The {one} saw the {other} {verb} ." for one in subjects for other in subjects for verb in verbs]
+    (tmp_path / "lines.txt").write_text("\n".join(lines))
+    words = ["train-sdae", "--text", tmp_path / "lines.txt", *TINY]
     assert run(*words, "--output", tmp_path / "plain") == 0
-    (tmp_path / "dict").mkdir()
-    flags = ["--expansion", tmp_path / "dict", "--expansion-use", use]
+    assert "expanded sentence" not in capsys.readouterr().err
+    flags = ["--expansion", tiny_wordnet, "--expansion-use", use]
     flags += ["--expansion-weight", "3"] if use == "regulariser" else []
     assert run(*words, "--output", tmp_path / use, *flags) == 0
     assert "1 - cos to the expanded sentence" in capsys.readouterr().err
     plain, expanded = state_of(tmp_path / "plain"), state_of(tmp_path / use)
     assert any(not torch.equal(plain[name], expanded[name]) for name in plain)
-    results = json.loads((tmp_path / use / "provenance.json").read_text())["results"]
-    assert results["dev_expansion_distance"] > 0
+    record = json.loads((tmp_path / use / "provenance.json").read_text())
+    assert record["results"]["dev_expansion_distance"] > 0 and record["settings"]["expansion_share"] == 0.3
     card = (tmp_path / use / "README.md").read_text()
     assert f"as a {use}" in card and ("of weight 3" in card) == (use == "regulariser")
 
@@ -181,7 +173,7 @@ def test_expansion_changes_what_is_learned_and_its_distance_is_measured(text, tm
     [
         (["--expansion-use", "noise"], "--expansion-use is for --expansion (give a WordNet folder"),
         (["--expansion-weight", "1"], "--expansion-weight is for --expansion"),
-        (["--expansion", "absent"], "absent: no such folder"),
+        (["--expansion", "absent"], "absent"),
         (["--expansion", ".", "--expansion-weight", "1"], "--expansion-weight is for --expansion-use regulariser"),
         (["--drop", "1.5"], "--drop must be between 0 and 1"),
         (["--max-steps", "0"], "--max-steps must be above 0"),
