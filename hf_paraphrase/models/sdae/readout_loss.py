@@ -75,7 +75,7 @@ def _loss_and_gradients(
 class _SummedCrossEntropy(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, states: Tensor, weight: Tensor, bias: Tensor, targets: Tensor, dtype: torch.dtype) -> Tensor:
-        cast = (item.to(dtype) for item in (states, weight, bias))
+        cast = states.to(dtype), weight.to(dtype), bias.to(dtype)
         loss, *found = _loss_and_gradients(*cast, targets, gradients=True)
         ctx.save_for_backward(*found)
         ctx.dtypes = (states.dtype, weight.dtype, bias.dtype)
