@@ -5,8 +5,8 @@
 WORK is the folder of `run_sdae_study.sh`: models/NAME_SEED, sts/NAME_SEED.json and perhaps senteval/NAME_SEED.json,
 the names being plain, noise and regulariser. The paper finds that expansion helps as a noise and hurts as a
 regulariser, each against the plain autoencoder. A finding holds if the 95 % interval of the mean difference from the
-plain run with the same seed (Student's t over the seeds) lies on the side that the paper says, does not hold if it lies
-on the other, and otherwise the runs cannot tell.
+plain run with the same seed (Student's t over the seeds) lies on the side that the paper says, does not hold if it
+lies on the other, and otherwise the runs cannot tell.
 """
 
 from __future__ import annotations
