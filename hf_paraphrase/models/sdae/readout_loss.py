@@ -52,23 +52,26 @@ def _loss_and_gradients(
     of_weight = torch.zeros_like(weight, dtype=exact) if gradients else None
     of_bias = torch.zeros_like(bias, dtype=exact) if gradients else None
     rows = max(1, _BLOCK_ELEMENTS // vocabulary)
-    few = max(1, _CACHED_ELEMENTS // vocabulary)
+    # A processor's cache is what small parts are for.
+    few = max(1, _CACHED_ELEMENTS // vocabulary) if states.device.type == "cpu" else rows
     for start in range(0, tokens, rows):
         block, wanted = states[start : start + rows], targets[start : start + rows].unsqueeze(1)
         with torch.no_grad(), torch.autocast(states.device.type, enabled=False):
             logits = affine(block, weight, bias)
             for first in range(0, len(logits), few):
                 part, column = logits[first : first + few], wanted[first : first + few]
-                logarithms = torch.log_softmax(part, dim=1, dtype=exact)
-                loss -= logarithms.gather(1, column).sum()
-                if gradients:
-                    probabilities = logarithms.exp_()
+                probabilities = torch.softmax(part, dim=1, dtype=exact)
+                # The greatest probability is exp(greatest logit - log of the sum), and never too small for its
+                # logarithm, as that of the wanted word may be.
+                of_sum = part.amax(1).to(exact) - probabilities.amax(1).log_()
+                loss += (of_sum.unsqueeze(1) - part.gather(1, column)).sum()
+                if of_bias is not None:
                     probabilities.scatter_add_(1, column, probabilities.new_full(column.shape, -1.0))
+                    of_bias += probabilities.sum(0)
                     part.copy_(probabilities)
-            if of_states is not None and of_weight is not None and of_bias is not None:
+            if of_states is not None and of_weight is not None:
                 of_states[start : start + rows] = affine(logits, weight.t())
                 of_weight += affine(logits.t(), block.t())
-                of_bias += logits.sum(0, dtype=exact)
     return loss, of_states, of_weight, of_bias
 
 
