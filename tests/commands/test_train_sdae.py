@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import gzip
 import json
 from pathlib import Path
 
@@ -233,3 +234,16 @@ def test_the_configurations_beside_the_scripts_are_read_and_train(text, tmp_path
     settings = json.loads((tmp_path / "made" / "provenance.json").read_text())["settings"]
     assert settings["batch_size"] == 16 and settings["learning_rate"] == 2e-4 and settings["max_grad_norm"] == 2
     assert settings["noise"] == ("delete" if name == "paper_004" else "mask")
+
+
+@pytest.mark.real_data
+def test_on_real_sentences_it_learns_to_say_them_again(real_data_dir, tmp_path):
+    with gzip.open(real_data_dir / "manythings" / "fra-eng" / "fra.txt.gz", "rt", encoding="utf-8") as stream:
+        lines = list(dict.fromkeys(line.split("\t")[0] for line in stream))[20_000:100_000:20]
+    (tmp_path / "lines.txt").write_text("\n".join(lines), encoding="utf-8")
+    words = ["--hidden-size", "64", "--embedding-size", "32", "--learning-rate", "0.003", "--max-steps", "100"]
+    words += ["--dev-size", "200", "--evaluations", "2", "--text", tmp_path / "lines.txt"]
+    assert run("train-sdae", "--output", tmp_path / "made", *words) == 0
+    results = json.loads((tmp_path / "made" / "provenance.json").read_text())["results"]
+    first, last = (entry["loss"] for entry in results["dev_scores"])
+    assert last < first < 0.7 * np.log(results["vocabulary"])
