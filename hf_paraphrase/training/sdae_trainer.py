@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -110,6 +111,16 @@ class SdaeTrainer(Trainer):
             self.train_dataset, batch_sampler=self.batches, collate_fn=self.data_collator
         )
         return self.accelerator.prepare(loader)
+
+    def train(self, resume_from_checkpoint: str | bool | None = None, **kwargs: Any) -> Any:
+        """Trains; a checkpoint after the last update is only opened, where the Trainer would make one more."""
+        if isinstance(resume_from_checkpoint, str):
+            state = TrainerState.load_from_json(str(Path(resume_from_checkpoint) / "trainer_state.json"))
+            if state.global_step >= self.args.max_steps:
+                self._load_from_checkpoint(resume_from_checkpoint)
+                self.state = state
+                return None
+        return super().train(resume_from_checkpoint=resume_from_checkpoint, **kwargs)
 
     def compute_loss(
         self,

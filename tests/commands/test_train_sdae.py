@@ -115,6 +115,25 @@ def test_a_killed_run_is_continued_to_the_same_weights_and_not_destroyed_or_mixe
     assert [entry["loss"] for entry in first["dev_scores"]] == [entry["loss"] for entry in second["dev_scores"]]
 
 
+def test_a_run_killed_while_its_folder_is_written_is_not_trained_on(text, tmp_path, monkeypatch):
+    from hf_paraphrase.commands import train_sdae
+
+    words = ["train-sdae", "--text", text, *TINY]
+    assert run(*words, "--output", tmp_path / "whole") == 0
+    write = train_sdae.write_encoder_folder
+
+    def stop(*arguments, **settings):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(train_sdae, "write_encoder_folder", stop)
+    assert run(*words, "--output", tmp_path / "made") == 130
+    monkeypatch.setattr(train_sdae, "write_encoder_folder", write)
+    assert run(*words, "--output", tmp_path / "made", "--resume") == 0
+    assert (tmp_path / "made/model.safetensors").read_bytes() == (tmp_path / "whole/model.safetensors").read_bytes()
+    results = json.loads((tmp_path / "made" / "provenance.json").read_text())["results"]
+    assert results["steps"] == 12 and [entry["step"] for entry in results["dev_scores"]] == [4, 8, 12]
+
+
 def test_initial_vectors_are_those_of_the_file_and_stay_if_they_are_fixed(text, tmp_path):
     vectors = tmp_path / "vectors.txt"
     vectors.write_text("a1 1 2 3\nb1 4 5 6\nzebra 7 8 9\n")
