@@ -248,7 +248,7 @@ def _collators(
     from ..training.sdae_batches import SdaeCollator
     from ..training.sdae_noise import WordNoise
 
-    noise = WordNoise(arguments.noise, arguments.drop, arguments.swap, tokenizer.unk_token_id or 0)
+    noise = WordNoise(arguments.noise, arguments.drop, arguments.swap, tokenizer.unk_token_id)
     common: dict[str, Any] = {"seed": arguments.seed, "expander": expander}
     return (
         SdaeCollator(train, tokenizer, noise, expansion_use=arguments.expansion_use or "noise", **common),

@@ -102,7 +102,7 @@ class SdaeCollator:
         self.seed = seed
         self.expander = expander
         self.regularise = expander is not None and expansion_use == "regulariser"
-        self.pad_id = tokenizer.pad_token_id or 0
+        self.pad_id = tokenizer.pad_token_id
         self._backend = tokenizer.backend_tokenizer
         self._lookup = lookup_for(self._backend)
 
