@@ -19,9 +19,15 @@ from hf_paraphrase.tokenization.word_level import build_word_level_tokenizer, sa
 MODEL_COMMANDS = {
     "encode": "--model {model} --input text.txt --output out",
     "evaluate": "--model {model} --data pairs --suite graded --split train --output out",
+    "evaluate-mining": "--task fr-en --encoder {model} --output out",
+    "mine": "--source text.txt --target other.txt --encoder {model} --output out",
     "score": "--pairs pairs --encoder {model} --measures similarity --output out",
     "train-encoder": "--pairs pairs --initial-vectors {model} --output out",
     "train-sdae": "--pairs pairs --initial-vectors {model} --output out",
+    "train-parallel-classifier": "--bitext bitext --encoder {model} --output out",
+    "analyze neighbours": "--model {model} --text text.txt --query one --output out",
+    "analyze similarities": "--model {model} --text text.txt --query one --output out",
+    "analyze human-scores": "--model {model} --data pairs --split train --output out",
 }
 TRANSLATION_COMMANDS = {
     "back-translate": "--model {model} --bitext bitext --output out",
@@ -35,6 +41,16 @@ DATA_COMMANDS = {
     "train-tokenizer": "--pairs {data} --output out",
     "train-classifier": "--pairs {data} --output out",
     "analyze": "--pairs {data} --output out",
+    "analyze neighbours": "--model avg --text {data} --query one --output out",
+    "analyze similarities": "--model avg --text {data} --query one --output out",
+    "analyze human-scores": "--model avg --data {data} --split train --output out",
+    "evaluate": "--suite paraphrase --data {data} --dev-split train --test-split train --baseline words "
+    "--positive-above 2 --output out",
+}
+BITEXT_COMMANDS = {
+    "train-encoder": "--pairs {data} --output out",
+    "train-parallel-classifier": "--bitext {data} --output out",
+    "train-bilingual-vectors": "--bitext {data} --output out",
 }
 
 
@@ -46,11 +62,19 @@ def originals(tmp_path_factory, tiny_model, tiny_bitext):
     save_tokenizer(tokenizer, folder / "avg")
     shutil.copytree(tiny_model, folder / "rnn_search")
     shutil.copytree(tiny_bitext, folder / "bitext")
+    shutil.copytree(tiny_bitext, folder / "one_split", ignore=shutil.ignore_patterns("validation-*", "test-*"))
     schema = pa.schema([("id", pa.string()), *PAIRS, ("score", pa.float64())])
     count = 40
-    columns = [[f"n{i}" for i in range(count)], [f"one {i}" for i in range(count)], ["two"] * count, [1.0] * count]
+    scores = [float(place % 2 * 3) for place in range(count)]
+    columns = [
+        [f"n{i}" for i in range(count)],
+        [f"one {i}" for i in range(count)],
+        [f"two {i}" for i in range(count)],
+        scores,
+    ]
     write_split(folder / "pairs", "train", [pa.table(columns, schema=schema)], schema)
     (folder / "text.txt").write_text("one two\n")
+    (folder / "other.txt").write_text("two three\n")
     (folder / "secret").mkdir()
     (folder / "secret" / "x.json").write_text('{"password": "hunter2"}')
     return folder
@@ -124,12 +148,12 @@ def fails(words, work, capfd):
 
 @pytest.mark.parametrize(
     ("verb", "harm"),
-    [(verb, harm) for verb in MODEL_COMMANDS for harm in HARM if not verb.startswith("train-") or harm not in UNREAD],
+    [(verb, harm) for verb in MODEL_COMMANDS for harm in HARM if verb not in ("train-encoder", "train-sdae") or harm not in UNREAD],
 )
 def test_a_hostile_encoder_is_one_line(work, capfd, verb, harm):
     change(work / "avg" / "config.json", attention_size=4)
     HARM[harm](work / "avg")
-    fails([verb, *MODEL_COMMANDS[verb].format(model="avg").split()], work, capfd)
+    fails([*verb.split(), *MODEL_COMMANDS[verb].format(model="avg").split()], work, capfd)
 
 
 @pytest.mark.parametrize("harm", HARM)
@@ -178,4 +202,25 @@ DATA_HARM = {
 @pytest.mark.parametrize("verb", DATA_COMMANDS)
 def test_a_hostile_data_folder_is_one_line(work, capfd, verb, harm):
     DATA_HARM[harm](work / "pairs")
-    fails([verb, *DATA_COMMANDS[verb].format(data="pairs").split()], work, capfd)
+    fails([*verb.split(), *DATA_COMMANDS[verb].format(data="pairs").split()], work, capfd)
+
+
+@pytest.mark.parametrize("harm", DATA_HARM)
+@pytest.mark.parametrize("verb", BITEXT_COMMANDS)
+def test_a_hostile_bitext_is_one_line(work, capfd, verb, harm):
+    DATA_HARM[harm](work / "one_split")
+    fails([verb, *BITEXT_COMMANDS[verb].format(data="one_split").split()], work, capfd)
+
+
+def beside(folder):
+    (folder.parent / "link").symlink_to("/dev/zero")
+
+
+@pytest.mark.parametrize("harm", [*(HARM[name] for name in HARM if name not in UNREAD), beside])
+def test_hostile_vectors_of_two_languages_are_one_line(work, capfd, harm):
+    for side in ("source", "target"):
+        shutil.copytree(work / "avg", work / "two" / side)
+    harm(work / "two" / "source")
+    fails(
+        ["train-parallel-classifier", "--bitext", "bitext", "--initial-vectors", "two", "--output", "out"], work, capfd
+    )

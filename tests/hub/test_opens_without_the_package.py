@@ -11,6 +11,7 @@ import torch
 from transformers import AutoTokenizer
 
 import hf_paraphrase.models
+from hf_paraphrase.encoding.parallel_classification import ParallelClassifier
 from hf_paraphrase.encoding.sentence_encoder import SentenceEncoder
 from hf_paraphrase.models.loading import load_model_folder
 from hf_paraphrase.models.registry import MODELS, model_class
@@ -59,12 +60,20 @@ def classifier_job(folder):
     return {"kind": "classifier", "folder": str(folder), "texts": texts, "expected": expected}
 
 
+def parallel_job(folder):
+    classifier = ParallelClassifier.from_pretrained(folder)
+    expected = classifier.score(classifier.encode_source(SOURCES), classifier.encode_target(TARGETS))
+    assert len(set(expected.tolist())) == 3, "the comparison would prove nothing"
+    return {"kind": "parallel", "folder": str(folder), "texts": [SOURCES, TARGETS], "expected": expected.tolist()}
+
+
 def test_every_model_that_the_commands_save_opens_and_computes_the_same_where_the_package_cannot_be_imported(
-    encoder_folders, translation_folders, classifier_folders, open_elsewhere
+    encoder_folders, translation_folders, classifier_folders, parallel_folders, open_elsewhere
 ):
     jobs = [encoder_job(folder) for folder in encoder_folders.values()]
     jobs += [translation_job(folder) for folder in translation_folders.values()]
     jobs += [classifier_job(folder) for folder in classifier_folders.values()]
+    jobs += [parallel_job(folder) for folder in parallel_folders.values()]
     done = open_elsewhere(jobs)
     assert done.returncode == 0, done.stderr
     assert done.stdout.count("equal:") == len(jobs)
@@ -84,9 +93,9 @@ def all_folders(*groups):
 
 
 def test_the_code_in_a_folder_is_byte_for_byte_the_packages_own(
-    encoder_folders, translation_folders, classifier_folders
+    encoder_folders, translation_folders, classifier_folders, parallel_folders
 ):
-    for folder in all_folders(encoder_folders, translation_folders, classifier_folders):
+    for folder in all_folders(encoder_folders, translation_folders, classifier_folders, parallel_folders):
         model_type = json.loads((folder / "config.json").read_text())["model_type"]
         found = sorted(folder.glob("*.py"))
         assert {f"configuration_{model_type}.py", f"modeling_{model_type}.py"} <= {path.name for path in found}
@@ -95,11 +104,13 @@ def test_the_code_in_a_folder_is_byte_for_byte_the_packages_own(
 
 
 def test_the_code_in_a_folder_is_complete_and_needs_only_torch_and_transformers(
-    encoder_folders, translation_folders, classifier_folders
+    encoder_folders, translation_folders, classifier_folders, parallel_folders
 ):
-    for folder in all_folders(encoder_folders, translation_folders, classifier_folders):
+    for folder in all_folders(encoder_folders, translation_folders, classifier_folders, parallel_folders):
         config = json.loads((folder / "config.json").read_text())
-        tokenizer = json.loads((folder / "tokenizer_config.json").read_text())
+        settings = folder / "tokenizer_config.json"
+        # A classifier of pairs has its tokenizers in folders of their own, and they have no code.
+        tokenizer = json.loads(settings.read_text()) if settings.is_file() else {}
         references = [*config["auto_map"].values(), *tokenizer.get("auto_map", {}).get("AutoTokenizer", [])]
         named = {reference.rpartition(".")[0] for reference in references if reference}
         assert named <= {path.stem for path in folder.glob("*.py")}, folder
@@ -113,6 +124,8 @@ def test_the_code_in_a_folder_is_complete_and_needs_only_torch_and_transformers(
 
 
 @pytest.mark.parametrize("pattern", ["*.bin", "*.pt", "*.pkl", "*.npy"])
-def test_weights_are_safetensors_only(encoder_folders, translation_folders, classifier_folders, pattern):
-    for folder in all_folders(encoder_folders, translation_folders, classifier_folders):
+def test_weights_are_safetensors_only(
+    encoder_folders, translation_folders, classifier_folders, parallel_folders, pattern
+):
+    for folder in all_folders(encoder_folders, translation_folders, classifier_folders, parallel_folders):
         assert (folder / "model.safetensors").is_file() and not list(folder.rglob(pattern))
