@@ -48,6 +48,7 @@ DATA_COMMANDS = {
     "--positive-above 2 --output out",
 }
 BITEXT_COMMANDS = {
+    "prepare comparable": "--bitext {data} --sentences 100 --sample-sentences 50 --output out",
     "train-encoder": "--pairs {data} --output out",
     "train-parallel-classifier": "--bitext {data} --output out",
     "train-bilingual-vectors": "--bitext {data} --output out",
@@ -210,7 +211,7 @@ def test_a_hostile_data_folder_is_one_line(work, capfd, verb, harm):
 @pytest.mark.parametrize("verb", BITEXT_COMMANDS)
 def test_a_hostile_bitext_is_one_line(work, capfd, verb, harm):
     DATA_HARM[harm](work / "one_split")
-    fails([verb, *BITEXT_COMMANDS[verb].format(data="one_split").split()], work, capfd)
+    fails([*verb.split(), *BITEXT_COMMANDS[verb].format(data="one_split").split()], work, capfd)
 
 
 def beside(folder):
