@@ -34,6 +34,8 @@ if TYPE_CHECKING:
     from .models.reference_classifier import ReferenceClassifierConfig as ReferenceClassifierConfig
     from .models.rnn_search import RnnSearchConfig as RnnSearchConfig
     from .models.rnn_search import RnnSearchForConditionalGeneration as RnnSearchForConditionalGeneration
+    from .models.sdae import SdaeConfig as SdaeConfig
+    from .models.sdae import SdaeModel as SdaeModel
 
 _MODULE_OF = {
     "SearchIndex": ".encoding.search",
@@ -56,6 +58,8 @@ _MODULE_OF = {
     "ReferenceClassifierConfig": ".models.reference_classifier",
     "RnnSearchConfig": ".models.rnn_search",
     "RnnSearchForConditionalGeneration": ".models.rnn_search",
+    "SdaeConfig": ".models.sdae",
+    "SdaeModel": ".models.sdae",
 }
 
 __all__ = ["__version__", *_MODULE_OF]

@@ -25,6 +25,7 @@ VERBS = {
     "train-bilingual-vectors": "train word vectors of two languages in one space from a bitext alone",
     "train-tokenizer": "learn a tokenizer of words or pieces of words for an encoder",
     "train-encoder": "train a paraphrastic sentence encoder on pairs",
+    "train-sdae": "train a sentence encoder on plain text, as a denoising autoencoder",
     "evaluate": "evaluate an encoder on semantic similarity sets",
     "tune": "train encoders on many selections of pairs and choose the best on the dev set",
     "encode": "turn lines of text into sentence embeddings",

@@ -52,6 +52,15 @@ _ENTRIES: dict[str, tuple[str, str, str, int, str, str]] = {
         "4602--4608",
         "P19-1453",
     ),
+    "hill-etal-2016-learning": (
+        "Hill, Felix and Cho, Kyunghyun and Korhonen, Anna",
+        "Learning Distributed Representations of Sentences from Unlabelled Data",
+        "Proceedings of the 2016 Conference of the North American Chapter of the Association for Computational "
+        "Linguistics: Human Language Technologies",
+        2016,
+        "1367--1377",
+        "N16-1162",
+    ),
     "sjoblom-etal-2018-paraphrase": (
         'Sj{\\"o}blom, Eetu and Creutz, Mathias and Aulamo, Mikko',
         "Paraphrase Detection on Noisy Subtitles in Six Languages",

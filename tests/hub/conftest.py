@@ -121,7 +121,7 @@ def pairs_folder(tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def encoder_folders(tmp_path_factory, pairs_folder):
-    """A folder of every kind of encoder as `train-encoder` writes it, by name, with vectors of some size."""
+    """A folder of every kind of encoder as the commands write it, by name, with vectors of some size."""
     root = tmp_path_factory.mktemp("encoders")
     bpe = root / "bpe"
     words = ["--kind", "bpe", "--pairs", str(pairs_folder), "--vocabulary-size", "80", "--output", str(bpe)]
@@ -134,6 +134,20 @@ def encoder_folders(tmp_path_factory, pairs_folder):
         words = ["--pairs", str(pairs_folder), "--output", str(folders[name]), "--model-type", kind, *common, *flags]
         # Steps of this size lift the vectors far above the tolerances of comparisons.
         assert main(["train-encoder", *words, "--learning-rate", "0.1"]) == 0
+    for name, flags in {"sdae": [], "sdae_decoder": ["--keep-decoder"]}.items():
+        folders[name] = root / name
+        words = [
+            "--pairs",
+            str(pairs_folder),
+            "--output",
+            str(folders[name]),
+            "--hidden-size",
+            "8",
+            "--max-steps",
+            "8",
+        ]
+        words += ["--min-frequency", "1", "--batch-size", "4", "--dev-size", "2", "--precision", "fp32", *flags]
+        assert main(["train-sdae", *words, "--learning-rate", "0.1"]) == 0
     return folders
 
 
