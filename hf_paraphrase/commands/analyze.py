@@ -11,6 +11,7 @@ from ..errors import UsageError
 PAIRS = "pairs"
 KINDS = {
     PAIRS: "how translations differ from references (the kind where none is named)",
+    "gates": "which words the gates of a GRAN let into the sentence",
 }
 
 
