@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 import re
 from collections.abc import Iterator, Mapping
@@ -28,6 +29,7 @@ class Measured:
         metric: The metric as the Hub's library `evaluate` names it, e.g. `sacrebleu`.
         metric_name: The metric with all that one needs to know to compare it.
         value: The number.
+        title: The task in words; empty for those of the task as it is elsewhere here.
     """
 
     task: str
@@ -38,6 +40,7 @@ class Measured:
     metric: str
     metric_name: str
     value: float
+    title: str = ""
 
 
 def measured_results(record: Mapping[str, Any]) -> list[Measured]:
@@ -51,6 +54,7 @@ def measured_results(record: Mapping[str, Any]) -> list[Measured]:
         "hf-paraphrase train-nmt": _translation_training,
         "hf-paraphrase train-classifier": _classifier_training,
         "hf-paraphrase train-encoder": _encoder_training,
+        "hf-paraphrase train-supervised": _supervised_training,
     }
     found: list[Measured | None] = []
     maker = makers.get(str(record.get("command")))
@@ -62,6 +66,8 @@ def measured_results(record: Mapping[str, Any]) -> list[Measured]:
             found += _similarity(_mapping(evaluation))
         elif kind == "evaluate-nmt":
             found += _translation(_mapping(evaluation))
+        elif kind == "predict":
+            found += _predictions(_mapping(evaluation))
     return [item for item in found if item is not None]
 
 
@@ -81,7 +87,7 @@ def model_index(name: str, record: Mapping[str, Any]) -> list[dict[str, Any]] | 
     results = [
         EvalResult(
             task_type=item.task,
-            task_name=_TASKS[item.task],
+            task_name=item.title or _TASKS[item.task],
             dataset_type=item.data_type,
             dataset_name=item.data,
             dataset_config=item.config,
@@ -114,6 +120,33 @@ def _encoder_training(results: Mapping[str, Any], settings: Mapping[str, Any]) -
     name = "Pearson × 100 of the cosine, mean over the dev sets (it chose the epoch)"
     value = results.get("dev_best")
     yield _measured("sentence-similarity", settings.get("dev_data"), None, "dev", "pearsonr", name, value)
+
+
+def _supervised_training(results: Mapping[str, Any], settings: Mapping[str, Any]) -> Iterator[Measured | None]:
+    for part, note in (("test", ""), ("dev", "; it chose the epoch")):
+        split = settings.get(f"{part}_split")
+        yield from _supervised(_mapping(results.get(part)), settings.get("data"), split or part, note)
+
+
+def _predictions(evaluation: Mapping[str, Any]) -> Iterator[Measured | None]:
+    yield from _supervised(_mapping(evaluation.get("scores")), evaluation.get("data"), evaluation.get("split"), "")
+
+
+def _supervised(scores: Mapping[str, Any], data: object, split: object, note: str) -> Iterator[Measured | None]:
+    """Yields accuracy and F1 of classes, or correlations and squared error of scores."""
+    names = {
+        "accuracy": ("accuracy", f"accuracy (%{note})"),
+        "macro_f1": ("f1", f"macro F1 × 100{note}"),
+        "pearson": ("pearsonr", f"Pearson × 100{note}"),
+        "spearman": ("spearmanr", f"Spearman × 100{note}"),
+        "mse": ("mse", f"mean squared error{note}"),
+    }
+    graded = "pearson" in scores
+    task = "sentence-similarity" if graded else "text-classification"
+    title = "Scores of sentences or pairs" if graded else "Text classification"
+    for key, (metric, name) in names.items():
+        found = _measured(task, data, None, split, metric, name, scores.get(key))
+        yield None if found is None else dataclasses.replace(found, title=title)
 
 
 def _similarity(evaluation: Mapping[str, Any]) -> Iterator[Measured | None]:

@@ -21,6 +21,8 @@ MODEL_COMMANDS = {
     "evaluate": "--model {model} --data pairs --suite graded --split train --output out",
     "score": "--pairs pairs --encoder {model} --measures similarity --output out",
     "train-encoder": "--pairs pairs --initial-vectors {model} --output out",
+    "train-supervised": "--model {model} --data pairs --task similarity --output out",
+    "analyze": "gates --model {model} --text text.txt --output out",
 }
 TRANSLATION_COMMANDS = {
     "back-translate": "--model {model} --bitext bitext --output out",
@@ -32,6 +34,7 @@ DATA_COMMANDS = {
     "train-encoder": "--pairs {data} --output out",
     "train-tokenizer": "--pairs {data} --output out",
     "train-classifier": "--pairs {data} --output out",
+    "train-supervised": "--model avg --data {data} --task similarity --output out",
     "analyze": "--pairs {data} --output out",
 }
 

@@ -10,7 +10,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
-from transformers import CONFIG_MAPPING, MODEL_MAPPING, PreTrainedModel, initialization
+from transformers import PreTrainedModel, initialization
 from transformers.dynamic_module_utils import custom_object_save, get_class_from_dynamic_module
 from transformers.modeling_outputs import SequenceClassifierOutput
 
@@ -182,6 +182,9 @@ def _encoder(config: SentenceClassifierConfig) -> PreTrainedModel:
     settings = dict(config.sentence_encoder)
     model_type = settings["model_type"]
     if not __name__.startswith("transformers_modules."):
+        # They list this class too, so they are loaded after it.
+        from transformers import CONFIG_MAPPING, MODEL_MAPPING
+
         if model_type not in CONFIG_MAPPING or CONFIG_MAPPING[model_type] not in MODEL_MAPPING:
             raise ValueError(f"there is no sentence encoder of type `{model_type}`")
         config_class = CONFIG_MAPPING[model_type]
