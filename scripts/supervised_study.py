@@ -1,8 +1,8 @@
 """Trains supervised models in the four ways of paper 001 with several seeds, and prints one table.
 
-Each cell is `train-supervised` on a task with an encoder: from scratch with random or given word vectors, fine-tuned
-freely, and fine-tuned with the regulariser, its weight (lambda_w = lambda_c) chosen on the dev part with the first
-seed. What is finished is noted in a file, so an interrupted study goes on where it was.
+Each cell is `train-supervised` on a task with an encoder: from scratch with random word vectors (the first seed only)
+or given ones, fine-tuned freely, and fine-tuned with the regulariser, its weight (lambda_w = lambda_c) chosen on the
+dev part with the first seed. What is finished is noted in a file, so an interrupted study goes on where it was.
 
     python scripts/supervised_study.py --sick DIR --transfer DIR --encoders avg=DIR gran=DIR \
         --initial-vectors FILE --output DIR
@@ -27,10 +27,10 @@ DRAWN = ["--dev-share", "0.1", "--test-share", "0.1"]
 TASKS: dict[str, tuple[str, list[str]]] = {
     "SICK-R": ("sick", ["--task", "similarity", *SICK, "--epochs", "8"]),
     "SICK-E": ("sick", ["--task", "entailment", *SICK, "--epochs", "8"]),
-    "MR": ("transfer", ["--train-split", "mr.train", *DRAWN, "--epochs", "4"]),
+    "MR": ("transfer", ["--train-split", "mr.train", *DRAWN, "--epochs", "3"]),
     "CR": ("transfer", ["--train-split", "cr.train", *DRAWN, "--epochs", "6"]),
 }
-COMMON = ["--batch-size", "50", "--learning-rate", "2e-3"]
+COMMON = ["--batch-size", "50", "--learning-rate", "5e-3"]
 RANDOM, VECTORS, FREE, REGULARIZED = "from scratch", "from scratch, word vectors", "fine-tuned", "regularised"
 
 
@@ -42,7 +42,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--initial-vectors", required=True, help="the word vectors that the encoders started from")
     parser.add_argument("--tasks", nargs="+", default=list(TASKS), choices=list(TASKS))
     parser.add_argument("--seeds", nargs="+", type=int, default=[0, 1, 2])
-    parser.add_argument("--lambdas", nargs="+", type=float, default=[1e-4, 1e-3, 1e-2])
+    parser.add_argument("--lambdas", nargs="+", type=float, default=[1e-6, 1e-5, 1e-4])
     parser.add_argument("--output", required=True, type=Path, help="a folder for results.jsonl and table.md")
     return parser.parse_args()
 
@@ -143,7 +143,9 @@ def main() -> None:
         for task in options.tasks:
             for name, folder in encoders.items():
                 common = (task, name, folder, contents[name])
-                done += [study.run(*common, way, seed, 0.0) for way in (RANDOM, VECTORS, FREE)]
+                # Random word vectors are far behind, which one seed shows.
+                first = [RANDOM] if seed == options.seeds[0] else []
+                done += [study.run(*common, way, seed, 0.0) for way in (*first, VECTORS, FREE)]
                 if (task, name) not in chosen:
                     tried = [study.run(*common, REGULARIZED, seed, weight) for weight in options.lambdas]
                     chosen[task, name] = max(tried, key=lambda row: row["dev"])["weight"]

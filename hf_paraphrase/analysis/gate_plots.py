@@ -13,6 +13,7 @@ from .grouped_means import GroupMean
 
 _AXIS = "mean gate activation"
 _MOST_WORDS = 40
+_PLAIN = "#666666"
 
 
 def plot_groups(groups: Sequence[GroupMean], path: Path, *, high: Sequence[str] = (), low: Sequence[str] = ()) -> None:
@@ -30,7 +31,7 @@ def plot_groups(groups: Sequence[GroupMean], path: Path, *, high: Sequence[str] 
     axis.grid(visible=True, axis="x", alpha=0.25)
     colours = {**dict.fromkeys(high, COLOURS[1]), **dict.fromkeys(low, COLOURS[0])}
     for place, item in enumerate(groups):
-        colour = colours.get(item.name, "#666666")
+        colour = colours.get(item.name, _PLAIN)
         axis.plot([item.mean.low, item.mean.high], [place, place], color=colour, linewidth=1.5)
         axis.plot([item.mean.value], [place], marker="o", markersize=4.5, color=colour)
     axis.set_yticks(range(len(groups)), [item.name for item in groups], fontsize=8)

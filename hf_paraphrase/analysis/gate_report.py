@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -25,6 +25,8 @@ PAPER_LOW = {
     DEPENDENCY: ("possessive", "cop", "det", "auxpass", "prep", "cc", "mark", "aux", "expl", "neg"),
 }
 """The bottom ten of paper 001."""
+SAME_LABEL = {"compound": "nn", "nummod": "num", "acl": "vmod", "obj": "dobj", "aux:pass": "auxpass"}
+"""What later parsers and Universal Dependencies call labels of the paper."""
 POSITIONS = 15
 """How many positions from each end of a sentence are told apart; all beyond are one."""
 _BEYOND = f"{POSITIONS + 1}+"
@@ -39,6 +41,7 @@ class PaperComparison:
         low: How many of its bottom ten do.
         in_order: The share of pairs of one of each, in per cent, in which the first has the higher mean; 50 would be
             chance.
+        in_order_by_norm: The same by the mean norm of the gated vectors a_t.
         high_mean: The mean over those of the top ten.
         low_mean: The mean over those of the bottom ten.
     """
@@ -46,6 +49,7 @@ class PaperComparison:
     high: int
     low: int
     in_order: float
+    in_order_by_norm: float
     high_mean: float
     low_mean: float
 
@@ -115,8 +119,10 @@ def gate_report(found: WordGates, *, min_count: int = 20, replicates: int = 200,
     places = (found.positions, found.lengths - 1 - found.positions)
     raw = [_by_position(means, found.gates, place, found.sentences) for place in places]
     adjusted = [_by_position(means, own[there], place[there], found.sentences[there]) for place in places]
-    labels = {name: _frequent(means, found, items, min_count) for name, items in found.labels.items()}
-    paper = {name: comparison for name, groups in labels.items() if (comparison := compare(name, groups)) is not None}
+    labels = {
+        name: _frequent(means, found, found.labels[name], min_count)
+        for name in sorted(found.labels, key=lambda name: name != TAG)
+    }
     place = np.minimum(found.positions, POSITIONS)
     at_place = np.bincount(place, weights=found.gates) / np.bincount(place).clip(1)
     numbers = np.stack([found.plain_norms, found.gated_norms, found.gates - at_place[place]])
@@ -124,6 +130,9 @@ def gate_report(found: WordGates, *, min_count: int = 20, replicates: int = 200,
     for kind, items in found.labels.items():
         columns = np.array([item if item is not None else "" for item in items])
         details[kind] = {item.name: tuple(numbers[:, columns == item.name].mean(1).tolist()) for item in labels[kind]}
+    norms = {kind: {name: item[1] for name, item in items.items()} for kind, items in details.items()}
+    compared = {name: compare(name, groups, norms[name]) for name, groups in labels.items()}
+    paper = {name: item for name, item in compared.items() if item is not None}
     return GateReport(
         labels=labels,
         kinds=means(found.gates, kinds, found.sentences),
@@ -143,17 +152,39 @@ def gate_report(found: WordGates, *, min_count: int = 20, replicates: int = 200,
     )
 
 
-def compare(kind: str, groups: Sequence[GroupMean]) -> PaperComparison | None:
-    """Compares a ranking with the paper's lists; None unless at least one label of each list is there."""
-    means = {item.name: item.mean.value for item in groups}
-    high = [means[name] for name in PAPER_HIGH.get(kind, ()) if name in means]
-    low = [means[name] for name in PAPER_LOW.get(kind, ()) if name in means]
+def compare(kind: str, groups: Sequence[GroupMean], norms: Mapping[str, float]) -> PaperComparison | None:
+    """Compares a ranking with the paper's lists; None unless at least one label of each list is there.
+
+    Args:
+        kind: The kind of label.
+        groups: The mean gates.
+        norms: The mean norm of the gated vectors of each of them.
+    """
+    gates = {item.name: item.mean.value for item in groups}
+    high, low = _of_lists(kind, gates)
     if not high or not low:
         return None
-    ordered = [float(one > other) + 0.5 * (one == other) for one in high for other in low]
     return PaperComparison(
-        len(high), len(low), 100 * float(np.mean(ordered)), float(np.mean(high)), float(np.mean(low))
+        len(high),
+        len(low),
+        _share_in_order(high, low),
+        _share_in_order(*_of_lists(kind, norms)),
+        float(np.mean(high)),
+        float(np.mean(low)),
     )
+
+
+def _of_lists(kind: str, values: Mapping[str, float]) -> tuple[list[float], list[float]]:
+    """Picks the values of the labels of the paper's two lists that are there."""
+    named = {SAME_LABEL.get(name, name): value for name, value in values.items()} | dict(values)
+    lists = (PAPER_HIGH.get(kind, ()), PAPER_LOW.get(kind, ()))
+    high, low = ([named[name] for name in names if name in named] for names in lists)
+    return high, low
+
+
+def _share_in_order(high: Sequence[float], low: Sequence[float]) -> float:
+    ordered = [float(one > other) + 0.5 * (one == other) for one in high for other in low]
+    return 100 * float(np.mean(ordered))
 
 
 def _frequent(

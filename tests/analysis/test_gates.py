@@ -153,10 +153,18 @@ def test_the_comparison_with_the_paper_can_fail_too():
     def group(name, value):
         return GroupMean(name, 1, Interval(value, value, value))
 
-    assert compare(TAG, [group("NN", 0.1), group("DT", 0.9)]).verdict == "does not hold"
-    partly = compare(TAG, [group("NN", 0.5), group("JJ", 0.1), group("DT", 0.4), group("TO", 0.3), group("IN", 0.05)])
-    assert partly.in_order == pytest.approx(100 * 4 / 6) and partly.verdict == "in part"
-    assert compare(TAG, [group("NN", 0.1)]) is None and compare(TAG, [group("foo", 0.1)]) is None
+    norms = {"NN": 2.0, "DT": 1.0}
+    opposite = compare(TAG, [group("NN", 0.1), group("DT", 0.9)], norms)
+    assert opposite.verdict == "does not hold" and opposite.in_order_by_norm == 100
+    partly = compare(
+        TAG,
+        [group("NN", 0.5), group("JJ", 0.1), group("DT", 0.4), group("TO", 0.3), group("IN", 0.05)],
+        dict.fromkeys(["NN", "JJ", "DT", "TO", "IN"], 1.0),
+    )
+    assert (
+        partly.in_order_by_norm == 50 and partly.in_order == pytest.approx(100 * 4 / 6) and partly.verdict == "in part"
+    )
+    assert compare(TAG, [group("NN", 0.1)], {"NN": 1.0}) is None and compare(TAG, [group("foo", 0.1)], {}) is None
 
 
 @pytest.mark.parametrize(
@@ -174,3 +182,16 @@ def test_the_comparison_with_the_paper_can_fail_too():
 )
 def test_the_kind_of_a_word(word, kind):
     assert kind_of_word(word) == kind
+
+
+def test_todays_names_of_dependency_labels_count_as_those_of_the_paper():
+    def group(name, value):
+        return GroupMean(name, 1, Interval(value, value, value))
+
+    found = compare(
+        DEPENDENCY,
+        [group("compound", 0.5), group("nummod", 0.4), group("aux:pass", 0.1)],
+        {"compound": 1.0, "nummod": 1.0, "aux:pass": 2.0},
+    )
+    assert found.in_order_by_norm == 0
+    assert (found.high, found.low, found.in_order) == (2, 1, 100.0)
