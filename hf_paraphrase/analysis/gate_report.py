@@ -25,6 +25,10 @@ PAPER_LOW = {
     DEPENDENCY: ("possessive", "cop", "det", "auxpass", "prep", "cc", "mark", "aux", "expl", "neg"),
 }
 """The bottom ten of paper 001."""
+UNIVERSAL_HIGH = ("PROPN", "NOUN", "NUM", "ADJ", "INTJ")
+"""The universal parts of speech of the tags in the paper's top ten that have one of their own."""
+UNIVERSAL_LOW = ("DET", "ADP", "CCONJ", "SCONJ", "PRON", "PART")
+"""Those of the tags in its bottom ten."""
 SAME_LABEL = {"compound": "nn", "nummod": "num", "acl": "vmod", "obj": "dobj", "aux:pass": "auxpass"}
 """What later parsers and Universal Dependencies call labels of the paper."""
 POSITIONS = 15
@@ -174,11 +178,25 @@ def compare(kind: str, groups: Sequence[GroupMean], norms: Mapping[str, float]) 
     )
 
 
+def highest_labels(kind: str) -> tuple[str, ...]:
+    """Lists the labels that count as those of the paper's top ten."""
+    return PAPER_HIGH.get(kind, ()) + (UNIVERSAL_HIGH if kind == TAG else _other_names(PAPER_HIGH.get(kind, ())))
+
+
+def lowest_labels(kind: str) -> tuple[str, ...]:
+    """Lists the labels that count as those of the paper's bottom ten."""
+    return PAPER_LOW.get(kind, ()) + (UNIVERSAL_LOW if kind == TAG else _other_names(PAPER_LOW.get(kind, ())))
+
+
+def _other_names(names: Sequence[str]) -> tuple[str, ...]:
+    return tuple(new for new, old in SAME_LABEL.items() if old in names)
+
+
 def _of_lists(kind: str, values: Mapping[str, float]) -> tuple[list[float], list[float]]:
     """Picks the values of the labels of the paper's two lists that are there."""
-    named = {SAME_LABEL.get(name, name): value for name, value in values.items()} | dict(values)
-    lists = (PAPER_HIGH.get(kind, ()), PAPER_LOW.get(kind, ()))
-    high, low = ([named[name] for name in names if name in named] for names in lists)
+    high, low = (
+        [values[name] for name in names if name in values] for names in (highest_labels(kind), lowest_labels(kind))
+    )
     return high, low
 
 

@@ -13,7 +13,14 @@ import numpy as np
 
 from ..analysis.figures import check_plots
 from ..analysis.gate_plots import plot_groups, plot_positions, plot_sentence
-from ..analysis.gate_report import PAPER_HIGH, PAPER_LOW, SAME_LABEL, GateReport, gate_report
+from ..analysis.gate_report import (
+    PAPER_HIGH,
+    PAPER_LOW,
+    GateReport,
+    gate_report,
+    highest_labels,
+    lowest_labels,
+)
 from ..analysis.gates import WordGates, check_gran, component_gates, word_gates, words_of_texts
 from ..analysis.grouped_means import GroupMean
 from ..data.tagged_text import DEPENDENCY, TAG, LabelledSentence, read_tagged, tagged_lines
@@ -159,11 +166,7 @@ def _draw(
     plots = staging / "plots"
     for name, groups in report.labels.items():
         if groups:
-            lists = [
-                [new for new, old in SAME_LABEL.items() if old in items]
-                for items in (PAPER_HIGH[name], PAPER_LOW[name])
-            ]
-            high, low = [*PAPER_HIGH[name], *lists[0]], [*PAPER_LOW[name], *lists[1]]
+            high, low = highest_labels(name), lowest_labels(name)
             plot_groups(groups, plots / f"{name}.png", high=high, low=low)
     plot_groups(report.kinds, plots / "kinds.png")
     if report.words:

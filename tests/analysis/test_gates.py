@@ -195,3 +195,11 @@ def test_todays_names_of_dependency_labels_count_as_those_of_the_paper():
     )
     assert found.in_order_by_norm == 0
     assert (found.high, found.low, found.in_order) == (2, 1, 100.0)
+
+
+def test_universal_tags_are_compared_too():
+    def group(name, value):
+        return GroupMean(name, 1, Interval(value, value, value))
+
+    found = compare(TAG, [group("NOUN", 0.5), group("ADP", 0.1), group("VERB", 0.9)], {"NOUN": 1.0, "ADP": 0.5})
+    assert (found.high, found.low, found.in_order, found.in_order_by_norm) == (1, 1, 100.0, 100.0)

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 
 import numpy as np
 import pyarrow as pa
@@ -299,3 +300,23 @@ def test_bad_predictions_are_one_line(models, monkeypatch, capsys, words, expect
     errors = [line for line in capsys.readouterr().err.splitlines() if line.startswith("hf-paraphrase: error")]
     assert len(errors) == 1 and expected in errors[0]
     assert not (models / "x.tsv").exists()
+
+
+@pytest.mark.parametrize(
+    ("settings", "expected"),
+    [
+        ({"model_type": "bert"}, "its encoder is of type `bert`"),
+        ({"hidden_size": 10**12}, "the weights do not fit the configuration"),
+        ({"vocab_size": 10**12}, "the weights do not fit the configuration"),
+        ("no mapping", "its encoder is of type `None`"),
+    ],
+)
+def test_a_hostile_encoder_within_a_classifier_is_one_line(models, tmp_path, capsys, settings, expected):
+    folder = shutil.copytree(models / "classes", tmp_path / "hostile")
+    config = json.loads((folder / "config.json").read_text())
+    own = config["sentence_encoder"]
+    config["sentence_encoder"] = {**own, **settings} if isinstance(settings, dict) else settings
+    (folder / "config.json").write_text(json.dumps(config))
+    assert run("predict", "--model", folder, "--data", models / "sentences") == 2
+    errors = [line for line in capsys.readouterr().err.splitlines() if line.startswith("hf-paraphrase: error")]
+    assert len(errors) == 1 and expected in errors[0]
