@@ -8,5 +8,6 @@ export OMP_NUM_THREADS="${OMP_NUM_THREADS:-1}"
 ruff check .
 ruff format --check .
 mypy
-python -m pytest
+# One process a core; the tests of a file stay together, as they share costly fixtures.
+python -m pytest -n auto --dist loadfile
 python -m pytest -m slow

@@ -1,27 +1,42 @@
-"""`evaluate`: sentence encoders, and the floors that need no training, on semantic similarity sets."""
+"""`evaluate`: sentence encoders, and the floors that need no training, on sets that people have judged.
+
+Each suite is a module `evaluate_<suite>.py` with a class that reads its data, measures and lays out its tables.
+"""
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
-from ..errors import InputError, OutputError, UsageError
+from ..errors import OutputError, UsageError
 from ..evaluation.floors import FLOORS
-from ..evaluation.graded_set import Encode, GradedSet, read_graded_folder
-from ..evaluation.protocol_report import format_protocol
-from ..evaluation.protocols import PAPER, PROTOCOLS, choose_protocols
-from ..evaluation.report import NamedResult, format_report
-from ..evaluation.scored_set import ScoredSet, score_with_encoder, score_with_similarity
-from ..evaluation.sts import evaluate_scored
-from ..evaluation.sts_files import find_sts_sets
+from ..evaluation.graded_set import Encode
+from ..evaluation.protocols import PAPER, PROTOCOLS
+from ..evaluation.scorer import Scorer
+from ..evaluation.transfer.registry import TASKS
 from ..hub.evaluated_card import add_results, check_evaluated_card
 from ..hub.folders import write_text_whole
-from ..hub.provenance import fingerprint, versions
-from .arguments import argument, message, parse, settings_of
+from .arguments import argument, message, parse
+from .evaluate_paraphrase import ParaphraseSuite
+from .evaluate_senteval import SentEvalSuite
+from .evaluate_similarity import SimilaritySuite
+from .evaluate_suite import Suite
+
+_SUITES: tuple[type[Suite], ...] = (SimilaritySuite, ParaphraseSuite, SentEvalSuite)
+SUITES: dict[str, type[Suite]] = {name: suite for suite in _SUITES for name in suite.NAMES}
+"""The suites by the value of `--suite`."""
+
+_OWN_FLAGS = {
+    "protocols": ("sts",),
+    "split": ("sts", "graded"),
+    **dict.fromkeys(("dev_split", "test_split", "positive_above", "both_orders", "seeds"), ("paraphrase",)),
+    **dict.fromkeys(("tasks", "sick_test_on_trial"), ("senteval",)),
+}
+"""The suites that have a use for a flag; all for one that is not here."""
 
 CARD_SECTION = "hf-paraphrase evaluate"
 """The name of the section that `--update-card` writes, in the comments that enclose it."""
@@ -29,20 +44,27 @@ CARD_SECTION = "hf-paraphrase evaluate"
 
 @dataclass
 class Arguments:
-    """Correlates the cosine of sentence embeddings with human scores, without any training on top.
+    """Measures sentence encoders, side by side, on one of several benchmarks.
 
-    `--suite sts` finds every STS set below a folder (SemEval STS 2012-2016, SICK, PIT-2015, the STS benchmark) and
-    gives the means of the paraphrastic sentence embedding papers, and beside them, in tables of their own, the
-    protocols of SentEval, of SBERT, SimCSE and MTEB, the STS benchmark and SICK; `--suite graded` takes one split of a
-    data folder with the columns sentence1, sentence2 and score. The tables go to standard output.
+    `--suite sts` finds every STS set below a folder (SemEval STS 2012-2016, SICK, PIT-2015, the STS benchmark),
+    correlates the cosine of sentence embeddings with human scores, without any training on top, and gives the means
+    of the paraphrastic sentence embedding papers, and beside them, in tables of their own, the protocols of SentEval,
+    of SBERT, SimCSE and MTEB, the STS benchmark and SICK; `--suite graded` takes one split of a data folder with the
+    columns sentence1, sentence2 and score. `--suite paraphrase` tells paraphrases from other pairs on data folders
+    with the columns sentence1, sentence2 and label: by a perceptron on the two vectors, trained on the development
+    pairs, and by the cosine alone. `--suite senteval` trains a regression on fixed sentence vectors for each of
+    SentEval's transfer tasks whose raw files lie below a folder. The tables go to standard output.
     """
 
-    data: str = argument("the folder below which the STS sets lie, or the graded data folder")
+    data: list[str] = argument(
+        "the folder below which the STS sets lie, or the graded data folder; for the suite paraphrase labelled data "
+        "folders, each a line of the tables; for the suite senteval the folder below which its raw files lie"
+    )
     model: list[str] = argument("encoder folders; several stand side by side", [], action="extend")
     baseline: list[str] = argument(
         f"floors without training to print beside the models: {', '.join(FLOORS)}", [], action="extend"
     )
-    suite: str = argument("which benchmark", "sts", choices=["sts", "graded"])
+    suite: str = argument("which benchmark", "sts", choices=list(SUITES))
     protocols: list[str] = argument(
         f"which protocols of the suite sts, separated by commas or spaces: {', '.join((PAPER, *PROTOCOLS))}; "
         "by default all for which there is data",
@@ -50,6 +72,30 @@ class Arguments:
         action="extend",
     )
     split: str = argument("the split of a graded data folder", "test")
+    dev_split: str = argument(
+        "suite paraphrase: the split on which the perceptron is trained and thresholds are chosen; if it is the test "
+        "split too, that is parted into 5 folds without a common sentence",
+        "validation",
+    )
+    test_split: str = argument("suite paraphrase: the split that is tested on", "test")
+    positive_above: float | None = argument(
+        "suite paraphrase: instead of reading the column label, take the pairs with a score above this for "
+        "paraphrases and those below it for others, and leave out those at it; 2.5 for scores of 1 to 4",
+        None,
+    )
+    both_orders: bool = argument("suite paraphrase: train the perceptron on each pair and on its mirror image", False)
+    seeds: int = argument("suite paraphrase: perceptrons that are trained, with the seeds 1 to this", 5)
+    tasks: list[str] = argument(
+        f"suite senteval: which tasks, separated by commas or spaces: {', '.join(TASKS)}; by default all whose files "
+        "are there",
+        [],
+        action="extend",
+    )
+    sick_test_on_trial: bool = argument(
+        "suite senteval: test SICK on its trial part, and choose the settings on a ninth of its train part; for want "
+        "of the test part, and not comparable with published figures",
+        False,
+    )
     batch_size: int = argument("sentences a batch of the encoder", 256)
     output: str | None = argument("a JSON file for the results", None)
     overwrite: bool = argument("replace an existing results file", False)
@@ -63,48 +109,31 @@ class Arguments:
 def main(argv: Sequence[str]) -> None:
     """Runs `evaluate`."""
     arguments = parse(Arguments, "evaluate", argv)
-    protocols = _check(arguments)
-    data = Path(arguments.data)
-    sets: list[GradedSet]
-    without_input: tuple[str, ...] = ()
-    if arguments.suite == "sts":
-        found = find_sts_sets(data)
-        sets, without_input, paths = list(found.sets), found.without_input, list(found.paths)
-        if not sets:
-            raise InputError(
-                "no STS set with both sentences and scores below this folder",
-                path=data,
-                remedy="it needs files such as STS16-en-test/STS.input.headlines.txt and STS.gs.headlines.txt",
-            )
-    else:
-        sets, paths = [read_graded_folder(data, arguments.split)], [data]
+    _check(arguments)
+    suite = SUITES[arguments.suite](arguments)
+    suite.read()
     # All models are opened before the first one works, so that a wrong folder at the end of the list costs nothing.
-    encoders = {name: _encoder(name, arguments.batch_size) for name in arguments.model}
-    results = [
-        *(
-            _result(name, "baseline", score_with_similarity(FLOORS[name], sets), protocols)
-            for name in dict.fromkeys(arguments.baseline)
-        ),
-        *(_result(name, "model", score_with_encoder(encode, sets), protocols) for name, encode in encoders.items()),
-    ]
-    sys.stdout.write(_report(arguments, results, protocols, without_input))
+    models = [Scorer.model(name, _encoder(name, arguments.batch_size)) for name in dict.fromkeys(arguments.model)]
+    floors = [Scorer.floor(name) for name in dict.fromkeys(arguments.baseline)]
+    results = [suite.measure(scorer) for scorer in (*floors, *models)]
+    sys.stdout.write(suite.report(results))
     sys.stdout.flush()
     if arguments.output is not None:
-        record = _record(arguments, results, without_input, paths)
+        record = suite.record(results)
         write_text_whole(arguments.output, json.dumps(record, indent=2, ensure_ascii=False, allow_nan=False) + "\n")
         message(f"results in {arguments.output}")
     if arguments.update_card:
         for item in results:
             if item.kind == "model":
                 own = [other for other in results if other.kind == "baseline" or other is item]
-                section = _card_section(_report(arguments, own, protocols, without_input))
-                name, evaluation = _evaluation(arguments, item, without_input, paths)
+                section = _card_section(suite.report(own), suite.TRAINED)
+                name, evaluation = suite.evaluation(item, suite.record([item]))
                 add_results(item.name, name, evaluation, section=CARD_SECTION, text=section)
                 message(f"results in {Path(item.name) / 'README.md'}")
 
 
-def _check(arguments: Arguments) -> list[str]:
-    """Refuses what cannot work before any encoder is loaded; returns the names of the protocols to apply."""
+def _check(arguments: Arguments) -> None:
+    """Refuses what cannot work in any suite, and flags of another one, before anything is read."""
     if not arguments.model and not arguments.baseline:
         raise UsageError("evaluate: there is nothing to evaluate", remedy="give --model, --baseline or both")
     unknown = [name for name in arguments.baseline if name not in FLOORS]
@@ -112,6 +141,12 @@ def _check(arguments: Arguments) -> list[str]:
         raise UsageError(f"evaluate: unknown --baseline {', '.join(unknown)}", remedy=f"one of {', '.join(FLOORS)}")
     if arguments.batch_size < 1:
         raise UsageError(f"evaluate: --batch-size is {arguments.batch_size}", remedy="give 1 or more")
+    for field in dataclasses.fields(Arguments):
+        suites = _OWN_FLAGS.get(field.name, (arguments.suite,))
+        default = [] if field.default is dataclasses.MISSING else field.default
+        if arguments.suite not in suites and getattr(arguments, field.name) != default:
+            flag = f"--{field.name.replace('_', '-')}"
+            raise UsageError(f"evaluate: {flag} belongs to --suite {' or '.join(suites)}", remedy="leave it out")
     if arguments.output is not None:
         output = Path(arguments.output)
         if output.is_dir():
@@ -123,14 +158,6 @@ def _check(arguments: Arguments) -> list[str]:
             raise UsageError("evaluate: --update-card without --model", remedy="floors have no card")
         for name in arguments.model:
             check_evaluated_card(name, CARD_SECTION)
-    if arguments.suite != "sts":
-        if arguments.protocols:
-            raise UsageError("evaluate: --protocols belongs to --suite sts", remedy="leave it out")
-        return [PAPER]
-    requested = [part.strip() for word in arguments.protocols for part in word.split(",") if part.strip()]
-    if arguments.protocols and not requested:
-        raise UsageError("evaluate: --protocols is empty", remedy=f"give some of {', '.join((PAPER, *PROTOCOLS))}")
-    return choose_protocols(requested)
 
 
 def _encoder(name: str, batch_size: int) -> Encode:
@@ -141,77 +168,7 @@ def _encoder(name: str, batch_size: int) -> Encode:
     return lambda texts: encoder.encode(texts, batch_size=batch_size, show_progress_bar=True)
 
 
-def _result(name: str, kind: str, scored: Sequence[ScoredSet], protocols: list[str]) -> NamedResult:
-    """Applies the protocols to the similarities of one scorer."""
-    others = {protocol: PROTOCOLS[protocol](scored) for protocol in protocols if protocol != PAPER}
-    return NamedResult(name, kind, evaluate_scored(scored), others)
-
-
-def _report(
-    arguments: Arguments, results: list[NamedResult], protocols: list[str], without_input: tuple[str, ...]
-) -> str:
-    """Lays out one table a protocol; one without data is only named, unless it was asked for."""
-    tables, unused = [], []
-    for protocol in protocols:
-        if protocol == PAPER:
-            tables.append(format_report(results, without_input=without_input, means=arguments.suite == "sts"))
-        elif arguments.protocols or results[0].protocols[protocol].rows:
-            tables.append(format_protocol(results, protocol))
-        else:
-            unused.append(protocol)
-    if unused:
-        tables.append(f"no data for the protocol{'s' if len(unused) > 1 else ''} {', '.join(unused)}\n")
-    return "\n".join(tables)
-
-
-def _card_section(report: str) -> str:
+def _card_section(report: str, trained: str) -> str:
     """Makes a section of a card out of the tables: the same text under a heading of its own, one level down."""
     body = "\n".join(f"#{line}" if line.startswith("## ") else line for line in report.split("\n"))
-    return f"## Evaluation\n\nWritten by `hf-paraphrase evaluate`; nothing was trained on top.\n\n{body}"
-
-
-def _evaluation(
-    arguments: Arguments, item: NamedResult, without_input: tuple[str, ...], paths: list[Path]
-) -> tuple[str, dict[str, Any]]:
-    """Builds what the provenance of a model keeps of its evaluation, and names it."""
-    record = _record(arguments, [item], without_input, paths)
-    found = record["results"][0]
-    graded = arguments.suite != "sts"
-    name = f"evaluate graded {Path(arguments.data).resolve().name}/{arguments.split}" if graded else "evaluate sts"
-    return name, {
-        "kind": "evaluate",
-        "suite": arguments.suite,
-        "protocol": record["protocol"],
-        "sets": found["sets"],
-        "means": {} if graded else found["means"],
-        **{key: record[key] for key in ("without_input", "inputs", "settings", "versions")},
-    }
-
-
-def _record(
-    arguments: Arguments, results: list[NamedResult], without_input: tuple[str, ...], paths: list[Path]
-) -> dict[str, Any]:
-    """Builds the content of the results file: what was measured, on what, with which settings and versions."""
-    return {
-        "suite": arguments.suite,
-        "protocol": "Pearson and Spearman x 100 of cosine and human score per set; unweighted means over sets",
-        "results": [
-            {
-                "name": item.name,
-                "kind": item.kind,
-                **({"sha256": fingerprint(item.name)} if item.kind == "model" and Path(item.name).is_dir() else {}),
-                **item.result.as_dict(),
-                **({"protocols": _protocols(item)} if arguments.suite == "sts" else {}),
-            }
-            for item in results
-        ],
-        "without_input": list(without_input),
-        "inputs": [{"name": f"{path.parent.name}/{path.name}", "sha256": fingerprint(path)} for path in paths],
-        "settings": settings_of(arguments),
-        "versions": versions(),
-    }
-
-
-def _protocols(item: NamedResult) -> dict[str, Any]:
-    """Builds the sections of the other protocols; the papers' own results stand beside them, as they always did."""
-    return {name: protocol.as_dict() for name, protocol in item.protocols.items()}
+    return f"## Evaluation\n\nWritten by `hf-paraphrase evaluate`; {trained}.\n\n{body}"

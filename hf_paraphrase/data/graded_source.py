@@ -14,7 +14,7 @@ import pyarrow as pa
 from ..errors import InputError
 from .graded_files import GradedFile, recognise_graded_file
 from .source import Part, SourceOptions
-from .source_files import source_folder
+from .source_files import NothingThereError, source_folder
 from .text_files import LineErrors
 
 _CANONICAL = {"dev": "validation", "trial": "validation"}
@@ -70,7 +70,7 @@ class GradedSourceOptions(SourceOptions):
 
     def _require(self, found: bool) -> None:
         if not found:
-            raise InputError(
+            raise NothingThereError(
                 f"no file of {self.FAMILY} is below this folder", path=self.data_dir, remedy="check --data-dir"
             )
 

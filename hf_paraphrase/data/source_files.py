@@ -9,6 +9,10 @@ from ..errors import InputError, UsageError
 from .text_files import COMPRESSED
 
 
+class NothingThereError(InputError):
+    """Not one of the files of a set is below a folder."""
+
+
 def source_folder(data_dir: str | None) -> Path:
     """Returns the folder that was given.
 
@@ -36,7 +40,8 @@ def find_files(data_dir: str | None, names: Mapping[str, str]) -> dict[str, Path
 
     Raises:
         UsageError: If no folder was given.
-        InputError: If there is none of the files, or two different ones for a key.
+        NothingThereError: If there is none of the files.
+        InputError: If there are two different ones for a key.
     """
     folder = source_folder(data_dir)
     wanted = {f"{name}{end}".lower(): key for key, name in names.items() for end in ("", *COMPRESSED)}
@@ -52,7 +57,7 @@ def find_files(data_dir: str | None, names: Mapping[str, str]) -> dict[str, Path
             )
         found[key] = path
     if not found:
-        raise InputError(
+        raise NothingThereError(
             "none of the files of this set is below this folder",
             path=folder,
             remedy=f"expected {', '.join(names.values())}",

@@ -14,6 +14,7 @@ _TASKS = {
     "translation": "Translation",
     "text-classification": "Telling references from translations",
 }
+_DETECTION = "Paraphrase detection"
 
 
 @dataclass(frozen=True)
@@ -29,7 +30,7 @@ class Measured:
         metric: The metric as the Hub's library `evaluate` names it, e.g. `sacrebleu`.
         metric_name: The metric with all that one needs to know to compare it.
         value: The number.
-        title: The task in words; empty for those of the task as it is elsewhere here.
+        task_name: The task for people; None for what it is called where nothing else is said.
     """
 
     task: str
@@ -40,7 +41,7 @@ class Measured:
     metric: str
     metric_name: str
     value: float
-    title: str = ""
+    task_name: str | None = None
 
 
 def measured_results(record: Mapping[str, Any]) -> list[Measured]:
@@ -64,6 +65,10 @@ def measured_results(record: Mapping[str, Any]) -> list[Measured]:
         kind = _mapping(evaluation).get("kind")
         if kind == "evaluate":
             found += _similarity(_mapping(evaluation))
+        elif kind == "evaluate-paraphrase":
+            found += _detection(_mapping(evaluation))
+        elif kind == "evaluate-senteval":
+            found += _transfer(_mapping(evaluation))
         elif kind == "evaluate-nmt":
             found += _translation(_mapping(evaluation))
         elif kind == "predict":
@@ -87,7 +92,7 @@ def model_index(name: str, record: Mapping[str, Any]) -> list[dict[str, Any]] | 
     results = [
         EvalResult(
             task_type=item.task,
-            task_name=item.title or _TASKS[item.task],
+            task_name=item.task_name or _TASKS[item.task],
             dataset_type=item.data_type,
             dataset_name=item.data,
             dataset_config=item.config,
@@ -146,7 +151,7 @@ def _supervised(scores: Mapping[str, Any], data: object, split: object, note: st
     title = "Scores of sentences or pairs" if graded else "Text classification"
     for key, (metric, name) in names.items():
         found = _measured(task, data, None, split, metric, name, scores.get(key))
-        yield None if found is None else dataclasses.replace(found, title=title)
+        yield None if found is None else dataclasses.replace(found, task_name=title)
 
 
 def _similarity(evaluation: Mapping[str, Any]) -> Iterator[Measured | None]:
@@ -168,6 +173,40 @@ def _similarity(evaluation: Mapping[str, Any]) -> Iterator[Measured | None]:
             yield _measured(task, mean.get("label"), None, None, metric, f"{name}, mean over sets", mean.get(key))
 
 
+def _detection(evaluation: Mapping[str, Any]) -> Iterator[Measured | None]:
+    for item in _list(evaluation.get("tasks")):
+        place = item.get("data"), None, item.get("test_split")
+        name = "accuracy (%; perceptron on the two vectors, trained on the dev pairs)"
+        value = _percent(_mapping(item.get("perceptron")).get("accuracy"))
+        yield _measured("text-classification", *place, "accuracy", name, value, _DETECTION)
+        for key, metric, title in (
+            ("average_precision", "average_precision", "average precision × 100 of the cosine"),
+            ("accuracy", "accuracy", "accuracy (%) of the cosine at the best threshold"),
+            ("f1", "f1", "F1 × 100 of the cosine at the best threshold"),
+        ):
+            value = _percent(_mapping(item.get("cosine")).get(key))
+            yield _measured("sentence-similarity", *place, metric, title, value, _DETECTION)
+
+
+def _transfer(evaluation: Mapping[str, Any]) -> Iterator[Measured | None]:
+    names = {
+        "accuracy": ("accuracy", "accuracy (%; regression on fixed vectors, SentEval)"),
+        "f1": ("f1", "F1 × 100 (regression on fixed vectors, SentEval)"),
+        "pearson": ("pearsonr", "Pearson × 100 (regression on fixed vectors, SentEval)"),
+        "spearman": ("spearmanr", "Spearman × 100 (regression on fixed vectors, SentEval)"),
+    }
+    for item in _list(evaluation.get("tasks")):
+        split = item.get("tested_on")
+        for key, (metric, title) in names.items():
+            value = _mapping(item.get("metrics")).get(key)
+            kind = "text-classification" if key in {"accuracy", "f1"} else "sentence-similarity"
+            yield _measured(kind, item.get("task"), None, split, metric, title, value, "Transfer")
+
+
+def _percent(value: object) -> object:
+    return round(100 * value, 6) if isinstance(value, float) and math.isfinite(value) else None
+
+
 def _translation(evaluation: Mapping[str, Any]) -> Iterator[Measured | None]:
     for item in _list(evaluation.get("scores")):
         for key, metric, title in (("bleu", "sacrebleu", "BLEU"), ("chrf", "chrf", "chrF2")):
@@ -178,7 +217,14 @@ def _translation(evaluation: Mapping[str, Any]) -> Iterator[Measured | None]:
 
 
 def _measured(
-    task: str, data: object, config: object, split: object, metric: str, name: str, value: object
+    task: str,
+    data: object,
+    config: object,
+    split: object,
+    metric: str,
+    name: str,
+    value: object,
+    task_name: str | None = None,
 ) -> Measured | None:
     """Builds a result; None where a part of it is not what a command writes, and for a value that is no number."""
     if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
@@ -197,6 +243,7 @@ def _measured(
         metric=metric,
         metric_name=name,
         value=value,
+        task_name=task_name,
     )
 
 

@@ -9,6 +9,7 @@ from torch import Tensor
 
 from ..models.rnn_search import RnnSearchForConditionalGeneration
 from ..models.rnn_search.matrix_products import affine
+from .attention_energies import AttentionKeys
 
 
 class Attended(NamedTuple):
@@ -28,6 +29,24 @@ class Attended(NamedTuple):
     def select(self, rows: Tensor) -> Attended:
         """Takes over some rows; the readout has been used by then and is left out."""
         return Attended(self.state.index_select(0, rows), self.gates.index_select(0, rows), self.readout[:0])
+
+
+class Annotated(NamedTuple):
+    """What is attended to, one row a sentence.
+
+    Attributes:
+        keys: The attention's keys.
+        values: (batch, source length, 3 * hidden + readout).
+        penalty: What is added to the energies, −inf or nearly for padding, fp32 (batch, source length).
+    """
+
+    keys: AttentionKeys
+    values: Tensor
+    penalty: Tensor
+
+    def select(self, rows: Tensor | slice) -> Annotated:
+        """Takes over some sentences."""
+        return Annotated(self.keys.select(rows), self.values[rows], self.penalty[rows])
 
 
 class DecoderSteps:
@@ -113,36 +132,35 @@ class DecoderSteps:
         gates, query, readout = projected.split([2 * self.hidden_size, self.attention_size, self.readout_size], dim=-1)
         return gates, query, readout
 
-    def attend(self, state: Tensor, projections: tuple[Tensor, Tensor, Tensor]) -> Attended:
+    def annotate(self, projections: tuple[Tensor, Tensor, Tensor]) -> Annotated:
+        """Lays out what the model's decoder projects of a batch's annotations: keys, values and additive mask."""
+        keys, values, penalty = projections
+        return Annotated(AttentionKeys.prepare(keys, self.dtype), values.to(self.dtype), penalty)
+
+    def attend(self, state: Tensor, annotated: Annotated) -> Attended:
         """Attends from states to the sentences they belong to.
 
         Args:
             state: (batch * width, hidden), as many rows for every sentence.
-            projections: Keys (batch, source length, attention), values (batch, source length, 3 * hidden + readout)
-                and additive mask (batch, source length), one row a sentence.
+            annotated: The sentences.
         """
-        keys, values, penalty = projections
+        keys, values, penalty = annotated
         gates, query, readout = self.project_state(state)
-        hidden = keys.unsqueeze(1) + query.reshape(keys.shape[0], -1, 1, self.attention_size)
-        energy = torch.matmul(hidden.tanh_(), self.attention_vector)
+        energy = keys.energies(query.reshape(values.shape[0], -1, self.attention_size), self.attention_vector)
         weight = torch.softmax(energy.float() + penalty.unsqueeze(1), dim=-1)
         value = torch.bmm(weight.to(values.dtype), values).view(state.shape[0], -1)
         context, from_context = value.split([3 * self.hidden_size, self.readout_size], dim=-1)
         context[:, : 2 * self.hidden_size] += gates
         return Attended(state, context, from_context + readout)
 
-    def logits(self, readout: Tensor, out: Tensor | None = None) -> Tensor:
+    def logits(self, readout: Tensor) -> Tensor:
         """Computes the output layer.
 
         Args:
             readout: Complete readout, (rows, readout).
-            out: Memory for the result, where the product can use it.
 
         Returns:
             Logits (rows, candidates) in the arithmetic of the matrix products.
         """
         maxout = readout.unflatten(-1, (-1, 2)).amax(dim=-1)
-        output = affine(maxout, self.maxout_weight)
-        if self.dtype == torch.float32:
-            return affine(output, self.output_weight, self.output_bias)
-        return torch.addmm(self.output_bias, output, self.output_weight.t(), out=out)
+        return affine(affine(maxout, self.maxout_weight), self.output_weight, self.output_bias)

@@ -2,8 +2,7 @@
 
 The search is that of `generate`, hypothesis by hypothesis: the same candidates, the same ranking, the same end. It
 computes less for it: the first step has one row a sentence instead of one a beam, a sentence whose list is final
-leaves the batch, keys and values of the attention exist once a sentence, no score matrix is normalised or stored, and
-the logits of all steps share one piece of memory.
+leaves the batch, keys and values of the attention exist once a sentence, and no score matrix is normalised or stored.
 """
 
 from __future__ import annotations
@@ -124,7 +123,6 @@ class _Search:
         self.scores[:, 1:] = -torch.inf
         self.finished_scores = torch.full((self.batch, self.beams), -torch.inf, device=device)
         self.finished = self.start_ids.new_full((self.batch, self.beams, self.start_ids.shape[1]), self.pad)
-        self.memory: Tensor | None = None
 
     def _split(self, processors: LogitsProcessorList) -> tuple[Tensor | None, LogitsProcessorList]:
         """Separates columns that never win, which cost nothing, from processors that need all log-probabilities."""
@@ -145,29 +143,24 @@ class _Search:
         """Searches until all lists are final."""
         annotations = encoder_outputs.last_hidden_state
         annotations = annotations[:: annotations.shape[0] // self.batch]
-        keys, values, mask = encoder_outputs.projections
-        projections = (keys.to(self.steps.dtype), values.to(self.steps.dtype), mask)
+        annotated = self.steps.annotate(encoder_outputs.projections)
         state = self.steps.start(annotations).repeat_interleave(self.width, dim=0)
         word_readout: Tensor | None = None
         while True:
-            attended = self.steps.attend(state, projections)
+            attended = self.steps.attend(state, annotated)
             readout = attended.readout if word_readout is None else attended.readout + word_readout
             found = self._rank(readout)
             rows, kept = self._advance(found)
             if not self.active.numel():
                 return self._result()
             if kept is not None:
-                projections = (projections[0][kept], projections[1][kept], projections[2][kept])
+                annotated = annotated.select(kept)
             word_gates, word_readout = self.steps.read_words(self.prefixes[:, :, -1].flatten())
             state = self.steps.next_state(attended.select(rows), word_gates)
 
     def _rank(self, readout: Tensor) -> Continuations:
         """Finds the best continuations of every active sentence; their columns are given as units."""
-        columns = self.steps.output_weight.shape[0]
-        if self.memory is None:
-            rows = self.batch * self.beams
-            self.memory = torch.empty((rows, columns), dtype=self.steps.dtype, device=readout.device)
-        logits = self.steps.logits(readout, out=self.memory[: readout.shape[0]])
+        logits = self.steps.logits(readout)
         offsets = self.scores - log_normalizers(logits).view_as(self.scores)
         if self.processors:
             logits, offsets = self._processed(logits, offsets), self.scores

@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 
 from ..models.rnn_search import RnnSearchForConditionalGeneration
-from .decoder_steps import Attended, DecoderSteps
+from .decoder_steps import Annotated, Attended, DecoderSteps
 from .top_continuations import log_normalizers
 
 _LOGITS_AT_ONCE = 1 << 24
@@ -69,8 +69,8 @@ def prefix_tree_scores(
     depths, paths = _prefix_tree(sentences, hypotheses)
     device = input_ids.device
     annotations = model.encoder(input_ids, attention_mask).last_hidden_state
-    projections = model.decoder.project_annotations(annotations, attention_mask)
     steps = DecoderSteps(model, candidates=candidates)
+    annotated = steps.annotate(model.decoder.project_annotations(annotations, attention_mask))
     columns = torch.arange(model.config.vocab_size, device=device)
     if candidates is not None:
         columns = torch.full_like(columns, -1)
@@ -83,7 +83,7 @@ def prefix_tree_scores(
         else:
             word_gates, word_readout = steps.read_words(torch.tensor(depth.words, device=device))
             state = steps.next_state(attended.select(torch.tensor(depth.parents, device=device)), word_gates)
-        attended = _attend(steps, state, depth.sentences, projections)
+        attended = _attend(steps, state, depth.sentences, annotated)
         readout = attended.readout if word_readout is None else attended.readout + word_readout
         log_probs += _log_probs(steps, readout, depth, columns).double().tolist()
     return [sum((log_probs[number] for number in path), 0.0) for path in paths]
@@ -128,18 +128,16 @@ def _prefix_tree(
     return depths, paths
 
 
-def _attend(
-    steps: DecoderSteps, state: Tensor, sentences: Sequence[int], projections: tuple[Tensor, Tensor, Tensor]
-) -> Attended:
+def _attend(steps: DecoderSteps, state: Tensor, sentences: Sequence[int], annotated: Annotated) -> Attended:
     """Attends from states (rows, hidden) whose sentences are ascending, few rows at a time."""
-    keys = projections[0]
+    keys = annotated.keys.keys
     most = max(1, _ENERGIES_AT_ONCE // (keys.shape[1] * keys.shape[2]))
     parts = []
     start = 0
     while start < len(sentences):
         sentence = sentences[start]
         stop = bisect.bisect_right(sentences, sentence, start, min(len(sentences), start + most))
-        own = (projections[0][sentence, None], projections[1][sentence, None], projections[2][sentence, None])
+        own = annotated.select(slice(sentence, sentence + 1))
         parts.append(steps.attend(state[start:stop], own))
         start = stop
     return Attended(*(torch.cat(tensors) for tensors in zip(*parts, strict=True)))

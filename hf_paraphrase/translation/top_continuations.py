@@ -9,8 +9,8 @@ from torch import Tensor
 
 _BLOCK = 64
 """Logits that share one maximum; the search for the best ones first looks at the maxima alone."""
-_CHUNK = 1 << 18
-"""Logits whose exponentials are computed at once: what a core's cache holds."""
+_CHUNK = 1 << 19
+"""Logits that are looked at together: what a core's cache holds."""
 
 
 class Continuations(NamedTuple):
@@ -29,15 +29,19 @@ class Continuations(NamedTuple):
 
 def log_normalizers(logits: Tensor) -> Tensor:
     """Computes log Σ_v exp(l_v) of logits (rows, columns) in fp32, (rows,), whatever their own arithmetic."""
-    result = torch.empty(logits.shape[0], dtype=torch.float32, device=logits.device)
-    step = max(1, _CHUNK // max(1, logits.shape[1])) if logits.device.type == "cpu" else logits.shape[0]
-    scratch = torch.empty((min(step, logits.shape[0]), logits.shape[1]), device=logits.device)
+    # PyTorch's log-softmax passes over half-precision numbers only once; it tells each logit less the normaliser. The
+    # greatest of some logits is taken, since the difference of two large numbers loses digits.
+    place = logits[:, :_BLOCK].argmax(1, keepdim=True)
+    greatest = logits.gather(1, place).squeeze(1).float()
+    result = torch.empty_like(greatest)
+    step = max(1, _CHUNK // max(1, logits.shape[1])) if logits.device.type == "cpu" else max(1, logits.shape[0])
     for start in range(0, logits.shape[0], step):
-        chunk = scratch[: logits.shape[0] - start]
-        chunk.copy_(logits[start : start + step])
-        greatest = chunk.amax(1, keepdim=True)
-        total = chunk.sub_(greatest).exp_().sum(1)
-        torch.add(total.log_(), greatest.squeeze(1), out=result[start : start + step])
+        log_probs = torch.log_softmax(logits[start : start + step], dim=1, dtype=torch.float32)
+        own = log_probs.gather(1, place[start : start + step]).squeeze(1)
+        torch.sub(greatest[start : start + step], own, out=result[start : start + step])
+    lost = (greatest == -torch.inf).nonzero().flatten()
+    if lost.numel():
+        result[lost] = logits[lost].float().logsumexp(1)
     return result
 
 
@@ -66,7 +70,7 @@ def best_continuations(logits: Tensor, offsets: Tensor, count: int, block: int =
     # The columns that are left over are blocks of their own.
     body = blocks * block
     strided = logits.as_strided((batch * width, block, blocks), (logits.stride(0), blocks, 1), logits.storage_offset())
-    maxima = torch.cat([strided.amax(1), logits[:, body:]], dim=1).float()
+    maxima = torch.cat([_block_maxima(strided), logits[:, body:]], dim=1).float()
     bounds = (maxima.view(batch, width, -1) + offsets.unsqueeze(2)).view(batch, -1)
     places = bounds.topk(count, dim=1).indices
     parents, chosen = places // maxima.shape[1], places % maxima.shape[1]
@@ -80,6 +84,25 @@ def best_continuations(logits: Tensor, offsets: Tensor, count: int, block: int =
     scores, picked = values.flatten(1).topk(count, dim=1)
     owner = picked // block
     return Continuations(scores, parents.gather(1, owner), inside.flatten(1).gather(1, picked))
+
+
+def _block_maxima(strided: Tensor) -> Tensor:
+    """Computes the maximum over the members of blocks, (rows, members, blocks) with a power of two of members.
+
+    Halving takes half the time of `amax`, which has no vector instructions for half-precision numbers.
+    """
+    if strided.device.type != "cpu" or strided.shape[1] & (strided.shape[1] - 1):
+        return strided.amax(1)
+    rows, members, blocks = strided.shape
+    result = strided.new_empty((rows, blocks))
+    step = max(1, _CHUNK // max(1, members * blocks))
+    for start in range(0, rows, step):
+        left = strided[start : start + step]
+        while left.shape[1] > 1:
+            half = left.shape[1] // 2
+            left = torch.maximum(left[:, :half], left[:, half:])
+        result[start : start + step] = left.squeeze(1)
+    return result
 
 
 def _filled(scores: Tensor, parents: Tensor, columns: Tensor, count: int) -> Continuations:

@@ -2,10 +2,12 @@ from __future__ import annotations
 
 import itertools
 import json
+import shutil
 
 import numpy as np
 import pyarrow as pa
 import pytest
+import yaml
 
 from hf_paraphrase.commands import main
 from hf_paraphrase.data.parquet import write_split
@@ -204,3 +206,151 @@ def test_a_malformed_line_is_named_with_its_file(sts, capsys):
     path.write_text(path.read_text().replace("umbrella\tocean", "umbrella ocean"))
     assert run("evaluate", "--baseline", "words", "--data", sts) == 2
     assert f"{path}:2:" in capsys.readouterr().err
+
+
+@pytest.fixture
+def labelled(tmp_path):
+    generator = np.random.default_rng(0)
+    for split, count in (("validation", 60), ("test", 40)):
+        words = [["".join(generator.choice(list("aeioubcd"), 6)) for _ in range(count)] for _ in range(2)]
+        table = pa.table(
+            {
+                "sentence1": words[0],
+                "sentence2": [a if i % 3 else b for i, (a, b) in enumerate(zip(*words, strict=True))],
+                "label": [int(i % 3 > 0) for i in range(count)],
+                "score": [4.0 if i % 3 else 1.0 for i in range(count)],
+            }
+        )
+        write_split(tmp_path / "fi", split, [table], table.schema)
+    return tmp_path / "fi"
+
+
+def test_paraphrase_detection_has_a_line_for_each_folder_and_the_baseline_that_calls_all_pairs_paraphrases(
+    encoders, labelled, tmp_path, capsys
+):
+    shutil.copytree(labelled, tmp_path / "sv")
+    output = tmp_path / "results.json"
+    assert run(
+        "evaluate", "--suite", "paraphrase", "--data", labelled, tmp_path / "sv", "--model", "runs/avg",
+        "--baseline", "words", "--seeds", "2", "--output", output,
+    ) == 0  # fmt: skip
+    out = capsys.readouterr().out
+    lines = [line.split("|") for line in out.splitlines() if line.startswith("| fi") or line.startswith("| sv")]
+    assert [line[1].strip() for line in lines] == ["fi", "sv", "fi", "fi", "sv", "sv"]
+    assert [cell.strip() for cell in lines[0][2:5]] == ["60", "40", "65.0"]
+    record = json.loads(output.read_text())
+    assert record["suite"] == "paraphrase" and len(record["inputs"]) == 2
+    for scorer in record["results"]:
+        for task in scorer["tasks"]:
+            assert task["cosine"]["average_precision"] == task["cosine"]["accuracy"] == 1.0
+            assert len(task["perceptron"]["accuracies"]) == 2
+    assert record["tasks"][0]["test"] == {"pairs": 40, "paraphrases": 26}
+
+
+def test_scores_can_be_made_labels_and_the_results_are_the_same(encoders, labelled, tmp_path, capsys):
+    words = ["evaluate", "--suite", "paraphrase", "--data", labelled, "--baseline", "words", "--seeds", "1"]
+    assert run(*words) == 0
+    by_label = capsys.readouterr().out
+    assert run(*words, "--positive-above", "2.5") == 0
+    assert capsys.readouterr().out == by_label
+    assert run(*words, "--positive-above", "4") == 2
+    assert "one class only" in capsys.readouterr().err
+
+
+def test_paraphrase_detection_goes_into_card_and_model_index(encoders, labelled, tmp_path, capsys):
+    (tmp_path / "avg").mkdir()
+    (tmp_path / "avg" / "README.md").write_text("---\ntags:\n- x\n---\n# avg\n\n## Limits\n")
+    words = ["evaluate", "--suite", "paraphrase", "--data", labelled, "--model", tmp_path / "avg", "--seeds", "2"]
+    assert run(*words, "--update-card") == 0
+    card = (tmp_path / "avg" / "README.md").read_text()
+    assert "### perceptron: " in card and "### cosine: " in card and "model-index" in card
+    assert "the perceptron was trained on top" in card
+    capsys.readouterr()
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        (["--suite", "paraphrase", "--seeds", "0"], "--seeds is 0"),
+        (["--suite", "paraphrase", "--protocols", "paper"], "--protocols belongs to --suite sts"),
+        (["--suite", "paraphrase", "--split", "dev"], "--split belongs to --suite sts or graded"),
+        (["--suite", "graded", "--both-orders"], "--both-orders belongs to --suite paraphrase"),
+        (["--suite", "paraphrase", "--dev-split", "dev"], "the splits are validation, test"),
+        (["--suite", "graded", "--data", "x", "y"], "takes one"),
+        (["--suite", "paraphrase", "--data", "x", "x"], "there twice"),
+    ],
+)
+def test_flags_of_another_suite_and_impossible_requests_are_refused(labelled, capsys, words, expected):
+    data = [] if "--data" in words else ["--data", labelled]
+    assert run("evaluate", "--baseline", "words", *data, *words) == 2
+    captured = capsys.readouterr()
+    assert expected in captured.err and captured.out == ""
+
+
+@pytest.fixture
+def transfer(tmp_path):
+    generator = np.random.default_rng(1)
+    folder = tmp_path / "transfer"
+    folder.mkdir()
+    for name, vowel in (("custrev.neg", "a"), ("custrev.pos", "o")):
+        texts = ["".join(generator.choice(list("aeiou"), 5)) + f" {vowel * 3}" for _ in range(110)]
+        (folder / name).write_text("\n".join(texts) + "\n")
+    return folder
+
+
+def test_transfer_tasks_have_a_table_with_the_majority_and_name_what_is_missing(
+    encoders, transfer, tmp_path, capsys, monkeypatch
+):
+    from hf_paraphrase.evaluation.transfer import cross_validation
+    from hf_paraphrase.evaluation.transfer.classifier import ClassifierSettings
+
+    quick = ClassifierSettings(epoch_size=1, tenacity=0, most_epochs=2, learning_rate=0.1)
+    monkeypatch.setattr(cross_validation.Protocol, "__init__", quick_protocol(quick))
+    for name in ("avg", "gran"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "README.md").write_text(f"---\ntags:\n- x\n---\n# {name}\n\n## Limits\n")
+    output = tmp_path / "results.json"
+    words = ["evaluate", "--suite", "senteval", "--data", transfer, "--model", tmp_path / "avg", tmp_path / "gran"]
+    assert run(*words, "--baseline", "words", "--tasks", "cr,TREC", "--output", output, "--update-card") == 0
+    out = capsys.readouterr().out
+    (line,) = [line for line in out.splitlines() if line.startswith("| CR")]
+    cells = [cell.strip() for cell in line.split("|")[1:-1]]
+    assert cells[:6] == ["CR", "accuracy", "198", "220", "10 folds", "50.0"] and len(cells) == 9
+    assert float(cells[7]) > 80
+    assert "not found: TREC (train_5500.label, TREC_10.label)" in out and "MR " not in out
+    record = json.loads(output.read_text())
+    assert record["classifier"]["penalties"] == [1e-5, 1e-4, 1e-3, 1e-2] and record["classifier"]["folds"] == 10
+    assert record["missing"] == {"TREC": ["train_5500.label", "TREC_10.label"]}
+    (task,) = record["results"][1]["tasks"]
+    assert task["metrics"]["accuracy"] == pytest.approx(float(cells[7]), abs=0.05)
+    card = (tmp_path / "avg" / "README.md").read_text()
+    assert "a regression was trained on top" in card and "gran" not in card
+    head = yaml.safe_load(card.split("---")[1])
+    (result,) = head["model-index"][0]["results"]
+    assert result["dataset"]["name"] == "CR" and result["metrics"][0]["value"] == task["metrics"]["accuracy"]
+
+
+def quick_protocol(quick):
+    from hf_paraphrase.evaluation.transfer.classifier import RelatednessSettings
+
+    def initialise(self, folds=10, settings=quick, seed=1111, progress=None):
+        relatedness = RelatednessSettings()
+        self.__dict__.update(folds=folds, settings=settings, relatedness=relatedness, seed=seed, progress=progress)
+
+    return initialise
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        (["--suite", "senteval", "--tasks", "GLUE"], "unknown transfer task GLUE"),
+        (["--suite", "senteval", "--tasks", ","], "--tasks is empty"),
+        (["--suite", "senteval", "--tasks", "MR"], "rt-polarity.neg, rt-polarity.pos"),
+        (["--suite", "senteval", "--seeds", "3"], "--seeds belongs to --suite paraphrase"),
+        (["--suite", "sts", "--tasks", "MR"], "--tasks belongs to --suite senteval"),
+    ],
+)
+def test_impossible_transfer_tasks_are_refused(transfer, capsys, words, expected):
+    assert run("evaluate", "--baseline", "words", "--data", transfer, *words) == 2
+    captured = capsys.readouterr()
+    assert expected in captured.err and captured.out == ""

@@ -215,7 +215,7 @@ def test_damaged_catalogues_give_pairs_of_the_catalogue_or_an_input_error(tmp_pa
         ("a.po", b'msgid "x\nmsgstr "y"\n', "not a line of a gettext", 1),
         ("a.po", header().encode() + b'\nmsgid "x"\nmsgstr "caf\xe9"\n', "not UTF-8: byte 0xe9", 8),
         ("a.mo", b"not compiled", "not a compiled gettext catalogue", None),
-        ("a.po.gz", gzip.compress(b'msgid "x"\nmsgstr "y"\n' * 50)[:-9], "damaged or truncated", None),
+        ("a.po.gz", gzip.compress(b'msgid "x"\nmsgstr "y"\n' * 50, mtime=0)[:-9], "damaged or truncated", None),
         ("a.txt", b"x", "neither in .po nor in .mo", None),
     ],
 )

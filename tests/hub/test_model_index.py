@@ -157,12 +157,29 @@ def test_a_result_is_the_same_that_the_hubs_own_library_writes():
     assert isinstance(ours[0], EvalResult)
 
 
+KEYS = [*STS, *STS["sets"][0], *MEAN, *NMT, "dev_bleu", "bitext", "data", "task", "metrics", "cosine", "accuracy"]
 JSON = st.recursive(
     st.none() | st.booleans() | st.floats() | st.text(max_size=4),
     lambda inner: (
         st.lists(inner, max_size=3)
         | st.dictionaries(
-            st.sampled_from([*STS, *STS["sets"][0], *MEAN, *NMT, "dev_bleu", "bitext"]), inner, max_size=4
+            st.sampled_from(
+                [
+                    *STS,
+                    *STS["sets"][0],
+                    *MEAN,
+                    *NMT,
+                    "dev_bleu",
+                    "bitext",
+                    "data",
+                    "task",
+                    "metrics",
+                    "cosine",
+                    "accuracy",
+                ]
+            ),
+            inner,
+            max_size=4,
         )
     ),
     max_leaves=8,
@@ -179,9 +196,48 @@ def test_no_record_however_strange_raises_and_every_value_is_a_finite_number(
         "command": f"hf-paraphrase {verb}",
         "results": results,
         "settings": given_settings,
-        "evaluations": {**evaluations, "y": {"kind": "evaluate-nmt", "scores": evaluation}},
+        "evaluations": {
+            **evaluations,
+            "y": {"kind": "evaluate-nmt", "scores": evaluation},
+            "z": {"kind": "evaluate-paraphrase", "tasks": evaluation},
+            "t": {"kind": "evaluate-senteval", "tasks": evaluation},
+        },
     }
     assert all(math.isfinite(item.value) for item in measured_results(record))
     index = model_index("m", record)
     if index is not None:
         assert len(read_back(index).eval_results) == len(measured_results(record))
+
+
+def test_transfer_tasks_have_their_measures_and_say_what_they_were_tested_on():
+    tasks = [
+        {"task": "MRPC", "tested_on": "test", "metrics": {"accuracy": 70.5, "f1": 80.25}},
+        {"task": "SICK-R", "tested_on": "trial, not test", "metrics": {"pearson": 71.5, "spearman": 66.0, "mse": 0.5}},
+    ]
+    record = {"evaluations": {"x": {"kind": "evaluate-senteval", "tasks": tasks}}}
+    assert [(item.data, item.metric, item.value, item.split) for item in measured_results(record)] == [
+        ("MRPC", "accuracy", 70.5, "test"),
+        ("MRPC", "f1", 80.25, "test"),
+        ("SICK-R", "pearsonr", 71.5, "trial, not test"),
+        ("SICK-R", "spearmanr", 66.0, "trial, not test"),
+    ]
+    assert len(read_back(model_index("m", record)).eval_results) == 4
+
+
+def test_paraphrase_detection_has_its_accuracy_and_what_the_cosine_reaches_in_per_cent():
+    task = {
+        "data": "opusparcus-fi",
+        "test_split": "test",
+        "perceptron": {"accuracy": 0.803},
+        "cosine": {"average_precision": 0.91, "accuracy": 0.82, "f1": 0.85, "f1_threshold": None},
+    }
+    record = {"evaluations": {"x": {"kind": "evaluate-paraphrase", "tasks": [task, {"data": "y"}]}}}
+    found = [(item.metric, item.value, item.data, item.split) for item in measured_results(record)]
+    assert found == [
+        ("accuracy", 80.3, "opusparcus-fi", "test"),
+        ("average_precision", 91.0, "opusparcus-fi", "test"),
+        ("accuracy", 82.0, "opusparcus-fi", "test"),
+        ("f1", 85.0, "opusparcus-fi", "test"),
+    ]
+    (entry,) = model_index("m", record)
+    assert {result["task"]["name"] for result in entry["results"]} == {"Paraphrase detection"}

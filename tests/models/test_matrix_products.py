@@ -58,7 +58,7 @@ def test_other_arithmetic_and_autocast_are_left_to_pytorch(monkeypatch):
     monkeypatch.setattr(matrix_products, "_one_dnn_affine", lambda *_: pytest.fail("oneDNN was called"))
     values, weight = torch.randn(2, 3), torch.randn(4, 3)
     assert affine(values.double(), weight.double()).dtype == torch.float64
-    assert affine(values.bfloat16(), weight.bfloat16()).dtype == torch.bfloat16
+    assert affine(values.bfloat16(), weight.bfloat16().requires_grad_()).dtype == torch.bfloat16
     with torch.autocast("cpu", torch.bfloat16):
         assert affine(values, weight).dtype == torch.bfloat16
     assert affine(values[:0], weight).shape == (0, 4)
@@ -70,6 +70,18 @@ def test_other_arithmetic_and_autocast_are_left_to_pytorch(monkeypatch):
 def test_fp32_products_on_a_processor_are_onednns(monkeypatch):
     monkeypatch.setattr(matrix_products.functional, "linear", lambda *_: pytest.fail("PyTorch's own was called"))
     affine(torch.randn(2, 3), torch.randn(4, 3, requires_grad=True)).sum().backward()
+
+
+@pytest.mark.skipif(not matrix_products._HAS_BFLOAT16, reason="this processor lacks bfloat16 for oneDNN")
+def test_bfloat16_products_without_a_gradient_are_those_of_pytorch(monkeypatch):
+    torch.manual_seed(0)
+    values, weight, bias = torch.randn(6, 40).bfloat16(), torch.randn(9, 40).bfloat16(), torch.randn(9).bfloat16()
+    added = torch.randn(6, 9).bfloat16()
+    expected, more = functional.linear(values, weight, bias), functional.linear(values, weight, bias) + added
+    monkeypatch.setattr(matrix_products.functional, "linear", lambda *_: pytest.fail("PyTorch's own was called"))
+    torch.testing.assert_close(affine(values, weight, bias), expected)
+    torch.testing.assert_close(affine(values, weight, bias, added=added), more, atol=0.1, rtol=0.02)
+    assert affine(values, weight, bias).dtype == torch.bfloat16
 
 
 def test_the_layer_is_the_one_of_pytorch_with_the_same_weights():

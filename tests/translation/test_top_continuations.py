@@ -5,6 +5,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from hf_paraphrase.translation import top_continuations
 from hf_paraphrase.translation.top_continuations import best_continuations, log_normalizers
 
 
@@ -42,3 +43,24 @@ def test_normalizers_are_computed_in_fp32_whatever_the_arithmetic_of_the_logits(
     logits = (torch.randn(shape) * 20 + 50).to(dtype)
     expected = logits.double().logsumexp(1)
     assert log_normalizers(logits).double() == pytest.approx(expected, abs=2e-5)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+def test_normalizers_leave_out_columns_that_cannot_win_and_keep_digits_beside_them(dtype):
+    logits = torch.randn((5, 300)).to(dtype)
+    logits[:, 0] = -1e4
+    logits[1:3, :64] = -torch.inf
+    logits[4] = -torch.inf
+    expected = logits.double().logsumexp(1)
+    found = log_normalizers(logits).double()
+    assert found[:4] == pytest.approx(expected[:4], abs=2e-5)
+    assert found[4] == -torch.inf
+
+
+@pytest.mark.parametrize("members", [1, 2, 64, 48])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+def test_block_maxima_are_those_of_amax_however_many_rows_are_looked_at_together(members, dtype, monkeypatch):
+    logits = torch.randn((13, members * 7)).to(dtype).view(13, members, 7)
+    assert torch.equal(top_continuations._block_maxima(logits), logits.amax(1))
+    monkeypatch.setattr(top_continuations, "_CHUNK", 2 * members * 7)
+    assert torch.equal(top_continuations._block_maxima(logits), logits.amax(1))

@@ -57,28 +57,44 @@ class ParaphraseDetection(evaluate.Metric):
     def _compute(
         self, predictions: Sequence[float], references: Sequence[int], threshold: float | None = None
     ) -> dict[str, float]:
-        scores, labels = _checked(predictions, references)
-        order = np.argsort(-scores, kind="stable")
-        ordered, hits = scores[order], labels[order].cumsum()
-        # A threshold cannot part equal scores, so only the last pair of a run of them can be the last one taken.
-        taken = np.append(np.flatnonzero(np.diff(ordered)), len(ordered) - 1)
-        found, count, positives = hits[taken], taken + 1, int(hits[-1])
-        precision, recall = found / count, found / positives
-        average_precision = float((np.diff(recall, prepend=0.0) * precision).sum())
-        right = 2 * found - count + (len(labels) - positives)
-        f1 = 2 * found / (count + positives)
-        result = {
-            "accuracy": float(max(right.max(), len(labels) - positives) / len(labels)),
-            "accuracy_threshold": _threshold(ordered, taken, right, nothing=len(labels) - positives),
-            "f1": float(f1.max()),
-            "f1_threshold": _threshold(ordered, taken, f1, nothing=-1),
-            "average_precision": average_precision,
-            "positives": positives,
-            "pairs": len(labels),
-        }
-        if threshold is not None:
-            result |= _at(scores, labels, float(threshold))
-        return result
+        return detection_measures(predictions, references, threshold)
+
+
+def detection_measures(
+    predictions: Sequence[float], references: Sequence[int], threshold: float | None = None
+) -> dict[str, float]:
+    """Computes what the metric gives, without the machinery round it.
+
+    Args:
+        predictions: A score for each pair.
+        references: 1 for a paraphrase, 0 for another pair.
+        threshold: Optionally a threshold chosen on other pairs.
+
+    Raises:
+        ValueError: For values that are no scores or labels, and if all labels are equal.
+    """
+    scores, labels = _checked(predictions, references)
+    order = np.argsort(-scores, kind="stable")
+    ordered, hits = scores[order], labels[order].cumsum()
+    # A threshold cannot part equal scores, so only the last pair of a run of them can be the last one taken.
+    taken = np.append(np.flatnonzero(np.diff(ordered)), len(ordered) - 1)
+    found, count, positives = hits[taken], taken + 1, int(hits[-1])
+    precision, recall = found / count, found / positives
+    average_precision = float((np.diff(recall, prepend=0.0) * precision).sum())
+    right = 2 * found - count + (len(labels) - positives)
+    f1 = 2 * found / (count + positives)
+    result = {
+        "accuracy": float(max(right.max(), len(labels) - positives) / len(labels)),
+        "accuracy_threshold": _threshold(ordered, taken, right, nothing=len(labels) - positives),
+        "f1": float(f1.max()),
+        "f1_threshold": _threshold(ordered, taken, f1, nothing=-1),
+        "average_precision": average_precision,
+        "positives": positives,
+        "pairs": len(labels),
+    }
+    if threshold is not None:
+        result |= _at(scores, labels, float(threshold))
+    return result
 
 
 def _checked(predictions: Sequence[float], references: Sequence[int]) -> tuple[np.ndarray, np.ndarray]:

@@ -1,0 +1,162 @@
+"""A labelled set: sentence pairs of which people said whether they are paraphrases."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..data.decontamination import normalise
+from ..data.parquet import read_schema, read_table, split_names
+from ..errors import InputError
+
+
+@dataclass(frozen=True, eq=False)
+class LabelledSet:
+    """One labelled set in memory.
+
+    Attributes:
+        name: The folder and the split, e.g. `opusparcus-fi/test`.
+        sentences1: The first sentence of each pair.
+        sentences2: The second sentence of each pair.
+        labels: 1 for a paraphrase, 0 for another pair, int64 (n,).
+        undecided: How many pairs were left out because they have no label.
+    """
+
+    name: str
+    sentences1: list[str]
+    sentences2: list[str]
+    labels: np.ndarray = field(repr=False)
+    undecided: int = 0
+
+    def __len__(self) -> int:
+        return len(self.labels)
+
+    @property
+    def positives(self) -> int:
+        """The number of paraphrases."""
+        return int(self.labels.sum())
+
+    def pair_keys(self) -> list[tuple[str, str]]:
+        """Returns what is the same for two pairs of the same sentences, in whichever order and typography."""
+        sides = (map(sentence_key, texts) for texts in (self.sentences1, self.sentences2))
+        return [(first, second) if first <= second else (second, first) for first, second in zip(*sides, strict=True)]
+
+    def rows(self, chosen: np.ndarray) -> LabelledSet:
+        """Returns the pairs at the places `chosen` (int), or where it is true (bool)."""
+        places = np.arange(len(self))[chosen].tolist()
+        return replace(
+            self,
+            sentences1=[self.sentences1[place] for place in places],
+            sentences2=[self.sentences2[place] for place in places],
+            labels=self.labels[chosen],
+        )
+
+
+def sentence_key(text: str) -> str:
+    """Returns what two sentences that differ in typography only have in common; the text itself if it has no word."""
+    return normalise(text) or text.strip()
+
+
+def read_labelled_folder(folder: Path, split: str, positive_above: float | None = None) -> LabelledSet:
+    """Reads one split of a data folder with `sentence1`, `sentence2`, and `label` or `score`.
+
+    Where the folder has no split of this name, but the configuration `labelled` has one, as `prepare opusparcus`
+    makes it, that is taken.
+
+    Args:
+        folder: The data folder.
+        split: The split.
+        positive_above: None to read `label`; else the pairs with a `score` above this are the paraphrases, those below
+            the others.
+
+    Returns:
+        The pairs that have a label: those without one, or with a score of exactly `positive_above`, are undecided and
+        left out, as the pairs scored 2.5 are in Opusparcus (Creutz 2018).
+
+    Raises:
+        InputError: If the folder, the split or a column is missing, a label is not 0 or 1, a score is no number, or a
+            sentence is missing.
+    """
+    split = _split(folder, split)
+    column = "label" if positive_above is None else "score"
+    names = read_schema(folder, split).names
+    if column not in names:
+        raise InputError(
+            f"split `{split}` has no column {column}",
+            path=folder,
+            remedy="give --positive-above to make labels of the column score"
+            if column == "label" and "score" in names
+            else f"the columns are {', '.join(names)}",
+        )
+    table = read_table(folder, split, ["sentence1", "sentence2", column])
+    for name in ("sentence1", "sentence2"):
+        if table.column(name).null_count:
+            raise InputError(f"split `{split}` has missing values in column {name}", path=folder)
+    values = table.column(column).to_pylist()
+    if positive_above is None:
+        labels = _labels(folder, split, values)
+    else:
+        labels = _labels_of_scores(folder, split, values, positive_above)
+    decided = labels >= 0
+    whole = LabelledSet(
+        name=f"{folder.resolve().name}/{split}",
+        sentences1=table.column("sentence1").to_pylist(),
+        sentences2=table.column("sentence2").to_pylist(),
+        labels=labels,
+        undecided=int((~decided).sum()),
+    )
+    return whole.rows(decided)
+
+
+def require_both_classes(pairs: LabelledSet, folder: Path) -> None:
+    """Checks that a set holds paraphrases and other pairs.
+
+    Raises:
+        InputError: If it does not.
+    """
+    if not 0 < pairs.positives < len(pairs):
+        kind = "empty" if not len(pairs) else f"of one class only: all {len(pairs)} labels are {pairs.labels[0]}"
+        raise InputError(
+            f"{pairs.name} is {kind}", path=folder, remedy="detection needs paraphrases and pairs that are none"
+        )
+
+
+def without_pairs_of(pairs: LabelledSet, other: LabelledSet) -> LabelledSet:
+    """Returns `pairs` without those that are in `other` too, whatever the order of the two sentences."""
+    known = set(other.pair_keys())
+    return pairs.rows(np.array([key not in known for key in pairs.pair_keys()], dtype=bool))
+
+
+def _split(folder: Path, split: str) -> str:
+    splits = split_names(folder)
+    if split not in splits and f"labelled.{split}" in splits:
+        return f"labelled.{split}"
+    return split
+
+
+def _labels(folder: Path, split: str, values: Sequence[Any]) -> np.ndarray:
+    """Returns the labels; -1 where there is none."""
+    for row, value in enumerate(values):
+        if value is not None and (isinstance(value, (str, bytes)) or value not in (0, 1)):
+            raise InputError(
+                f"split `{split}`, row {row}: the label is {str(value)[:50]}",
+                path=folder,
+                remedy="1 is a paraphrase, 0 another pair, and nothing an undecided one",
+            )
+    return np.array([-1 if value is None else int(value) for value in values], dtype=np.int64)
+
+
+def _labels_of_scores(folder: Path, split: str, values: Sequence[Any], border: float) -> np.ndarray:
+    """Returns the labels of scores; -1 where the score is missing or the border itself."""
+    try:
+        scores = np.array([border if value is None else value for value in values], dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"split `{split}`: column score is not numeric", path=folder) from error
+    if not np.isfinite(scores).all():
+        row = int(np.flatnonzero(~np.isfinite(scores))[0])
+        raise InputError(f"split `{split}`, row {row}: the score is {scores[row]}", path=folder)
+    return np.where(scores == border, -1, scores > border).astype(np.int64)

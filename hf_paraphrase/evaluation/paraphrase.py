@@ -1,0 +1,269 @@
+"""Paraphrase detection: how well sentence vectors tell paraphrases from other pairs.
+
+Two measurements of the same vectors. With training, as in Sjöblom, Creutz and Aulamo 2018, section 4 (Tables 2, 3, 6
+and 9): a perceptron on the two concatenated vectors is trained on the development pairs, and its accuracy on the test
+pairs stands beside that of calling every pair a paraphrase. Without training, as MTEB reports for OpusparcusPC: the
+cosine's average precision, and its accuracy and F1 at the best threshold; and beside them the accuracy and F1 on test
+at the threshold that was best on the development pairs, which is what a user of that threshold would get.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..errors import InputError, ModelError
+from .correlation import cosine_similarities
+from .graded_set import Encode, Similarity
+from .labelled_set import LabelledSet, read_labelled_folder, require_both_classes, without_pairs_of
+from .scorer import Scorer
+from .sentence_folds import sentence_folds
+
+FOLDS = 5
+"""Folds that a single split is parted into."""
+_FEWEST_OF_A_CLASS = 2
+
+
+@dataclass(frozen=True, eq=False)
+class DetectionTask:
+    """Labelled pairs to develop and to test on.
+
+    Attributes:
+        name: The data folder.
+        pairs: All pairs, development and test.
+        folds: For each fold the places in `pairs` of its development and its test pairs; one fold where there are two
+            splits.
+        splits: The names of the development and the test split.
+        overlapping: How many development pairs were left out because they are test pairs too.
+    """
+
+    name: str
+    pairs: LabelledSet
+    folds: tuple[tuple[np.ndarray, np.ndarray], ...] = field(repr=False)
+    splits: tuple[str, str]
+    overlapping: int = 0
+
+    @property
+    def tested(self) -> np.ndarray:
+        """The places of all test pairs, fold after fold (n,)."""
+        return np.concatenate([test for _, test in self.folds])
+
+
+@dataclass(frozen=True)
+class DetectionResult:
+    """What one scorer reached on one task; shares from 0 to 1, not per cent.
+
+    Attributes:
+        task: The task.
+        accuracies: Of the perceptron on test, one for each seed.
+        cosine: Without training, on test: `average_precision`, `accuracy`, `f1` and the thresholds of the last two;
+            `accuracy_at_dev` and `f1_at_dev` at the thresholds that were best on the development pairs, and these.
+            A threshold is None where calling no pair a paraphrase is best, and where each fold has its own.
+    """
+
+    task: DetectionTask
+    accuracies: tuple[float, ...]
+    cosine: dict[str, float | None]
+
+    @property
+    def accuracy(self) -> float:
+        """The mean accuracy over the seeds."""
+        return float(np.mean(self.accuracies))
+
+    @property
+    def deviation(self) -> float | None:
+        """The standard deviation of the accuracy over seeds (n − 1 in the denominator); None for one seed."""
+        return float(np.std(self.accuracies, ddof=1)) if len(self.accuracies) > 1 else None
+
+    def as_dict(self) -> dict[str, Any]:
+        """Returns everything as plain values for JSON."""
+        return {
+            **describe(self.task),
+            "perceptron": {
+                "accuracy": self.accuracy,
+                "standard_deviation": self.deviation,
+                "accuracies": list(self.accuracies),
+            },
+            "cosine": self.cosine,
+        }
+
+
+def read_task(
+    folder: Path, *, dev_split: str = "validation", test_split: str = "test", positive_above: float | None = None
+) -> DetectionTask:
+    """Reads the development and test pairs of a data folder.
+
+    A pair of the test split that is also in the development split, whichever way round, is left out of the
+    development pairs, so that results on the test split stay comparable. If both splits are the same, its pairs are
+    parted into five folds that share no sentence; each is tested on once, with the other four to develop on.
+
+    Args:
+        folder: The data folder.
+        dev_split: The split to train the perceptron and to choose thresholds on.
+        test_split: The split to test on.
+        positive_above: As for :func:`~.labelled_set.read_labelled_folder`.
+
+    Raises:
+        InputError: As that function; and if the test pairs are of one class only, or the development pairs have fewer
+            than two of one.
+    """
+    dev = read_labelled_folder(folder, dev_split, positive_above)
+    require_both_classes(dev, folder)
+    name = folder.resolve().name
+    if dev_split == test_split:
+        folds = _folds(dev, folder)
+        return DetectionTask(name, dev, folds, (dev_split, test_split))
+    test = read_labelled_folder(folder, test_split, positive_above)
+    require_both_classes(test, folder)
+    kept = without_pairs_of(dev, test)
+    _require_enough(kept, folder, "without the pairs that are in the test split too")
+    both = LabelledSet(
+        name=name,
+        sentences1=kept.sentences1 + test.sentences1,
+        sentences2=kept.sentences2 + test.sentences2,
+        labels=np.concatenate([kept.labels, test.labels]),
+        undecided=dev.undecided + test.undecided,
+    )
+    places = np.arange(len(both))
+    fold = (places[: len(kept)], places[len(kept) :])
+    return DetectionTask(name, both, (fold,), (dev_split, test_split), overlapping=len(dev) - len(kept))
+
+
+def evaluate_detection(
+    scorer: Scorer, tasks: Sequence[DetectionTask], *, seeds: Sequence[int], both_orders: bool = False
+) -> tuple[DetectionResult, ...]:
+    """Evaluates a scorer on every task; each distinct sentence of all tasks is encoded once.
+
+    Args:
+        scorer: The scorer.
+        tasks: The tasks.
+        seeds: Seeds of the perceptrons.
+        both_orders: Train the perceptron on each pair and its mirror image.
+
+    Raises:
+        ModelError: If the encoder gives an array of the wrong shape, NaN or infinity.
+    """
+    position: dict[str, int] = {}
+    for task in tasks:
+        for sentence in (*task.pairs.sentences1, *task.pairs.sentences2):
+            position.setdefault(sentence, len(position))
+    vectors = _vectors(scorer.encode, list(position))
+    results = []
+    for task in tasks:
+        first, second = (
+            vectors[[position[sentence] for sentence in sentences]]
+            for sentences in (task.pairs.sentences1, task.pairs.sentences2)
+        )
+        accuracies = _perceptrons(task, first, second, seeds, both_orders)
+        similarities = _similarities(scorer.similarity, task.pairs, first, second)
+        results.append(DetectionResult(task, accuracies, _cosine_measures(task, similarities)))
+    return tuple(results)
+
+
+def describe(task: DetectionTask) -> dict[str, Any]:
+    """Returns what a task is made of as plain values for JSON, with the accuracy of the all-paraphrases baseline."""
+    labels, tested = task.pairs.labels, task.tested
+    dev = np.unique(np.concatenate([dev for dev, _ in task.folds]))
+    return {
+        "data": task.name,
+        "dev_split": task.splits[0],
+        "test_split": task.splits[1],
+        "folds": len(task.folds),
+        "dev": {"pairs": len(dev), "paraphrases": int(labels[dev].sum())},
+        "test": {"pairs": len(tested), "paraphrases": int(labels[tested].sum())},
+        "undecided": task.pairs.undecided,
+        "dev_pairs_in_test": task.overlapping,
+        "all_paraphrases": float(labels[tested].mean()),
+    }
+
+
+def _folds(pairs: LabelledSet, folder: Path) -> tuple[tuple[np.ndarray, np.ndarray], ...]:
+    fold_of = sentence_folds(pairs.sentences1, pairs.sentences2, FOLDS)
+    places = np.arange(len(pairs))
+    folds = tuple((places[fold_of != fold], places[fold_of == fold]) for fold in range(FOLDS))
+    if not all(len(test) for _, test in folds):
+        raise InputError(
+            f"{pairs.name} does not part into {FOLDS} folds that share no sentence",
+            path=folder,
+            remedy="give another --test-split than --dev-split",
+        )
+    for dev, _ in folds:
+        _require_enough(pairs.rows(dev), folder, "in four of its five folds")
+    return folds
+
+
+def _require_enough(dev: LabelledSet, folder: Path, when: str) -> None:
+    """Checks that there is a pair of each class to train on and one to hold out."""
+    if min(dev.positives, len(dev) - dev.positives) < _FEWEST_OF_A_CLASS:
+        raise InputError(
+            f"{dev.name} has {dev.positives} paraphrases and {len(dev) - dev.positives} other pairs {when}",
+            path=folder,
+            remedy=f"{_FEWEST_OF_A_CLASS} of each are the least to develop on",
+        )
+
+
+def _vectors(encode: Encode, sentences: list[str]) -> np.ndarray:
+    vectors = np.asarray(encode(sentences))
+    if vectors.ndim != 2 or len(vectors) != len(sentences):
+        raise ModelError(f"the encoder gave an array of shape {vectors.shape} for {len(sentences)} sentences")
+    return vectors
+
+
+def _perceptrons(
+    task: DetectionTask, first: np.ndarray, second: np.ndarray, seeds: Sequence[int], both_orders: bool
+) -> tuple[float, ...]:
+    """Returns the accuracy on the test pairs of all folds for each seed."""
+    from .pair_classifier import train_pair_classifiers
+
+    right = np.zeros(len(seeds))
+    labels = task.pairs.labels
+    for dev, test in task.folds:
+        classifiers = train_pair_classifiers(
+            first[dev], second[dev], labels[dev], seeds=seeds, both_orders=both_orders
+        )
+        right += (classifiers.predict(first[test], second[test]) == (labels[test] == 1)).sum(axis=1)
+    return tuple((right / len(task.tested)).tolist())
+
+
+def _similarities(
+    similarity: Similarity | None, pairs: LabelledSet, first: np.ndarray, second: np.ndarray
+) -> np.ndarray:
+    if similarity is None:
+        return cosine_similarities(first, second)
+    return np.nan_to_num(np.asarray(similarity(pairs.sentences1, pairs.sentences2), dtype=np.float64))
+
+
+def _cosine_measures(task: DetectionTask, similarities: np.ndarray) -> dict[str, float | None]:
+    from ..metrics.paraphrase_detection.paraphrase_detection import detection_measures
+
+    labels, tested = task.pairs.labels, task.tested
+    found = detection_measures(similarities[tested], labels[tested])
+    taken: dict[str, list[np.ndarray]] = {"accuracy": [], "f1": []}
+    chosen: dict[str, float | None] = {}
+    for dev, test in task.folds:
+        on_dev = detection_measures(similarities[dev], labels[dev])
+        for name, parts in taken.items():
+            threshold = on_dev[f"{name}_threshold"]
+            parts.append(similarities[test] >= threshold)
+            chosen[f"dev_{name}_threshold"] = _finite(threshold) if len(task.folds) == 1 else None
+    is_paraphrase = labels[tested] == 1
+    called = {name: np.concatenate(parts) for name, parts in taken.items()}
+    hits = int((called["f1"] & is_paraphrase).sum())
+    return {
+        "average_precision": found["average_precision"],
+        "accuracy": found["accuracy"],
+        "accuracy_threshold": _finite(found["accuracy_threshold"]),
+        "f1": found["f1"],
+        "f1_threshold": _finite(found["f1_threshold"]),
+        "accuracy_at_dev": float((called["accuracy"] == is_paraphrase).mean()),
+        "f1_at_dev": 2 * hits / max(1, int(called["f1"].sum()) + int(is_paraphrase.sum())),
+        **chosen,
+    }
+
+
+def _finite(threshold: float) -> float | None:
+    return threshold if np.isfinite(threshold) else None

@@ -1,0 +1,212 @@
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from hf_paraphrase.data.parquet import write_split
+from hf_paraphrase.errors import InputError, ModelError
+from hf_paraphrase.evaluation.correlation import cosine_similarities
+from hf_paraphrase.evaluation.floor_vectors import FLOOR_ENCODERS
+from hf_paraphrase.evaluation.floors import FLOORS
+from hf_paraphrase.evaluation.pair_classifier import train_pair_classifiers
+from hf_paraphrase.evaluation.paraphrase import describe, evaluate_detection, read_task
+from hf_paraphrase.evaluation.paraphrase_report import NamedDetection, format_detection
+from hf_paraphrase.evaluation.scorer import Scorer
+from hf_paraphrase.metrics.paraphrase_detection.paraphrase_detection import detection_measures
+
+
+def write(folder, split, rows):
+    table = pa.table(dict(zip(("sentence1", "sentence2", "label"), zip(*rows, strict=True), strict=True)))
+    write_split(folder, split, [table.cast(table.schema)], table.schema)
+
+
+def numbered(start, count):
+    """Pairs of numbers as texts; a paraphrase where they are close."""
+    generator = np.random.default_rng(start)
+    rows = []
+    for place in range(count):
+        a, b = generator.uniform(-3, 3, 2)
+        rows.append((f"{start + place} {a:.3f}", f"{start + place} {b:.3f}", int(abs(a - b) < 1.5)))
+    return rows
+
+
+def encode(texts):
+    """Two-dimensional vectors of the second word."""
+    angles = np.array([float(text.split()[1]) for text in texts])
+    return np.stack([np.cos(angles), np.sin(angles)], axis=1).astype(np.float32)
+
+
+@pytest.fixture
+def folder(tmp_path):
+    write(tmp_path, "validation", numbered(1000, 120))
+    write(tmp_path, "test", numbered(2000, 80))
+    return tmp_path
+
+
+def vectors(count, seed=0, dim=6):
+    generator = np.random.default_rng(seed)
+    first, second = generator.standard_normal((2, count, dim)).astype(np.float32)
+    labels = (first[:, 0] * 2 + second[:, 1] > 0).astype(np.int64)
+    return first, second, labels
+
+
+def test_the_perceptron_learns_a_border_and_carries_it_over_to_other_pairs():
+    first, second, labels = vectors(600)
+    classifiers = train_pair_classifiers(first[:400], second[:400], labels[:400], seeds=[1, 2])
+    right = classifiers.predict(first[400:], second[400:]) == (labels[400:] == 1)
+    assert right.shape == (2, 200) and (right.mean(axis=1) > 0.9).all()
+
+
+def test_a_seed_gives_the_same_perceptron_alone_and_in_company_and_others_differ():
+    first, second, labels = vectors(150)
+    labels[::7] ^= 1
+    alone = train_pair_classifiers(first, second, labels, seeds=[3])
+    company = train_pair_classifiers(first, second, labels, seeds=[5, 3, 4])
+    assert company.epochs[1] == alone.epochs[0]
+    for together, single in zip(company.weights, alone.weights, strict=True):
+        np.testing.assert_allclose(together[1].numpy(), single[0].numpy(), atol=1e-5)
+        assert together.shape[1] == 1 or not np.allclose(together[0].numpy(), together[2].numpy(), atol=1e-3)
+
+
+def test_the_scale_of_the_vectors_and_a_constant_feature_change_no_prediction():
+    first, second, labels = vectors(200)
+    plain = train_pair_classifiers(first, second, labels, seeds=[1]).predict(first, second)
+    scaled = train_pair_classifiers(first * 1024, second * 1024, labels, seeds=[1])
+    assert (scaled.predict(first * 1024, second * 1024) == plain).all()
+    ones = np.full((200, 1), 7.0, np.float32)
+    padded = train_pair_classifiers(np.hstack([first, ones]), np.hstack([second, ones]), labels, seeds=[1])
+    assert np.isfinite(padded.weights[0].numpy()).all()
+    assert padded.predict(np.hstack([first, ones]), np.hstack([second, ones])).mean() == pytest.approx(
+        plain.mean(), abs=0.1
+    )
+
+
+def test_training_on_both_orders_makes_mirrored_pairs_agree_more_often():
+    first, second, labels = vectors(300)
+    agreement = []
+    for both in (False, True):
+        classifiers = train_pair_classifiers(first, second, labels, seeds=[1, 2, 3], both_orders=both)
+        agreement.append((classifiers.predict(first, second) == classifiers.predict(second, first)).mean())
+    assert agreement[1] > agreement[0] + 0.1
+
+
+def test_global_random_state_is_neither_used_nor_changed():
+    import torch
+
+    first, second, labels = vectors(60)
+    torch.manual_seed(0)
+    one = train_pair_classifiers(first, second, labels, seeds=[1]).weights[0]
+    after = torch.rand(1)
+    torch.manual_seed(0)
+    assert torch.rand(1) == after
+    assert torch.equal(one, train_pair_classifiers(first, second, labels, seeds=[1]).weights[0])
+
+
+def test_vectors_with_nan_are_refused():
+    first, second, labels = vectors(20)
+    first[3, 2] = np.nan
+    with pytest.raises(ModelError, match="NaN"):
+        train_pair_classifiers(first, second, labels, seeds=[1])
+
+
+def test_the_cosines_measures_are_those_of_the_metric_with_the_thresholds_of_dev(folder):
+    task = read_task(folder)
+    (result,) = evaluate_detection(Scorer.model("m", encode), [task], seeds=[1])
+    similarities = cosine_similarities(encode(task.pairs.sentences1), encode(task.pairs.sentences2))
+    ((dev, test),) = task.folds
+    labels = task.pairs.labels
+    on_dev = detection_measures(similarities[dev], labels[dev])
+    plain = detection_measures(similarities[test], labels[test])
+    for name in ("average_precision", "accuracy", "f1", "accuracy_threshold", "f1_threshold"):
+        assert result.cosine[name] == plain[name]
+    for name in ("accuracy", "f1"):
+        at = detection_measures(similarities[test], labels[test], on_dev[f"{name}_threshold"])
+        assert result.cosine[f"{name}_at_dev"] == pytest.approx(at[f"{name}_at"])
+        assert result.cosine[f"dev_{name}_threshold"] == on_dev[f"{name}_threshold"]
+    assert result.cosine["accuracy"] > 0.8
+
+
+def test_the_perceptrons_accuracy_is_over_test_pairs_only_and_dev_pairs_teach_it(folder):
+    task = read_task(folder)
+    (result,) = evaluate_detection(Scorer.model("m", encode), [task], seeds=[1, 2, 3])
+    ((dev, test),) = task.folds
+    first, second = encode(task.pairs.sentences1), encode(task.pairs.sentences2)
+    labels = task.pairs.labels
+    classifiers = train_pair_classifiers(first[dev], second[dev], labels[dev], seeds=[1, 2, 3])
+    right = (classifiers.predict(first[test], second[test]) == (labels[test] == 1)).mean(axis=1)
+    assert result.accuracies == pytest.approx(right.tolist())
+    assert result.accuracy == pytest.approx(right.mean()) and result.deviation == pytest.approx(right.std(ddof=1))
+    facts = describe(task)
+    assert facts["test"] == {"pairs": 80, "paraphrases": int(labels[test].sum())}
+    assert facts["all_paraphrases"] == labels[test].mean()
+
+
+def test_each_distinct_sentence_of_all_tasks_is_encoded_once(folder):
+    seen = []
+
+    def counting(texts):
+        seen.extend(texts)
+        return encode(texts)
+
+    task = read_task(folder)
+    evaluate_detection(Scorer.model("m", counting), [task, task], seeds=[1])
+    assert len(seen) == len(set(seen)) == 400
+
+
+def test_test_pairs_are_left_out_of_dev_and_the_test_set_stays_whole(tmp_path):
+    dev, test = numbered(1000, 40), numbered(2000, 40)
+    write(tmp_path, "validation", [*dev, *((b, a.upper(), label) for a, b, label in test[:9])])
+    write(tmp_path, "test", test)
+    task = read_task(tmp_path)
+    ((development, tested),) = task.folds
+    assert (len(development), len(tested), task.overlapping) == (40, 40, 9)
+    assert "9 dev pairs left out" in format_detection(
+        [NamedDetection("m", "model", evaluate_detection(Scorer.model("m", encode), [task], seeds=[1]))]
+    )
+
+
+def test_one_split_is_parted_into_folds_of_which_each_pair_is_tested_once(tmp_path):
+    write(tmp_path, "validation", numbered(1000, 60))
+    task = read_task(tmp_path, test_split="validation")
+    assert len(task.folds) == 5 and sorted(task.tested.tolist()) == list(range(60))
+    for dev, test in task.folds:
+        assert set(dev) | set(test) == set(range(60)) and not set(dev) & set(test)
+    (result,) = evaluate_detection(Scorer.model("m", encode), [task], seeds=[1, 2])
+    assert result.cosine["dev_f1_threshold"] is None and 0.5 < result.cosine["accuracy_at_dev"] <= 1
+    assert describe(task)["dev"]["pairs"] == describe(task)["test"]["pairs"] == 60
+
+
+@pytest.mark.parametrize(
+    ("dev", "test", "expected"),
+    [
+        ([("a b", "c", 1), ("d", "e", 1)], numbered(0, 9), "one class only: all 2 labels are 1"),
+        (numbered(0, 9), [("a b", "c", 0), ("d", "e", 0)], "one class only: all 2 labels are 0"),
+        ([("a", "b", 1), ("c", "d", 0), ("e", "f", 0)], numbered(0, 9), "1 paraphrases and 2 other pairs"),
+    ],
+)
+def test_a_set_of_one_class_or_too_few_pairs_is_refused(tmp_path, dev, test, expected):
+    write(tmp_path, "validation", dev)
+    write(tmp_path, "test", test)
+    with pytest.raises(InputError, match=expected):
+        read_task(tmp_path)
+
+
+def test_a_single_split_whose_pairs_all_hang_together_cannot_be_parted(tmp_path):
+    write(tmp_path, "validation", [("same", f"b {i}", i % 2) for i in range(20)])
+    with pytest.raises(InputError, match="does not part into 5 folds"):
+        read_task(tmp_path, test_split="validation")
+
+
+@pytest.mark.parametrize("name", FLOORS)
+def test_the_cosine_of_a_floors_vectors_is_about_the_floor(name):
+    texts = [
+        "the cat sat on the mat", "a cat sat on a mat", "dogs bark at night", "the dog barks at night",
+        "an entirely different sentence about law", "",
+    ]  # fmt: skip
+    first, second = texts, texts[1:] + texts[:1]
+    exact = FLOORS[name](first, second)
+    projected = cosine_similarities(FLOOR_ENCODERS[name](first), FLOOR_ENCODERS[name](second))
+    assert np.abs(exact - projected).max() < 0.2 and exact.max() > 0.4
+    assert not FLOOR_ENCODERS[name]([""]).any()
+    np.testing.assert_array_equal(FLOOR_ENCODERS[name](texts)[2], FLOOR_ENCODERS[name](texts[2:3])[0])

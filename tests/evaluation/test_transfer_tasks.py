@@ -1,0 +1,237 @@
+from __future__ import annotations
+
+import gzip
+
+import numpy as np
+import pytest
+
+from hf_paraphrase.errors import InputError, ModelError, UsageError
+from hf_paraphrase.evaluation.transfer import evaluate_transfer
+from hf_paraphrase.evaluation.transfer.classifier import ClassifierSettings, RelatednessSettings
+from hf_paraphrase.evaluation.transfer.cross_validation import Protocol
+from hf_paraphrase.evaluation.transfer.paraphrase_task import f1_of_paraphrases
+from hf_paraphrase.evaluation.transfer.registry import TASKS, choose_tasks, find_transfer_tasks
+from hf_paraphrase.evaluation.transfer.task import Examples
+
+QUICK = Protocol(
+    folds=2,
+    settings=ClassifierSettings(batch_size=8, epoch_size=2, tenacity=2, most_epochs=20, learning_rate=0.05),
+    relatedness=RelatednessSettings(epoch_size=5, most_epochs=40, learning_rate=0.02),
+)
+LETTERS = "abcdefghij"
+
+
+def words(seed, count):
+    generator = np.random.default_rng(seed)
+    return [" ".join(generator.choice(list(LETTERS), generator.integers(2, 7))) for _ in range(count)]
+
+
+def encode(texts):
+    """Counts letters; a text with many a's and few b's is far from its opposite."""
+    return np.array([[text.count(letter) for letter in LETTERS] for text in texts], dtype=np.float32)
+
+
+def write_binary(folder, negative="rt-polarity.neg", positive="rt-polarity.pos", count=40):
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / negative).write_text("".join(f"{text} b b b\n" for text in words(1, count)))
+    with gzip.open(folder / f"{positive}.gz", "wt") as file:
+        file.writelines(f"{text} a a a\n" for text in words(2, count))
+
+
+def write_sick(folder, *parts, entailment=("CONTRADICTION", "NEUTRAL", "ENTAILMENT")):
+    folder.mkdir(parents=True, exist_ok=True)
+    for place, (part, count) in enumerate(parts):
+        lines = ["pair_ID\tsentence_A\tsentence_B\trelatedness_score\tentailment_judgment"]
+        first, second = words(10 + place, count), words(20 + place, count)
+        for i, (a, b) in enumerate(zip(first, second, strict=True)):
+            kind = i % 3
+            other = [f"{b} j j j", b, a][kind]
+            lines.append(f"{i}\t{a}\t{other}\t{1 + 2 * kind - 0.1 * (i % 2) * (kind > 0)}\t{entailment[kind]}")
+        (folder / f"SICK_{part}.txt").write_text("\n".join(lines) + "\n")
+
+
+def write_msrp(folder, *parts):
+    folder.mkdir(parents=True, exist_ok=True)
+    for part, count in parts:
+        lines = ["\ufeffQuality\t#1 ID\t#2 ID\t#1 String\t#2 String"]
+        for i, (a, b) in enumerate(zip(words(3, count), words(4, count), strict=True)):
+            lines.append(f"{i % 2}\t{i}\t{i + 1000}\t{a}\t{a if i % 2 else b + ' h h'}")
+        (folder / f"msr_paraphrase_{part}.txt").write_text("\n".join(lines) + "\n")
+
+
+def write_trec(folder, train=60, test=20):
+    folder.mkdir(parents=True, exist_ok=True)
+    kinds = {"NUM": "a a a", "LOC": "b b b", "HUM": "c c c"}
+    for name, count in (("train_5500.label", train), ("TREC_10.label", test)):
+        lines = []
+        for i, text in enumerate(words(count, count)):
+            kind = list(kinds)[i % 3]
+            lines.append(f"{kind}:fine {text} {kinds[kind]} ?\n")
+        (folder / name).write_bytes("".join(lines).encode("latin-1"))
+
+
+def test_each_family_learns_what_its_vectors_show_and_gives_its_measures(tmp_path):
+    write_binary(tmp_path / "MR")
+    write_trec(tmp_path / "TREC")
+    write_msrp(tmp_path / "MSRP", ("train", 80), ("test", 40))
+    write_sick(tmp_path / "SICK", ("train", 120), ("trial", 40), ("test_annotated", 60))
+    results = {result.task: result for result in evaluate_transfer(encode, tmp_path, protocol=QUICK)}
+    assert list(results) == ["MR", "TREC", "MRPC", "SICK-R", "SICK-E"]
+    assert results["MR"].metrics["accuracy"] > 90 and results["MR"].majority == {"accuracy": 50.0}
+    assert (results["MR"].train, results["MR"].test, results["MR"].tested_on) == (40, 80, "2 folds")
+    assert results["TREC"].metrics["accuracy"] > 80 and results["TREC"].test == 20
+    assert results["MRPC"].metrics["accuracy"] > 75 and results["MRPC"].metrics["f1"] > 75
+    assert results["MRPC"].majority["accuracy"] == 50
+    relatedness = results["SICK-R"].metrics
+    assert relatedness["pearson"] > 50 and relatedness["spearman"] > 50 and 0 < relatedness["mse"] < 2
+    assert results["SICK-E"].metrics["accuracy"] > 50 and results["SICK-E"].tested_on == "test"
+
+
+def test_tasks_are_chosen_by_any_of_their_names_and_keep_their_order():
+    assert choose_tasks([]) == list(TASKS)
+    assert choose_tasks(["sts-b", "MSRP", "mr", "SICKEntailment", "sick-r"]) == [
+        "MR", "MRPC", "SICK-R", "SICK-E", "STS-B",
+    ]  # fmt: skip
+    with pytest.raises(UsageError, match="unknown transfer task SST"):
+        choose_tasks(["SST"])
+
+
+def test_what_lacks_a_file_is_named_as_missing_and_the_others_are_there(tmp_path):
+    write_binary(tmp_path / "CR", "custrev.neg", "custrev.pos")
+    write_msrp(tmp_path, ("train", 40))
+    write_sick(tmp_path, ("train", 40), ("trial", 9))
+    (tmp_path / "sts-dev.csv").write_text("g\tf\t2012\t1\t3.5\ta b\tb c\n")
+    found = find_transfer_tasks(tmp_path, TASKS, QUICK)
+    assert [task.name for task in found.tasks] == ["CR"]
+    assert found.missing == {
+        "MR": ("rt-polarity.neg", "rt-polarity.pos"),
+        "SUBJ": ("subj.objective", "subj.subjective"),
+        "MPQA": ("mpqa.neg", "mpqa.pos"),
+        "TREC": ("train_5500.label", "TREC_10.label"),
+        "MRPC": ("msr_paraphrase_test.txt",),
+        "SICK-R": ("SICK_test_annotated.txt",),
+        "SICK-E": ("SICK_test_annotated.txt",),
+        "STS-B": ("sts-train.csv", "sts-test.csv"),
+    }
+    assert {path.name for path in found.paths} == {"custrev.neg", "custrev.pos.gz"}
+
+
+def test_sick_is_tested_on_its_trial_part_only_on_request_and_says_so(tmp_path):
+    write_sick(tmp_path, ("train", 90), ("trial", 31))
+    with pytest.raises(InputError, match=r"SICK-R: SICK_test_annotated\.txt"):
+        find_transfer_tasks(tmp_path, ["SICK-R"], QUICK)
+    found = find_transfer_tasks(tmp_path, ["SICK-R", "SICK-E"], QUICK, sick_test_on_trial=True)
+    for task in found.tasks:
+        assert [len(task.parts[part]) for part in ("train", "dev", "test")] == [80, 10, 31]
+        assert task.tested_on == "trial, not test"
+        sentences = [set(zip(*task.parts[part].sides, strict=True)) for part in ("train", "dev")]
+        assert not sentences[0] & sentences[1]
+    assert found.missing == {}
+
+
+def test_the_sts_benchmark_is_read_in_its_three_parts(tmp_path):
+    for part, count in (("train", 60), ("dev", 30), ("test", 30)):
+        lines = [
+            f"g\tf\t2012\t{i}\t{2.5 * (i % 3)}\t{a}\t{[b + ' j j j', b, a][i % 3]}\n"
+            for i, (a, b) in enumerate(zip(words(count, count), words(count + 1, count), strict=True))
+        ]
+        (tmp_path / f"sts-{part}.csv").write_text("".join(lines))
+    (result,) = evaluate_transfer(encode, tmp_path, ["STSBenchmark"], protocol=QUICK)
+    assert (result.task, result.train, result.test) == ("STS-B", 60, 30) and result.metrics["pearson"] > 40
+
+
+def test_examples_are_ordered_by_the_words_of_both_sides_then_by_the_label_as_senteval_does():
+    examples = Examples((["a b", "c", "d", "e f", "g"], ["x", "y z", "y", "x", "y"]), np.array([1, 0, 1, 0, 0]))
+    ordered = examples.in_order()
+    naive = sorted(
+        zip(*examples.sides, examples.gold.tolist(), strict=True),
+        key=lambda item: (len(item[0].split()), len(item[1].split()), item[2]),
+    )
+    assert list(zip(*ordered.sides, ordered.gold.tolist(), strict=True)) == naive
+
+
+def test_pair_features_are_the_difference_and_the_product():
+    examples = Examples((["a a b"], ["a c"]), np.array([1]))
+    features = examples.pair_features(encode)
+    assert features[0, :3].tolist() == [1, 1, 1] and features[0, 10:13].tolist() == [2, 0, 0]
+
+
+def test_objective_sentences_are_the_positive_class_of_subj(tmp_path):
+    write_binary(tmp_path, "subj.objective", "subj.subjective")
+    (task,) = find_transfer_tasks(tmp_path, ["SUBJ"], QUICK).tasks
+    examples = task.parts["train"]
+    objective = np.array([text.endswith("b b b") for text in examples.sides[0]])
+    assert set(examples.gold[objective]) == {1} and set(examples.gold[~objective]) == {0}
+
+
+def test_each_distinct_sentence_of_all_tasks_is_encoded_once(tmp_path):
+    write_sick(tmp_path, ("train", 90), ("trial", 31), ("test_annotated", 40))
+    seen = []
+
+    def counting(texts):
+        seen.append(texts)
+        return encode(texts)
+
+    evaluate_transfer(counting, tmp_path, ["SICK-R", "SICK-E"], protocol=QUICK)
+    assert len(seen) == 1 and len(seen[0]) == len(set(seen[0]))
+
+
+@pytest.mark.parametrize(
+    ("vectors", "expected"),
+    [
+        (lambda texts: np.zeros((len(texts) - 1, 3)), "shape"),
+        (lambda texts: np.zeros(len(texts)), "shape"),
+        (lambda texts: np.full((len(texts), 3), np.nan), "NaN"),
+    ],
+)
+def test_wrong_vectors_are_refused(tmp_path, vectors, expected):
+    write_binary(tmp_path)
+    with pytest.raises(ModelError, match=expected):
+        evaluate_transfer(vectors, tmp_path, protocol=QUICK)
+
+
+def test_vectors_that_tell_nothing_reach_the_majority_and_no_more(tmp_path):
+    write_sick(tmp_path, ("train", 90), ("trial", 31), ("test_annotated", 40))
+    results = evaluate_transfer(lambda texts: np.zeros((len(texts), 3)), tmp_path, protocol=QUICK)
+    relatedness, entailment = results
+    assert relatedness.metrics["pearson"] == relatedness.metrics["spearman"] == 0
+    assert 20 < entailment.metrics["accuracy"] < 50
+
+
+def test_bad_files_are_named(tmp_path):
+    with pytest.raises(InputError, match="no such folder"):
+        find_transfer_tasks(tmp_path / "absent", TASKS, QUICK)
+    with pytest.raises(InputError, match="no transfer task is complete"):
+        find_transfer_tasks(tmp_path, TASKS, QUICK)
+    write_binary(tmp_path, count=3)
+    with pytest.raises(InputError, match=r"rt-polarity\.neg: MR has 6 examples, at most 3 of a class"):
+        find_transfer_tasks(tmp_path, ["MR"], QUICK)
+    (tmp_path / "custrev.neg").write_text("bad\n")
+    with pytest.raises(InputError, match=r"custrev\.pos is not there"):
+        find_transfer_tasks(tmp_path, ["CR"], QUICK)
+    write_sick(tmp_path, ("train", 9), ("trial", 9), ("test_annotated", 9), entailment=("CONTRADICTION", "MAYBE", ""))
+    with pytest.raises(InputError, match="pair 2 is MAYBE"):
+        find_transfer_tasks(tmp_path, ["SICK-E"], QUICK)
+    assert len(find_transfer_tasks(tmp_path, ["SICK-R"], QUICK).tasks) == 1
+    (tmp_path / "custrev.neg").unlink()
+    write_trec(tmp_path)
+    (tmp_path / "TREC_10.label").write_text("NUM:dist How far ?\nODD:x y\n")
+    with pytest.raises(InputError, match=r"TREC_10\.label:2: not a question"):
+        find_transfer_tasks(tmp_path, ["TREC"], QUICK)
+
+
+def test_f1_is_of_the_paraphrases():
+    gold, predicted = np.array([1, 1, 1, 0, 0]), np.array([1, 1, 0, 1, 0])
+    assert f1_of_paraphrases(predicted, gold) == pytest.approx(2 / 3)
+    assert f1_of_paraphrases(np.zeros(5), gold) == 0
+
+
+@pytest.mark.real_data
+def test_the_sets_at_hand_have_their_published_sizes(real_data_dir):
+    found = find_transfer_tasks(real_data_dir, TASKS, Protocol())
+    sizes = {task.name: {part: len(examples) for part, examples in task.parts.items()} for task in found.tasks}
+    assert sizes == {
+        "MR": {"train": 10662}, "CR": {"train": 3775}, "SUBJ": {"train": 10000}, "MPQA": {"train": 10606},
+        "TREC": {"train": 5452, "test": 500},
+    }  # fmt: skip
+    assert set(found.missing) == {"MRPC", "SICK-R", "SICK-E", "STS-B"}
