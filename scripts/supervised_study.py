@@ -25,10 +25,10 @@ from hf_paraphrase.hub.provenance import fingerprint
 SICK = ["--test-split", "validation", "--dev-share", "0.1"]
 DRAWN = ["--dev-share", "0.1", "--test-share", "0.1"]
 TASKS: dict[str, tuple[str, list[str]]] = {
-    "SICK-R": ("sick", ["--task", "similarity", *SICK, "--epochs", "8"]),
-    "SICK-E": ("sick", ["--task", "entailment", *SICK, "--epochs", "8"]),
-    "MR": ("transfer", ["--train-split", "mr.train", *DRAWN, "--epochs", "3"]),
-    "CR": ("transfer", ["--train-split", "cr.train", *DRAWN, "--epochs", "6"]),
+    "SICK-R": ("sick", ["--task", "similarity", *SICK, "--epochs", "5"]),
+    "SICK-E": ("sick", ["--task", "entailment", *SICK, "--epochs", "5"]),
+    "MR": ("transfer", ["--train-split", "mr.train", *DRAWN, "--epochs", "2"]),
+    "CR": ("transfer", ["--train-split", "cr.train", *DRAWN, "--epochs", "4"]),
 }
 COMMON = ["--batch-size", "50", "--learning-rate", "5e-3"]
 RANDOM, VECTORS, FREE, REGULARIZED = "from scratch", "from scratch, word vectors", "fine-tuned", "regularised"
@@ -42,7 +42,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--initial-vectors", required=True, help="the word vectors that the encoders started from")
     parser.add_argument("--tasks", nargs="+", default=list(TASKS), choices=list(TASKS))
     parser.add_argument("--seeds", nargs="+", type=int, default=[0, 1, 2])
-    parser.add_argument("--lambdas", nargs="+", type=float, default=[1e-6, 1e-5, 1e-4])
+    parser.add_argument("--lambdas", nargs="+", type=float, default=[1e-5, 1e-4, 1e-3])
     parser.add_argument("--output", required=True, type=Path, help="a folder for results.jsonl and table.md")
     return parser.parse_args()
 
@@ -98,6 +98,7 @@ class Study:
             row |= {"epoch": results["best_epoch"], "floor": results["test"]["floor"]}
             with self.record.open("a", encoding="utf-8") as file:
                 file.write(json.dumps(row) + "\n")
+            self.known[json.dumps(key)] = row
         return row
 
 
