@@ -152,34 +152,40 @@ def test_head_and_encoder_travel_with_the_weights_to_where_the_package_is_not(tm
         model = make(name, pairs=True)
         model.save_pretrained(tmp_path / name)
         torch.save(model(FIRST, second_input_ids=SECOND).logits.detach(), tmp_path / f"{name}.pt")
-    environment = {**os.environ, "HF_HOME": str(tmp_path / "home"), "HF_HUB_OFFLINE": "1"}
+    assert run_elsewhere(tmp_path, SCRIPT, ENCODERS) == ""
+
+
+def run_elsewhere(folder, script, words):
+    """Runs a script where the package cannot be found, and gives the end of what went wrong."""
+    environment = {**os.environ, "HF_HOME": str(folder / "home"), "HF_HUB_OFFLINE": "1"}
     environment.pop("PYTHONPATH", None)
-    result = subprocess.run(
-        [sys.executable, "-I", "-c", SCRIPT, *ENCODERS],
-        cwd=tmp_path,
-        env=environment,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert result.returncode == 0, result.stderr[-3000:]
+    command = [sys.executable, "-I", "-c", script, *words]
+    result = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
+    return result.stderr[-3000:] if result.returncode else ""
 
 
-@pytest.mark.parametrize("reference", ["other/repository--modeling_avg.AvgModel", "../evil.Evil", "os.system", None])
-def test_code_of_an_encoder_that_lies_elsewhere_is_not_run(tmp_path, reference):
-    make().save_pretrained(tmp_path / "model")
-    path = tmp_path / "model" / "config.json"
-    settings = json.loads(path.read_text())
-    settings["sentence_encoder"]["auto_map"]["AutoModel"] = reference
-    path.write_text(json.dumps(settings))
-    script = (
-        "from transformers import AutoModelForSequenceClassification as A\n"
-        "A.from_pretrained('model', trust_remote_code=True)"
-    )
-    environment = {**os.environ, "HF_HOME": str(tmp_path / "home"), "HF_HUB_OFFLINE": "1"}
-    command = [sys.executable, "-I", "-c", script]
-    result = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
-    assert result.returncode and "does not name the encoder's code in this folder" in result.stderr
+ELSEWHERE = ["other/repository--modeling_avg.AvgModel", "../evil.Evil", "os.system", None]
+REFUSED = """
+import sys
+from transformers import AutoModelForSequenceClassification
+for name in sys.argv[1:]:
+    try:
+        AutoModelForSequenceClassification.from_pretrained(name, trust_remote_code=True)
+    except ValueError as error:
+        assert "does not name the encoder's code in this folder" in str(error), error
+    else:
+        raise AssertionError(name)
+"""
+
+
+def test_code_of_an_encoder_that_lies_elsewhere_is_not_run(tmp_path):
+    for number, reference in enumerate(ELSEWHERE):
+        make().save_pretrained(tmp_path / str(number))
+        path = tmp_path / str(number) / "config.json"
+        settings = json.loads(path.read_text())
+        settings["sentence_encoder"]["auto_map"]["AutoModel"] = reference
+        path.write_text(json.dumps(settings))
+    assert run_elsewhere(tmp_path, REFUSED, map(str, range(len(ELSEWHERE)))) == ""
 
 
 def test_the_pipeline_of_transformers_classifies_single_sentences():
