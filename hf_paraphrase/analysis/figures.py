@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -41,3 +42,29 @@ def save_figure(figure: Any, path: Path) -> None:
     """Writes a figure as PNG; equal figures give equal bytes."""
     path.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(path, dpi=_DOTS_PER_INCH, metadata={"Software": None})
+
+
+def save_plot(figure: Any, path: Path) -> None:
+    """Writes a figure as PNG and as SVG; equal figures give equal bytes.
+
+    Args:
+        figure: The figure.
+        path: The PNG file; the SVG file lies beside it.
+    """
+    import matplotlib
+
+    # Without a salt the names of shapes in the SVG file are drawn at random.
+    with matplotlib.rc_context({"svg.hashsalt": "hf_paraphrase"}), warnings.catch_warnings():
+        # A script that the font lacks shows as boxes; the text itself is in the report.
+        warnings.filterwarnings("ignore", message="Glyph")
+        save_figure(figure, path)
+        figure.savefig(path.with_suffix(".svg"), metadata={"Date": None, "Creator": None})
+
+
+def plot_label(text: str, longest: int = 60) -> str:
+    """Makes a text fit for a plot: on one line, cut where it is too long, and not taken for a formula."""
+    plain = " ".join("".join(letter if letter.isprintable() else " " for letter in text).split())
+    if len(plain) > longest:
+        plain = plain[: longest - 1].rstrip() + "…"
+    # Legends leave out what begins with an underscore.
+    return (" " if plain.startswith("_") else "") + plain.replace("$", "\\$")

@@ -232,7 +232,7 @@ def _write(
     write_card(
         staging,
         "dataset_cards",
-        "gates",
+        "analysis_gates",
         {
             "model": Path(arguments.model).resolve().name,
             "cell": config.cell,

@@ -19,6 +19,7 @@ from ..analysis.figures import check_plots
 from ..analysis.lengths import BINS, LengthStatistics
 from ..analysis.ngram_statistics import ORDERS, Contrast, contrast_ngrams, count_ngrams
 from ..analysis.pair_sample import PairSample, draw_pairs
+from ..analysis.plain_text import plain_markdown
 from ..analysis.rank_correlations import (
     PAPER,
     RankCorrelation,
@@ -271,11 +272,6 @@ def _shown(example: Example) -> dict[str, Any]:
     # Sentences are shown as they are, and must not be taken for Markdown.
     return {
         **dataclasses.asdict(example),
-        "reference": _plain(example.reference),
-        "translation": _plain(example.translation),
+        "reference": plain_markdown(example.reference),
+        "translation": plain_markdown(example.translation),
     }
-
-
-def _plain(text: str) -> str:
-    escaped = "".join(f"\\{letter}" if letter in "\\`*_{}[]<>#|~!" else letter for letter in " ".join(text.split()))
-    return escaped if len(escaped) <= 400 else escaped[:399].rstrip("\\") + "…"

@@ -38,9 +38,6 @@ _OWN_FLAGS = {
 }
 """The suites that have a use for a flag; all for one that is not here."""
 
-CARD_SECTION = "hf-paraphrase evaluate"
-"""The name of the section that `--update-card` writes, in the comments that enclose it."""
-
 
 @dataclass
 class Arguments:
@@ -53,12 +50,14 @@ class Arguments:
     columns sentence1, sentence2 and score. `--suite paraphrase` tells paraphrases from other pairs on data folders
     with the columns sentence1, sentence2 and label: by a perceptron on the two vectors, trained on the development
     pairs, and by the cosine alone. `--suite senteval` trains a regression on fixed sentence vectors for each of
-    SentEval's transfer tasks whose raw files lie below a folder. The tables go to standard output.
+    SentEval's transfer tasks whose raw files, or data folders prepared of them, lie below a folder. The tables go to
+    standard output.
     """
 
     data: list[str] = argument(
         "the folder below which the STS sets lie, or the graded data folder; for the suite paraphrase labelled data "
-        "folders, each a line of the tables; for the suite senteval the folder below which its raw files lie"
+        "folders, each a line of the tables; for the suite senteval the folder below which its files lie",
+        action="extend",
     )
     model: list[str] = argument("encoder folders; several stand side by side", [], action="extend")
     baseline: list[str] = argument(
@@ -126,9 +125,9 @@ def main(argv: Sequence[str]) -> None:
         for item in results:
             if item.kind == "model":
                 own = [other for other in results if other.kind == "baseline" or other is item]
-                section = _card_section(suite.report(own), suite.TRAINED)
+                section = _card_section(suite, suite.report(own))
                 name, evaluation = suite.evaluation(item, suite.record([item]))
-                add_results(item.name, name, evaluation, section=CARD_SECTION, text=section)
+                add_results(item.name, name, evaluation, section=suite.SECTION, text=section)
                 message(f"results in {Path(item.name) / 'README.md'}")
 
 
@@ -157,7 +156,7 @@ def _check(arguments: Arguments) -> None:
         if not arguments.model:
             raise UsageError("evaluate: --update-card without --model", remedy="floors have no card")
         for name in arguments.model:
-            check_evaluated_card(name, CARD_SECTION)
+            check_evaluated_card(name, SUITES[arguments.suite].SECTION)
 
 
 def _encoder(name: str, batch_size: int) -> Encode:
@@ -168,7 +167,7 @@ def _encoder(name: str, batch_size: int) -> Encode:
     return lambda texts: encoder.encode(texts, batch_size=batch_size, show_progress_bar=True)
 
 
-def _card_section(report: str, trained: str) -> str:
+def _card_section(suite: Suite, report: str) -> str:
     """Makes a section of a card out of the tables: the same text under a heading of its own, one level down."""
     body = "\n".join(f"#{line}" if line.startswith("## ") else line for line in report.split("\n"))
-    return f"## Evaluation\n\nWritten by `hf-paraphrase evaluate`; {trained}.\n\n{body}"
+    return f"## {suite.HEADING}\n\nWritten by `hf-paraphrase evaluate`; {suite.TRAINED}.\n\n{body}"

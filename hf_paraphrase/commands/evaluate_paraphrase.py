@@ -7,6 +7,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from tqdm.auto import tqdm
+
 from ..errors import UsageError
 from ..evaluation.paraphrase import DetectionTask, describe, evaluate_detection, read_task
 from ..evaluation.paraphrase_report import PERCEPTRON_NOTE, NamedDetection, format_detection
@@ -19,6 +21,8 @@ class ParaphraseSuite(Suite):
     """Paper 003's evaluation on labelled data folders, each a line of the tables."""
 
     NAMES = ("paraphrase",)
+    SECTION = "hf-paraphrase evaluate: paraphrase"
+    HEADING = "Evaluation: paraphrase detection"
     TRAINED = "the perceptron was trained on top of fixed vectors, for the cosine nothing was"
 
     def check(self) -> None:
@@ -44,9 +48,12 @@ class ParaphraseSuite(Suite):
 
     def measure(self, scorer: Scorer) -> NamedDetection:
         """Trains the perceptrons and computes the cosines."""
-        results = evaluate_detection(
-            scorer, self.tasks, seeds=range(1, self.arguments.seeds + 1), both_orders=self.arguments.both_orders
-        )
+        seeds = range(1, self.arguments.seeds + 1)
+        total = len(seeds) * sum(len(task.folds) for task in self.tasks)
+        with tqdm(total=total, unit=" perceptrons", desc="train") as bar:
+            results = evaluate_detection(
+                scorer, self.tasks, seeds=seeds, both_orders=self.arguments.both_orders, progress=bar.update
+            )
         return NamedDetection(scorer.name, scorer.kind, results)
 
     def report(self, results: Sequence[NamedDetection]) -> str:

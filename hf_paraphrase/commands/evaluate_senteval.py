@@ -23,6 +23,8 @@ class SentEvalSuite(Suite):
     """MR, CR, SUBJ, MPQA, TREC, MRPC, SICK-R, SICK-E and STS-B, as far as their files are below a folder."""
 
     NAMES = ("senteval",)
+    SECTION = "hf-paraphrase evaluate: senteval"
+    HEADING = "Evaluation: transfer tasks"
     TRAINED = "a regression was trained on top of fixed vectors"
 
     def check(self) -> None:

@@ -36,6 +36,8 @@ class Suite(ABC):
 
     Attributes:
         NAMES: The values of `--suite` that mean this one.
+        SECTION: The name of the section of a card that `--update-card` writes, in the comments that enclose it.
+        HEADING: That section's heading.
         TRAINED: What the card says was trained on top of the vectors.
 
     Raises:
@@ -43,6 +45,8 @@ class Suite(ABC):
     """
 
     NAMES: ClassVar[tuple[str, ...]]
+    SECTION: ClassVar[str] = "hf-paraphrase evaluate"
+    HEADING: ClassVar[str] = "Evaluation"
     TRAINED: ClassVar[str] = "nothing was trained on top"
 
     def __init__(self, arguments: Arguments) -> None:

@@ -26,12 +26,13 @@ class KnownTexts:
 
     def __init__(self, encoder: SentenceEncoder) -> None:
         self.encoder = encoder
-        self._wordless: set[int] = set()
+        self._words: NDArray[np.bool_] | None = None
         tokenizer = encoder.tokenizer
         if tokenizer.unk_token_id is not None:
-            self._wordless = {tokenizer.unk_token_id, *tokenizer.all_special_ids}
-            vocabulary = tokenizer.get_vocab().items()
-            self._wordless |= {number for token, number in vocabulary if not _ALPHANUMERIC.search(token)}
+            vocabulary = tokenizer.get_vocab()
+            self._words = np.zeros(max(vocabulary.values()) + 1, bool)
+            self._words[[number for token, number in vocabulary.items() if _ALPHANUMERIC.search(token)]] = True
+            self._words[[tokenizer.unk_token_id, *tokenizer.all_special_ids]] = False
 
     def embed(self, texts: Sequence[str], *, batch_size: int = 256) -> NDArray[np.float32]:
         """Embeds texts as float32 (texts, dim), each row of length 1 or 0.
@@ -41,7 +42,8 @@ class KnownTexts:
             batch_size: Texts in a padded batch.
         """
         vectors = self.encoder.encode(list(texts), batch_size=batch_size, normalize=True)
-        if self._wordless:
-            wordless = (self._wordless.issuperset(ids) for ids in self.encoder.tokenize(texts))
-            vectors[np.fromiter(wordless, bool, len(texts))] = 0
+        if self._words is not None:
+            ids = self.encoder.token_ids(texts)
+            words = np.concatenate([[0], self._words[ids.ids].cumsum()])
+            vectors[words[ids.offsets[1:]] == words[ids.offsets[:-1]]] = 0
         return vectors

@@ -74,6 +74,10 @@ class SentenceEncoder:
         backend.no_truncation()
         return [item.ids for item in backend.encode_batch_fast(list(texts), add_special_tokens=True)]
 
+    def token_ids(self, texts: Sequence[str]) -> TokenIds:
+        """Computes the ids that :meth:`tokenize` gives, laid end to end; many times faster for many texts."""
+        return TokenIds.joined(self._token_blocks(list(texts)))
+
     @overload
     def encode(
         self, texts: str, *, batch_size: int = ..., normalize: bool = ..., show_progress_bar: bool = ...

@@ -79,6 +79,7 @@ class VectorFile:
 
     Args:
         path: A file that :class:`NpyWriter` or `np.save` wrote.
+        half: Take a float16 matrix as well; its rows are read as float32.
 
     Attributes:
         shape: (rows, dim).
@@ -89,19 +90,21 @@ class VectorFile:
 
     ndim = 2
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, *, half: bool = False) -> None:
         self.path = path
         try:
             header = np.load(path, mmap_mode="r", allow_pickle=False)
         except (OSError, ValueError, EOFError) as error:
             raise InputError(f"not a readable NumPy file: {error}", path=path, remedy="make it again") from error
-        if header.dtype != np.float32 or header.ndim != 2 or not header.flags.c_contiguous:
+        kinds = (np.float32, np.float16) if half else (np.float32,)
+        if header.dtype not in kinds or header.ndim != 2 or not header.flags.c_contiguous:
             raise InputError(
                 f"an array of {header.dtype} with shape {header.shape}, not a matrix of float32",
                 path=path,
                 remedy="make it again",
             )
         self.shape = (int(header.shape[0]), int(header.shape[1]))
+        self._kind = header.dtype
         self._offset = int(getattr(header, "offset", 0))
 
     def __len__(self) -> int:
@@ -127,8 +130,8 @@ class VectorFile:
         return found[back.reshape(-1)]
 
     def _read(self, stream: IO[bytes], first: int, count: int) -> NDArray[np.float32]:
-        stream.seek(self._offset + first * self.shape[1] * 4)
-        values = np.fromfile(stream, np.float32, count * self.shape[1])
+        stream.seek(self._offset + first * self.shape[1] * self._kind.itemsize)
+        values = np.fromfile(stream, self._kind, count * self.shape[1]).astype(np.float32, copy=False)
         if len(values) != count * self.shape[1]:
             raise InputError("the file ends too early", path=self.path, remedy="make it again")
         return values.reshape(count, self.shape[1])

@@ -9,7 +9,7 @@ at the threshold that was best on the development pairs, which is what a user of
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -134,7 +134,12 @@ def read_task(
 
 
 def evaluate_detection(
-    scorer: Scorer, tasks: Sequence[DetectionTask], *, seeds: Sequence[int], both_orders: bool = False
+    scorer: Scorer,
+    tasks: Sequence[DetectionTask],
+    *,
+    seeds: Sequence[int],
+    both_orders: bool = False,
+    progress: Callable[[int], object] | None = None,
 ) -> tuple[DetectionResult, ...]:
     """Evaluates a scorer on every task; each distinct sentence of all tasks is encoded once.
 
@@ -143,6 +148,7 @@ def evaluate_detection(
         tasks: The tasks.
         seeds: Seeds of the perceptrons.
         both_orders: Train the perceptron on each pair and its mirror image.
+        progress: Called with the number of perceptrons that are trained.
 
     Raises:
         ModelError: If the encoder gives an array of the wrong shape, NaN or infinity.
@@ -158,7 +164,7 @@ def evaluate_detection(
             vectors[[position[sentence] for sentence in sentences]]
             for sentences in (task.pairs.sentences1, task.pairs.sentences2)
         )
-        accuracies = _perceptrons(task, first, second, seeds, both_orders)
+        accuracies = _perceptrons(task, first, second, seeds, both_orders, progress or (lambda count: None))
         similarities = _similarities(scorer.similarity, task.pairs, first, second)
         results.append(DetectionResult(task, accuracies, _cosine_measures(task, similarities)))
     return tuple(results)
@@ -214,7 +220,12 @@ def _vectors(encode: Encode, sentences: list[str]) -> np.ndarray:
 
 
 def _perceptrons(
-    task: DetectionTask, first: np.ndarray, second: np.ndarray, seeds: Sequence[int], both_orders: bool
+    task: DetectionTask,
+    first: np.ndarray,
+    second: np.ndarray,
+    seeds: Sequence[int],
+    both_orders: bool,
+    progress: Callable[[int], object],
 ) -> tuple[float, ...]:
     """Returns the accuracy on the test pairs of all folds for each seed."""
     from .pair_classifier import train_pair_classifiers
@@ -226,6 +237,7 @@ def _perceptrons(
             first[dev], second[dev], labels[dev], seeds=seeds, both_orders=both_orders
         )
         right += (classifiers.predict(first[test], second[test]) == (labels[test] == 1)).sum(axis=1)
+        progress(len(seeds))
     return tuple((right / len(task.tested)).tolist())
 
 

@@ -257,12 +257,21 @@ def test_scores_can_be_made_labels_and_the_results_are_the_same(encoders, labell
     assert "one class only" in capsys.readouterr().err
 
 
-def test_paraphrase_detection_goes_into_card_and_model_index(encoders, labelled, tmp_path, capsys):
+def test_paraphrase_detection_goes_into_card_and_model_index_beside_what_other_suites_wrote(
+    encoders, labelled, sts, tmp_path, capsys
+):
     (tmp_path / "avg").mkdir()
     (tmp_path / "avg" / "README.md").write_text("---\ntags:\n- x\n---\n# avg\n\n## Limits\n")
     words = ["evaluate", "--suite", "paraphrase", "--data", labelled, "--model", tmp_path / "avg", "--seeds", "2"]
     assert run(*words, "--update-card") == 0
+    assert run("evaluate", "--data", sts, "--model", tmp_path / "avg", "--update-card", "--protocols", "paper") == 0
+    assert run(*words, "--update-card", "--both-orders") == 0
     card = (tmp_path / "avg" / "README.md").read_text()
+    assert card.count("## Evaluation") == 2 and card.count("## Evaluation: paraphrase detection") == 1
+    assert "STS16 mean" in card and card.rstrip().endswith("## Limits")
+    head = yaml.safe_load(card.split("---")[1])
+    names = [result["dataset"]["name"] for result in head["model-index"][0]["results"]]
+    assert names.count("fi") == 2 and "STS16 headlines" in names
     assert "### perceptron: " in card and "### cosine: " in card and "model-index" in card
     assert "the perceptron was trained on top" in card
     capsys.readouterr()

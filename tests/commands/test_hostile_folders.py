@@ -22,7 +22,10 @@ MODEL_COMMANDS = {
     "score": "--pairs pairs --encoder {model} --measures similarity --output out",
     "train-encoder": "--pairs pairs --initial-vectors {model} --output out",
     "train-supervised": "--model {model} --data pairs --task similarity --output out",
-    "analyze": "gates --model {model} --text text.txt --output out",
+    "analyze gates": "--model {model} --text text.txt --output out",
+    "analyze neighbours": "--model {model} --text text.txt --query one --output out",
+    "analyze similarities": "--model {model} --text text.txt --query one --output out",
+    "analyze human-scores": "--model {model} --data pairs --split train --output out",
 }
 TRANSLATION_COMMANDS = {
     "back-translate": "--model {model} --bitext bitext --output out",
@@ -36,6 +39,11 @@ DATA_COMMANDS = {
     "train-classifier": "--pairs {data} --output out",
     "train-supervised": "--model avg --data {data} --task similarity --output out",
     "analyze": "--pairs {data} --output out",
+    "analyze neighbours": "--model avg --text {data} --query one --output out",
+    "analyze similarities": "--model avg --text {data} --query one --output out",
+    "analyze human-scores": "--model avg --data {data} --split train --output out",
+    "evaluate": "--suite paraphrase --data {data} --dev-split train --test-split train --baseline words "
+    "--positive-above 2 --output out",
 }
 
 
@@ -49,7 +57,13 @@ def originals(tmp_path_factory, tiny_model, tiny_bitext):
     shutil.copytree(tiny_bitext, folder / "bitext")
     schema = pa.schema([("id", pa.string()), *PAIRS, ("score", pa.float64())])
     count = 40
-    columns = [[f"n{i}" for i in range(count)], [f"one {i}" for i in range(count)], ["two"] * count, [1.0] * count]
+    scores = [float(place % 2 * 3) for place in range(count)]
+    columns = [
+        [f"n{i}" for i in range(count)],
+        [f"one {i}" for i in range(count)],
+        [f"two {i}" for i in range(count)],
+        scores,
+    ]
     write_split(folder / "pairs", "train", [pa.table(columns, schema=schema)], schema)
     (folder / "text.txt").write_text("one two\n")
     (folder / "secret").mkdir()
@@ -130,7 +144,7 @@ def fails(words, work, capfd):
 def test_a_hostile_encoder_is_one_line(work, capfd, verb, harm):
     change(work / "avg" / "config.json", attention_size=4)
     HARM[harm](work / "avg")
-    fails([verb, *MODEL_COMMANDS[verb].format(model="avg").split()], work, capfd)
+    fails([*verb.split(), *MODEL_COMMANDS[verb].format(model="avg").split()], work, capfd)
 
 
 @pytest.mark.parametrize("harm", HARM)
@@ -179,4 +193,4 @@ DATA_HARM = {
 @pytest.mark.parametrize("verb", DATA_COMMANDS)
 def test_a_hostile_data_folder_is_one_line(work, capfd, verb, harm):
     DATA_HARM[harm](work / "pairs")
-    fails([verb, *DATA_COMMANDS[verb].format(data="pairs").split()], work, capfd)
+    fails([*verb.split(), *DATA_COMMANDS[verb].format(data="pairs").split()], work, capfd)

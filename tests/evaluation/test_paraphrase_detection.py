@@ -172,7 +172,9 @@ def test_one_split_is_parted_into_folds_of_which_each_pair_is_tested_once(tmp_pa
     assert len(task.folds) == 5 and sorted(task.tested.tolist()) == list(range(60))
     for dev, test in task.folds:
         assert set(dev) | set(test) == set(range(60)) and not set(dev) & set(test)
-    (result,) = evaluate_detection(Scorer.model("m", encode), [task], seeds=[1, 2])
+    trained = []
+    (result,) = evaluate_detection(Scorer.model("m", encode), [task], seeds=[1, 2], progress=trained.append)
+    assert trained == [2] * 5
     assert result.cosine["dev_f1_threshold"] is None and 0.5 < result.cosine["accuracy_at_dev"] <= 1
     assert describe(task)["dev"]["pairs"] == describe(task)["test"]["pairs"] == 60
 

@@ -5,6 +5,7 @@ import gzip
 import numpy as np
 import pytest
 
+from hf_paraphrase.commands import main
 from hf_paraphrase.errors import InputError, ModelError, UsageError
 from hf_paraphrase.evaluation.transfer import evaluate_transfer
 from hf_paraphrase.evaluation.transfer.classifier import ClassifierSettings, RelatednessSettings
@@ -114,6 +115,25 @@ def test_what_lacks_a_file_is_named_as_missing_and_the_others_are_there(tmp_path
         "STS-B": ("sts-train.csv", "sts-test.csv"),
     }
     assert {path.name for path in found.paths} == {"custrev.neg", "custrev.pos.gz"}
+
+
+def test_prepared_data_folders_give_the_tasks_that_their_raw_files_give(tmp_path):
+    raw, prepared = tmp_path / "raw", tmp_path / "prepared"
+    write_binary(raw / "MR")
+    write_binary(raw / "SUBJ", "subj.objective", "subj.subjective")
+    write_trec(raw / "TREC")
+    write_msrp(raw / "MSRP", ("train", 80), ("test", 40))
+    write_sick(raw / "SICK", ("train", 60), ("trial", 20), ("test_annotated", 30))
+    for source in ("transfer", "msrp", "sick"):
+        assert main(["prepare", source, "--data-dir", str(raw), "--output", str(prepared / source)]) == 0
+    both = [find_transfer_tasks(folder, TASKS, QUICK) for folder in (raw, prepared)]
+    assert both[0].missing == both[1].missing and {path.suffix for path in both[1].paths} == {".parquet"}
+    for first, second in zip(both[0].tasks, both[1].tasks, strict=True):
+        assert first.name == second.name and list(first.parts) == list(second.parts)
+        for part, examples in first.parts.items():
+            assert second.parts[part].sides == examples.sides
+            np.testing.assert_array_equal(second.parts[part].gold, examples.gold)
+    assert {path.suffix for path in find_transfer_tasks(tmp_path, ["TREC"], QUICK).paths} == {".label"}
 
 
 def test_sick_is_tested_on_its_trial_part_only_on_request_and_says_so(tmp_path):

@@ -298,7 +298,17 @@ for template, column in SOURCE_COLUMNS.items():
         "ngrams": 8,
         "share": 0.7,
     } | ({"fields": {column: "a text"}} if template == "source" else {})
-REPORTS = {("dataset_cards", "analysis"), ("dataset_cards", "gates"), ("dataset_cards", "tuning")}
+REPORTS = {
+    ("dataset_cards", name)
+    for name in (
+        "analysis",
+        "analysis_gates",
+        "analysis_human_scores",
+        "analysis_neighbours",
+        "analysis_similarities",
+        "tuning",
+    )
+}
 """Reports that lie beside data but are no cards; tests of `analyze` and `tune` render them."""
 TEMPLATES = sorted(
     {(kind, path.stem) for kind in ("dataset_cards", "model_cards") for path in (ROOT / kind).glob("*.md")} - REPORTS

@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from ...data.graded_source import GradedSourceOptions
 from ...errors import InputError
-from .task import parts_below, read_part
+from .source_parts import parts_below, read_part
 
 SPLITS = {"train": "train", "dev": "validation", "test": "test"}
 """The splits of the readers by SentEval's names."""
@@ -31,18 +31,21 @@ class GradedParts:
     missing: tuple[str, ...]
 
 
-def read_graded_parts(options: type[GradedSourceOptions], folder: Path, files: Mapping[str, str]) -> GradedParts:
+def read_graded_parts(
+    options: type[GradedSourceOptions], schema: pa.Schema, folder: Path, files: Mapping[str, str]
+) -> GradedParts:
     """Reads the parts that are there.
 
     Args:
         options: SICK's or the STS benchmark's.
+        schema: The same.
         folder: The folder below which the files lie.
         files: What the file of each part is called, to name it where it is missing.
 
     Raises:
         InputError: For a file that is there twice or malformed, or has no pair.
     """
-    parts = parts_below(options(data_dir=str(folder)))
+    parts = parts_below(options(data_dir=str(folder)), folder, schema)
     found = {name: parts["default", split] for name, split in SPLITS.items() if ("default", split) in parts}
     tables = {name: read_part(part) for name, part in found.items()}
     for name, table in tables.items():

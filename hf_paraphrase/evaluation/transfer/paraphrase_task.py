@@ -10,10 +10,11 @@ from pathlib import Path
 
 import numpy as np
 
-from ...data.msrp import MsrpOptions
+from ...data.msrp import SCHEMA, MsrpOptions
 from .classifier import PENALTIES
 from .cross_validation import Protocol, check_enough, folds_then_test
-from .task import Examples, FoundTasks, TaskResult, TransferTask, Vectors, majority, parts_below, read_part
+from .source_parts import parts_below, read_part
+from .task import Examples, FoundTasks, TaskResult, TransferTask, Vectors, majority
 
 NAMES = ("MRPC",)
 _FILES = {"train": "msr_paraphrase_train.txt", "test": "msr_paraphrase_test.txt"}
@@ -56,7 +57,7 @@ def find_paraphrase_task(folder: Path, wanted: Sequence[str], protocol: Protocol
     Raises:
         InputError: For a malformed file, or one with too few pairs for the folds.
     """
-    parts = parts_below(MsrpOptions(data_dir=str(folder)))
+    parts = parts_below(MsrpOptions(data_dir=str(folder)), folder, SCHEMA)
     lacking = tuple(name for split, name in _FILES.items() if ("default", split) not in parts)
     if lacking:
         return FoundTasks(missing={"MRPC": lacking})

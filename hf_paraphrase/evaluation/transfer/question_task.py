@@ -7,10 +7,11 @@ from pathlib import Path
 
 import numpy as np
 
-from ...data.transfer import QUESTION_TYPES, TransferOptions
+from ...data.transfer import QUESTION_TYPES, TREC, TransferOptions
 from .classifier import PENALTIES
 from .cross_validation import Protocol, check_enough, folds_then_test
-from .task import Examples, FoundTasks, TaskResult, TransferTask, Vectors, majority, parts_below, read_part
+from .source_parts import parts_below, read_part
+from .task import Examples, FoundTasks, TaskResult, TransferTask, Vectors, majority
 
 NAMES = ("TREC",)
 _FILES = {"train": "train_5500.label", "test": "TREC_10.label"}
@@ -46,7 +47,7 @@ def find_question_task(folder: Path, wanted: Sequence[str], protocol: Protocol) 
     Raises:
         InputError: For a malformed file, or one with too few questions for the folds.
     """
-    parts = parts_below(TransferOptions(data_dir=str(folder)))
+    parts = parts_below(TransferOptions(data_dir=str(folder)), folder, TREC)
     lacking = tuple(name for split, name in _FILES.items() if ("trec", split) not in parts)
     if lacking:
         return FoundTasks(missing={"TREC": lacking})

@@ -74,7 +74,7 @@ def choose_tasks(requested: Iterable[str]) -> list[str]:
 def find_transfer_tasks(
     folder: Path, names: Sequence[str], protocol: Protocol, *, sick_test_on_trial: bool = False
 ) -> TransferTasks:
-    """Reads the tasks from their raw files below a folder.
+    """Reads the tasks from their raw files, or from the data folders that `prepare` makes of them, below a folder.
 
     Args:
         folder: The folder, e.g. SentEval's `data/downstream`.

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
+from ...data.graded_files import STS_BENCHMARK
 from ...data.stsbenchmark import StsBenchmarkOptions
 from ..correlation import pearson, spearman
 from .cross_validation import Protocol
@@ -68,7 +69,7 @@ def find_sts_benchmark_task(folder: Path, wanted: Sequence[str], protocol: Proto
     Raises:
         InputError: For a malformed file.
     """
-    found = read_graded_parts(StsBenchmarkOptions, folder, _FILES)
+    found = read_graded_parts(StsBenchmarkOptions, STS_BENCHMARK, folder, _FILES)
     if found.missing:
         return FoundTasks(missing={"STS-B": found.missing})
     examples = {

@@ -12,10 +12,11 @@ from pathlib import Path
 
 import numpy as np
 
-from ...data.transfer import TransferOptions
+from ...data.transfer import BINARY, TransferOptions
 from .classifier import PENALTIES
 from .cross_validation import Protocol, check_enough, nested_folds
-from .task import Examples, FoundTasks, TaskResult, TransferTask, Vectors, majority, parts_below, read_part
+from .source_parts import parts_below, read_part
+from .task import Examples, FoundTasks, TaskResult, TransferTask, Vectors, majority
 
 NAMES = ("MR", "CR", "SUBJ", "MPQA")
 _FILES = {
@@ -55,7 +56,7 @@ def find_sentence_tasks(folder: Path, wanted: Sequence[str], protocol: Protocol)
     Raises:
         InputError: For a malformed file, a set with one class, or one with too few sentences for the folds.
     """
-    parts = parts_below(TransferOptions(data_dir=str(folder)))
+    parts = parts_below(TransferOptions(data_dir=str(folder)), folder, BINARY)
     tasks: list[TransferTask] = []
     missing: dict[str, tuple[str, ...]] = {}
     paths: list[Path] = []

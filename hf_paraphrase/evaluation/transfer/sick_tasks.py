@@ -14,6 +14,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
+from ...data.graded_files import SICK
 from ...data.sick import SickOptions
 from ...errors import InputError
 from .classifier import PENALTIES
@@ -73,7 +74,7 @@ def find_sick_tasks(folder: Path, wanted: Sequence[str], protocol: Protocol, *, 
     Raises:
         InputError: For a malformed file, or one without entailment where that is wanted.
     """
-    found = read_graded_parts(SickOptions, folder, _FILES)
+    found = read_graded_parts(SickOptions, SICK, folder, _FILES)
     lacking = tuple(file for file in found.missing if not (on_trial and file == _FILES["test"]))
     if lacking:
         return FoundTasks(missing=dict.fromkeys(wanted, lacking))

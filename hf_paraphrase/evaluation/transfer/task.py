@@ -3,18 +3,13 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 
-from ...data.source import Part, SourceOptions
-from ...data.source_files import NothingThereError
-from ...data.text_files import LineErrors
 from .cross_validation import Protocol
 
 Vectors = Callable[[Sequence[str]], np.ndarray]
@@ -132,30 +127,6 @@ class FoundTasks:
     tasks: tuple[TransferTask, ...] = ()
     missing: dict[str, tuple[str, ...]] = field(default_factory=dict)
     paths: tuple[Path, ...] = ()
-
-
-def parts_below(options: SourceOptions) -> dict[tuple[str, str], Part]:
-    """Lists the parts of a source by configuration and split; none if not one of its files is there.
-
-    Raises:
-        InputError: For a set that is there twice, or in part.
-    """
-    try:
-        found = options.parts()
-    except NothingThereError:
-        return {}
-    return {(part.configuration, part.split): part for part in found}
-
-
-def read_part(part: Part) -> pa.Table:
-    """Reads all rows of a part.
-
-    Raises:
-        InputError: For a malformed line.
-    """
-    errors, left_out = LineErrors(), Counter[str]()
-    tables = [table for reader in part.readers for table in reader(errors, left_out)]
-    return pa.concat_tables(tables) if tables else part.schema.empty_table()
 
 
 def majority(train: np.ndarray, test: np.ndarray) -> dict[str, float]:

@@ -1,0 +1,197 @@
+"""Sentences with their vectors in blocks, encoded as they come or read from a file of vectors: memory stays flat."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import chain, islice
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import InputError, ModelError
+from .known_texts import KnownTexts
+from .vector_file import VectorFile
+
+_CELLS_PER_BLOCK = 1 << 23
+"""Components, or cosines, in a block at most: 64 MiB in double precision."""
+_MOST_ROWS = 1 << 15
+_CHECKED_SENTENCES = 8
+_SAME_VECTOR = 0.99
+
+
+@dataclass(frozen=True, eq=False)
+class SentenceBlock:
+    """Consecutive sentences of a stream, those without a known word left out.
+
+    Attributes:
+        positions: The place of each in the input, from 1, ascending (sentences,), int64.
+        cosines: The cosine of each query with each of them (queries, sentences), float64, from -1 to 1.
+        texts: The sentences; None where only their vectors are at hand.
+    """
+
+    positions: NDArray[np.int64]
+    cosines: NDArray[np.float64]
+    texts: list[str] | None
+
+    def __len__(self) -> int:
+        return len(self.positions)
+
+
+@dataclass
+class StreamCounts:
+    """What came in.
+
+    Attributes:
+        read: Lines, rows or vectors.
+        empty: Those without any character but space, which are left out.
+        unknown: Sentences of which the encoder knows no word (their vectors are zero), which are left out.
+        compared: The others.
+    """
+
+    read: int = 0
+    empty: int = 0
+    unknown: int = 0
+    compared: int = 0
+
+
+def encoded_blocks(
+    queries: NDArray[np.float32],
+    texts: Iterable[Sequence[str | None]],
+    encoder: KnownTexts,
+    counts: StreamCounts,
+    *,
+    batch_size: int = 256,
+    progress: Callable[[int], object] = lambda sentences: None,
+) -> Iterator[SentenceBlock]:
+    """Encodes sentences as they come and compares them with some queries.
+
+    Args:
+        queries: Unit vectors of the queries (queries, dim), float32.
+        texts: The sentences in blocks of any size; None and empty texts are left out.
+        encoder: The encoder of the queries and the sentences.
+        counts: Where to count what came in.
+        batch_size: Sentences in a padded batch of the encoder.
+        progress: Called with the number of texts read.
+
+    Raises:
+        ModelError: If the encoder gives NaN or infinity.
+    """
+    step = _rows_per_block(queries)
+    for block in texts:
+        # Parts of one size: a small rest would be too little for the fast way of finding tokens.
+        size = -(-len(block) // max(1, -(-len(block) // step)))
+        for first in range(0, len(block), max(1, size)):
+            part = block[first : first + size]
+            filled = np.array([text is not None and bool(text.strip()) for text in part], bool)
+            kept = [text for text in part if text is not None and text.strip()]
+            positions = np.flatnonzero(filled) + counts.read + 1
+            counts.read += len(part)
+            counts.empty += len(part) - len(kept)
+            if kept:
+                vectors = encoder.embed(kept, batch_size=batch_size)
+                if not np.isfinite(vectors).all():
+                    raise ModelError("the encoder gave vectors with NaN or infinity")
+                yield _compared(queries, vectors, positions, kept, counts)
+            progress(len(part))
+
+
+def stored_blocks(
+    queries: NDArray[np.float32],
+    vectors: VectorFile,
+    texts: Iterable[Sequence[str | None]] | None,
+    counts: StreamCounts,
+    *,
+    encoder: KnownTexts | None = None,
+    progress: Callable[[int], object] = lambda vectors: None,
+) -> Iterator[SentenceBlock]:
+    """Reads vectors from a file and compares them with some queries.
+
+    Args:
+        queries: Unit vectors of the queries (queries, dim), float32.
+        vectors: The vectors of the sentences (sentences, dim), of any length; those of length 0 are left out.
+        texts: The sentences of these vectors, in blocks of any size; None where they are not at hand.
+        counts: Where to count what came in.
+        encoder: With texts: the encoder that shall have made the vectors, which is checked on a few of them.
+        progress: Called with the number of vectors read.
+
+    Raises:
+        InputError: If a vector is not finite, or there are not as many sentences as vectors.
+        ModelError: If the encoder gives other vectors than those in the file.
+    """
+    step = _rows_per_block(queries)
+    lines = None if texts is None else chain.from_iterable(texts)
+    for first in range(0, len(vectors), step):
+        part = vectors[first : first + step]
+        bad = np.flatnonzero(~np.isfinite(part).all(axis=1))
+        if len(bad):
+            raise InputError(
+                f"row {first + int(bad[0]) + 1} holds NaN or infinity", path=vectors.path, remedy="make it again"
+            )
+        kept = None if lines is None else [text or "" for text in islice(lines, len(part))]
+        if kept is not None and len(kept) < len(part):
+            raise InputError(
+                f"{len(vectors):,} vectors, but only {first + len(kept):,} sentences",
+                path=vectors.path,
+                remedy="give the text whose lines were encoded to these vectors",
+            )
+        if first == 0 and kept is not None and encoder is not None:
+            _check_encoder(encoder, kept, part, vectors)
+        counts.read += len(part)
+        positions = np.arange(first, first + len(part)) + 1
+        yield _compared(queries, part, positions, kept, counts)
+        progress(len(part))
+    if lines is not None and next(lines, vectors) is not vectors:
+        raise InputError(
+            f"{len(vectors):,} vectors, but more sentences",
+            path=vectors.path,
+            remedy="give the text whose lines were encoded to these vectors",
+        )
+
+
+def _rows_per_block(queries: NDArray[np.float32]) -> int:
+    return max(1, min(_MOST_ROWS, _CELLS_PER_BLOCK // max(queries.shape)))
+
+
+def _compared(
+    queries: NDArray[np.float32],
+    vectors: NDArray[np.float32],
+    positions: NDArray[np.int64],
+    texts: list[str] | None,
+    counts: StreamCounts,
+) -> SentenceBlock:
+    """Computes the cosines in double precision, so that they do not depend on the sizes of the blocks."""
+    wide = vectors.astype(np.float64)
+    norms = np.sqrt(np.einsum("nd,nd->n", wide, wide))
+    known = norms > 0
+    unknown = int((~known).sum())
+    if unknown:
+        wide, norms, positions = wide[known], norms[known], positions[known]
+        texts = None if texts is None else [text for text, kept in zip(texts, known.tolist(), strict=True) if kept]
+    counts.unknown += unknown
+    counts.compared += len(positions)
+    sides = queries.astype(np.float64)
+    lengths = np.sqrt(np.einsum("qd,qd->q", sides, sides))
+    sides /= np.where(lengths > 0, lengths, 1.0)[:, None]
+    cosines = sides @ wide.T
+    cosines /= norms
+    return SentenceBlock(positions, np.clip(cosines, -1.0, 1.0, out=cosines), texts)
+
+
+def _check_encoder(
+    encoder: KnownTexts, texts: Sequence[str], vectors: NDArray[np.float32], source: VectorFile
+) -> None:
+    filled = [row for row, text in enumerate(texts) if text.strip()][:_CHECKED_SENTENCES]
+    if not filled:
+        return
+    now = encoder.embed([texts[row] for row in filled]).astype(np.float64)
+    stored = vectors[filled].astype(np.float64)
+    norms = np.sqrt((now * now).sum(axis=1) * (stored * stored).sum(axis=1))
+    # A search knows nothing of sentences of unknown words, where `encode` may give them a vector.
+    same = ((now * stored).sum(axis=1) >= _SAME_VECTOR * norms) | (norms == 0)
+    if not same.all():
+        raise ModelError(
+            f"the encoder gives another vector for sentence {filled[int(np.argmin(same))] + 1}",
+            path=source.path,
+            remedy="give the encoder and the text that these vectors were made of, in the same order of lines",
+        )

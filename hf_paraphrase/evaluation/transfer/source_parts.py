@@ -1,0 +1,68 @@
+"""Finds the parts of a source below a folder: its raw files, or data folders that `prepare` made of them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+
+import pyarrow as pa
+
+from ...data.parquet import iterate_batches, read_schema, shard_paths, split_names
+from ...data.source import Part, SourceOptions
+from ...data.source_files import NothingThereError
+from ...data.text_files import LineErrors
+
+_SHARDS = f"*-{'[0-9]' * 5}-of-{'[0-9]' * 5}.parquet"
+
+
+def parts_below(options: SourceOptions, folder: Path, *schemas: pa.Schema) -> dict[tuple[str, str], Part]:
+    """Lists the parts of a source by configuration and split; none if nothing of it is there.
+
+    Where raw files and a prepared data folder have the same part, the raw files are taken.
+
+    Args:
+        options: The source.
+        folder: The folder below which to look.
+        schemas: Those of the source; a prepared split with the columns of one of them is a part.
+
+    Raises:
+        InputError: For a set that is there twice, or in part, and for a damaged data folder.
+    """
+    prepared = {(part.configuration, part.split): part for part in _prepared_parts(folder, schemas)}
+    try:
+        raw = options.parts()
+    except NothingThereError:
+        raw = []
+    return prepared | {(part.configuration, part.split): part for part in raw}
+
+
+def read_part(part: Part) -> pa.Table:
+    """Reads all rows of a part.
+
+    Raises:
+        InputError: For a malformed line.
+    """
+    errors, left_out = LineErrors(), Counter[str]()
+    tables = [table for reader in part.readers for table in reader(errors, left_out)]
+    return pa.concat_tables(tables) if tables else part.schema.empty_table()
+
+
+def _prepared_parts(folder: Path, schemas: tuple[pa.Schema, ...]) -> Iterator[Part]:
+    for place in sorted(path.parent for path in folder.rglob("data") if any(path.glob(_SHARDS))):
+        for name in split_names(place):
+            columns = read_schema(place, name).names
+            schema = next((known for known in schemas if known.names == columns), None)
+            if schema is not None:
+                configuration, _, split = name.rpartition(".")
+                reader = partial(_read_prepared, place, name, schema)
+                files = tuple(shard_paths(place, name))
+                yield Part(split, schema, (reader,), files, configuration=configuration or "default")
+
+
+def _read_prepared(
+    folder: Path, name: str, schema: pa.Schema, errors: LineErrors, left_out: Counter[str]
+) -> Iterator[pa.Table]:
+    for batch in iterate_batches(folder, name):
+        yield pa.Table.from_batches([batch]).cast(schema)
