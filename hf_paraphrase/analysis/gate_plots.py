@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from .figures import COLOURS, new_figure, save_figure
+from .figures import COLOURS, new_figure, save_plot
 from .grouped_means import GroupMean
 
 _AXIS = "mean gate activation"
@@ -43,7 +43,7 @@ def plot_groups(groups: Sequence[GroupMean], path: Path, *, high: Sequence[str] 
         for colour, text in ((COLOURS[1], "top 10 of the paper"), (COLOURS[0], "bottom 10 of the paper")):
             axis.plot([], [], marker="o", linestyle="none", color=colour, label=text)
         axis.legend(frameon=False, fontsize=8, loc="lower right")
-    save_figure(figure, path)
+    save_plot(figure, path)
 
 
 def plot_positions(
@@ -73,7 +73,7 @@ def plot_positions(
                 axis.set_xlabel(text)
             if not column:
                 axis.set_ylabel(title)
-    save_figure(figure, path)
+    save_plot(figure, path)
 
 
 def plot_sentence(words: Sequence[str], gates: NDArray[np.float64], path: Path) -> None:
@@ -110,4 +110,4 @@ def plot_sentence(words: Sequence[str], gates: NDArray[np.float64], path: Path) 
         axis.spines[:].set_visible(False)
         axis.tick_params(length=0)
     figure.colorbar(strip, ax=list(axes.flat), label="gate", shrink=0.8)
-    save_figure(figure, path)
+    save_plot(figure, path)
