@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from .models.avg import AvgModel as AvgModel
     from .models.gran import GranConfig as GranConfig
     from .models.gran import GranModel as GranModel
+    from .models.parallel_bigru import ParallelBiGruConfig as ParallelBiGruConfig
+    from .models.parallel_bigru import ParallelBiGruModel as ParallelBiGruModel
     from .models.recurrent import RecurrentConfig as RecurrentConfig
     from .models.recurrent import RecurrentModel as RecurrentModel
     from .models.reference_classifier import ReferenceClassifier as ReferenceClassifier
@@ -48,6 +50,8 @@ _MODULE_OF = {
     "AvgModel": ".models.avg",
     "GranConfig": ".models.gran",
     "GranModel": ".models.gran",
+    "ParallelBiGruConfig": ".models.parallel_bigru",
+    "ParallelBiGruModel": ".models.parallel_bigru",
     "RecurrentConfig": ".models.recurrent",
     "RecurrentModel": ".models.recurrent",
     "ReferenceClassifier": ".models.reference_classifier",

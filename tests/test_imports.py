@@ -13,7 +13,7 @@ PACKAGE = Path(hf_paraphrase.__file__).parent
 
 LAYERS = (
     {"commands"},
-    {"translation", "training", "filtering", "evaluation", "analysis", "hub", "export", "metrics"},
+    {"translation", "training", "filtering", "evaluation", "analysis", "hub", "export", "metrics", "mining"},
     {"encoding"},
     {"data", "tokenization", "models"},
     {"untrusted"},

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import dataclasses
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
+import pyarrow as pa
 from tqdm import tqdm
 
 from ..data.containment import check_ngrams
@@ -15,7 +17,8 @@ from ..data.decontamination import load_fingerprints
 from ..data.parquet import count_rows, read_schema, split_names, write_split
 from ..errors import InputError, UsageError
 from ..filtering.one_per_reference import WAYS
-from ..filtering.pipeline import FilterOptions, check_options, choose_rows, kept_batches, kept_schema
+from ..filtering.pipeline import FilterOptions, check_options, choose_rows, kept_batches, kept_schema, tokens_of
+from ..filtering.random_pairs import RandomPairs
 from ..filtering.selections import parse_selection
 from ..filtering.source_card import inherited_metadata
 from ..hub.cards import write_card
@@ -30,7 +33,8 @@ _NEGATIVE_FIRST = re.compile(r"-[\d.][^-]*[<>=!]")
 class Arguments:
     """Keeps the pairs that pass every step, and prints how many each step leaves.
 
-    The order is: identical sides, --keep, decontamination, one per reference, sample.
+    The order is: identical sides, --keep, decontamination, one per reference, --first, --max-tokens, sample; then, of
+    the pairs that are kept, noise and negatives are made.
     """
 
     pairs: str = argument("the data folder of pairs (sentence1, sentence2)")
@@ -62,8 +66,29 @@ class Arguments:
         None,
         choices=list(WAYS),
     )
+    by: str | None = argument(
+        "the column by which --first and --max-tokens rank, the highest first; the pairs stay in their order "
+        "[default: the order of the folder is that of their rank, as in Opusparcus and in --ranked pivot pairs]",
+        None,
+    )
+    first: int | None = argument("take this many of the remaining pairs, the best first", None)
+    max_tokens: int | None = argument(
+        "take the remaining pairs, the best first, until they have this many tokens (words between white space), both "
+        "sides together: as much training data as another set has (paper 003, section 4.3)",
+        None,
+    )
     sample: int | None = argument("how many of the remaining pairs to draw; all if there are fewer", None)
-    seed: int = argument("seed of the draws", 0)
+    noise: float = argument(
+        "share of the kept pairs, 0 to 1, of which the second sentence is exchanged at random: a known part of wrong "
+        "pairs among the paraphrases, marked in the column noise",
+        0.0,
+    )
+    negatives: int | None = argument(
+        "a seed: add as many random pairs as are kept, with label 0 (the others get label 1); for losses that use "
+        "labels",
+        None,
+    )
+    seed: int = argument("seed of the draws, of the noise too", 0)
     split: str = argument("the split to filter", "train")
     overwrite: bool = argument("replace an existing output folder", False)
 
@@ -78,6 +103,7 @@ def main(argv: Sequence[str]) -> None:
         raise UsageError(f"filter: --sample is {arguments.sample}", remedy="give 1 or more")
     if arguments.seed < 0:
         raise UsageError(f"filter: --seed is {arguments.seed}", remedy="give 0 or more")
+    _check_ranked(arguments)
     check_ngrams(arguments.decontaminate, arguments.decontaminate_ngrams, arguments.decontaminate_share)
     check_output(arguments.output, overwrite=arguments.overwrite)
     folder, split = Path(arguments.pairs), arguments.split
@@ -86,6 +112,9 @@ def main(argv: Sequence[str]) -> None:
         drop_identical=arguments.drop_identical,
         selections=selections,
         one_per_reference=arguments.one_per_reference,
+        by=arguments.by,
+        first=arguments.first,
+        max_tokens=arguments.max_tokens,
         sample=arguments.sample,
         seed=arguments.seed,
     )
@@ -100,10 +129,27 @@ def main(argv: Sequence[str]) -> None:
     with tqdm(desc="choose", total=total, unit=" pairs", unit_scale=True) as bar:
         choice = choose_rows(folder, split, options, bar.update)
     with output_folder(arguments.output, overwrite=arguments.overwrite) as staging:
-        with tqdm(desc="write", total=total, unit=" pairs", unit_scale=True) as bar:
-            batches = kept_batches(folder, split, choice.kept, options, bar.update)
-            rows = write_split(staging, split, batches, kept_schema(schema, options))
-        if rows != int(choice.kept.sum()):
+        counts = {"pairs": 0, "negatives": 0, "tokens": 0}
+        with tqdm(desc="write", total=total, unit=" pairs", unit_scale=True) as bar, ExitStack() as stack:
+            batches: Iterable[pa.Table] = _counted(
+                kept_batches(folder, split, choice.kept, options, bar.update), counts
+            )
+            written = kept_schema(schema, options)
+            if arguments.noise or arguments.negatives is not None:
+                made = RandomPairs(
+                    batches,
+                    written,
+                    noise=arguments.noise,
+                    seed=arguments.seed,
+                    negatives=arguments.negatives,
+                    path=folder,
+                    work=staging,
+                )
+                batches, written = stack.enter_context(made).batches(), made.schema
+                counts |= {"noise": made.noisy, "negatives": made.negatives}
+            rows = write_split(staging, split, batches, written)
+        counts["pairs"] = rows - counts["negatives"]
+        if counts["pairs"] != int(choice.kept.sum()):
             raise InputError(
                 "the pairs changed while they were being filtered", path=folder, remedy="filter them again"
             )
@@ -112,7 +158,12 @@ def main(argv: Sequence[str]) -> None:
             command="filter",
             settings=settings_of(arguments),
             inputs=[folder, *arguments.decontaminate],
-            results={"rows": rows, "funnel": choice.funnel.counts, "contamination": choice.contamination},
+            results={
+                "rows": rows,
+                **counts,
+                "funnel": choice.funnel.counts,
+                "contamination": choice.contamination,
+            },
         )
         write_card(
             staging,
@@ -124,7 +175,8 @@ def main(argv: Sequence[str]) -> None:
                 "source": folder.resolve().name,
                 "split": split,
                 "rows": rows,
-                "columns": kept_schema(schema, options).names,
+                "columns": written.names,
+                "counts": counts,
                 "funnel": choice.funnel.table(),
                 "checked": [Path(path).name for path in arguments.decontaminate],
                 "contamination": choice.contamination,
@@ -141,4 +193,26 @@ def main(argv: Sequence[str]) -> None:
     left_out = [name for name in split_names(folder) if name != split]
     if left_out:
         message(f"only the split `{split}` was filtered; not in the output: {', '.join(left_out)}")
-    message(f"{rows:,} pairs in {arguments.output}")
+    if "noise" in counts:
+        message(f"{counts['noise']:,} of the pairs made random, {counts['negatives']:,} negatives added")
+    message(f"{rows:,} pairs in {arguments.output}; the kept ones have {counts['tokens']:,} tokens")
+
+
+def _check_ranked(arguments: Arguments) -> None:
+    for name in ("first", "max_tokens"):
+        value = getattr(arguments, name)
+        if value is not None and value < 1:
+            raise UsageError(f"filter: --{name.replace('_', '-')} is {value}", remedy="give 1 or more")
+    if arguments.by is not None and arguments.first is None and arguments.max_tokens is None:
+        raise UsageError("filter: --by ranks for --first or --max-tokens", remedy="give one of them, or leave it out")
+    if not 0 <= arguments.noise <= 1:
+        raise UsageError(f"filter: --noise is {arguments.noise}", remedy="give a share from 0 to 1")
+    if arguments.negatives is not None and arguments.negatives < 0:
+        raise UsageError("filter: --negatives is a seed, 0 or more", remedy="e.g. --negatives 1")
+
+
+def _counted(tables: Iterable[pa.Table], counts: dict[str, int]) -> Iterator[pa.Table]:
+    """Passes tables on and adds up their tokens."""
+    for table in tables:
+        counts["tokens"] += int(tokens_of(table).sum())
+        yield table

@@ -23,6 +23,7 @@ KINDS = {
     "msrp": "Microsoft Research Paraphrase Corpus: labelled pairs",
     "transfer": "transfer sets of SentEval: MR, CR, SUBJ, MPQA, TREC",
     "bucc": "BUCC 2017: comparable corpora with gold pairs",
+    "comparable": "a task like BUCC's from prepared bitexts: translations hidden in two collections",
 }
 
 

@@ -30,6 +30,9 @@ class Arguments:
     bitext: list[str] = argument("one or more folders made by `prepare bitext`, with one target language", nargs="+")
     split: str = argument("the split of the bitexts to take", "train")
     max_pairs_per_source: int = argument("greatest number of pairs from one source sentence; 0 = no limit", 0)
+    ranked: bool = argument(
+        "put the pairs that share the most source sentences (the column num_pivots) first, for `filter --first`", False
+    )
     decontaminate: list[str] = argument(
         "evaluation files or folders, or lists of fingerprints: pairs of which a sentence is in them go", []
     )
@@ -71,6 +74,7 @@ def main(argv: Sequence[str]) -> None:
                 folders,
                 split=arguments.split,
                 max_pairs_per_source=arguments.max_pairs_per_source,
+                ranked=arguments.ranked,
                 progress=bar.update,
             )
         counts.pop("pairs")

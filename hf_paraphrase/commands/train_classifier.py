@@ -170,7 +170,7 @@ def _model(arguments: Arguments, drawn: DrawnLists) -> tuple[PreTrainedTokenizer
 
     train = drawn.parts["train"]
     texts = [*train.references, *(text for items in train.translations for text in items)]
-    style = {"lower_case": arguments.lower_case, "contractions": arguments.split_contractions}
+    style: dict[str, Any] = {"lower_case": arguments.lower_case, "contractions": arguments.split_contractions}
     limit = arguments.vocabulary_size or None
     words = sentence_vocabulary(texts, min_frequency=arguments.min_frequency, max_size=limit, **style)
     tokenizer = build_word_level_tokenizer(words, **style)

@@ -289,6 +289,8 @@ def _write(
     coverage: Any,
     folder: Path,
 ) -> None:
+    from ..training.pairs import sides_of
+
     scores, kept = trainer.scores(), trainer.best_scores()
     untrained = next((entry for entry in scores if entry["step"] == 0), None)
     results = {
@@ -302,6 +304,7 @@ def _write(
         "steps": trainer.state.global_step,
         "dev_scores": scores,
     }
+    bitext = "sentence1" not in sides_of(arguments.pairs)
     write_encoder_folder(
         folder,
         trainer.model,
@@ -314,7 +317,8 @@ def _write(
         card={
             "kind": arguments.model_type,
             "token_size": trainer.model.get_parameter("embeddings").shape[1],
-            "languages": languages_read(arguments.pairs, english=arguments.split_contractions),
+            "languages": languages_read(arguments.pairs, english=arguments.split_contractions and not bitext),
+            "bitext": bitext,
             "pairs": len(pairs),
             "pairs_name": Path(arguments.pairs).name,
             "dropped": pairs.dropped,

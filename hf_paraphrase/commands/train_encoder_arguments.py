@@ -13,11 +13,14 @@ MODEL_OPTIONS = (
     "cell",
     "peepholes",
     "output_gate",
+    "candidate_activation",
+    "negative_slope",
     "bidirectional",
     "direction_merge",
     "pooling",
     "variational_dropout",
     "skip_unknown",
+    "initial_distribution",
 )
 """Settings that not every kind of encoder has; without a value they keep the model's own default."""
 # As in `training.losses`, which needs torch.
@@ -28,7 +31,9 @@ _MARGINS = {"margin": 0.4, "contrastive": 0.5}
 class Arguments:
     """Train a sentence encoder on paraphrase pairs with a margin loss (paper 000: Wieting, Mallinson, Gimpel 2017)."""
 
-    pairs: str = argument("data folder with the columns sentence1 and sentence2 (split train)")
+    pairs: str = argument(
+        "data folder with the columns sentence1 and sentence2, or a bitext with source and target (split train)"
+    )
     output: str = argument("the model folder to make")
     model_type: str = argument(
         "avg (mean of word vectors), gran (gated recurrent averaging network), recurrent (LSTM or GRU), trigram (mean "
@@ -46,6 +51,15 @@ class Arguments:
     output_gate: bool | None = argument(
         "whether the lstm of a recurrent encoder has an output gate [default: true]", None
     )
+    candidate_activation: str | None = argument(
+        "function of the candidate state of a gru: leaky_relu (paper 003) or tanh (Cho et al. 2014) [default: "
+        "leaky_relu]",
+        None,
+        choices=["leaky_relu", "tanh"],
+    )
+    negative_slope: float | None = argument(
+        "slope of the leaky_relu below zero, on which paper 003 is silent [default: 0.2]", None
+    )
     bidirectional: bool | None = argument("read in both directions [default: false]", None)
     direction_merge: str | None = argument(
         "how the states of two directions become one: concat or sum [default: concat]", None, choices=["concat", "sum"]
@@ -56,7 +70,8 @@ class Arguments:
         choices=["last", "mean"],
     )
     dev_data: str | None = argument(
-        "folder with STS 2016 sets, or with a graded data set, on which the epoch is chosen; without it the last is",
+        "folder with STS 2016 sets, with a graded data set, or a bitext whose split validation is retrieved, on which "
+        "the epoch is chosen; without it the last is",
         None,
     )
     initial_vectors: str | None = argument(
@@ -64,6 +79,12 @@ class Arguments:
         "folder with a table of them (ours, model2vec, StaticEmbedding); or the folder of another sentence encoder, "
         "which is distilled: it encodes every word of the vocabulary, and the principal components are kept",
         None,
+    )
+    initial_distribution: str | None = argument(
+        "distribution of the random initial vectors of avg and trigram: normal with a standard deviation of 0.01, or "
+        "uniform from -0.01 to 0.01 (paper 003) as those of a gru always are [default: normal]",
+        None,
+        choices=["normal", "uniform"],
     )
     frequency_weights: bool = argument(
         "multiply each initial vector by a / (a + p), p the word's share of the tokens of the pairs", False
@@ -213,6 +234,15 @@ def check(arguments: Arguments) -> None:
     for name in ("peepholes", "output_gate"):
         if getattr(arguments, name) is not None and arguments.cell == "gru":
             raise UsageError(f"--{name.replace('_', '-')} is for --cell lstm", remedy="leave it out")
+    for name in ("candidate_activation", "negative_slope"):
+        if getattr(arguments, name) is not None and arguments.cell != "gru":
+            raise UsageError(f"--{name.replace('_', '-')} is for --cell gru", remedy="give that too, or leave it out")
+    slope = arguments.negative_slope
+    if slope is not None and (not 0 <= slope < 1 or arguments.candidate_activation == "tanh"):
+        raise UsageError(
+            f"--negative-slope is {slope}",
+            remedy="give at least 0 and below 1, with the candidate activation leaky_relu",
+        )
     if arguments.direction_merge is not None and not arguments.bidirectional:
         raise UsageError("--direction-merge is for --bidirectional true", remedy="leave it out")
     size = arguments.hidden_size

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, islice
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ..errors import InputError, UsageError
 from ..hub.cards import write_card
@@ -22,6 +22,7 @@ KINDS = {
     "word": "one token a word, every punctuation mark by itself",
     "bpe": "pieces of words by byte-pair encoding (Sennrich, Haddow and Birch 2016)",
     "unigram": "pieces of words by a Unigram model (Kudo 2018)",
+    "morfessor": "morphs by Morfessor Baseline (Creutz and Lagus 2002), as a Unigram model",
 }
 _SIZES = {"word": 200_000, "bpe": 10_000, "unigram": 10_000}
 _MEASURED = 10_000
@@ -33,16 +34,42 @@ class Arguments:
 
     output: str = argument("the tokenizer folder to make")
     kind: str = argument(
-        "word (one token a word), bpe (byte-pair encoding) or unigram: pieces of words", "word", choices=list(KINDS)
+        "word (one token a word); pieces of words: bpe (byte-pair encoding) or unigram; or morfessor (morphs by "
+        "Morfessor Baseline, paper 003; the text must fit the memory as counts of its words)",
+        "word",
+        choices=list(KINDS),
     )
     text: list[str] = argument("text files, one sentence a line, plain or .gz, .bz2, .xz", [])
-    pairs: str | None = argument("data folder with the columns sentence1 and sentence2 (split train)", None)
+    pairs: str | None = argument(
+        "data folder with the columns sentence1 and sentence2, or a bitext with source and target (split train)", None
+    )
     vocabulary_size: int | None = argument(
-        "tokens at most, [PAD] and [UNK] among them; 0 for all words [default: 200000 words or 10000 pieces]", None
+        "tokens at most, [PAD] and [UNK] among them; 0 for all words; not for morfessor, which finds the number of "
+        "morphs itself [default: 200000 words or 10000 pieces]",
+        None,
     )
-    min_frequency: int = argument(
-        "a word enters the vocabulary, and a pair of pieces is merged, if it occurs so many times (not for unigram)", 2
+    min_frequency: int | None = argument(
+        "a word enters the vocabulary, a pair of pieces is merged, and Morfessor learns from a word, if it occurs so "
+        "many times (not for unigram) [default: 2, for morfessor 1]",
+        None,
     )
+    corpus_weight: float | None = argument(
+        "of morfessor: weight of the cost of the words against that of the lexicon; above 1 splits words less, below "
+        "1 more [default: 1]",
+        None,
+    )
+    dampening: str | None = argument(
+        "of morfessor: how often a word counts that occurs n times: none (n), log (log2(n + 1), rounded) or ones (1) "
+        "[default: none]",
+        None,
+        choices=["none", "log", "ones"],
+    )
+    segmentation: str | None = argument(
+        "of morfessor: a segmentation to take instead of learning one, as `morfessor-train --save-segmentation` "
+        "writes it (`12 talo + ssa`); the text then is what vocabulary and tokens are measured on",
+        None,
+    )
+    seed: int = argument("of morfessor: seed of the order in which it goes over the words", 0)
     lower_case: bool = argument("lower-case all text", True)
     split_contractions: bool = argument(
         "split English contractions as the Penn Treebank does (do n't); for word only", True
@@ -65,14 +92,14 @@ def main(argv: Sequence[str]) -> None:
     arguments = parse(Arguments, "train-tokenizer", argv)
     _check(arguments)
     check_output(arguments.output, overwrite=arguments.overwrite)
-    inputs = [*arguments.text, *([] if arguments.pairs is None else [arguments.pairs])]
-    for path in arguments.text:
+    inputs = [item for item in (*arguments.text, arguments.pairs, arguments.segmentation) if item is not None]
+    for path in (*arguments.text, *([] if arguments.segmentation is None else [arguments.segmentation])):
         from ..data.text_files import check_readable
 
         check_readable(Path(path))
     counter = _Counted(sentences_of(arguments.text, arguments.pairs))
     try:
-        tokenizer = _learn(arguments, counter)
+        tokenizer, learnt = _learn(arguments, counter)
     except InputError as error:
         if error.path is not None:
             raise
@@ -80,6 +107,7 @@ def main(argv: Sequence[str]) -> None:
     results = {
         "sentences": counter.number,
         "vocabulary": len(tokenizer),
+        **learnt,
         **_measure(tokenizer, sentences_of(arguments.text, arguments.pairs)),
     }
     with output_folder(arguments.output, overwrite=arguments.overwrite) as staging:
@@ -96,13 +124,16 @@ def main(argv: Sequence[str]) -> None:
             "title": name,
             "name": name,
             "description": KINDS[arguments.kind],
-            "sources": ", ".join(Path(item).name for item in inputs),
+            "sources": ", ".join(Path(item).name for item in inputs if item != arguments.segmentation),
+            "segmentation": None if arguments.segmentation is None else Path(arguments.segmentation).name,
         }
         write_card(staging, "model_cards", "tokenizer", card)
     message(
         f"{arguments.kind}: {len(tokenizer)} tokens from {counter.number} sentences; "
         f"{results['tokens_per_sentence']:.2f} tokens a sentence, {100 * results['unknown_share']:.2f} % unknown"
     )
+    if learnt:
+        message(f"{learnt['words']:,} different words before segmentation, {learnt['morphs']:,} morphs after it")
     message(f"the tokenizer lies in {arguments.output}; hf-paraphrase train-encoder --tokenizer {arguments.output} …")
 
 
@@ -139,6 +170,20 @@ def _check(arguments: Arguments) -> None:
     check_license(arguments.license)
     if not arguments.text and arguments.pairs is None:
         raise UsageError("train-tokenizer: no text", remedy="give --text FILE… or --pairs DIR")
+    if arguments.min_frequency is None:
+        arguments.min_frequency = 1 if arguments.kind == "morfessor" else 2
+    if arguments.min_frequency < 1:
+        raise UsageError(f"train-tokenizer: --min-frequency is {arguments.min_frequency}", remedy="give 1 or more")
+    if arguments.seed < 0:
+        raise UsageError(f"train-tokenizer: --seed is {arguments.seed}", remedy="give 0 or more")
+    if arguments.kind == "morfessor":
+        _check_morfessor(arguments)
+        return
+    for name in ("corpus_weight", "dampening", "segmentation"):
+        if getattr(arguments, name) is not None:
+            raise UsageError(
+                f"train-tokenizer: --{name.replace('_', '-')} is for --kind morfessor", remedy="leave it out"
+            )
     if arguments.vocabulary_size is None:
         arguments.vocabulary_size = _SIZES[arguments.kind]
     if arguments.vocabulary_size < 0 or (arguments.vocabulary_size == 0 and arguments.kind != "word"):
@@ -148,26 +193,96 @@ def _check(arguments: Arguments) -> None:
             f"train-tokenizer: --vocabulary-size is {arguments.vocabulary_size}",
             remedy="give 3 or more: [PAD] and [UNK] are among them",
         )
-    if arguments.min_frequency < 1:
-        raise UsageError(f"train-tokenizer: --min-frequency is {arguments.min_frequency}", remedy="give 1 or more")
 
 
-def _learn(arguments: Arguments, sentences: Iterable[str]) -> PreTrainedTokenizerFast:
-    size = arguments.vocabulary_size or 0
+def _check_morfessor(arguments: Arguments) -> None:
+    if arguments.vocabulary_size is not None:
+        raise UsageError(
+            "train-tokenizer: --vocabulary-size is not for --kind morfessor, which finds the number itself",
+            remedy="leave it out; --corpus-weight below 1 gives fewer morphs",
+        )
+    if arguments.segmentation is not None:
+        for name in ("corpus_weight", "dampening"):
+            if getattr(arguments, name) is not None:
+                raise UsageError(
+                    f"train-tokenizer: --{name.replace('_', '-')} is for learning, and --segmentation was learnt",
+                    remedy="leave one of them out",
+                )
+        return
+    from ..tokenization.morfessor_words import check_installed
+
+    check_installed()
+    if arguments.corpus_weight is None:
+        arguments.corpus_weight = 1.0
+    if arguments.dampening is None:
+        arguments.dampening = "none"
+    if not 0 < arguments.corpus_weight < float("inf"):
+        raise UsageError(
+            f"train-tokenizer: --corpus-weight is {arguments.corpus_weight}", remedy="give a number above 0"
+        )
+
+
+def _learn(arguments: Arguments, sentences: Iterable[str]) -> tuple[PreTrainedTokenizerFast, dict[str, Any]]:
+    """Makes the tokenizer; for Morfessor also the vocabulary sizes before and after, as in paper 003's Table 8."""
+    if arguments.kind == "morfessor":
+        return _learn_morphs(arguments, sentences)
+    return _learn_tokens(arguments, sentences), {}
+
+
+def _learn_morphs(arguments: Arguments, sentences: Iterable[str]) -> tuple[PreTrainedTokenizerFast, dict[str, Any]]:
+    from ..tokenization.morfessor_tokenizer import morfessor_tokenizer
+    from ..tokenization.morfessor_words import count_words, learn_morphs, read_morphs
+
+    counts = count_words(sentences, lower_case=arguments.lower_case)
+    if not counts:
+        raise InputError("no text to learn morphs from", remedy="give sentences that are not empty")
+    if arguments.segmentation is not None:
+        morphs = read_morphs(arguments.segmentation)
+        upper = next((morph for morph in morphs.counts if morph != morph.lower()), None)
+        if arguments.lower_case and upper is not None:
+            raise InputError(
+                f"the morph `{upper}` is not in lower case, as the text will be",
+                path=arguments.segmentation,
+                remedy="give --lower-case false, or a segmentation of lower-cased words",
+            )
+    else:
+        if max(counts.values()) < (arguments.min_frequency or 1):
+            raise InputError(f"no word occurs {arguments.min_frequency} times", remedy="lower --min-frequency")
+        message(f"learning morphs from {len(counts):,} different words")
+        morphs = learn_morphs(
+            counts,
+            corpus_weight=arguments.corpus_weight or 1.0,
+            dampening=arguments.dampening or "none",
+            min_frequency=arguments.min_frequency or 1,
+            seed=arguments.seed,
+            progress=lambda number, cost: message(f"round {number}: {cost:,.0f} nats"),
+        )
+    alphabet = {letter for word in counts for letter in word}
+    tokenizer = morfessor_tokenizer(morphs, alphabet, lower_case=arguments.lower_case)
+    sizes = {
+        "words": len(counts),
+        "learnt_words": morphs.words,
+        "morphs": len(morphs.counts),
+        "morph_tokens": morphs.tokens,
+        "rounds": morphs.rounds,
+    }
+    return tokenizer, sizes
+
+
+def _learn_tokens(arguments: Arguments, sentences: Iterable[str]) -> PreTrainedTokenizerFast:
+    size, min_frequency = arguments.vocabulary_size or 0, arguments.min_frequency or 1
     if arguments.kind == "word":
         from ..tokenization.word_level import build_word_level_tokenizer, sentence_vocabulary
 
-        style = {"lower_case": arguments.lower_case, "contractions": arguments.split_contractions}
+        style: dict[str, Any] = {"lower_case": arguments.lower_case, "contractions": arguments.split_contractions}
         limit = size - 2 if size else None
-        words = sentence_vocabulary(sentences, min_frequency=arguments.min_frequency, max_size=limit, **style)
+        words = sentence_vocabulary(sentences, min_frequency=min_frequency, max_size=limit, **style)
         return build_word_level_tokenizer(words, **style)
 
     from ..tokenization.encoder_pieces import train_encoder_bpe, train_encoder_unigram
 
     if arguments.kind == "bpe":
-        return train_encoder_bpe(
-            sentences, size, lower_case=arguments.lower_case, min_frequency=arguments.min_frequency
-        )
+        return train_encoder_bpe(sentences, size, lower_case=arguments.lower_case, min_frequency=min_frequency)
     return train_encoder_unigram(sentences, size, lower_case=arguments.lower_case)
 
 

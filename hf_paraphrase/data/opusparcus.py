@@ -6,8 +6,10 @@
 
 Configurations are named by the language: `fr` has all splits; `fr.80` takes as many training pairs as are estimated to
 be 80 % good; `fr.labelled` is the development and test part without the pairs scored 2.5, on which the two annotators
-differed about whether they are paraphrases. Under datasets 3 this file runs as a loading script, see
-:mod:`hf_paraphrase.data.source_builder`. `prepare opusparcus` makes a data folder of the same rows.
+differed about whether they are paraphrases. Training pairs that are also development or test pairs, in either order,
+are left out and counted; `--decontaminate` looks for single sentences too, of four words or more. Under datasets 3
+this file runs as a loading script, see :mod:`hf_paraphrase.data.source_builder`. `prepare opusparcus` makes a data
+folder of the same rows.
 """
 
 from __future__ import annotations
@@ -20,11 +22,13 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 import datasets
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from hf_paraphrase.data.opusparcus_hub import hub_files, read_hub_rows
 from hf_paraphrase.data.opusparcus_quality import pairs_at_quality
+from hf_paraphrase.data.row_selection import repeat_keys
 from hf_paraphrase.data.source import Part, Reader, TrainingSourceOptions
 from hf_paraphrase.data.source_builder import SourceBuilder
 from hf_paraphrase.data.text_files import COMPRESSED, LineErrors
@@ -120,6 +124,10 @@ class OpusparcusOptions(TrainingSourceOptions):
                 path=folder,
                 remedy="--quality, --first, --negatives and --decontaminate concern the training part only",
             )
+        if "train" in sources:
+            files, read = sources["train"]
+            judged = tuple(source for split, (_, source) in sources.items() if split != "train")
+            sources["train"] = (files, partial(_without_judged, read, judged) if judged else read)
         parts = []
         for split, (files, read) in sources.items():
             parts.append(Part(split, SCHEMA, (read,), files, training=split == "train"))
@@ -227,6 +235,26 @@ def _described(
         yield table if split == "train" else _with_labels(table)
         if taken == most:
             return
+
+
+def _without_judged(
+    read: Reader, judged: tuple[Reader, ...], errors: LineErrors, left_out: Counter[str]
+) -> Iterator[pa.Table]:
+    """Leaves out training pairs that are development or test pairs too, in either order, however short they are."""
+    known = [np.empty(0, np.uint64)]
+    for other in judged:
+        # What is wrong with these files is said where they are read for themselves.
+        for table in other(LineErrors("skip"), Counter()):
+            sides = [table.column(name).combine_chunks() for name in ("sentence1", "sentence2")]
+            known += [repeat_keys(*sides), repeat_keys(*reversed(sides))]
+    keys = np.concatenate(known)
+    for table in read(errors, left_out):
+        sides = [table.column(name).combine_chunks() for name in ("sentence1", "sentence2")]
+        met = np.isin(repeat_keys(*sides), keys)
+        if met.any():
+            left_out["evaluation_pair"] += int(met.sum())
+            table = table.filter(pa.array(~met))
+        yield table
 
 
 def _with_labels(table: pa.Table) -> pa.Table:

@@ -9,7 +9,13 @@ _DRAWING = 3
 _BLOCK = 1 << 20
 
 
-def random_negatives(first: np.ndarray, second: np.ndarray, seed: int) -> np.ndarray:
+def random_negatives(
+    first: np.ndarray,
+    second: np.ndarray,
+    seed: int,
+    *,
+    known: tuple[np.ndarray, np.ndarray] | None = None,
+) -> np.ndarray:
     """Draws for every pair another second sentence, so that each sentence is used exactly once more.
 
     Sjöblom, Creutz and Aulamo (2018, section 3.2) pair sentences of the training data at random and accept that some
@@ -20,6 +26,7 @@ def random_negatives(first: np.ndarray, second: np.ndarray, seed: int) -> np.nda
         first: Keys of the first sentences (pairs,), uint64; equal sentences have equal keys.
         second: Keys of the second sentences (pairs,), uint64.
         seed: Of the draw.
+        known: The keys of the first and of the second sentences (known pairs,) of more pairs that must not be drawn.
 
     Returns:
         For each pair the row of the second sentence it gets (pairs,), int64: a permutation.
@@ -29,7 +36,8 @@ def random_negatives(first: np.ndarray, second: np.ndarray, seed: int) -> np.nda
     """
     generator = np.random.default_rng([seed, _DRAWING])
     rows = generator.permutation(len(first))
-    positives = np.concatenate([_combined(first, second), _combined(second, first)])
+    pairs = [(first, second)] if known is None else [(first, second), known]
+    positives = np.concatenate([_combined(*order) for one, two in pairs for order in ((one, two), (two, one))])
     positives.sort()
     # All rows are looked at once, in blocks, so that no further array of their number is needed.
     blocks = (np.arange(begin, min(begin + _BLOCK, len(rows))) for begin in range(0, len(rows), _BLOCK))

@@ -187,7 +187,7 @@ class SentenceEncoder:
 
         # A recurrent step is too small to be worth sharing among processors; a batch is not.
         threads = torch.get_num_threads() if self.model.device.type == "cpu" else 1
-        yield from in_threads(embed, list(_batches(ids.lengths, batch_size)), threads)
+        yield from in_threads(embed, list(batches_of_like_length(ids.lengths, batch_size)), threads)
 
     def _token_blocks(self, texts: list[str]) -> Iterator[TokenIds]:
         """Computes the ids that :meth:`tokenize` gives, block by block in the order of the texts."""
@@ -253,7 +253,7 @@ def _check_encoder(folder: str | os.PathLike[str]) -> str:
     return check_model_type(folder, SENTENCE_ENCODERS, kind="sentence encoder", verb="train-encoder")
 
 
-def _batches(lengths: Sequence[int] | NDArray[np.int64], batch_size: int) -> Iterator[list[int]]:
+def batches_of_like_length(lengths: Sequence[int] | NDArray[np.int64], batch_size: int) -> Iterator[list[int]]:
     """Groups rows of like length, the longest first; rows of length 0 are left out."""
     batch: list[int] = []
     order = np.argsort(-np.asarray(lengths, np.int64), kind="stable")

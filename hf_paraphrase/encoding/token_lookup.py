@@ -7,6 +7,7 @@ from typing import Any, Protocol
 
 from ..tokenization.character_trigram import looks_like_trigrams
 from . import word_lookup
+from .piece_lookup import PieceLookup
 from .trigram_lookup import TrigramLookup
 from .word_lookup import TokenIds, WordLookup
 
@@ -51,7 +52,8 @@ def lookup_for(backend: Any) -> Lookup | None:
         parts = [lookup_for(part) for part in backend.parts]
         found = [part for part in parts if part is not None]
         return JoinedLookup(found, backend.offsets) if len(found) == len(parts) else None
-    return WordLookup.for_tokenizer(backend) or TrigramLookup.for_tokenizer(backend)
+    kinds: tuple[Any, ...] = (WordLookup, PieceLookup, TrigramLookup)
+    return next((lookup for kind in kinds if (lookup := kind.for_tokenizer(backend)) is not None), None)
 
 
 def state_of(backend: Any) -> tuple[Any, ...]:

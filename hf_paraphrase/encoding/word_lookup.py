@@ -28,7 +28,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from ..tokenization.tokenizer_parts import adds_no_tokens, settings_of_part
+from ..tokenization.tokenizer_parts import adds_no_tokens, cuts_out_added_tokens, settings_of_part
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
@@ -46,6 +46,11 @@ _NORMALIZER_STEPS: list[Any] = [
     {"type": "Replace", "pattern": {"String": "\u2019"}, "content": "'"},
 ]
 _LOWERCASE = {"type": "Lowercase"}
+NORMALIZERS: list[Any] = [
+    {"type": "Sequence", "normalizers": [*_NORMALIZER_STEPS, _LOWERCASE]},
+    {"type": "Sequence", "normalizers": _NORMALIZER_STEPS},
+]
+"""The settings of the normalisers of our tokenizers over words and pieces: with lower-casing and without."""
 _WORDS = r"\w+|[^\w\s]"
 _CONTRACTIONS = r"n't(?!\w)|'(?:s|re|ve|ll|d|m)(?!\w)|\w+?(?=n't(?!\w))|"
 
@@ -293,20 +298,13 @@ def _rules(tokenizer: Tokenizer) -> tuple[bool, bool] | None:
 
     if not isinstance(tokenizer.model, WordLevel):
         return None
-    for token in tokenizer.get_added_tokens_decoder().values():
-        # A token without these is cut out of the raw text wherever it stands, and touches nothing beside it.
-        changes = token.single_word or token.lstrip or token.rstrip or token.normalized
-        if changes or not token.content or any(character.isspace() for character in token.content):
-            return None
-    if not adds_no_tokens(tokenizer):
+    if not (adds_no_tokens(tokenizer) and cuts_out_added_tokens(tokenizer)):
         return None
     parts = settings_of_part(tokenizer.normalizer), settings_of_part(tokenizer.pre_tokenizer)
-    for lower_case in (True, False):
+    for lower_case, normalizer in zip((True, False), NORMALIZERS, strict=True):
         for contractions in (True, False):
-            steps = [*_NORMALIZER_STEPS, _LOWERCASE] if lower_case else _NORMALIZER_STEPS
             pattern = {"Regex": (_CONTRACTIONS if contractions else "") + _WORDS}
             split = {"type": "Split", "pattern": pattern, "behavior": "Isolated", "invert": False}
-            normalizer = {"type": "Sequence", "normalizers": steps}
             splitters = {"type": "Sequence", "pretokenizers": [{"type": "WhitespaceSplit"}, split]}
             if parts == (normalizer, splitters):
                 return lower_case, contractions

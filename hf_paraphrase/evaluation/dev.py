@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from ..data.parquet import split_names
+from ..data.parquet import read_schema, read_table, split_names
 from ..errors import InputError
 from .graded_set import Encode, GradedSet, read_graded_folder
 from .sts import evaluate_sts
 from .sts_files import find_sts_sets
+from .translation_retrieval import translation_retrieval
+
+_BITEXT_SIDES = ("source", "target")
 
 
 def dev_sets(data_dir: Path) -> list[GradedSet]:
@@ -45,20 +48,59 @@ def dev_scorer(data_dir: Path) -> Callable[[Encode], dict[str, float]]:
     """Reads the development sets once and returns a function that scores an encoder on them.
 
     Args:
-        data_dir: A folder below which the STS 2016 sets lie, or a graded data folder (see :func:`dev_sets`).
+        data_dir: A folder below which the STS 2016 sets lie, a graded data folder (see :func:`dev_sets`), or a bitext
+            with a split `validation`.
 
     Returns:
         A function that takes `encode` (n sentences to an array (n, dim)) and gives Pearson × 100 per set, and their
-        unweighted mean under `dev_mean`.
+        unweighted mean under `dev_mean`. For a bitext it gives how many sentences find their translation, in per cent
+        (see :mod:`.translation_retrieval`), in both directions and on average.
 
     Raises:
-        InputError: As :func:`dev_sets`.
+        InputError: As :func:`dev_sets`; also for a bitext without a split `validation`, or an empty one.
     """
+    if is_bitext(Path(data_dir)):
+        return _retrieval_scorer(Path(data_dir))
     sets = dev_sets(data_dir)
 
     def score(encode: Encode) -> dict[str, float]:
         results = evaluate_sts(encode, sets).sets
         scores = {result.key: result.pearson for result in results}
         return {"dev_mean": sum(scores.values()) / len(scores), **scores}
+
+    return score
+
+
+def is_bitext(data_dir: Path) -> bool:
+    """Tells whether a folder is a bitext and not a graded set.
+
+    Raises:
+        InputError: If it is a data folder and its first split cannot be read.
+    """
+    if not any((data_dir / "data").glob("*.parquet")):
+        return False
+    names = read_schema(data_dir, split_names(data_dir)[0]).names
+    return set(names) >= set(_BITEXT_SIDES) and "sentence1" not in names
+
+
+def _retrieval_scorer(data_dir: Path) -> Callable[[Encode], dict[str, float]]:
+    if "validation" not in split_names(data_dir):
+        raise InputError(
+            "the bitext has no split `validation` to tune on",
+            path=data_dir,
+            remedy="prepare it with --validation-size",
+        )
+    table = read_table(data_dir, "validation", _BITEXT_SIDES)
+    if not table.num_rows:
+        raise InputError("the split `validation` has no rows", path=data_dir)
+    sources, targets = ([text or "" for text in table[name].to_pylist()] for name in _BITEXT_SIDES)
+
+    def score(encode: Encode) -> dict[str, float]:
+        found = translation_retrieval(sources, targets, encode(sources), encode(targets))
+        return {
+            "dev_mean": found.mean,
+            "source_to_target": found.source_to_target,
+            "target_to_source": found.target_to_source,
+        }
 
     return score

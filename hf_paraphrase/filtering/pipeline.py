@@ -14,14 +14,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
+from ..data.cleaning import count_words
 from ..data.parquet import count_rows, iterate_batches, read_schema
 from ..data.schema import require_columns
 from ..errors import InputError
+from .best_first import take_best_first
 from .funnel import Funnel
 from .measures.registry import MEASURES, add_measures, measures_of
 from .one_per_reference import WAYS, choose_one_per_reference
 from .pair_batch import PairBatch, numeric_column
-from .selections import Selection, apply_selection, check_selections
+from .selections import Selection, apply_selection, check_columns, check_selections
 
 if TYPE_CHECKING:
     from ..data.decontamination import Fingerprints
@@ -40,6 +42,9 @@ class FilterOptions:
         selections: Predicates on columns, all of which must hold.
         fingerprints: Sentences that neither side may be.
         one_per_reference: A key of `WAYS`: keep one pair of each reference.
+        by: The numeric column by which the pairs are ranked for the next two, the highest first; None for their order.
+        first: How many of the remaining pairs to take, the best first.
+        max_tokens: How many tokens, both sides together, the pairs that are taken may have, the best first.
         sample: How many of the remaining pairs to draw.
         seed: Seed of the draws.
     """
@@ -48,6 +53,9 @@ class FilterOptions:
     selections: tuple[Selection, ...] = ()
     fingerprints: Fingerprints | None = None
     one_per_reference: str | None = None
+    by: str | None = None
+    first: int | None = None
+    max_tokens: int | None = None
     sample: int | None = None
     seed: int = 0
 
@@ -57,6 +65,8 @@ class FilterOptions:
         wanted = [selection.column for selection in self.selections]
         if self.one_per_reference is not None:
             wanted += WAYS[self.one_per_reference]
+        if self.by is not None:
+            wanted.append(self.by)
         return tuple(dict.fromkeys(wanted))
 
 
@@ -97,6 +107,8 @@ def check_options(options: FilterOptions, schema: pa.Schema, path: str) -> None:
     """
     check_pairs(schema, path)
     check_selections(options.selections, schema)
+    if options.by is not None:
+        check_columns([options.by], schema, "--by")
     if options.one_per_reference == "best":
         require_columns(schema.names, ("rank",), path)
 
@@ -120,6 +132,8 @@ def choose_rows(folder: Path, split: str, options: FilterOptions, progress: Prog
     positions: list[np.ndarray] = [np.empty(0, dtype=np.int64)]
     references: list[int] = []
     values: list[np.ndarray] = [np.empty(0)]
+    ranking: list[np.ndarray] = [np.empty(0)]
+    lengths: list[np.ndarray] = [np.empty(0, dtype=np.int64)]
     start = 0
     needed = [name for name in schema.names if name in {"sentence1", "sentence2", "id", *_inputs(options, schema)}]
     for record_batch in iterate_batches(folder, split, needed):
@@ -133,13 +147,33 @@ def choose_rows(folder: Path, split: str, options: FilterOptions, progress: Prog
             references += _references(table)
             columns = WAYS[options.one_per_reference]
             values += [numeric_column(table, column) for column in columns]
+        if options.by is not None:
+            ranking.append(numeric_column(table, options.by))
+        if options.max_tokens is not None:
+            lengths.append(tokens_of(table))
         progress(record_batch.num_rows)
     rows = np.concatenate(positions)
+    taken = np.arange(len(rows))
     if options.one_per_reference is not None:
         way = options.one_per_reference
-        ranking = np.concatenate(values) if WAYS[way] else None
-        rows = rows[choose_one_per_reference(references, way, ranking, options.seed)]
-        choice.funnel.add(f"one per reference ({way})", len(rows))
+        order = np.concatenate(values) if WAYS[way] else None
+        taken = choose_one_per_reference(references, way, order, options.seed)
+        choice.funnel.add(f"one per reference ({way})", len(taken))
+    ranked = "" if options.by is None else f" by {options.by}"
+    by = None if options.by is None else np.concatenate(ranking)
+    if options.first is not None:
+        taken = taken[take_best_first(len(taken), ranking=None if by is None else by[taken], first=options.first)]
+        choice.funnel.add(f"first {options.first}{ranked}", len(taken))
+    if options.max_tokens is not None:
+        best = take_best_first(
+            len(taken),
+            ranking=None if by is None else by[taken],
+            lengths=np.concatenate(lengths)[taken],
+            max_tokens=options.max_tokens,
+        )
+        taken = taken[best]
+        choice.funnel.add(f"first {options.max_tokens} tokens{ranked}", len(taken))
+    rows = rows[taken]
     if options.sample is not None:
         if len(rows) > options.sample:
             rows = np.random.default_rng(options.seed).choice(rows, size=options.sample, replace=False)
@@ -150,6 +184,12 @@ def choose_rows(folder: Path, split: str, options: FilterOptions, progress: Prog
         raise InputError(f"split `{split}`: {reason}", path=folder, remedy="loosen that step; nothing was written")
     choice.kept[rows] = True
     return choice
+
+
+def tokens_of(table: pa.Table) -> np.ndarray:
+    """Counts the words between white space of each pair, both sides together: (rows,), int64."""
+    first, second = (table.column(name).cast(pa.string()).combine_chunks() for name in ("sentence1", "sentence2"))
+    return count_words(first) + count_words(second)
 
 
 def _inputs(options: FilterOptions, schema: pa.Schema) -> set[str]:

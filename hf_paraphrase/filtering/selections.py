@@ -107,22 +107,36 @@ def check_selections(selections: Sequence[Selection], schema: pa.Schema) -> None
     Raises:
         UsageError: Naming the selection, and the columns that exist or can be computed.
     """
-    measurable = measurable_columns(schema.names)
     for selection in selections:
-        if selection.column in schema.names:
-            kind = schema.field(selection.column).type
+        check_columns([selection.column], schema, f"--keep `{selection.text}`")
+
+
+def check_columns(columns: Sequence[str], schema: pa.Schema, wanted_by: str) -> None:
+    """Checks that columns hold numbers, or can be measured.
+
+    Args:
+        columns: Their names.
+        schema: The columns of the pairs.
+        wanted_by: What looks at them, for messages.
+
+    Raises:
+        UsageError: Naming the first that is neither, and the columns that exist or can be computed.
+    """
+    measurable = measurable_columns(schema.names)
+    for column in columns:
+        if column in schema.names:
+            kind = schema.field(column).type
             if not (pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_boolean(kind)):
                 raise UsageError(
-                    f"--keep `{selection.text}`: the column {selection.column} holds {kind}, not numbers",
-                    remedy="compare a column of numbers",
+                    f"{wanted_by}: the column {column} holds {kind}, not numbers", remedy="compare a column of numbers"
                 )
-        elif selection.column not in measurable:
+        elif column not in measurable:
             can = sorted(set(measurable) - set(schema.names))
             raise UsageError(
-                f"--keep `{selection.text}`: there is no column {selection.column}",
+                f"{wanted_by}: there is no column {column}",
                 remedy=f"the columns are {', '.join(schema.names)}"
                 + (f"; computed on demand: {', '.join(can)}" * bool(can))
-                + ("; hf-paraphrase score can add it" * bool(measures_of([selection.column]))),
+                + ("; hf-paraphrase score can add it" * bool(measures_of([column]))),
             )
 
 

@@ -93,6 +93,14 @@ _ENTRIES: dict[str, tuple[str, str, str, int, str, str]] = {
         "66--75",
         "P18-1007",
     ),
+    "creutz-lagus-2002-unsupervised": (
+        "Creutz, Mathias and Lagus, Krista",
+        "Unsupervised Discovery of Morphemes",
+        "Proceedings of the ACL-02 Workshop on Morphological and Phonological Learning",
+        2002,
+        "21--30",
+        "W02-0603",
+    ),
     "creutz-2018-open": (
         "Creutz, Mathias",
         "Open Subtitles Paraphrase Corpus for Six Languages",
@@ -188,6 +196,23 @@ _ENTRIES: dict[str, tuple[str, str, str, int, str, str]] = {
         2018,
         "",
         "L18-1269",
+    ),
+    "gregoire-langlais-2017-bucc": (
+        "Gr{\\'e}goire, Francis and Langlais, Philippe",
+        "BUCC 2017 Shared Task: a First Attempt Toward a Deep Learning Framework for Identifying Parallel Sentences "
+        "in Comparable Corpora",
+        "Proceedings of the 10th Workshop on Building and Using Comparable Corpora",
+        2017,
+        "46--50",
+        "W17-2509",
+    ),
+    "gouws-etal-2015-bilbowa": (
+        "Gouws, Stephan and Bengio, Yoshua and Corrado, Greg",
+        "BilBOWA: Fast Bilingual Distributed Representations without Word Alignments",
+        "Proceedings of the 32nd International Conference on Machine Learning",
+        2015,
+        "748--756",
+        "arxiv:1410.2455",
     ),
     "zweigenbaum-etal-2017-overview": (
         "Zweigenbaum, Pierre and Sharoff, Serge and Rapp, Reinhard",

@@ -14,6 +14,7 @@ _TASKS = {
     "translation": "Translation",
     "text-classification": "Telling references from translations",
 }
+_RETRIEVAL = "precision at 1 (%; nearest sentence of the other language, mean of both directions"
 _DETECTION = "Paraphrase detection"
 
 
@@ -56,6 +57,8 @@ def measured_results(record: Mapping[str, Any]) -> list[Measured]:
         "hf-paraphrase train-classifier": _classifier_training,
         "hf-paraphrase train-encoder": _encoder_training,
         "hf-paraphrase train-supervised": _supervised_training,
+        "hf-paraphrase train-parallel-classifier": _parallel_training,
+        "hf-paraphrase train-bilingual-vectors": _bilingual_training,
     }
     found: list[Measured | None] = []
     maker = makers.get(str(record.get("command")))
@@ -121,10 +124,28 @@ def _classifier_training(results: Mapping[str, Any], settings: Mapping[str, Any]
         yield _measured("text-classification", settings.get("pairs"), None, part, "accuracy", name, value)
 
 
+def _parallel_training(results: Mapping[str, Any], settings: Mapping[str, Any]) -> Iterator[Measured | None]:
+    dev = _mapping(results.get("dev"))
+    name = "F1 (%; at the best threshold, with the negatives of training; it chose the epoch)"
+    task, title = "text-classification", "Telling translations from other sentences"
+    yield _measured(task, settings.get("bitext"), None, "validation", "f1", name, dev.get("best_f1"), title)
+
+
+def _bilingual_training(results: Mapping[str, Any], settings: Mapping[str, Any]) -> Iterator[Measured | None]:
+    found = _mapping(results.get("retrieval"))
+    name = f"{_RETRIEVAL})"
+    task, title = "sentence-similarity", "Finding translations"
+    yield _measured(task, settings.get("bitext"), None, "validation", "precision", name, found.get("mean"), title)
+
+
 def _encoder_training(results: Mapping[str, Any], settings: Mapping[str, Any]) -> Iterator[Measured | None]:
+    task, value = "sentence-similarity", results.get("dev_best")
+    if any("source_to_target" in entry for entry in _list(results.get("dev_scores"))):
+        name, title = f"{_RETRIEVAL}; it chose the epoch)", "Finding translations"
+        yield _measured(task, settings.get("dev_data"), None, "validation", "precision", name, value, title)
+        return
     name = "Pearson × 100 of the cosine, mean over the dev sets (it chose the epoch)"
-    value = results.get("dev_best")
-    yield _measured("sentence-similarity", settings.get("dev_data"), None, "dev", "pearsonr", name, value)
+    yield _measured(task, settings.get("dev_data"), None, "dev", "pearsonr", name, value)
 
 
 def _supervised_training(results: Mapping[str, Any], settings: Mapping[str, Any]) -> Iterator[Measured | None]:

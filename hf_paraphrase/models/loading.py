@@ -14,6 +14,8 @@ from ..untrusted.model_folder import check_model_folder, check_tensors, opening
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerFast
 
+_REMEDY = "train or copy it again"
+
 
 def check_model_type(folder: str | os.PathLike[str], expected: Sequence[str], *, kind: str, verb: str) -> str:
     """Returns the model type of a folder if it is an expected one; reads nothing but `config.json`.
@@ -62,11 +64,20 @@ def load_model_folder(
     Raises:
         ModelError: If anything is damaged, missing, left over, of another model, or leads out of the folder.
     """
-    from transformers import AutoTokenizer
+    model = load_weights(folder, model_class, **settings)
+    return model, load_tokenizer(folder, model.config.vocab_size)
 
-    remedy = "train or copy it again"
+
+def load_weights(
+    folder: str | os.PathLike[str], model_class: type[PreTrainedModel], **settings: Any
+) -> PreTrainedModel:
+    """Loads the weights of a model folder; see :func:`load_model_folder`.
+
+    Raises:
+        ModelError: If anything is damaged, missing, left over, of another model, or leads out of the folder.
+    """
     check_tensors(model_class, folder, check_model_folder(folder), settings)
-    with opening("the model", folder, remedy):
+    with opening("the model", folder, _REMEDY):
         model, loading = model_class.from_pretrained(
             folder,
             local_files_only=True,
@@ -75,15 +86,31 @@ def load_model_folder(
             trust_remote_code=False,
             **settings,
         )
-        tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
     wrong = sorted(map(str, [*loading["missing_keys"], *loading["unexpected_keys"], *loading["mismatched_keys"]]))
     if wrong:
-        raise ModelError(f"the weights do not fit the configuration: {', '.join(wrong)}", path=folder, remedy=remedy)
+        raise ModelError(f"the weights do not fit the configuration: {', '.join(wrong)}", path=folder, remedy=_REMEDY)
+    return model.eval()
+
+
+def load_tokenizer(folder: str | os.PathLike[str], vocabulary_size: int) -> PreTrainedTokenizerFast:
+    """Loads the tokenizer of a model folder that was checked, and checks that the model has a vector for every id.
+
+    Args:
+        folder: The folder.
+        vocabulary_size: The number of vectors.
+
+    Raises:
+        ModelError: If it is damaged, missing, or of another model.
+    """
+    from transformers import AutoTokenizer
+
+    with opening("the model", folder, _REMEDY):
+        tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
     highest = max(tokenizer.get_vocab().values(), default=0)
-    if highest >= model.config.vocab_size:
+    if highest >= vocabulary_size:
         raise ModelError(
-            f"the tokenizer has ids up to {highest}, the model {model.config.vocab_size} vectors",
+            f"the tokenizer has ids up to {highest}, the model {vocabulary_size} vectors",
             path=folder,
             remedy="the tokenizer files belong to another model",
         )
-    return model.eval(), tokenizer
+    return tokenizer

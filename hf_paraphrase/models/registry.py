@@ -34,6 +34,7 @@ MODELS = {
     "gran": ModelEntry("GranConfig", "GranModel"),
     "concatenation": ModelEntry("ConcatenationConfig", "ConcatenationModel", tokenizer="ConcatenationTokenizer"),
     "recurrent": ModelEntry("RecurrentConfig", "RecurrentModel"),
+    "parallel_bigru": ModelEntry("ParallelBiGruConfig", "ParallelBiGruModel", is_sentence_encoder=False),
     "reference_classifier": ModelEntry(
         "ReferenceClassifierConfig",
         "ReferenceClassifier",

@@ -17,9 +17,11 @@ from .word_level import PAD_TOKEN, UNKNOWN_TOKEN, as_fast_tokenizer
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
+    from tokenizers.pre_tokenizers import PreTokenizer
     from transformers import PreTrainedTokenizerFast
 
-_SPACE = "▁"
+SPACE = "▁"
+"""What stands for the space before a word."""
 _PUNCTUATION = r"[^\s\w▁]|_"
 _SPECIAL = (PAD_TOKEN, UNKNOWN_TOKEN)
 # A letter (of Linear B) that no text to learn from is expected to have.
@@ -103,19 +105,26 @@ def train_encoder_unigram(
     return _finished(_without_mark(tokenizer), vocabulary_size)
 
 
-def _prepare(tokenizer: Tokenizer, *, lower_case: bool) -> None:
-    from tokenizers import Regex, decoders, normalizers, pre_tokenizers
+def piece_splitting() -> PreTokenizer:
+    """Makes what splits a text into words, each marked with the space before it, and punctuation marks."""
+    from tokenizers import Regex, pre_tokenizers
 
-    steps = [normalizers.NFKC(), normalizers.Replace("\u2019", "'")]
-    tokenizer.normalizer = normalizers.Sequence([*steps, normalizers.Lowercase()] if lower_case else steps)
-    tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
+    return pre_tokenizers.Sequence(
         [
             pre_tokenizers.WhitespaceSplit(),
-            pre_tokenizers.Metaspace(replacement=_SPACE, prepend_scheme="always", split=True),
+            pre_tokenizers.Metaspace(replacement=SPACE, prepend_scheme="always", split=True),
             pre_tokenizers.Split(Regex(_PUNCTUATION), behavior="isolated"),
         ]
     )
-    tokenizer.decoder = decoders.Metaspace(replacement=_SPACE, prepend_scheme="always", split=True)
+
+
+def _prepare(tokenizer: Tokenizer, *, lower_case: bool) -> None:
+    from tokenizers import decoders, normalizers
+
+    steps = [normalizers.NFKC(), normalizers.Replace("\u2019", "'")]
+    tokenizer.normalizer = normalizers.Sequence([*steps, normalizers.Lowercase()] if lower_case else steps)
+    tokenizer.pre_tokenizer = piece_splitting()
+    tokenizer.decoder = decoders.Metaspace(replacement=SPACE, prepend_scheme="always", split=True)
 
 
 def _with_text(sentences: Iterable[str]) -> Iterable[str]:
@@ -138,8 +147,8 @@ def _and_marked_words(sentences: Iterable[str], *, lower_case: bool) -> Iterator
     for sentence in sentences:
         yield sentence
         pieces = tokenizer.pre_tokenizer.pre_tokenize_str(tokenizer.normalizer.normalize_str(sentence))
-        words.update(word for word, _ in pieces if word.startswith(_SPACE))
-    yield from (word.removeprefix(_SPACE) + _MARK for word in sorted(words))
+        words.update(word for word, _ in pieces if word.startswith(SPACE))
+    yield from (word.removeprefix(SPACE) + _MARK for word in sorted(words))
 
 
 def _without_mark(tokenizer: Tokenizer) -> Tokenizer:

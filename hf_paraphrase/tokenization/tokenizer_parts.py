@@ -21,3 +21,15 @@ def adds_no_tokens(tokenizer: Tokenizer) -> bool:
         processor.get("type") == "TemplateProcessing"
         and processor.get("single") == [{"Sequence": {"id": "A", "type_id": 0}}]
     )
+
+
+def cuts_out_added_tokens(tokenizer: Tokenizer) -> bool:
+    """Tells whether the added tokens are cut out of the raw text wherever they stand, and touch nothing beside them.
+
+    So it is with tokens that hold no white space, are looked for in the text as it is, and strip none around them.
+    """
+    for token in tokenizer.get_added_tokens_decoder().values():
+        changes = token.single_word or token.lstrip or token.rstrip or token.normalized
+        if changes or not token.content or any(character.isspace() for character in token.content):
+            return False
+    return True

@@ -25,6 +25,10 @@ UNKNOWN_TOKEN = "[UNK]"  # noqa: S105
 PAD_ID = 0
 UNKNOWN_ID = 1
 
+DIGITS = ("keep", "zero", "remove")
+"""What can be done with digits before text is split (paper 002, section 3.4): nothing, a 0 for each, or leave them
+out."""
+_DIGITS = {"zero": "0", "remove": ""}
 _WORDS = r"\w+|[^\w\s]"
 _CONTRACTIONS = r"n't(?!\w)|'(?:s|re|ve|ll|d|m)(?!\w)|\w+?(?=n't(?!\w))|"
 
@@ -34,6 +38,7 @@ def sentence_vocabulary(
     *,
     lower_case: bool = True,
     contractions: bool = True,
+    digits: str = "keep",
     min_frequency: int = 1,
     max_size: int | None = None,
 ) -> list[str]:
@@ -43,6 +48,7 @@ def sentence_vocabulary(
         sentences: The text; it is streamed.
         lower_case: As for :func:`build_word_level_tokenizer`.
         contractions: As for :func:`build_word_level_tokenizer`.
+        digits: As for :func:`build_word_level_tokenizer`.
         min_frequency: Words that occur less often are left out.
         max_size: The greatest number of words; None for all.
 
@@ -51,7 +57,7 @@ def sentence_vocabulary(
     """
     from tokenizers.trainers import WordLevelTrainer
 
-    tokenizer = _backend({}, lower_case=lower_case, contractions=contractions)
+    tokenizer = _backend({}, lower_case=lower_case, contractions=contractions, digits=digits)
     trainer = WordLevelTrainer(
         vocab_size=(1 << 62) if max_size is None else max_size, min_frequency=min_frequency, show_progress=False
     )
@@ -61,7 +67,7 @@ def sentence_vocabulary(
 
 
 def build_word_level_tokenizer(
-    words: Iterable[str], *, lower_case: bool = True, contractions: bool = True
+    words: Iterable[str], *, lower_case: bool = True, contractions: bool = True, digits: str = "keep"
 ) -> PreTrainedTokenizerFast:
     """Builds a tokenizer over a list of words, e.g. that of a vector file or of :func:`sentence_vocabulary`.
 
@@ -70,6 +76,7 @@ def build_word_level_tokenizer(
             tokens are passed over. Id 0 is `[PAD]`, id 1 is `[UNK]`.
         lower_case: Whether text is lower-cased before it is split.
         contractions: Whether English contractions are split in the manner of the Penn Treebank.
+        digits: One of :data:`DIGITS`: whether each digit, of any script, stays, becomes a 0 or is left out.
 
     Returns:
         A fast tokenizer that adds no special tokens and truncates nothing. `AutoTokenizer` opens what
@@ -83,7 +90,7 @@ def build_word_level_tokenizer(
         vocabulary.setdefault(word, len(vocabulary))
     if len(vocabulary) == 2:
         raise InputError("the vocabulary has no words", remedy="give sentences with words, or lower the min_frequency")
-    backend = _backend(vocabulary, lower_case=lower_case, contractions=contractions)
+    backend = _backend(vocabulary, lower_case=lower_case, contractions=contractions, digits=digits)
     return as_fast_tokenizer(backend, pad_token=PAD_TOKEN, unk_token=UNKNOWN_TOKEN)
 
 
@@ -138,13 +145,17 @@ def save_tokenizer(tokenizer: PreTrainedTokenizerBase, folder: str | os.PathLike
     path.write_text(json.dumps(settings, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
-def _backend(vocabulary: dict[str, int], *, lower_case: bool, contractions: bool) -> Tokenizer:
+def _backend(vocabulary: dict[str, int], *, lower_case: bool, contractions: bool, digits: str = "keep") -> Tokenizer:
     from tokenizers import Regex, Tokenizer, normalizers, pre_tokenizers
     from tokenizers.models import WordLevel
 
     tokenizer = Tokenizer(WordLevel(vocabulary, unk_token=UNKNOWN_TOKEN))
     steps = [normalizers.NFKC(), normalizers.Replace("\u2019", "'")]
-    tokenizer.normalizer = normalizers.Sequence([*steps, normalizers.Lowercase()] if lower_case else steps)
+    if lower_case:
+        steps.append(normalizers.Lowercase())
+    if digits != "keep":
+        steps.append(normalizers.Replace(Regex(r"\p{Nd}"), _DIGITS[digits]))
+    tokenizer.normalizer = normalizers.Sequence(steps)
     pattern = Regex((_CONTRACTIONS if contractions else "") + _WORDS)
     tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
         [pre_tokenizers.WhitespaceSplit(), pre_tokenizers.Split(pattern, "isolated")]

@@ -12,7 +12,17 @@ if TYPE_CHECKING:
 
     from .encoder_vocabulary import EncoderVocabulary
 
-_RECURRENT = ("cell", "peepholes", "bidirectional", "direction_merge", "variational_dropout", "skip_unknown")
+_AVERAGE = ("skip_unknown", "initial_distribution")
+_RECURRENT = (
+    "cell",
+    "peepholes",
+    "candidate_activation",
+    "negative_slope",
+    "bidirectional",
+    "direction_merge",
+    "variational_dropout",
+    "skip_unknown",
+)
 HIDDEN_SIZE = 300
 """Components of word vectors and embeddings where nothing else says how many (papers 000 and 001)."""
 
@@ -37,10 +47,10 @@ class EncoderKind:
 
 
 ENCODER_KINDS = {
-    "avg": EncoderKind("avg", 20.0, ("skip_unknown",)),
+    "avg": EncoderKind("avg", 20.0, _AVERAGE),
     "gran": EncoderKind("gran", 3.0, _RECURRENT),
     "recurrent": EncoderKind("recurrent", 3.0, (*_RECURRENT, "pooling", "output_gate", "embedding_size")),
-    "trigram": EncoderKind("avg", 20.0, ("skip_unknown",), words=False, trigrams=True),
+    "trigram": EncoderKind("avg", 20.0, _AVERAGE, words=False, trigrams=True),
     "word-trigram": EncoderKind("concatenation", 20.0, trigrams=True),
 }
 """The kinds by the names that the command line knows."""

@@ -6,7 +6,7 @@ import os
 import sys
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -114,7 +114,7 @@ def word_level_vocabulary(
     from ..tokenization.word_level import build_word_level_tokenizer, reachable_words, sentence_vocabulary
 
     kind = None if initial_vectors is None else kind_of_source(initial_vectors)
-    style = {"lower_case": lower_case, "contractions": contractions}
+    style: dict[str, Any] = {"lower_case": lower_case, "contractions": contractions}
     listed = [] if word_list is None else reachable_words(read_word_list(word_list), **style)
     found = sentence_vocabulary(sentences, min_frequency=min_frequency, max_size=vocabulary_size, **style)
     words = list(dict.fromkeys([*found, *listed]))[:vocabulary_size]

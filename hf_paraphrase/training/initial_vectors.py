@@ -8,10 +8,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ..data.numbered_lines import numbered_lines
 from ..errors import InputError, UsageError
 from .distillation import DISTILLED_DIMENSION, Teacher, distill_word_vectors
 from .saved_vectors import read_saved_vectors, vector_table
-from .word_frequencies import numbered_lines
 from .word_vectors import Coverage, WordVectors, read_word_vectors
 
 if TYPE_CHECKING:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerFast
 
 _SIDES = ("sentence1", "sentence2")
+_BITEXT_SIDES = ("source", "target")
 LABEL = "label"
 """The column of labelled pairs: 1 for a paraphrase, 0 for another pair."""
 _TOKENS_PER_COUNT = 1 << 22
@@ -74,7 +75,7 @@ def iterate_pairs(
     """Streams the two sides of a data folder's pairs, a block at a time.
 
     Args:
-        folder: A data folder with the columns `sentence1` and `sentence2`.
+        folder: A data folder with the columns `sentence1` and `sentence2`, or a bitext with `source` and `target`.
         max_pairs: Take a random sample of so many pairs, in the order of the folder; None for all.
         seed: Seed of the sample.
         split: The split to read.
@@ -85,9 +86,29 @@ def iterate_pairs(
     Raises:
         InputError: If the folder, the split or a column is missing.
     """
-    for _, batch in _iterate_rows(folder, list(_SIDES), max_pairs=max_pairs, seed=seed, split=split):
-        first, second = ([text or "" for text in batch.column(name).to_pylist()] for name in _SIDES)
+    sides = sides_of(folder, split)
+    for _, batch in _iterate_rows(folder, list(sides), max_pairs=max_pairs, seed=seed, split=split):
+        first, second = ([text or "" for text in batch.column(name).to_pylist()] for name in sides)
         yield first, second
+
+
+def sides_of(folder: str | os.PathLike[str], split: str = "train") -> tuple[str, str]:
+    """Names the columns with the two sentences of a pair.
+
+    Back-translated pairs have a column `source` too, so a folder is a bitext only where there are no such pairs.
+
+    Args:
+        folder: A data folder.
+        split: The split to look at.
+
+    Returns:
+        `source` and `target` of a bitext, else `sentence1` and `sentence2`.
+
+    Raises:
+        InputError: If the folder or the split is missing.
+    """
+    names = read_schema(folder, split).names
+    return _BITEXT_SIDES if set(names) >= set(_BITEXT_SIDES) and not set(names) & set(_SIDES) else _SIDES
 
 
 def _iterate_rows(
@@ -122,7 +143,7 @@ def encode_pairs(
     however it ends; memory stays at one block of rows.
 
     Args:
-        folder: A data folder with the columns `sentence1` and `sentence2`.
+        folder: A data folder with the columns `sentence1` and `sentence2`, or a bitext with `source` and `target`.
         tokenizer: A fast tokenizer.
         max_pairs: As for :func:`iterate_pairs`.
         seed: As for :func:`iterate_pairs`.
@@ -137,21 +158,25 @@ def encode_pairs(
     """
     backend = tokenizer.backend_tokenizer
     lookup = lookup_for(backend)
+    sides = sides_of(folder, split)
     has_labels = LABEL in read_schema(folder, split).names
     if labelled and not has_labels:
         raise InputError(
             "the pairs have no column `label`", path=folder, remedy="give pairs labelled 1 (paraphrase) or 0"
         )
-    columns = [*_SIDES, LABEL] if has_labels else list(_SIDES)
+    columns = [*sides, LABEL] if has_labels else list(sides)
     dropped = unlike = 0
     with _Arrays(scratch) as arrays:
         for start, batch in _iterate_rows(folder, columns, max_pairs=max_pairs, seed=seed, split=split):
-            labels = _labels(batch, folder, start) if has_labels else np.ones(batch.num_rows, np.int8)
+            labels = np.ones(batch.num_rows, np.int8)
+            # Pairs without any labels, as the training part of Opusparcus, are all taken for paraphrases.
+            if has_labels and (labelled or batch.column(LABEL).null_count < batch.num_rows):
+                labels = _labels(batch, folder, start)
             if not labelled:
                 unlike += int((labels == 0).sum())
                 batch, labels = batch.filter(pa.array(labels == 1)), labels[labels == 1]
             encoded = [
-                ids_of(backend, [text or "" for text in batch.column(name).to_pylist()], lookup) for name in _SIDES
+                ids_of(backend, [text or "" for text in batch.column(name).to_pylist()], lookup) for name in sides
             ]
             both = [np.split(side.ids.astype(np.int32), side.offsets[1:-1]) for side in encoded]
             pairs = list(zip(*both, strict=True)) if batch.num_rows else []
@@ -175,7 +200,7 @@ def _labels(batch: pa.RecordBatch, folder: str | os.PathLike[str], start: int) -
     for row, value in enumerate(values):
         if value not in (0, 1):
             raise InputError(
-                f"label {value!r} of `{batch.column(_SIDES[0])[row].as_py()}` is neither 0 nor 1",
+                f"label {value!r} of `{batch.column(0)[row].as_py()}` is neither 0 nor 1",
                 path=folder,
                 remedy=f"look among the rows from {start} on; 1 is a paraphrase, 0 is none",
             )

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from ..data.text_files import LineErrors, read_lines
+from ..data.numbered_lines import numbered_lines
 from ..errors import InputError
 
 if TYPE_CHECKING:
@@ -109,24 +109,3 @@ def _batches(path: Path) -> Iterator[list[tuple[int, str]]]:
             batch = []
     if batch:
         yield batch
-
-
-class _Strict(LineErrors):
-    """Malformed lines end the reading, and no other policy is offered."""
-
-    def meet(self, text: str, path: Path, line: int, remedy: str) -> None:
-        raise InputError(text, path=path, line=line, remedy=remedy)
-
-
-def numbered_lines(path: Path) -> Iterator[tuple[int, str]]:
-    """Streams the lines that are not blank with their numbers, which count from 1.
-
-    Raises:
-        InputError: If the file is missing or damaged, or a line is not UTF-8.
-    """
-    number = 0
-    for block in read_lines(path, _Strict()):
-        for line in block.to_pylist():
-            number += 1
-            if line.strip(" \t"):
-                yield number, line

@@ -15,10 +15,10 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from ..data.numbered_lines import numbered_lines
 from ..errors import InputError
 from .word_frequencies import FREQUENCY_CONSTANT as FREQUENCY_CONSTANT
 from .word_frequencies import frequency_weight as frequency_weight
-from .word_frequencies import numbered_lines
 
 UNKNOWN_SPREAD = 0.01
 """The standard deviation of the vectors of words that the file does not have."""

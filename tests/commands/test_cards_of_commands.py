@@ -34,8 +34,9 @@ ENCODERS = {
     "word-trigram": "--mega-batch-size 2",
     "contrastive": "--model-type avg --loss contrastive --pairs labelled",
 }
-MODELS = [*ENCODERS, "rnn_search", "classifier", "words", "bpe", "unigram"]
-DATA = ["bitext", "labelled", "back_translated", "scored", "filtered", "simpwiki", "msrp"]
+PIECES = ("bpe", "unigram", "morfessor")
+MODELS = [*ENCODERS, "rnn_search", "classifier", "parallel", "vectors", "words", *PIECES]
+DATA = ["bitext", "labelled", "back_translated", "scored", "filtered", "mixed", "simpwiki", "msrp"]
 
 
 def run(words):
@@ -57,6 +58,7 @@ def work(tmp_path_factory, number_pairs):
         run(f"back-translate --model rnn_search --bitext bitext --output back_translated {SEARCH}")
         run("score --pairs back_translated --output scored --measures length,overlap --workers 1")
         run("filter --pairs scored --output filtered --keep length>=0 --sample 60")
+        run("filter --pairs scored --output mixed --first 20 --by overlap_1 --noise 0.2 --negatives 1")
         rows = [(english, f"{english} again", index % 2) for index, (_, english) in enumerate(pairs)]
         (folder / "labelled.tsv").write_text("".join(f"{a}\t{b}\t{label}\n" for a, b, label in rows))
         run("prepare pairs --tsv labelled.tsv --columns sentence1,sentence2,label --output labelled")
@@ -71,9 +73,14 @@ def work(tmp_path_factory, number_pairs):
             run(f"train-encoder {data} {kind} --output {name} {ENCODER} {flags}")
         _write_lists(folder / "lists")
         run(f"train-classifier --pairs lists --output classifier {PARTS}")
+        run(
+            "train-parallel-classifier --bitext bitext --output parallel --epochs 1 --embedding-size 4 --hidden-size 4"
+        )
+        run("train-bilingual-vectors --bitext bitext --output vectors --epochs 1 --dimension 4")
         run("train-tokenizer --kind word --pairs filtered --output words --license mit")
         run("train-tokenizer --kind bpe --pairs labelled --output bpe --vocabulary-size 60")
         run("train-tokenizer --kind unigram --pairs labelled --output unigram --vocabulary-size 60")
+        run("train-tokenizer --kind morfessor --pairs labelled --output morfessor")
         (folder / "normal.aligned").write_text("T\t0\ta b c\n")
         (folder / "simple.aligned").write_text("T\t0\ta b\n")
         run("prepare simpwiki --normal normal.aligned --simple simple.aligned --output simpwiki")
@@ -130,12 +137,12 @@ def test_a_models_card_says_everything_and_the_hubs_library_reads_it(work, name)
     data = card.data.to_dict()
     assert data["license"] == {"avg": "apache-2.0", "words": "mit"}.get(name, "unknown")
     assert data["library_name"] and len(data["tags"]) >= 2
-    assert "pipeline_tag" in data or name in ("words", "bpe", "unigram")
-    assert data.get("language") in (["fr", "en"], ["en"], None) and ("language" in data or name in ("bpe", "unigram"))
+    assert "pipeline_tag" in data or name in ("words", *PIECES)
+    assert data.get("language") in (["fr", "en"], ["en"], None) and ("language" in data or name in PIECES)
     for heading in ("## Limits", "## Licence", "## Training data"):
         assert card.text.count(f"\n{heading}\n") == 1, heading
     assert ("## Citation" in card.text) == (name != "words")
-    from_bitext = name not in ("classifier", "contrastive", "bpe", "unigram")
+    from_bitext = name not in ("classifier", "contrastive", *PIECES)
     assert data.get("datasets") == (["org/numbers"] if from_bitext else None)
     if from_bitext:
         assert f"`bitext` (`hf-paraphrase prepare bitext`; licence: cc-by-2.0; language: fr, en; <{URL}>)" in card.text
@@ -147,7 +154,7 @@ def test_results_in_the_head_are_those_of_the_provenance_and_no_results_no_index
     measured = measured_results(read_provenance(work / name))
     found = [(item.metric_name, item.metric_value) for item in card.data.eval_results or []]
     assert sorted(found) == sorted((item.metric_name, item.value) for item in measured)
-    assert bool(found) == (name in ("rnn_search", "classifier", "avg", "recurrent"))
+    assert bool(found) == (name in ("rnn_search", "classifier", "parallel", "vectors", "avg", "recurrent"))
     assert ("model-index" in card.content) == bool(found)
     results = read_provenance(work / name)["results"]
     values = {value for _, value in found}
@@ -155,6 +162,10 @@ def test_results_in_the_head_are_those_of_the_provenance_and_no_results_no_index
         assert values == {results["dev_bleu"]}
     elif name == "classifier":
         assert values == {results["test"]["accuracy"], results["dev"]["accuracy"]}
+    elif name == "parallel":
+        assert values == {results["dev"]["best_f1"]}
+    elif name == "vectors":
+        assert values == {results["retrieval"]["mean"]}
     elif found:
         assert values == {results["dev_best"]} and card.data.model_name == name
 
@@ -165,7 +176,7 @@ def test_a_data_sets_card_says_where_it_comes_from(work, name):
     licence = {"labelled": None, "simpwiki": "cc-by-sa-3.0", "msrp": None, "bitext": "cc-by-2.0"}
     assert card.data.to_dict().get("license") == licence.get(name, ["cc-by-2.0"])
     assert "## Licence" in card.text
-    if name in ("back_translated", "scored", "filtered"):
+    if name in ("back_translated", "scored", "filtered", "mixed"):
         assert card.data.to_dict()["source_datasets"] == ["org/numbers"]
         assert f"<{URL}>" in card.text and "`rnn_search`" in card.text
     if name == "bitext":
@@ -225,6 +236,8 @@ def test_an_ensemble_has_no_card_to_update(work, monkeypatch, capsys):
         "train-nmt --bitext bitext --output x --license Mine",
         "train-classifier --pairs lists --output x --license a,b",
         "train-tokenizer --pairs filtered --output x --license A",
+        "train-parallel-classifier --bitext bitext --output x --license a,b",
+        "train-bilingual-vectors --bitext bitext --output x --license B",
         "prepare pairs --tsv labelled.tsv --output x --url file:///etc/passwd",
         "prepare bitext --tsv raw.tsv --source-lang fr --target-lang en --output x --url nowhere",
     ],

@@ -80,6 +80,15 @@ def test_fewer_pairs_than_the_sample_is_said_and_not_hidden(pairs, tmp_path, cap
         (["--keep", "length>1000"], "nothing is left after `length>1000`"),
         (["--sample", "0"], "--sample is 0"),
         (["--sample", "few"], "invalid int value"),
+        (["--first", "0"], "--first is 0"),
+        (["--max-tokens", "-2"], "--max-tokens is -2"),
+        (["--by", "rank"], "--by ranks for --first or --max-tokens"),
+        (["--by", "pmi", "--first", "3"], "--by: there is no column pmi"),
+        (["--by", "id", "--first", "3"], "--by: the column id holds string, not numbers"),
+        (["--noise", "1.5"], "--noise is 1.5"),
+        (["--noise", "nan"], "--noise is nan"),
+        (["--negatives", "-1"], "--negatives is a seed"),
+        (["--first", "1", "--negatives", "1"], "--negatives: 1 pairs have too few different sentences"),
         (["--split", "dev"], "no split `dev`"),
         (["--one-per-reference", "worst"], "invalid choice"),
         (["--decontaminate", "/does/not/exist"], "/does/not/exist"),
@@ -131,3 +140,46 @@ def test_pairs_that_contain_an_evaluation_sentence_go_only_where_ngrams_are_comp
     capsys.readouterr()
     assert run("filter", "--pairs", pairs, "--decontaminate-ngrams", 5, "--output", tmp_path / "x") == 2
     assert "needs --decontaminate" in capsys.readouterr().err
+
+
+def test_the_best_pairs_are_taken_by_a_column_or_in_order_and_stay_in_their_order(pairs, tmp_path, capsys):
+    def ids(*words):
+        output = tmp_path / "_".join(map(str, words))
+        assert run("filter", "--pairs", pairs, "--output", output, *words) == 0
+        table = read_table(output)
+        return [(row["id"], row["rank"]) for row in table.to_pylist()]
+
+    rows = [(f"r{i // 2}", i % 2) for i in range(20)]
+    assert ids("--first", 3) == rows[:3]
+    assert ids("--first", 11, "--by", "rank") == [rows[0], *rows[1::2]]
+    assert ids("--first", 2, "--by", "length") == rows[18:]  # computed for it
+    assert "| first 2 by length " in capsys.readouterr().err
+    # 7 + 7 tokens, then 7 + 2, 7 + 3, …
+    assert ids("--max-tokens", 14) == rows[:1] and ids("--max-tokens", 15) == rows[:2]
+    assert ids("--keep", "rank==1", "--max-tokens", 9) == [rows[1]]
+    assert ids("--one-per-reference", "best", "--first", 2) == [rows[0], rows[2]]
+    assert ids("--first", 100) == rows
+
+
+def test_noise_and_negatives_are_made_told_and_recorded(pairs, tmp_path, capsys):
+    words = ["filter", "--pairs", pairs, "--first", 16, "--drop-identical", "--noise", 0.25, "--seed", 3]
+    assert run(*words, "--negatives", 7, "--output", tmp_path / "a") == 0
+    assert "4 of the pairs made random, 15 negatives added" in capsys.readouterr().err
+    assert run(*words, "--negatives", 7, "--output", tmp_path / "b") == 0
+    table = read_table(tmp_path / "a")
+    assert table.equals(read_table(tmp_path / "b"))
+    assert table.num_rows == 30 and table["label"].to_pylist() == [1] * 15 + [0] * 15
+    assert sum(table["noise"].to_pylist()) == 4 and table.column_names[-2:] == ["noise", "label"]
+    record = json.loads((tmp_path / "a" / "provenance.json").read_text())
+    assert record["settings"]["noise"] == 0.25 and record["settings"]["negatives"] == 7
+    results = record["results"]
+    assert (results["rows"], results["pairs"], results["noise"], results["negatives"]) == (30, 15, 4, 15)
+    positives = table.slice(0, 15)
+    texts = [*positives["sentence1"].to_pylist(), *positives["sentence2"].to_pylist()]
+    assert results["tokens"] == sum(len(text.split()) for text in texts)
+    card = (tmp_path / "a" / "README.md").read_text()
+    assert "4 are random" in card and "15 negatives" in card
+    assert {path.name for path in (tmp_path / "a").iterdir()} == {"data", "README.md", "provenance.json"}
+    # Made once, the negatives keep later ones from being made.
+    assert run("filter", "--pairs", tmp_path / "a", "--negatives", 1, "--output", tmp_path / "c") == 2
+    assert "not labelled 1" in capsys.readouterr().err and not (tmp_path / "c").exists()

@@ -19,10 +19,13 @@ from hf_paraphrase.tokenization.word_level import build_word_level_tokenizer, sa
 MODEL_COMMANDS = {
     "encode": "--model {model} --input text.txt --output out",
     "evaluate": "--model {model} --data pairs --suite graded --split train --output out",
+    "evaluate-mining": "--task fr-en --encoder {model} --output out",
+    "mine": "--source text.txt --target other.txt --encoder {model} --output out",
     "score": "--pairs pairs --encoder {model} --measures similarity --output out",
     "train-encoder": "--pairs pairs --initial-vectors {model} --output out",
     "train-supervised": "--model {model} --data pairs --task similarity --output out",
     "analyze gates": "--model {model} --text text.txt --output out",
+    "train-parallel-classifier": "--bitext bitext --encoder {model} --output out",
     "analyze neighbours": "--model {model} --text text.txt --query one --output out",
     "analyze similarities": "--model {model} --text text.txt --query one --output out",
     "analyze human-scores": "--model {model} --data pairs --split train --output out",
@@ -45,6 +48,11 @@ DATA_COMMANDS = {
     "evaluate": "--suite paraphrase --data {data} --dev-split train --test-split train --baseline words "
     "--positive-above 2 --output out",
 }
+BITEXT_COMMANDS = {
+    "train-encoder": "--pairs {data} --output out",
+    "train-parallel-classifier": "--bitext {data} --output out",
+    "train-bilingual-vectors": "--bitext {data} --output out",
+}
 
 
 @pytest.fixture(scope="module")
@@ -55,6 +63,7 @@ def originals(tmp_path_factory, tiny_model, tiny_bitext):
     save_tokenizer(tokenizer, folder / "avg")
     shutil.copytree(tiny_model, folder / "rnn_search")
     shutil.copytree(tiny_bitext, folder / "bitext")
+    shutil.copytree(tiny_bitext, folder / "one_split", ignore=shutil.ignore_patterns("validation-*", "test-*"))
     schema = pa.schema([("id", pa.string()), *PAIRS, ("score", pa.float64())])
     count = 40
     scores = [float(place % 2 * 3) for place in range(count)]
@@ -66,6 +75,7 @@ def originals(tmp_path_factory, tiny_model, tiny_bitext):
     ]
     write_split(folder / "pairs", "train", [pa.table(columns, schema=schema)], schema)
     (folder / "text.txt").write_text("one two\n")
+    (folder / "other.txt").write_text("two three\n")
     (folder / "secret").mkdir()
     (folder / "secret" / "x.json").write_text('{"password": "hunter2"}')
     return folder
@@ -194,3 +204,24 @@ DATA_HARM = {
 def test_a_hostile_data_folder_is_one_line(work, capfd, verb, harm):
     DATA_HARM[harm](work / "pairs")
     fails([*verb.split(), *DATA_COMMANDS[verb].format(data="pairs").split()], work, capfd)
+
+
+@pytest.mark.parametrize("harm", DATA_HARM)
+@pytest.mark.parametrize("verb", BITEXT_COMMANDS)
+def test_a_hostile_bitext_is_one_line(work, capfd, verb, harm):
+    DATA_HARM[harm](work / "one_split")
+    fails([verb, *BITEXT_COMMANDS[verb].format(data="one_split").split()], work, capfd)
+
+
+def beside(folder):
+    (folder.parent / "link").symlink_to("/dev/zero")
+
+
+@pytest.mark.parametrize("harm", [*(HARM[name] for name in HARM if name not in UNREAD), beside])
+def test_hostile_vectors_of_two_languages_are_one_line(work, capfd, harm):
+    for side in ("source", "target"):
+        shutil.copytree(work / "avg", work / "two" / side)
+    harm(work / "two" / "source")
+    fails(
+        ["train-parallel-classifier", "--bitext", "bitext", "--initial-vectors", "two", "--output", "out"], work, capfd
+    )

@@ -271,8 +271,24 @@ def test_pivot_takes_prepared_bitexts_and_drops_evaluation_sentences(files, caps
     assert main([*words, "--decontaminate", str(files / "eval.txt")]) == 0
     assert "train: 1 rows of 2 candidate pairs (contaminated 1)" in capsys.readouterr().err
     assert list(load_dataset(str(files / "pivot"), split="train", streaming=True)) == [
-        {"sentence1": "Hi.", "sentence2": "Hello.", "source": "Salut", "source_lang": "fr"}
+        {"sentence1": "Hi.", "sentence2": "Hello.", "source": "Salut", "source_lang": "fr", "num_pivots": 1}
     ]
+
+
+def test_finnish_pairs_through_english_are_ranked_by_their_shared_translations(files):
+    rows = ["Hi.\tMoi.", "Hi.\tTerve.", "Hello.\tHei.", "Hello.\tTerve!", "Morning.\tTerve.", "Morning.\tHei."]
+    (files / "b.tsv").write_text("\n".join(rows) + "\n")
+    words = ["--tsv", str(files / "b.tsv"), "--source-lang", "en", "--target-lang", "fi"]
+    assert main(["prepare", "bitext", *words, "--output", str(files / "fi")]) == 0
+    words = ["prepare", "pivot", "--bitext", str(files / "fi"), "--ranked", "--output", str(files / "pivot")]
+    assert main(words) == 0
+    rows = list(load_dataset(str(files / "pivot"), split="train", streaming=True))
+    assert [(row["sentence1"], row["sentence2"], row["num_pivots"]) for row in rows] == [
+        ("Hei.", "Terve!", 2), ("Moi.", "Terve.", 1)
+    ]  # fmt: skip
+    assert rows[0]["source_lang"] == "en"
+    card = (files / "pivot" / "README.md").read_text()
+    assert "- fi" in card and "`num_pivots`: how many sentences both are translations of" in card
 
 
 def test_pivot_pairs_that_contain_an_evaluation_sentence_go_where_ngrams_are_compared(files, capsys):

@@ -287,11 +287,45 @@ def test_an_existing_output_is_refused_and_overwriting_replaces_it_at_the_end(pa
 
 
 @pytest.mark.parametrize(
+    ("flags", "expected"),
+    [
+        (("--initial-distribution", "uniform"), {"initial_distribution": "uniform"}),
+        (("--model-type", "trigram", "--initial-distribution", "uniform"), {"initial_distribution": "uniform"}),
+        (
+            ("--model-type", "gran", "--cell", "gru", "--candidate-activation", "tanh"),
+            {"candidate_activation": "tanh", "negative_slope": 0.2},
+        ),
+        (
+            ("--model-type", "recurrent", "--cell", "gru", "--negative-slope", 0.05),
+            {"candidate_activation": "leaky_relu", "negative_slope": 0.05},
+        ),
+    ],
+)
+def test_the_settings_of_paper_003_reach_the_model_and_its_provenance(pairs, tmp_path, flags, expected):
+    assert run(pairs, tmp_path / "m", *flags, "--hidden-size", 8, "--epochs", 0) == 0
+    config = json.loads((tmp_path / "m" / "config.json").read_text())
+    assert {name: config[name] for name in expected} == expected
+    given = flags[-2].removeprefix("--").replace("-", "_")
+    assert json.loads((tmp_path / "m" / "provenance.json").read_text())["settings"][given] == expected[given]
+    if "uniform" in flags:
+        bound = SentenceEncoder.from_pretrained(tmp_path / "m").model.embeddings.abs().max().item()
+        assert 0.009 < bound <= 0.01
+
+
+@pytest.mark.parametrize(
     ("flags", "message"),
     [
         (["--model-type", "bert"], "one of avg, gran"),
         (["--cell", "gru"], "--cell is not for --model-type avg (leave it out, or train gran"),
         (["--model-type", "gran", "--cell", "gru", "--peepholes", "true"], "--peepholes is for --cell lstm"),
+        (["--model-type", "gran", "--candidate-activation", "tanh"], "--candidate-activation is for --cell gru"),
+        (["--model-type", "gran", "--cell", "gru", "--negative-slope", 1], "--negative-slope is 1.0"),
+        (
+            ["--model-type", "gran", "--cell", "gru", "--candidate-activation", "tanh", "--negative-slope", 0.1],
+            "--negative-slope is 0.1",
+        ),
+        (["--model-type", "gran", "--initial-distribution", "uniform"], "--initial-distribution is not for"),
+        (["--initial-distribution", "cauchy"], "cauchy"),
         (["--loss", "contrastive"], "no column `label`"),
         (["--loss", "contrastive", "--mega-batch-size", 4], "--mega-batch-size is for --loss margin"),
         (["--loss", "triplet"], "triplet"),

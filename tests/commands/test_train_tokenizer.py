@@ -27,17 +27,20 @@ def run(*words):
     return main(["train-tokenizer", *map(str, words)])
 
 
-@pytest.mark.parametrize("kind", ["word", "bpe", "unigram"])
+@pytest.mark.parametrize("kind", ["word", "bpe", "unigram", "morfessor"])
 def test_a_tokenizer_folder_is_complete_and_opens(text, tmp_path, kind, capsys):
     output = tmp_path / "tokenizer"
-    size = [] if kind == "word" else ["--vocabulary-size", 60]
+    size = [] if kind in ("word", "morfessor") else ["--vocabulary-size", 60]
     assert run("--kind", kind, "--text", text, "--output", output, *size) == 0
     printed = capsys.readouterr()
     assert printed.out == "" and f"{kind}: " in printed.err and "from 12 sentences" in printed.err
     tokenizer = AutoTokenizer.from_pretrained(output)
     assert (tokenizer.pad_token_id, tokenizer.unk_token_id) == (0, 1)
     ids = tokenizer("the cat sleeps")["input_ids"]
-    assert ids and not {0, 1} & set(ids) and tokenizer.decode(ids) == "the cat sleeps"
+    assert ids and not {0, 1} & set(ids)
+    decoded = tokenizer.decode(ids)
+    # Morphs carry no mark of the space before a word.
+    assert decoded.replace(" ", "") == "thecatsleeps" and (kind == "morfessor" or decoded == "the cat sleeps")
     record = json.loads((output / "provenance.json").read_text())
     assert record["settings"]["kind"] == kind and record["inputs"][0]["name"] == "text.gz"
     assert record["results"]["vocabulary"] == len(tokenizer) and record["results"]["unknown_share"] == 0
@@ -52,10 +55,37 @@ def test_the_sentences_of_pairs_are_read_and_the_vocabulary_is_limited(tmp_path)
     assert len(AutoTokenizer.from_pretrained(tmp_path / "out")) == 5
 
 
-def test_the_same_text_gives_the_same_tokenizer(text, tmp_path):
+@pytest.mark.parametrize("flags", [("bpe", "--vocabulary-size", 50), ("morfessor", "--seed", 3)])
+def test_the_same_text_gives_the_same_tokenizer(text, tmp_path, flags):
     for name in "ab":
-        assert run("--kind", "bpe", "--text", text, "--vocabulary-size", 50, "--output", tmp_path / name) == 0
+        assert run("--kind", *flags, "--text", text, "--output", tmp_path / name) == 0
     assert (tmp_path / "a" / "tokenizer.json").read_bytes() == (tmp_path / "b" / "tokenizer.json").read_bytes()
+
+
+def test_the_sizes_before_and_after_segmentation_stand_in_message_provenance_and_card(text, tmp_path, capsys):
+    output = tmp_path / "morphs"
+    assert run("--kind", "morfessor", "--text", text, "--output", output) == 0
+    record = json.loads((output / "provenance.json").read_text())
+    results, morphs = record["results"], record["results"]["morphs"]
+    # the cat a dog sleeps doesn ' t play . x y z
+    assert results["words"] == results["learnt_words"] == 13 and 0 < morphs <= 13 and results["rounds"] > 1
+    assert record["settings"]["min_frequency"] == 1 and record["settings"]["dampening"] == "none"
+    assert f"13 different words before segmentation, {morphs} morphs after it" in capsys.readouterr().err
+    card = (output / "README.md").read_text()
+    assert "| words before segmentation | 13 different ones |" in card and f"| morphs | {morphs}, learnt" in card
+    assert "Unsupervised Discovery of Morphemes" in card
+
+
+def test_a_segmentation_made_by_morfessor_is_taken_as_it_is(text, tmp_path):
+    (tmp_path / "segmentation.txt").write_text("# Output\n9 sleep + s\n3 the\n2 dog\n1 cat\n")
+    flags = ("--segmentation", tmp_path / "segmentation.txt", "--output", tmp_path / "out")
+    assert run("--kind", "morfessor", "--text", text, *flags) == 0
+    tokenizer = AutoTokenizer.from_pretrained(tmp_path / "out")
+    assert tokenizer.tokenize("The dogs sleep") == ["the", "dog", "s", "sleep"]
+    record = json.loads((tmp_path / "out" / "provenance.json").read_text())
+    assert [item["name"] for item in record["inputs"]] == ["text.gz", "segmentation.txt"]
+    assert record["results"]["morphs"] == 5 and record["results"]["rounds"] == 0
+    assert "from the segmentation `segmentation.txt`" in (tmp_path / "out" / "README.md").read_text()
 
 
 @pytest.mark.parametrize(
@@ -68,7 +98,18 @@ def test_the_same_text_gives_the_same_tokenizer(text, tmp_path):
         (["--text", "blank", "--kind", "bpe"], "blank: no text to learn pieces from"),
         (["--text", "latin"], "latin:2: not UTF-8"),
         (["--text", "good", "--kind", "unigram", "--vocabulary-size", "4"], "good: 4 pieces are too few"),
-        (["--text", "good", "--kind", "morfessor"], "morfessor"),
+        (["--text", "good", "--kind", "morphemes"], "morphemes"),
+        (["--text", "blank", "--kind", "morfessor"], "blank: no text to learn morphs from"),
+        (["--text", "good", "--kind", "morfessor", "--vocabulary-size", "50"], "is not for --kind morfessor"),
+        (["--text", "good", "--kind", "morfessor", "--corpus-weight", "-1"], "--corpus-weight is -1"),
+        (["--text", "good", "--kind", "morfessor", "--corpus-weight", "nan"], "--corpus-weight is nan"),
+        (["--text", "good", "--kind", "morfessor", "--min-frequency", "99"], "good: no word occurs 99 times"),
+        (["--text", "good", "--kind", "bpe", "--dampening", "log"], "--dampening is for --kind morfessor"),
+        (["--text", "good", "--kind", "morfessor", "--segmentation", "absent"], "absent: no such file"),
+        (["--text", "good", "--kind", "morfessor", "--segmentation", "good"], "good:1: `The` is not a count"),
+        (["--text", "good", "--kind", "morfessor", "--segmentation", "x", "--dampening", "log"], "is for learning"),
+        (["--text", "good", "--kind", "morfessor", "--segmentation", "upper"], "upper: the morph `Talo` is not in"),
+        (["--text", "good", "--seed", "-1"], "--seed is -1"),
         (["--text", "good", "--vocabulary-size", "2"], "--vocabulary-size is 2"),
         (["--text", "good", "--min-frequency", "0"], "--min-frequency is 0"),
     ],
@@ -76,6 +117,7 @@ def test_the_same_text_gives_the_same_tokenizer(text, tmp_path):
 def test_bad_input_is_one_line_and_leaves_nothing(tmp_path, monkeypatch, capsys, words, named):
     monkeypatch.chdir(tmp_path)
     contents = {"empty": b"", "blank": b" \n\n", "latin": b"a\n\xe9\n", "good": "\n".join(LINES).encode()}
+    contents["upper"] = b"3 Talo + ssa\n"
     for name, content in contents.items():
         (tmp_path / name).write_bytes(content)
     assert run(*words, "--output", "out") == 2

@@ -30,7 +30,7 @@ def bitext(folder, rows, language="fr", target_language="en", split="train", sha
 
 def as_tuples(table: pa.Table) -> list[tuple]:
     assert table.schema == PIVOT
-    return [tuple(row.values()) for row in table.to_pylist()]
+    return [tuple(row.values())[:4] for row in table.to_pylist()]
 
 
 def test_sentences_that_share_a_translation_are_paired_once_and_in_order(tmp_path):
@@ -57,6 +57,28 @@ def test_a_pair_found_through_two_languages_is_kept_for_the_first(tmp_path):
         ("Hello!", "Hi!", "x", "fr"), ("hi", "hey", "y", "de"), ("hello", "hey", "y", "de"),
     ]  # fmt: skip
     assert counts["repeated"] == 1
+    assert pairs["num_pivots"].to_pylist() == [2, 1, 1]
+
+
+def test_ranked_pairs_have_the_most_shared_translations_first_and_equal_ones_in_their_order(tmp_path):
+    rows = [
+        ("s", "a"),
+        ("s", "b"),
+        ("t", "c"),
+        ("t", "D"),
+        ("u", "d!"),
+        ("u", "C"),
+        ("u", "e"),
+        ("v", "d"),
+        ("v", "c"),
+    ]
+    folder = bitext(tmp_path / "fi", rows, "en", "fi")
+    plain, counts = pivot_pairs([folder])
+    assert [row[:2] for row in as_tuples(plain)] == [("a", "b"), ("c", "D"), ("d!", "e"), ("C", "e")]
+    assert plain["num_pivots"].to_pylist() == [1, 3, 1, 1]
+    ranked, same = pivot_pairs([folder], ranked=True)
+    assert [row[:2] for row in as_tuples(ranked)] == [("c", "D"), ("a", "b"), ("d!", "e"), ("C", "e")]
+    assert same == counts and ranked["num_pivots"].to_pylist() == [3, 1, 1, 1]
 
 
 ROWS = st.lists(
@@ -69,16 +91,18 @@ ROWS = st.lists(
 def test_the_set_of_pairs_is_that_of_a_double_loop(tmp_path_factory, first, second):
     folder = tmp_path_factory.mktemp("pivot")
     folders = [bitext(folder / "fr", first, "fr"), bitext(folder / "de", second, "de")]
-    expected = set()
-    for rows in (first, second):
+    expected: dict[frozenset, set] = {}
+    for language, rows in enumerate((first, second)):
         for (source, target), (other_source, other) in combinations(rows, 2):
             forms = {normalise(target), normalise(other)} - {""}
             if source == other_source and len(forms) == 2:
-                expected.add(frozenset(forms))
+                expected.setdefault(frozenset(forms), set()).add((language, source))
     pairs, counts = pivot_pairs(folders)
     found = [frozenset((normalise(a), normalise(b))) for a, b, _, _ in as_tuples(pairs)]
     assert len(found) == len(set(found)) == counts["pairs"]
-    assert set(found) == expected
+    assert set(found) == set(expected)
+    numbers = dict(zip(found, pairs["num_pivots"].to_pylist(), strict=True))
+    assert numbers == {pair: len(sources) for pair, sources in expected.items()}
     assert counts["candidates"] == counts["pairs"] + counts["repeated"]
 
 

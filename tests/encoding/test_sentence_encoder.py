@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from hf_paraphrase.encoding import sentence_encoder
-from hf_paraphrase.encoding.sentence_encoder import TOKENS_PER_BATCH, SentenceEncoder, _batches
+from hf_paraphrase.encoding.sentence_encoder import TOKENS_PER_BATCH, SentenceEncoder, batches_of_like_length
 from hf_paraphrase.encoding.word_lookup import TokenIds
 from hf_paraphrase.errors import ModelError
 from hf_paraphrase.models.avg.configuration_avg import AvgConfig
@@ -91,7 +91,7 @@ def test_ten_thousand_tokens_work_beside_short_texts(encoder):
 
 def test_batches_group_like_lengths_and_bound_the_padded_tokens():
     lengths = [3, 0, TOKENS_PER_BATCH + 5, 1, 2, TOKENS_PER_BATCH // 2, TOKENS_PER_BATCH // 2 - 1]
-    batches = list(_batches(lengths, 3))
+    batches = list(batches_of_like_length(lengths, 3))
     assert batches == [[2], [5, 6], [0, 4, 3]]
 
 

@@ -69,3 +69,23 @@ def test_a_graded_folder_with_holes_is_refused(tmp_path, scores, words):
     write_graded(tmp_path, "validation", scores)
     with pytest.raises(InputError, match=words):
         dev_scorer(tmp_path)
+
+
+def test_a_bitext_is_scored_by_how_many_sentences_find_their_translation(tmp_path):
+    columns = {"source": ["banane", "ombrelle", "île"], "target": ["aaa", "oe", "ii"]}
+    write_split(tmp_path, "validation", [pa.table(columns)], pa.table(columns).schema)
+    places = {"banane": 0, "aaa": 0, "ombrelle": 1, "oe": 1, "île": 2, "ii": 1}
+    scores = dev_scorer(tmp_path)(lambda texts: np.eye(3, dtype=np.float32)[[places[text] for text in texts]])
+    # The third source is near no target, so that the first one is found; two targets share a source.
+    expected = {"source_to_target": 200 / 3, "target_to_source": 200 / 3, "dev_mean": 200 / 3}
+    assert scores == pytest.approx(expected)
+
+
+def test_a_bitext_without_a_validation_part_is_refused(tmp_path):
+    columns = {"source": ["a"], "target": ["b"]}
+    write_split(tmp_path, "train", [pa.table(columns)], pa.table(columns).schema)
+    with pytest.raises(InputError, match="no split `validation` to tune on"):
+        dev_scorer(tmp_path)
+    write_split(tmp_path, "validation", [pa.table(columns).slice(1)], pa.table(columns).schema)
+    with pytest.raises(InputError, match="has no rows"):
+        dev_scorer(tmp_path)

@@ -190,6 +190,27 @@ def supervised_folders(tmp_path_factory, encoder_folders):
     return {name: root / name for name in types.values()}
 
 
+@pytest.fixture(scope="session")
+def parallel_folders(tmp_path_factory):
+    """Classifiers of parallel sentences of both kinds as `train-parallel-classifier` writes them."""
+    root = tmp_path_factory.mktemp("parallel")
+    for split, count in (("train", len(FRENCH)), ("validation", 3)):
+        columns = {
+            "id": [f"{split}-{row}" for row in range(count)],
+            "source": FRENCH[:count],
+            "target": ENGLISH[:count],
+            "source_lang": ["fr"] * count,
+            "target_lang": ["en"] * count,
+        }
+        write_split(root / "bitext", split, [pa.table(columns, schema=BITEXT)], BITEXT)
+    common = ["--bitext", str(root / "bitext"), "--epochs", "1", "--hidden-size", "4", "--embedding-size", "6"]
+    common += ["--min-frequency", "1"]
+    flags = {"bilinear": ["--digits", "zero"], "product": ["--score-layer", "product_difference", "--share-rnn"]}
+    for name, words in flags.items():
+        assert main(["train-parallel-classifier", *common, "--output", str(root / name), *words]) == 0
+    return {name: root / name for name in flags}
+
+
 @pytest.fixture
 def open_elsewhere(tmp_path):
     """Runs the jobs of `opens_elsewhere.py` in a process that cannot import the package."""

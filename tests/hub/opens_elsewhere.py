@@ -79,6 +79,17 @@ def check_classifier(folder, texts, expected):
     assert found["label"] == expected["label"]
 
 
+def check_parallel(folder, texts, expected):
+    model = AutoModel.from_pretrained(folder, trust_remote_code=True).eval()
+    assert type(model).__module__.startswith("transformers_modules."), type(model)
+    sides = ("source", "target")
+    tokenizers = (AutoTokenizer.from_pretrained(folder, subfolder=f"{side}_tokenizer") for side in sides)
+    batches = [
+        tokenizer(given, padding=True, return_tensors="pt") for tokenizer, given in zip(tokenizers, texts, strict=True)
+    ]
+    close(model.score(model.encode_source(**batches[0]), model.encode_target(**batches[1])), expected)
+
+
 def check_sentence_transformer(folder, texts, expected):
     from sentence_transformers import SentenceTransformer
 
@@ -96,6 +107,7 @@ CHECKS = {
     "encoder": check_encoder,
     "translation": check_translation,
     "classifier": check_classifier,
+    "parallel": check_parallel,
     "sentence_transformer": check_sentence_transformer,
 }
 

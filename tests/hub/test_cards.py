@@ -61,6 +61,16 @@ VALUES = {
         "drawn": ["validation"],
         "seed": 0,
     },
+    ("dataset_cards", "comparable"): {
+        **DATA,
+        "source_lang": "no",
+        "target_lang": "en",
+        "parts": {"test": {"sentences": 9, "gold": 3, "near_duplicates_left_out": 1}},
+        "near_duplicate": 0.9,
+        "words": (4, 60),
+        "counts": {"rows": 30, "groups": 20, "groups_that_fit": 15, "train": 8, "validation": 2},
+        "seed": 0,
+    },
     ("dataset_cards", "pairs"): {
         **DATA,
         "lang": "no",
@@ -165,6 +175,75 @@ VALUES = {
         "seed": 0,
         "seen_file": "references.tsv",
         "lower_case": True,
+    },
+    ("model_cards", "parallel_bigru"): {
+        "languages": ["no", "en"],
+        "name": TITLE,
+        "config": {
+            "source_lang": "no",
+            "target_lang": "en",
+            "source_vocab_size": 100,
+            "target_vocab_size": 90,
+            "embedding_size": 300,
+            "hidden_size": 200,
+        },
+        "share_rnn": True,
+        "score_layer": "bilinear",
+        "dev": {"best_f1": 90.0},
+        "pairs": {"train": 9_000, "validation": 1_000},
+        "negatives": 5,
+        "epochs": [
+            {
+                "epoch": 1.0,
+                "loss": 0.1,
+                "precision": 90.0,
+                "recall": 80.0,
+                "f1": 84.7,
+                "best_f1": 90.0,
+                "threshold": 0.9,
+            }
+        ],
+        "best_epoch": 1.0,
+        "epochs_asked": 1,
+        "bitext_name": "bitext",
+        "pairs_dropped": 3,
+        "hard_negatives": 0.8,
+        "n_best": 40,
+        "encoder_names": ["source", "target"],
+        "vectors_name": "random",
+        "parameters": 150_000,
+        "lower_case": True,
+        "digits": "zero",
+        "learning_rate": 2e-4,
+        "batch_size": 128,
+        "max_grad_norm": 5.0,
+        "dropout": 0.0,
+        "seed": 0,
+    },
+    ("model_cards", "bilingual_vectors"): {
+        "languages": ["no", "en"],
+        "name": TITLE,
+        "part": "source",
+        "source_lang": "no",
+        "target_lang": "en",
+        "retrieval": {"pairs": 2_000},
+        "epochs": [{"epoch": 1, "source_to_target": 70.0, "target_to_source": 71.0, "mean": 70.5}],
+        "epochs_asked": 1,
+        "bitext_name": "bitext",
+        "pairs": 9_000,
+        "vocabulary": {"source": 100, "target": 90},
+        "words": {"source": 10_000, "target": 9_000},
+        "dimension": 300,
+        "lower_case": True,
+        "digits": "remove",
+        "min_frequency": 2,
+        "window": 5,
+        "negatives": 5,
+        "subsampling": 1e-4,
+        "aligned_weight": 1.0,
+        "learning_rate": 5e-3,
+        "batch_size": 256,
+        "seed": 0,
     },
     ("model_cards", "tokenizer"): {
         "languages": ["no"],
@@ -306,10 +385,13 @@ REPORTS = {
         "analysis_human_scores",
         "analysis_neighbours",
         "analysis_similarities",
+        "mining_report",
         "tuning",
     )
 }
-"""Reports that lie beside data but are no cards; tests of `analyze` and `tune` render them."""
+"""Reports that lie beside data but are no cards; tests of `analyze`, `tune` and `evaluate-mining` render them."""
+DATA_PATHS = {"comparable": "bitext/data/train-*"}
+"""Where the data of a folder are that are not at its top."""
 TEMPLATES = sorted(
     {(kind, path.stem) for kind in ("dataset_cards", "model_cards") for path in (ROOT / kind).glob("*.md")} - REPORTS
 )
@@ -324,7 +406,10 @@ def test_every_template_renders_and_the_hub_can_read_its_front_matter(kind, name
     assert "{{" not in text and "{%" not in text and "# " in card.text
     if kind == "dataset_cards":
         assert card.data.configs[0]["default"] is True
-        assert card.data.configs[0]["data_files"][0] == {"split": "train", "path": "data/train-*"}
+        assert card.data.configs[0]["data_files"][0] == {
+            "split": "train",
+            "path": DATA_PATHS.get(name, "data/train-*"),
+        }
 
 
 @pytest.mark.parametrize(("kind", "name"), TEMPLATES)

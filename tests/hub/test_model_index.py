@@ -72,6 +72,24 @@ def test_every_set_and_every_mean_over_a_whole_group_comes_back_from_the_head_wi
     }
 
 
+def test_classifiers_and_vectors_of_two_languages_name_their_own_tasks():
+    runs = {
+        "train-parallel-classifier": {"dev": {"best_f1": 91.25}},
+        "train-bilingual-vectors": {"retrieval": {"mean": 72.5}},
+    }
+    found = []
+    for command, results in runs.items():
+        record = {"command": f"hf-paraphrase {command}", "settings": {"bitext": "/x/tatoeba"}, "results": results}
+        (item,) = read_back(model_index("m", record)).eval_results
+        found.append((item.task_type, item.task_name, item.dataset_name, item.dataset_split, item.metric_value))
+    assert found == [
+        ("text-classification", "Telling translations from other sentences", "tatoeba", "validation", 91.25),
+        ("sentence-similarity", "Finding translations", "tatoeba", "validation", 72.5),
+    ]
+    record = {"command": "hf-paraphrase train-bilingual-vectors", "results": {"retrieval": None}}
+    assert measured_results(record) == []
+
+
 def test_translation_scores_of_training_and_of_each_beam_are_told_apart():
     record = {**TRAINED, "evaluations": {"evaluate-nmt multi30k/test": NMT}}
     results = read_back(model_index("m", record)).eval_results

@@ -11,6 +11,7 @@ import torch
 from transformers import AutoTokenizer
 
 import hf_paraphrase.models
+from hf_paraphrase.encoding.parallel_classification import ParallelClassifier
 from hf_paraphrase.encoding.sentence_classification import SentenceJudge
 from hf_paraphrase.encoding.sentence_encoder import SentenceEncoder
 from hf_paraphrase.models.loading import load_model_folder
@@ -68,12 +69,20 @@ def supervised_job(folder):
     return {"kind": "classifier", "folder": str(folder), "texts": TEXTS, "expected": expected}
 
 
+def parallel_job(folder):
+    classifier = ParallelClassifier.from_pretrained(folder)
+    expected = classifier.score(classifier.encode_source(SOURCES), classifier.encode_target(TARGETS))
+    assert len(set(expected.tolist())) == 3, "the comparison would prove nothing"
+    return {"kind": "parallel", "folder": str(folder), "texts": [SOURCES, TARGETS], "expected": expected.tolist()}
+
+
 def test_every_model_that_the_commands_save_opens_and_computes_the_same_where_the_package_cannot_be_imported(
-    encoder_folders, translation_folders, classifier_folders, supervised_folders, open_elsewhere
+    encoder_folders, translation_folders, classifier_folders, parallel_folders, supervised_folders, open_elsewhere
 ):
     jobs = [encoder_job(folder) for folder in encoder_folders.values()]
     jobs += [translation_job(folder) for folder in translation_folders.values()]
     jobs += [classifier_job(folder) for folder in classifier_folders.values()]
+    jobs += [parallel_job(folder) for folder in parallel_folders.values()]
     jobs += [supervised_job(folder) for folder in supervised_folders.values()]
     done = open_elsewhere(jobs)
     assert done.returncode == 0, done.stderr
@@ -94,9 +103,11 @@ def all_folders(*groups):
 
 
 def test_the_code_in_a_folder_is_byte_for_byte_the_packages_own(
-    encoder_folders, translation_folders, classifier_folders, supervised_folders
+    encoder_folders, translation_folders, classifier_folders, parallel_folders, supervised_folders
 ):
-    for folder in all_folders(encoder_folders, translation_folders, classifier_folders, supervised_folders):
+    for folder in all_folders(
+        encoder_folders, translation_folders, classifier_folders, parallel_folders, supervised_folders
+    ):
         config = json.loads((folder / "config.json").read_text())
         types = [config["model_type"]]
         if "sentence_encoder" in config:
@@ -110,11 +121,15 @@ def test_the_code_in_a_folder_is_byte_for_byte_the_packages_own(
 
 
 def test_the_code_in_a_folder_is_complete_and_needs_only_torch_and_transformers(
-    encoder_folders, translation_folders, classifier_folders, supervised_folders
+    encoder_folders, translation_folders, classifier_folders, parallel_folders, supervised_folders
 ):
-    for folder in all_folders(encoder_folders, translation_folders, classifier_folders, supervised_folders):
+    for folder in all_folders(
+        encoder_folders, translation_folders, classifier_folders, parallel_folders, supervised_folders
+    ):
         config = json.loads((folder / "config.json").read_text())
-        tokenizer = json.loads((folder / "tokenizer_config.json").read_text())
+        settings = folder / "tokenizer_config.json"
+        # A classifier of pairs has its tokenizers in folders of their own, and they have no code.
+        tokenizer = json.loads(settings.read_text()) if settings.is_file() else {}
         references = [*config["auto_map"].values(), *tokenizer.get("auto_map", {}).get("AutoTokenizer", [])]
         named = {reference.rpartition(".")[0] for reference in references if reference}
         assert named <= {path.stem for path in folder.glob("*.py")}, folder
@@ -129,7 +144,9 @@ def test_the_code_in_a_folder_is_complete_and_needs_only_torch_and_transformers(
 
 @pytest.mark.parametrize("pattern", ["*.bin", "*.pt", "*.pkl", "*.npy"])
 def test_weights_are_safetensors_only(
-    encoder_folders, translation_folders, classifier_folders, supervised_folders, pattern
+    encoder_folders, translation_folders, classifier_folders, parallel_folders, supervised_folders, pattern
 ):
-    for folder in all_folders(encoder_folders, translation_folders, classifier_folders, supervised_folders):
+    for folder in all_folders(
+        encoder_folders, translation_folders, classifier_folders, parallel_folders, supervised_folders
+    ):
         assert (folder / "model.safetensors").is_file() and not list(folder.rglob(pattern))

@@ -138,8 +138,24 @@ def test_gradient_agrees_with_finite_differences():
 
 
 @pytest.mark.parametrize(
-    "wrong", [{"dropout": 0.1, "word_dropout": 0.1}, {"dropout": 1.0}, {"word_dropout": -0.1}, {"normalize": True}]
+    "wrong",
+    [
+        {"dropout": 0.1, "word_dropout": 0.1},
+        {"dropout": 1.0},
+        {"word_dropout": -0.1},
+        {"normalize": True},
+        {"initial_distribution": "x"},
+    ],
 )
 def test_senseless_settings_are_refused(wrong):
     with pytest.raises(ValueError):
         AvgConfig(**wrong)
+
+
+def test_the_first_vectors_are_normal_or_uniform_within_the_range():
+    for distribution, bound, deviation in (("normal", 3.0, 0.5), ("uniform", 0.5, 0.5 / 3**0.5)):
+        torch.manual_seed(0)
+        config = AvgConfig(vocab_size=300, hidden_size=40, initializer_range=0.5, initial_distribution=distribution)
+        vectors = AvgModel(config).embeddings.detach()
+        assert not vectors[0].any() and 0.95 * min(bound, 1) < vectors.abs().max() <= bound
+        assert abs(vectors[1:].std().item() - deviation) < 0.01 and abs(vectors.mean().item()) < 0.02

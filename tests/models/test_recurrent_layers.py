@@ -9,6 +9,7 @@ from recurrent_by_hand import run_cell, with_all_parameters_moved
 from torch import nn
 
 import hf_paraphrase.models.gran as gran
+import hf_paraphrase.models.parallel_bigru as parallel_bigru
 import hf_paraphrase.models.recurrent as recurrent
 import hf_paraphrase.models.rnn_search as rnn_search
 from hf_paraphrase.models.gran.configuration_gran import GranConfig
@@ -43,9 +44,9 @@ def layer(size=4, inputs=3, **settings):
 @pytest.mark.parametrize(
     ("name", "packages"),
     [
-        ("packed_sentences.py", [gran, recurrent]),
+        ("packed_sentences.py", [gran, recurrent, parallel_bigru]),
         ("recurrent_layers.py", [gran, recurrent]),
-        ("matrix_products.py", [gran, recurrent, rnn_search]),
+        ("matrix_products.py", [gran, recurrent, rnn_search, parallel_bigru]),
     ],
 )
 def test_all_folders_hold_equal_copies_of_the_files_they_share(name, packages):

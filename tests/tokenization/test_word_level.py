@@ -100,3 +100,19 @@ def test_saved_tokenizer_opens_with_auto_tokenizer_and_is_exactly_the_same(tmp_p
 def test_an_empty_vocabulary_is_an_input_error():
     with pytest.raises(InputError, match="no words"):
         build_word_level_tokenizer([])
+
+
+@pytest.mark.parametrize(
+    ("digits", "words"),
+    [
+        ("keep", ["in", "1982", ",", "٣", ".", "5", "%", "b2b"]),
+        ("zero", ["in", "0000", ",", "0", ".", "0", "%", "b0b"]),
+        ("remove", ["in", ",", ".", "%", "bb"]),
+    ],
+)
+def test_digits_are_treated_by_the_tokenizer_and_so_in_a_saved_one(digits, words, tmp_path):
+    text = "In 1982, ٣.5 % B2B"
+    assert sorted(sentence_vocabulary([text], digits=digits)) == sorted(set(words))
+    save_tokenizer(build_word_level_tokenizer(words, digits=digits), tmp_path)
+    tokenizer = AutoTokenizer.from_pretrained(tmp_path)
+    assert tokenizer.convert_ids_to_tokens(tokenizer(text)["input_ids"]) == words

@@ -9,7 +9,7 @@ from hf_paraphrase.data.parquet import write_split
 from hf_paraphrase.errors import InputError, OutputError
 from hf_paraphrase.tokenization.word_level import build_word_level_tokenizer
 from hf_paraphrase.training.collator import EpochBatches, PairCollator, PairItems
-from hf_paraphrase.training.pairs import encode_pairs
+from hf_paraphrase.training.pairs import encode_pairs, iterate_pairs, sides_of
 
 WORDS = [f"w{number}" for number in range(50)]
 INT64 = pa.int64()
@@ -58,6 +58,16 @@ def labelled_folder(path, labels, kind=INT64):
     columns = {"sentence1": [a for a, _ in rows], "sentence2": [b for _, b in rows], "label": labels}
     write_split(path, "train", [pa.table(columns, schema=schema)], schema)
     return path
+
+
+def test_pairs_without_any_label_are_paraphrases_unless_the_labels_are_to_be_learnt(tmp_path, tokenizer):
+    folder = labelled_folder(tmp_path, [None] * 5)
+    pairs = encode_pairs(folder, tokenizer)
+    assert len(pairs) == 5 and pairs.not_paraphrases == 0
+    with pytest.raises(InputError, match="label None"):
+        encode_pairs(folder, tokenizer, labelled=True)
+    with pytest.raises(InputError, match="label None"):
+        encode_pairs(labelled_folder(tmp_path / "some", [1, None, 0]), tokenizer)
 
 
 def test_labels_stay_with_their_pairs_and_reach_the_batch(tmp_path, tokenizer):
@@ -221,3 +231,17 @@ def test_scrambled_pairs_keep_the_keys_of_the_unscrambled(tmp_path, tokenizer):
     items = [(0, pair) for pair in range(11)]
     scrambled = PairCollator(pairs, pad_token_id=0, scramble=1.0)(items)
     assert torch.equal(scrambled["keys"], PairCollator(pairs, pad_token_id=0)(items)["keys"])
+
+
+def test_a_bitext_is_pairs_of_its_two_sides_and_back_translations_are_not_a_bitext(tmp_path, tokenizer):
+    columns = {"id": ["1", "2"], "source": ["cat", "dog"], "target": ["dog", "cat cat"]}
+    write_split(tmp_path / "bitext", "train", [pa.table(columns)], pa.table(columns).schema)
+    assert sides_of(tmp_path / "bitext") == ("source", "target")
+    pairs = encode_pairs(tmp_path / "bitext", tokenizer)
+    written = folder_of(tmp_path / "pairs", [("cat", "dog"), ("dog", "cat cat")])
+    other = encode_pairs(written, tokenizer)
+    assert np.array_equal(pairs.tokens, other.tokens) and np.array_equal(pairs.keys, other.keys)
+    assert next(iterate_pairs(tmp_path / "bitext")) == (["cat", "dog"], ["dog", "cat cat"])
+    back = {"sentence1": ["cat"], "sentence2": ["dog"], "source": ["chat"], "target": ["x"]}
+    write_split(tmp_path / "back", "train", [pa.table(back)], pa.table(back).schema)
+    assert sides_of(tmp_path / "back") == ("sentence1", "sentence2")

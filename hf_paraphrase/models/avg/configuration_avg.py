@@ -6,6 +6,8 @@ from typing import Any
 
 from transformers import PreTrainedConfig
 
+_DISTRIBUTIONS = ("normal", "uniform")
+
 
 class AvgConfig(PreTrainedConfig):
     """Configuration of `AvgModel`.
@@ -21,12 +23,13 @@ class AvgConfig(PreTrainedConfig):
         dropout: The probability with which a single component of a word vector is dropped in training.
         word_dropout: The probability with which a whole word is dropped in training: its vector is zero, and the mean
             is still taken over all words. Excludes `dropout`.
-        initializer_range: The standard deviation of the random initial vectors.
+        initial_distribution: That of the random initial vectors: `normal`, or `uniform` as in paper 003 (section 3.2).
+        initializer_range: Its standard deviation, or the bound of the uniform distribution.
         normalize: Always false: it tells other readers of the folder (model2vec) not to normalise the embeddings.
 
     Raises:
-        ValueError: If both kinds of dropout are asked for, a probability is outside [0, 1), `normalize` is true, or
-            unknown words are to be skipped and have no id.
+        ValueError: For an unknown distribution, and if both kinds of dropout are asked for, a probability is outside
+            [0, 1), `normalize` is true, or unknown words are to be skipped and have no id.
     """
 
     model_type = "avg"
@@ -42,8 +45,12 @@ class AvgConfig(PreTrainedConfig):
         initializer_range: float = 0.01,
         skip_unknown: bool = False,
         normalize: bool = False,
+        initial_distribution: str = "normal",
         **kwargs: Any,
     ) -> None:
+        if initial_distribution not in _DISTRIBUTIONS:
+            allowed = ", ".join(_DISTRIBUTIONS)
+            raise ValueError(f"initial_distribution must be one of {allowed}, not {initial_distribution!r}")
         for name, probability in (("dropout", dropout), ("word_dropout", word_dropout)):
             if not 0.0 <= probability < 1.0:
                 raise ValueError(f"{name} must be at least 0 and below 1, not {probability}")
@@ -59,6 +66,7 @@ class AvgConfig(PreTrainedConfig):
         self.skip_unknown = skip_unknown
         self.dropout = dropout
         self.word_dropout = word_dropout
+        self.initial_distribution = initial_distribution
         self.initializer_range = initializer_range
         self.normalize = normalize
         super().__init__(pad_token_id=pad_token_id, **kwargs)

@@ -18,7 +18,8 @@ class AvgModel(PreTrainedModel):
 
     The only parameter is `embeddings` (vocab_size, hidden_size), by that name, so that one folder opens with
     `AutoModel`, sentence-transformers (`StaticEmbedding`) and model2vec. It starts from a normal distribution with the
-    configuration's `initializer_range` as standard deviation; the padding row is zero.
+    configuration's `initializer_range` as standard deviation, or from a uniform one between minus and plus that, by
+    its `initial_distribution`; the padding row is zero.
 
     With the configuration's `skip_unknown` the mean leaves unknown words out, unless a sentence has no other word. The
     other two readers of the folder know no such setting, so they agree with this class as follows. Where
@@ -45,7 +46,11 @@ class AvgModel(PreTrainedModel):
     def _init_weights(self, module: nn.Module) -> None:
         if isinstance(module, AvgModel):
             vectors = torch.empty_like(module.embeddings)
-            vectors.normal_(0.0, self.config.initializer_range)
+            bound = self.config.initializer_range
+            if self.config.initial_distribution == "uniform":
+                vectors.uniform_(-bound, bound)
+            else:
+                vectors.normal_(0.0, bound)
             if self.config.pad_token_id is not None:
                 vectors[self.config.pad_token_id] = 0.0
             initialization.copy_(module.embeddings, vectors)

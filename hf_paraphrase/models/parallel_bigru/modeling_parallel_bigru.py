@@ -1,0 +1,194 @@
+"""The classifier of parallel sentences, in files that travel with its weights."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+from transformers import PreTrainedModel, initialization
+from transformers.modeling_outputs import ModelOutput
+
+from .bidirectional_gru import BidirectionalGru, initialize_gru
+from .configuration_parallel_bigru import ParallelBiGruConfig
+from .matrix_products import affine
+from .packed_sentences import PackedSentences
+
+
+@dataclass
+class ParallelBiGruOutput(ModelOutput):
+    """What `ParallelBiGruModel` gives for a batch of sentence pairs.
+
+    Attributes:
+        loss: The mean cross-entropy in nats; None without labels.
+        logits: The score of each pair before the sigmoid (pairs,).
+        source_vectors: The vectors of the source sentences (source sentences, 2 * hidden_size).
+        target_vectors: The vectors of the target sentences (target sentences, 2 * hidden_size).
+    """
+
+    loss: Tensor | None = None
+    logits: Tensor | None = None
+    source_vectors: Tensor | None = None
+    target_vectors: Tensor | None = None
+
+
+class ParallelBiGruModel(PreTrainedModel):
+    """Tells whether two sentences are translations of each other (paper 002, section 2.1).
+
+    Each sentence is read by a bidirectional GRU; its vector h is the last state of the forward direction and, behind
+    it, that of the backward direction. With `score_layer="bilinear"`
+
+        P(parallel | S, T) = sigmoid(h_S' M h_T + b)    (equation 1)
+
+    and with `"product_difference"`, the authors' later code, sigmoid(v' tanh(W [h_S * h_T; |h_S - h_T|] + c) + b).
+
+    A sentence is encoded once and can be scored in any number of pairs: see :meth:`score`.
+
+    Initialisation, on which the paper is silent: word vectors N(0, `initializer_range`), matrices Xavier uniform,
+    those of the recurrent states orthogonal, gate by gate; biases 0.
+
+    Attributes:
+        source_embeddings: The word vectors of the source language (source_vocab_size, embedding_size).
+        target_embeddings: The word vectors of the target language (target_vocab_size, embedding_size).
+        sparse_gradients: Whether the gradients of both are sparse tensors. A training switch, not saved.
+    """
+
+    config_class = ParallelBiGruConfig
+    base_model_prefix = "parallel_bigru"
+    main_input_name = "source_input_ids"
+    sparse_gradients = False
+
+    def __init__(self, config: ParallelBiGruConfig) -> None:
+        super().__init__(config)
+        self.source_embeddings = nn.Parameter(torch.empty(config.source_vocab_size, config.embedding_size))
+        self.target_embeddings = nn.Parameter(torch.empty(config.target_vocab_size, config.embedding_size))
+        self.source_gru = BidirectionalGru(config.embedding_size, config.hidden_size)
+        self.target_gru: BidirectionalGru | None = None
+        if not config.share_rnn:
+            self.target_gru = BidirectionalGru(config.embedding_size, config.hidden_size)
+        size = 2 * config.hidden_size
+        self.hidden_layer: nn.Linear | None = None
+        if config.score_layer == "bilinear":
+            self.score_weight = nn.Parameter(torch.empty(size, size))
+        else:
+            self.hidden_layer = nn.Linear(2 * size, config.score_hidden_size)
+            self.score_weight = nn.Parameter(torch.empty(1, config.score_hidden_size))
+        self.score_bias = nn.Parameter(torch.empty(1))
+        self.post_init()
+
+    @torch.no_grad()
+    def _init_weights(self, module: nn.Module) -> None:
+        if isinstance(module, ParallelBiGruModel):
+            for embeddings in (module.source_embeddings, module.target_embeddings):
+                vectors = torch.empty_like(embeddings).normal_(0.0, self.config.initializer_range)
+                if self.config.pad_token_id is not None:
+                    vectors[self.config.pad_token_id] = 0.0
+                initialization.copy_(embeddings, vectors)
+            initialization.xavier_uniform_(module.score_weight)
+            initialization.zeros_(module.score_bias)
+        elif isinstance(module, nn.GRU):
+            initialize_gru(module)
+        elif isinstance(module, nn.Linear):
+            initialization.xavier_uniform_(module.weight)
+            initialization.zeros_(module.bias)
+
+    def encode_source(self, input_ids: Tensor, attention_mask: Tensor | None = None) -> Tensor:
+        """Computes the vectors of source sentences.
+
+        Args:
+            input_ids: Token ids (batch, length).
+            attention_mask: True or non-zero where a token counts (batch, length); None counts all that is not padding.
+                Padding may be on any side and changes nothing beyond rounding.
+
+        Returns:
+            (batch, 2 * hidden_size); zero for a sentence without tokens.
+        """
+        return self._encode(self.source_embeddings, self.source_gru, input_ids, attention_mask)
+
+    def encode_target(self, input_ids: Tensor, attention_mask: Tensor | None = None) -> Tensor:
+        """Computes the vectors of target sentences; see :meth:`encode_source`."""
+        gru = self.source_gru if self.target_gru is None else self.target_gru
+        return self._encode(self.target_embeddings, gru, input_ids, attention_mask)
+
+    def score(self, source_vectors: Tensor, target_vectors: Tensor) -> Tensor:
+        """Scores pairs of sentences, row by row.
+
+        Args:
+            source_vectors: What :meth:`encode_source` gave for the source sentence of each pair (pairs, dim).
+            target_vectors: What :meth:`encode_target` gave for its target sentence (pairs, dim).
+
+        Returns:
+            The logits (pairs,); their sigmoid is the probability that the sentences are parallel.
+        """
+        if self.hidden_layer is None:
+            scores = (source_vectors * affine(target_vectors, self.score_weight)).sum(1)
+        else:
+            both = torch.cat([source_vectors * target_vectors, (source_vectors - target_vectors).abs()], dim=1)
+            hidden = affine(both, self.hidden_layer.weight, self.hidden_layer.bias).tanh()
+            scores = affine(hidden, self.score_weight).squeeze(1)
+        return scores + self.score_bias
+
+    def forward(
+        self,
+        source_input_ids: Tensor,
+        source_attention_mask: Tensor | None = None,
+        target_input_ids: Tensor | None = None,
+        target_attention_mask: Tensor | None = None,
+        labels: Tensor | None = None,
+        source_rows: Tensor | None = None,
+        target_rows: Tensor | None = None,
+        return_dict: bool | None = None,
+        **kwargs: Any,
+    ) -> ParallelBiGruOutput | tuple[Any, ...]:
+        """Scores pairs of sentences and, with labels, computes the training loss.
+
+        Args:
+            source_input_ids: Token ids of the source sentences (source sentences, source length).
+            source_attention_mask: As for :meth:`encode_source`.
+            target_input_ids: Token ids of the target sentences (target sentences, target length).
+            target_attention_mask: The same for them.
+            labels: 1 for a pair that is parallel and 0 for one that is not (pairs,); None for no loss.
+            source_rows: The row of the source sentence of each pair (pairs,), so that a sentence of several pairs is
+                encoded once; None for one pair a row.
+            target_rows: The row of the target sentence of each pair (pairs,).
+            return_dict: False gives a tuple.
+            **kwargs: Other fields that the Trainer may give; they have no meaning here.
+
+        Returns:
+            See :class:`ParallelBiGruOutput`.
+
+        Raises:
+            ValueError: If there are no target sentences.
+        """
+        if target_input_ids is None:
+            raise ValueError("target_input_ids must be given: the classifier scores pairs of sentences")
+        source = self.encode_source(source_input_ids, source_attention_mask)
+        target = self.encode_target(target_input_ids, target_attention_mask)
+        logits = self.score(
+            source if source_rows is None else source[source_rows],
+            target if target_rows is None else target[target_rows],
+        )
+        loss = None
+        if labels is not None:
+            loss = functional.binary_cross_entropy_with_logits(logits.float(), labels.float())
+        output = ParallelBiGruOutput(loss=loss, logits=logits, source_vectors=source, target_vectors=target)
+        return output.to_tuple() if return_dict is False else output
+
+    def _encode(
+        self, embeddings: Tensor, gru: BidirectionalGru, input_ids: Tensor, attention_mask: Tensor | None
+    ) -> Tensor:
+        if attention_mask is not None:
+            mask = attention_mask.bool()
+        elif self.config.pad_token_id is None:
+            mask = torch.ones_like(input_ids, dtype=torch.bool)
+        else:
+            mask = input_ids != self.config.pad_token_id
+        sentences = PackedSentences.of_mask(mask)
+        words = functional.embedding(sentences.pack(input_ids), embeddings, sparse=self.sparse_gradients)
+        words = functional.dropout(words, self.config.dropout, self.training)
+        return functional.dropout(gru.last_states(words, sentences), self.config.dropout, self.training)
+
+
+ParallelBiGruModel.register_for_auto_class("AutoModel")

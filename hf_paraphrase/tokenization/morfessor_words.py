@@ -1,0 +1,209 @@
+"""The words of Morfessor Baseline: counted as the tokenizer will cut them, learnt from, or read from a segmentation.
+
+Morfessor Baseline (Creutz and Lagus 2002; Virpioja et al. 2013) finds the lexicon of morphs that describes a list of
+words, and itself, in the fewest bits. Its training is that of the package `morfessor`; :mod:`.morfessor_tokenizer`
+carries the result over to a fast tokenizer.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import random
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ..data.numbered_lines import numbered_lines
+from ..errors import InputError, UsageError
+
+if TYPE_CHECKING:
+    from tokenizers import Tokenizer
+    from tokenizers.pre_tokenizers import PreTokenizer
+
+DAMPENINGS: dict[str, Callable[[int], int]] = {
+    "none": lambda count: count,
+    "log": lambda count: round(math.log2(count + 1)),
+    "ones": lambda count: 1,
+}
+"""How often a word counts in training that the text has so often: `none` learns from tokens, `ones` from types."""
+
+FINISH_THRESHOLD = 0.005
+"""Training ends when a round over all words saves fewer nats than this, a word: the default of Morfessor."""
+
+_WORDS = r"[^\W_]+|[^\w\s]|_"
+_REMEDY = "write a count, a space, and the morphs of one word with ` + ` between them, e.g. `12 talo + ssa`"
+
+
+@dataclass(frozen=True)
+class Morphs:
+    """A Morfessor Baseline model, as far as it is needed to segment.
+
+    Attributes:
+        counts: The morphs, i.e. the constructions that are not split further, with their number of tokens.
+        boundaries: The number of word tokens, which is that of word boundaries.
+        words: The number of different words that were learnt from.
+        rounds: How often training went over all words; 0 for what was read.
+    """
+
+    counts: dict[str, int]
+    boundaries: int
+    words: int
+    rounds: int = 0
+
+    @property
+    def tokens(self) -> int:
+        """The number of morph tokens."""
+        return sum(self.counts.values())
+
+
+def word_splitter(*, lower_case: bool) -> Tokenizer:
+    """Makes a tokenizer without vocabulary that normalises text and cuts it into words.
+
+    Normalisation is that of :mod:`.encoder_pieces` (NFKC, curly apostrophes straightened, lower case if asked for);
+    text is split at white space, and every punctuation mark is a word of its own. A word carries no mark of the space
+    before it, so that a morph is the same at the beginning of a word and inside one, as it is for Morfessor.
+    """
+    from tokenizers import Tokenizer, normalizers
+    from tokenizers.models import Unigram
+
+    tokenizer = Tokenizer(Unigram())
+    steps = [normalizers.NFKC(), normalizers.Replace("\u2019", "'")]
+    tokenizer.normalizer = normalizers.Sequence([*steps, normalizers.Lowercase()] if lower_case else steps)
+    tokenizer.pre_tokenizer = word_splitting()
+    return tokenizer
+
+
+def word_splitting() -> PreTokenizer:
+    """Makes what splits a text into words without white space, and punctuation marks."""
+    from tokenizers import Regex, pre_tokenizers
+
+    # Half as fast again as splitting at spaces and then at punctuation, with the same result.
+    return pre_tokenizers.Split(Regex(_WORDS), behavior="removed", invert=True)
+
+
+def count_words(sentences: Iterable[str], *, lower_case: bool = True) -> Counter[str]:
+    """Counts the words of a text as :func:`word_splitter` cuts it; the text is streamed."""
+    splitter = word_splitter(lower_case=lower_case)
+    normalizer, pre_tokenizer = splitter.normalizer, splitter.pre_tokenizer
+    counts: Counter[str] = Counter()
+    for sentence in sentences:
+        counts.update(word for word, _ in pre_tokenizer.pre_tokenize_str(normalizer.normalize_str(sentence)))
+    return counts
+
+
+def learn_morphs(
+    counts: Mapping[str, int],
+    *,
+    corpus_weight: float = 1.0,
+    dampening: str = "none",
+    min_frequency: int = 1,
+    seed: int = 0,
+    progress: Callable[[int, float], object] | None = None,
+) -> Morphs:
+    """Trains Morfessor Baseline by its recursive algorithm, to the end.
+
+    Args:
+        counts: The words and how often each occurs.
+        corpus_weight: The weight of the cost of the words against that of the lexicon: above 1 splits less, below 1
+            more.
+        dampening: A key of :data:`DAMPENINGS`.
+        min_frequency: Words that occur less often are left out.
+        seed: Of the order in which the words are gone over, which is drawn anew in every round.
+        progress: Called after every round with its number and the cost in nats.
+
+    Raises:
+        InputError: If no word is left.
+        UsageError: If the package is not installed, or a setting makes no sense.
+    """
+    if not corpus_weight > 0:
+        raise UsageError(f"the corpus weight must be above 0, not {corpus_weight}")
+    if dampening not in DAMPENINGS:
+        raise UsageError(f"unknown dampening `{dampening}`", remedy=f"one of {', '.join(DAMPENINGS)}")
+    modify = DAMPENINGS[dampening]
+    # In a fixed order, because the order of training is drawn from it.
+    data = [(modify(counts[word]), word) for word in sorted(counts) if counts[word] >= min_frequency and word]
+    if not data:
+        raise InputError("no text to learn morphs from", remedy="give sentences that are not empty")
+    check_installed()
+    from morfessor.baseline import BaselineModel
+
+    model = BaselineModel(corpusweight=corpus_weight)
+    with _quiet_and_seeded(seed):
+        cost = model.load_data(data)
+        rounds = 0
+        while True:
+            previous = cost
+            _, cost = model.train_batch(finish_threshold=FINISH_THRESHOLD, max_epochs=1)
+            rounds += 1
+            if progress is not None:
+                progress(rounds, cost)
+            # As in `train_batch`, whose first round never is the last.
+            if rounds > 1 and cost >= previous - FINISH_THRESHOLD * sum(count for count, _ in data):
+                break
+    return Morphs(dict(model.get_constructions()), sum(count for count, _ in data), len(data), rounds)
+
+
+def read_morphs(path: str | os.PathLike[str]) -> Morphs:
+    """Reads a segmentation as `morfessor-train --save-segmentation` writes it: text, plain or .gz, .bz2, .xz.
+
+    Each line holds a count, a space, and the morphs of one word with ` + ` between them; lines that begin with `#` are
+    comments. Morfessor's binary models are pickles, which run whatever code they hold, and are not read.
+
+    Raises:
+        InputError: If the file is missing, holds no word, or a line is malformed.
+    """
+    path = Path(path)
+    counts: Counter[str] = Counter()
+    words: set[str] = set()
+    boundaries = 0
+    for number, line in numbered_lines(path):
+        if line.startswith("#"):
+            continue
+        count, _, rest = line.rstrip().partition(" ")
+        morphs = rest.split(" + ")
+        if not count.isascii() or not count.isdecimal() or int(count) < 1:
+            raise InputError(f"`{count}` is not a count", path=path, line=number, remedy=_REMEDY)
+        if not all(morphs) or any(character.isspace() for morph in morphs for character in morph):
+            raise InputError(f"`{rest}` is not a segmented word", path=path, line=number, remedy=_REMEDY)
+        word = "".join(morphs)
+        if word in words:
+            raise InputError(f"`{word}` is there twice", path=path, line=number, remedy="keep one of the lines")
+        words.add(word)
+        boundaries += int(count)
+        for morph in morphs:
+            counts[morph] += int(count)
+    if not words:
+        raise InputError("the file has no segmented words", path=path, remedy=_REMEDY)
+    return Morphs(dict(sorted(counts.items())), boundaries, len(words))
+
+
+def check_installed() -> None:
+    """Checks that Morfessor can be imported.
+
+    Raises:
+        UsageError: If it cannot.
+    """
+    if find_spec("morfessor") is None:
+        raise UsageError(
+            "learning morphs needs the package morfessor", remedy="pip install 'hf-paraphrase[segmentation]'"
+        )
+
+
+@contextmanager
+def _quiet_and_seeded(seed: int) -> Iterator[None]:
+    """Keeps Morfessor from writing dots, and gives it random numbers without disturbing those of the caller."""
+    from morfessor import utils
+
+    shown, state = utils.show_progress_bar, random.getstate()
+    utils.show_progress_bar = False
+    random.seed(seed)
+    try:
+        yield
+    finally:
+        utils.show_progress_bar = shown
+        random.setstate(state)

@@ -1,0 +1,211 @@
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from hf_paraphrase.commands import main
+from hf_paraphrase.encoding.parallel_classification import ParallelClassifier
+from hf_paraphrase.mining.classification import ClassifiedSides
+from hf_paraphrase.mining.random_pairs import random_pair_curve
+from hf_paraphrase.mining.study import TaskPart, ways
+
+sys.path.append(str(Path(__file__).parents[1] / "mining"))
+from mined_corpora import write_classifier, write_encoder, write_task
+
+
+@pytest.fixture(scope="module")
+def originals(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("study")
+    write_encoder(folder / "encoder", noise=1.2)
+    write_encoder(folder / "better", noise=0.1, seed=1)
+    write_classifier(folder / "keep"), write_classifier(folder / "zero", seed=1)
+    write_task(folder, "training", seed=1)
+    write_task(folder, "test", seed=2)
+    return folder
+
+
+@pytest.fixture
+def work(originals, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for path in originals.iterdir():
+        (tmp_path / path.name).symlink_to(path)
+    return tmp_path
+
+
+STUDY = "--task fr-en --encoder encoder --recall-sizes 1 5 60 --candidates 5"
+
+
+def evaluate(words):
+    return main(["evaluate-mining", *words.split()])
+
+
+@pytest.fixture(scope="module")
+def study(originals, tmp_path_factory):
+    """The report of a study with everything in it."""
+    output = tmp_path_factory.mktemp("report") / "report"
+    names = {name: originals / name for name in ("encoder", "better", "keep", "zero")}
+    words = f"--task {originals}/fr-en --encoder {names['encoder']} --recall-sizes 1 5 60 --candidates 5"
+    words += f" --scoring-encoder {names['better']} --classifier {names['keep']} {names['zero']} --random-negatives 50"
+    assert evaluate(f"{words} --output {output}") == 0
+    return output
+
+
+def test_report_holds_tables_curves_and_figures_of_every_way(study):
+    results = json.loads((study / "results.json").read_text())
+    found = {(row["score"], row["one_to_one"], row["threshold_is"]) for row in results["candidates"]}
+    assert {("keep", None, "fixed"), ("keep", None, "tuned"), ("zero", "greedy", "tuned")} < found
+    assert {("filter cosine", None, "tuned"), ("better ratio margin", "greedy", "tuned")} < found
+    assert ("keep × better ratio margin", "greedy", "tuned") in found
+    assert {path.name for path in (study / "plots").iterdir()} == {
+        f"{name}.{ending}" for name in ("candidates", "random_pairs") for ending in ("png", "svg")
+    }
+    assert {path.name for path in (study / "curves" / "random_pairs").iterdir()} == {"keep.tsv", "zero.tsv"}
+    header, *points = (study / "curves" / "candidates" / "better_ratio_margin_one_to_one.tsv").read_text().splitlines()
+    assert header.split("\t") == ["threshold", "precision", "recall", "f1", "found", "right"]
+    assert float(points[-1].split("\t")[2]) > 0.5
+    card = (study / "README.md").read_text()
+    assert "True pairs among the 5 best candidates" in card and "| test | test | 60 | 60 | 15 | 300 |" in card
+    assert not (study / "work").exists() and not (study / "job.json").exists()
+
+
+def test_recall_of_the_filter_bounds_that_of_every_way_and_all_targets_have_all(study):
+    results = json.loads((study / "results.json").read_text())
+    rows = {row["n"]: row for row in results["recall"]["the filter (encoder)"]}
+    assert rows[60]["share"] == 100 and rows[60]["pairs"] == 3600
+    assert rows[1]["found"] < rows[5]["found"] < 15
+    for row in results["candidates"]:
+        assert row["test"]["recall"] <= rows[5]["found"] / 15
+        assert row["test"]["right"] <= row["test"]["found"]
+
+
+def test_the_better_encoder_and_one_to_one_matching_are_seen_to_help(study):
+    rows = json.loads((study / "results.json").read_text())["candidates"]
+    f1 = {(row["score"], row["one_to_one"]): row["test"]["f1"] for row in rows if row["threshold_is"] == "tuned"}
+    assert f1["better cosine", None] > f1["filter cosine", None]
+    assert f1["better cosine", "greedy"] >= f1["better cosine", None] > 0.6
+
+
+def test_thresholds_are_those_of_the_tuning_part(study, originals, monkeypatch, tmp_path):
+    rows = json.loads((study / "results.json").read_text())["candidates"]
+    row = next(row for row in rows if row["score"] == "filter ratio margin" and row["one_to_one"] == "greedy")
+    monkeypatch.chdir(originals)
+    words = "--layout bucc --source fr-en.test.fr --target fr-en.test.en --gold fr-en.test.gold --encoder encoder"
+    words += " --candidates 5 --margin --one-to-one --tune-on fr-en.training"
+    assert main(["mine", *words.split(), "--output", str(tmp_path / "pairs.tsv")]) == 0
+    record = json.loads((tmp_path / "pairs.tsv.provenance.json").read_text())["results"]
+    assert record["threshold"] == row["threshold"] and record["measures"] == row["test"]
+    # The same file, measured by itself.
+    words = f"--pairs {tmp_path}/pairs.tsv --gold fr-en.test.gold --output {tmp_path}/measured"
+    assert evaluate(words) == 0
+    measured = json.loads((tmp_path / "measured" / "results.json").read_text())
+    assert measured[f"{tmp_path}/pairs.tsv"]["all"] == row["test"]
+
+
+def test_random_pairs_are_scored_as_the_classifier_does_and_none_of_them_is_true(originals):
+    part = TaskPart.read(str(originals / "fr-en"), "test")
+    classifier = ParallelClassifier.from_pretrained(originals / "keep")
+    sides = ClassifiedSides(classifier, part.source.sentences, part.target.sentences)
+    scored = []
+    curve = random_pair_curve(
+        type("Spy", (), {"probabilities": lambda _, *pair: scored.append(pair) or sides.probabilities(*pair)})(),
+        part.gold,
+        60,
+        60,
+        40,
+        3,
+    )
+    source, target = (np.concatenate([pair[side] for pair in scored]) for side in (0, 1))
+    true = {tuple(pair) for pair in part.gold.tolist()}
+    drawn = list(zip(source[15:].tolist(), target[15:].tolist(), strict=True))
+    assert not true & set(drawn) and 500 < len(drawn) <= 600
+    wanted = classifier.probabilities(
+        [part.source.sentences[row] for row in source], [part.target.sentences[row] for row in target]
+    )
+    threshold = float(np.median(wanted))
+    measures = curve.at(threshold)
+    assert measures.found == pytest.approx((wanted >= threshold).sum(), abs=2)
+    assert measures.right == pytest.approx((wanted[:15] >= threshold).sum(), abs=1)
+
+
+def test_the_papers_set_up_comes_first_and_every_classifier_is_combined_with_every_margin():
+    found = ways(["joint"], ["random", "hard"], "ratio", "greedy", 0.99)
+    assert [(way.label, way.threshold) for way in found[:2]] == [("random", 0.99), ("hard", 0.99)]
+    assert all(way.threshold is None for way in found[2:])
+    together = [way.parts for way in found if len(way.parts) == 2]
+    assert ("classifier:hard", "margin:joint") in together and len(together) == 4
+    assert len({way.label for way in found[2:]}) == len(found) - 2
+
+
+def test_a_study_that_was_broken_off_goes_on_with_the_same_result(work, monkeypatch, capfd):
+    words = f"{STUDY} --classifier keep --random-negatives 20 --output report"
+    assert evaluate(words) == 0
+    whole = Path("report/results.json").read_bytes()
+
+    def fail(*_):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr("hf_paraphrase.mining.study.outcome", fail)
+        assert evaluate(words.replace("report", "other")) == 130
+    assert not Path("other").exists()
+    assert evaluate(words.replace("report", "other")) == 2
+    assert evaluate(words.replace("report", "other").replace("20", "30") + " --resume") == 2
+    assert "other settings: random_negatives" in capfd.readouterr().err
+    assert evaluate(words.replace("report", "other") + " --resume") == 0
+    assert Path("other/results.json").read_bytes() == whole
+
+
+def test_measures_of_files_of_pairs_are_printed(work, capsys):
+    gold = [line.split("\t") for line in Path("fr-en.test.gold").read_text().splitlines()]
+    right = [f"{10 - place}\t{one}\t{two}\tx\ty\n" for place, (one, two) in enumerate(gold[:6])]
+    Path("pairs.tsv").write_text("".join([*right, "3\tfr-000000001\ten-000000002\tx\ty\n", "2\ta\tb\tx\ty\n"]))
+    Path("none.tsv").write_text("")
+    assert evaluate("--pairs pairs.tsv none.tsv --gold fr-en.test.gold") == 0
+    out = capsys.readouterr().out
+    assert "75.00" in out and "40.00" in out and "100.00" in out
+
+
+BAD_WORDS = {
+    "nothing to do": ("", "either --pairs with --gold, or --task"),
+    "two things to do": ("--pairs a --task b", "either --pairs with --gold, or --task"),
+    "pairs without gold": ("--pairs a.tsv", "--pairs needs --gold"),
+    "no encoder": ("--task fr-en --output o", "candidates need an encoder"),
+    "no output": ("--task fr-en --encoder encoder", "--task needs --output"),
+    "no such part": (f"{STUDY} --output o --test-part nowhere", "fr-en.nowhere.fr: no such file of the task"),
+    "no languages": (f"{STUDY.replace('fr-en', 'nowhere')} --output o", "not a pair of languages"),
+    "no candidates": (f"{STUDY} --output o --candidates 0", "--candidates 0 is below 1"),
+    "sizes that fall": (f"{STUDY} --output o --recall-sizes 5 1", "--recall-sizes must be rising"),
+    "two of one name": (f"{STUDY} --output o --classifier keep ./keep", "two folders are called `keep`"),
+    "no classifier": (f"{STUDY} --output o --classifier encoder", "not a classifier"),
+    "no encoder to score": (f"{STUDY} --output o --scoring-encoder nowhere", "no such model folder"),
+    "an output in the way": (f"{STUDY} --output encoder", "exists and is not empty"),
+}
+
+
+@pytest.mark.parametrize("case", BAD_WORDS)
+def test_arguments_that_do_not_fit_are_one_line_and_leave_nothing(work, capfd, case):
+    words, text = BAD_WORDS[case]
+    before = sorted(Path().iterdir())
+    assert evaluate(words) == 2
+    out, err = capfd.readouterr()
+    assert text in err.splitlines()[-1] and "Traceback" not in err and out == ""
+    assert sorted(Path().iterdir()) == before
+
+
+@pytest.mark.parametrize(
+    ("content", "text"),
+    [
+        ("x\tfr-000000001\ten-1\ta\tb\n", "pairs.tsv:1: score `x` is not a number"),
+        ("1\tfr-000000001\ten-1\ta\tb\n" * 2, "pairs.tsv:2: the pair"),
+        ("1\tq\ten-1\ta\tb\n", "no source id of the gold pairs occurs in it"),
+        ("1\tfr-000000001\n", "pairs.tsv:1"),
+    ],
+)
+def test_malformed_pairs_are_one_line_that_names_the_place(work, capfd, content, text):
+    Path("pairs.tsv").write_text(content)
+    assert evaluate("--pairs pairs.tsv --gold fr-en.test.gold") == 2
+    assert text in capfd.readouterr().err.splitlines()[-1]

@@ -1,0 +1,60 @@
+from __future__ import annotations
+
+import pytest
+
+from hf_paraphrase.commands import main
+from hf_paraphrase.data.decontamination import normalise
+from hf_paraphrase.data.parquet import read_table
+
+pytestmark = pytest.mark.real_data
+
+
+@pytest.fixture(scope="module")
+def task(real_data_dir, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("real")
+    source = real_data_dir / "libreoffice_help" / "lo-help-7.4.7.fr-en.tsv.gz"
+    words = f"prepare bitext --source-lang fr --target-lang en --tsv {source} --columns source,target"
+    assert main([*words.split(), "--output", str(folder / "bitext")]) == 0
+    words = "prepare comparable --sentences 1500 --sample-sentences 400 --validation-size 200"
+    assert main([*words.split(), "--bitext", str(folder / "bitext"), "--output", str(folder / "task")]) == 0
+    return folder
+
+
+def side(task, part, ending):
+    lines = (task / "task" / f"fr-en.{part}.{ending}").read_text(encoding="utf-8").splitlines()
+    return dict(line.split("\t") for line in lines)
+
+
+@pytest.mark.parametrize(("part", "size"), [("test", 1500), ("training", 1500), ("sample", 400)])
+def test_gold_of_a_task_from_real_bitext_is_complete(task, part, size):
+    sources, targets = side(task, part, "fr"), side(task, part, "en")
+    assert len(sources) == len(targets) == size
+    names = {normalise(text): name for name, text in targets.items()}
+    partners = {}
+    for row in read_table(task / "bitext").to_pylist():
+        partners.setdefault(normalise(row["source"]), set()).add(normalise(row["target"]))
+    true = {
+        (name, names[partner])
+        for name, text in sources.items()
+        for partner in partners[normalise(text)]
+        if partner in names
+    }
+    gold = (task / "task" / f"fr-en.{part}.gold").read_text().splitlines()
+    assert {tuple(line.split("\t")) for line in gold} == true and len(true) == round(0.03 * size)
+
+
+def test_the_bitext_beside_a_task_shares_no_sentence_with_it(task):
+    kept = set()
+    for split in ("train", "validation"):
+        for name in ("source", "target"):
+            texts = read_table(task / "task" / "bitext", split).column(name).to_pylist()
+            kept |= {normalise(text) for text in texts}
+    for part in ("test", "training", "sample"):
+        for ending in ("fr", "en"):
+            assert not kept & {normalise(text) for text in side(task, part, ending).values()}
+
+
+def test_prepare_bucc_reads_a_task_from_real_bitext(task, tmp_path):
+    words = ["prepare", "bucc", "--data-dir", task / "task", "--lang", "fr", "--output", tmp_path / "bucc"]
+    assert main(list(map(str, words))) == 0
+    assert read_table(tmp_path / "bucc", "test").num_rows == 45

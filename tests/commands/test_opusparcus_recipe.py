@@ -1,0 +1,133 @@
+"""The very commands of `scripts/run_opusparcus_row.sh`, run on a small archive in the layout of the real one."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import json
+import re
+import shlex
+from pathlib import Path
+from string import Template
+
+import pytest
+
+from hf_paraphrase.commands import main
+from hf_paraphrase.data.parquet import read_table
+
+pytest.importorskip("morfessor")
+
+SCRIPT = Path(__file__).resolve().parents[2] / "scripts" / "run_opusparcus_row.sh"
+STEMS = ["talo", "auto", "kissa", "koira", "laiva"]
+WHERE = {"ssa": "sisällä", "lla": "päällä", "sta": "sieltä"}
+
+
+def pair(number):
+    stem, (ending, word) = STEMS[number % 5], list(WHERE.items())[number % 3]
+    return f"{stem}{ending} on {number % 8} .", f"{number % 8} on {word} {stem} ."
+
+
+@pytest.fixture(scope="module")
+def archive(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("archive") / "opusparcus"
+    for part in ("train", "dev", "test"):
+        (folder / "fi" / part).mkdir(parents=True)
+    lines = ["\t".join([f"fi-N{n}", *pair(n), f"{200 - n}.5", "0.5", str(1 + n % 5), "3"]) for n in range(120)]
+    (folder / "fi/train/fi-train.txt.bz2").write_bytes(bz2.compress("\n".join(lines).encode()))
+    for part, letter, first in (("dev", "D", 120), ("test", "T", 170)):
+        judged = []
+        for number in range(first, first + 40):
+            sides = pair(number) if number % 2 else (pair(number)[0], pair(number + 7)[1])
+            judged.append("\t".join([f"fi-{letter}{number}", *sides, "3.5" if number % 2 else "1.5"]))
+        judged.append(f"fi-{letter}{first + 40}\tehkä .\tkai .\t2.5")
+        (folder / f"fi/{part}/fi-{part}.txt").write_text("\n".join(judged) + "\n")
+    rules = [f"[NP] ||| {a} ||| {b} ||| PPDB1.0Score=1.5 ||| 0-0" for a, b in map(pair, range(110))]
+    (folder / "ppdb.gz").write_bytes(gzip.compress("\n".join(rules).encode()))
+    return folder
+
+
+def commands():
+    """The commands of the script in their order, with its variables."""
+    return [line.strip() for line in SCRIPT.read_text().splitlines() if line.strip().startswith("hf-paraphrase ")]
+
+
+@pytest.fixture(scope="module")
+def work(archive):
+    folder = archive.parent / "work"
+    values = {
+        "opusparcus": archive, "lang": "fi", "work": folder, "first": 80, "ppdb": archive / "ppdb.gz",
+        "configs": SCRIPT.parent / "configs",
+    }  # fmt: skip
+    ran = []
+    for line in commands():
+        if "$tokens" in line:
+            values["tokens"] = json.loads((folder / "pairs/provenance.json").read_text())["results"]["tokens"]
+        words = shlex.split(Template(line).substitute({name: str(value) for name, value in values.items()}))[1:]
+        if words[0] == "train-encoder":
+            # The sizes of the paper would take a minute.
+            words += ["--hidden-size", "6", "--epochs", "1"]
+        if words[0] == "evaluate":
+            words += ["--seeds", "1"]
+        assert main(words) == 0, line
+        ran.append(words[0])
+    assert ran == [
+        "prepare", "filter", "train-tokenizer", "train-tokenizer", "train-encoder", "train-encoder", "train-encoder",
+        "evaluate", "prepare", "train-encoder", "evaluate",
+    ]  # fmt: skip
+    return folder
+
+
+def test_the_commands_of_the_script_run_on_the_layout_of_the_archive(work):
+    results = json.loads((work / "table_2.json").read_text())["results"]
+    assert [Path(result["name"]).name for result in results] == ["wa_m", "wa", "gran"]
+    for result in results:
+        task = result["tasks"][0]
+        assert task["test"] == {"pairs": 40, "paraphrases": 20} and task["undecided"] == 2
+        assert 0 <= task["perceptron"]["accuracy"] <= 1 and task["all_paraphrases"] == 0.5
+    assert len(json.loads((work / "table_6.json").read_text())["results"]) == 1
+
+
+def test_the_first_pairs_are_positives_with_as_many_negatives_and_ppdb_has_as_many_tokens(work):
+    rows = read_table(work / "pairs").to_pylist()
+    assert [row["label"] for row in rows] == [1] * (len(rows) // 2) + [0] * (len(rows) // 2)
+    positives = rows[: len(rows) // 2]
+    # Pairs that are judged ones too were left out before.
+    assert [row["pmi"] for row in positives] == sorted((row["pmi"] for row in positives), reverse=True)
+    tokens = json.loads((work / "pairs/provenance.json").read_text())["results"]["tokens"]
+    assert tokens == sum(len(row[side].split()) for row in positives for side in ("sentence1", "sentence2"))
+    ppdb = [row for row in read_table(work / "ppdb").to_pylist() if row["label"]]
+    lengths = [len(row["sentence1"].split()) + len(row["sentence2"].split()) for row in ppdb]
+    assert sum(lengths) >= tokens > sum(lengths[:-1])
+
+
+def test_the_models_are_those_of_the_paper(work):
+    configurations = {name: json.loads((work / name / "config.json").read_text()) for name in ("wa_m", "wa", "gran")}
+    assert configurations["wa"]["initial_distribution"] == "uniform" and configurations["gran"]["cell"] == "gru"
+    assert configurations["gran"]["variational_dropout"] > 0
+    training = json.loads((work / "gran" / "provenance.json").read_text())["settings"]
+    assert (training["batch_size"], training["learning_rate"], training["loss"]) == (128, 0.001, "contrastive")
+    kinds = {name: (work / name / "tokenizer.json").read_text() for name in configurations}
+    assert '"WordLevel"' in kinds["wa_m"] and kinds["wa"] == kinds["gran"] and '"Unigram"' in kinds["wa"]
+
+
+@pytest.mark.parametrize(
+    ("flags", "named"),
+    [
+        (["--lang", "it"], "invalid choice: 'it'"),
+        (["--lang", "fi", "--quality", "90"], "known are 83, 80, 70, 60"),
+        (["--lang", "sv"], "no Opusparcus files for sv"),
+    ],
+)
+def test_other_languages_and_qualities_are_refused_in_one_line(archive, tmp_path, capsys, flags, named):
+    words = ["prepare", "opusparcus", "--data-dir", str(archive), "--output", str(tmp_path / "o"), *flags]
+    assert main(words) == 2
+    error = capsys.readouterr().err
+    assert named in error and error.count("\n") == 1 and not (tmp_path / "o").exists()
+
+
+def test_a_score_outside_the_scale_is_named_by_file_and_line(archive, tmp_path, capsys):
+    (tmp_path / "fi/dev").mkdir(parents=True)
+    (tmp_path / "fi/dev/fi-dev.txt").write_text("fi-D1\ta\tb\t3.0\nfi-D2\ta\tb\t0.5\n")
+    words = ["prepare", "opusparcus", "--data-dir", str(tmp_path), "--lang", "fi", "--output", str(tmp_path / "o")]
+    assert main(words) == 2
+    assert re.search(r"fi-dev\.txt:2: score `0\.5` is not a number from 1 to 4", capsys.readouterr().err)

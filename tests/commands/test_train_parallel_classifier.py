@@ -1,0 +1,207 @@
+from __future__ import annotations
+
+import json
+import shutil
+
+import numpy as np
+import pytest
+from transformers import AutoModel
+
+from hf_paraphrase import SentenceEncoder
+from hf_paraphrase.commands import main
+from hf_paraphrase.data.parquet import read_table
+from hf_paraphrase.encoding.parallel_classification import ParallelClassifier
+from hf_paraphrase.models.avg import AvgConfig, AvgModel
+from hf_paraphrase.tokenization.word_level import build_word_level_tokenizer, save_tokenizer
+
+TINY = [
+    "--embedding-size",
+    "8",
+    "--hidden-size",
+    "6",
+    "--epochs",
+    "3",
+    "--learning-rate",
+    "0.02",
+    "--batch-size",
+    "24",
+]
+
+
+def run(*words):
+    return main(["train-parallel-classifier", *map(str, words)])
+
+
+@pytest.fixture(scope="module")
+def bitext(tmp_path_factory, write_bitext, number_pairs):
+    folder = tmp_path_factory.mktemp("parallel") / "numbers"
+    return write_bitext(folder, train=number_pairs(120, 100), validation=number_pairs(16, 0))
+
+
+@pytest.fixture(scope="module")
+def encoder(tmp_path_factory):
+    """One encoder for both languages in which a number has the same vector in both."""
+    import torch
+
+    folder = tmp_path_factory.mktemp("encoder") / "avg"
+    french = ["un", "deux", "trois", "quatre", "cinq", "six", "sept", "huit"]
+    english = ["one", "two", "three", "four", "five", "seven", "eight"]
+    tokenizer = build_word_level_tokenizer([*french, *english], contractions=False)
+    model = AvgModel(AvgConfig(vocab_size=len(tokenizer), hidden_size=8))
+    with torch.no_grad():
+        model.embeddings.zero_()
+        for number, words in enumerate(zip(french, [*english[:5], "six", *english[5:]], strict=True)):
+            for word in words:
+                model.embeddings[tokenizer.convert_tokens_to_ids(word), number] = 1.0
+    model.save_pretrained(folder)
+    save_tokenizer(tokenizer, folder)
+    return folder
+
+
+def test_a_trained_classifier_is_a_whole_model_folder(bitext, tmp_path, capsys):
+    folder = tmp_path / "classifier"
+    assert run("--bitext", bitext, "--output", folder, *TINY) == 0
+    out, err = capsys.readouterr()
+    assert out == "" and "120 pairs train, 16 pairs validation" in err and "best F1" in err
+    record = json.loads((folder / "provenance.json").read_text())
+    assert record["results"]["pairs"] == {"train": 120, "validation": 16} and len(record["results"]["epochs"]) == 3
+    # 24 labelled pairs a batch, one in six of which is parallel.
+    assert record["results"]["steps"] == 3 * 30
+    classifier = ParallelClassifier.from_pretrained(folder)
+    assert AutoModel.from_pretrained(folder).config.source_lang == "fr"
+    table = read_table(bitext, "validation")
+    sources, targets = table["source"].to_pylist(), table["target"].to_pylist()
+    right = classifier.probabilities(sources, targets)
+    wrong = classifier.probabilities(sources, targets[1:] + targets[:1])
+    assert right.mean() > wrong.mean()
+    card = (folder / "README.md").read_text()
+    assert card.startswith("---\nlanguage:\n- fr\n- en\n") and "(kept)" in card and "at random" in card
+    names = {path.name for path in folder.iterdir()}
+    assert {"model.safetensors", "modeling_parallel_bigru.py", "source_tokenizer", "target_tokenizer"} <= names
+    assert not {"checkpoints", "job.json", "tokenizer.json"} & names
+
+
+def test_hard_negatives_come_from_the_n_best_list_of_the_encoder(bitext, encoder, tmp_path, capsys, monkeypatch):
+    from hf_paraphrase.training.parallel_examples import NegativeDraw
+
+    seen = []
+    draw = NegativeDraw.__call__
+
+    def watch(self, pairs, seed):
+        drawn = draw(self, pairs, seed)
+        seen.append((self, pairs, drawn))
+        return drawn
+
+    monkeypatch.setattr(NegativeDraw, "__call__", watch)
+    words = ["--bitext", bitext, *TINY, "--epochs", "1", "--n-best", "7", "--hard-negatives", "0.6"]
+    assert run(*words, "--encoder", encoder, "--output", tmp_path / "one") == 0
+    for sampler, pairs, drawn in seen:
+        for source, row in zip(pairs[:, 0], drawn, strict=True):
+            listed = sampler.candidates[source]
+            assert len(listed) == 7 and np.isin(row, listed).sum() >= 3
+    card = (tmp_path / "one" / "README.md").read_text()
+    assert "60 % from the 7 best of the training targets by the cosine of avg" in card
+    two = ["--source-encoder", encoder, "--target-encoder", encoder]
+    assert run(*words, *two, "--output", tmp_path / "two") == 0
+    models = [(tmp_path / name / "model.safetensors").read_bytes() for name in ("one", "two")]
+    assert models[0] == models[1]
+    assert run("--bitext", bitext, *TINY, "--epochs", "1", "--output", tmp_path / "random") == 0
+    assert (tmp_path / "random" / "model.safetensors").read_bytes() != models[0]
+
+
+def test_training_starts_from_the_bilingual_vectors_it_is_given(bitext, tmp_path, capsys):
+    vectors = tmp_path / "vectors"
+    words = ["--dimension", "7", "--epochs", "1", "--output", str(vectors)]
+    assert main(["train-bilingual-vectors", "--bitext", str(bitext), *words]) == 0
+    words = ["--initial-vectors", vectors, "--epochs", "1", "--learning-rate", "1e-12", "--hidden-size", "4"]
+    assert run("--bitext", bitext, *words, "--output", tmp_path / "made") == 0
+    assert "initial vectors of the target side" in capsys.readouterr().err
+    classifier = ParallelClassifier.from_pretrained(tmp_path / "made")
+    encoder = SentenceEncoder.from_pretrained(vectors / "target")
+    place = classifier.target_tokenizer.convert_tokens_to_ids("seven")
+    expected = encoder.encode("seven")
+    np.testing.assert_allclose(classifier.model.target_embeddings[place].detach(), expected, atol=1e-6)
+    assert run("--bitext", bitext, *words, "--embedding-size", "8", "--output", tmp_path / "x") == 2
+    assert "the initial vectors have 7 components, not 8" in capsys.readouterr().err
+    shutil.rmtree(vectors / "target")
+    assert run("--bitext", bitext, *words, "--output", tmp_path / "x") == 2
+    assert "no vectors of the target side" in capsys.readouterr().err
+
+
+def test_digits_case_and_layers_are_those_asked_for(bitext, tmp_path):
+    words = ["--score-layer", "product_difference", "--score-hidden-size", "5", "--share-rnn", "--digits", "remove"]
+    words += ["--no-lower-case", "--epochs", "1", "--max-pairs", "50", "--negatives", "2", "--dropout", "0.1"]
+    assert run("--bitext", bitext, "--output", tmp_path / "made", *TINY, *words) == 0
+    classifier = ParallelClassifier.from_pretrained(tmp_path / "made")
+    assert classifier.model.target_gru is None and classifier.model.score_weight.shape == (1, 5)
+    one = classifier.source_tokenizer.convert_tokens_to_ids("un")
+    assert classifier.source_tokenizer("un 12")["input_ids"] == [one]
+    assert classifier.source_tokenizer("Un")["input_ids"] == [classifier.source_tokenizer.unk_token_id]
+    results = json.loads((tmp_path / "made" / "provenance.json").read_text())["results"]
+    assert results["pairs"]["train"] == 50 and results["steps"] == 7
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        (["--digits", "drop"], "--digits `drop` is unknown (one of keep, zero, remove)"),
+        (["--score-layer", "cosine"], "--score-layer `cosine` is unknown"),
+        (["--negatives", "0"], "--negatives must be above 0"),
+        (["--hard-negatives", "1.5"], "--hard-negatives must be between 0 and 1"),
+        (["--hard-negatives", "0.5"], "there is no encoder to make them"),
+        (["--n-best", "5"], "there is no encoder to make them"),
+        (["--source-encoder", "x"], "go together"),
+        (["--encoder", "x", "--target-encoder", "y"], "give one or two"),
+        (["--encoder", "absent"], "no such model folder"),
+        (["--dropout", "1"], "--dropout must be"),
+        (["--score-hidden-size", "5"], "is for --score-layer product_difference"),
+        (["--max-grad-norm", "-1"], "must not be negative"),
+    ],
+)
+def test_bad_requests_are_one_line_and_leave_nothing_behind_for_pairs(bitext, tmp_path, capsys, words, expected):
+    assert run("--bitext", bitext, "--output", tmp_path / "made", *words) == 2
+    error = capsys.readouterr().err.strip().splitlines()[-1]
+    assert expected in error and list(tmp_path.iterdir()) == []
+
+
+def test_a_bitext_of_one_target_is_named(tmp_path, write_bitext, capsys):
+    folder = write_bitext(tmp_path / "b", train=[("un deux", "one"), ("deux un", "one")])
+    assert run("--bitext", folder, "--output", tmp_path / "made") == 2
+    error = capsys.readouterr().err.strip().splitlines()[-1]
+    assert "all target sentences are the same" in error and str(folder) in error
+    assert not (tmp_path / "made").exists() and not (tmp_path / ".made.partial").exists()
+
+
+def test_without_a_validation_part_the_last_epoch_is_kept_and_said(tmp_path, write_bitext, number_pairs, capsys):
+    folder = write_bitext(tmp_path / "b", train=number_pairs(20, 100))
+    assert run("--bitext", folder, "--output", tmp_path / "made", *TINY, "--epochs", "1") == 0
+    assert "no split validation: the last epoch will be kept" in capsys.readouterr().err
+    assert "the last epoch is kept" in (tmp_path / "made" / "README.md").read_text()
+
+
+def test_an_interrupted_training_is_not_destroyed_and_ends_with_the_weights_of_an_undisturbed_one(
+    bitext, tmp_path, capsys, monkeypatch
+):
+    from hf_paraphrase.training.parallel_trainer import ParallelTrainer
+
+    whole, made = tmp_path / "whole", tmp_path / "made"
+    words = ["--bitext", bitext, *TINY, "--dropout", "0.1"]
+    assert run(*words, "--output", whole) == 0
+    begin = ParallelTrainer.begin_epoch
+
+    def stop(self, epoch):
+        if epoch == 2:
+            raise KeyboardInterrupt
+        begin(self, epoch)
+
+    monkeypatch.setattr(ParallelTrainer, "begin_epoch", stop)
+    assert run(*words, "--output", made) == 130
+    monkeypatch.setattr(ParallelTrainer, "begin_epoch", begin)
+    capsys.readouterr()
+    assert run(*words, "--output", made) == 2
+    assert "an unfinished run for this output exists" in capsys.readouterr().err
+    assert run(*words, "--output", made, "--resume", "--negatives", "4") == 2
+    assert "other settings: negatives" in capsys.readouterr().err
+    assert run(*words, "--output", made, "--resume") == 0
+    assert "resuming after step 60" in capsys.readouterr().err
+    assert (made / "model.safetensors").read_bytes() == (whole / "model.safetensors").read_bytes()

@@ -1,0 +1,89 @@
+from __future__ import annotations
+
+import pyarrow as pa
+import pytest
+
+from hf_paraphrase.errors import InputError
+from hf_paraphrase.filtering.random_pairs import RandomPairs
+
+
+def table(rows=40, **columns):
+    return pa.table(
+        {
+            "sentence1": [f"a{row // 2}" for row in range(rows)],
+            "sentence2": [f"b{row}" for row in range(rows)],
+            "lang": ["fi"] * rows,
+            "score": [float(row) for row in range(rows)],
+            **columns,
+        }
+    )
+
+
+def made(source, batch=7, **settings):
+    tables = (source.slice(begin, batch) for begin in range(0, source.num_rows, batch))
+    with RandomPairs(tables, source.schema, **settings) as pairs:
+        return pa.concat_tables(list(pairs.batches())), pairs
+
+
+def test_noise_exchanges_the_second_sentences_of_exactly_its_share_and_marks_them():
+    source = table()
+    result, pairs = made(source, noise=0.3, seed=5)
+    assert result.num_rows == 40 and pairs.noisy == 12 == sum(result["noise"].to_pylist())
+    true = set(zip(source["sentence1"].to_pylist(), source["sentence2"].to_pylist(), strict=True))
+    for row, (own, new) in enumerate(zip(source.to_pylist(), result.to_pylist(), strict=True)):
+        assert new["sentence1"] == own["sentence1"] and new["lang"] == "fi"
+        if new["noise"]:
+            assert (new["sentence1"], new["sentence2"]) not in true and new["score"] is None
+        else:
+            assert new["sentence2"] == own["sentence2"] and new["score"] == row
+    assert sorted(result["sentence2"].to_pylist()) == sorted(source["sentence2"].to_pylist())
+    assert "label" not in result.column_names
+
+
+def test_negatives_stand_behind_the_positives_and_are_neither_true_nor_noisy_pairs():
+    source = table()
+    result, pairs = made(source, noise=0.5, seed=1, negatives=2)
+    assert pairs.negatives == 40 and result.num_rows == 80
+    assert result["label"].to_pylist() == [1] * 40 + [0] * 40 and sum(result["noise"].to_pylist()) == 20
+    drawn = list(zip(result["sentence1"].to_pylist(), result["sentence2"].to_pylist(), strict=True))
+    true = set(zip(source["sentence1"].to_pylist(), source["sentence2"].to_pylist(), strict=True))
+    assert not set(drawn[40:]) & (true | set(drawn[:40]))
+    assert sorted(second for _, second in drawn[40:]) == sorted(source["sentence2"].to_pylist())
+    assert result["score"].to_pylist()[40:] == [None] * 40
+
+
+def test_draws_follow_their_seeds_and_not_the_batches():
+    first, _ = made(table(), noise=0.4, seed=3, negatives=1)
+    assert made(table(), batch=40, noise=0.4, seed=3, negatives=1)[0].equals(first)
+    other_noise, _ = made(table(), noise=0.4, seed=4, negatives=1)
+    assert other_noise["noise"] != first["noise"]
+    other_negatives, _ = made(table(), noise=0.4, seed=3, negatives=2)
+    assert other_negatives.slice(0, 40).equals(first.slice(0, 40)) and not other_negatives.equals(first)
+
+
+def test_a_smaller_share_of_noise_leaves_the_columns_alike():
+    assert made(table(), noise=0.001)[0].schema == made(table(), noise=0.9)[0].schema
+    assert made(table(), noise=0.001)[1].noisy == 0
+
+
+def test_pairs_labelled_as_no_paraphrases_and_too_few_pairs_are_refused(tmp_path):
+    with pytest.raises(InputError, match="not labelled 1"):
+        made(table(4, label=[1, 1, 0, 1]), negatives=0)
+    with pytest.raises(InputError, match="--negatives: 1 pairs have too few"):
+        made(table(1), negatives=0, work=tmp_path)
+    with pytest.raises(InputError, match="--noise"):
+        made(table(2), noise=0.5, work=tmp_path)
+    assert not list(tmp_path.iterdir())
+
+
+def test_pairs_whose_labels_are_all_missing_are_taken_for_paraphrases():
+    result, _ = made(table(10, label=pa.array([None] * 10, pa.int64())), negatives=0)
+    assert result["label"].to_pylist() == [1] * 10 + [0] * 10
+
+
+def test_a_label_that_all_pairs_have_stays_and_temporary_rows_go(tmp_path):
+    source = table(10, label=pa.array([1] * 10, pa.int8()))
+    result, _ = made(source, noise=0.5, work=tmp_path)
+    assert result["label"].to_pylist() == [1] * 10
+    assert made(source, negatives=0)[0].schema.field("label").type == pa.int64()
+    assert not list(tmp_path.iterdir())

@@ -1,0 +1,210 @@
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import pytest
+import torch
+from torch import nn
+from torch.nn import functional
+from transformers import AutoModel
+
+from hf_paraphrase.models.parallel_bigru import ParallelBiGruConfig, ParallelBiGruModel
+
+SOURCE = torch.tensor([[5, 6, 7, 0], [8, 0, 0, 0], [9, 5, 3, 11]])
+TARGET = torch.tensor([[4, 4, 2], [9, 3, 0], [7, 0, 0]])
+KINDS = [
+    {},
+    {"score_layer": "product_difference", "score_hidden_size": 6},
+    {"share_rnn": True},
+    {"share_rnn": True, "score_layer": "product_difference"},
+]
+
+
+def new(**settings):
+    torch.manual_seed(0)
+    size = {"source_vocab_size": 20, "target_vocab_size": 12, "embedding_size": 6, "hidden_size": 4}
+    model = ParallelBiGruModel(ParallelBiGruConfig(**{**size, "initializer_range": 0.5, **settings})).eval()
+    with torch.no_grad():
+        for parameter in model.parameters():
+            if parameter.dim() == 1:
+                parameter.uniform_(-0.5, 0.5)
+    return model
+
+
+def vector_by_torch(embeddings, gru, ids):
+    """The last states of both directions by `torch.nn.GRU` itself, one sentence at a time and without packing."""
+    reference = nn.GRU(gru.input_size, gru.hidden_size, bidirectional=True)
+    reference.load_state_dict(gru.state_dict())
+    states = reference(embeddings[ids].unsqueeze(1))[1]
+    return torch.cat([states[0, 0], states[1, 0]])
+
+
+@pytest.mark.parametrize("settings", KINDS)
+def test_vectors_and_logits_equal_those_of_torchs_own_gru_and_of_the_formula(settings):
+    model = new(**settings)
+    output = model(SOURCE, None, TARGET)
+    target_gru = model.source_gru if settings.get("share_rnn") else model.target_gru
+    for row in range(3):
+        source = vector_by_torch(model.source_embeddings, model.source_gru, SOURCE[row][SOURCE[row] != 0])
+        target = vector_by_torch(model.target_embeddings, target_gru, TARGET[row][TARGET[row] != 0])
+        torch.testing.assert_close(output.source_vectors[row], source, atol=1e-6, rtol=0)
+        torch.testing.assert_close(output.target_vectors[row], target, atol=1e-6, rtol=0)
+        if model.hidden_layer is None:
+            expected = source @ model.score_weight @ target
+        else:
+            hidden = model.hidden_layer(torch.cat([source * target, (source - target).abs()])).tanh()
+            expected = model.score_weight[0] @ hidden
+        torch.testing.assert_close(output.logits[row], expected + model.score_bias[0], atol=1e-6, rtol=0)
+
+
+@pytest.mark.parametrize("settings", KINDS)
+def test_the_gradient_equals_that_through_torchs_own_gru(settings):
+    model = new(**settings).double()
+    labels = torch.tensor([1, 0, 1])
+    # In double precision the base class computes the states; in single precision our own steps do.
+    model(SOURCE, None, TARGET, labels=labels).loss.backward()
+    expected = {name: item.grad.float() for name, item in model.named_parameters()}
+    model = model.float()
+    model.zero_grad()
+    model(SOURCE, None, TARGET, labels=labels).loss.backward()
+    for name, item in model.named_parameters():
+        torch.testing.assert_close(item.grad, expected[name], atol=1e-6, rtol=1e-4, msg=lambda text, n=name: n + text)
+        assert item.grad.abs().sum() > 0, name
+
+
+def test_the_gradient_of_a_batch_of_single_words_exists():
+    model = new()
+    model(torch.tensor([[5], [6]]), None, torch.tensor([[3], [0]]), labels=torch.tensor([1, 0])).loss.backward()
+    assert model.source_gru.weight_hh_l0.grad.abs().sum() == 0 and model.source_gru.bias_hh_l0.grad.abs().sum() > 0
+
+
+@pytest.mark.parametrize("settings", KINDS[:2])
+def test_padding_on_any_side_and_other_sentences_change_nothing(settings):
+    model = new(**settings)
+    alone = model.encode_source(torch.tensor([[5, 6, 7]]))
+    for ids, mask in (
+        ([0, 0, 5, 6, 7], [0, 0, 1, 1, 1]),
+        ([5, 0, 6, 7, 0], [1, 0, 1, 1, 0]),
+        ([5, 6, 7, 9, 9], [1, 1, 1, 0, 0]),
+    ):
+        batch = torch.tensor([[1, 2, 3, 4, 5], ids])
+        vectors = model.encode_source(batch, torch.tensor([[1] * 5, mask]))
+        torch.testing.assert_close(vectors[1:], alone, atol=1e-6, rtol=0)
+
+
+def test_a_sentence_without_words_has_a_zero_vector():
+    model = new()
+    for ids in (torch.tensor([[0, 0]]), torch.tensor([[0, 0], [5, 6]]), torch.empty(1, 0, dtype=torch.long)):
+        vectors = model.encode_target(ids)
+        assert vectors.shape == (len(ids), 8) and vectors[0].abs().sum() == 0
+    assert model(SOURCE[:1], None, torch.tensor([[0]])).logits.item() == pytest.approx(model.score_bias.item())
+
+
+def test_a_sentence_of_several_pairs_is_scored_as_if_each_pair_stood_alone():
+    model = new()
+    source_rows, target_rows = torch.tensor([0, 0, 2, 1]), torch.tensor([0, 2, 2, 1])
+    labels = torch.tensor([1, 0, 0, 1])
+    once = model(SOURCE, None, TARGET, None, labels, source_rows, target_rows)
+    apart = model(SOURCE[source_rows], None, TARGET[target_rows], None, labels)
+    torch.testing.assert_close(once.logits, apart.logits, atol=1e-6, rtol=0)
+    expected = functional.binary_cross_entropy(apart.logits.sigmoid(), labels.float())
+    torch.testing.assert_close(once.loss, expected)
+    torch.testing.assert_close(
+        model.score(once.source_vectors[source_rows], once.target_vectors[target_rows]), once.logits
+    )
+
+
+def test_the_order_of_words_matters_and_so_does_the_direction_of_translation():
+    model = new(source_vocab_size=12)
+    there, back = model.encode_source(torch.tensor([[5, 6, 7]])), model.encode_source(torch.tensor([[7, 6, 5]]))
+    assert not torch.allclose(there, back, atol=1e-3)
+    swapped = model(TARGET, None, SOURCE.clamp_max(11)).logits
+    assert not torch.allclose(model(SOURCE.clamp_max(11), None, TARGET).logits, swapped, atol=1e-3)
+
+
+def test_shared_weights_are_one_network_and_separate_ones_are_two():
+    assert new(share_rnn=True).target_gru is None
+    separate = new()
+    assert not torch.equal(separate.source_gru.weight_ih_l0, separate.target_gru.weight_ih_l0)
+
+
+def test_sparse_gradients_are_the_dense_ones():
+    dense, sparse = new(), new()
+    sparse.sparse_gradients = True
+    for model in (dense, sparse):
+        model(SOURCE, None, TARGET, labels=torch.tensor([1, 0, 1])).loss.backward()
+    assert sparse.source_embeddings.grad.is_sparse
+    torch.testing.assert_close(sparse.source_embeddings.grad.to_dense(), dense.source_embeddings.grad)
+
+
+def test_dropout_acts_in_training_alone():
+    model = new(dropout=0.5)
+    assert model(SOURCE, None, TARGET).logits.equal(model(SOURCE, None, TARGET).logits)
+    model.train()
+    assert not model(SOURCE, None, TARGET).logits.equal(model(SOURCE, None, TARGET).logits)
+
+
+def test_bf16_autocast_gives_nearly_the_same():
+    model = new()
+    with torch.autocast("cpu", torch.bfloat16):
+        rounded = model(SOURCE, None, TARGET).logits
+    torch.testing.assert_close(rounded.float(), model(SOURCE, None, TARGET).logits, atol=0.05, rtol=0)
+
+
+@pytest.mark.parametrize("settings", KINDS)
+def test_a_saved_classifier_opens_with_the_auto_class_and_equal_logits(settings, tmp_path):
+    model = new(**settings)
+    model.save_pretrained(tmp_path)
+    loaded = AutoModel.from_pretrained(tmp_path)
+    assert type(loaded) is ParallelBiGruModel
+    assert loaded(SOURCE, None, TARGET).logits.equal(model(SOURCE, None, TARGET).logits)
+
+
+def test_the_sizes_of_the_paper_are_the_defaults():
+    config = ParallelBiGruConfig()
+    assert (config.embedding_size, config.hidden_size, config.score_layer) == (300, 200, "bilinear")
+    assert (config.share_rnn, config.dropout, config.score_hidden_size) == (False, 0.0, 128)
+    model = new(embedding_size=300, hidden_size=200)
+    assert model.score_weight.shape == (400, 400) and model.encode_source(SOURCE).shape == (3, 400)
+
+
+@pytest.mark.parametrize(
+    ("settings", "expected"),
+    [({"score_layer": "cosine"}, "score_layer must be one of bilinear, product"), ({"dropout": 1.0}, "dropout must")],
+)
+def test_configurations_that_make_no_sense_are_refused(settings, expected):
+    with pytest.raises(ValueError, match=expected):
+        ParallelBiGruConfig(**settings)
+
+
+def test_a_batch_without_targets_is_refused():
+    with pytest.raises(ValueError, match="target_input_ids must be given"):
+        new()(SOURCE)
+
+
+SCRIPT = """
+import sys, torch
+from transformers import AutoModel
+source, target = torch.tensor([[5, 6, 7, 0], [8, 0, 0, 0]]), torch.tensor([[4, 4, 2], [9, 3, 0]])
+for name in ("0", "1", "2", "3"):
+    model = AutoModel.from_pretrained(name, trust_remote_code=True).eval()
+    assert model.__class__.__module__.startswith("transformers_modules")
+    logits = model(source, None, target).logits
+    torch.testing.assert_close(logits, torch.load(name + ".pt", weights_only=True), atol=1e-6, rtol=0)
+assert "hf_paraphrase" not in sys.modules
+"""
+
+
+def test_the_classifier_of_pairs_opens_where_the_package_is_not(tmp_path):
+    for number, settings in enumerate(KINDS):
+        model = new(**settings)
+        model.save_pretrained(tmp_path / str(number))
+        torch.save(model(SOURCE[:2], None, TARGET[:2]).logits.detach(), tmp_path / f"{number}.pt")
+    environment = {**os.environ, "HF_HOME": str(tmp_path / "home"), "HF_HUB_OFFLINE": "1"}
+    environment.pop("PYTHONPATH", None)
+    result = subprocess.run(
+        [sys.executable, "-c", SCRIPT], cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
+    )
+    assert result.returncode == 0, result.stderr

@@ -1,0 +1,249 @@
+from __future__ import annotations
+
+import gzip
+import random
+from math import log
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tokenizers import Regex, pre_tokenizers
+from transformers import AutoTokenizer
+
+from hf_paraphrase.errors import InputError, UsageError
+from hf_paraphrase.tokenization.encoder_tokenizer import load_encoder_tokenizer
+from hf_paraphrase.tokenization.morfessor_tokenizer import LONGEST, morfessor_tokenizer
+from hf_paraphrase.tokenization.morfessor_words import Morphs, count_words, learn_morphs, read_morphs, word_splitter
+from hf_paraphrase.tokenization.word_level import save_tokenizer
+
+baseline = pytest.importorskip("morfessor.baseline")
+
+STEMS = ["talo", "auto", "kissa", "koira", "juokse", "laula"]
+ENDINGS = ["", "ssa", "sta", "lla", "t", "n", "mme", "ssamme", "kin", "ssakin"]
+WORDS = {
+    stem + ending: 1 + (3 * row + column) % 7
+    for row, stem in enumerate(STEMS)
+    for column, ending in enumerate(ENDINGS)
+}
+
+
+def reference_model(counts, segmentation=None):
+    """Morfessor's own model, trained by itself on the counts or loaded with a segmentation."""
+    model = baseline.BaselineModel()
+    if segmentation is None:
+        state = random.getstate()
+        random.seed(0)
+        model.load_data([(counts[word], word) for word in sorted(counts)])
+        while True:
+            before = model.get_cost()
+            model.train_batch(max_epochs=1)
+            if model.get_cost() >= before - 0.005 * sum(counts.values()):
+                break
+        random.setstate(state)
+    else:
+        model.load_segmentations(segmentation)
+    return model
+
+
+def segmented(tokenizer, word):
+    return tokenizer.convert_ids_to_tokens(tokenizer(word)["input_ids"])
+
+
+def cost(morphs, pieces):
+    """What Morfessor minimises: the letters that are no morphs first, then the cost of the morphs."""
+    total = log(morphs.tokens + morphs.boundaries)
+    known = [total - log(morphs.counts[piece]) for piece in pieces if piece in morphs.counts]
+    return [len(pieces) - len(known), sum(known)]
+
+
+@pytest.fixture(scope="module")
+def morphs():
+    return learn_morphs(WORDS)
+
+
+@pytest.fixture(scope="module")
+def tokenizer(morphs):
+    return morfessor_tokenizer(morphs, lower_case=True)
+
+
+def test_morphs_and_their_counts_are_those_of_a_morfessor_model_with_the_same_segmentation(morphs, tmp_path):
+    lines = []
+    model = baseline.BaselineModel()
+    model.load_segmentations(
+        [(3, "talossa", ("talo", "ssa")), (2, "talo", ("talo",)), (5, "autossa", ("auto", "ssa"))]
+    )
+    for count, _, pieces in model.get_segmentations():
+        lines.append(f"{count} {' + '.join(pieces)}\n")
+    (tmp_path / "s.gz").write_bytes(gzip.compress(("# Output from Morfessor\n" + "".join(lines)).encode()))
+    read = read_morphs(tmp_path / "s.gz")
+    assert read.counts == dict(model.get_constructions()) == {"talo": 5, "ssa": 8, "auto": 5}
+    assert (read.tokens, read.boundaries, read.words) == (model.tokens, 10, 3)
+    assert morphs.boundaries == sum(WORDS.values()) and morphs.words == len(WORDS)
+
+
+def test_learning_shrinks_the_vocabulary_and_repeats_with_its_seed_and_leaves_the_random_numbers_alone(morphs, capfd):
+    random.seed(5)
+    expected = random.random()
+    random.seed(5)
+    rounds = []
+    again = learn_morphs(dict(reversed(WORDS.items())), progress=lambda number, cost: rounds.append((number, cost)))
+    assert random.random() == expected
+    assert again == morphs and len(morphs.counts) < len(WORDS) / 2
+    assert [number for number, _ in rounds] == list(range(1, morphs.rounds + 1)) and morphs.rounds > 1
+    assert rounds[-1][1] <= rounds[0][1]
+    assert capfd.readouterr() == ("", "")
+
+
+def test_a_heavier_corpus_splits_less_and_words_that_are_too_rare_do_not_count(morphs):
+    assert len(learn_morphs(WORDS, corpus_weight=50).counts) > len(morphs.counts)
+    rare = learn_morphs({**WORDS, "xyzzyx": 1}, min_frequency=2)
+    assert "xyzzyx" not in "".join(rare.counts) and rare.words == sum(count >= 2 for count in WORDS.values())
+
+
+def test_dampening_counts_words_by_their_types_or_logarithms():
+    assert learn_morphs(WORDS, dampening="ones").boundaries == len(WORDS)
+    assert learn_morphs({"a": 3, "b": 7}, dampening="log").boundaries == 2 + 3
+
+
+@settings(max_examples=150, deadline=None)
+@given(word=st.text(alphabet="talouikssrn.mex", min_size=1, max_size=45))
+def test_any_word_is_segmented_as_morfessor_does_or_at_the_same_cost(word, morphs, tokenizer):
+    model = getattr(test_any_word_is_segmented_as_morfessor_does_or_at_the_same_cost, "model", None)
+    if model is None:
+        model = test_any_word_is_segmented_as_morfessor_does_or_at_the_same_cost.model = baseline.BaselineModel()
+        # A word for each morph, as often as it occurs, and a word boundary more or less does not change the order.
+        model.load_segmentations([(count, morph, (morph,)) for morph, count in morphs.counts.items()])
+        model._corpus_coding.boundaries = morphs.boundaries
+    for piece, _ in word_splitter(lower_case=True).pre_tokenizer.pre_tokenize_str(word):
+        if not set(piece) <= set("".join(morphs.counts)):
+            continue
+        expected, found = model.viterbi_segment(piece, addcount=0)[0], segmented(tokenizer, piece)
+        if expected != found:
+            assert cost(morphs, found) == pytest.approx(cost(morphs, expected), rel=1e-12)
+
+
+def test_morphs_longer_than_morfessors_search_finds_are_left_out():
+    long = "ab" * 20
+    counts = {"ab": 9, long: 9}
+    model = baseline.BaselineModel()
+    model.load_segmentations([(9, "ab", ("ab",)), (9, long, (long,))])
+    tokenizer = morfessor_tokenizer(Morphs(counts, 18, 2))
+    assert len(long) > LONGEST and long not in tokenizer.get_vocab()
+    assert segmented(tokenizer, long) == model.viterbi_segment(long, addcount=0)[0] == ["ab"] * 20
+
+
+def test_letters_that_are_no_morphs_are_known_but_only_taken_where_nothing_else_fits():
+    tokenizer = morfessor_tokenizer(Morphs({"talo": 1, "t": 1}, 2, 2), "x")
+    assert segmented(tokenizer, "talo") == ["talo"]
+    assert segmented(tokenizer, "talotx") == ["talo", "t", "x"]
+    assert segmented(tokenizer, "xalo") == ["x", "a", "l", "o"]
+    assert segmented(tokenizer, "taloqqö") == ["talo", "[UNK]"]
+
+
+def test_ids_are_padding_unknown_and_the_morphs_by_frequency(tokenizer, morphs):
+    tokens = tokenizer.convert_ids_to_tokens(range(len(tokenizer)))
+    assert tokens[:2] == ["[PAD]", "[UNK]"] and (tokenizer.pad_token_id, tokenizer.unk_token_id) == (0, 1)
+    counts = [morphs.counts[token] for token in tokens[2 : 2 + len(morphs.counts)]]
+    assert counts == sorted(counts, reverse=True)
+    assert set(tokens) == {"[PAD]", "[UNK]", *morphs.counts, *"".join(morphs.counts)}
+
+
+def test_no_special_tokens_are_added_and_case_and_apostrophes_make_no_difference(tokenizer):
+    assert tokenizer("")["input_ids"] == [] == tokenizer(" \n")["input_ids"]
+    assert tokenizer("TALOSSA talo’t")["input_ids"] == tokenizer("talossa  talo't")["input_ids"]
+    kept = morfessor_tokenizer(Morphs({"Talo": 2, "talo": 1}, 3, 2), lower_case=False)
+    assert segmented(kept, "Talo talo") == ["Talo", "talo"]
+
+
+def test_brackets_in_a_text_never_become_a_special_token_inside_a_word(tokenizer):
+    assert tokenizer.pad_token_id not in tokenizer("pad talo [ pad ]")["input_ids"]
+
+
+@settings(max_examples=200, deadline=None)
+@given(text=st.text(max_size=30))
+def test_words_are_what_spaces_and_punctuation_leave(text):
+    naive = pre_tokenizers.Sequence(
+        [pre_tokenizers.WhitespaceSplit(), pre_tokenizers.Split(Regex(r"[^\s\w]|_"), behavior="isolated")]
+    )
+    ours = word_splitter(lower_case=True).pre_tokenizer
+    assert ours.pre_tokenize_str(text) == naive.pre_tokenize_str(text)
+
+
+def test_words_are_counted_as_they_will_be_cut():
+    assert count_words(["Talo, TALO_x ’s", ""]) == {"talo": 2, ",": 1, "_": 1, "x": 1, "'": 1, "s": 1}
+    assert count_words(["Talo talo"], lower_case=False) == {"Talo": 1, "talo": 1}
+
+
+def test_saved_tokenizers_open_with_equal_ids_without_morfessor(tokenizer, tmp_path):
+    texts = ["Talossakin on kissa.", "koirat laulamme", "äö"]
+    save_tokenizer(tokenizer, tmp_path)
+    for opened in (AutoTokenizer.from_pretrained(tmp_path), load_encoder_tokenizer(tmp_path)):
+        assert opened(texts)["input_ids"] == tokenizer(texts)["input_ids"]
+
+
+@pytest.mark.parametrize(
+    ("content", "named"),
+    [
+        ("12 talo + ssa\nx talo\n", "s:2: `x` is not a count"),
+        ("0 talo\n", "s:1: `0` is not a count"),
+        ("3 talo +  + ssa\n", "s:1: "),
+        ("3\n", "s:1: "),
+        ("3 talo ssa\n", "s:1: `talo ssa` is not a segmented word"),
+        ("3 talo + ssa\n\n1 talos + sa\n", "s:3: `talossa` is there twice"),
+        ("# nothing\n", "no segmented words"),
+        ("", "empty"),
+    ],
+)
+def test_malformed_segmentations_are_named_by_line(tmp_path, content, named):
+    (tmp_path / "s").write_text(content)
+    with pytest.raises(InputError) as caught:
+        read_morphs(tmp_path / "s")
+    assert named in str(caught.value)
+
+
+def test_no_words_no_morphs_and_senseless_settings_are_refused(monkeypatch):
+    with pytest.raises(InputError, match="no text"):
+        learn_morphs({})
+    with pytest.raises(InputError, match="no text"):
+        learn_morphs({"a": 1}, min_frequency=2)
+    with pytest.raises(InputError, match="no morphs"):
+        morfessor_tokenizer(Morphs({}, 0, 0))
+    with pytest.raises(UsageError, match="above 0"):
+        learn_morphs({"a": 1}, corpus_weight=0)
+    with pytest.raises(UsageError, match="dampening"):
+        learn_morphs({"a": 1}, dampening="sqrt")
+    monkeypatch.setattr("hf_paraphrase.tokenization.morfessor_words.find_spec", lambda name: None)
+    with pytest.raises(UsageError, match="needs the package morfessor"):
+        learn_morphs({"a": 1})
+
+
+@pytest.mark.real_data
+@pytest.mark.parametrize(("folder", "name"), [("fin-eng", "fin"), ("deu-eng", "deu")])
+def test_real_words_seen_and_unseen_are_segmented_as_morfessor_does_but_for_ties(real_data_dir, folder, name):
+    path = real_data_dir / "manythings" / folder / f"{name}.txt.gz"
+    lines = [line.split("\t")[1] for line in gzip.decompress(path.read_bytes()).decode().splitlines()]
+    counts = count_words(lines[:: len(lines) // 4000])
+    kept = {}
+    create = baseline.BaselineModel.load_data
+
+    def load(model, *arguments, **settings):
+        kept["model"] = model
+        return create(model, *arguments, **settings)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(baseline.BaselineModel, "load_data", load)
+        morphs = learn_morphs(counts)
+    model = kept["model"]
+    assert morphs.counts == dict(model.get_constructions()) and morphs.tokens == model.tokens
+    assert morphs.boundaries == model._corpus_coding.boundaries
+    alphabet = {letter for word in counts for letter in word}
+    tokenizer = morfessor_tokenizer(morphs, alphabet)
+    words = [word for word in count_words(lines[::5]) if set(word) <= alphabet]
+    assert sum(word not in counts for word in words) > 1000
+    different = 0
+    for word, ids in zip(words, tokenizer(words)["input_ids"], strict=True):
+        expected, found = model.viterbi_segment(word, addcount=0)[0], tokenizer.convert_ids_to_tokens(ids)
+        if found != expected:
+            different += 1
+            assert cost(morphs, found) == pytest.approx(cost(morphs, expected), rel=1e-12)
+    assert different <= len(words) / 5000 + 2
