@@ -18,6 +18,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from scipy.stats import t as student
+
 from hf_paraphrase.commands import main as run_verb
 from hf_paraphrase.evaluation.tuning_choice import spread
 from hf_paraphrase.hub.provenance import fingerprint
@@ -122,13 +124,21 @@ def table(rows: list[dict[str, Any]], tasks: list[str], encoders: list[str]) -> 
 
 
 def _difference(one: dict[int, float], other: dict[int, float]) -> str:
-    """Writes the mean difference over the seeds that both have, and whether its sign is that of every seed."""
+    """Writes the mean difference over the seeds that both have, with the verdict.
+
+    It is `cannot tell` unless the 95 % interval of the mean over seeds (Student's t) leaves 0 out. How much the test
+    rows happen to matter is not in it.
+    """
     differences = [one[seed] - other[seed] for seed in one if seed in other]
     if not differences:
         return "–"
     mean = statistics.mean(differences)
-    alike = len(differences) > 1 and len({value > 0 for value in differences}) == 1
-    return f"{mean:+.1f} ({'holds' if mean > 0 else 'does not hold'})" if alike else f"{mean:+.1f} (cannot tell)"
+    if len(differences) < 2:
+        return f"{mean:+.1f} (cannot tell)"
+    error = statistics.stdev(differences) / len(differences) ** 0.5
+    half = float(student.ppf(0.975, len(differences) - 1)) * error
+    verdict = "holds" if mean > half else "does not hold" if mean < -half else "cannot tell"
+    return f"{mean:+.1f} ± {half:.1f} ({verdict})"
 
 
 def main() -> None:

@@ -52,9 +52,10 @@ def test_the_study_chooses_lambda_on_dev_makes_a_table_and_goes_on_where_it_was(
     assert (folder / "study/results.jsonl").read_text().splitlines() == lines
 
 
-def test_a_verdict_needs_the_same_sign_for_every_seed(load_script):
+def test_a_verdict_needs_an_interval_over_seeds_without_zero(load_script):
     difference = load_script("supervised_study")._difference
-    assert difference({0: 2.0, 1: 3.0}, {0: 1.0, 1: 1.0}) == "+1.5 (holds)"
-    assert difference({0: 0.0, 1: 0.5}, {0: 1.0, 1: 1.0}) == "-0.8 (does not hold)"
-    assert difference({0: 2.0, 1: 0.0}, {0: 1.0, 1: 1.0}) == "+0.0 (cannot tell)"
-    assert difference({0: 2.0}, {0: 1.0}) == "+1.0 (cannot tell)" and difference({0: 1.0}, {}) == "–"
+    base = {0: 1.0, 1: 1.0, 2: 1.0}
+    assert difference({0: 2.0, 1: 2.1, 2: 1.9}, base) == "+1.0 ± 0.2 (holds)"
+    assert difference({0: 0.0, 1: 0.1, 2: -0.1}, base) == "-1.0 ± 0.2 (does not hold)"
+    assert difference({0: 2.0, 1: 3.0, 2: 1.2}, base) == "+1.1 ± 2.2 (cannot tell)"
+    assert difference({0: 2.0}, base) == "+1.0 (cannot tell)" and difference({5: 1.0}, base) == "–"
