@@ -36,6 +36,8 @@ if TYPE_CHECKING:
     from .models.rnn_search import RnnSearchForConditionalGeneration as RnnSearchForConditionalGeneration
     from .models.sdae import SdaeConfig as SdaeConfig
     from .models.sdae import SdaeModel as SdaeModel
+    from .models.sentence_classifier import SentenceClassifier as SentenceClassifier
+    from .models.sentence_classifier import SentenceClassifierConfig as SentenceClassifierConfig
 
 _MODULE_OF = {
     "SearchIndex": ".encoding.search",
@@ -60,6 +62,8 @@ _MODULE_OF = {
     "RnnSearchForConditionalGeneration": ".models.rnn_search",
     "SdaeConfig": ".models.sdae",
     "SdaeModel": ".models.sdae",
+    "SentenceClassifier": ".models.sentence_classifier",
+    "SentenceClassifierConfig": ".models.sentence_classifier",
 }
 
 __all__ = ["__version__", *_MODULE_OF]

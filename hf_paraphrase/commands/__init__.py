@@ -26,6 +26,8 @@ VERBS = {
     "train-tokenizer": "learn a tokenizer of words or pieces of words for an encoder",
     "train-encoder": "train a paraphrastic sentence encoder on pairs",
     "train-sdae": "train a sentence encoder on plain text, as a denoising autoencoder",
+    "train-supervised": "train an encoder with a head on classes or scores of sentences or pairs",
+    "predict": "apply a model of train-supervised to a split, and compare it with its classes or scores",
     "evaluate": "evaluate an encoder on semantic similarity sets",
     "tune": "train encoders on many selections of pairs and choose the best on the dev set",
     "encode": "turn lines of text into sentence embeddings",

@@ -36,6 +36,15 @@ _ENTRIES: dict[str, tuple[str, str, str, int, str, str]] = {
         "",
         "arxiv:1511.08198",
     ),
+    "tai-etal-2015-improved": (
+        "Tai, Kai Sheng and Socher, Richard and Manning, Christopher D.",
+        "Improved Semantic Representations From Tree-Structured Long Short-Term Memory Networks",
+        "Proceedings of the 53rd Annual Meeting of the Association for Computational Linguistics and the 7th "
+        "International Joint Conference on Natural Language Processing (Volume 1: Long Papers)",
+        2015,
+        "1556--1566",
+        "P15-1150",
+    ),
     "wieting-gimpel-2018-paranmt": (
         "Wieting, John and Gimpel, Kevin",
         "ParaNMT-50M: Pushing the Limits of Paraphrastic Sentence Embeddings with Millions of Machine Translations",

@@ -187,6 +187,24 @@ def classifier_folders(tmp_path_factory):
 
 
 @pytest.fixture(scope="session")
+def supervised_folders(tmp_path_factory, encoder_folders):
+    """Classifiers of sentences as `train-supervised` writes them, one on each type of encoder, by its name."""
+    root = tmp_path_factory.mktemp("supervised")
+    columns = {
+        "text": [f"the {'cat' if row % 2 else 'doctor'} bought {row}" for row in range(40)],
+        "label": ["animal" if row % 2 else "person" for row in range(40)],
+    }
+    write_split(root / "data", "train", [pa.table(columns)], pa.table(columns).schema)
+    types = {}
+    for name, folder in encoder_folders.items():
+        types.setdefault(json.loads((folder / "config.json").read_text())["model_type"], name)
+    for name in types.values():
+        words = ["--model", str(encoder_folders[name]), "--data", str(root / "data"), "--output", str(root / name)]
+        assert main(["train-supervised", *words, "--epochs", "1", "--learning-rate", "0.1"]) == 0
+    return {name: root / name for name in types.values()}
+
+
+@pytest.fixture(scope="session")
 def parallel_folders(tmp_path_factory):
     """Classifiers of parallel sentences of both kinds as `train-parallel-classifier` writes them."""
     root = tmp_path_factory.mktemp("parallel")
