@@ -23,6 +23,93 @@ def real_data_dir() -> Path:
     return REAL_DATA
 
 
+WORDNET = {
+    "noun": {
+        (
+            "dog",
+            "domestic_dog",
+        ): "a member of the genus Canis (probably from the wolf); occurs in many breeds",
+        ("frump", "dog"): 'a dull girl or woman; "she got a reputation as a frump"',
+        ("boy", "male_child"): "a youthful male person",
+        ("shirt",): "a garment worn on the upper half of the body",
+        ("March", "Mar"): "the month following February and preceding April",
+        ("march", "marching"): "the act of marching; walking with regular steps",
+        ("teacher", "instructor"): "a person whose occupation is teaching",
+        ("painter",): "someone who paints or draws pictures",
+        ("food", "nutrient"): "any substance that can be metabolized by an animal",
+        ("hour",): "a period of time equal to 1/24th of a day",
+        ("apple",): "fruit with red or yellow skin",
+        ("card",): "a small sheet of paper",
+        ("credit",): "an entry on a list of persons",
+    },
+    "verb": {
+        ("start", "begin"): "take the first step or steps in carrying out an action",
+        ("go", "travel", "move"): 'change location; "He traveled from North to South"',
+        ("sleep", "slumber"): "be asleep",
+        ("think", "believe"): "judge or regard",
+        ("paint",): "apply paint to",
+        ("whisper",): "speak softly",
+        ("see",): "perceive by sight or have the power to perceive by sight",
+        ("march",): "walk with regular steps",
+    },
+    "adj": {
+        ("tiresome", "boring(a)"): "so lacking in interest as to cause mental weariness",
+        ("smart",): "showing mental alertness",
+        ("bright", "smart"): "characterized by quickness and ease in learning",
+        ("old",): "(used especially of persons) having lived for a relatively long time",
+    },
+    "adv": {("quickly", "rapidly"): "with rapid movements"},
+}
+"""Some synsets: their words, in the order of the senses, and their glosses."""
+
+
+def write_wordnet(folder: Path, version: str = "3.0") -> Path:
+    """Writes the synsets of `WORDNET` as files of WordNet: places in the data files are in bytes."""
+    folder.mkdir(parents=True)
+    head = f"  1 This software and database is being provided to you.  \n  2 WordNet {version} Copyright 2006.  \n"
+    letters = {"noun": "n", "verb": "v", "adj": "a", "adv": "r"}
+    for name, synsets in WORDNET.items():
+        data, places = head, {}
+        for words, gloss in synsets.items():
+            place = len(data.encode())
+            names = " ".join(f"{word} 0" for word in words)
+            data += f"{place:08d} 03 {letters[name]} {len(words):02x} {names} 001 @ 00000001 n 0000 | {gloss}  \n"
+            for word in words:
+                places.setdefault(word.lower().partition("(")[0], []).append(place)
+        index = head
+        for lemma in sorted(places):
+            found = places[lemma]
+            numbers = " ".join(f"{place:08d}" for place in found)
+            index += f"{lemma} {letters[name]} {len(found)} 1 @ {len(found)} 0 {numbers}  \n"
+        (folder / f"data.{name}").write_text(data)
+        (folder / f"index.{name}").write_text(index)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def tiny_wordnet(tmp_path_factory) -> Path:
+    """A folder in the format of WordNet 3.0 with a few dozen words."""
+    return write_wordnet(tmp_path_factory.mktemp("wordnet") / "dict")
+
+
+@pytest.fixture(scope="session")
+def real_wordnet() -> Path:
+    """The folder of an installed WordNet."""
+    from hf_paraphrase.errors import InputError
+    from hf_paraphrase.expansion.wordnet import find_wordnet
+
+    try:
+        return find_wordnet()
+    except InputError as error:
+        pytest.skip(f"{error}: WNSEARCHDIR can name it")
+
+
+@pytest.fixture
+def wordnet_folder(tmp_path):
+    """Writes a folder like `tiny_wordnet` that a test may damage: its name, and the version in its files."""
+    return lambda name, version="3.0": write_wordnet(tmp_path / name, version)
+
+
 @pytest.fixture
 def load_script(monkeypatch):
     """Loads a file of `scripts/` by its name, in this process, and gives its module."""

@@ -14,7 +14,7 @@ PACKAGE = Path(hf_paraphrase.__file__).parent
 LAYERS = (
     {"commands"},
     {"translation", "training", "filtering", "evaluation", "analysis", "hub", "export", "metrics", "mining"},
-    {"encoding"},
+    {"encoding", "expansion"},
     {"data", "tokenization", "models"},
     {"untrusted"},
     {"errors", "lazy"},

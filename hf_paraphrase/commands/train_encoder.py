@@ -20,12 +20,14 @@ from ..training.encoder_kinds import ENCODER_KINDS
 from .arguments import message, parse, settings_of
 from .processes import is_main_process, say
 from .train_encoder_arguments import MODEL_OPTIONS, Arguments, check
+from .train_encoder_expansion import described, expansion_writer, open_expander, with_definitions, wordnet_folder
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
     from ..training.arguments import EncoderTrainingArguments
     from ..training.encoder_vocabulary import EncoderVocabulary
+    from ..training.expansions import Expansions
     from ..training.pairs import EncodedPairs
     from ..training.trainer import EncoderTrainer
 
@@ -53,16 +55,21 @@ def main(argv: Sequence[str]) -> None:
     from ..training.losses import LOSSES
     from ..training.pairs import encode_pairs
 
-    vocabulary = new_vocabulary(arguments, lambda: _sentences(arguments))
+    expander = open_expander(arguments)
+    vocabulary = new_vocabulary(arguments, lambda: with_definitions(expander, _sentences(arguments)))
     tokenizer = vocabulary.tokenizer
+    scratch = next(folder for folder in output.absolute().parents if folder.is_dir())
+    expansions = expansion_writer(arguments, expander, tokenizer, scratch)
     pairs = encode_pairs(
         arguments.pairs,
         tokenizer,
         max_pairs=arguments.max_pairs,
         seed=arguments.seed,
         labelled=LOSSES[arguments.loss].needs_labels,
-        scratch=next(folder for folder in output.absolute().parents if folder.is_dir()),
+        scratch=scratch,
+        read=None if expansions is None else expansions.add,
     )
+    expanded = None if expansions is None else expansions.finish()
     if pairs.dropped:
         say(f"{pairs.dropped} pairs with an empty side left out")
     if pairs.not_paraphrases:
@@ -72,16 +79,18 @@ def main(argv: Sequence[str]) -> None:
         f"{arguments.model_type}: {len(pairs)} pairs, {model.config.vocab_size} token vectors of "
         f"{model.get_parameter('embeddings').shape[1]} components{'' if coverage is None else f'; {coverage}'}"
     )
+    if expanded is not None:
+        say(f"{len(expanded)} sentences expanded, {len(expanded.joined)} of them join as pairs with their expansions")
     if pairs.labels is None and pairs.are_all_the_same():
         what = "a single pair has" if len(pairs) == 1 else f"all {len(pairs)} pairs are the same and have"
         say(f"{what} no negatives: nothing will be learned")
     settings = settings_of(arguments)
     if not is_main_process():
-        _train(arguments, settings, model, tokenizer, pairs, scorer, unfinished / _CHECKPOINTS)
+        _train(arguments, settings, model, tokenizer, pairs, scorer, unfinished / _CHECKPOINTS, expanded)
         return
     with output_folder(arguments.output, overwrite=arguments.overwrite, resume=arguments.resume) as staging:
-        trainer = _train(arguments, settings, model, tokenizer, pairs, scorer, staging / _CHECKPOINTS)
-        _write(arguments, settings, trainer, pairs, coverage, staging)
+        trainer = _train(arguments, settings, model, tokenizer, pairs, scorer, staging / _CHECKPOINTS, expanded)
+        _write(arguments, settings, trainer, pairs, coverage, staging, expanded)
         shutil.rmtree(staging / _CHECKPOINTS)
     _summary(arguments, trainer)
 
@@ -210,6 +219,7 @@ def training_arguments(arguments: Arguments, folder: Path) -> EncoderTrainingArg
         scramble=arguments.scramble,
         lambda_c=arguments.lambda_c,
         lambda_w=arguments.lambda_w,
+        expansion_weight=arguments.expansion_weight,
         evaluations_per_epoch=arguments.evaluations_per_epoch,
         dense_optimizer=arguments.dense_optimizer,
         seed=arguments.seed,
@@ -226,6 +236,7 @@ def _train(
     pairs: EncodedPairs,
     scorer: Callable[..., dict[str, float]] | None,
     folder: Path,
+    expansions: Expansions | None,
 ) -> EncoderTrainer:
     from tqdm.auto import tqdm
 
@@ -248,6 +259,7 @@ def _train(
         tokenizer,
         scorer=scorer,
         report=lambda text: tqdm.write(text, file=sys.stderr),
+        expansions=expansions,
     )
     trainer.train(resume_from_checkpoint=None if checkpoint is None else str(checkpoint))
     # None of the checkpoints goes before all processes have loaded the best one.
@@ -288,6 +300,7 @@ def _write(
     pairs: EncodedPairs,
     coverage: Any,
     folder: Path,
+    expansions: Expansions | None,
 ) -> None:
     from ..training.pairs import sides_of
 
@@ -297,6 +310,8 @@ def _write(
         "pairs": len(pairs),
         "pairs_dropped": pairs.dropped,
         "pairs_not_paraphrases": pairs.not_paraphrases,
+        "sentences_expanded": 0 if expansions is None else len(expansions),
+        "expansions_joined": 0 if expansions is None else len(expansions.joined),
         "coverage": None if coverage is None else vars(coverage),
         "dev_untrained": None if untrained is None else untrained["dev_mean"],
         "dev_best": None if kept is None else kept["dev_mean"],
@@ -329,6 +344,7 @@ def _write(
             "loss_source": trainer.loss.source,
             "margin": trainer.loss.margin,
             "searches_negatives": not trainer.loss.needs_labels,
+            "expansion": None if expansions is None else described(arguments, expansions),
             "scores": scores,
             "kept_step": None if kept is None else kept["step"],
         },
@@ -337,7 +353,9 @@ def _write(
 
 def _inputs(arguments: Arguments) -> list[str]:
     vocabulary = (arguments.tokenizer, arguments.word_list, arguments.initial_vectors, arguments.frequency_counts)
-    return [item for item in (arguments.pairs, *vocabulary, arguments.dev_data) if item is not None]
+    expansion = (wordnet_folder(arguments), *arguments.expansion_decontaminate)
+    inputs = (arguments.pairs, *vocabulary, arguments.dev_data, *expansion)
+    return [item for item in inputs if item is not None]
 
 
 def _start(arguments: Arguments, coverage: Any) -> str:

@@ -145,6 +145,27 @@ class Arguments:
     mega_batch_anneal: int = argument(
         "let the mega-batch grow by one mini-batch, from 1, after every so many mini-batches; 0 for a constant size", 0
     )
+    expansion: str | None = argument(
+        "train on expansions too, sentences with some words replaced by their definitions (paper 004): folder with "
+        "WordNet 3.0 or 3.1, or auto to look for it as expand does",
+        None,
+    )
+    expansion_share: float | None = argument(
+        "pairs of a sentence and its expansion that join the pairs, for each of these, 0 to 2 [default: 0.25, and 0 "
+        "with --expansion-weight]",
+        None,
+    )
+    expansion_weight: float = argument(
+        "weight of the compositionality loss, the mean of 1 - cos between the sentences and their expansions", 0.0
+    )
+    expansion_words: float = argument("share of the expandable words of a sentence to expand, but at least one", 0.3)
+    expansion_variants: int = argument("different expansions of a sentence, which the epochs take in turn", 4)
+    expansion_decontaminate: list[str] = argument(
+        "evaluation files or folders, or lists of fingerprints: definitions in them are not used; the sets OnWN and "
+        "FNWN of STS 2012 to 2014 are made of WordNet's definitions",
+        [],
+        action="extend",
+    )
     dropout: float = argument("probability to drop a component of a word vector", 0.0)
     word_dropout: float = argument("probability to drop a whole word; excludes --dropout", 0.0)
     variational_dropout: float | None = argument(
@@ -205,6 +226,32 @@ def _check_vocabulary(arguments: Arguments) -> None:
                 f"--{name.replace('_', '-')} and --tokenizer exclude each other: the tokenizer has its vocabulary",
                 remedy="leave one of them out",
             )
+
+
+def _check_expansion(arguments: Arguments) -> None:
+    if arguments.expansion is None:
+        for name in ("expansion_share", "expansion_weight", "expansion_words", "expansion_variants"):
+            if getattr(arguments, name) != Arguments.__dataclass_fields__[name].default:
+                raise UsageError(
+                    f"--{name.replace('_', '-')} is for --expansion", remedy="give that too, or leave it out"
+                )
+        if arguments.expansion_decontaminate:
+            raise UsageError("--expansion-decontaminate is for --expansion", remedy="give that too, or leave it out")
+        return
+    if not arguments.expansion_weight >= 0:
+        raise UsageError(f"--expansion-weight must not be negative, not {arguments.expansion_weight}")
+    if arguments.expansion_share is None:
+        arguments.expansion_share = 0.0 if arguments.expansion_weight > 0 else 0.25
+    if not 0 <= arguments.expansion_share <= 2:
+        raise UsageError(f"--expansion-share must be between 0 and 2, not {arguments.expansion_share}")
+    if not 0 <= arguments.expansion_words <= 1:
+        raise UsageError(f"--expansion-words must be between 0 and 1, not {arguments.expansion_words}")
+    if arguments.expansion_variants < 1:
+        raise UsageError(f"--expansion-variants must be at least 1, not {arguments.expansion_variants}")
+    if not arguments.expansion_share and not arguments.expansion_weight:
+        raise UsageError(
+            "--expansion changes nothing with a share and a weight of 0", remedy="raise one of them, or leave it out"
+        )
 
 
 def check(arguments: Arguments) -> None:
@@ -272,6 +319,7 @@ def check(arguments: Arguments) -> None:
             "--mega-batch-anneal needs a size to grow to", remedy="give --mega-batch-size above 1, or leave it out"
         )
     _check_vocabulary(arguments)
+    _check_expansion(arguments)
     if arguments.loss == "contrastive":
         searched = ("negatives", "negatives_from", "mega_batch_size", "mega_batch_anneal")
         given = [name for name in searched if getattr(arguments, name) != Arguments.__dataclass_fields__[name].default]

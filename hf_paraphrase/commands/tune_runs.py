@@ -69,6 +69,8 @@ def encoder_settings(name: str, words: Sequence[str]) -> tuple[str, EncoderArgum
     check(settings)
     if settings.loss != "margin":
         raise UsageError(f"tune: the encoder {label} has --loss {settings.loss}", remedy="tune with the margin loss")
+    if settings.expansion is not None:
+        raise UsageError(f"tune: the encoder {label} has --expansion", remedy="tune without it, then train with it")
     if not settings.epochs:
         raise UsageError(f"tune: the encoder {label} is trained for no epoch", remedy="give --epochs above 0")
     return label, settings

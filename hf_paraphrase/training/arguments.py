@@ -43,6 +43,9 @@ class EncoderTrainingArguments(TrainingArguments):
     scramble: float = field(default=0.0, metadata={"help": "probability that the words of a pair are scrambled"})
     lambda_c: float = field(default=0.0, metadata={"help": "weight of the compositional parameters' squared norm"})
     lambda_w: float = field(default=0.0, metadata={"help": "weight of the squared drift of the word vectors"})
+    expansion_weight: float = field(
+        default=0.0, metadata={"help": "weight of the compositionality loss between sentences and their expansions"}
+    )
     evaluations_per_epoch: int = field(default=1, metadata={"help": "how often an epoch the dev set is scored"})
     dense_optimizer: bool = field(default=False, metadata={"help": "plain Adam over the whole table of word vectors"})
 
@@ -57,6 +60,8 @@ class EncoderTrainingArguments(TrainingArguments):
             raise ValueError(f"negatives_from must be one of {', '.join(NEGATIVES_FROM)}, not {self.negatives_from!r}")
         if not 0.0 <= self.scramble <= 1.0:
             raise ValueError(f"scramble must be a probability, not {self.scramble}")
+        if not self.expansion_weight >= 0:
+            raise ValueError(f"expansion_weight must not be negative, not {self.expansion_weight}")
         if self.evaluations_per_epoch < 1:
             raise ValueError(f"evaluations_per_epoch must be at least 1, not {self.evaluations_per_epoch}")
         if self.mega_batch_size < 1:

@@ -114,6 +114,20 @@ LOSSES: dict[str, type[EncoderLoss]] = {"margin": MarginLoss, "contrastive": Con
 """The losses by the names that the command line knows."""
 
 
+def compositionality_loss(vectors: Tensor, expanded: Tensor, rows: Tensor) -> Tensor:
+    """Computes the compositionality loss of paper 004, section 2.1: the mean of 1 - cos(original, expanded).
+
+    The mean is over all sentences of the batch. One with nothing to expand is its own expansion and adds 0.
+
+    Args:
+        vectors: Sentence embeddings (sentences, dim).
+        expanded: The embeddings of expansions (expanded, dim).
+        rows: The sentence that each of them expands (expanded,).
+    """
+    cosines = (normalize_rows(vectors)[rows] * normalize_rows(expanded)).sum(1)
+    return (1.0 - cosines).sum() / max(len(vectors), 1)
+
+
 def compositional_penalty(parameters: Iterable[Tensor], weight: float) -> Tensor | float:
     """Computes 0.5 * weight * ||theta_c||^2 over the compositional parameters, i.e. all but the word vectors.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
@@ -136,6 +136,7 @@ def encode_pairs(
     split: str = "train",
     labelled: bool = False,
     scratch: str | os.PathLike[str] | None = None,
+    read: Callable[[list[str]], object] | None = None,
 ) -> EncodedPairs:
     """Tokenises the pairs of a data folder; a pair with a side that has no tokens is left out and counted.
 
@@ -151,6 +152,7 @@ def encode_pairs(
         labelled: Keep the labels of the column `label`. Otherwise pairs labelled 0 are left out and counted, if there
             is such a column at all: they are no paraphrases.
         scratch: A folder on the disk that is to hold the ids; None for the system's temporary folder.
+        read: Called with the sentences of the next rows, block by block.
 
     Raises:
         InputError: If something is missing, a label is neither 0 nor 1, or no pair is left.
@@ -166,7 +168,7 @@ def encode_pairs(
         )
     columns = [*sides, LABEL] if has_labels else list(sides)
     dropped = unlike = 0
-    with _Arrays(scratch) as arrays:
+    with TokenArrays(scratch) as arrays:
         for start, batch in _iterate_rows(folder, columns, max_pairs=max_pairs, seed=seed, split=split):
             labels = np.ones(batch.num_rows, np.int8)
             # Pairs without any labels, as the training part of Opusparcus, are all taken for paraphrases.
@@ -175,9 +177,8 @@ def encode_pairs(
             if not labelled:
                 unlike += int((labels == 0).sum())
                 batch, labels = batch.filter(pa.array(labels == 1)), labels[labels == 1]
-            encoded = [
-                ids_of(backend, [text or "" for text in batch.column(name).to_pylist()], lookup) for name in sides
-            ]
+            texts = [[text or "" for text in batch.column(name).to_pylist()] for name in sides]
+            encoded = [ids_of(backend, side, lookup) for side in texts]
             both = [np.split(side.ids.astype(np.int32), side.offsets[1:-1]) for side in encoded]
             pairs = list(zip(*both, strict=True)) if batch.num_rows else []
             kept = np.array([bool(len(first) and len(second)) for first, second in pairs], bool)
@@ -185,6 +186,15 @@ def encode_pairs(
             rows = [row for pair, is_kept in zip(pairs, kept, strict=True) if is_kept for row in pair]
             if rows:
                 arrays.append(rows, labels[kept])
+            if read is not None:
+                read(
+                    [
+                        text
+                        for pair, is_kept in zip(zip(*texts, strict=True), kept, strict=True)
+                        if is_kept
+                        for text in pair
+                    ]
+                )
         if not arrays.rows:
             reason = "the data set has no pairs"
             if unlike:
@@ -207,8 +217,18 @@ def _labels(batch: pa.RecordBatch, folder: str | os.PathLike[str], start: int) -
     return np.array(values, np.int8)
 
 
-class _Arrays:
-    """Arrays that grow in nameless files."""
+class TokenArrays:
+    """Token ids that grow in nameless files, which the system removes with the process.
+
+    Args:
+        scratch: A folder on the disk that is to hold them; None for the system's temporary folder.
+
+    Attributes:
+        rows: How many sentences there are.
+
+    Raises:
+        OutputError: If the folder is not writable.
+    """
 
     def __init__(self, scratch: str | os.PathLike[str] | None) -> None:
         self.rows = 0
@@ -220,7 +240,7 @@ class _Arrays:
             self._fail(error, scratch)
         self._scratch = scratch
 
-    def __enter__(self) -> _Arrays:
+    def __enter__(self) -> TokenArrays:
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -229,7 +249,11 @@ class _Arrays:
             file.close()
 
     def append(self, rows: list[NDArray[np.int32]], labels: NDArray[np.int8]) -> None:
-        """Adds the two rows of each pair, and a label for each pair."""
+        """Adds the rows of some pairs, two of each, and a label for each pair.
+
+        Raises:
+            OutputError: If the disk is full.
+        """
         digests = b"".join(hashlib.blake2b(row.tobytes(), digest_size=8).digest() for row in rows)
         parts: dict[str, NDArray[Any]] = {
             "tokens": np.concatenate(rows),
@@ -245,7 +269,11 @@ class _Arrays:
         self.rows += len(rows)
 
     def finish(self, *, labelled: bool, dropped: int, not_paraphrases: int) -> EncodedPairs:
-        """Maps the files."""
+        """Maps the files.
+
+        Raises:
+            OutputError: If the disk is full.
+        """
         try:
             for file in self._files.values():
                 file.flush()

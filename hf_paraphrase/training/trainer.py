@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
@@ -19,13 +19,23 @@ from ..errors import InputError
 from .arguments import EncoderTrainingArguments
 from .callbacks import EpochMarks, keep_standard_output
 from .collator import EpochBatches, PairCollator, PairItems
-from .losses import LOSSES, ContrastiveLoss, MarginLoss, compositional_penalty, drift_penalty
+from .losses import (
+    LOSSES,
+    ContrastiveLoss,
+    MarginLoss,
+    compositional_penalty,
+    compositionality_loss,
+    drift_penalty,
+)
 from .mega_batches import MegaBatch, MegaBatchSchedule, load_mega_batch, pooled_sentences
 from .negative_search import search_negatives
 from .negatives import NONE, choose_negatives
 from .pairs import EncodedPairs
 from .processes import gather_rows, mean_over_processes, num_processes, process_index
 from .row_adam import RowAdam
+
+if TYPE_CHECKING:
+    from .expansions import Expansions
 
 DEV_SCORE = "dev_mean"
 """The key of the criterion by which the epoch is chosen."""
@@ -69,6 +79,8 @@ class EncoderTrainer(Trainer):
         tokenizer: The tokenizer with which the pairs were encoded.
         scorer: Scores the model on the dev set; None to keep the last state.
         report: Called with a line of text at every score.
+        expansions: Expansions of the sentences: those that join are trained on as further pairs, and with an
+            `expansion_weight` above 0 all draw their sentences' embeddings towards theirs.
     """
 
     loss_is_scaled_for_ga = False
@@ -83,6 +95,7 @@ class EncoderTrainer(Trainer):
         tokenizer: PreTrainedTokenizerFast,
         scorer: Scorer | None = None,
         report: Callable[[str], None] | None = None,
+        expansions: Expansions | None = None,
     ) -> None:
         if scorer is not None:
             args.metric_for_best_model = f"eval_{DEV_SCORE}"
@@ -94,11 +107,17 @@ class EncoderTrainer(Trainer):
         self.scorer = scorer
         self.report = report
         self.tokenizer = tokenizer
-        self.batches = EpochBatches(len(pairs), args.per_device_train_batch_size, args.seed, args.world_size)
         self.collator = PairCollator(
-            pairs, pad_token_id=tokenizer.pad_token_id or 0, scramble=args.scramble, seed=args.seed
+            pairs,
+            pad_token_id=tokenizer.pad_token_id or 0,
+            scramble=args.scramble,
+            seed=args.seed,
+            expansions=expansions,
+            with_expanded=args.expansion_weight > 0,
         )
-        super().__init__(model=model, args=args, data_collator=self.collator, train_dataset=PairItems(len(pairs)))
+        size = self.collator.size
+        self.batches = EpochBatches(size, args.per_device_train_batch_size, args.seed, args.world_size)
+        super().__init__(model=model, args=args, data_collator=self.collator, train_dataset=PairItems(size))
         model.sparse_gradients = not (args.dense_optimizer or args.lambda_w > 0 or args.world_size > 1)
         self.schedule = MegaBatchSchedule(self.batches.joint_batches, args.mega_batch_size, args.mega_batch_anneal)
         self.mega_batch: MegaBatch | None = None
@@ -171,6 +190,8 @@ class EncoderTrainer(Trainer):
             loss, vectors = self._loss_in_batch(model, inputs)
         else:
             loss, vectors = self._loss_in_mega_batch(model, *place, start, end)
+        if self.args.expansion_weight > 0:
+            loss = loss + self.args.expansion_weight * self._loss_of_expansions(model, inputs, vectors)
         if self.args.lambda_c > 0:
             compositional = [item for name, item in self.model.named_parameters() if name != "embeddings"]
             loss = loss + compositional_penalty(compositional, self.args.lambda_c)
@@ -211,6 +232,17 @@ class EncoderTrainer(Trainer):
         if "place" not in inputs or num_processes() == 1:
             return loss, vectors
         return self._shared_out(loss, inputs["place"][1]), vectors
+
+    def _loss_of_expansions(self, model: nn.Module, inputs: dict[str, Any], vectors: Tensor) -> Tensor:
+        """Computes the compositionality loss of the sentences of a batch, whose embeddings are `vectors`."""
+        loss = 0.0 * vectors.sum()
+        if "expanded_rows" in inputs:
+            ids, mask = inputs["expanded_input_ids"], inputs["expanded_attention_mask"]
+            expanded = model(ids, mask, return_token_vectors=False).pooler_output
+            loss = compositionality_loss(vectors, expanded, inputs["expanded_rows"])
+        if "place" not in inputs or num_processes() == 1:
+            return loss
+        return self._shared_out(loss, inputs["place"][1])
 
     def _shared_out(self, loss: Tensor, number: int) -> Tensor:
         """Turns the mean over this process's part of a joint batch into that over the whole.

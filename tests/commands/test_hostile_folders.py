@@ -23,6 +23,9 @@ MODEL_COMMANDS = {
     "mine": "--source text.txt --target other.txt --encoder {model} --output out",
     "score": "--pairs pairs --encoder {model} --measures similarity --output out",
     "train-encoder": "--pairs pairs --initial-vectors {model} --output out",
+    "train-sdae": "--pairs pairs --initial-vectors {model} --output out",
+    "train-supervised": "--model {model} --data pairs --task similarity --output out",
+    "analyze gates": "--model {model} --text text.txt --output out",
     "train-parallel-classifier": "--bitext bitext --encoder {model} --output out",
     "analyze neighbours": "--model {model} --text text.txt --query one --output out",
     "analyze similarities": "--model {model} --text text.txt --query one --output out",
@@ -36,9 +39,12 @@ DATA_COMMANDS = {
     "filter": "--pairs {data} --output out",
     "score": "--pairs {data} --measures length --output out",
     "train-encoder": "--pairs {data} --output out",
+    "train-sdae": "--pairs {data} --output out",
     "train-tokenizer": "--pairs {data} --output out",
     "train-classifier": "--pairs {data} --output out",
+    "train-supervised": "--model avg --data {data} --task similarity --output out",
     "analyze": "--pairs {data} --output out",
+    "expand": "--pairs {data} --wordnet wordnet --output out",
     "analyze neighbours": "--model avg --text {data} --query one --output out",
     "analyze similarities": "--model avg --text {data} --query one --output out",
     "analyze human-scores": "--model avg --data {data} --split train --output out",
@@ -54,7 +60,7 @@ BITEXT_COMMANDS = {
 
 
 @pytest.fixture(scope="module")
-def originals(tmp_path_factory, tiny_model, tiny_bitext):
+def originals(tmp_path_factory, tiny_model, tiny_bitext, tiny_wordnet):
     folder = tmp_path_factory.mktemp("hostile")
     tokenizer = build_word_level_tokenizer(["one", "two", "three"])
     AvgModel(AvgConfig(vocab_size=len(tokenizer), hidden_size=4)).save_pretrained(folder / "avg")
@@ -62,6 +68,7 @@ def originals(tmp_path_factory, tiny_model, tiny_bitext):
     shutil.copytree(tiny_model, folder / "rnn_search")
     shutil.copytree(tiny_bitext, folder / "bitext")
     shutil.copytree(tiny_bitext, folder / "one_split", ignore=shutil.ignore_patterns("validation-*", "test-*"))
+    shutil.copytree(tiny_wordnet, folder / "wordnet")
     schema = pa.schema([("id", pa.string()), *PAIRS, ("score", pa.float64())])
     count = 40
     scores = [float(place % 2 * 3) for place in range(count)]
@@ -131,6 +138,7 @@ HARM = {
     "a pipe": pipe,
 }
 # Of a folder that only lends its word vectors, neither the shapes in its configuration nor its code matter.
+LENDING = ("train-encoder", "train-sdae")
 UNREAD = {"another shape", "code elsewhere", "missing tensors", "a tokenizer elsewhere"}
 
 
@@ -147,7 +155,7 @@ def fails(words, work, capfd):
 
 @pytest.mark.parametrize(
     ("verb", "harm"),
-    [(verb, harm) for verb in MODEL_COMMANDS for harm in HARM if verb != "train-encoder" or harm not in UNREAD],
+    [(verb, harm) for verb in MODEL_COMMANDS for harm in HARM if verb not in LENDING or harm not in UNREAD],
 )
 def test_a_hostile_encoder_is_one_line(work, capfd, verb, harm):
     change(work / "avg" / "config.json", attention_size=4)

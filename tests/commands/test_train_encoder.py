@@ -389,3 +389,66 @@ def test_training_on_real_pairs_lifts_sts16(real_data_dir, tmp_path):
     results = json.loads((tmp_path / "m" / "provenance.json").read_text())["results"]
     assert len(results["dev_scores"][0]) == 8  # step, epoch, the mean and the five sets
     assert results["dev_best"] > results["dev_untrained"] > 20
+
+
+EXPANSION = ("--epochs", 2, "--batch-size", 2, "--hidden-size", 8, "--min-frequency", 1, "--expansion-variants", 2)
+
+
+@pytest.fixture
+def english(tmp_path):
+    folder = tmp_path / "english"
+    rows = [
+        ("The boy saw a dog.", "A dog and a boy"),
+        ("She is a teacher.", "nothing of this"),
+        ("of it", "the old boys"),
+    ]
+    table = pa.table({"sentence1": [a for a, _ in rows], "sentence2": [b for _, b in rows]}, schema=PAIRS)
+    write_split(folder, "train", [table], PAIRS)
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("flags", "joined"), [(("--expansion-share", 2), 4), (("--expansion-weight", 0.5, "--model-type", "gran"), 0)]
+)
+def test_expansions_join_the_training_and_their_words_the_vocabulary(english, tmp_path, tiny_wordnet, flags, joined):
+    pytest.importorskip("denckring_en_pos")
+    (tmp_path / "sts.txt").write_text("so lacking in interest as to cause mental weariness\n")
+    words = [*EXPANSION, "--expansion", tiny_wordnet, "--expansion-decontaminate", tmp_path / "sts.txt", *flags]
+    assert run(english, tmp_path / "model", *words) == 0
+    record = json.loads((tmp_path / "model" / "provenance.json").read_text())
+    assert record["results"]["sentences_expanded"] == 4 and record["results"]["expansions_joined"] == joined
+    assert [item["name"] for item in record["inputs"]] == ["english", "dict", "sts.txt"]
+    assert record["results"]["steps"] == 2 * -(-(3 + joined) // 2)
+    vocabulary = AutoTokenizer.from_pretrained(tmp_path / "model").get_vocab()
+    assert {"boy", "youthful", "occupation"} <= vocabulary.keys()
+    card = (tmp_path / "model" / "README.md").read_text()
+    assert "without definitions that are in sts.txt" in card
+    assert "| expansion | " in card and ("compositionality loss of weight 0.5" in card) == (joined == 0)
+    assert run(english, tmp_path / "again", *words) == 0
+    weights = [load_file(tmp_path / name / "model.safetensors") for name in ("model", "again")]
+    assert all(np.array_equal(weights[0][name], weights[1][name]) for name in weights[0])
+    assert run(english, tmp_path / "plain", *EXPANSION[:-2], *flags[2:]) == 0
+    plain = json.loads((tmp_path / "plain" / "provenance.json").read_text())
+    assert plain["results"]["sentences_expanded"] == 0
+    assert "expansion |" not in (tmp_path / "plain" / "README.md").read_text()
+
+
+@pytest.mark.parametrize(
+    ("flags", "reason"),
+    [
+        (("--expansion-decontaminate", "absent"), "--expansion-decontaminate is for --expansion"),
+        (("--expansion-weight", 1), "--expansion-weight is for --expansion"),
+        (("--expansion", "{w}", "--expansion-share", 3), "--expansion-share must be between 0 and 2"),
+        (("--expansion", "{w}", "--expansion-share", 0), "changes nothing"),
+        (("--expansion", "{w}", "--expansion-weight", -1), "--expansion-weight must not be negative"),
+        (("--expansion", "{w}", "--expansion-words", 1.5), "--expansion-words must be between 0 and 1"),
+        (("--expansion", "{w}", "--expansion-variants", 0), "--expansion-variants must be at least 1"),
+        (("--expansion", "absent"), "no such folder"),
+        (("--expansion", "{w}", "--epochs", 1), "no sentence of the pairs can be expanded"),
+    ],
+)
+def test_settings_of_expansion_that_do_not_fit_are_refused(pairs, tmp_path, tiny_wordnet, capsys, flags, reason):
+    words = [tiny_wordnet if word == "{w}" else word for word in flags]
+    assert run(pairs, tmp_path / "model", *words) == 2
+    assert reason in capsys.readouterr().err
+    assert not (tmp_path / "model").exists()

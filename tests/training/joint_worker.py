@@ -19,6 +19,7 @@ from hf_paraphrase.models.gran.modeling_gran import GranModel
 from hf_paraphrase.tokenization.word_level import build_word_level_tokenizer
 from hf_paraphrase.training.arguments import EncoderTrainingArguments
 from hf_paraphrase.training.callbacks import last_checkpoint
+from hf_paraphrase.training.expansions import Expansions
 from hf_paraphrase.training.pairs import encode_pairs
 from hf_paraphrase.training.processes import gather_rows, num_processes, process_index, wait_for_all
 from hf_paraphrase.training.trainer import EncoderTrainer
@@ -40,6 +41,9 @@ RUNS = {
     "accumulated in batches": {"gradient_accumulation_steps": 2},
     "labelled": {"loss": "contrastive", "margin": 1.2},
     "labelled idle process": {"loss": "contrastive", "max_pairs": 19, "kind": "gru"},
+    "expanded": {"expansion_weight": 0.7, "max_pairs": 19, "kind": "gru", "scramble": 0.5},
+    "expanded in mega-batches": {"expansion_weight": 0.7, "mega_batch_size": 2},
+    "expanded labelled": {"expansion_weight": 0.7, "loss": "contrastive", "margin": 1.2},
     "resumed": {"mega_batch_size": 4, "evaluations_per_epoch": 4, "kill": 6},
 }
 
@@ -81,6 +85,15 @@ def train(folder, pairs_folder, kind="avg", max_pairs=None, kill=None, **setting
     pairs = encode_pairs(pairs_folder, tokenizer, max_pairs=max_pairs)
     if settings.get("loss") == "contrastive":
         pairs.labels = (np.arange(len(pairs)) % 3 > 0).astype(np.int8)
+    expansions = None
+    if "expansion_weight" in settings:
+        # Every third sentence has two expansions, of two and three words, and every second one of these joins.
+        rows = np.arange(0, 2 * len(pairs), 3)
+        numbers = np.full(2 * len(pairs), -1)
+        numbers[rows] = np.arange(len(rows))
+        offsets = np.concatenate([[0], np.tile([2, 3], len(rows)).cumsum()])
+        tokens = np.random.default_rng(1).integers(2, 62, offsets[-1]).astype(np.int32)
+        expansions = Expansions(tokens, offsets, numbers, rows[::2], 2)
     options = {"num_train_epochs": 2, "learning_rate": 0.02, "use_cpu": True, "report_to": "none", "seed": 5}
     options |= {"disable_tqdm": True, "dense_optimizer": True, "logging_strategy": "steps", "logging_steps": 1}
     batch = JOINT // int(os.environ.get("WORLD_SIZE", "1"))
@@ -89,7 +102,7 @@ def train(folder, pairs_folder, kind="avg", max_pairs=None, kill=None, **setting
         arguments = EncoderTrainingArguments(
             output_dir=str(folder), per_device_train_batch_size=batch, **options, **settings
         )
-        made = EncoderTrainer(make(kind), arguments, pairs, tokenizer)
+        made = EncoderTrainer(make(kind), arguments, pairs, tokenizer, expansions=expansions)
         made.add_callback(noting)
         return made
 

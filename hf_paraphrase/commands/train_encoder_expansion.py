@@ -1,0 +1,106 @@
+"""What `--expansion` adds to `train-encoder`: sentences with definitions in the place of some words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from .processes import say
+from .train_encoder_arguments import Arguments
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedTokenizerFast
+
+    from ..expansion.expander import Expander
+    from ..training.expansions import Expansions, ExpansionWriter
+
+AUTO = "auto"
+_BLOCK = 10_000
+
+
+def wordnet_folder(arguments: Arguments) -> str | None:
+    """Returns the folder with WordNet's files, None without `--expansion`.
+
+    Raises:
+        InputError: If there is none.
+    """
+    if arguments.expansion is None:
+        return None
+    from ..expansion.wordnet import find_wordnet
+
+    return str(find_wordnet(None if arguments.expansion == AUTO else arguments.expansion))
+
+
+def open_expander(arguments: Arguments) -> Expander | None:
+    """Makes the expander, None without `--expansion`.
+
+    Raises:
+        InputError: If WordNet or an evaluation set is missing or damaged.
+        UsageError: If the tagger is not installed.
+    """
+    folder = wordnet_folder(arguments)
+    if folder is None:
+        return None
+    from ..expansion.processes import ExpanderSettings
+
+    if not arguments.expansion_decontaminate:
+        say(
+            "the definitions are not compared with evaluation sets, of which OnWN and FNWN of STS are made of them: "
+            "--expansion-decontaminate keeps them out"
+        )
+    return ExpanderSettings(
+        folder,
+        arguments.expansion_words,
+        arguments.seed,
+        decontaminate=tuple(arguments.expansion_decontaminate),
+        at_least=1,
+    ).open()
+
+
+def with_definitions(expander: Expander | None, sentences: Iterable[str]) -> Iterator[str]:
+    """Streams sentences, and for each the words that its expansion adds, so that the vocabulary learns both."""
+    if expander is None:
+        yield from sentences
+        return
+    stream = iter(sentences)
+    while block := list(islice(stream, _BLOCK)):
+        yield from block
+        for sentence, expanded in zip(block, expander.expand(block), strict=True):
+            if expanded != sentence:
+                present = set(sentence.split())
+                yield " ".join(word for word in expanded.split() if word not in present)
+
+
+def expansion_writer(
+    arguments: Arguments, expander: Expander | None, tokenizer: PreTrainedTokenizerFast, scratch: Path
+) -> ExpansionWriter | None:
+    """Makes what expands the sentences of the pairs as they are read; None without an expander."""
+    if expander is None:
+        return None
+    from ..training.expansions import ExpansionWriter
+
+    return ExpansionWriter(
+        expander,
+        tokenizer,
+        share=arguments.expansion_share or 0.0,
+        everything=arguments.expansion_weight > 0,
+        variants=arguments.expansion_variants,
+        seed=arguments.seed,
+        scratch=scratch,
+    )
+
+
+def described(arguments: Arguments, expansions: Expansions) -> str:
+    """Says for the model card what expansion was trained with."""
+    parts = []
+    if len(expansions.joined):
+        parts.append(f"{len(expansions.joined)} pairs of a sentence and its expansion joined the pairs")
+    if arguments.expansion_weight > 0:
+        parts.append(f"compositionality loss of weight {arguments.expansion_weight:g}")
+    if arguments.expansion_decontaminate:
+        names = ", ".join(Path(path).name for path in arguments.expansion_decontaminate)
+        parts.append(f"without definitions that are in {names}")
+    words = f"{arguments.expansion_words:g} of the words by their definitions in WordNet"
+    return f"{'; '.join(parts)} ({words}, {expansions.variants} variants; Moskvichev and Steyvers)"

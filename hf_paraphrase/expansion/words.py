@@ -1,0 +1,63 @@
+"""Cuts English sentences into words and what stands between them, and knows the words that are never expanded."""
+
+from __future__ import annotations
+
+import re
+
+_END = r"(?![^\W_])"
+_CLITIC = rf"['’](?:s|re|ve|ll|d|m){_END}"
+_SPECIAL = r"/@\\_#=<>|~^*"
+_WORD = re.compile(
+    # An address, a name of a file, a mark-up tag: one word, which no dictionary has.
+    rf"([^\s{_SPECIAL}]{{0,64}}[{_SPECIAL}]\S*"
+    rf"|n['’]t{_END}|{_CLITIC}"
+    rf"|[^\W_]{{1,32}}?(?=n['’]t{_END})"
+    rf"|[^\W_]+(?:(?!n?{_CLITIC})[-.'’][^\W_]+)*)",
+    re.IGNORECASE,
+)
+_NEW_SENTENCE = re.compile(r"[.!?:;]['\"”’)\]]*\s|[\"“„«(\[]\s*$|\n")
+
+
+def split_words(sentence: str) -> list[str]:
+    """Cuts a sentence into text between words and words, by turns; joined they are the sentence.
+
+    Clitics are words of their own, as in the English Web Treebank: `do`, `n't`; `Tom`, `'s`.
+
+    Returns:
+        An odd number of texts; the words are those with odd numbers.
+    """
+    return _WORD.split(sentence)
+
+
+def begins_sentence(between: str) -> bool:
+    """Tells whether a capital may be due to the place of the word: after a full stop, a colon or an opening quote.
+
+    Args:
+        between: What stands before the word since the word before it.
+    """
+    return bool(_NEW_SENTENCE.search(between))
+
+
+_CLOSED_CLASSES = """
+a an the this that these those some any no every each either neither both all half such what which whose whatever
+whichever another other others same own several few fewer fewest many more most much less least enough
+i me my mine myself we us our ours ourselves you your yours yourself yourselves thou thee thy thine ye
+he him his himself she her hers herself it its itself they them their theirs themselves one ones oneself
+who whom whoever whomever somebody someone something anybody anyone anything nobody none nothing everybody
+everyone everything somewhere anywhere nowhere everywhere
+be am is are was were been being have has had having do does did done doing
+can could may might must shall should will would ought need dare cannot let lets get gets got gotten getting
+ca wo sha ai n't 's 're 've 'll 'd 'm not no nor yes yeah ok okay please oh ah hi hello hey
+and or but yet so if unless until till while whereas because since although though lest whether than as like
+of in on at by to from for with without within into onto upon over under above below beneath between among
+amongst across against along alongside around about after before behind beside besides beyond despite down during
+except inside near off out outside past per round through throughout toward towards underneath unlike up versus
+via amid
+here there where when why how now then once again ever never always often sometimes seldom too very quite rather
+just only even also still already almost else away back perhaps maybe however therefore thus hence indeed instead
+anyway further moreover otherwise meanwhile together apart ago soon later
+one two three four five six seven eight nine ten eleven twelve first second third hundred thousand million billion
+mr mrs ms dr etc e.g i.e vs
+"""
+STOP_WORDS = frozenset(_CLOSED_CLASSES.split())
+"""Words of the closed classes, auxiliary verbs, numbers and the commonest adverbs, in lower case."""

@@ -1,0 +1,179 @@
+from __future__ import annotations
+
+import gzip
+import json
+
+import datasets
+import pyarrow as pa
+import pytest
+
+from hf_paraphrase.commands import main
+from hf_paraphrase.data.parquet import read_table, write_split
+from hf_paraphrase.data.schema import PAIRS
+from hf_paraphrase.expansion import Expander
+
+pytest.importorskip("denckring_en_pos")
+pytest.importorskip("lemminflect")
+
+LINES = ["The boy saw a dog.", "nothing of this", "", "She is a teacher.", "Le vieux chien dort ici"]
+
+
+@pytest.fixture
+def text(tmp_path):
+    path = tmp_path / "text.txt"
+    path.write_text("\n".join(LINES) + "\n", encoding="utf-8")
+    return path
+
+
+def run(*words):
+    return main(["expand", *map(str, words)])
+
+
+def fails(capfd, *words):
+    assert run(*words) == 2
+    error = capfd.readouterr().err
+    (line,) = [line for line in error.splitlines() if line.startswith("hf-paraphrase: error: ")]
+    assert "Traceback" not in error
+    return line
+
+
+def test_a_line_gives_a_line_and_the_counts_go_to_standard_error(text, tmp_path, tiny_wordnet, capfd):
+    output = tmp_path / "sub" / "out.txt"
+    assert run("--text", text, "--output", output, "--wordnet", tiny_wordnet, "--share", 1, "--seed", 5) == 0
+    expected = Expander.from_wordnet(tiny_wordnet, share=1.0, seed=5).expand(LINES)
+    assert output.read_text() == "\n".join(expected) + "\n"
+    assert expected[0] != LINES[0] and expected[4] == LINES[4]
+    captured = capfd.readouterr()
+    assert captured.out == ""
+    assert "4 of 4 expandable words expanded, in 2 of 5 sentences" in captured.err
+    assert "nothing to expand, which stay as they are: 2" in captured.err
+    assert "no English words: 1" in captured.err
+    assert [path.name for path in output.parent.iterdir()] == ["out.txt"]
+
+
+def test_compressed_files_standard_streams_and_processes_give_the_same(text, tmp_path, tiny_wordnet, capfdbinary):
+    words = ["--wordnet", tiny_wordnet, "--share", 0.5]
+    assert run("--text", text, "--output", "-", *words) == 0
+    expected = capfdbinary.readouterr().out
+    assert expected.decode().count("\n") == 5
+    packed = tmp_path / "text.txt.gz"
+    packed.write_bytes(gzip.compress(text.read_bytes()))
+    outputs = [tmp_path / name for name in ("a.txt.gz", "b.txt.gz")]
+    assert run("--text", packed, "--output", outputs[0], *words) == 0
+    assert run("--text", packed, "--output", outputs[1], *words, "--num-workers", 2) == 0
+    assert gzip.decompress(outputs[0].read_bytes()) == expected
+    assert outputs[0].read_bytes() == outputs[1].read_bytes()
+
+
+def test_text_in_another_language_is_reported(tmp_path, tiny_wordnet, capfd):
+    path = tmp_path / "german.txt"
+    path.write_text("Der alte Hund schläft im großen Haus\nDie Kinder spielen\n")
+    assert run("--text", path, "--output", tmp_path / "out", "--wordnet", tiny_wordnet) == 0
+    assert "is this text in another language?" in capfd.readouterr().err
+    assert (tmp_path / "out").read_bytes() == path.read_bytes()
+
+
+@pytest.fixture
+def pairs(tmp_path):
+    folder = tmp_path / "pairs"
+    for split in ("train", "test"):
+        table = pa.table({"sentence1": LINES[:2], "sentence2": [LINES[3], f"{split}: The dog"]}, schema=PAIRS)
+        write_split(folder, split, [table], PAIRS)
+    return folder
+
+
+def test_pairs_give_a_data_folder_of_sentences_and_expansions_with_card_and_provenance(pairs, tmp_path, tiny_wordnet):
+    output = tmp_path / "expanded"
+    assert run("--pairs", pairs, "--output", output, "--wordnet", tiny_wordnet, "--share", 1) == 0
+    expander = Expander.from_wordnet(tiny_wordnet, share=1.0)
+    opened = datasets.load_dataset(str(output), cache_dir=str(tmp_path / "cache"))
+    for split in ("train", "test"):
+        rows = list(opened[split])
+        assert [row["sentence1"] for row in rows] == [LINES[0], LINES[3], f"{split}: The dog"]
+        assert [row["sentence2"] for row in rows] == expander.expand([row["sentence1"] for row in rows])
+    record = json.loads((output / "provenance.json").read_text())
+    assert record["command"] == "hf-paraphrase expand" and record["results"]["rows"] == {"train": 3, "test": 3}
+    assert [item["name"] for item in record["inputs"]] == ["pairs", "dict"]
+    card = (output / "README.md").read_text()
+    assert "| sentences read | 8 |" in card and "{{" not in card
+    again = tmp_path / "again"
+    assert run("--pairs", pairs, "--output", again, "--wordnet", tiny_wordnet, "--share", 1, "--num-workers", 2) == 0
+    assert read_table(again, "train").equals(read_table(output, "train"))
+
+
+def test_definitions_in_evaluation_sets_are_not_used_and_the_card_says_so(pairs, tmp_path, tiny_wordnet):
+    evaluation = tmp_path / "sts.txt"
+    evaluation.write_text("a youthful male person\n")
+    words = ["--pairs", pairs, "--wordnet", tiny_wordnet, "--share", 1]
+    assert run(*words, "--output", tmp_path / "a", "--decontaminate", evaluation, "--num-workers", 2) == 0
+    assert run(*words, "--output", tmp_path / "b") == 0
+    checked, unchecked = (" ".join(read_table(tmp_path / name)["sentence2"].to_pylist()) for name in "ab")
+    assert "youthful" not in checked and "boy" in checked and "youthful" in unchecked
+    assert "were not used: sts.txt" in (tmp_path / "a" / "README.md").read_text()
+    assert "not compared with any evaluation set" in (tmp_path / "b" / "README.md").read_text()
+
+
+def test_a_config_file_gives_the_settings(text, tmp_path, tiny_wordnet):
+    (tmp_path / "c.yaml").write_text(f"wordnet: {tiny_wordnet}\nshare: 1\nsenses: random\nwhole_definitions: true\n")
+    assert run("--text", text, "--output", tmp_path / "out", "--config", tmp_path / "c.yaml") == 0
+    given = Expander.from_wordnet(tiny_wordnet, share=1.0, senses="random", whole=True)
+    assert (tmp_path / "out").read_text().splitlines() == given.expand(LINES)
+
+
+@pytest.mark.parametrize(
+    ("words", "reason"),
+    [
+        ("--output {t}/o", "one of --text and --pairs"),
+        ("--output {t}/o --text {t}/text.txt --pairs {t}", "one of --text and --pairs"),
+        ("--output {t}/o --text {t}/text.txt --share 2", "--share must be between 0 and 1"),
+        ("--output {t}/o --text {t}/text.txt --seed -1", "--seed must be at least 0"),
+        ("--output {t}/o --text {t}/text.txt --num-workers 0", "--num-workers must be at least 1"),
+        ("--output {t}/o --text {t}/text.txt --senses best", "senses"),
+        ("--output {t}/o --text {t}/absent", "no such file"),
+        ("--output {t}/o --text {t}/text.txt --wordnet {t}/absent", "no such folder"),
+        ("--output {t}/o --text {t}/text.txt --wordnet {t}", "WordNet lacks index.noun"),
+        ("--output {t} --text {t}/text.txt", "the output is a folder"),
+        ("--output {t}/text.txt --text {t}/text.txt", "the output exists"),
+        ("--output {t}/o --pairs {t}/absent", "no such data folder"),
+        ("--output {t}/o --pairs {t}", "not a data folder"),
+        ("--output {t}/text.txt/x --text {t}/text.txt", "cannot write"),
+    ],
+)
+def test_bad_usage_is_one_line_and_leaves_no_output(text, tmp_path, tiny_wordnet, capfd, words, reason):
+    given = words.format(t=tmp_path).split()
+    if "--wordnet" not in given:
+        given += ["--wordnet", str(tiny_wordnet)]
+    before = sorted(path.name for path in tmp_path.iterdir())
+    assert reason in fails(capfd, *given)
+    assert sorted(path.name for path in tmp_path.iterdir()) == before
+
+
+def test_a_file_that_breaks_off_leaves_what_was_there(text, tmp_path, tiny_wordnet, wordnet_folder, capfd):
+    output = tmp_path / "out.txt"
+    output.write_text("old\n")
+    (tmp_path / "bad.txt").write_bytes(b"fine\n\xff\xfe\n")
+    words = ["--output", output, "--wordnet", tiny_wordnet, "--overwrite"]
+    assert "bad.txt:2: " in fails(capfd, "--text", tmp_path / "bad.txt", *words)
+    folder = wordnet_folder("broken")
+    (folder / "data.noun").write_bytes((folder / "data.noun").read_bytes()[:300])
+    words = ["--output", output, "--wordnet", folder, "--share", "1", "--overwrite"]
+    assert "data.noun: no synset at byte" in fails(capfd, "--text", text, *words)
+    assert "data.noun: no synset at byte" in fails(capfd, "--text", text, *words, "--num-workers", "2")
+    assert output.read_text() == "old\n"
+    assert not list(tmp_path.glob(".*partial"))
+
+
+def test_pairs_of_which_nothing_can_be_expanded_are_refused(tmp_path, tiny_wordnet, capfd):
+    table = pa.table({"sentence1": ["of it", ""], "sentence2": ["Das Haus ist alt", "1 2 3"]}, schema=PAIRS)
+    write_split(tmp_path / "p", "train", [table], PAIRS)
+    words = ["--pairs", tmp_path / "p", "--output", tmp_path / "o", "--wordnet", tiny_wordnet]
+    assert "no sentence of the pairs can be expanded" in fails(capfd, *words)
+    assert not (tmp_path / "o").exists()
+
+
+def test_pairs_without_sentences_are_refused(tmp_path, tiny_wordnet, capfd):
+    schema = pa.schema([("sentence1", pa.string())])
+    write_split(tmp_path / "p", "train", [pa.table({"sentence1": ["x"]}, schema=schema)], schema)
+    words = ["--pairs", tmp_path / "p", "--output", tmp_path / "o", "--wordnet", tiny_wordnet]
+    assert "missing column sentence2" in fails(capfd, *words)
+    assert not (tmp_path / "o").exists()
