@@ -6,9 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 from tqdm.auto import tqdm
 
+from ..encoding.nearest_neighbours import nearest_neighbours
 from ..encoding.sentence_encoder import SentenceEncoder
 from ..errors import InputError
-from ..mining.candidates import best_candidates
 from .parallel_examples import NOTHING, ParallelExamples
 
 _SOURCES_AT_A_TIME = 1024
@@ -61,7 +61,7 @@ def nearest_targets(
     with tqdm(total=len(sources), unit=" sources", desc="n-best", disable=not show_progress_bar) as progress:
         for start in range(0, len(sources), _SOURCES_AT_A_TIME):
             rows = np.arange(start, min(start + _SOURCES_AT_A_TIME, len(sources)))
-            found, _ = best_candidates(sources[rows], targets, wanted)
+            found, _ = nearest_neighbours(sources[rows], targets, wanted)
             known = examples.are_parallel(rows[:, None], found)
             # Stable: what stays keeps its order.
             order = known.argsort(axis=1, kind="stable")[:, : result.shape[1]]
