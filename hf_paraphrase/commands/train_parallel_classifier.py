@@ -269,7 +269,7 @@ def _initial_vectors(
 
     assert arguments.initial_vectors is not None
     check_plain_folder(arguments.initial_vectors, ModelError)
-    tables = []
+    tables: list[tuple[NDArray[Any], Coverage]] = []
     for name, tokenizer, side in zip(
         ("source", "target"), tokenizers, (examples.source, examples.target), strict=True
     ):
