@@ -34,6 +34,10 @@ if TYPE_CHECKING:
     from .models.reference_classifier import ReferenceClassifierConfig as ReferenceClassifierConfig
     from .models.rnn_search import RnnSearchConfig as RnnSearchConfig
     from .models.rnn_search import RnnSearchForConditionalGeneration as RnnSearchForConditionalGeneration
+    from .models.sdae import SdaeConfig as SdaeConfig
+    from .models.sdae import SdaeModel as SdaeModel
+    from .models.sentence_classifier import SentenceClassifier as SentenceClassifier
+    from .models.sentence_classifier import SentenceClassifierConfig as SentenceClassifierConfig
 
 _MODULE_OF = {
     "SearchIndex": ".encoding.search",
@@ -56,6 +60,10 @@ _MODULE_OF = {
     "ReferenceClassifierConfig": ".models.reference_classifier",
     "RnnSearchConfig": ".models.rnn_search",
     "RnnSearchForConditionalGeneration": ".models.rnn_search",
+    "SdaeConfig": ".models.sdae",
+    "SdaeModel": ".models.sdae",
+    "SentenceClassifier": ".models.sentence_classifier",
+    "SentenceClassifierConfig": ".models.sentence_classifier",
 }
 
 __all__ = ["__version__", *_MODULE_OF]

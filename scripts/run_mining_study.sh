@@ -4,14 +4,14 @@
 #   DATA      holds manythings/ libreoffice_help/ multi30k/
 #   WORK      is a folder for everything that is made; what is there already is not made again
 #   LANGUAGE  fr (default) or de
-# Sizes, from the environment; the defaults fit two cores and an hour or two; the paper's are 500000 10 200 128 2e-4:
-#   SENTENCES=20000  sentences on each side of the parts    PAIRS=60000  pairs that the classifiers train on
-#   EPOCHS=4         of the classifiers                     HIDDEN=200   components of a recurrent state
-#   BATCH=384        labelled pairs in a batch              RATE=2e-3    learning rate of the classifiers
+# Sizes, from the environment; the defaults fit two cores and an hour or two. In brackets those of the paper:
+#   SENTENCES=20000 sentences on each side of the parts    PAIRS=100000 pairs to train classifiers on (500000)
+#   EPOCHS=3 of the classifiers (10)                       HIDDEN=128 components of a recurrent state (200)
+#   BATCH=768 labelled pairs in a batch (128)              RATE=2e-3 learning rate of the classifiers (2e-4)
 set -eu
 data=$1 work=$2 language=${3:-fr}
-sentences=${SENTENCES:-20000} pairs=${PAIRS:-60000} epochs=${EPOCHS:-4} hidden=${HIDDEN:-200}
-batch=${BATCH:-384} rate=${RATE:-2e-3}
+sentences=${SENTENCES:-20000} pairs=${PAIRS:-100000} epochs=${EPOCHS:-3} hidden=${HIDDEN:-128}
+batch=${BATCH:-768} rate=${RATE:-2e-3}
 case $language in
   fr) tatoeba=fra ;;
   de) tatoeba=deu ;;
@@ -34,7 +34,7 @@ done_already "$task" || hf-paraphrase prepare comparable --sentences "$sentences
 
 # 2. The vectors of the filter, and an encoder of both languages with joint subwords and the margin loss.
 done_already "$work/bilbowa" || hf-paraphrase train-bilingual-vectors --bitext "$task/bitext" --output "$work/bilbowa" \
-  --resume
+  --epochs 4 --resume
 done_already "$work/joint_subwords" || hf-paraphrase train-tokenizer --kind bpe --pairs "$task/bitext" \
   --vocabulary-size 20000 --output "$work/joint_subwords"
 done_already "$work/joint" || hf-paraphrase train-encoder --pairs "$task/bitext" --output "$work/joint" \
@@ -44,8 +44,8 @@ done_already "$work/joint" || hf-paraphrase train-encoder --pairs "$task/bitext"
 filter=(--source-encoder "$work/bilbowa/source" --target-encoder "$work/bilbowa/target")
 classifier() { # name, further flags
   done_already "$work/$1" || hf-paraphrase train-parallel-classifier --bitext "$task/bitext" --output "$work/$1" \
-    --max-pairs "$pairs" --epochs "$epochs" --hidden-size "$hidden" --batch-size "$batch" --learning-rate "$rate" \
-    --resume "${@:2}"
+    --initial-vectors "$work/bilbowa" --max-pairs "$pairs" --epochs "$epochs" --hidden-size "$hidden" \
+    --batch-size "$batch" --learning-rate "$rate" --resume "${@:2}"
 }
 classifier random
 classifier zero --digits zero

@@ -11,6 +11,7 @@ from ..errors import UsageError
 PAIRS = "pairs"
 KINDS = {
     PAIRS: "how translations differ from references (the kind where none is named)",
+    "gates": "which words the gates of a GRAN let into the sentence",
     "neighbours": "the sentences nearest to some queries under several encoders, side by side",
     "similarities": "how the similarities of a sentence to all sentences of a text are distributed",
     "human-scores": "what encoders make of pairs that people scored: means, deviations, tests",

@@ -127,7 +127,7 @@ def main(argv: Sequence[str]) -> None:
     _tell(examples, tokenizers)
     candidates = None
     if encoders is not None:
-        from ..training.parallel_candidates import nearest_targets
+        from ..mining.training_candidates import nearest_targets
 
         show = is_main_process()
         candidates = nearest_targets(examples, encoders[0], encoders[1], arguments.n_best, show_progress_bar=show)
@@ -269,7 +269,7 @@ def _initial_vectors(
 
     assert arguments.initial_vectors is not None
     check_plain_folder(arguments.initial_vectors, ModelError)
-    tables = []
+    tables: list[tuple[NDArray[Any], Coverage]] = []
     for name, tokenizer, side in zip(
         ("source", "target"), tokenizers, (examples.source, examples.target), strict=True
     ):

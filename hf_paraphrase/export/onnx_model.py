@@ -13,7 +13,7 @@ from ..errors import ModelError, OutputError
 from .averaging_graphs import avg_graph, concatenation_graph
 from .counted_tokens import ATTENTION_MASK, INPUT_IDS
 from .graph_builder import GraphBuilder
-from .recurrent_graphs import gran_graph, recurrent_graph
+from .recurrent_graphs import gran_graph, recurrent_graph, sdae_graph
 from .stored_weights import StoredWeights
 
 GRAPHS: dict[str, Callable[[GraphBuilder, Any, StoredWeights], tuple[str, str]]] = {
@@ -21,6 +21,7 @@ GRAPHS: dict[str, Callable[[GraphBuilder, Any, StoredWeights], tuple[str, str]]]
     "concatenation": concatenation_graph,
     "gran": gran_graph,
     "recurrent": recurrent_graph,
+    "sdae": sdae_graph,
 }
 """What adds the nodes of a model type to a graph, for every type that can be exported."""
 

@@ -64,6 +64,45 @@ def recurrent_states(
     return states[0], states[1]
 
 
+def single_bias_gru_states(
+    graph: GraphBuilder, name: str, weights: StoredWeights, inputs: str, packed: PackedTokens
+) -> tuple[str, str]:
+    """Adds the GRU of the denoising autoencoder, `PackedGru`, whose gates are r, z, n; those of ONNX are z, r, n.
+
+    Its reset gate acts behind the recurrent product, and z is the share of the old state, as in ONNX.
+
+    Args:
+        graph: The graph.
+        name: What the layer is called among the weights.
+        weights: The model's weights.
+        inputs: The name of the packed token vectors (length, batch, dim).
+        packed: Their order.
+
+    Returns:
+        As :func:`recurrent_states`, for one direction.
+    """
+    size = int(weights.matrices[f"{name}.weight_state"].values.shape[1])
+    operands = []
+    for kind in ("weight_input", "weight_state"):
+        stored = weights.matrices[f"{name}.{kind}"]
+        arranged = StoredMatrix.below_one_another([stored.block(gate, size) for gate in (1, 0, 2)])
+        operands.append(graph.with_axis(graph.matrix(arranged, f"{name}.{kind}"), 0))
+    bias = np.zeros((6, size), np.float32)
+    bias[:3] = weights.vectors[f"{name}.bias"].reshape(3, size)[[1, 0, 2]]
+    operands.append(graph.with_axis(graph.constant(bias.reshape(-1), f"{name}.bias"), 0))
+    found = graph.add_many(
+        "GRU",
+        inputs,
+        *operands,
+        packed.lengths,
+        outputs=2,
+        hidden_size=size,
+        direction="forward",
+        linear_before_reset=1,
+    )
+    return found[0], found[1]
+
+
 def _size(config: Any, weights: StoredWeights, name: str) -> int:
     key = f"{name}.weight_state" if config.cell == "lstm" else f"{name}.weight_candidate"
     return int(weights.matrices[key].values.shape[1])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any
 
 from onnx import TensorProto
@@ -9,7 +10,7 @@ from onnx import TensorProto
 from .counted_tokens import find_counted_tokens
 from .graph_builder import GraphBuilder
 from .packing_graph import PackedTokens, pack_tokens
-from .recurrent_cells import recurrent_states
+from .recurrent_cells import recurrent_states, single_bias_gru_states
 from .stored_weights import StoredWeights
 
 
@@ -62,6 +63,29 @@ def recurrent_graph(graph: GraphBuilder, config: Any, weights: StoredWeights) ->
         merged = _merged(graph, config, states)
         mean = graph.add("Div", graph.sum_over(merged, 0), packed.number)
         return packed.unpack(graph, merged), packed.cut(graph, mean)
+    return _last_states(graph, config, packed, states, last)
+
+
+def sdae_graph(graph: GraphBuilder, config: Any, weights: StoredWeights) -> tuple[str, str]:
+    """Adds the encoder of `SdaeModel`: the last state of a recurrent network; the decoder is left out.
+
+    Args:
+        graph: The graph.
+        config: A `SdaeConfig`.
+        weights: Its weights.
+
+    Returns:
+        As :func:`gran_graph`.
+    """
+    packed = pack_tokens(graph, find_counted_tokens(graph, config))
+    words = graph.rows(weights.matrices["embeddings"], packed.ids, "embeddings")
+    states, last = single_bias_gru_states(graph, "recurrent", weights, words, packed)
+    states = graph.add("Mul", states, graph.with_axis(packed.counted, 1))
+    return _last_states(graph, SimpleNamespace(bidirectional=False), packed, states, last)
+
+
+def _last_states(graph: GraphBuilder, config: Any, packed: PackedTokens, states: str, last: str) -> tuple[str, str]:
+    """Adds what each token adds to the last state, times the number of tokens, and the last state itself."""
     terms = _merged(graph, config, _differences(graph, config, states))
     # Behind the end of a sentence stands the difference from its last state to zero.
     terms = graph.add("Mul", terms, graph.add("Mul", packed.counted, packed.number))

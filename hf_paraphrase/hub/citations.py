@@ -36,6 +36,15 @@ _ENTRIES: dict[str, tuple[str, str, str, int, str, str]] = {
         "",
         "arxiv:1511.08198",
     ),
+    "tai-etal-2015-improved": (
+        "Tai, Kai Sheng and Socher, Richard and Manning, Christopher D.",
+        "Improved Semantic Representations From Tree-Structured Long Short-Term Memory Networks",
+        "Proceedings of the 53rd Annual Meeting of the Association for Computational Linguistics and the 7th "
+        "International Joint Conference on Natural Language Processing (Volume 1: Long Papers)",
+        2015,
+        "1556--1566",
+        "P15-1150",
+    ),
     "wieting-gimpel-2018-paranmt": (
         "Wieting, John and Gimpel, Kevin",
         "ParaNMT-50M: Pushing the Limits of Paraphrastic Sentence Embeddings with Millions of Machine Translations",
@@ -51,6 +60,15 @@ _ENTRIES: dict[str, tuple[str, str, str, int, str, str]] = {
         2019,
         "4602--4608",
         "P19-1453",
+    ),
+    "hill-etal-2016-learning": (
+        "Hill, Felix and Cho, Kyunghyun and Korhonen, Anna",
+        "Learning Distributed Representations of Sentences from Unlabelled Data",
+        "Proceedings of the 2016 Conference of the North American Chapter of the Association for Computational "
+        "Linguistics: Human Language Technologies",
+        2016,
+        "1367--1377",
+        "N16-1162",
     ),
     "sjoblom-etal-2018-paraphrase": (
         'Sj{\\"o}blom, Eetu and Creutz, Mathias and Aulamo, Mikko',

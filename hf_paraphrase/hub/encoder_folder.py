@@ -25,6 +25,7 @@ def write_encoder_folder(
     inputs: Sequence[str],
     results: Mapping[str, Any],
     card: Mapping[str, Any],
+    template: str = "encoder",
 ) -> None:
     """Writes everything that a reader of the folder needs: see the contract on artefacts.
 
@@ -40,6 +41,7 @@ def write_encoder_folder(
         inputs: The files and folders that were read.
         results: What was measured; sizes are added.
         card: What the card's template needs beyond settings and sizes.
+        template: The card's template.
     """
     from ..tokenization.word_level import save_tokenizer
 
@@ -54,7 +56,7 @@ def write_encoder_folder(
     write_card(
         folder,
         "model_cards",
-        "encoder",
+        template,
         {
             **settings,
             **model.config.to_dict(),

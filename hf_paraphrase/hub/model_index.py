@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 import re
 from collections.abc import Iterator, Mapping
@@ -55,6 +56,7 @@ def measured_results(record: Mapping[str, Any]) -> list[Measured]:
         "hf-paraphrase train-nmt": _translation_training,
         "hf-paraphrase train-classifier": _classifier_training,
         "hf-paraphrase train-encoder": _encoder_training,
+        "hf-paraphrase train-supervised": _supervised_training,
         "hf-paraphrase train-parallel-classifier": _parallel_training,
         "hf-paraphrase train-bilingual-vectors": _bilingual_training,
     }
@@ -72,6 +74,8 @@ def measured_results(record: Mapping[str, Any]) -> list[Measured]:
             found += _transfer(_mapping(evaluation))
         elif kind == "evaluate-nmt":
             found += _translation(_mapping(evaluation))
+        elif kind == "predict":
+            found += _predictions(_mapping(evaluation))
     return [item for item in found if item is not None]
 
 
@@ -142,6 +146,33 @@ def _encoder_training(results: Mapping[str, Any], settings: Mapping[str, Any]) -
         return
     name = "Pearson × 100 of the cosine, mean over the dev sets (it chose the epoch)"
     yield _measured(task, settings.get("dev_data"), None, "dev", "pearsonr", name, value)
+
+
+def _supervised_training(results: Mapping[str, Any], settings: Mapping[str, Any]) -> Iterator[Measured | None]:
+    for part, note in (("test", ""), ("dev", "; it chose the epoch")):
+        split = settings.get(f"{part}_split")
+        yield from _supervised(_mapping(results.get(part)), settings.get("data"), split or part, note)
+
+
+def _predictions(evaluation: Mapping[str, Any]) -> Iterator[Measured | None]:
+    yield from _supervised(_mapping(evaluation.get("scores")), evaluation.get("data"), evaluation.get("split"), "")
+
+
+def _supervised(scores: Mapping[str, Any], data: object, split: object, note: str) -> Iterator[Measured | None]:
+    """Yields accuracy and F1 of classes, or correlations and squared error of scores."""
+    names = {
+        "accuracy": ("accuracy", f"accuracy (%{note})"),
+        "macro_f1": ("f1", f"macro F1 × 100{note}"),
+        "pearson": ("pearsonr", f"Pearson × 100{note}"),
+        "spearman": ("spearmanr", f"Spearman × 100{note}"),
+        "mse": ("mse", f"mean squared error{note}"),
+    }
+    graded = "pearson" in scores
+    task = "sentence-similarity" if graded else "text-classification"
+    title = "Scores of sentences or pairs" if graded else "Text classification"
+    for key, (metric, name) in names.items():
+        found = _measured(task, data, None, split, metric, name, scores.get(key))
+        yield None if found is None else dataclasses.replace(found, task_name=title)
 
 
 def _similarity(evaluation: Mapping[str, Any]) -> Iterator[Measured | None]:

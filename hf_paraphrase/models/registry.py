@@ -48,6 +48,13 @@ MODELS = {
         is_sentence_encoder=False,
         tokenizer="RnnSearchTokenizer",
     ),
+    "sdae": ModelEntry("SdaeConfig", "SdaeModel"),
+    "sentence_classifier": ModelEntry(
+        "SentenceClassifierConfig",
+        "SentenceClassifier",
+        "AutoModelForSequenceClassification",
+        is_sentence_encoder=False,
+    ),
 }
 SENTENCE_ENCODERS = tuple(name for name, entry in MODELS.items() if entry.is_sentence_encoder)
 """The model types that are sentence encoders."""

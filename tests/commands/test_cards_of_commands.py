@@ -25,6 +25,7 @@ COMMAND = re.compile(r"^    (hf-paraphrase .*)$", re.MULTILINE)
 TINY = "--vocab-size 60 --hidden-size 8 --embedding-size 6 --epochs 1 --batch-size 8 --evaluations 1 --precision fp32"
 SEARCH = "--num-beams 3 --num-return-sequences 2 --precision fp32"
 ENCODER = "--epochs 1 --hidden-size 6 --min-frequency 1"
+AUTOENCODER = "--hidden-size 6 --embedding-size 4 --max-steps 2 --min-frequency 1 --dev-size 4 --precision fp32"
 PARTS = "--train-size 30 --dev-size 8 --test-size 8 --epochs 1 --embedding-size 8"
 ENCODERS = {
     "avg": "--dev-data graded --license apache-2.0",
@@ -35,7 +36,7 @@ ENCODERS = {
     "contrastive": "--model-type avg --loss contrastive --pairs labelled",
 }
 PIECES = ("bpe", "unigram", "morfessor")
-MODELS = [*ENCODERS, "rnn_search", "classifier", "parallel", "vectors", "words", *PIECES]
+MODELS = [*ENCODERS, "sdae", "rnn_search", "classifier", "parallel", "vectors", "words", *PIECES]
 DATA = ["bitext", "labelled", "back_translated", "scored", "filtered", "mixed", "simpwiki", "msrp"]
 
 
@@ -71,6 +72,7 @@ def work(tmp_path_factory, number_pairs):
             kind = "" if "--model-type" in flags else f"--model-type {name}"
             data = "" if "--pairs" in flags else "--pairs filtered"
             run(f"train-encoder {data} {kind} --output {name} {ENCODER} {flags}")
+        run(f"train-sdae --pairs filtered --output sdae {AUTOENCODER}")
         _write_lists(folder / "lists")
         run(f"train-classifier --pairs lists --output classifier {PARTS}")
         run(

@@ -23,6 +23,9 @@ MODEL_COMMANDS = {
     "mine": "--source text.txt --target other.txt --encoder {model} --output out",
     "score": "--pairs pairs --encoder {model} --measures similarity --output out",
     "train-encoder": "--pairs pairs --initial-vectors {model} --output out",
+    "train-sdae": "--pairs pairs --initial-vectors {model} --output out",
+    "train-supervised": "--model {model} --data pairs --task similarity --output out",
+    "analyze gates": "--model {model} --text text.txt --output out",
     "train-parallel-classifier": "--bitext bitext --encoder {model} --output out",
     "analyze neighbours": "--model {model} --text text.txt --query one --output out",
     "analyze similarities": "--model {model} --text text.txt --query one --output out",
@@ -36,8 +39,10 @@ DATA_COMMANDS = {
     "filter": "--pairs {data} --output out",
     "score": "--pairs {data} --measures length --output out",
     "train-encoder": "--pairs {data} --output out",
+    "train-sdae": "--pairs {data} --output out",
     "train-tokenizer": "--pairs {data} --output out",
     "train-classifier": "--pairs {data} --output out",
+    "train-supervised": "--model avg --data {data} --task similarity --output out",
     "analyze": "--pairs {data} --output out",
     "expand": "--pairs {data} --wordnet wordnet --output out",
     "analyze neighbours": "--model avg --text {data} --query one --output out",
@@ -47,6 +52,7 @@ DATA_COMMANDS = {
     "--positive-above 2 --output out",
 }
 BITEXT_COMMANDS = {
+    "prepare comparable": "--bitext {data} --sentences 100 --sample-sentences 50 --output out",
     "train-encoder": "--pairs {data} --output out",
     "train-parallel-classifier": "--bitext {data} --output out",
     "train-bilingual-vectors": "--bitext {data} --output out",
@@ -63,6 +69,8 @@ def originals(tmp_path_factory, tiny_model, tiny_bitext, tiny_wordnet):
     shutil.copytree(tiny_bitext, folder / "bitext")
     shutil.copytree(tiny_wordnet, folder / "wordnet")
     shutil.copytree(tiny_bitext, folder / "one_split", ignore=shutil.ignore_patterns("validation-*", "test-*"))
+    shutil.copytree(tiny_bitext, folder / "one_split", ignore=shutil.ignore_patterns("validation-*", "test-*"))
+    shutil.copytree(tiny_wordnet, folder / "wordnet")
     schema = pa.schema([("id", pa.string()), *PAIRS, ("score", pa.float64())])
     count = 40
     scores = [float(place % 2 * 3) for place in range(count)]
@@ -132,6 +140,7 @@ HARM = {
     "a pipe": pipe,
 }
 # Of a folder that only lends its word vectors, neither the shapes in its configuration nor its code matter.
+LENDING = ("train-encoder", "train-sdae")
 UNREAD = {"another shape", "code elsewhere", "missing tensors", "a tokenizer elsewhere"}
 
 
@@ -148,7 +157,7 @@ def fails(words, work, capfd):
 
 @pytest.mark.parametrize(
     ("verb", "harm"),
-    [(verb, harm) for verb in MODEL_COMMANDS for harm in HARM if verb != "train-encoder" or harm not in UNREAD],
+    [(verb, harm) for verb in MODEL_COMMANDS for harm in HARM if verb not in LENDING or harm not in UNREAD],
 )
 def test_a_hostile_encoder_is_one_line(work, capfd, verb, harm):
     change(work / "avg" / "config.json", attention_size=4)
@@ -209,7 +218,7 @@ def test_a_hostile_data_folder_is_one_line(work, capfd, verb, harm):
 @pytest.mark.parametrize("verb", BITEXT_COMMANDS)
 def test_a_hostile_bitext_is_one_line(work, capfd, verb, harm):
     DATA_HARM[harm](work / "one_split")
-    fails([verb, *BITEXT_COMMANDS[verb].format(data="one_split").split()], work, capfd)
+    fails([*verb.split(), *BITEXT_COMMANDS[verb].format(data="one_split").split()], work, capfd)
 
 
 def beside(folder):

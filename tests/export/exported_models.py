@@ -24,8 +24,9 @@ VARIANTS = [
     ("concatenation", {}),
     *(("gran", cell) for cell in CELLS),
     *(("recurrent", {"pooling": pooling, **cell}) for cell in CELLS for pooling in ("last", "mean")),
+    ("sdae", {}),
 ]
-MAIN = [("avg", {}), ("concatenation", {}), ("gran", {}), ("gran", {"cell": "gru"}), ("recurrent", {})]
+MAIN = [("avg", {}), ("concatenation", {}), ("gran", {}), ("gran", {"cell": "gru"}), ("recurrent", {}), ("sdae", {})]
 SKIPPING = [
     (model_type, {**settings, "skip_unknown": True})
     for model_type, settings in VARIANTS
@@ -42,7 +43,7 @@ def make(variant, size=6):
     given = {"vocab_size": 40, "hidden_size": size, "initializer_range": 0.8, **settings}
     if model_type == "concatenation":
         given = {"vocab_sizes": [8, 3, 29], "part_size": size, "initializer_range": 0.8}
-    if model_type == "recurrent":
+    if model_type in ("recurrent", "sdae"):
         given["embedding_size"] = 4
     torch.manual_seed(3)
     model = model_class(model_type)(config_class(model_type)(**given))

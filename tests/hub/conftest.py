@@ -121,7 +121,7 @@ def pairs_folder(tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def encoder_folders(tmp_path_factory, pairs_folder):
-    """A folder of every kind of encoder as `train-encoder` writes it, by name, with vectors of some size."""
+    """A folder of every kind of encoder as the commands write it, by name, with vectors of some size."""
     root = tmp_path_factory.mktemp("encoders")
     bpe = root / "bpe"
     words = ["--kind", "bpe", "--pairs", str(pairs_folder), "--vocabulary-size", "80", "--output", str(bpe)]
@@ -134,6 +134,20 @@ def encoder_folders(tmp_path_factory, pairs_folder):
         words = ["--pairs", str(pairs_folder), "--output", str(folders[name]), "--model-type", kind, *common, *flags]
         # Steps of this size lift the vectors far above the tolerances of comparisons.
         assert main(["train-encoder", *words, "--learning-rate", "0.1"]) == 0
+    for name, flags in {"sdae": [], "sdae_decoder": ["--keep-decoder"]}.items():
+        folders[name] = root / name
+        words = [
+            "--pairs",
+            str(pairs_folder),
+            "--output",
+            str(folders[name]),
+            "--hidden-size",
+            "8",
+            "--max-steps",
+            "8",
+        ]
+        words += ["--min-frequency", "1", "--batch-size", "4", "--dev-size", "2", "--precision", "fp32", *flags]
+        assert main(["train-sdae", *words, "--learning-rate", "0.1"]) == 0
     return folders
 
 
@@ -170,6 +184,24 @@ def classifier_folders(tmp_path_factory):
         words = ["--pairs", str(root / "pairs"), "--output", str(root / body), "--body", body, *sizes]
         assert main(["train-classifier", *words]) == 0
     return {body: root / body for body in ("avg", "lstm")}
+
+
+@pytest.fixture(scope="session")
+def supervised_folders(tmp_path_factory, encoder_folders):
+    """Classifiers of sentences as `train-supervised` writes them, one on each type of encoder, by its name."""
+    root = tmp_path_factory.mktemp("supervised")
+    columns = {
+        "text": [f"the {'cat' if row % 2 else 'doctor'} bought {row}" for row in range(40)],
+        "label": ["animal" if row % 2 else "person" for row in range(40)],
+    }
+    write_split(root / "data", "train", [pa.table(columns)], pa.table(columns).schema)
+    types = {}
+    for name, folder in encoder_folders.items():
+        types.setdefault(json.loads((folder / "config.json").read_text())["model_type"], name)
+    for name in types.values():
+        words = ["--model", str(encoder_folders[name]), "--data", str(root / "data"), "--output", str(root / name)]
+        assert main(["train-supervised", *words, "--epochs", "1", "--learning-rate", "0.1"]) == 0
+    return {name: root / name for name in types.values()}
 
 
 @pytest.fixture(scope="session")

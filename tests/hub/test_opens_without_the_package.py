@@ -12,6 +12,7 @@ from transformers import AutoTokenizer
 
 import hf_paraphrase.models
 from hf_paraphrase.encoding.parallel_classification import ParallelClassifier
+from hf_paraphrase.encoding.sentence_classification import SentenceJudge
 from hf_paraphrase.encoding.sentence_encoder import SentenceEncoder
 from hf_paraphrase.models.loading import load_model_folder
 from hf_paraphrase.models.registry import MODELS, model_class
@@ -60,6 +61,14 @@ def classifier_job(folder):
     return {"kind": "classifier", "folder": str(folder), "texts": texts, "expected": expected}
 
 
+def supervised_job(folder):
+    judge = SentenceJudge.from_pretrained(folder)
+    logits = judge.logits(TEXTS)
+    assert np.abs(logits[0] - logits[4]).max() > 1e-3, "the comparison would prove nothing"
+    expected = {"logits": logits.tolist(), "label": judge.classes(TEXTS[:1])[0][0]}
+    return {"kind": "classifier", "folder": str(folder), "texts": TEXTS, "expected": expected}
+
+
 def parallel_job(folder):
     classifier = ParallelClassifier.from_pretrained(folder)
     expected = classifier.score(classifier.encode_source(SOURCES), classifier.encode_target(TARGETS))
@@ -68,12 +77,13 @@ def parallel_job(folder):
 
 
 def test_every_model_that_the_commands_save_opens_and_computes_the_same_where_the_package_cannot_be_imported(
-    encoder_folders, translation_folders, classifier_folders, parallel_folders, open_elsewhere
+    encoder_folders, translation_folders, classifier_folders, parallel_folders, supervised_folders, open_elsewhere
 ):
     jobs = [encoder_job(folder) for folder in encoder_folders.values()]
     jobs += [translation_job(folder) for folder in translation_folders.values()]
     jobs += [classifier_job(folder) for folder in classifier_folders.values()]
     jobs += [parallel_job(folder) for folder in parallel_folders.values()]
+    jobs += [supervised_job(folder) for folder in supervised_folders.values()]
     done = open_elsewhere(jobs)
     assert done.returncode == 0, done.stderr
     assert done.stdout.count("equal:") == len(jobs)
@@ -93,20 +103,29 @@ def all_folders(*groups):
 
 
 def test_the_code_in_a_folder_is_byte_for_byte_the_packages_own(
-    encoder_folders, translation_folders, classifier_folders, parallel_folders
+    encoder_folders, translation_folders, classifier_folders, parallel_folders, supervised_folders
 ):
-    for folder in all_folders(encoder_folders, translation_folders, classifier_folders, parallel_folders):
-        model_type = json.loads((folder / "config.json").read_text())["model_type"]
-        found = sorted(folder.glob("*.py"))
-        assert {f"configuration_{model_type}.py", f"modeling_{model_type}.py"} <= {path.name for path in found}
-        for path in found:
-            assert path.read_bytes() == (PACKAGE / model_type / path.name).read_bytes(), path
+    for folder in all_folders(
+        encoder_folders, translation_folders, classifier_folders, parallel_folders, supervised_folders
+    ):
+        config = json.loads((folder / "config.json").read_text())
+        types = [config["model_type"]]
+        if "sentence_encoder" in config:
+            types.append(config["sentence_encoder"]["model_type"])
+        found = {path.name: path for path in sorted(folder.glob("*.py"))}
+        for model_type in types:
+            assert {f"configuration_{model_type}.py", f"modeling_{model_type}.py"} <= found.keys()
+        for name, path in found.items():
+            (own,) = [PACKAGE / model_type / name for model_type in types if (PACKAGE / model_type / name).is_file()]
+            assert path.read_bytes() == own.read_bytes(), path
 
 
 def test_the_code_in_a_folder_is_complete_and_needs_only_torch_and_transformers(
-    encoder_folders, translation_folders, classifier_folders, parallel_folders
+    encoder_folders, translation_folders, classifier_folders, parallel_folders, supervised_folders
 ):
-    for folder in all_folders(encoder_folders, translation_folders, classifier_folders, parallel_folders):
+    for folder in all_folders(
+        encoder_folders, translation_folders, classifier_folders, parallel_folders, supervised_folders
+    ):
         config = json.loads((folder / "config.json").read_text())
         settings = folder / "tokenizer_config.json"
         # A classifier of pairs has its tokenizers in folders of their own, and they have no code.
@@ -125,7 +144,9 @@ def test_the_code_in_a_folder_is_complete_and_needs_only_torch_and_transformers(
 
 @pytest.mark.parametrize("pattern", ["*.bin", "*.pt", "*.pkl", "*.npy"])
 def test_weights_are_safetensors_only(
-    encoder_folders, translation_folders, classifier_folders, parallel_folders, pattern
+    encoder_folders, translation_folders, classifier_folders, parallel_folders, supervised_folders, pattern
 ):
-    for folder in all_folders(encoder_folders, translation_folders, classifier_folders, parallel_folders):
+    for folder in all_folders(
+        encoder_folders, translation_folders, classifier_folders, parallel_folders, supervised_folders
+    ):
         assert (folder / "model.safetensors").is_file() and not list(folder.rglob(pattern))

@@ -12,6 +12,8 @@ from hf_paraphrase.models.gran.configuration_gran import GranConfig
 from hf_paraphrase.models.gran.modeling_gran import GranModel
 from hf_paraphrase.models.recurrent.configuration_recurrent import RecurrentConfig
 from hf_paraphrase.models.recurrent.modeling_recurrent import RecurrentModel
+from hf_paraphrase.models.sdae.configuration_sdae import SdaeConfig
+from hf_paraphrase.models.sdae.modeling_sdae import SdaeModel
 
 SCRIPT = """
 import sys, torch
@@ -31,6 +33,9 @@ def test_the_code_travels_with_the_weights_to_where_the_package_is_not(tmp_path)
     models = {"avg": AvgModel(AvgConfig(**size))}
     models |= {f"gran_{cell}": GranModel(GranConfig(cell=cell, **size)) for cell in ("lstm", "gru")}
     models["recurrent"] = RecurrentModel(RecurrentConfig(bidirectional=True, embedding_size=4, **size))
+    models |= {
+        f"sdae_{kept}": SdaeModel(SdaeConfig(has_decoder=kept, embedding_size=4, **size)) for kept in (True, False)
+    }
     for name, model in models.items():
         model.eval().save_pretrained(tmp_path / name)
         ids = torch.tensor([[5, 6, 7, 0], [8, 0, 0, 0]])

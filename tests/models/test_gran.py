@@ -33,14 +33,20 @@ def make(size=6, **settings):
     return with_all_parameters_moved(model)
 
 
-def gated_by_hand(model, row):
-    """a_t (length, size) of one sentence, one step after another, from the equations of the papers."""
+def gates_by_hand(model, row):
+    """x_t and its gate (length, size) of one sentence, one step after another, from the equations of the papers."""
     p = parameters(model)
     xs = p["embeddings"][row]
     states = states_of_both(model, xs)
     if "merge.weight" in p:
         states = [np.tanh(np.concatenate(states, axis=1) @ p["merge.weight"].T + p["merge.bias"])]
     gates = sigmoid(xs @ p["gate_input.weight"].T + sum(states) @ p["gate_state.weight"].T + p["gate_input.bias"])
+    return xs, gates
+
+
+def gated_by_hand(model, row):
+    """a_t (length, size) of one sentence."""
+    xs, gates = gates_by_hand(model, row)
     return xs * gates
 
 
@@ -228,3 +234,28 @@ def test_a_folder_from_before_peepholes_keeps_its_network_without_them(tmp_path)
 def test_senseless_settings_are_refused(wrong):
     with pytest.raises(ValueError):
         GranConfig(**wrong)
+
+
+@pytest.mark.parametrize("settings", VARIANTS)
+@pytest.mark.parametrize("left", [False, True])
+def test_the_gates_are_those_of_the_equations_and_zero_at_padding(settings, left):
+    model = make(**settings).double()
+    ids, mask = padded(ROWS, 9, left=left)
+    output = model(ids, mask, output_gates=True)
+    for place, row in enumerate(ROWS):
+        span = slice(9 - len(row), 9) if left else slice(0, len(row))
+        expected = gates_by_hand(model, row)[1] if row else np.zeros((0, 6))
+        np.testing.assert_allclose(output.gates[place, span].detach().numpy(), expected, atol=1e-12)
+        assert not output.gates[place, mask[place] == 0].any()
+    torch.testing.assert_close(output.gates * model.embeddings[ids], output.last_hidden_state)
+
+
+def test_the_gates_come_only_when_asked_for_and_then_change_nothing_else():
+    model = make(skip_unknown=True, unk_token_id=7)
+    ids = torch.tensor([[5, 7, 6, 0], [7, 7, 0, 0], [0, 0, 0, 0]])
+    plain, asked = model(ids), model(ids, output_gates=True)
+    assert plain.gates is None and "gates" not in plain and len(model(ids, return_dict=False)) == 2
+    assert torch.equal(plain.pooler_output, asked.pooler_output)
+    # An unknown word beside others is skipped and has no gate; where there is nothing else it counts.
+    assert asked.gates.any(2).tolist() == [[True, False, True, False], [True, True, False, False], [False] * 4]
+    assert torch.equal(model(ids, output_gates=True, return_dict=False)[2], asked.gates)

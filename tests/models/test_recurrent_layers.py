@@ -12,6 +12,7 @@ import hf_paraphrase.models.gran as gran
 import hf_paraphrase.models.parallel_bigru as parallel_bigru
 import hf_paraphrase.models.recurrent as recurrent
 import hf_paraphrase.models.rnn_search as rnn_search
+import hf_paraphrase.models.sdae as sdae
 from hf_paraphrase.models.gran.configuration_gran import GranConfig
 from hf_paraphrase.models.gran.modeling_gran import GranModel
 from hf_paraphrase.models.recurrent.configuration_recurrent import RecurrentConfig
@@ -44,9 +45,9 @@ def layer(size=4, inputs=3, **settings):
 @pytest.mark.parametrize(
     ("name", "packages"),
     [
-        ("packed_sentences.py", [gran, recurrent, parallel_bigru]),
+        ("packed_sentences.py", [gran, recurrent, parallel_bigru, sdae]),
         ("recurrent_layers.py", [gran, recurrent]),
-        ("matrix_products.py", [gran, recurrent, rnn_search, parallel_bigru]),
+        ("matrix_products.py", [gran, recurrent, rnn_search, parallel_bigru, sdae]),
     ],
 )
 def test_all_folders_hold_equal_copies_of_the_files_they_share(name, packages):

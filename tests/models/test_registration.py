@@ -15,12 +15,14 @@ from hf_paraphrase.models.avg import AvgConfig, AvgModel
 from hf_paraphrase.models.gran import GranConfig, GranModel
 from hf_paraphrase.models.recurrent import RecurrentConfig, RecurrentModel
 from hf_paraphrase.models.rnn_search import RnnSearchConfig, RnnSearchForConditionalGeneration
+from hf_paraphrase.models.sdae import SdaeConfig, SdaeModel
 for name, config in (("avg", AvgConfig), ("gran", GranConfig), ("rnn_search", RnnSearchConfig)):
     assert type(AutoConfig.for_model(name)) is config
 small = {"vocab_size": 9, "hidden_size": 4}
 assert type(AutoModel.from_config(AvgConfig(**small))) is AvgModel
 assert type(AutoModel.from_config(GranConfig(**small))) is GranModel
 assert type(AutoModel.from_config(RecurrentConfig(**small))) is RecurrentModel
+assert type(AutoModel.from_config(SdaeConfig(**small))) is SdaeModel
 assert type(AutoModelForSeq2SeqLM.from_config(RnnSearchConfig(**small))) is RnnSearchForConditionalGeneration
 """
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -14,6 +15,18 @@ from .configuration_gran import GranConfig
 from .matrix_products import affine
 from .packed_sentences import PackedSentences, counted_tokens
 from .recurrent_layers import initialize_layer, make_cell, token_dropout, variational_mask
+
+
+@dataclass
+class GranOutput(BaseModelOutputWithPooling):
+    """What `GranModel` gives.
+
+    Attributes:
+        gates: sigmoid(W_x x_t + W_h h_t + b) of each token (batch, length, hidden_size), between 0 and 1, and zero
+            at padding and at skipped words; None unless asked for.
+    """
+
+    gates: Tensor | None = None
 
 
 class GranModel(PreTrainedModel):
@@ -73,8 +86,9 @@ class GranModel(PreTrainedModel):
         attention_mask: Tensor | None = None,
         return_token_vectors: bool = True,
         return_dict: bool | None = None,
+        output_gates: bool = False,
         **kwargs: Any,
-    ) -> BaseModelOutputWithPooling | tuple[Tensor | None, Tensor]:
+    ) -> GranOutput | tuple[Tensor | None, ...]:
         """Embeds a batch of sentences.
 
         Args:
@@ -83,33 +97,36 @@ class GranModel(PreTrainedModel):
                 Padding, on either side or between words, changes nothing beyond rounding.
             return_token_vectors: False leaves `last_hidden_state` out.
             return_dict: False gives a tuple.
+            output_gates: Whether to give the gates of the tokens too.
             **kwargs: Other fields that a tokenizer may give, e.g. `token_type_ids`; they have no meaning here.
 
         Returns:
-            `last_hidden_state` (batch, length, hidden_size), the gated vectors a_t, zero at padding, and
-            `pooler_output` (batch, hidden_size), their mean. A sentence without tokens embeds to zeros. With
-            `skip_unknown` the vectors of skipped words are zero, and the others of such a sentence are scaled up by
-            the number of its words over that of its counted words, so that their mean over all words is still the
-            embedding.
+            `last_hidden_state` (batch, length, hidden_size), the gated vectors a_t, zero at padding,
+            `pooler_output` (batch, hidden_size), their mean, and perhaps `gates` (batch, length, hidden_size). A
+            sentence without tokens embeds to zeros. With `skip_unknown` the vectors of skipped words are zero, and
+            the others of such a sentence are scaled up by the number of its words over that of its counted words, so
+            that their mean over all words is still the embedding.
         """
         mask, counted = counted_tokens(input_ids, attention_mask, self.config)
         sentences = PackedSentences.of_mask(counted)
-        gated = self._gated(sentences.pack(input_ids), sentences)
+        vectors, gates = self._vectors_and_gates(sentences.pack(input_ids), sentences)
+        gated = vectors * gates
         pooled = sentences.mean(gated)
         token_vectors: Tensor | None = None
         if return_token_vectors:
             token_vectors = sentences.unpack(gated)
             if self.config.skip_unknown:
                 token_vectors = token_vectors * sentences.share_of(mask).to(gated.dtype)
+        shown = sentences.unpack(gates) if output_gates else None
         if return_dict is False:
-            return token_vectors, pooled
-        return BaseModelOutputWithPooling(last_hidden_state=token_vectors, pooler_output=pooled)
+            return (token_vectors, pooled) if shown is None else (token_vectors, pooled, shown)
+        return GranOutput(last_hidden_state=token_vectors, pooler_output=pooled, gates=shown)
 
-    def _gated(self, tokens: Tensor, sentences: PackedSentences) -> Tensor:
-        """Computes a_t (total, hidden_size) for packed tokens (total,)."""
+    def _vectors_and_gates(self, tokens: Tensor, sentences: PackedSentences) -> tuple[Tensor, Tensor]:
+        """Computes x_t and its gate, both (total, hidden_size), for packed tokens (total,)."""
         vectors = functional.embedding(tokens, self.embeddings, sparse=self.sparse_gradients)
         if not sentences.batch_sizes:
-            return vectors
+            return vectors, vectors
         config = self.config
         if self.training:
             vectors = token_dropout(
@@ -129,7 +146,7 @@ class GranModel(PreTrainedModel):
             else:
                 states = _apply(self.merge, torch.cat([states, backward], dim=1)).tanh()
         gates = _apply(self.gate_state, states, added=_apply(self.gate_input, vectors))
-        return vectors * gates.sigmoid()
+        return vectors, gates.sigmoid()
 
     def _states(self, cell: nn.Module, vectors: Tensor, sentences: PackedSentences) -> Tensor:
         mask: Tensor | None = None

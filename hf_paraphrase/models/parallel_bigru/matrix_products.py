@@ -1,4 +1,4 @@
-"""Products of fp32 matrices on a processor, by oneDNN.
+"""Products of matrices on a processor, by oneDNN.
 
 The folders of the models that use this file hold equal copies of it, because each folder travels to the Hub by itself.
 PyTorch takes such products from MKL, which runs on other processors than Intel's at half the speed of the oneDNN that
@@ -15,13 +15,15 @@ from torch.autograd.function import once_differentiable
 from torch.nn import functional
 
 _HAS_ONEDNN = torch.backends.mkldnn.is_available() and hasattr(torch.ops.mkldnn, "_linear_pointwise")
+_HAS_BFLOAT16 = _HAS_ONEDNN and torch.ops.mkldnn._is_mkldnn_bf16_supported()
 
 
 def affine(inputs: Tensor, weight: Tensor, bias: Tensor | None = None, *, added: Tensor | None = None) -> Tensor:
     """Computes inputs @ weight.T + bias + added, as `torch.nn.functional.linear` does, with gradients.
 
     oneDNN is called for fp32 on a processor, outside of autocast, a compiler and an export; everything else is left to
-    PyTorch.
+    PyTorch. Where no gradient is wanted it is called for bfloat16 too: PyTorch does that itself, but first writes the
+    bias into the result.
 
     Args:
         inputs: (…, input size).
@@ -32,9 +34,14 @@ def affine(inputs: Tensor, weight: Tensor, bias: Tensor | None = None, *, added:
     Returns:
         (…, output size).
     """
+    wants_gradient = torch.is_grad_enabled() and any(
+        x is not None and x.requires_grad for x in (inputs, weight, bias, added)
+    )
+    known = inputs.dtype == torch.float32 or (inputs.dtype == torch.bfloat16 and _HAS_BFLOAT16 and not wants_gradient)
     if (
         not _HAS_ONEDNN
-        or not inputs.dtype == weight.dtype == torch.float32
+        or not known
+        or weight.dtype != inputs.dtype
         or inputs.device.type != "cpu"
         or not inputs.numel()
         or torch.is_autocast_enabled("cpu")
@@ -43,7 +50,7 @@ def affine(inputs: Tensor, weight: Tensor, bias: Tensor | None = None, *, added:
     ):
         result = functional.linear(inputs, weight, bias)
         return result if added is None else result + added
-    if torch.is_grad_enabled() and any(x is not None and x.requires_grad for x in (inputs, weight, bias, added)):
+    if wants_gradient:
         result = _OneDnnAffine.apply(inputs, weight, bias, added)
         return result
     return _one_dnn_affine(inputs, weight, bias, added)

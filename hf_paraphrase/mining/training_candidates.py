@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
-from tqdm.auto import tqdm
 
-from ..encoding.nearest_neighbours import nearest_neighbours
 from ..encoding.sentence_encoder import SentenceEncoder
 from ..errors import InputError
-from .parallel_examples import NOTHING, ParallelExamples
+from ..training.parallel_examples import NOTHING, ParallelExamples
+from .candidates import candidate_blocks
 
-_SOURCES_AT_A_TIME = 1024
 _SPARE = 8
 """How many more than asked for are looked up, because known translations are taken out."""
 
@@ -58,14 +56,9 @@ def nearest_targets(
             raise InputError(f"the encoder knows no word of the {name} side", remedy="swap the encoders, or retrain")
     wanted = min(n + _SPARE, len(targets))
     result = np.full((len(sources), min(n, wanted)), NOTHING, np.int32)
-    with tqdm(total=len(sources), unit=" sources", desc="n-best", disable=not show_progress_bar) as progress:
-        for start in range(0, len(sources), _SOURCES_AT_A_TIME):
-            rows = np.arange(start, min(start + _SOURCES_AT_A_TIME, len(sources)))
-            found, _ = nearest_neighbours(sources[rows], targets, wanted)
-            known = examples.are_parallel(rows[:, None], found)
-            # Stable: what stays keeps its order.
-            order = known.argsort(axis=1, kind="stable")[:, : result.shape[1]]
-            taken = np.take_along_axis(np.where(known, NOTHING, found), order, axis=1)
-            result[rows] = taken
-            progress.update(len(rows))
+    for block, found, _ in candidate_blocks(sources, targets, wanted, show_progress_bar=show_progress_bar):
+        known = examples.are_parallel(np.arange(block.start, block.stop)[:, None], found)
+        # Stable: what stays keeps its order.
+        order = known.argsort(axis=1, kind="stable")[:, : result.shape[1]]
+        result[block] = np.take_along_axis(np.where(known, NOTHING, found), order, axis=1)
     return result

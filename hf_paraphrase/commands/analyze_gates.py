@@ -1,0 +1,329 @@
+"""`analyze gates`: which words a GRAN lets into the sentence, as a report with tables and plots (paper 001)."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..analysis.figures import check_plots
+from ..analysis.gate_plots import plot_groups, plot_positions, plot_sentence
+from ..analysis.gate_report import (
+    PAPER_HIGH,
+    PAPER_LOW,
+    GateReport,
+    gate_report,
+    highest_labels,
+    lowest_labels,
+)
+from ..analysis.gates import WordGates, check_gran, component_gates, word_gates, words_of_texts
+from ..analysis.grouped_means import GroupMean
+from ..data.tagged_text import DEPENDENCY, TAG, LabelledSentence, read_tagged, tagged_lines
+from ..data.text_files import LineErrors, check_readable, read_lines
+from ..errors import InputError, UsageError
+from ..evaluation.tables import format_table
+from ..hub.cards import write_card
+from ..hub.folders import check_output, output_folder, write_text_whole
+from ..hub.provenance import write_provenance
+from .arguments import argument, message, parse, settings_of
+
+if TYPE_CHECKING:
+    from ..encoding.sentence_encoder import SentenceEncoder
+
+_TITLES = {TAG: "part of speech", DEPENDENCY: "dependency label"}
+_SHOWN = 10
+
+
+@dataclass
+class Arguments:
+    """Reports how much of each word the gates of a GRAN let into the sentence ("Analyzing GRAN Gates", paper 001).
+
+    The gate of a word is the mean of its gate vector's components, between 0 and 1. The report has its means by part
+    of speech and dependency label where the text is tagged, else by closed lists of English function words, by word
+    and by position, each with a 95 % interval, and pictures of single sentences. A text in another language than the
+    model's has mostly unknown words, which share one vector; the report says how many.
+    """
+
+    model: str = argument("the folder of a GRAN")
+    output: str = argument("the folder to make; the report is its README.md")
+    text: list[str] = argument("text files, one sentence a line, plain or compressed", [], action="extend")
+    tags: str | None = argument(
+        "a file with the tags of the words of --text, line by line, separated by spaces as the words are", None
+    )
+    tagged: list[str] = argument(
+        "tagged files instead: word/TAG on one line, word TAB tag a line, CoNLL-U, or files of PIT-2015",
+        [],
+        action="extend",
+    )
+    sentences: list[str] = argument(
+        "sentences to draw a picture of [default: the first of the text that have 5 to 20 words]", [], action="extend"
+    )
+    pictures: int = argument("how many sentences of the text to draw a picture of, where --sentences names none", 4)
+    max_sentences: int = argument("how many distinct sentences to look at, from the beginning", 20_000)
+    min_count: int = argument("words and labels that occur less often are left out of the tables", 20)
+    known_only: bool = argument("leave out words that the model does not know", False)
+    bootstrap: int = argument("bootstrap replicates, over sentences, for the intervals", 200)
+    seed: int = argument("seed of the bootstrap", 0)
+    overwrite: bool = argument("replace an existing output folder", False)
+
+
+def main(argv: Sequence[str]) -> None:
+    """Runs `analyze gates`.
+
+    Raises:
+        UsageError: For arguments that do not fit.
+        InputError: For text that cannot be read, or without words.
+        ModelError: If the model is no GRAN, or damaged.
+        OutputError: If the output is in the way.
+    """
+    arguments = parse(Arguments, "analyze gates", argv)
+    _check(arguments)
+    check_output(arguments.output, overwrite=arguments.overwrite)
+    check_plots()
+    from ..encoding.sentence_encoder import SentenceEncoder
+
+    encoder = SentenceEncoder.from_pretrained(arguments.model)
+    check_gran(encoder, arguments.model)
+    sentences, more = _sentences(arguments, encoder)
+    found = word_gates(encoder, sentences, show_progress_bar=True)
+    if not found.known.any():
+        message("the model knows none of these words: all have the same vector")
+    if arguments.known_only:
+        found = found.take(np.flatnonzero(found.known))
+        if not len(found):
+            raise InputError("the model knows no word of the text", path=_inputs(arguments)[1])
+    report = gate_report(found, min_count=arguments.min_count, replicates=arguments.bootstrap, seed=arguments.seed)
+    with output_folder(arguments.output, overwrite=arguments.overwrite) as staging:
+        pictures = _draw(arguments, encoder, sentences, report, staging)
+        _write(arguments, encoder, sentences, found, report, pictures, more, staging)
+    for name, groups in report.labels.items():
+        message(f"{_TITLES[name]}: highest {_listed(groups[:5])}; lowest {_listed(groups[::-1][:5])}")
+    if not report.labels:
+        message(f"kinds of words: highest {_listed(report.kinds[:3])}; lowest {_listed(report.kinds[::-1][:3])}")
+    message(f"the report is {arguments.output}/README.md")
+
+
+def _check(arguments: Arguments) -> None:
+    if bool(arguments.text) == bool(arguments.tagged):
+        raise UsageError("analyze gates: give either --text or --tagged", remedy="--text FILE or --tagged FILE")
+    if arguments.tags is not None and len(arguments.text) != 1:
+        raise UsageError("analyze gates: --tags belongs to one file of --text")
+    least = {"max_sentences": 1, "min_count": 1, "bootstrap": 2, "seed": 0, "pictures": 0}
+    for name, low in least.items():
+        if getattr(arguments, name) < low:
+            flag = name.replace("_", "-")
+            raise UsageError(f"analyze gates: --{flag} is {getattr(arguments, name)}", remedy=f"give {low} or more")
+    for path in _inputs(arguments)[1:]:
+        check_readable(Path(path))
+
+
+def _inputs(arguments: Arguments) -> list[str]:
+    tags = [] if arguments.tags is None else [arguments.tags]
+    return [arguments.model, *arguments.text, *arguments.tagged, *tags]
+
+
+def _sentences(arguments: Arguments, encoder: SentenceEncoder) -> tuple[list[LabelledSentence], bool]:
+    """Reads the distinct sentences, and tells whether there are more than were asked for."""
+    kept: dict[str, LabelledSentence] = {}
+    stream: Iterable[LabelledSentence]
+    if arguments.tags is not None:
+        stream = tagged_lines(Path(arguments.text[0]), Path(arguments.tags))
+    elif arguments.tagged:
+        stream = (sentence for path in arguments.tagged for sentence in read_tagged(Path(path)))
+    else:
+        stream = _plain_sentences(arguments, encoder)
+    for sentence in stream:
+        if len(kept) == arguments.max_sentences and sentence.text not in kept:
+            message(f"the first {len(kept):,} distinct sentences are looked at; there are more")
+            return list(kept.values()), True
+        kept.setdefault(sentence.text, sentence)
+    if not kept:
+        raise InputError("there are no words in it", path=_inputs(arguments)[1], remedy="give one sentence a line")
+    return list(kept.values()), False
+
+
+def _plain_sentences(arguments: Arguments, encoder: SentenceEncoder) -> Iterator[LabelledSentence]:
+    for path in arguments.text:
+        for block in read_lines(Path(path), LineErrors()):
+            lines = block.to_pylist()
+            for start in range(0, len(lines), 1000):
+                yield from words_of_texts(encoder, lines[start : start + 1000])
+
+
+def _draw(
+    arguments: Arguments,
+    encoder: SentenceEncoder,
+    sentences: Sequence[LabelledSentence],
+    report: GateReport,
+    staging: Path,
+) -> list[dict[str, str]]:
+    """Draws all plots; returns file and text of the pictures of sentences."""
+    plots = staging / "plots"
+    for name, groups in report.labels.items():
+        if groups:
+            high, low = highest_labels(name), lowest_labels(name)
+            plot_groups(groups, plots / f"{name}.png", high=high, low=low)
+    plot_groups(report.kinds, plots / "kinds.png")
+    if report.words:
+        shown = [*report.words[:20], *report.words[20:][-20:]]
+        plot_groups(shown, plots / "words.png")
+    plot_positions(
+        (report.from_start, report.from_end),
+        (report.adjusted_from_start, report.adjusted_from_end),
+        plots / "positions.png",
+    )
+    if arguments.sentences:
+        chosen = words_of_texts(encoder, arguments.sentences)
+    else:
+        chosen = [item for item in sentences if 5 <= len(item.spans) <= 20][: arguments.pictures]
+    pictures = []
+    for number, sentence in enumerate(chosen, 1):
+        words, gates = component_gates(encoder, sentence)
+        if words:
+            plot_sentence(words, gates, plots / f"sentence_{number}.png")
+            pictures.append({"file": f"plots/sentence_{number}.png", "text": _plain(sentence.text)})
+    return pictures
+
+
+def _write(
+    arguments: Arguments,
+    encoder: SentenceEncoder,
+    sentences: Sequence[LabelledSentence],
+    found: WordGates,
+    report: GateReport,
+    pictures: list[dict[str, str]],
+    more: bool,
+    staging: Path,
+) -> None:
+    tables = {
+        **report.labels,
+        "kinds": report.kinds,
+        "words": report.words,
+        "positions_from_start": report.from_start,
+        "positions_from_end": report.from_end,
+        "positions_from_start_adjusted": report.adjusted_from_start,
+        "positions_from_end_adjusted": report.adjusted_from_end,
+    }
+    for name, groups in tables.items():
+        write_text_whole(staging / "tables" / f"{name}.tsv", _tsv(groups))
+    settings = {name: value for name, value in settings_of(arguments).items() if name != "overwrite"}
+    numbers = {
+        "sentences": len(sentences),
+        "words": len(found),
+        "words_without_tokens": found.without_tokens,
+        "unknown_share": report.unknown,
+        "mean_gate": report.mean,
+        "deviation": report.spread,
+        "variance_explained_by_the_word": None if np.isnan(report.explained) else report.explained,
+        "norm_of_word_vectors": report.plain_norm,
+        "norm_of_gated_vectors": report.gated_norm,
+        "paper": {name: {**vars(item), "verdict": item.verdict} for name, item in report.paper.items()},
+        "tables": {name: [dataclasses.asdict(item) for item in groups] for name, groups in tables.items()},
+    }
+    write_text_whole(staging / "gates.json", json.dumps(numbers, indent=2, ensure_ascii=False) + "\n")
+    shown = {name: value for name, value in numbers.items() if name != "tables"}
+    write_provenance(staging, command="analyze", settings=settings, inputs=_inputs(arguments), results=shown)
+    config: Any = encoder.model.config
+    write_card(
+        staging,
+        "dataset_cards",
+        "analysis_gates",
+        {
+            "model": Path(arguments.model).resolve().name,
+            "cell": config.cell,
+            "bidirectional": config.bidirectional,
+            "hidden_size": config.hidden_size,
+            "texts": [Path(item).name for item in (*arguments.text, *arguments.tagged)],
+            "sentences": len(sentences),
+            "more": more,
+            "words": len(found),
+            "without_tokens": found.without_tokens,
+            "unknown": 100 * report.unknown,
+            "known_only": arguments.known_only,
+            "report": report,
+            "explained": None if np.isnan(report.explained) else 100 * report.explained,
+            "labels": [
+                {
+                    "name": name,
+                    "title": _TITLES[name],
+                    "table": _ranked_table(groups, report.details[name], _TITLES[name]),
+                    "paper_high": ", ".join(PAPER_HIGH[name]),
+                    "paper_low": ", ".join(PAPER_LOW[name]),
+                    "comparison": report.paper.get(name),
+                }
+                for name, groups in report.labels.items()
+                if groups
+            ],
+            "kind_table": _table(report.kinds, "kind of word"),
+            "word_table": _two_ends(report.words, "word") if report.words else "",
+            "position_table": _position_table(report),
+            "pictures": pictures,
+            "min_count": arguments.min_count,
+            "bootstrap": arguments.bootstrap,
+            "seed": arguments.seed,
+        },
+    )
+
+
+def _interval(item: GroupMean) -> str:
+    return f"{item.mean.value:.3f} [{item.mean.low:.3f}, {item.mean.high:.3f}]"
+
+
+def _table(groups: Sequence[GroupMean], title: str) -> str:
+    rows = [[item.name, f"{item.words:,}", _interval(item)] for item in groups]
+    return format_table([title, "words", "gate [95 %]"], rows)
+
+
+def _ranked_table(groups: Sequence[GroupMean], details: dict[str, tuple[float, float, float]], title: str) -> str:
+    rows = []
+    for item in groups:
+        plain, gated, shift = details[item.name]
+        rows.append([item.name, f"{item.words:,}", _interval(item), f"{shift:+.3f}", f"{plain:.2f}", f"{gated:.2f}"])
+    return format_table([title, "words", "gate [95 %]", "against its position", "norm of x", "norm of a"], rows)
+
+
+def _two_ends(groups: Sequence[GroupMean], title: str) -> str:
+    low = list(reversed(groups))
+    rows = [
+        [high.name, f"{high.words:,}", _interval(high), other.name, f"{other.words:,}", _interval(other)]
+        for high, other in zip(groups[:_SHOWN], low[:_SHOWN], strict=True)
+    ]
+    header = [f"highest {title}", "times", "gate [95 %]", f"lowest {title}", "times", "gate [95 %]"]
+    return format_table(header, rows)
+
+
+def _position_table(report: GateReport) -> str:
+    rows = []
+    ends = (report.from_start, report.adjusted_from_start, report.from_end, report.adjusted_from_end)
+    found = [{item.name: item for item in groups} for groups in ends]
+    for name in dict.fromkeys(name for groups in found for name in groups):
+        cells = [groups.get(name) for groups in found]
+        texts = ["–" if item is None else f"{item.mean.value:.3f}" for item in cells]
+        for place in (1, 3):
+            item = cells[place]
+            if item is not None:
+                texts[place] = item.mean.text(3)
+        rows.append([name, *texts])
+    header = ["position", "from the start", "against the word's mean [95 %]", "from the end"]
+    return format_table([*header, "against the word's mean [95 %]"], rows)
+
+
+def _tsv(groups: Iterable[GroupMean]) -> str:
+    lines = ["name\twords\tgate\tlow\thigh"]
+    for item in groups:
+        numbers = (item.mean.value, item.mean.low, item.mean.high)
+        lines.append("\t".join([item.name, str(item.words), *(f"{value:.6f}" for value in numbers)]))
+    return "\n".join(lines) + "\n"
+
+
+def _listed(groups: Iterable[GroupMean]) -> str:
+    return ", ".join(f"{item.name} {item.mean.value:.3f}" for item in groups) or "none"
+
+
+def _plain(text: str) -> str:
+    return "".join(f"\\{letter}" if letter in "\\`*_{}[]<>#|~!" else letter for letter in " ".join(text.split()))

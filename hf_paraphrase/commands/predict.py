@@ -1,0 +1,175 @@
+"""`predict`: a supervised model applied to a split, and compared with its classes or scores if it has any."""
+
+from __future__ import annotations
+
+import io
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ..errors import InputError, OutputError, UsageError
+from ..hub.evaluated_card import add_results, check_evaluated_card
+from ..hub.folders import write_text_whole
+from ..hub.provenance import fingerprint, versions
+from .arguments import argument, message, parse, settings_of
+from .supervised_tables import score_table
+
+if TYPE_CHECKING:
+    from ..data.labelled_texts import LabelledTexts
+    from ..encoding.sentence_classification import SentenceJudge
+
+CARD_SECTION = "hf-paraphrase predict"
+"""The name of the section that `--update-card` writes, in the comments that enclose it."""
+
+
+@dataclass
+class Arguments:
+    """Applies a model of `train-supervised` to a split of a data folder.
+
+    Where the split has classes or scores, accuracy and F1, or Pearson, Spearman and the squared error go to standard
+    output; --output takes the predictions themselves, a row each.
+    """
+
+    model: str = argument("the folder of a model that train-supervised made")
+    data: str = argument("data folder with sentence1 and sentence2, or sentence1 or text alone, as in training")
+    split: str = argument("the split", "test")
+    target_column: str | None = argument(
+        "the column of classes or scores [default: entailment, label or score, if there]", None
+    )
+    output: str | None = argument(
+        "a TSV file for the predictions: row, prediction, its probability (of classes), and what the data says", None
+    )
+    overwrite: bool = argument("replace an existing predictions file", False)
+    update_card: bool = argument(
+        "put the table into a section of the model's card README.md and the results into the card's model-index and "
+        "provenance.json; earlier ones of the same split are replaced",
+        False,
+    )
+
+
+def main(argv: Sequence[str]) -> None:
+    """Runs `predict`.
+
+    Raises:
+        UsageError: If there is nothing to do.
+        InputError: For missing or malformed data.
+        ModelError: If the model is none, or damaged.
+        OutputError: If the output is in the way.
+    """
+    arguments = parse(Arguments, "predict", argv)
+    _check(arguments)
+    from ..encoding.sentence_classification import SentenceJudge
+
+    judge = SentenceJudge.from_pretrained(arguments.model)
+    texts, column = _texts(arguments, judge)
+    if column is None and arguments.output is None:
+        raise UsageError(
+            "predict: the data has no classes or scores to compare with, and there is no --output",
+            remedy="give --output FILE.tsv, or --target-column",
+        )
+    if column is None and arguments.update_card:
+        raise UsageError("predict: --update-card needs classes or scores to compare with")
+    if (texts.second is not None) != judge.judges_pairs:
+        wanted = "pairs (sentence1, sentence2)" if judge.judges_pairs else "single sentences"
+        raise InputError(f"the model judges {wanted}", path=arguments.data, remedy="give data as in training")
+    found, table = _judged(judge, texts)
+    if table is not None:
+        sys.stdout.write(score_table({arguments.split: table}))
+        sys.stdout.flush()
+    if arguments.output is not None:
+        write_text_whole(arguments.output, found)
+        message(f"{len(texts):,} predictions in {arguments.output}")
+    if arguments.update_card and table is not None:
+        _update_card(arguments, table, column)
+
+
+def _check(arguments: Arguments) -> None:
+    if arguments.output is not None:
+        output = Path(arguments.output)
+        if output.is_dir():
+            raise OutputError("the output is a folder", path=output, remedy="--output names a TSV file")
+        if output.exists() and not arguments.overwrite:
+            raise OutputError("the output file exists", path=output, remedy="give another --output, or --overwrite")
+    if arguments.update_card:
+        check_evaluated_card(arguments.model, CARD_SECTION)
+
+
+def _texts(arguments: Arguments, judge: SentenceJudge) -> tuple[LabelledTexts, str | None]:
+    """Reads the split and says in which column its classes or scores are, if anywhere."""
+    from ..data.labelled_texts import CLASSES, SCORES, read_labelled
+    from ..data.parquet import read_schema
+    from ..hub.class_names import class_names
+
+    present = read_schema(arguments.data, arguments.split).names
+    column = arguments.target_column
+    if column is None:
+        likely = ("score",) if judge.gives_scores else _class_columns(judge)
+        column = next((name for name in likely if name in present), None)
+    elif column not in present:
+        raise InputError(
+            f"split `{arguments.split}` has no column {column}",
+            path=arguments.data,
+            remedy=f"the columns are {', '.join(present)}",
+        )
+    if judge.gives_scores:
+        return read_labelled(arguments.data, arguments.split, column=column, kind=SCORES), column
+    names = [] if column is None else class_names(arguments.data, column, arguments.split)
+    return read_labelled(arguments.data, arguments.split, column=column, kind=CLASSES, names=names), column
+
+
+def _class_columns(judge: SentenceJudge) -> tuple[str, ...]:
+    return ("entailment", "label") if judge.judges_pairs else ("label",)
+
+
+def _judged(judge: SentenceJudge, texts: LabelledTexts) -> tuple[str, dict[str, Any] | None]:
+    """Applies the model; returns the predictions as TSV and, where the right answers are known, the scores."""
+    import numpy as np
+
+    from ..encoding.sentence_classification import predicted_classes, predicted_scores
+    from ..evaluation.supervised_scores import ClassScores, GradedScores
+    from ..training.supervised_tasks import class_numbers
+
+    config: Any = judge.model.config
+    names = [config.id2label[number] for number in range(config.num_labels)]
+    numbers = None
+    if texts.targets is not None and not judge.gives_scores:
+        numbers = class_numbers(texts, {name: place for place, name in enumerate(names)})
+    logits = judge.logits(texts.first, texts.second)
+    stream = io.StringIO()
+    table: dict[str, Any] | None = None
+    given = [None] * len(texts) if texts.targets is None else texts.targets
+    if judge.gives_scores:
+        scores = predicted_scores(judge.model, logits)
+        stream.write("row\tprediction" + ("" if texts.targets is None else "\tgiven") + "\n")
+        for row, score, right in zip(texts.rows, scores, given, strict=True):
+            stream.write(f"{row}\t{score:.4f}" + ("" if right is None else f"\t{right:g}") + "\n")
+        if texts.targets is not None:
+            table = vars(GradedScores.of(scores, np.array(texts.targets, np.float64)))
+    else:
+        found, probabilities = predicted_classes(logits)
+        stream.write("row\tprediction\tprobability" + ("" if texts.targets is None else "\tgiven") + "\n")
+        for row, number, probability, right in zip(texts.rows, found, probabilities, given, strict=True):
+            stream.write(f"{row}\t{names[number]}\t{probability:.4f}" + ("" if right is None else f"\t{right}") + "\n")
+        if numbers is not None:
+            table = vars(ClassScores.of(found, numbers, names))
+    return stream.getvalue(), table
+
+
+def _update_card(arguments: Arguments, table: dict[str, Any], column: str | None) -> None:
+    data = Path(arguments.data)
+    name = f"{data.resolve().name}/{arguments.split}"
+    evaluation = {
+        "kind": "predict",
+        "data": data.resolve().name,
+        "split": arguments.split,
+        "column": column,
+        "scores": table,
+        "inputs": [{"name": data.resolve().name, "sha256": fingerprint(data)}],
+        "settings": settings_of(arguments),
+        "versions": versions(),
+    }
+    text = f"## Evaluation\n\nWritten by `hf-paraphrase predict` on {name}.\n\n{score_table({arguments.split: table})}"
+    add_results(arguments.model, f"predict {name}", evaluation, section=CARD_SECTION, text=text)
+    message(f"results in {Path(arguments.model) / 'README.md'}")

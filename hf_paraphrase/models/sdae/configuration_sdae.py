@@ -1,0 +1,72 @@
+"""Configuration of the sequential denoising autoencoder."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from transformers import PreTrainedConfig
+
+_INITIALIZATIONS = ("reference", "xavier")
+
+
+class SdaeConfig(PreTrainedConfig):
+    """Configuration of `SdaeModel`; sizes as in the reference code of Hill, Cho and Korhonen (2016).
+
+    Args:
+        vocab_size: The number of word vectors, and of words that the decoder chooses from.
+        hidden_size: The dimension of the states of encoder and decoder, and of the sentence embedding.
+        embedding_size: The dimension of the word vectors.
+        readout_size: The dimension of a linear layer between the decoder's state and the words, which makes the output
+            layer cheaper where `hidden_size` is large; None for no such layer, as in the reference code.
+        has_decoder: Whether there is a decoder; without one the model only encodes, and has no loss.
+        share_embeddings: Whether the decoder reads the word vectors of the encoder, or a table of its own.
+        initialization: `reference`: recurrent and square matrices orthogonal, all others N(0, `initializer_range`).
+            `xavier`: recurrent matrices orthogonal, the others Xavier uniform, each gate by itself.
+        initializer_range: The standard deviation of random word vectors, and of matrices (see `initialization`).
+        pad_token_id: The id that fills up short sentences of a batch. Among the words that the decoder chooses from,
+            where padding has no use, it stands for the end of the sentence, as in the reference code.
+        unk_token_id: The id of unknown words, which have a trained vector.
+        skip_unknown: Whether unknown words are left out of what is encoded, save in sentences of nothing else.
+
+    Raises:
+        ValueError: For an unknown initialisation, without a `pad_token_id`, or if unknown words are to be skipped and
+            have no id.
+    """
+
+    model_type = "sdae"
+
+    def __init__(
+        self,
+        vocab_size: int = 30_000,
+        hidden_size: int = 2400,
+        embedding_size: int = 100,
+        readout_size: int | None = None,
+        has_decoder: bool = True,
+        share_embeddings: bool = True,
+        initialization: str = "reference",
+        initializer_range: float = 0.01,
+        pad_token_id: int | None = 0,
+        unk_token_id: int | None = 1,
+        skip_unknown: bool = False,
+        **kwargs: Any,
+    ) -> None:
+        if initialization not in _INITIALIZATIONS:
+            raise ValueError(f"initialization must be one of {', '.join(_INITIALIZATIONS)}, not {initialization!r}")
+        if pad_token_id is None:
+            raise ValueError("pad_token_id is needed: for the decoder it is the end of a sentence")
+        if skip_unknown and unk_token_id is None:
+            raise ValueError("skip_unknown needs unk_token_id, the id that it skips")
+        self.vocab_size = vocab_size
+        self.hidden_size = hidden_size
+        self.embedding_size = embedding_size
+        self.readout_size = readout_size
+        self.has_decoder = has_decoder
+        self.share_embeddings = share_embeddings
+        self.initialization = initialization
+        self.initializer_range = initializer_range
+        self.unk_token_id = unk_token_id
+        self.skip_unknown = skip_unknown
+        super().__init__(pad_token_id=pad_token_id, **kwargs)
+
+
+SdaeConfig.register_for_auto_class()

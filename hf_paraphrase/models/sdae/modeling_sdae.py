@@ -1,0 +1,214 @@
+"""The sequential denoising autoencoder, in files that travel with their weights."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+from transformers import PreTrainedModel, initialization
+from transformers.modeling_outputs import BaseModelOutputWithPooling
+
+from .configuration_sdae import SdaeConfig
+from .matrix_products import Linear
+from .packed_gru import PackedGru
+from .packed_sentences import PackedSentences, counted_tokens
+from .readout_loss import summed_cross_entropy
+
+
+@dataclass
+class SdaeOutput(BaseModelOutputWithPooling):
+    """What `SdaeModel` gives.
+
+    Attributes:
+        loss: The reconstruction loss, a scalar, if there were labels.
+    """
+
+    loss: Tensor | None = None
+
+
+class SdaeDecoder(nn.Module):
+    """Says the sentence again, word by word, from its embedding e.
+
+    With s_0 = tanh(W e + b), each state is s_t = GRU(s_{t-1}; word t-1, e), where the word before the first is a zero
+    vector, and the next word, or the end, is chosen by a softmax over O s_t + o (with a linear layer in between, if
+    the configuration asks for one).
+
+    Args:
+        config: The configuration.
+    """
+
+    def __init__(self, config: SdaeConfig) -> None:
+        super().__init__()
+        size = config.hidden_size
+        self.end = config.pad_token_id
+        self.embeddings = (
+            None if config.share_embeddings else nn.Parameter(torch.empty(config.vocab_size, config.embedding_size))
+        )
+        self.start = Linear(size, size)
+        self.recurrent = PackedGru(config.embedding_size, size, context_size=size)
+        self.readout = None if config.readout_size is None else Linear(size, config.readout_size, bias=False)
+        self.output = Linear(config.readout_size or size, config.vocab_size)
+
+    def forward(self, embedding: Tensor, labels: Tensor, embeddings: Tensor) -> Tensor:
+        """Computes the negative log-likelihood of some sentences, summed over words, ends and sentences.
+
+        All states are turned into words at once, when the last of them is known, and padding is never computed.
+
+        Args:
+            embedding: e (sentences, hidden_size).
+            labels: The words (sentences, length), -100 at padding.
+            embeddings: The word vectors of the encoder (vocab_size, embedding_size).
+
+        Returns:
+            The sum in nats, a scalar.
+        """
+        present = labels >= 0
+        lengths = present.sum(1, keepdim=True)
+        places = torch.arange(labels.shape[1] + 1, device=labels.device)
+        words = labels[present]
+        # Row by row, whatever side the padding is on.
+        following = torch.full((labels.shape[0], len(places)), self.end, device=labels.device)
+        following[places < lengths] = words
+        preceding = torch.zeros_like(following)
+        preceding[(places > 0) & (places <= lengths)] = words
+        packing = PackedSentences.of_mask(places <= lengths)
+        if not packing.batch_sizes:
+            return embedding.new_zeros(())
+        table = embeddings if self.embeddings is None else self.embeddings
+        first = packing.batch_sizes[0]
+        read = functional.embedding(packing.pack(preceding)[first:], table)
+        by_rank = embedding[packing.ranks.argsort()]
+        states = self.recurrent(
+            torch.cat([read.new_zeros(first, read.shape[1]), read]),
+            packing,
+            initial=torch.tanh(self.start(by_rank)),
+            context=by_rank,
+        )
+        if self.readout is not None:
+            states = self.readout(states)
+        return summed_cross_entropy(states, self.output.weight, self.output.bias, packing.pack(following))
+
+
+class SdaeModel(PreTrainedModel):
+    """The sequential denoising autoencoder (Hill, Cho and Korhonen 2016, section 2; paper 004).
+
+    A GRU reads a sentence to which noise was added; its last state is the sentence embedding, from which a second GRU
+    says the sentence again as it was. As in the authors' code the decoder starts from a function of the embedding and
+    sees it at every step. Other than there, the encoder reads no mark behind the last word, so that tokenizers need
+    not add one.
+
+    The mean of `last_hidden_state` over the tokens is the sentence embedding, so that readers of the folder that know
+    no other pooling (sentence-transformers) give the same vectors: it holds n (h_t - h_{t-1}) for a sentence of n
+    tokens (h_0 = 0), what each token adds to the last state. The states themselves are in `hidden_states` if
+    `output_hidden_states` is set.
+
+    Attributes:
+        embeddings: The word vectors (vocab_size, embedding_size).
+        decoder: The decoder; None if the configuration says so, as for a model that is only to encode.
+    """
+
+    config_class = SdaeConfig
+    base_model_prefix = "sdae"
+    main_input_name = "input_ids"
+    # The loss is a mean over the sentences of the batch: the Trainer divides it by the accumulation steps.
+    accepts_loss_kwargs = False
+
+    def __init__(self, config: SdaeConfig) -> None:
+        super().__init__(config)
+        self.embeddings = nn.Parameter(torch.empty(config.vocab_size, config.embedding_size))
+        self.recurrent = PackedGru(config.embedding_size, config.hidden_size)
+        self.decoder = SdaeDecoder(config) if config.has_decoder else None
+        self.post_init()
+
+    @torch.no_grad()
+    def _init_weights(self, module: nn.Module) -> None:
+        # Only a module's own parameters, each by a function that leaves loaded ones alone.
+        for name, parameter in module.named_parameters(recurse=False):
+            values = torch.empty_like(parameter)
+            if name == "bias":
+                values.zero_()
+            elif name == "embeddings":
+                values.normal_(0.0, self.config.initializer_range)
+                if isinstance(module, SdaeModel):
+                    values[self.config.pad_token_id] = 0.0
+            else:
+                gates = 3 if isinstance(module, PackedGru) else 1
+                for number, block in enumerate(values.chunk(gates)):
+                    self._draw(block, name, candidate=number == 2)
+            initialization.copy_(parameter, values)
+
+    def _draw(self, block: Tensor, name: str, *, candidate: bool) -> None:
+        """Draws one matrix; in the authors' code the context's matrices of both gates are one, which is not square."""
+        square = block.shape[0] == block.shape[1] and (name != "weight_context" or candidate)
+        if name == "weight_state" or (square and self.config.initialization == "reference"):
+            nn.init.orthogonal_(block)
+        elif self.config.initialization == "reference":
+            block.normal_(0.0, self.config.initializer_range)
+        else:
+            nn.init.xavier_uniform_(block)
+
+    def forward(
+        self,
+        input_ids: Tensor,
+        attention_mask: Tensor | None = None,
+        labels: Tensor | None = None,
+        return_token_vectors: bool = True,
+        output_hidden_states: bool | None = None,
+        return_dict: bool | None = None,
+        **kwargs: Any,
+    ) -> SdaeOutput | tuple[Any, ...]:
+        """Embeds a batch of sentences and, with labels, measures how well they can be said again.
+
+        Args:
+            input_ids: Token ids (batch, length).
+            attention_mask: True or non-zero where a token counts (batch, length); None counts all that is not padding.
+                Padding, on either side or between words, changes nothing beyond rounding.
+            labels: The words of the sentences without noise (rows, their length), -100 at padding, which may be on
+                any side and changes nothing beyond rounding. `rows` may be less than `batch`: then the first
+                sentences alone are said again, and the others only embedded.
+            return_token_vectors: False leaves `last_hidden_state` out.
+            output_hidden_states: Also return the states; None follows the configuration.
+            return_dict: False gives a tuple.
+            **kwargs: Other fields that a tokenizer may give, e.g. `token_type_ids`; they have no meaning here.
+
+        Returns:
+            `loss`, if there are labels: the negative log-likelihood in nats of the words and the end of a sentence,
+            summed over each sentence, the mean over the sentences. `last_hidden_state` (batch, length, hidden_size),
+            see the class, zero at padding. `pooler_output` (batch, hidden_size), the sentence embedding. Perhaps
+            `hidden_states`, one tensor h_t (batch, length, hidden_size) in a tuple, zero at padding. A sentence
+            without tokens embeds to zeros. With `skip_unknown` the vectors of skipped words are zero, and those of
+            `last_hidden_state` are scaled so that their mean is still the embedding.
+
+        Raises:
+            ValueError: If there are labels and no decoder.
+        """
+        mask, counted = counted_tokens(input_ids, attention_mask, self.config)
+        sentences = PackedSentences.of_mask(counted)
+        vectors = functional.embedding(sentences.pack(input_ids), self.embeddings)
+        states = self.recurrent(vectors, sentences)
+        pooled = sentences.last(states)
+        loss: Tensor | None = None
+        if labels is not None:
+            if self.decoder is None:
+                raise ValueError("this model has no decoder, so that it cannot reconstruct sentences")
+            total = self.decoder(pooled[: len(labels)], labels, self.embeddings)
+            loss = total / max(len(labels), 1)
+        token_vectors: Tensor | None = None
+        if return_token_vectors:
+            lengths = sentences.lengths_of_tokens().unsqueeze(1).to(pooled.dtype)
+            token_vectors = sentences.unpack(sentences.differences(states) * lengths)
+            if self.config.skip_unknown:
+                token_vectors = token_vectors * sentences.share_of(mask).to(token_vectors.dtype)
+        hidden: tuple[Tensor] | None = None
+        if self.config.output_hidden_states if output_hidden_states is None else output_hidden_states:
+            hidden = (sentences.unpack(states),)
+        if return_dict is False:
+            found = (loss, token_vectors, pooled, hidden)
+            return found[loss is None : 4 if hidden is not None else 3]
+        return SdaeOutput(loss=loss, last_hidden_state=token_vectors, pooler_output=pooled, hidden_states=hidden)
+
+
+SdaeModel.register_for_auto_class("AutoModel")

@@ -1,0 +1,153 @@
+"""The order in which recurrent layers see the tokens of a batch.
+
+The folders of the models that use this file hold equal copies of it, because each folder travels to the Hub by itself.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+
+@dataclass(frozen=True)
+class PackedSentences:
+    """Where the counted tokens of a batch lie when they are packed: first tokens first, then second ones, and so on.
+
+    Within a step the sentences stand longest first, so that those that still run are a block from the beginning. This
+    is the order of `torch.nn.utils.rnn.PackedSequence`.
+
+    Attributes:
+        counted: Which tokens of the padded batch count (batch, length).
+        places: The packed place of each of them, row by row (total,).
+        batch_sizes: How many sentences still run at each step.
+        ranks: The rank of each sentence by length (batch,).
+        slots: step * (sentences with a token) + rank for each packed token (total,).
+        lengths: The number of counted tokens of each sentence (batch,).
+    """
+
+    counted: Tensor
+    places: Tensor
+    batch_sizes: list[int]
+    ranks: Tensor
+    slots: Tensor
+    lengths: Tensor
+
+    @classmethod
+    def of_mask(cls, counted: Tensor) -> PackedSentences:
+        """Finds the places for a mask (batch, length); padding may be on any side or between tokens."""
+        batch, device = counted.shape[0], counted.device
+        lengths = counted.sum(1)
+        order = lengths.argsort(descending=True, stable=True)
+        ranks = torch.empty_like(order).scatter_(0, order, torch.arange(batch, device=device))
+        longest = int(lengths.max()) if batch else 0
+        running = lengths[order] > torch.arange(longest, device=device).unsqueeze(1)
+        sizes = running.sum(1)
+        starts = sizes.cumsum(0) - sizes
+        batch_sizes = sizes.tolist()
+        slots = running[:, : batch_sizes[0] if longest else 0].flatten().nonzero().squeeze(1)
+        steps = counted.cumsum(1)[counted] - 1
+        places = starts[steps] + ranks.repeat_interleave(lengths)
+        return cls(counted, places, batch_sizes, ranks, slots, lengths)
+
+    @property
+    def rank_of_token(self) -> Tensor:
+        """The rank of the sentence of each packed token (total,)."""
+        return self.slots % self.batch_sizes[0] if self.batch_sizes else self.slots
+
+    def pack(self, values: Tensor) -> Tensor:
+        """Packs values (batch, length) to (total,)."""
+        return torch.empty_like(self.places, dtype=values.dtype).scatter_(0, self.places, values[self.counted])
+
+    def unpack(self, vectors: Tensor) -> Tensor:
+        """Puts packed vectors (total, dim) where their tokens are (batch, length, dim); zero elsewhere."""
+        flat = vectors.new_zeros(self.counted.numel(), vectors.shape[1])
+        where = self.counted.flatten().nonzero().squeeze(1)
+        return flat.index_copy(0, where, vectors[self.places]).unflatten(0, self.counted.shape)
+
+    def mean(self, vectors: Tensor) -> Tensor:
+        """Computes the mean of the packed vectors (total, dim) of each sentence (batch, dim); zero without any."""
+        sums = self.pad(vectors).sum(0)
+        # Sentences without tokens have the last ranks, and no column if no sentence has a token.
+        sums = functional.pad(sums, (0, 0, 0, self.ranks.shape[0] - sums.shape[0]))
+        return sums[self.ranks] / self.lengths.clamp_min(1).unsqueeze(1).to(sums.dtype)
+
+    def last(self, vectors: Tensor) -> Tensor:
+        """Gives the packed vector (total, dim) of the last token of each sentence (batch, dim); zero without any."""
+        result = vectors.new_zeros(self.ranks.shape[0], vectors.shape[1])
+        with_tokens = self.lengths.nonzero().squeeze(1)
+        places = self._starts()[self.lengths[with_tokens] - 1] + self.ranks[with_tokens]
+        return result.index_copy(0, with_tokens, vectors[places])
+
+    def reversal(self) -> Tensor:
+        """Computes the packed place of the mirror image of each packed token in its sentence (total,)."""
+        if not self.batch_sizes:
+            return self.slots
+        steps = self.slots // self.batch_sizes[0]
+        return self._starts()[self.lengths_of_tokens() - 1 - steps] + self.rank_of_token
+
+    def lengths_of_tokens(self) -> Tensor:
+        """The length of the sentence of each packed token (total,)."""
+        lengths = torch.empty_like(self.lengths).scatter_(0, self.ranks, self.lengths)
+        return lengths[self.rank_of_token]
+
+    def _starts(self) -> Tensor:
+        """The packed place of the first token of each step (steps,)."""
+        sizes = torch.tensor(self.batch_sizes, dtype=torch.long, device=self.slots.device)
+        return sizes.cumsum(0) - sizes
+
+    def differences(self, states: Tensor) -> Tensor:
+        """Computes h_t - h_{t-1} for packed states (total, dim), with h_0 = 0."""
+        if not self.batch_sizes:
+            return states
+        first = states.new_zeros(self.batch_sizes[0], states.shape[1])
+        return states - torch.cat([first, self.previous(states)])
+
+    def pad(self, vectors: Tensor) -> Tensor:
+        """Gives packed vectors (total, dim) as (steps, sentences with a token, dim), zero behind the end of one."""
+        steps, sentences, dim = len(self.batch_sizes), self.batch_sizes[0] if self.batch_sizes else 0, vectors.shape[1]
+        if vectors.shape[0] == steps * sentences:
+            return vectors.reshape(steps, sentences, dim)
+        flat = vectors.new_zeros(steps * sentences, dim)
+        return flat.index_copy(0, self.slots, vectors).reshape(steps, sentences, dim)
+
+    def unpad(self, vectors: Tensor) -> Tensor:
+        """Packs what :meth:`pad` gives, or anything of that shape."""
+        flat = vectors.flatten(0, 1)
+        return flat if flat.shape[0] == self.slots.shape[0] else flat[self.slots]
+
+    def previous(self, values: Tensor) -> Tensor:
+        """Gives the packed values (total, dim) one step earlier of every token behind the first step."""
+        parts = values.split(self.batch_sizes)
+        return torch.cat([values[:0], *(part[:size] for part, size in zip(parts, self.batch_sizes[1:], strict=False))])
+
+    def share_of(self, mask: Tensor) -> Tensor:
+        """Computes the number of tokens in `mask` (batch, length) over that of counted ones, (batch, 1, 1)."""
+        return (mask.sum(1) / self.lengths.clamp_min(1)).view(-1, 1, 1)
+
+
+def counted_tokens(input_ids: Tensor, attention_mask: Tensor | None, config: Any) -> tuple[Tensor, Tensor]:
+    """Finds the tokens of a batch that are no padding, and those among them that count.
+
+    Args:
+        input_ids: Token ids (batch, length).
+        attention_mask: Non-zero where a token is no padding (batch, length); None for all but `config.pad_token_id`.
+        config: Has `pad_token_id`, `unk_token_id` and `skip_unknown`.
+
+    Returns:
+        Both masks (batch, length), true at a token. They differ only with `skip_unknown`, which leaves out unknown
+        words of sentences that have others.
+    """
+    if attention_mask is not None:
+        mask = attention_mask.bool()
+    elif config.pad_token_id is None:
+        mask = torch.ones_like(input_ids, dtype=torch.bool)
+    else:
+        mask = input_ids != config.pad_token_id
+    if not config.skip_unknown:
+        return mask, mask
+    known = mask & (input_ids != config.unk_token_id)
+    return mask, torch.where(known.any(1, keepdim=True), known, mask)

@@ -1,0 +1,202 @@
+"""A classification or regression head on a sentence encoder; it travels with the encoder's own files."""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+from transformers import PreTrainedModel, initialization
+from transformers.dynamic_module_utils import custom_object_save, get_class_from_dynamic_module
+from transformers.modeling_outputs import SequenceClassifierOutput
+
+from .configuration_sentence_classifier import SentenceClassifierConfig
+
+_CLASS_REFERENCE = re.compile(r"modeling_\w+\.[A-Za-z]\w*", re.ASCII)
+
+
+class SentenceClassifier(PreTrainedModel):
+    """A sentence encoder with a head, trained together (paper 001, "Supervised Learning").
+
+    For one sentence with the vector u, z = W u + b. For a pair with the vectors u and v (Tai, Socher and Manning 2015,
+    equations 15 to 17, which Wieting et al. 2016 take over),
+
+        h = sigmoid(W' (u * v) + W'' |u - v| + b')        z = W h + b
+
+    and with `ordered` also W''' u + W'''' v within the sigmoid. By the configuration's objective,
+
+    * classification: P(class) = softmax(z), and the loss is the cross-entropy;
+    * distribution: P(score) = softmax(z) over the whole numbers of the scale, and the score is its mean. The loss is
+      the KL divergence from the distribution over the two neighbours of the given score that has it as its mean;
+    * regression: the score is `score_mean` + `score_deviation` · z, and the loss is the squared error of z.
+
+    Matrices of the head start Xavier uniform, its biases at 0, and the encoder as its own class does it.
+
+    Attributes:
+        encoder: The sentence encoder.
+        hidden: The hidden layer for pairs, one matrix over the features side by side; None for single sentences.
+        classifier: The output layer.
+    """
+
+    config_class = SentenceClassifierConfig
+    base_model_prefix = "encoder"
+    main_input_name = "input_ids"
+
+    def __init__(self, config: SentenceClassifierConfig) -> None:
+        super().__init__(config)
+        self.encoder = _encoder(config)
+        size = int(self.encoder.config.hidden_size)
+        features = (4 if config.ordered else 2) * size
+        self.hidden = nn.Linear(features, config.head_hidden_size) if config.pairs else None
+        self.classifier = nn.Linear(config.head_hidden_size if config.pairs else size, config.num_labels)
+        self.post_init()
+
+    @torch.no_grad()
+    def _init_weights(self, module: nn.Module) -> None:
+        if isinstance(module, nn.Linear):
+            initialization.xavier_uniform_(module.weight)
+            initialization.zeros_(module.bias)
+
+    def forward(
+        self,
+        input_ids: Tensor,
+        attention_mask: Tensor | None = None,
+        second_input_ids: Tensor | None = None,
+        second_attention_mask: Tensor | None = None,
+        labels: Tensor | None = None,
+        return_dict: bool | None = None,
+        **kwargs: Any,
+    ) -> SequenceClassifierOutput | tuple[Tensor, ...]:
+        """Judges a batch of sentences, or of pairs.
+
+        Args:
+            input_ids: Token ids of the (first) sentences (batch, length).
+            attention_mask: Non-zero where a token counts (batch, length); None counts all that is not padding.
+            second_input_ids: Token ids of the second sentences (batch, other length); for pairs alone.
+            second_attention_mask: Non-zero where a token of them counts (batch, other length).
+            labels: The class numbers, int64 (batch,), or the scores, float (batch,); None for no loss.
+            return_dict: False gives a tuple.
+            **kwargs: Other fields that a tokenizer or the Trainer may give; they have no meaning here.
+
+        Returns:
+            `logits` (batch, labels): z, and for a regression the score; with labels `loss`, a mean over the batch, in
+            nats or in squared deviations.
+
+        Raises:
+            ValueError: If the model judges pairs and gets single sentences, or the other way round.
+        """
+        if (second_input_ids is not None) != self.config.pairs:
+            raise ValueError(f"this model judges {'pairs of sentences' if self.config.pairs else 'single sentences'}")
+        if second_input_ids is None:
+            vectors = self._embed(input_ids, attention_mask)
+        else:
+            ids, mask = self._joined(input_ids, attention_mask, second_input_ids, second_attention_mask)
+            first, second = self._embed(ids, mask).chunk(2)
+            vectors = self._compared(first, second)
+        outputs = self.classifier(functional.dropout(vectors, self.config.dropout, self.training))
+        loss = None if labels is None else self._loss(outputs, labels)
+        if self.config.objective == "regression":
+            outputs = self.config.score_mean + self.config.score_deviation * outputs
+        if return_dict is False:
+            return (outputs,) if loss is None else (loss, outputs)
+        return SequenceClassifierOutput(loss=loss, logits=outputs)
+
+    def scores(self, logits: Tensor) -> Tensor:
+        """Turns the logits (batch, labels) of a distribution or a regression into scores (batch,).
+
+        Raises:
+            ValueError: For a classification, which has none.
+        """
+        if self.config.objective == "classification":
+            raise ValueError("a classification has no scores")
+        if self.config.objective == "regression":
+            return logits.squeeze(1)
+        return logits.softmax(1) @ self._scale(logits)
+
+    def save_pretrained(self, save_directory: str | os.PathLike[str], *args: Any, **kwargs: Any) -> None:
+        """Saves the model with its code and the encoder's, so that the folder opens without this package."""
+        if kwargs.get("is_main_process", True) and self.encoder._auto_class is not None:
+            Path(save_directory).mkdir(parents=True, exist_ok=True)
+            custom_object_save(self.encoder, save_directory, config=self.config.sentence_encoder)
+        super().save_pretrained(save_directory, *args, **kwargs)
+
+    def _embed(self, input_ids: Tensor, attention_mask: Tensor | None) -> Tensor:
+        output = self.encoder(input_ids, attention_mask=attention_mask, return_token_vectors=False)
+        vectors: Tensor = output.pooler_output
+        return vectors
+
+    def _joined(
+        self, first: Tensor, first_mask: Tensor | None, second: Tensor, second_mask: Tensor | None
+    ) -> tuple[Tensor, Tensor]:
+        """Puts two batches below one another, so that a recurrent encoder takes its steps once."""
+        pad = self.config.pad_token_id
+        length = max(first.shape[1], second.shape[1])
+        ids, masks = [], []
+        for batch, given in ((first, first_mask), (second, second_mask)):
+            mask = given
+            if mask is None:
+                mask = torch.ones_like(batch) if pad is None else (batch != pad)
+            missing = (0, length - batch.shape[1])
+            ids.append(functional.pad(batch, missing, value=pad or 0))
+            masks.append(functional.pad(mask.bool(), missing, value=False))
+        return torch.cat(ids), torch.cat(masks)
+
+    def _compared(self, first: Tensor, second: Tensor) -> Tensor:
+        """Computes the hidden layer of pairs (batch, head_hidden_size)."""
+        assert self.hidden is not None
+        features = [first * second, (first - second).abs()]
+        if self.config.ordered:
+            features += [first, second]
+        inputs = functional.dropout(torch.cat(features, dim=1), self.config.dropout, self.training)
+        return self.hidden(inputs).sigmoid()
+
+    def _loss(self, outputs: Tensor, labels: Tensor) -> Tensor:
+        config = self.config
+        outputs = outputs.float()
+        if config.objective == "classification":
+            return functional.cross_entropy(outputs, labels)
+        labels = labels.to(outputs.dtype)
+        if config.objective == "regression":
+            return functional.mse_loss(outputs.squeeze(1), (labels - config.score_mean) / config.score_deviation)
+        # Each whole number gets what is left of 1 after its distance from the score.
+        targets = (1 - (labels.unsqueeze(1) - self._scale(outputs)).abs()).clamp_min(0)
+        return functional.kl_div(outputs.log_softmax(1), targets, reduction="batchmean")
+
+    def _scale(self, like: Tensor) -> Tensor:
+        """Gives the whole numbers of the scale (labels,), of a tensor's kind."""
+        return torch.arange(
+            self.config.lowest_score, self.config.highest_score + 1, dtype=like.dtype, device=like.device
+        )
+
+
+def _encoder(config: SentenceClassifierConfig) -> PreTrainedModel:
+    """Makes the encoder, with random weights, of a class that is registered or travels with this file.
+
+    Raises:
+        ValueError: If there is no such class.
+    """
+    settings = dict(config.sentence_encoder)
+    model_type = settings["model_type"]
+    if not __name__.startswith("transformers_modules."):
+        # They list this class too, so they are loaded after it.
+        from transformers import CONFIG_MAPPING, MODEL_MAPPING
+
+        if model_type not in CONFIG_MAPPING or CONFIG_MAPPING[model_type] not in MODEL_MAPPING:
+            raise ValueError(f"there is no sentence encoder of type `{model_type}`")
+        config_class = CONFIG_MAPPING[model_type]
+        return MODEL_MAPPING[config_class](config_class.from_dict(settings))
+    # Whoever opened this file trusts its folder; the encoder's file lies beside it, and nowhere else.
+    reference = str((settings.get("auto_map") or {}).get("AutoModel"))
+    if not _CLASS_REFERENCE.fullmatch(reference):
+        raise ValueError(f"the configuration does not name the encoder's code in this folder: {reference[:80]}")
+    found = get_class_from_dynamic_module(
+        reference, config.name_or_path, revision=getattr(config, "_commit_hash", None)
+    )
+    return found(found.config_class.from_dict(settings))
+
+
+SentenceClassifier.register_for_auto_class("AutoModelForSequenceClassification")

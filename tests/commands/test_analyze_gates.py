@@ -1,0 +1,131 @@
+from __future__ import annotations
+
+import json
+
+import pytest
+import torch
+
+from hf_paraphrase.commands import main
+from hf_paraphrase.models.avg import AvgConfig, AvgModel
+from hf_paraphrase.models.gran import GranConfig, GranModel
+from hf_paraphrase.tokenization.word_level import build_word_level_tokenizer, save_tokenizer
+
+WORDS = ["the", "a", "cat", "dog", "sat", "ran", "on", "mat", "."]
+SENTENCES = [
+    "The cat sat on the mat.",
+    "A dog ran.",
+    "the dog sat on a mat",
+    "a cat ran $1 $2",
+    "The cat sat on the mat.",
+]
+
+
+def run(*words):
+    return main([str(word) for word in words])
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    root = tmp_path_factory.mktemp("gates")
+    tokenizer = build_word_level_tokenizer(WORDS)
+    size = {"vocab_size": len(tokenizer), "hidden_size": 4}
+    torch.manual_seed(0)
+    models = {
+        "gran": GranModel(GranConfig(**size, initializer_range=0.5)),
+        "both": GranModel(GranConfig(**size, cell="gru", bidirectional=True, initializer_range=0.5)),
+        "avg": AvgModel(AvgConfig(**size)),
+    }
+    for name, model in models.items():
+        model.save_pretrained(root / name)
+        save_tokenizer(tokenizer, root / name)
+    (root / "text.txt").write_text("\n".join(SENTENCES) + "\n")
+    (root / "tagged.txt").write_text("the/DT cat/NN sat/VBD on/IN a/DT mat/NN\na/DT dog/NN ran/VBD to/TO it/PRP\n")
+    (root / "tags.txt").write_text(
+        "DT NN VBD IN DT NN\nDT NN VBD\nDT NN VBD IN DT NN\nDT NN VBD CD CD\nDT NN VBD IN DT NN\n"
+    )
+    return root
+
+
+def test_tagged_text_gives_tables_pictures_and_a_comparison(folder, tmp_path, capsys):
+    output = tmp_path / "report"
+    words = ["--tagged", folder / "tagged.txt", "--output", output, "--min-count", 1, "--bootstrap", 10]
+    assert run("analyze", "gates", "--model", folder / "gran", *words) == 0
+    out, err = capsys.readouterr()
+    assert out == "" and "part of speech: highest" in err
+    report = (output / "README.md").read_text()
+    assert "By part of speech" in report and "of all pairs" in report.lower() and "in 2 distinct sentences" in report
+    for path in ("tag", "kinds", "words", "positions", "sentence_1", "sentence_2"):
+        assert (output / "plots" / f"{path}.png").read_bytes().startswith(b"\x89PNG")
+        assert f"plots/{path}.png" in report
+    rows = (output / "tables/tag.tsv").read_text().splitlines()
+    assert rows[0] == "name\twords\tgate\tlow\thigh" and len(rows) == 1 + 6
+    numbers = json.loads((output / "gates.json").read_text())
+    assert numbers["words"] == 11 and numbers["paper"]["tag"]["high"] == 1 and numbers["paper"]["tag"]["low"] == 4
+    record = json.loads((output / "provenance.json").read_text())
+    assert [item["name"] for item in record["inputs"]] == ["gran", "tagged.txt"] and "tables" not in record["results"]
+
+
+def test_plain_text_gives_kinds_of_words_and_each_distinct_sentence_counts_once(folder, tmp_path, capsys):
+    output = tmp_path / "report"
+    words = ["--text", folder / "text.txt", "--output", output, "--min-count", 2, "--bootstrap", 5]
+    assert run("analyze", "gates", "--model", folder / "both", *words) == 0
+    report = (output / "README.md").read_text()
+    assert "By kind of word" in report and "By part of speech" not in report and "in 4 distinct sentences" in report
+    assert "in both directions" in report and "kinds of words: highest" in capsys.readouterr().err
+    # A dollar sign is a letter like any other in a picture.
+    assert "$1 $2" in report and (output / "plots/sentence_3.png").is_file()
+
+
+def test_chosen_sentences_are_drawn_and_tags_can_lie_in_a_file_of_their_own(folder, tmp_path):
+    (tmp_path / "text.txt").write_text((folder / "text.txt").read_text().replace(".", ""))
+    words = ["--text", tmp_path / "text.txt", "--tags", folder / "tags.txt", "--output", tmp_path / "report"]
+    words += ["--sentences", "a mat ran on the cat", "dog", "--min-count", 1, "--bootstrap", 5]
+    assert run("analyze", "gates", "--model", folder / "gran", *words) == 0
+    names = {path.name for path in (tmp_path / "report/plots").iterdir()}
+    assert {"sentence_1.png", "sentence_2.png", "tag.png"} <= names and "sentence_3.png" not in names
+    assert "a mat ran on the cat" in (tmp_path / "report/README.md").read_text()
+
+
+def test_the_same_command_gives_the_same_bytes(folder, tmp_path):
+    for name in ("one", "two"):
+        words = ["--text", folder / "text.txt", "--output", tmp_path / name, "--min-count", 1, "--bootstrap", 5]
+        assert run("analyze", "gates", "--model", folder / "gran", *words) == 0
+    for path in (tmp_path / "one").rglob("*.*"):
+        if path.is_file() and path.name != "provenance.json":
+            assert path.read_bytes() == (tmp_path / "two" / path.relative_to(tmp_path / "one")).read_bytes(), path
+
+
+def test_a_language_that_the_model_does_not_know_is_said(folder, tmp_path, capsys):
+    (tmp_path / "fi.txt").write_text("kissa istui\nkoira juoksi\n")
+    words = ["--model", folder / "gran", "--text", tmp_path / "fi.txt", "--output", tmp_path / "report"]
+    assert run("analyze", "gates", *words, "--bootstrap", 5) == 0
+    assert "the model knows none of these words" in capsys.readouterr().err
+    assert "100.0 % of the words are unknown" in (tmp_path / "report/README.md").read_text()
+    assert run("analyze", "gates", *words[:-1], tmp_path / "other", "--known-only") == 2
+    assert "the model knows no word of the text" in capsys.readouterr().err and not (tmp_path / "other").exists()
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        (["--model", "avg", "--text", "text.txt"], "a model of type `avg` has no gates"),
+        (["--model", "absent", "--text", "text.txt"], "no such model folder"),
+        (["--model", "gran"], "give either --text or --tagged"),
+        (["--model", "gran", "--text", "text.txt", "--tagged", "tagged.txt"], "give either --text or --tagged"),
+        (["--model", "gran", "--tagged", "tagged.txt", "--tags", "tags.txt"], "--tags belongs to one file of --text"),
+        (["--model", "gran", "--text", "absent.txt"], "no such file"),
+        (["--model", "gran", "--text", "empty.txt"], "the file is empty"),
+        (["--model", "gran", "--text", "blank.txt"], "there are no words in it"),
+        (["--model", "gran", "--tagged", "text.txt"], "neither words nor tags"),
+        (["--model", "gran", "--text", "text.txt", "--tags", "tagged.txt"], "lines, but"),
+        (["--model", "gran", "--text", "text.txt", "--min-count", "0"], "--min-count is 0"),
+        (["--model", "gran", "--text", "text.txt", "--bootstrap", "1"], "--bootstrap is 1"),
+    ],
+)
+def test_bad_requests_are_one_line_and_leave_nothing_behind(folder, tmp_path, monkeypatch, capsys, words, expected):
+    monkeypatch.chdir(folder)
+    (folder / "empty.txt").write_text("")
+    (folder / "blank.txt").write_text("\n \n")
+    assert run("analyze", "gates", *words, "--output", tmp_path / "report") == 2
+    error = [line for line in capsys.readouterr().err.splitlines() if "error" in line]
+    assert len(error) == 1 and expected in error[0] and list(tmp_path.iterdir()) == []

@@ -1,0 +1,268 @@
+from __future__ import annotations
+
+import gzip
+import json
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+import torch
+from transformers import AutoModel, AutoTokenizer
+
+from hf_paraphrase import SentenceEncoder
+from hf_paraphrase.commands import main
+from hf_paraphrase.data.parquet import write_split
+
+TINY = ["--hidden-size", "12", "--embedding-size", "6", "--max-steps", "12", "--batch-size", "8", "--dev-size", "10"]
+TINY += ["--evaluations", "3", "--precision", "fp32", "--min-frequency", "1", "--learning-rate", "0.01"]
+
+
+def run(*words):
+    return main([str(word) for word in words])
+
+
+def texts_of(count):
+    generator = np.random.default_rng(0)
+    vocabulary = [f"{letter}{number}" for letter in "abc" for number in range(8)]
+    return [" ".join(generator.choice(vocabulary, generator.integers(3, 9))) for _ in range(count)]
+
+
+@pytest.fixture(scope="module")
+def text(tmp_path_factory):
+    path = tmp_path_factory.mktemp("text") / "lines.txt"
+    path.write_text("\n".join([*texts_of(80), "", "a1", "a1 b1", "a1 b1"]) + "\n")
+    return path
+
+
+def state_of(folder):
+    return AutoModel.from_pretrained(folder).state_dict()
+
+
+def test_what_comes_out_is_a_whole_encoder_folder_without_decoder(text, tmp_path, capsys):
+    folder = tmp_path / "sdae"
+    assert run("train-sdae", "--text", text, "--output", folder, *TINY) == 0
+    out, err = capsys.readouterr()
+    assert out == "" and "step 12: dev loss" in err
+    assert "71 sentences to train on" in err and "10 held out" in err
+    assert "left out: 1 repeated, 0 too long, 1 of one word, 0 empty" in err
+    vectors = SentenceEncoder.from_pretrained(folder).encode(["a1 b1 c1", "c1 b1 a1", ""])
+    assert vectors.shape == (3, 12) and np.abs(vectors[0] - vectors[1]).max() > 1e-3 and not vectors[2].any()
+    model = AutoModel.from_pretrained(folder)
+    assert model.config.model_type == "sdae" and model.decoder is None
+    batch = AutoTokenizer.from_pretrained(folder)(["a1 b1 c1"], return_tensors="pt")
+    np.testing.assert_allclose(model(**batch).pooler_output[0].detach(), vectors[0], atol=1e-6)
+    record = json.loads((folder / "provenance.json").read_text())
+    assert record["command"] == "hf-paraphrase train-sdae" and record["settings"]["drop"] == 0.1
+    results = record["results"]
+    assert results["steps"] == 12 and [entry["step"] for entry in results["dev_scores"]] == [4, 8, 12]
+    assert results["dev_loss"] == results["dev_scores"][-1]["loss"] and results["sentences"] == 71
+    assert results["parameters"] < results["parameters_in_training"]
+    card = (folder / "README.md").read_text()
+    assert "The decoder was left out" in card and f"| 12 | {results['dev_loss']:.3f} |" in card
+    names = {path.name for path in folder.iterdir()}
+    assert {"model.safetensors", "modeling_sdae.py", "packed_gru.py", "modules.json"} <= names
+    assert not {"checkpoints", "job.json"} & names
+
+
+def test_with_the_decoder_kept_the_encoder_is_the_same_and_sentences_can_be_reconstructed(text, tmp_path):
+    for name, flags in (("bare", []), ("whole", ["--keep-decoder"])):
+        assert run("train-sdae", "--text", text, "--output", tmp_path / name, *TINY, *flags) == 0
+    bare, whole = state_of(tmp_path / "bare"), state_of(tmp_path / "whole")
+    assert any(name.startswith("decoder") for name in whole)
+    assert {name for name in whole if not name.startswith("decoder")} == set(bare)
+    assert all(torch.equal(whole[name], value) for name, value in bare.items())
+    model = AutoModel.from_pretrained(tmp_path / "whole")
+    ids = AutoTokenizer.from_pretrained(tmp_path / "whole")(["a1 b1 c1"], return_tensors="pt")["input_ids"]
+    assert model(ids, labels=ids).loss.item() > 0
+    assert "with `labels`" in (tmp_path / "whole" / "README.md").read_text()
+
+
+def test_the_same_command_gives_the_same_bytes_and_another_seed_or_noise_others(text, tmp_path):
+    flags = {"one": [], "two": [], "seed": ["--seed", "1"], "mask": ["--noise", "mask", "--drop", "0.3"]}
+    weights = {}
+    for name, words in flags.items():
+        assert run("train-sdae", "--text", text, "--output", tmp_path / name, *TINY, *words) == 0
+        weights[name] = (tmp_path / name / "model.safetensors").read_bytes()
+    assert weights["one"] == weights["two"] and len(set(weights.values())) == 3
+
+
+def test_a_killed_run_is_continued_to_the_same_weights_and_not_destroyed_or_mixed(text, tmp_path, capsys, monkeypatch):
+    from hf_paraphrase.training.sdae_trainer import SdaeTrainer
+
+    whole, made = tmp_path / "whole", tmp_path / "made"
+    words = ["--text", text, *TINY]
+    assert run("train-sdae", *words, "--output", whole) == 0
+    compute = SdaeTrainer.compute_loss
+
+    def stop(self, *arguments, **settings):
+        if self.state.global_step == 10:
+            raise KeyboardInterrupt
+        return compute(self, *arguments, **settings)
+
+    monkeypatch.setattr(SdaeTrainer, "compute_loss", stop)
+    assert run("train-sdae", *words, "--output", made) == 130
+    monkeypatch.setattr(SdaeTrainer, "compute_loss", compute)
+    capsys.readouterr()
+    assert run("train-sdae", *words, "--output", made) == 2
+    assert "an unfinished run for this output exists" in capsys.readouterr().err
+    assert run("train-sdae", *words, "--output", made, "--resume", "--swap", "0.3") == 2
+    assert "other settings: swap" in capsys.readouterr().err
+    assert run("train-sdae", *words, "--output", made, "--resume") == 0
+    assert "resuming after step 8" in capsys.readouterr().err
+    assert (made / "model.safetensors").read_bytes() == (whole / "model.safetensors").read_bytes()
+    first, second = (json.loads((folder / "provenance.json").read_text())["results"] for folder in (made, whole))
+    assert [entry["loss"] for entry in first["dev_scores"]] == [entry["loss"] for entry in second["dev_scores"]]
+
+
+def test_a_run_killed_while_its_folder_is_written_is_not_trained_on(text, tmp_path, monkeypatch):
+    from hf_paraphrase.commands import train_sdae
+
+    words = ["train-sdae", "--text", text, *TINY]
+    assert run(*words, "--output", tmp_path / "whole") == 0
+    write = train_sdae.write_encoder_folder
+
+    def stop(*arguments, **settings):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(train_sdae, "write_encoder_folder", stop)
+    assert run(*words, "--output", tmp_path / "made") == 130
+    monkeypatch.setattr(train_sdae, "write_encoder_folder", write)
+    assert run(*words, "--output", tmp_path / "made", "--resume") == 0
+    assert (tmp_path / "made/model.safetensors").read_bytes() == (tmp_path / "whole/model.safetensors").read_bytes()
+    results = json.loads((tmp_path / "made" / "provenance.json").read_text())["results"]
+    assert results["steps"] == 12 and [entry["step"] for entry in results["dev_scores"]] == [4, 8, 12]
+
+
+def test_initial_vectors_are_those_of_the_file_and_stay_if_they_are_fixed(text, tmp_path):
+    vectors = tmp_path / "vectors.txt"
+    vectors.write_text("a1 1 2 3\nb1 4 5 6\nzebra 7 8 9\n")
+    words = [
+        "--text",
+        text,
+        "--initial-vectors",
+        vectors,
+        *[word for word in TINY if word not in ("--embedding-size", "6")],
+    ]
+    moved = {}
+    for name, flags in (("fixed", ["--fixed-vectors"]), ("trained", [])):
+        assert run("train-sdae", *words, "--output", tmp_path / name, "--keep-decoder", *flags) == 0
+        model = AutoModel.from_pretrained(tmp_path / name)
+        ids = AutoTokenizer.from_pretrained(tmp_path / name).convert_tokens_to_ids(["a1", "zebra"])
+        moved[name] = (model.embeddings[ids] - torch.tensor([[1.0, 2, 3], [7, 8, 9]])).abs().amax(1).tolist()
+        assert (model.decoder.embeddings is None) == (name == "trained")
+    assert moved["fixed"] == [0, 0] and moved["trained"][0] > 0.001
+    assert "fixed" in (tmp_path / "fixed" / "README.md").read_text()
+
+
+def test_columns_of_data_folders_are_text_too(tmp_path, capsys):
+    lines = texts_of(60)
+    table = pa.table({"source": ["x"] * 60, "target": lines, "count": list(range(60))})
+    write_split(tmp_path / "bitext", "train", [table], table.schema)
+    words = ["train-sdae", "--pairs", tmp_path / "bitext", "--output", tmp_path / "made", *TINY]
+    assert run(*words) == 2
+    assert "missing columns sentence1, sentence2" in capsys.readouterr().err
+    assert run(*words, "--columns", "count") == 2
+    assert "the column count is int64, not text" in capsys.readouterr().err and not (tmp_path / "made").exists()
+    assert run(*words, "--columns", "target", "--max-sentences", "20", "--readout-size", "5") == 0
+    assert "20 sentences to train on" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("use", ["noise", "regulariser"])
+def test_expansion_changes_what_is_learned_and_its_distance_is_measured(tmp_path, tiny_wordnet, capsys, use):
+    subjects, verbs = ("boy", "dog", "teacher", "painter"), ("start", "sleep", "think", "go", "march")
+    lines = [f"The {one} saw the {other} {verb} ." for one in subjects for other in subjects for verb in verbs]
+    (tmp_path / "lines.txt").write_text("\n".join(lines))
+    words = ["train-sdae", "--text", tmp_path / "lines.txt", *TINY]
+    assert run(*words, "--output", tmp_path / "plain") == 0
+    assert "expanded sentence" not in capsys.readouterr().err
+    flags = ["--expansion", tiny_wordnet, "--expansion-use", use]
+    flags += ["--expansion-weight", "3"] if use == "regulariser" else []
+    assert run(*words, "--output", tmp_path / use, *flags) == 0
+    assert "1 - cos to the expanded sentence" in capsys.readouterr().err
+    plain, expanded = state_of(tmp_path / "plain"), state_of(tmp_path / use)
+    assert any(not torch.equal(plain[name], expanded[name]) for name in plain)
+    record = json.loads((tmp_path / use / "provenance.json").read_text())
+    assert record["results"]["dev_expansion_distance"] > 0 and record["settings"]["expansion_share"] == 0.3
+    card = (tmp_path / use / "README.md").read_text()
+    assert f"as a {use}" in card and ("of weight 3" in card) == (use == "regulariser")
+
+
+@pytest.mark.parametrize(
+    ("flags", "message"),
+    [
+        (["--expansion-use", "noise"], "--expansion-use is for --expansion (give a WordNet folder"),
+        (["--expansion-weight", "1"], "--expansion-weight is for --expansion"),
+        (["--expansion", "absent"], "absent"),
+        (["--expansion", ".", "--expansion-weight", "1"], "--expansion-weight is for --expansion-use regulariser"),
+        (["--drop", "1.5"], "--drop must be between 0 and 1"),
+        (["--max-steps", "0"], "--max-steps must be above 0"),
+        (["--max-grad-norm", "-1"], "--max-grad-norm must not be negative"),
+        (["--fixed-vectors"], "--fixed-vectors needs vectors"),
+        (["--tokenizer", "x", "--vocabulary-size", "9"], "--vocabulary-size and --tokenizer exclude each other"),
+        (["--noise", "scramble"], "--noise"),
+        (["--license", "Mine Own"], "--license"),
+        (["--max-words", "1"], "--max-words must be at least 2"),
+    ],
+)
+def test_bad_requests_are_one_line_and_leave_nothing_behind(text, tmp_path, capsys, monkeypatch, flags, message):
+    monkeypatch.chdir(tmp_path)
+    assert run("train-sdae", "--text", text, "--output", tmp_path / "made", *TINY, *flags) == 2
+    error = capsys.readouterr().err.strip().splitlines()[-1]
+    assert error.startswith("hf-paraphrase: error: ") and message in error
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("content", "flags", "message"),
+    [
+        (b"", [], "bad.txt: the file is empty"),
+        (b"\n \n\n", [], "bad.txt: the vocabulary has no words"),
+        (
+            b"one\ntwo\nthree\nfour\n",
+            [],
+            "bad.txt: no sentence of 2 to 100 words (0 repeated, 0 too long, 4 of one word",
+        ),
+        (b"one one one\none one\n", [], "bad.txt: the vocabulary has 1 word: there is nothing to tell apart"),
+        (b"one two\none two\n", [], "bad.txt: one sentence only of 2 to 100 words"),
+        (b"one two three\n\xff\xfe\n", [], "bad.txt:2: not UTF-8"),
+        (b"one two\nthree four\n", ["--min-frequency", "5"], "bad.txt: the vocabulary has no words"),
+    ],
+)
+def test_bad_text_is_one_line_that_names_the_file_and_leaves_nothing_behind(tmp_path, capsys, content, flags, message):
+    (tmp_path / "bad.txt").write_bytes(content)
+    words = [*TINY, *flags]
+    assert run("train-sdae", "--text", tmp_path / "bad.txt", "--output", tmp_path / "made", *words) == 2
+    error = capsys.readouterr().err.strip().splitlines()[-1]
+    assert error.startswith("hf-paraphrase: error: ") and message in error
+    assert [path.name for path in tmp_path.iterdir()] == ["bad.txt"]
+
+
+def test_no_text_at_all_is_said(tmp_path, capsys):
+    assert run("train-sdae", "--output", tmp_path / "made") == 2
+    assert "no text (give --text FILE… or --pairs DIR…)" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("name", ["paper_004", "hill_2016_code"])
+def test_the_configurations_beside_the_scripts_are_read_and_train(text, tmp_path, name):
+    config = Path(__file__).parents[2] / "scripts" / "configs" / "sdae" / f"{name}.yaml"
+    (tmp_path / "vectors.txt").write_text("a1 1 2 3\nb1 4 5 6\n")
+    words = ["--hidden-size", "8", "--max-steps", "2", "--dev-size", "5", "--precision", "fp32"]
+    words += ["--initial-vectors", tmp_path / "vectors.txt"] if name == "paper_004" else []
+    assert run("train-sdae", "--config", config, "--text", text, "--output", tmp_path / "made", *words) == 0
+    settings = json.loads((tmp_path / "made" / "provenance.json").read_text())["settings"]
+    assert settings["batch_size"] == 16 and settings["learning_rate"] == 2e-4 and settings["max_grad_norm"] == 2
+    assert settings["noise"] == ("delete" if name == "paper_004" else "mask")
+
+
+@pytest.mark.real_data
+def test_on_real_sentences_it_learns_to_say_them_again(real_data_dir, tmp_path):
+    with gzip.open(real_data_dir / "manythings" / "fra-eng" / "fra.txt.gz", "rt", encoding="utf-8") as stream:
+        lines = list(dict.fromkeys(line.split("\t")[0] for line in stream))[20_000:100_000:20]
+    (tmp_path / "lines.txt").write_text("\n".join(lines), encoding="utf-8")
+    words = ["--hidden-size", "64", "--embedding-size", "32", "--learning-rate", "0.003", "--max-steps", "100"]
+    words += ["--dev-size", "200", "--evaluations", "2", "--text", tmp_path / "lines.txt"]
+    assert run("train-sdae", "--output", tmp_path / "made", *words) == 0
+    results = json.loads((tmp_path / "made" / "provenance.json").read_text())["results"]
+    first, last = (entry["loss"] for entry in results["dev_scores"])
+    assert last < first < 0.7 * np.log(results["vocabulary"])

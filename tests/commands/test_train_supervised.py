@@ -1,0 +1,322 @@
+from __future__ import annotations
+
+import json
+import shutil
+
+import numpy as np
+import pyarrow as pa
+import pytest
+import torch
+from transformers import AutoModelForSequenceClassification, AutoTokenizer, pipeline
+
+from hf_paraphrase.commands import main
+from hf_paraphrase.data.parquet import write_split
+from hf_paraphrase.encoding.sentence_classification import SentenceJudge
+from hf_paraphrase.models.avg import AvgConfig, AvgModel
+from hf_paraphrase.models.gran import GranConfig, GranModel
+from hf_paraphrase.tokenization.word_level import build_word_level_tokenizer, save_tokenizer
+
+WORDS = [f"w{number}" for number in range(20)]
+TINY = ["--epochs", 3, "--batch-size", 8, "--learning-rate", 0.05]
+
+
+def run(*words):
+    return main([str(word) for word in words])
+
+
+def write(folder, split, **columns):
+    table = pa.table(columns)
+    write_split(folder, split, [table], table.schema)
+
+
+def draw(generator):
+    return " ".join(generator.choice(WORDS[1:], size=5))
+
+
+@pytest.fixture(scope="module")
+def root(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("supervised")
+    tokenizer = build_word_level_tokenizer(WORDS)
+    torch.manual_seed(0)
+    size = {"vocab_size": len(tokenizer), "hidden_size": 6, "initializer_range": 0.3}
+    for name, model in {"avg": AvgModel(AvgConfig(**size)), "gran": GranModel(GranConfig(**size))}.items():
+        model.save_pretrained(folder / name)
+        save_tokenizer(tokenizer, folder / name)
+    generator = np.random.default_rng(0)
+    # One word tells the class, and shared words the score.
+    texts = [draw(generator) + (" w0" if row % 2 else "") for row in range(120)]
+    write(folder / "sentences", "train", text=texts[:100], label=[row % 2 for row in range(100)])
+    write(folder / "sentences", "test", text=texts[100:], label=[row % 2 for row in range(20)])
+    write(folder / "unlabelled", "test", text=texts[100:])
+    first, second, scores, kinds = [], [], [], []
+    for row in range(120):
+        one = draw(generator)
+        same = row % 3
+        first.append(one)
+        second.append({0: one, 1: " ".join(one.split()[:2]) + " " + draw(generator), 2: draw(generator)}[same])
+        scores.append(5.0 - 2 * same)
+        kinds.append(["SAME", "PART", "OTHER"][same])
+    for split, part in (("train", slice(0, 90)), ("validation", slice(90, 105)), ("test", slice(105, 120))):
+        write(
+            folder / "pairs",
+            split,
+            sentence1=first[part],
+            sentence2=second[part],
+            score=scores[part],
+            entailment=kinds[part],
+        )
+    return folder
+
+
+def record(folder):
+    return json.loads((folder / "provenance.json").read_text())
+
+
+def test_a_classifier_of_sentences_is_a_whole_model_folder(root, tmp_path, capsys):
+    output = tmp_path / "model"
+    words = ["--model", root / "avg", "--data", root / "sentences", "--output", output, "--test-split", "test"]
+    assert run("train-supervised", *words, *TINY, "--epochs", 8) == 0
+    out, err = capsys.readouterr()
+    assert out == "" and "sentences: train 90 (train), test 20 (test), dev 10 (10% of train, drawn)" in err
+    results = record(output)["results"]
+    assert results["test"]["accuracy"] > 80 and results["test"]["floor"] == 50.0 and results["rows"]["dev"] == 10
+    names = {path.name for path in output.iterdir()}
+    assert {"model.safetensors", "modeling_sentence_classifier.py", "modeling_avg.py", "tokenizer.json"} <= names
+    assert not {"checkpoints", "job.json"} & names
+    card = (output / "README.md").read_text()
+    assert "softmax over the classes 0, 1" in card and "(kept)" in card and "model-index" in card
+    classify = pipeline("text-classification", model=str(output))
+    assert [item["label"] for item in classify(["w3 w0 w4", "w3 w4"])] == ["1", "0"]
+
+
+@pytest.mark.parametrize("task", ["similarity", "regression", "entailment"])
+def test_pairs_are_scored_and_classified(root, tmp_path, task, capsys):
+    output = tmp_path / "model"
+    words = ["--model", root / "gran", "--data", root / "pairs", "--output", output, "--test-split", "test"]
+    assert run("train-supervised", *words, "--task", task, *TINY, "--lambda-w", 1e-4, "--lambda-c", 1e-4) == 0
+    results = record(output)["results"]
+    judge = SentenceJudge.from_pretrained(output)
+    pair = ["w1 w2 w3 w4 w5"], ["w1 w2 w3 w4 w5"]
+    if task == "entailment":
+        assert results["classes"]["train"] == {"OTHER": 30, "PART": 30, "SAME": 30}
+        assert judge.classes(*pair)[0][0] in {"SAME", "PART", "OTHER"} and not judge.gives_scores
+        assert results["test"]["accuracy"] > 40
+    else:
+        assert results["test"]["rows"] == 15 and "accuracy" not in results["test"]
+        assert judge.scores(*pair).shape == (1,) and judge.gives_scores
+        assert results["test"]["pearson"] > 30
+    assert "SentenceJudge" in (output / "README.md").read_text()
+    index = (output / "README.md").read_text().split("---")[1]
+    assert ("pearsonr" in index) == (task != "entailment")
+
+
+def test_words_that_do_not_occur_keep_their_vectors_and_the_others_move(root, tmp_path):
+    write(tmp_path / "data", "train", text=[f"w1 w{2 + row % 5} x{row}" for row in range(40)], label=[0, 1] * 20)
+    assert (
+        run(
+            "train-supervised",
+            "--model",
+            root / "avg",
+            "--data",
+            tmp_path / "data",
+            "--output",
+            tmp_path / "model",
+            *TINY,
+        )
+        == 0
+    )
+    before = AvgModel.from_pretrained(root / "avg").embeddings
+    after = AutoModelForSequenceClassification.from_pretrained(tmp_path / "model").encoder.embeddings
+    tokenizer = AutoTokenizer.from_pretrained(tmp_path / "model")
+    moved = {
+        word for word in WORDS if not torch.equal(*(m[tokenizer.convert_tokens_to_ids(word)] for m in (before, after)))
+    }
+    assert moved == {"w1", "w2", "w3", "w4", "w5", "w6"}
+
+
+def test_from_scratch_a_frozen_encoder_and_initial_vectors_start_where_they_say(root, tmp_path):
+    vectors = tmp_path / "vectors.txt"
+    vectors.write_text("w1 1 2 3 4 5 6\nw2 6 5 4 3 2 1\n")
+    common = ["train-supervised", "--model", root / "gran", "--data", root / "sentences", "--epochs", 1]
+    slow = ["--learning-rate", 1e-12]
+    assert run(*common, *slow, "--from-scratch", "--initial-vectors", vectors, "--output", tmp_path / "a") == 0
+    assert run(*common, *slow, "--from-scratch", "--seed", 1, "--output", tmp_path / "b") == 0
+    assert run(*common, "--freeze-encoder", "--output", tmp_path / "c") == 0
+    given = GranModel.from_pretrained(root / "gran").state_dict()
+    models = [AutoModelForSequenceClassification.from_pretrained(tmp_path / name) for name in "abc"]
+    number = AutoTokenizer.from_pretrained(tmp_path / "a").convert_tokens_to_ids("w1")
+    assert models[0].encoder.embeddings[number].tolist() == pytest.approx([1, 2, 3, 4, 5, 6])
+    for model in models[:2]:
+        assert not torch.allclose(model.encoder.gate_input.weight, given["gate_input.weight"], atol=1e-3)
+    for name, value in models[2].encoder.state_dict().items():
+        assert torch.equal(value, given[name])
+
+
+def test_the_same_command_gives_the_same_weights(root, tmp_path):
+    for name in ("one", "two"):
+        words = ["--model", root / "gran", "--data", root / "pairs", "--output", tmp_path / name]
+        assert run("train-supervised", *words, "--task", "similarity", *TINY, "--dropout", 0.2) == 0
+    assert (tmp_path / "one/model.safetensors").read_bytes() == (tmp_path / "two/model.safetensors").read_bytes()
+
+
+def test_an_interrupted_run_is_continued_to_the_same_weights_and_others_are_refused(
+    root, tmp_path, capsys, monkeypatch
+):
+    from hf_paraphrase.training.collator import EpochBatches
+
+    words = ["--model", root / "gran", "--data", root / "pairs", "--task", "similarity", *TINY, "--dropout", 0.2]
+    assert run("train-supervised", *words, "--output", tmp_path / "whole") == 0
+    begin = EpochBatches.set_epoch
+
+    def stop(self, epoch):
+        if epoch == 2:
+            raise KeyboardInterrupt
+        begin(self, epoch)
+
+    made = tmp_path / "made"
+    monkeypatch.setattr(EpochBatches, "set_epoch", stop)
+    assert run("train-supervised", *words, "--output", made) == 130
+    monkeypatch.setattr(EpochBatches, "set_epoch", begin)
+    capsys.readouterr()
+    assert run("train-supervised", *words, "--output", made) == 2
+    assert "an unfinished run for this output exists" in capsys.readouterr().err
+    assert run("train-supervised", *words, "--output", made, "--resume", "--lambda-w", 0.1) == 2
+    assert "other settings: lambda_w" in capsys.readouterr().err
+    assert run("train-supervised", *words, "--output", made, "--resume") == 0
+    assert "resuming after step" in capsys.readouterr().err
+    assert (made / "model.safetensors").read_bytes() == (tmp_path / "whole/model.safetensors").read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        (["--task", "ranking"], "invalid choice"),
+        (["--task", "similarity"], "has no column score"),
+        (["--task", "entailment"], "this task needs pairs"),
+        (["--target-column", "kind"], "has no column kind"),
+        (["--train-split", "absent"], "no split `absent`"),
+        (["--data", "one_class"], "are of the class 0: there is nothing to learn"),
+        (["--data", "pairs", "--task", "similarity", "--highest-score", "4"], "off the scale from 1 to 4"),
+        (["--model", "pairs"], "not a model folder"),
+        (["--epochs", "0"], "--epochs must be above 0"),
+        (["--lambda-w", "-1"], "--lambda-w must not be negative"),
+        (["--dropout", "1"], "--dropout must be"),
+        (["--dev-share", "0"], "--dev-share and --test-share are shares"),
+        (["--dev-share", "0.5", "--test-share", "0.5"], "leave nothing to train on"),
+        (["--test-split", "test", "--test-share", "0.1"], "either --test-split or --test-share"),
+        (["--test-split", "train"], "must be different"),
+        (["--initial-vectors", "x.txt"], "belongs to --from-scratch"),
+        (["--from-scratch", "--initial-vectors", "absent.txt"], "absent.txt"),
+        (["--from-scratch", "--lambda-c", "1"], "nothing pretrained to stay close to"),
+        (["--from-scratch", "--lambda-w", "1"], "nothing pretrained to stay close to"),
+        (["--freeze-encoder", "--lambda-w", "1"], "--freeze-encoder excludes"),
+        (["--lowest-score", "5"], "--highest-score must be above"),
+        (["--license", "a,b"], "--license `a,b` is not spelt"),
+    ],
+)
+def test_bad_requests_are_one_line_and_leave_nothing_behind(root, tmp_path, monkeypatch, capsys, words, expected):
+    monkeypatch.chdir(root)
+    if not (root / "one_class").exists():
+        write(root / "one_class", "train", text=[f"w{row % 19} w1" for row in range(30)], label=[0] * 30)
+    given = dict(zip(words[::2], words[1::2], strict=False))
+    common = [
+        word
+        for flag in ("--model", "--data")
+        if flag not in given
+        for word in (flag, {"--model": "avg", "--data": "sentences"}[flag])
+    ]
+    assert run("train-supervised", *common, *words, "--output", tmp_path / "made") == 2
+    errors = [line for line in capsys.readouterr().err.splitlines() if line.startswith("hf-paraphrase: error")]
+    assert len(errors) == 1 and expected in errors[0] and list(tmp_path.iterdir()) == []
+
+
+# ----- predict
+
+
+@pytest.fixture(scope="module")
+def models(root):
+    common = ["train-supervised", "--model", root / "avg", *TINY]
+    assert run(*common, "--data", root / "sentences", "--output", root / "classes") == 0
+    assert run(*common, "--data", root / "pairs", "--task", "similarity", "--output", root / "scores") == 0
+    return root
+
+
+def test_predictions_are_written_and_measured(models, tmp_path, capsys):
+    words = ["--model", models / "classes", "--data", models / "sentences", "--split", "test"]
+    assert run("predict", *words, "--output", tmp_path / "found.tsv") == 0
+    out, err = capsys.readouterr()
+    assert "| test |" in out and "accuracy (%)" in out and "20 predictions in" in err
+    lines = [line.split("\t") for line in (tmp_path / "found.tsv").read_text().splitlines()]
+    assert lines[0] == ["row", "prediction", "probability", "given"] and len(lines) == 21
+    right = sum(line[1] == line[3] for line in lines[1:])
+    assert f" {100 * right / 20:.1f} |" in out and [line[3] for line in lines[1:3]] == ["0", "1"]
+    texts = [line[0] for line in lines[1:]]
+    assert texts == [str(row) for row in range(20)]
+    assert run("predict", *words, "--output", tmp_path / "found.tsv") == 2
+    assert "the output file exists" in capsys.readouterr().err
+
+
+def test_scores_are_predicted_and_their_results_go_to_the_card(models, capsys):
+    words = ["--model", models / "scores", "--data", models / "pairs", "--split", "test", "--update-card"]
+    assert run("predict", *words) == 0
+    assert "Pearson × 100" in capsys.readouterr().out
+    found = record(models / "scores")["evaluations"]["predict pairs/test"]
+    assert found["kind"] == "predict" and found["scores"]["rows"] == 15
+    card = (models / "scores" / "README.md").read_text()
+    assert "Written by `hf-paraphrase predict` on pairs/test." in card and "split: test" in card.split("---")[1]
+    assert run("predict", *words) == 0
+    again = (models / "scores" / "README.md").read_text()
+    assert again.count("Written by `hf-paraphrase predict`") == 1
+
+
+def test_text_without_classes_is_only_predicted(models, tmp_path, capsys):
+    words = ["--model", models / "classes", "--data", models / "unlabelled"]
+    assert run("predict", *words) == 2
+    assert "no classes or scores to compare with" in capsys.readouterr().err
+    assert run("predict", *words, "--output", tmp_path / "found.tsv") == 0
+    assert capsys.readouterr().out == ""
+    assert (tmp_path / "found.tsv").read_text().startswith("row\tprediction\tprobability\n0\t")
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        (["--model", "avg", "--data", "sentences"], "a model of type `avg` is not a sentence classifier"),
+        (["--model", "classes", "--data", "pairs", "--target-column", "score"], "the model judges single sentences"),
+        (["--model", "scores", "--data", "sentences", "--output", "x.tsv"], "the model judges pairs"),
+        (["--model", "classes", "--data", "pairs", "--output", "x.tsv"], "the model judges single sentences"),
+        (["--model", "classes", "--data", "other"], "row 0: the class maybe is unknown"),
+        (["--model", "classes", "--data", "sentences", "--split", "absent"], "no split `absent`"),
+        (["--model", "classes", "--data", "sentences", "--target-column", "kind"], "no column kind"),
+        (["--model", "classes", "--data", "sentences", "--output", "pairs"], "the output is a folder"),
+        (["--model", "classes", "--data", "unlabelled", "--update-card", "--output", "x.tsv"], "--update-card needs"),
+    ],
+)
+def test_bad_predictions_are_one_line(models, monkeypatch, capsys, words, expected):
+    monkeypatch.chdir(models)
+    if not (models / "other").exists():
+        write(models / "other", "test", text=["w1", "w2"], label=["maybe", "no"])
+    assert run("predict", *words) == 2
+    errors = [line for line in capsys.readouterr().err.splitlines() if line.startswith("hf-paraphrase: error")]
+    assert len(errors) == 1 and expected in errors[0]
+    assert not (models / "x.tsv").exists()
+
+
+@pytest.mark.parametrize(
+    ("settings", "expected"),
+    [
+        ({"model_type": "bert"}, "its encoder is of type `bert`"),
+        ({"hidden_size": 10**12}, "the weights do not fit the configuration"),
+        ({"vocab_size": 10**12}, "the weights do not fit the configuration"),
+        ("no mapping", "its encoder is of type `None`"),
+    ],
+)
+def test_a_hostile_encoder_within_a_classifier_is_one_line(models, tmp_path, capsys, settings, expected):
+    folder = shutil.copytree(models / "classes", tmp_path / "hostile")
+    config = json.loads((folder / "config.json").read_text())
+    own = config["sentence_encoder"]
+    config["sentence_encoder"] = {**own, **settings} if isinstance(settings, dict) else settings
+    (folder / "config.json").write_text(json.dumps(config))
+    assert run("predict", "--model", folder, "--data", models / "sentences") == 2
+    errors = [line for line in capsys.readouterr().err.splitlines() if line.startswith("hf-paraphrase: error")]
+    assert len(errors) == 1 and expected in errors[0]

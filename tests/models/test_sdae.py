@@ -1,0 +1,282 @@
+from __future__ import annotations
+
+import pytest
+import torch
+from padded_rows import padded
+from torch import nn
+from torch.nn import functional
+from transformers import AutoModel
+
+import hf_paraphrase  # noqa: F401  (registers the model types)
+from hf_paraphrase.models.sdae import SdaeConfig, SdaeModel
+from hf_paraphrase.models.sdae.packed_gru import PackedGru
+from hf_paraphrase.models.sdae.packed_sentences import PackedSentences
+from hf_paraphrase.models.sdae.readout_loss import summed_cross_entropy
+
+ROWS = [[5, 6, 7], [8], [], [9, 5, 5, 11, 3, 2], [1, 4], [7, 7, 7, 7, 7]]
+SAID = [[5, 6, 7, 4], [8, 2], [3], [9, 5, 11, 3], [], [7, 7]]
+VARIANTS = [{}, {"readout_size": 3}, {"share_embeddings": False}, {"readout_size": 7, "initialization": "xavier"}]
+
+
+def make(size=6, embedding_size=4, vocab_size=20, **settings):
+    torch.manual_seed(3)
+    sizes = {"vocab_size": vocab_size, "hidden_size": size, "embedding_size": embedding_size}
+    model = SdaeModel(SdaeConfig(initializer_range=0.5, **sizes, **settings))
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter.add_(torch.randn_like(parameter) * 0.3)
+    return model.eval()
+
+
+def labels_of(rows, length, *, left=False):
+    ids, mask = padded(rows, length, left=left)
+    return ids.masked_fill(mask == 0, -100)
+
+
+def torch_gru(layer, vectors, initial=None, context=None):
+    """States (length, size) by `torch.nn.GRU`, which has a second bias and sees the context as part of its input."""
+    weight = layer.weight_input
+    if context is not None:
+        weight = torch.cat([weight, layer.weight_context], dim=1)
+        vectors = torch.cat([vectors, context.expand(len(vectors), -1)], dim=1)
+    gru = nn.GRU(weight.shape[1], layer.size).to(vectors.dtype)
+    names = {"weight_ih_l0": weight, "weight_hh_l0": layer.weight_state, "bias_ih_l0": layer.bias}
+    named = {**names, "bias_hh_l0": torch.zeros_like(layer.bias)}
+    start = vectors.new_zeros(1, layer.size) if initial is None else initial.unsqueeze(0)
+    return torch.func.functional_call(gru, named, (vectors, start))[0]
+
+
+def loss_by_hand(model, rows, said):
+    """The mean over the sentences of what saying each of them costs, one at a time, all by PyTorch's own layers."""
+    total = torch.zeros((), dtype=model.dtype)
+    decoder, end = model.decoder, model.config.pad_token_id
+    table = model.embeddings if decoder.embeddings is None else decoder.embeddings
+    for row, words in zip(rows, said, strict=True):
+        embedding = torch.zeros(model.config.hidden_size, dtype=model.dtype)
+        if row:
+            embedding = torch_gru(model.recurrent, model.embeddings[row])[-1]
+        read = torch.cat([torch.zeros_like(table[:1]), table[words]])
+        states = torch_gru(decoder.recurrent, read, torch.tanh(decoder.start(embedding)), embedding)
+        if decoder.readout is not None:
+            states = states @ decoder.readout.weight.T
+        logits = states @ decoder.output.weight.T + decoder.output.bias
+        total = total + functional.cross_entropy(logits, torch.tensor([*words, end]), reduction="sum")
+    return total / len(said)
+
+
+@pytest.mark.parametrize("settings", VARIANTS)
+@pytest.mark.parametrize("left", [False, True])
+def test_loss_and_gradients_are_those_of_pytorchs_own_layers_sentence_by_sentence(settings, left):
+    model = make(**settings).double()
+    ids, mask = padded(ROWS, 8, left=left)
+    found = model(ids, mask, labels=labels_of(SAID, 7, left=left), return_token_vectors=False).loss
+    expected = loss_by_hand(model, ROWS, SAID)
+    torch.testing.assert_close(found, expected, rtol=1e-12, atol=0)
+    parameters = list(model.parameters())
+    pairs = zip(torch.autograd.grad(found, parameters), torch.autograd.grad(expected, parameters), strict=True)
+    for (name, _), (mine, theirs) in zip(model.named_parameters(), pairs, strict=True):
+        assert theirs.any(), name
+        torch.testing.assert_close(mine, theirs, rtol=1e-9, atol=1e-12, msg=name)
+
+
+@pytest.mark.parametrize("left", [False, True])
+def test_embedding_is_the_last_state_of_pytorchs_gru_and_the_mean_of_the_token_vectors(left):
+    model = make(size=5).double()
+    ids, mask = padded(ROWS, 9, left=left)
+    output = model(ids, mask, output_hidden_states=True)
+    assert output.last_hidden_state.shape == output.hidden_states[0].shape == (len(ROWS), 9, 5)
+    for place, row in enumerate(ROWS):
+        states = torch_gru(model.recurrent, model.embeddings[row]) if row else torch.zeros(0, 5).double()
+        torch.testing.assert_close(output.hidden_states[0][place][mask[place] == 1], states)
+        expected = states[-1] if row else torch.zeros(5).double()
+        torch.testing.assert_close(output.pooler_output[place], expected)
+    mean = (output.last_hidden_state * mask.unsqueeze(2)).sum(1) / mask.sum(1, keepdim=True).clamp_min(1)
+    torch.testing.assert_close(mean, output.pooler_output)
+    assert not output.last_hidden_state[mask == 0].any()
+
+
+def test_padding_order_and_company_change_nothing_beyond_rounding():
+    model = make(size=32)
+    alone = torch.stack([model(torch.tensor([row], dtype=torch.long)).pooler_output[0] for row in ROWS])
+    losses = [
+        model(torch.tensor([row], dtype=torch.long), labels=labels_of([words], 4)).loss
+        for row, words in zip(ROWS, SAID, strict=True)
+    ]
+    for length, left in ((7, False), (20, False), (20, True)):
+        ids, mask = padded(ROWS, length, left=left)
+        output = model(ids, mask, labels=labels_of(SAID, length, left=left))
+        torch.testing.assert_close(output.pooler_output, alone, atol=1e-6, rtol=0)
+        torch.testing.assert_close(output.loss, torch.stack(losses).mean())
+        turned = model(ids.flip(0), mask.flip(0), labels=labels_of(SAID, length, left=left).flip(0))
+        torch.testing.assert_close(turned.loss, output.loss)
+
+
+def test_with_fewer_labels_than_sentences_the_others_are_only_embedded():
+    model = make()
+    ids, mask = padded(ROWS, 8)
+    output = model(ids, mask, labels=labels_of(SAID[:2], 5))
+    assert output.pooler_output.shape[0] == len(ROWS)
+    torch.testing.assert_close(output.loss, model(ids[:2], mask[:2], labels=labels_of(SAID[:2], 5)).loss)
+
+
+@pytest.mark.parametrize("with_initial", [False, True])
+@pytest.mark.parametrize("context_size", [None, 3])
+def test_gradient_of_the_layer_agrees_with_finite_differences(with_initial, context_size):
+    torch.manual_seed(0)
+    layer = PackedGru(3, 4, context_size).double()
+    for parameter in layer.parameters():
+        nn.init.normal_(parameter, 0.0, 0.5)
+    packing = PackedSentences.of_mask(padded(ROWS, 6)[1].bool())
+    sentences, total = packing.batch_sizes[0], sum(packing.batch_sizes)
+    values = [torch.randn(total, 3).double()]
+    values += [torch.randn(sentences, 4).double()] if with_initial else []
+    values += [torch.randn(sentences, context_size).double()] if context_size else []
+    names = [name for name, _ in layer.named_parameters()]
+    leaves = [*values, *(parameter.detach() for parameter in layer.parameters())]
+
+    def function(*leaves):
+        named = dict(zip(names, leaves[len(values) :], strict=True))
+        given = list(leaves[1 : len(values)])
+        initial = given.pop(0) if with_initial else None
+        context = given.pop(0) if context_size else None
+        return torch.func.functional_call(layer, named, (leaves[0], packing, initial, context))
+
+    assert torch.autograd.gradcheck(function, tuple(leaf.requires_grad_() for leaf in leaves), fast_mode=True)
+    with torch.no_grad():
+        torch.testing.assert_close(function(*leaves), function(*leaves))
+
+
+def test_cross_entropy_in_blocks_is_that_of_pytorch(monkeypatch):
+    from hf_paraphrase.models.sdae import readout_loss
+
+    torch.manual_seed(0)
+    states, weight, bias = torch.randn(23, 5), torch.randn(11, 5), torch.randn(11)
+    targets = torch.randint(11, (23,))
+    leaves = [item.requires_grad_() for item in (states, weight, bias)]
+    expected = functional.cross_entropy(states @ weight.T + bias, targets, reduction="sum")
+    gradients = torch.autograd.grad(2 * expected, leaves)
+    for block, cached in ((1 << 25, 1 << 18), (77, 22), (1, 1)):
+        monkeypatch.setattr(readout_loss, "_BLOCK_ELEMENTS", block)
+        monkeypatch.setattr(readout_loss, "_CACHED_ELEMENTS", cached)
+        found = summed_cross_entropy(states, weight, bias, targets)
+        torch.testing.assert_close(found, expected)
+        for mine, theirs in zip(torch.autograd.grad(2 * found, leaves), gradients, strict=True):
+            torch.testing.assert_close(mine, theirs)
+        with torch.no_grad():
+            torch.testing.assert_close(summed_cross_entropy(states, weight, bias, targets), expected)
+
+
+def test_a_very_unlikely_word_costs_what_it_costs_and_not_infinity():
+    loss = summed_cross_entropy(
+        torch.tensor([[1.0]]), torch.tensor([[0.0], [-500.0]]), torch.zeros(2), torch.tensor([1])
+    )
+    assert loss.item() == pytest.approx(500.0)
+
+
+def test_under_autocast_loss_and_gradients_are_nearly_the_same_and_stay_fp32():
+    model = make(size=16, vocab_size=50)
+    ids, mask = padded(ROWS, 8)
+    labels = labels_of(SAID, 6)
+    exact = model(ids, mask, labels=labels)
+    with torch.autocast("cpu", torch.bfloat16):
+        rough = model(ids, mask, labels=labels)
+        with torch.no_grad():
+            unrecorded = model(ids, mask, labels=labels)
+    assert rough.loss.dtype == rough.pooler_output.dtype == torch.float32
+    assert rough.loss.item() != exact.loss.item()
+    torch.testing.assert_close(rough.loss, exact.loss, rtol=0.02, atol=0)
+    torch.testing.assert_close(unrecorded.loss, rough.loss, rtol=1e-3, atol=0)
+    parameters = list(model.parameters())
+    both = zip(torch.autograd.grad(rough.loss, parameters), torch.autograd.grad(exact.loss, parameters), strict=True)
+    for (name, _), (mine, theirs) in zip(model.named_parameters(), both, strict=True):
+        assert mine.dtype == torch.float32
+        assert functional.cosine_similarity(mine.flatten(), theirs.flatten(), dim=0) > 0.99, name
+
+
+def test_empty_texts_embed_to_zeros_and_can_be_said_again():
+    model = make()
+    for shape in ((2, 0), (2, 3), (0, 3)):
+        ids = torch.zeros(shape, dtype=torch.long)
+        output = model(ids, labels=labels_of([[5], []][: shape[0]], 2))
+        assert torch.equal(output.pooler_output, torch.zeros(shape[0], 6))
+        assert output.last_hidden_state.shape == (*shape, 6) and output.loss.isfinite()
+    ids, mask = padded([[], []], 2)
+    model(ids, mask, labels=labels_of([[5], [6]], 1)).loss.backward()
+    assert model.decoder.output.weight.grad.any()
+
+
+def test_skipped_unknown_words_are_as_if_they_were_not_there_save_in_sentences_of_nothing_else():
+    model = make(skip_unknown=True)
+    ids, mask = padded([[5, 1, 6], [1, 1]], 3)
+    output = model(ids, mask)
+    torch.testing.assert_close(output.pooler_output[0], model(torch.tensor([[5, 6]])).pooler_output[0])
+    assert output.pooler_output[1].any()
+    mean = (output.last_hidden_state * mask.unsqueeze(2)).sum(1) / mask.sum(1, keepdim=True)
+    torch.testing.assert_close(mean, output.pooler_output)
+
+
+@pytest.mark.parametrize("settings", [*VARIANTS, {"has_decoder": False}])
+def test_saved_model_opens_with_auto_model_and_gives_equal_vectors(settings, tmp_path):
+    model = make(**settings)
+    model.save_pretrained(tmp_path)
+    loaded = AutoModel.from_pretrained(tmp_path)
+    assert type(loaded) is SdaeModel and all(item.requires_grad for item in loaded.parameters())
+    for name, value in model.state_dict().items():
+        assert torch.equal(loaded.state_dict()[name], value), name
+    ids, mask = padded(ROWS, 8)
+    assert torch.equal(loaded(ids, mask).pooler_output, model(ids, mask).pooler_output)
+
+
+def test_without_a_decoder_it_encodes_alike_and_says_that_it_cannot_reconstruct():
+    model = make()
+    bare = SdaeModel(SdaeConfig(**{**model.config.to_dict(), "has_decoder": False}))
+    bare.load_state_dict({name: value for name, value in model.state_dict().items() if "decoder" not in name})
+    ids, mask = padded(ROWS, 8)
+    assert torch.equal(bare(ids, mask).pooler_output, model(ids, mask).pooler_output)
+    with pytest.raises(ValueError, match="no decoder"):
+        bare(ids, mask, labels=labels_of(SAID, 6))
+
+
+def test_initial_weights_follow_the_authors_code_or_xavier():
+    torch.manual_seed(0)
+    sizes = {"vocab_size": 200, "hidden_size": 32, "embedding_size": 16}
+    model = SdaeModel(SdaeConfig(**sizes))
+    for layer in (model.recurrent, model.decoder.recurrent):
+        for block in layer.weight_state.chunk(3):
+            torch.testing.assert_close(block @ block.T, torch.eye(32), atol=1e-5, rtol=0)
+        assert 0.009 < layer.weight_input.std() < 0.011 and not layer.bias.any()
+    reset, update, candidate = model.decoder.recurrent.weight_context.chunk(3)
+    assert 0.008 < reset.std() < 0.012 and 0.008 < update.std() < 0.012
+    for square in (candidate, model.decoder.start.weight):
+        torch.testing.assert_close(square @ square.T, torch.eye(32), atol=1e-5, rtol=0)
+    assert 0.009 < model.decoder.output.weight.std() < 0.011 and not model.embeddings[0].any()
+    model = SdaeModel(SdaeConfig(initialization="xavier", **sizes))
+    bound = (6 / (32 + 16)) ** 0.5
+    assert 0.9 * bound < model.recurrent.weight_input.abs().max() <= bound
+
+
+def test_it_learns_to_say_a_handful_of_sentences_again():
+    torch.manual_seed(0)
+    model = SdaeModel(SdaeConfig(vocab_size=20, hidden_size=32, embedding_size=8, initialization="xavier"))
+    rows = [row for row in ROWS if row]
+    ids, mask = padded(rows, 6)
+    optimizer = torch.optim.Adam(model.parameters(), lr=0.02)
+    for _ in range(80):
+        loss = model(ids, mask, labels=labels_of(rows, 6), return_token_vectors=False).loss
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    assert loss.item() < 0.5
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"initialization": "zeros"}, "initialization must be one of reference, xavier"),
+        ({"pad_token_id": None}, "pad_token_id is needed"),
+        ({"skip_unknown": True, "unk_token_id": None}, "skip_unknown needs unk_token_id"),
+    ],
+)
+def test_configurations_that_mean_nothing_are_refused(settings, message):
+    with pytest.raises(ValueError, match=message):
+        SdaeConfig(**settings)

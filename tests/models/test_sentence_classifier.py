@@ -1,0 +1,220 @@
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+import torch
+from transformers import AutoConfig, AutoModelForSequenceClassification, pipeline
+
+import hf_paraphrase  # noqa: F401  (registers the model types)
+from hf_paraphrase.models.avg import AvgConfig
+from hf_paraphrase.models.concatenation import ConcatenationConfig
+from hf_paraphrase.models.gran import GranConfig
+from hf_paraphrase.models.recurrent import RecurrentConfig
+from hf_paraphrase.models.sentence_classifier import SentenceClassifier, SentenceClassifierConfig
+from hf_paraphrase.tokenization.word_level import build_word_level_tokenizer
+
+ENCODERS = {
+    "avg": AvgConfig(vocab_size=12, hidden_size=4, initializer_range=0.8),
+    "gran": GranConfig(vocab_size=12, hidden_size=4, initializer_range=0.8),
+    "gran without peepholes": GranConfig(vocab_size=12, hidden_size=4, initializer_range=0.8, peepholes=False),
+    "recurrent": RecurrentConfig(vocab_size=12, hidden_size=4, embedding_size=3, initializer_range=0.8),
+    "concatenation": ConcatenationConfig(vocab_sizes=[7, 5], part_size=2, initializer_range=0.8),
+}
+FIRST = torch.tensor([[2, 3, 9, 4], [5, 0, 0, 0], [0, 0, 0, 0]])
+SECOND = torch.tensor([[3, 8], [5, 6], [7, 0]])
+
+
+def make(encoder="avg", **settings):
+    torch.manual_seed(2)
+    model = SentenceClassifier(SentenceClassifierConfig(ENCODERS[encoder].to_diff_dict(), **settings)).eval()
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter.normal_(std=0.7)
+    return model
+
+
+def softmax(values):
+    return np.exp(values) / np.exp(values).sum(-1, keepdims=True)
+
+
+@pytest.mark.parametrize("encoder", ENCODERS)
+def test_one_sentence_is_a_linear_layer_on_its_embedding(encoder):
+    model = make(encoder, id2label={0: "a", 1: "b", 2: "c"})
+    vectors = model.encoder(FIRST).pooler_output.detach().numpy()
+    weight, bias = model.classifier.weight.detach().numpy(), model.classifier.bias.detach().numpy()
+    logits = model(FIRST).logits
+    np.testing.assert_allclose(logits.detach().numpy(), vectors @ weight.T + bias, atol=1e-6)
+    loss = model(FIRST, labels=torch.tensor([2, 0, 1])).loss
+    expected = -np.log(softmax(logits.detach().numpy())[range(3), [2, 0, 1]]).mean()
+    assert loss.item() == pytest.approx(expected, rel=1e-5)
+
+
+@pytest.mark.parametrize("ordered", [False, True])
+@pytest.mark.parametrize("encoder", ENCODERS)
+def test_a_pair_is_judged_by_the_equations(encoder, ordered):
+    model = make(encoder, pairs=True, ordered=ordered, head_hidden_size=3, id2label={0: "a", 1: "b"})
+    u, v = (model.encoder(ids).pooler_output.detach().numpy() for ids in (FIRST, SECOND))
+    features = np.concatenate([u * v, abs(u - v), *([u, v] if ordered else [])], axis=1)
+    hidden = 1 / (
+        1 + np.exp(-(features @ model.hidden.weight.detach().numpy().T + model.hidden.bias.detach().numpy()))
+    )
+    expected = hidden @ model.classifier.weight.detach().numpy().T + model.classifier.bias.detach().numpy()
+    logits = model(FIRST, second_input_ids=SECOND).logits
+    np.testing.assert_allclose(logits.detach().numpy(), expected, atol=1e-5)
+    masks = {"attention_mask": (FIRST != 0).long(), "second_attention_mask": (SECOND != 0).long()}
+    torch.testing.assert_close(model(FIRST, second_input_ids=SECOND, **masks).logits, logits)
+    other = model(SECOND, second_input_ids=FIRST).logits
+    assert torch.allclose(other, logits, atol=1e-5) != ordered
+
+
+def test_a_score_is_the_mean_of_a_distribution_and_its_target_has_the_score_as_its_mean():
+    model = make(pairs=True, objective="distribution")
+    assert model.config.num_labels == 5 and model.config.id2label[4] == "5"
+    labels = torch.tensor([3.7, 1.0, 5.0])
+    output = model(FIRST, second_input_ids=SECOND, labels=labels)
+    found = softmax(output.logits.detach().double().numpy())
+    np.testing.assert_allclose(model.scores(output.logits).detach().numpy(), found @ np.arange(1, 6), rtol=1e-5)
+    target = np.array([[0, 0, 0.3, 0.7, 0], [1, 0, 0, 0, 0], [0, 0, 0, 0, 1]])
+    np.testing.assert_allclose(target @ np.arange(1, 6), labels)
+    terms = np.where(target > 0, target * np.log(np.where(target > 0, target, 1) / found), 0)
+    assert output.loss.item() == pytest.approx(terms.sum() / 3, rel=1e-5)
+
+
+def test_a_regression_is_in_the_units_of_the_scores_and_its_loss_in_deviations():
+    model = make(objective="regression", score_mean=3.0, score_deviation=2.0)
+    output = model(FIRST, labels=torch.tensor([1.0, 2.0, 5.0]))
+    scores = model.scores(output.logits)
+    raw = model.classifier(model.encoder(FIRST).pooler_output).squeeze(1)
+    torch.testing.assert_close(scores, 3 + 2 * raw)
+    expected = (((scores - torch.tensor([1.0, 2.0, 5.0])) / 2) ** 2).mean()
+    assert output.loss.item() == pytest.approx(expected.item(), rel=1e-5)
+    with pytest.raises(ValueError, match="no scores"):
+        make().scores(output.logits)
+
+
+def test_a_model_of_pairs_wants_pairs():
+    with pytest.raises(ValueError, match="pairs of sentences"):
+        make(pairs=True)(FIRST)
+    with pytest.raises(ValueError, match="single sentences"):
+        make()(FIRST, second_input_ids=SECOND)
+
+
+@pytest.mark.parametrize("encoder", ENCODERS)
+def test_padding_changes_nothing(encoder):
+    model = make(encoder, pairs=True)
+    whole = model(FIRST, second_input_ids=SECOND).logits
+    for row in range(3):
+        one, two = FIRST[row][FIRST[row] != 0], SECOND[row][SECOND[row] != 0]
+        alone = model(one.unsqueeze(0), second_input_ids=two.unsqueeze(0)).logits
+        torch.testing.assert_close(alone, whole[row : row + 1], atol=1e-5, rtol=1e-4)
+
+
+@pytest.mark.parametrize("encoder", ENCODERS)
+def test_saved_and_opened_it_is_the_same(encoder, tmp_path):
+    model = make(encoder, pairs=True, objective="distribution", lowest_score=0, dropout=0.1)
+    model.save_pretrained(tmp_path)
+    found = AutoModelForSequenceClassification.from_pretrained(tmp_path).eval()
+    assert type(found) is SentenceClassifier and type(found.encoder) is type(model.encoder)
+    assert torch.equal(found(FIRST, second_input_ids=SECOND).logits, model(FIRST, second_input_ids=SECOND).logits)
+    kept, given = found.encoder.config.to_diff_dict(), ENCODERS[encoder].to_diff_dict()
+    assert {name: kept[name] for name in given if name in kept} == {
+        name: given[name] for name in given if name in kept
+    }
+    assert kept.get("peepholes") == given.get("peepholes")
+    config = AutoConfig.from_pretrained(tmp_path)
+    assert config.vocab_size == 12 and config.num_labels == 6 and config.pad_token_id == 0
+
+
+SCRIPT = """
+import sys, torch
+from transformers import AutoModelForSequenceClassification
+first, second = torch.tensor([[2, 3, 9, 4], [5, 0, 0, 0], [0, 0, 0, 0]]), torch.tensor([[3, 8], [5, 6], [7, 0]])
+for name in sys.argv[1:]:
+    model = AutoModelForSequenceClassification.from_pretrained(name, trust_remote_code=True).eval()
+    for found in (model, model.encoder):
+        assert type(found).__module__.startswith("transformers_modules"), type(found)
+    expected = torch.load(name + ".pt", weights_only=True)
+    torch.testing.assert_close(model(first, second_input_ids=second).logits, expected, atol=1e-6, rtol=0)
+    model.save_pretrained(name + " again")
+    again = AutoModelForSequenceClassification.from_pretrained(name + " again", trust_remote_code=True).eval()
+    torch.testing.assert_close(again(first, second_input_ids=second).logits, expected, atol=1e-6, rtol=0)
+assert "hf_paraphrase" not in sys.modules
+"""
+
+
+def test_head_and_encoder_travel_with_the_weights_to_where_the_package_is_not(tmp_path):
+    for name in ENCODERS:
+        model = make(name, pairs=True)
+        model.save_pretrained(tmp_path / name)
+        torch.save(model(FIRST, second_input_ids=SECOND).logits.detach(), tmp_path / f"{name}.pt")
+    assert run_elsewhere(tmp_path, SCRIPT, ENCODERS) == ""
+
+
+def run_elsewhere(folder, script, words):
+    """Runs a script where the package cannot be found, and gives the end of what went wrong."""
+    environment = {**os.environ, "HF_HOME": str(folder / "home"), "HF_HUB_OFFLINE": "1"}
+    environment.pop("PYTHONPATH", None)
+    command = [sys.executable, "-I", "-c", script, *words]
+    result = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
+    return result.stderr[-3000:] if result.returncode else ""
+
+
+ELSEWHERE = ["other/repository--modeling_avg.AvgModel", "../evil.Evil", "os.system", None]
+REFUSED = """
+import sys
+from transformers import AutoModelForSequenceClassification
+for name in sys.argv[1:]:
+    try:
+        AutoModelForSequenceClassification.from_pretrained(name, trust_remote_code=True)
+    except ValueError as error:
+        assert "does not name the encoder's code in this folder" in str(error), error
+    else:
+        raise AssertionError(name)
+"""
+
+
+def test_code_of_an_encoder_that_lies_elsewhere_is_not_run(tmp_path):
+    for number, reference in enumerate(ELSEWHERE):
+        make().save_pretrained(tmp_path / str(number))
+        path = tmp_path / str(number) / "config.json"
+        settings = json.loads(path.read_text())
+        settings["sentence_encoder"]["auto_map"]["AutoModel"] = reference
+        path.write_text(json.dumps(settings))
+    assert run_elsewhere(tmp_path, REFUSED, map(str, range(len(ELSEWHERE)))) == ""
+
+
+def test_the_pipeline_of_transformers_classifies_single_sentences():
+    tokenizer = build_word_level_tokenizer([f"w{number}" for number in range(10)])
+    model = make(id2label={0: "bad", 1: "good"})
+    found = pipeline("text-classification", model=model, tokenizer=tokenizer)(["w1 w2", "w3"], top_k=None)
+    for text, answer in zip(("w1 w2", "w3"), found, strict=True):
+        logits = model(**tokenizer([text], return_tensors="pt")).logits[0].detach().numpy()
+        scores = {item["label"]: item["score"] for item in answer}
+        assert [scores["bad"], scores["good"]] == pytest.approx(softmax(logits), abs=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("settings", "expected"),
+    [
+        ({"objective": "ranking"}, "objective must be one of"),
+        ({"objective": "distribution", "lowest_score": 5}, "the scale must have two numbers"),
+        ({"objective": "distribution", "id2label": {0: "a", 1: "b"}}, "has 5 outputs here, not 2"),
+        ({"dropout": 1.0}, "dropout must be"),
+        ({"head_hidden_size": 0}, "head_hidden_size must be"),
+        ({"score_deviation": 0.0}, "score_deviation must be"),
+        ({"sentence_encoder": {}}, "must name its model_type"),
+    ],
+)
+def test_senseless_configurations_are_refused(settings, expected):
+    with pytest.raises(ValueError, match=expected):
+        SentenceClassifierConfig(**{"sentence_encoder": {"model_type": "avg"}, **settings})
+
+
+def test_an_encoder_of_an_unknown_type_is_refused():
+    with pytest.raises(ValueError, match="no sentence encoder of type `nothing`"):
+        SentenceClassifier(SentenceClassifierConfig({"model_type": "nothing"}))
