@@ -126,14 +126,15 @@ def table(rows: list[dict[str, Any]], tasks: list[str], encoders: list[str]) -> 
 def _difference(one: dict[int, float], other: dict[int, float]) -> str:
     """Writes the mean difference over the seeds that both have, with the verdict.
 
-    It is `cannot tell` unless the 95 % interval of the mean over seeds (Student's t) leaves 0 out. How much the test
+    It is `cannot tell` unless there are three seeds at least and the 95 % interval of the mean over them (Student's
+    t) leaves 0 out. How much the test
     rows happen to matter is not in it.
     """
     differences = [one[seed] - other[seed] for seed in one if seed in other]
     if not differences:
         return "–"
     mean = statistics.mean(differences)
-    if len(differences) < 2:
+    if len(differences) < 3:
         return f"{mean:+.1f} (cannot tell)"
     error = statistics.stdev(differences) / len(differences) ** 0.5
     half = float(student.ppf(0.975, len(differences) - 1)) * error

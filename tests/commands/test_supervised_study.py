@@ -58,4 +58,4 @@ def test_a_verdict_needs_an_interval_over_seeds_without_zero(load_script):
     assert difference({0: 2.0, 1: 2.1, 2: 1.9}, base) == "+1.0 ± 0.2 (holds)"
     assert difference({0: 0.0, 1: 0.1, 2: -0.1}, base) == "-1.0 ± 0.2 (does not hold)"
     assert difference({0: 2.0, 1: 3.0, 2: 1.2}, base) == "+1.1 ± 2.2 (cannot tell)"
-    assert difference({0: 2.0}, base) == "+1.0 (cannot tell)" and difference({5: 1.0}, base) == "–"
+    assert difference({0: 2.0, 1: 2.0}, base) == "+1.0 (cannot tell)" and difference({5: 1.0}, base) == "–"
