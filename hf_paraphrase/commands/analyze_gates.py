@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..analysis.automatic_tags import with_tags
 from ..analysis.figures import check_plots
 from ..analysis.gate_plots import plot_groups, plot_positions, plot_sentence
 from ..analysis.gate_report import (
@@ -44,9 +45,9 @@ class Arguments:
     """Reports how much of each word the gates of a GRAN let into the sentence ("Analyzing GRAN Gates", paper 001).
 
     The gate of a word is the mean of its gate vector's components, between 0 and 1. The report has its means by part
-    of speech and dependency label where the text is tagged, else by closed lists of English function words, by word
-    and by position, each with a 95 % interval, and pictures of single sentences. A text in another language than the
-    model's has mostly unknown words, which share one vector; the report says how many.
+    of speech and dependency label where the text is tagged or `--tagger` tags it, else by closed lists of English
+    function words, by word and by position, each with a 95 % interval, and pictures of single sentences. A text in
+    another language than the model's has mostly unknown words, which share one vector; the report says how many.
     """
 
     model: str = argument("the folder of a GRAN")
@@ -54,6 +55,11 @@ class Arguments:
     text: list[str] = argument("text files, one sentence a line, plain or compressed", [], action="extend")
     tags: str | None = argument(
         "a file with the tags of the words of --text, line by line, separated by spaces as the words are", None
+    )
+    tagger: bool = argument(
+        "tag the words of --text, English, with the tagger that `expand` uses: universal parts of speech (needs the "
+        "extra `expansion`)",
+        False,
     )
     tagged: list[str] = argument(
         "tagged files instead: word/TAG on one line, word TAB tag a line, CoNLL-U, or files of PIT-2015",
@@ -113,6 +119,8 @@ def _check(arguments: Arguments) -> None:
         raise UsageError("analyze gates: give either --text or --tagged", remedy="--text FILE or --tagged FILE")
     if arguments.tags is not None and len(arguments.text) != 1:
         raise UsageError("analyze gates: --tags belongs to one file of --text")
+    if arguments.tagger and (arguments.tagged or arguments.tags is not None):
+        raise UsageError("analyze gates: --tagger is for --text without tags", remedy="leave it out")
     least = {"max_sentences": 1, "min_count": 1, "bootstrap": 2, "seed": 0, "pictures": 0}
     for name, low in least.items():
         if getattr(arguments, name) < low:
@@ -148,11 +156,17 @@ def _sentences(arguments: Arguments, encoder: SentenceEncoder) -> tuple[list[Lab
 
 
 def _plain_sentences(arguments: Arguments, encoder: SentenceEncoder) -> Iterator[LabelledSentence]:
+    tagger = None
+    if arguments.tagger:
+        from ..expansion.tagger import PartOfSpeechTagger
+
+        tagger = PartOfSpeechTagger.load()
     for path in arguments.text:
         for block in read_lines(Path(path), LineErrors()):
             lines = block.to_pylist()
             for start in range(0, len(lines), 1000):
-                yield from words_of_texts(encoder, lines[start : start + 1000])
+                sentences = words_of_texts(encoder, lines[start : start + 1000])
+                yield from sentences if tagger is None else with_tags(tagger, sentences)
 
 
 def _draw(

@@ -65,6 +65,21 @@ def test_tagged_text_gives_tables_pictures_and_a_comparison(folder, tmp_path, ca
     assert [item["name"] for item in record["inputs"]] == ["gran", "tagged.txt"] and "tables" not in record["results"]
 
 
+def test_a_tagger_gives_plain_text_its_parts_of_speech(folder, tmp_path, capsys):
+    pytest.importorskip("denckring_en_pos")
+    output = tmp_path / "report"
+    words = ["--model", folder / "gran", "--text", folder / "text.txt", "--min-count", 1, "--bootstrap", 5]
+    assert run("analyze", "gates", *words, "--tagger", "--output", output) == 0
+    assert "part of speech: highest" in capsys.readouterr().err
+    rows = [line.split("\t") for line in (output / "tables/tag.tsv").read_text().splitlines()[1:]]
+    found = {name: int(count) for name, count, *_ in rows}
+    assert found["DET"] == 6 and found["PUNCT"] == 4 and found["ADP"] == 2 and found["VERB"] == 4
+    for more in (["--tagged", folder / "tagged.txt"], ["--text", folder / "text.txt", "--tags", folder / "tags.txt"]):
+        words = ["--model", folder / "gran", *more, "--tagger", "--output", tmp_path / "out"]
+        assert run("analyze", "gates", *words) == 2
+        assert "--tagger is for --text without tags" in capsys.readouterr().err
+
+
 def test_plain_text_gives_kinds_of_words_and_each_distinct_sentence_counts_once(folder, tmp_path, capsys):
     output = tmp_path / "report"
     words = ["--text", folder / "text.txt", "--output", output, "--min-count", 2, "--bootstrap", 5]
