@@ -67,8 +67,6 @@ def originals(tmp_path_factory, tiny_model, tiny_bitext, tiny_wordnet):
     save_tokenizer(tokenizer, folder / "avg")
     shutil.copytree(tiny_model, folder / "rnn_search")
     shutil.copytree(tiny_bitext, folder / "bitext")
-    shutil.copytree(tiny_wordnet, folder / "wordnet")
-    shutil.copytree(tiny_bitext, folder / "one_split", ignore=shutil.ignore_patterns("validation-*", "test-*"))
     shutil.copytree(tiny_bitext, folder / "one_split", ignore=shutil.ignore_patterns("validation-*", "test-*"))
     shutil.copytree(tiny_wordnet, folder / "wordnet")
     schema = pa.schema([("id", pa.string()), *PAIRS, ("score", pa.float64())])
