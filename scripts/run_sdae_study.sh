@@ -52,9 +52,11 @@ run() { # name, further flags
   [ -z "$tasks" ] || done_already "$work/senteval/$1.json" || hf-paraphrase evaluate --suite senteval \
     --data "$data/transfer" --tasks "$tasks" --model "$work/models/$1" --output "$work/senteval/$1.json"
 }
+# Some sentences of the evaluation sets are definitions of WordNet.
+expansion=(--expansion "$wordnet" --expansion-decontaminate "${avoid[@]}")
 for seed in $seeds; do
   run "plain_$seed" --seed "$seed"
-  run "noise_$seed" --seed "$seed" --expansion "$wordnet" --expansion-use noise
-  run "regulariser_$seed" --seed "$seed" --expansion "$wordnet" --expansion-use regulariser --expansion-weight 10
+  run "noise_$seed" --seed "$seed" "${expansion[@]}" --expansion-use noise
+  run "regulariser_$seed" --seed "$seed" "${expansion[@]}" --expansion-use regulariser --expansion-weight 10
   python "$here/sdae_study_table.py" "$work" | tee "$work/table.md"
 done

@@ -91,7 +91,8 @@ def _check_inputs(arguments: Arguments) -> None:
 
 def _inputs(arguments: Arguments) -> list[str]:
     others = (arguments.tokenizer, arguments.initial_vectors, arguments.expansion)
-    return [*arguments.text, *arguments.pairs, *(item for item in others if item is not None)]
+    given = [item for item in others if item is not None]
+    return [*arguments.text, *arguments.pairs, *given, *arguments.expansion_decontaminate]
 
 
 def _lines(arguments: Arguments) -> Iterator[str]:
@@ -112,13 +113,23 @@ def _expander(arguments: Arguments) -> SentenceExpander | None:
 
     Raises:
         UsageError: If the part-of-speech tagger is not installed.
-        InputError: If the folder is no WordNet.
+        InputError: If the folder is no WordNet, or an evaluation set is missing or damaged.
     """
     if arguments.expansion is None:
         return None
-    from ..expansion import Expander
+    from ..expansion.processes import ExpanderSettings
 
-    return Expander.from_wordnet(arguments.expansion, share=arguments.expansion_share or 0.0, seed=arguments.seed)
+    if not arguments.expansion_decontaminate:
+        message(
+            "the definitions are not compared with evaluation sets, of which OnWN and FNWN of STS are made of them: "
+            "--expansion-decontaminate keeps them out"
+        )
+    return ExpanderSettings(
+        arguments.expansion,
+        arguments.expansion_share or 0.0,
+        arguments.seed,
+        decontaminate=tuple(arguments.expansion_decontaminate),
+    ).open()
 
 
 def _vocabulary(arguments: Arguments) -> tuple[PreTrainedTokenizerFast, WordVectors | None]:

@@ -60,6 +60,12 @@ class Arguments:
     expansion_share: float | None = argument(
         "share of the words with a definition that are replaced [default: 0.3]", None
     )
+    expansion_decontaminate: list[str] = argument(
+        "evaluation files or folders, or lists of fingerprints: definitions in them are not used; the sets OnWN and "
+        "FNWN of STS 2012 to 2014 are made of WordNet's definitions",
+        [],
+        action="extend",
+    )
     expansion_weight: float | None = argument(
         "weight of 1 - cos(original, expanded) in the loss, beside a reconstruction loss that is summed over the "
         "words of a sentence (paper 004 does not say how much) [default: 1]",
@@ -171,6 +177,8 @@ def _check_expansion(arguments: Arguments) -> None:
                     f"--{name.replace('_', '-')} is for --expansion",
                     remedy="give a WordNet folder as --expansion, or leave it out",
                 )
+        if arguments.expansion_decontaminate:
+            raise UsageError("--expansion-decontaminate is for --expansion", remedy="give that too, or leave it out")
         return
     arguments.expansion_use = arguments.expansion_use or "noise"
     if arguments.expansion_weight is not None and arguments.expansion_use == "noise":

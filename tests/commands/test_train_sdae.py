@@ -188,9 +188,32 @@ def test_expansion_changes_what_is_learned_and_its_distance_is_measured(tmp_path
     assert f"as a {use}" in card and ("of weight 3" in card) == (use == "regulariser")
 
 
+def test_definitions_that_are_in_an_evaluation_set_are_not_used(tmp_path, tiny_wordnet, capsys):
+    (tmp_path / "lines.txt").write_text("\n".join(f"The boy saw {number} boys ." for number in range(40)))
+    # Seeing, too, has a definition.
+    (tmp_path / "sts.txt").write_text(
+        "a youthful male person\nperceive by sight or have the power to perceive by sight\n"
+    )
+    words = ["train-sdae", "--text", tmp_path / "lines.txt", *TINY]
+    flags = ["--expansion", tiny_wordnet, "--expansion-share", "1"]
+    assert run(*words, "--output", tmp_path / "plain") == 0
+    assert run(*words, *flags, "--output", tmp_path / "all") == 0
+    assert "--expansion-decontaminate keeps them out" in capsys.readouterr().err
+    assert (
+        run(*words, *flags, "--expansion-decontaminate", tmp_path / "sts.txt", "--output", tmp_path / "kept_out") == 0
+    )
+    assert "keeps them out" not in capsys.readouterr().err
+    plain, expanded, checked = (state_of(tmp_path / name) for name in ("plain", "all", "kept_out"))
+    assert any(not torch.equal(plain[name], expanded[name]) for name in plain)
+    assert all(torch.equal(plain[name], checked[name]) for name in plain)
+    record = json.loads((tmp_path / "kept_out" / "provenance.json").read_text())
+    assert [item["name"] for item in record["inputs"]] == ["lines.txt", "dict", "sts.txt"]
+
+
 @pytest.mark.parametrize(
     ("flags", "message"),
     [
+        (["--expansion-decontaminate", "x"], "--expansion-decontaminate is for --expansion"),
         (["--expansion-use", "noise"], "--expansion-use is for --expansion (give a WordNet folder"),
         (["--expansion-weight", "1"], "--expansion-weight is for --expansion"),
         (["--expansion", "absent"], "absent"),
