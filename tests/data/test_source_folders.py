@@ -38,7 +38,7 @@ BUCC_SIDE = "{0}-000000001\tun {0}\n{0}-000000002\tdeux {0}\n{0}-000000003\ttroi
 SOURCES: dict[str, tuple[dict[str, str | bytes], list[str], dict[tuple[str, str], int]]] = {
     "opusparcus": (
         {
-            "raw/fr/train/fr-train.txt.bz2": bz2.compress(b"fr-N1\ta\tb\t9.5\t1.5\t5\t2\nfr-N2\tc\td\t8\t1\t1\t0\n"),
+            "raw/fr/train/fr-train.txt.bz2": bz2.compress(b"fr-N1\tg\th\t9.5\t1.5\t5\t2\nfr-N2\ti\tj\t8\t1\t1\t0\n"),
             "raw/fr/dev/fr-dev.txt": "fr-D1\ta\tb\t2.5\nfr-D2\tc\td\t4.0\n",
             "raw/fr/test/fr-test.txt": "fr-T1\te\tf\t1.0\n",
         },
