@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +13,8 @@ from ..data.typed_fields import Field, read_typed_fields
 from ..errors import InputError
 from .collection import StrictFile
 from .measures import Curve
+
+_NUMBER = re.compile(r"\d+")
 
 
 def read_gold_ids(path: Path) -> set[tuple[str, str]]:
@@ -38,7 +41,8 @@ def mined_curve(path: Path, gold: set[tuple[str, str]]) -> Curve:
         Precision and recall at every score in the file.
 
     Raises:
-        InputError: If the file is missing or malformed, a pair comes twice, or none of the gold ids occurs in it.
+        InputError: If the file is missing or malformed, a pair comes twice, or its ids are of another form than those
+            of the gold pairs.
     """
     fields = [Field("score", pa.float64()), Field("source"), Field("target"), Field("_"), Field("_")]
     scores: list[float] = []
@@ -62,10 +66,16 @@ def mined_curve(path: Path, gold: set[tuple[str, str]]) -> Curve:
             names.add(source)
             scores.append(score)
             right.append((source, target) in gold)
-    if not any(source in names for source, _ in gold):
+    if gold and {_form(name) for name in names}.isdisjoint(_form(source) for source, _ in gold):
         raise InputError(
-            "no source id of the gold pairs occurs in it",
+            "its source ids are of another form than those of the gold pairs, e.g. "
+            f"`{min(names)[:40]}` and `{min(gold)[0][:40]}`",
             path=path,
             remedy="the gold must be of the same collections, and in the same layout",
         )
     return Curve.of(np.array(scores), np.array(right, bool), len(gold))
+
+
+def _form(name: str) -> str:
+    """Returns an id with its numbers left out, which tells ids of one layout from those of another."""
+    return _NUMBER.sub("0", name)

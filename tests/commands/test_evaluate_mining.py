@@ -196,12 +196,21 @@ def test_arguments_that_do_not_fit_are_one_line_and_leave_nothing(work, capfd, c
     assert sorted(Path().iterdir()) == before
 
 
+def test_pairs_of_which_none_is_right_are_measured_too(work, capfd):
+    Path("pairs.tsv").write_text("1\tfr-000000059\ten-000000001\ta\tb\n")
+    assert evaluate("--pairs pairs.tsv --gold fr-en.test.gold") == 0
+    assert "| 0.00 |" in capfd.readouterr().out.replace("  ", " ").replace("  ", " ")
+
+
 @pytest.mark.parametrize(
     ("content", "text"),
     [
         ("x\tfr-000000001\ten-1\ta\tb\n", "pairs.tsv:1: score `x` is not a number"),
         ("1\tfr-000000001\ten-1\ta\tb\n" * 2, "pairs.tsv:2: the pair"),
-        ("1\tq\ten-1\ta\tb\n", "no source id of the gold pairs occurs in it"),
+        (
+            "1\tq\ten-1\ta\tb\n",
+            "its source ids are of another form than those of the gold pairs, e.g. `q` and `fr-000000001`",
+        ),
         ("1\tfr-000000001\n", "pairs.tsv:1"),
     ],
 )

@@ -29,7 +29,8 @@ def write_encoder(folder, noise=0.3, seed=0, languages=("f", "e"), dimension=24)
     tokenizer = build_word_level_tokenizer(words)
     base = random.normal(size=(WORDS, dimension))
     vectors = np.zeros((len(tokenizer), dimension), np.float32)
-    for word, place in tokenizer.get_vocab().items():
+    # The vocabulary has another order in every process.
+    for word, place in sorted(tokenizer.get_vocab().items()):
         if word[0] in languages and word[1:].isdigit():
             vectors[place] = base[int(word[1:])] + noise * random.normal(size=dimension)
     model = AvgModel(AvgConfig(vocab_size=len(tokenizer), hidden_size=dimension))
