@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,12 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import InputError, ModelError, UsageError
 from ..hub.cards import write_card
-from ..hub.folders import check_output, check_same_job, check_unfinished, output_folder, staging_path
+from ..hub.folders import check_output, check_unfinished, output_folder, staging_path
 from ..hub.origins import languages_read
-from ..hub.provenance import fingerprint, write_provenance
+from ..hub.provenance import write_provenance
 from ..tokenization.word_level import DIGITS
 from ..untrusted.plain_files import check_plain_folder
 from .arguments import argument, message, parse, settings_of
+from .checkpointed_run import CHECKPOINTS, find_checkpoint, remove_checkpoints, train_from
 from .prepare_reports import check_license
 from .processes import is_main_process, say
 
@@ -28,10 +28,6 @@ if TYPE_CHECKING:
     from ..training.parallel_examples import ParallelExamples, ParallelTexts
     from ..training.parallel_trainer import ParallelTrainer
     from ..training.word_vectors import Coverage
-
-_CHECKPOINTS = "checkpoints"
-_RECORD = "job.json"
-_UNCHECKED_ON_RESUME = {"output", "overwrite", "resume", "report_to", "license"}
 
 
 @dataclass
@@ -140,8 +136,7 @@ def main(argv: Sequence[str]) -> None:
     with output_folder(arguments.output, overwrite=arguments.overwrite, resume=arguments.resume) as staging:
         trainer = _train(arguments, model, examples, candidates, staging)
         _write(arguments, texts, trainer, tokenizers, coverage, staging)
-        shutil.rmtree(staging / _CHECKPOINTS)
-        (staging / _RECORD).unlink()
+        remove_checkpoints(staging)
     message(f"the classifier lies in {arguments.output}; with an encoder that finds candidates it scores them:")
     message(
         "  hf-paraphrase mine --source FILE --target FILE --encoder DIR "
@@ -306,14 +301,11 @@ def _train(
     import torch
     from tqdm.auto import tqdm
 
-    from ..training.callbacks import last_checkpoint
     from ..training.parallel_examples import NegativeDraw
     from ..training.parallel_trainer import ParallelTrainer, ParallelTrainingArguments
-    from ..training.processes import wait_for_all
 
-    folder = staging / _CHECKPOINTS
     training_arguments = ParallelTrainingArguments(
-        output_dir=str(folder),
+        output_dir=str(staging / CHECKPOINTS),
         num_train_epochs=float(arguments.epochs),
         per_device_train_batch_size=arguments.batch_size,
         learning_rate=arguments.learning_rate,
@@ -323,17 +315,7 @@ def _train(
         report_to=arguments.report_to,
         use_cpu=not torch.accelerator.is_available(),
     )
-    if is_main_process():
-        job = {name: value for name, value in settings_of(arguments).items() if name not in _UNCHECKED_ON_RESUME}
-        check_same_job(staging / _RECORD, {**job, "fingerprints": [fingerprint(item) for item in _inputs(arguments)]})
-        folder.mkdir(parents=True, exist_ok=True)
-        last_checkpoint(folder)
-    # The first process has put the folder in order; the others see it as it left it.
-    wait_for_all()
-    checkpoint = last_checkpoint(folder) if folder.is_dir() else None
-    wait_for_all()
-    if arguments.resume:
-        say(f"resuming after step {checkpoint.name.rpartition('-')[2]}" if checkpoint else "nothing to resume yet")
+    checkpoint = find_checkpoint(staging, settings_of(arguments), _inputs(arguments))
     trainer = ParallelTrainer(
         model,
         training_arguments,
@@ -341,9 +323,7 @@ def _train(
         NegativeDraw(examples, arguments.negatives, candidates=candidates, hard_share=arguments.hard_negatives),
         report=lambda text: tqdm.write(text, file=sys.stderr),
     )
-    trainer.train(resume_from_checkpoint=None if checkpoint is None else str(checkpoint))
-    # None of the checkpoints goes before all processes have loaded the best one.
-    wait_for_all()
+    train_from(trainer, checkpoint)
     return trainer
 
 

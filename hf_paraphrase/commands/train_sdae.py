@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -12,10 +11,10 @@ import numpy as np
 
 from ..errors import HfParaphraseError, InputError, UsageError
 from ..hub.encoder_folder import write_encoder_folder
-from ..hub.folders import check_output, check_same_job, check_unfinished, output_folder, staging_path
+from ..hub.folders import check_output, check_unfinished, output_folder, staging_path
 from ..hub.origins import languages_read
-from ..hub.provenance import fingerprint
 from .arguments import message, parse, settings_of
+from .checkpointed_run import CHECKPOINTS, find_checkpoint, remove_checkpoints, train_from
 from .processes import is_main_process, say
 from .train_sdae_arguments import Arguments, check
 
@@ -27,9 +26,6 @@ if TYPE_CHECKING:
     from ..training.sdae_trainer import SdaeTrainer
     from ..training.word_vectors import WordVectors
 
-_CHECKPOINTS = "checkpoints"
-_RECORD = "job.json"
-_UNCHECKED_ON_RESUME = {"output", "overwrite", "resume", "report_to", "license", "keep_decoder"}
 _WORD_SIZE = 100
 """Components of a word vector where nothing else says how many, as in the authors' code."""
 
@@ -61,8 +57,7 @@ def main(argv: Sequence[str]) -> None:
     with output_folder(arguments.output, overwrite=arguments.overwrite, resume=arguments.resume) as staging:
         trainer = _train(arguments, model, collators, staging)
         _write(arguments, trainer, tokenizer, train, coverage, staging)
-        shutil.rmtree(staging / _CHECKPOINTS)
-        (staging / _RECORD).unlink()
+        remove_checkpoints(staging)
     _summary(arguments)
 
 
@@ -274,14 +269,11 @@ def _train(
     import torch
     from tqdm.auto import tqdm
 
-    from ..training.callbacks import last_checkpoint
-    from ..training.processes import wait_for_all
     from ..training.sdae_trainer import SdaeTrainer, SdaeTrainingArguments
     from ..translation.trainer import bf16_is_fast
 
-    folder = staging / _CHECKPOINTS
     training_arguments = SdaeTrainingArguments(
-        output_dir=str(folder),
+        output_dir=str(staging / CHECKPOINTS),
         max_steps=arguments.max_steps,
         per_device_train_batch_size=arguments.batch_size,
         learning_rate=arguments.learning_rate,
@@ -293,20 +285,9 @@ def _train(
         report_to=arguments.report_to,
         use_cpu=not torch.accelerator.is_available(),
     )
-    if is_main_process():
-        job = {name: value for name, value in settings_of(arguments).items() if name not in _UNCHECKED_ON_RESUME}
-        check_same_job(staging / _RECORD, {**job, "fingerprints": [fingerprint(item) for item in _inputs(arguments)]})
-        folder.mkdir(parents=True, exist_ok=True)
-        last_checkpoint(folder)
-    # The first process has put the folder in order; the others see it as it left it.
-    wait_for_all()
-    checkpoint = last_checkpoint(folder) if folder.is_dir() else None
-    wait_for_all()
-    if arguments.resume:
-        say(f"resuming after step {checkpoint.name.rpartition('-')[2]}" if checkpoint else "nothing to resume yet")
+    checkpoint = find_checkpoint(staging, settings_of(arguments), _inputs(arguments), unchecked=["keep_decoder"])
     trainer = SdaeTrainer(model, training_arguments, *collators, report=lambda text: tqdm.write(text, file=sys.stderr))
-    trainer.train(resume_from_checkpoint=None if checkpoint is None else str(checkpoint))
-    wait_for_all()
+    train_from(trainer, checkpoint)
     return trainer
 
 
@@ -318,7 +299,7 @@ def _write(
     coverage: Any,
     folder: Path,
 ) -> None:
-    model, scores = trainer.accelerator.unwrap_model(trainer.model), trainer.dev_scores()
+    model, scores = trainer.accelerator.unwrap_model(trainer.model), trainer.scores()
     trained = sum(item.numel() for item in model.parameters())
     if not arguments.keep_decoder:
         model.decoder = None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,10 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import ModelError, UsageError
 from ..hub.cards import write_card
-from ..hub.folders import check_output, check_same_job, check_unfinished, output_folder, staging_path
+from ..hub.folders import check_output, check_unfinished, output_folder, staging_path
 from ..hub.origins import languages_read
-from ..hub.provenance import fingerprint, write_provenance
+from ..hub.provenance import write_provenance
 from .arguments import argument, message, parse, settings_of
+from .checkpointed_run import CHECKPOINTS, find_checkpoint, remove_checkpoints, train_from
 from .prepare_reports import check_license
 from .processes import is_main_process, say
 from .supervised_tables import score_table
@@ -27,9 +27,6 @@ if TYPE_CHECKING:
     from ..training.supervised_tasks import SupervisedData
     from ..training.supervised_trainer import SupervisedTrainer
 
-_CHECKPOINTS = "checkpoints"
-_RECORD = "job.json"
-_UNCHECKED_ON_RESUME = {"output", "overwrite", "resume", "report_to", "license"}
 _TASKS = ("classification", "entailment", "similarity", "regression")
 
 
@@ -124,8 +121,7 @@ def main(argv: Sequence[str]) -> None:
         trainer = _train(arguments, small, inputs, staging)
         vocabulary.restore(trainer.model, model)
         results = _write(arguments, data, trainer, model, tokenizer, inputs, vocabulary, coverage, staging)
-        shutil.rmtree(staging / _CHECKPOINTS)
-        (staging / _RECORD).unlink()
+        remove_checkpoints(staging)
     message(score_table({part: results[part] for part in ("test", "dev") if part in results}).rstrip())
     message(f"the model lies in {arguments.output}; apply it with")
     message(f"  hf-paraphrase predict --model {arguments.output} --data DIR --split SPLIT --output FILE.tsv")
@@ -303,13 +299,10 @@ def _train(
     import torch
     from tqdm.auto import tqdm
 
-    from ..training.callbacks import last_checkpoint
-    from ..training.processes import wait_for_all
     from ..training.supervised_trainer import SupervisedTrainer, SupervisedTrainingArguments
 
-    folder = staging / _CHECKPOINTS
     training_arguments = SupervisedTrainingArguments(
-        output_dir=str(folder),
+        output_dir=str(staging / CHECKPOINTS),
         num_train_epochs=float(arguments.epochs),
         per_device_train_batch_size=arguments.batch_size,
         learning_rate=arguments.learning_rate,
@@ -321,17 +314,7 @@ def _train(
         report_to=arguments.report_to,
         use_cpu=not torch.accelerator.is_available(),
     )
-    if is_main_process():
-        job = {name: value for name, value in settings_of(arguments).items() if name not in _UNCHECKED_ON_RESUME}
-        check_same_job(staging / _RECORD, {**job, "fingerprints": [fingerprint(item) for item in _sources(arguments)]})
-        folder.mkdir(parents=True, exist_ok=True)
-        last_checkpoint(folder)
-    # The first process has put the folder in order; the others see it as it left it.
-    wait_for_all()
-    checkpoint = last_checkpoint(folder) if folder.is_dir() else None
-    wait_for_all()
-    if arguments.resume:
-        say(f"resuming after step {checkpoint.name.rpartition('-')[2]}" if checkpoint else "nothing to resume yet")
+    checkpoint = find_checkpoint(staging, settings_of(arguments), _sources(arguments))
     trainer = SupervisedTrainer(
         model,
         training_arguments,
@@ -339,9 +322,7 @@ def _train(
         inputs["dev"],
         report=lambda text: tqdm.write(text, file=sys.stderr),
     )
-    trainer.train(resume_from_checkpoint=None if checkpoint is None else str(checkpoint))
-    # None of the checkpoints goes before all processes have loaded the best one.
-    wait_for_all()
+    train_from(trainer, checkpoint)
     return trainer
 
 
@@ -362,6 +343,7 @@ def _write(
     model.eval().save_pretrained(staging)
     save_tokenizer(tokenizer, staging)
     kept = trainer.best_scores()
+    assert kept is not None
     measured = {part: vars(trainer.measure(item)) for part, item in inputs.items() if part != TRAIN}
     results: dict[str, Any] = {
         **measured,

@@ -7,13 +7,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-import torch
 from torch import Tensor, nn
-from torch.utils.data import DataLoader
-from transformers import PreTrainedModel, Trainer, TrainerCallback, TrainerControl, TrainerState, TrainingArguments
+from transformers import PreTrainedModel, TrainingArguments
 
-from .callbacks import keep_standard_output
-from .collator import EpochBatches, Item, PairItems
+from .collator import EpochBatches, Item
+from .epoch_trainer import EpochTrainer
 from .reference_examples import NEGATIVES, Accuracy, ReferenceExamples, measure_accuracy
 
 DEV_SCORE = "accuracy"
@@ -51,7 +49,7 @@ class ClassifierTrainingArguments(TrainingArguments):
         super().__post_init__()
 
 
-class ClassifierTrainer(Trainer):
+class ClassifierTrainer(EpochTrainer):
     """Trains a reference classifier by cross-entropy (paper 000, section 5.6.1).
 
     An epoch sees every reference once and, for each, one translation of its n-best list: drawn at random, or the one
@@ -73,9 +71,7 @@ class ClassifierTrainer(Trainer):
         report: Called with a line of text after each epoch.
     """
 
-    loss_is_scaled_for_ga = False
-    optimizer: Any
-    control: Any
+    criterion = DEV_SCORE
 
     def __init__(
         self,
@@ -88,38 +84,13 @@ class ClassifierTrainer(Trainer):
         self.examples = train
         self.dev = dev
         self.dev_choice = dev.choose("random", [args.seed, _DEV_DRAW])
-        self.report = report
         self.chosen = train.choose("random", [args.seed, 0])
-        self.batches = EpochBatches(2 * len(train), args.per_device_train_batch_size, args.seed, args.world_size)
-        super().__init__(
-            model=model,
-            args=args,
-            data_collator=self._collate,
-            train_dataset=PairItems(2 * len(train)),
-            # The Trainer insists on a set before it calls `evaluate`, which reads the dev part itself.
-            eval_dataset=PairItems(len(dev)),
-        )
-        keep_standard_output(self)
-        self.add_callback(_EpochBegin(self))
-
-    def get_train_dataloader(self) -> DataLoader[Any]:
-        """Returns the batches of this process; they are made in the process that chooses the translations."""
-        loader: DataLoader[Any] = DataLoader(
-            self.train_dataset, batch_sampler=self.batches, collate_fn=self.data_collator
-        )
-        self.accelerator.even_batches = False
-        return self.accelerator.prepare(loader)
-
-    def create_optimizer(self, model: nn.Module | None = None) -> torch.optim.Optimizer:
-        """Makes Adam."""
-        if self.optimizer is None:
-            parameters = [item for item in (model or self.model).parameters() if item.requires_grad]
-            self.optimizer = torch.optim.Adam(parameters, lr=self.args.learning_rate, eps=self.args.adam_epsilon)
-        return self.optimizer
+        batches = EpochBatches(2 * len(train), args.per_device_train_batch_size, args.seed, args.world_size)
+        super().__init__(model, args, batches, self._collate, dev_size=len(dev), report=report)
 
     def begin_epoch(self, epoch: int) -> None:
         """Sets the order and the translations of an epoch, counted from 0."""
-        self.batches.set_epoch(epoch)
+        super().begin_epoch(epoch)
         model = self.accelerator.unwrap_model(self.model) if epoch else None
         self.chosen = self.examples.choose(self.args.negatives, [self.args.seed, epoch], model)
 
@@ -148,32 +119,9 @@ class ClassifierTrainer(Trainer):
         """Measures the accuracy on the dev part and reports it."""
         found = measure_accuracy(self.accelerator.unwrap_model(self.model), self.dev, self.dev_choice)
         metrics = {f"eval_{name}": float(value) for name, value in vars(found).items()}
-        self.log(metrics)
-        self.control = self.callback_handler.on_evaluate(self.args, self.state, self.control, metrics)
-        if self.report is not None and self.is_world_process_zero():
-            self.report(f"epoch {self.state.epoch or 0:g}: dev accuracy {found.accuracy:.2f}")
-        return metrics
+        return self.report_scores(metrics, f"epoch {self.state.epoch or 0:g}: dev accuracy {found.accuracy:.2f}")
 
     def test(self, examples: ReferenceExamples) -> Accuracy:
         """Measures the accuracy on another part, on one translation a reference that is drawn with the seed."""
         chosen = examples.choose("random", [self.args.seed, _DEV_DRAW])
         return measure_accuracy(self.accelerator.unwrap_model(self.model), examples, chosen)
-
-    def scores(self) -> list[dict[str, float]]:
-        """Lists for every epoch `epoch`, `step` and the dev accuracies."""
-        found = [entry for entry in self.state.log_history if f"eval_{DEV_SCORE}" in entry]
-        return [{name.removeprefix("eval_"): value for name, value in entry.items()} for entry in found]
-
-    def best_scores(self) -> dict[str, float]:
-        """Returns the entry of :meth:`scores` whose weights are kept."""
-        return max(self.scores(), key=lambda entry: entry[DEV_SCORE])
-
-
-class _EpochBegin(TrainerCallback):
-    def __init__(self, trainer: ClassifierTrainer) -> None:
-        self.trainer = trainer
-
-    def on_epoch_begin(
-        self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **kwargs: Any
-    ) -> None:
-        self.trainer.begin_epoch(state.global_step // self.trainer.batches.joint_batches)

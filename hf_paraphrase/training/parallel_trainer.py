@@ -10,13 +10,12 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
-from torch.utils.data import DataLoader
-from transformers import PreTrainedModel, Trainer, TrainerCallback, TrainerControl, TrainerState, TrainingArguments
+from transformers import PreTrainedModel, TrainingArguments
 
 from ..encoding.parallel_classification import encode_sentences, score_pairs
 from ..encoding.word_lookup import TokenIds
-from .callbacks import keep_standard_output
-from .collator import EpochBatches, Item, PairItems
+from .collator import EpochBatches, Item
+from .epoch_trainer import EpochTrainer
 from .parallel_examples import NOTHING, TRAIN, VALIDATION, NegativeDraw, ParallelExamples
 from .row_adam import RowAdam
 
@@ -80,7 +79,7 @@ class ParallelScores:
     pairs: int
 
 
-class ParallelTrainer(Trainer):
+class ParallelTrainer(EpochTrainer):
     """Trains a classifier of parallel sentences by cross-entropy (paper 002, sections 2.1 and 3.2).
 
     An epoch sees every parallel pair once, each with negatives that are drawn anew: see
@@ -104,9 +103,7 @@ class ParallelTrainer(Trainer):
         report: Called with a line of text after each epoch.
     """
 
-    loss_is_scaled_for_ga = False
-    optimizer: Any
-    control: Any
+    criterion = DEV_SCORE
 
     def __init__(
         self,
@@ -118,7 +115,6 @@ class ParallelTrainer(Trainer):
     ) -> None:
         self.examples = examples
         self.draw = draw
-        self.report = report
         self.dev: tuple[NDArray[np.int64], NDArray[np.int64]] | None = None
         if VALIDATION in examples.pairs:
             self.dev = draw.labelled(examples.pairs[VALIDATION], [args.seed, _DEV_DRAW])
@@ -126,27 +122,10 @@ class ParallelTrainer(Trainer):
             args.load_best_model_at_end = True
             args.metric_for_best_model = f"eval_{DEV_SCORE}"
             args.greater_is_better = True
-        size = len(examples.pairs[TRAIN])
-        self.batches = EpochBatches(size, args.pairs_in_batch, args.seed, args.world_size)
-        super().__init__(
-            model=model,
-            args=args,
-            data_collator=self._collate,
-            train_dataset=PairItems(size),
-            # The Trainer insists on a set before it calls `evaluate`, which reads the dev part itself.
-            eval_dataset=None if self.dev is None else PairItems(len(self.dev[1])),
-        )
+        batches = EpochBatches(len(examples.pairs[TRAIN]), args.pairs_in_batch, args.seed, args.world_size)
+        dev_size = None if self.dev is None else len(self.dev[1])
+        super().__init__(model, args, batches, self._collate, dev_size=dev_size, report=report)
         model.sparse_gradients = args.world_size == 1
-        keep_standard_output(self)
-        self.add_callback(_EpochBegin(self))
-
-    def get_train_dataloader(self) -> DataLoader[Any]:
-        """Returns the batches of this process; see :class:`~.collator.EpochBatches`."""
-        loader: DataLoader[Any] = DataLoader(
-            self.train_dataset, batch_sampler=self.batches, collate_fn=self.data_collator
-        )
-        self.accelerator.even_batches = False
-        return self.accelerator.prepare(loader)
 
     def create_optimizer(self, model: nn.Module | None = None) -> torch.optim.Optimizer:
         """Makes Adam, over rows where gradients are sparse."""
@@ -155,10 +134,6 @@ class ParallelTrainer(Trainer):
             kind = RowAdam if self.model.sparse_gradients else torch.optim.Adam
             self.optimizer = kind(parameters, lr=self.args.learning_rate, eps=self.args.adam_epsilon)
         return self.optimizer
-
-    def begin_epoch(self, epoch: int) -> None:
-        """Sets the order of an epoch, counted from 0."""
-        self.batches.set_epoch(epoch)
 
     def _collate(self, items: list[Item]) -> dict[str, Tensor]:
         """Makes a batch of parallel pairs and of their negatives, with every different sentence once."""
@@ -193,23 +168,11 @@ class ParallelTrainer(Trainer):
         assert self.dev is not None
         found = measure(self.accelerator.unwrap_model(self.model), self.examples, *self.dev)
         metrics = {f"eval_{name}": float(value) for name, value in vars(found).items()}
-        self.log(metrics)
-        self.control = self.callback_handler.on_evaluate(self.args, self.state, self.control, metrics)
-        if self.report is not None and self.is_world_process_zero():
-            self.report(
-                f"epoch {self.state.epoch or 0:g}: dev loss {found.loss:.4f}, F1 {found.f1:.2f}, best F1 "
-                f"{found.best_f1:.2f} from a probability of {found.threshold:.3f} on"
-            )
-        return metrics
-
-    def scores(self) -> list[dict[str, float]]:
-        """Lists for every epoch `epoch`, `step` and the dev scores."""
-        found = [entry for entry in self.state.log_history if f"eval_{DEV_SCORE}" in entry]
-        return [{name.removeprefix("eval_"): value for name, value in entry.items()} for entry in found]
-
-    def best_scores(self) -> dict[str, float] | None:
-        """Returns the entry of :meth:`scores` whose weights are kept; None without a dev part."""
-        return max(self.scores(), key=lambda entry: entry[DEV_SCORE], default=None)
+        return self.report_scores(
+            metrics,
+            f"epoch {self.state.epoch or 0:g}: dev loss {found.loss:.4f}, F1 {found.f1:.2f}, best F1 "
+            f"{found.best_f1:.2f} from a probability of {found.threshold:.3f} on",
+        )
 
     def _clip_grad_norm(self, model: nn.Module) -> Tensor:
         gradients = [item.grad for item in model.parameters() if item.grad is not None]
@@ -286,13 +249,3 @@ def _padded(ids: TokenIds, rows: NDArray[np.int64], pad: int) -> tuple[NDArray[n
     tokens = np.full(mask.shape, pad, np.int64)
     tokens[mask] = ids.of_texts(rows)
     return tokens, mask.astype(np.int64)
-
-
-class _EpochBegin(TrainerCallback):
-    def __init__(self, trainer: ParallelTrainer) -> None:
-        self.trainer = trainer
-
-    def on_epoch_begin(
-        self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **kwargs: Any
-    ) -> None:
-        self.trainer.begin_epoch(state.global_step // self.trainer.batches.joint_batches)

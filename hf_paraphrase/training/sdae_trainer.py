@@ -11,11 +11,9 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
-from torch.utils.data import DataLoader
-from transformers import PreTrainedModel, Trainer, TrainerCallback, TrainerControl, TrainerState, TrainingArguments
+from transformers import PreTrainedModel, Trainer, TrainerState, TrainingArguments
 
-from .callbacks import keep_standard_output
-from .collator import PairItems
+from .epoch_trainer import EpochTrainer
 from .sdae_batches import DEV_EPOCH, LengthBatches, SdaeCollator
 
 _DEV_BATCH = 64
@@ -53,12 +51,11 @@ class SdaeTrainingArguments(TrainingArguments):
         self.save_total_limit = 1
         self.optim = "adamw_torch_fused"
         self.remove_unused_columns = False
-        self.accelerator_config = {"even_batches": False}
         self.ddp_find_unused_parameters = False
         super().__post_init__()
 
 
-class SdaeTrainer(Trainer):
+class SdaeTrainer(EpochTrainer):
     """Trains a denoising autoencoder for a number of updates; the last weights are kept.
 
     The loss is the reconstruction loss of the model (the sum over a sentence, the mean over the sentences). Where the
@@ -78,8 +75,9 @@ class SdaeTrainer(Trainer):
         report: Called with a line of text after each evaluation.
     """
 
-    loss_is_scaled_for_ga = False
-    control: Any
+    criterion = "loss"
+    # The one that the arguments name, which runs over all parameters at once.
+    create_optimizer = Trainer.create_optimizer
 
     def __init__(
         self,
@@ -89,28 +87,11 @@ class SdaeTrainer(Trainer):
         dev: SdaeCollator,
         report: Callable[[str], None] | None = None,
     ) -> None:
-        self.batches = LengthBatches(
+        batches = LengthBatches(
             train.sentences.lengths(), args.per_device_train_batch_size, args.seed, args.world_size
         )
         self.dev = dev
-        self.report = report
-        super().__init__(
-            model=model,
-            args=args,
-            data_collator=train,
-            train_dataset=PairItems(len(train.sentences)),
-            # The Trainer insists on a set before it calls `evaluate`, which reads the dev sentences itself.
-            eval_dataset=PairItems(len(dev.sentences)),
-        )
-        keep_standard_output(self)
-        self.add_callback(_EpochBegin(self.batches))
-
-    def get_train_dataloader(self) -> DataLoader[Any]:
-        """Returns the batches of this process."""
-        loader: DataLoader[Any] = DataLoader(
-            self.train_dataset, batch_sampler=self.batches, collate_fn=self.data_collator
-        )
-        return self.accelerator.prepare(loader)
+        super().__init__(model, args, batches, train, dev_size=len(dev.sentences), report=report)
 
     def train(self, resume_from_checkpoint: str | bool | None = None, **kwargs: Any) -> Any:
         """Trains; a checkpoint after the last update is only opened, where the Trainer would make one more."""
@@ -160,16 +141,11 @@ class SdaeTrainer(Trainer):
         metrics = {"eval_loss": loss / words}
         if self.dev.regularise:
             metrics["eval_expansion_distance"] = distance / size
-        self.log(metrics)
-        self.control = self.callback_handler.on_evaluate(self.args, self.state, self.control, metrics)
-        if self.report is not None and self.is_world_process_zero():
-            self.report(_line(self.state.global_step, metrics))
-        return metrics
+        return self.report_scores(metrics, _line(self.state.global_step, metrics))
 
-    def dev_scores(self) -> list[dict[str, float]]:
-        """Lists for every evaluation `step`, `epoch`, `loss` and perhaps `expansion_distance`."""
-        found = [entry for entry in self.state.log_history if "eval_loss" in entry]
-        return [{name.removeprefix("eval_"): value for name, value in entry.items()} for entry in found]
+    def best_scores(self) -> dict[str, float] | None:
+        """Returns the last entry of :meth:`scores`: the loss chooses nothing."""
+        return self.scores()[-1]
 
 
 def compositionality_loss(originals: Tensor, expanded: Tensor) -> Tensor:
@@ -184,13 +160,3 @@ def _line(step: int, metrics: dict[str, float]) -> str:
     if "eval_expansion_distance" in metrics:
         line += f", 1 - cos to the expanded sentence {metrics['eval_expansion_distance']:.4f}"
     return line
-
-
-class _EpochBegin(TrainerCallback):
-    def __init__(self, batches: LengthBatches) -> None:
-        self.batches = batches
-
-    def on_epoch_begin(
-        self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **kwargs: Any
-    ) -> None:
-        self.batches.set_epoch(state.global_step // self.batches.joint_batches)

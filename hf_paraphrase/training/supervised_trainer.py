@@ -7,10 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-import torch
 from torch import Tensor, nn
-from torch.utils.data import DataLoader
-from transformers import PreTrainedModel, Trainer, TrainerCallback, TrainerControl, TrainerState, TrainingArguments
+from transformers import PreTrainedModel, TrainingArguments
 
 from ..encoding.sentence_classification import (
     ClassifierInputs,
@@ -19,9 +17,9 @@ from ..encoding.sentence_classification import (
     predicted_scores,
 )
 from ..evaluation.supervised_scores import ClassScores, GradedScores
-from .callbacks import keep_standard_output
-from .collator import EpochBatches, Item, PairItems
+from .collator import EpochBatches, Item
 from .compact_vocabulary import WORD_VECTORS
+from .epoch_trainer import EpochTrainer
 
 CRITERION = "criterion"
 """The key of what the epoch is chosen by: accuracy in per cent, or Pearson's r × 100."""
@@ -56,7 +54,7 @@ class SupervisedTrainingArguments(TrainingArguments):
         super().__post_init__()
 
 
-class SupervisedTrainer(Trainer):
+class SupervisedTrainer(EpochTrainer):
     """Trains a `SentenceClassifier`, its encoder included, by the loss of its objective and three penalties.
 
         0.5 λ_w ‖W − W₀‖² + 0.5 λ_c ‖θ_c − θ_c₀‖² + 0.5 λ_head ‖θ_h‖²
@@ -78,9 +76,7 @@ class SupervisedTrainer(Trainer):
         report: Called with a line of text after each epoch.
     """
 
-    loss_is_scaled_for_ga = False
-    optimizer: Any
-    control: Any
+    criterion = CRITERION
 
     def __init__(
         self,
@@ -92,35 +88,10 @@ class SupervisedTrainer(Trainer):
     ) -> None:
         self.inputs = train
         self.dev = dev
-        self.report = report
-        self.batches = EpochBatches(len(train), args.per_device_train_batch_size, args.seed, args.world_size)
-        super().__init__(
-            model=model,
-            args=args,
-            data_collator=self._collate,
-            train_dataset=PairItems(len(train)),
-            # The Trainer insists on a set before it calls `evaluate`, which reads the dev part itself.
-            eval_dataset=PairItems(len(dev)),
-        )
+        batches = EpochBatches(len(train), args.per_device_train_batch_size, args.seed, args.world_size)
+        super().__init__(model, args, batches, self._collate, dev_size=len(dev), report=report)
         # On the device by now.
         self.start = {name: value.detach().clone() for name, _, value in self._penalized() if name != "head"}
-        keep_standard_output(self)
-        self.add_callback(_EpochBegin(self.batches))
-
-    def get_train_dataloader(self) -> DataLoader[Any]:
-        """Returns the batches of this process."""
-        loader: DataLoader[Any] = DataLoader(
-            self.train_dataset, batch_sampler=self.batches, collate_fn=self.data_collator
-        )
-        self.accelerator.even_batches = False
-        return self.accelerator.prepare(loader)
-
-    def create_optimizer(self, model: nn.Module | None = None) -> torch.optim.Optimizer:
-        """Makes Adam over all parameters that have a gradient."""
-        if self.optimizer is None:
-            parameters = [item for item in (model or self.model).parameters() if item.requires_grad]
-            self.optimizer = torch.optim.Adam(parameters, lr=self.args.learning_rate, eps=self.args.adam_epsilon)
-        return self.optimizer
 
     def _collate(self, items: Sequence[Item]) -> dict[str, Tensor]:
         rows = np.array([row for _, row in items], np.int64)
@@ -164,26 +135,13 @@ class SupervisedTrainer(Trainer):
         found = self.measure(self.dev)
         metrics = {f"eval_{CRITERION}": found.criterion}
         metrics |= {f"eval_{name}": value for name, value in vars(found).items() if name != "classes"}
-        self.log(metrics)
-        self.control = self.callback_handler.on_evaluate(self.args, self.state, self.control, metrics)
-        if self.report is not None and self.is_world_process_zero():
-            name = "accuracy" if isinstance(found, ClassScores) else "Pearson × 100"
-            self.report(f"epoch {self.state.epoch or 0:g}: dev {name} {found.criterion:.2f}")
-        return metrics
+        name = "accuracy" if isinstance(found, ClassScores) else "Pearson × 100"
+        return self.report_scores(metrics, f"epoch {self.state.epoch or 0:g}: dev {name} {found.criterion:.2f}")
 
     def measure(self, inputs: ClassifierInputs) -> ClassScores | GradedScores:
         """Judges a part whose targets are known."""
         model = self.accelerator.unwrap_model(self.model)
         return measured(model, inputs)
-
-    def scores(self) -> list[dict[str, float]]:
-        """Lists for every epoch `epoch`, `step` and what was measured on the dev part."""
-        found = [entry for entry in self.state.log_history if f"eval_{CRITERION}" in entry]
-        return [{name.removeprefix("eval_"): value for name, value in entry.items()} for entry in found]
-
-    def best_scores(self) -> dict[str, float]:
-        """Returns the entry of :meth:`scores` whose weights are kept."""
-        return max(self.scores(), key=lambda entry: entry[CRITERION])
 
 
 def measured(model: PreTrainedModel, inputs: ClassifierInputs) -> ClassScores | GradedScores:
@@ -194,13 +152,3 @@ def measured(model: PreTrainedModel, inputs: ClassifierInputs) -> ClassScores | 
         names = [model.config.id2label[number] for number in range(model.config.num_labels)]
         return ClassScores.of(predicted_classes(logits)[0], inputs.targets, names)
     return GradedScores.of(predicted_scores(model, logits), inputs.targets.astype(np.float64))
-
-
-class _EpochBegin(TrainerCallback):
-    def __init__(self, batches: EpochBatches) -> None:
-        self.batches = batches
-
-    def on_epoch_begin(
-        self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **kwargs: Any
-    ) -> None:
-        self.batches.set_epoch(state.global_step // self.batches.joint_batches)

@@ -251,7 +251,7 @@ def test_the_dev_loss_is_nats_a_word_of_all_dev_sentences_whatever_expansion_is_
 def test_training_goes_on_for_the_updates_and_lowers_the_dev_loss(tokenizer, tmp_path):
     trainer = trainer_of(tokenizer, tmp_path, steps=40, learning_rate=0.02)
     trainer.train()
-    scores = trainer.dev_scores()
+    scores = trainer.scores()
     assert [entry["step"] for entry in scores] == [20, 40] and trainer.state.global_step == 40
     assert scores[1]["loss"] < scores[0]["loss"] < math.log(len(tokenizer))
 

@@ -1,0 +1,112 @@
+"""What the trainers of classifiers and autoencoders have in common: batches by epoch, Adam, dev scores."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, ClassVar
+
+import torch
+from torch import Tensor, nn
+from torch.utils.data import DataLoader
+from transformers import PreTrainedModel, Trainer, TrainerCallback, TrainerControl, TrainerState, TrainingArguments
+
+from .callbacks import keep_standard_output
+from .collator import EpochBatches, PairItems
+
+
+class EpochTrainer(Trainer):
+    """A Trainer whose batches, orders and draws depend on the seed and the epoch alone.
+
+    A run that is continued from a checkpoint therefore ends with the weights of an undisturbed one. A class says what
+    a batch is and how `evaluate` measures the dev part, and hands what it found to :meth:`report_scores`.
+
+    Args:
+        model: The model.
+        args: The settings.
+        batches: The batches of the training part, by number of the item.
+        collate: Makes a batch of (epoch, number) of items.
+        dev_size: How many items the dev part has; None without one.
+        report: Called with a line of text after each evaluation.
+
+    Attributes:
+        criterion: The name of the score that every evaluation has and by which the epoch is chosen.
+    """
+
+    criterion: ClassVar[str]
+    loss_is_scaled_for_ga = False
+    optimizer: Any
+    control: Any
+
+    def __init__(
+        self,
+        model: PreTrainedModel,
+        args: TrainingArguments,
+        batches: EpochBatches,
+        collate: Callable[..., dict[str, Tensor]],
+        *,
+        dev_size: int | None,
+        report: Callable[[str], None] | None = None,
+    ) -> None:
+        self.batches = batches
+        self.report = report
+        super().__init__(
+            model=model,
+            args=args,
+            data_collator=collate,
+            train_dataset=PairItems(batches.size),
+            # The Trainer insists on a set before it calls `evaluate`, which reads the dev part itself.
+            eval_dataset=None if dev_size is None else PairItems(dev_size),
+        )
+        keep_standard_output(self)
+        self.add_callback(_EpochBegin(self))
+
+    def get_train_dataloader(self) -> DataLoader[Any]:
+        """Returns the batches of this process; they are made in it, because draws may change with the epoch."""
+        loader: DataLoader[Any] = DataLoader(
+            self.train_dataset, batch_sampler=self.batches, collate_fn=self.data_collator
+        )
+        self.accelerator.even_batches = False
+        return self.accelerator.prepare(loader)
+
+    def create_optimizer(self, model: nn.Module | None = None) -> torch.optim.Optimizer:
+        """Makes Adam over all parameters that have a gradient."""
+        if self.optimizer is None:
+            parameters = [item for item in (model or self.model).parameters() if item.requires_grad]
+            self.optimizer = torch.optim.Adam(parameters, lr=self.args.learning_rate, eps=self.args.adam_epsilon)
+        return self.optimizer
+
+    def begin_epoch(self, epoch: int) -> None:
+        """Sets the order of an epoch, counted from 0."""
+        self.batches.set_epoch(epoch)
+
+    def report_scores(self, metrics: dict[str, float], line: str) -> dict[str, float]:
+        """Logs dev scores, lets the Trainer choose by them, and reports them in a line; returns the scores.
+
+        Args:
+            metrics: The scores by their names with `eval_` before them.
+            line: What they are, for the user.
+        """
+        self.log(metrics)
+        self.control = self.callback_handler.on_evaluate(self.args, self.state, self.control, metrics)
+        if self.report is not None and self.is_world_process_zero():
+            self.report(line)
+        return metrics
+
+    def scores(self) -> list[dict[str, float]]:
+        """Lists for every evaluation `epoch`, `step` and the dev scores."""
+        found = [entry for entry in self.state.log_history if f"eval_{self.criterion}" in entry]
+        return [{name.removeprefix("eval_"): value for name, value in entry.items()} for entry in found]
+
+    def best_scores(self) -> dict[str, float] | None:
+        """Returns the entry of :meth:`scores` whose weights are kept, the earliest of equals; None without any."""
+        return max(self.scores(), key=lambda entry: entry[self.criterion], default=None)
+
+
+class _EpochBegin(TrainerCallback):
+    def __init__(self, trainer: EpochTrainer) -> None:
+        self.trainer = trainer
+
+    def on_epoch_begin(
+        self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **kwargs: Any
+    ) -> None:
+        self.trainer.begin_epoch(state.global_step // self.trainer.batches.joint_batches)
