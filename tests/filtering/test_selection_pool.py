@@ -83,9 +83,18 @@ def test_the_grids_are_those_of_the_paper():
     assert GRIDS["reference_probability"][-1] == "reference_probability>=0.9"
 
 
+def test_ranges_of_the_user_are_grids_of_their_columns_and_join_the_one_of_that_name():
+    points = filter_ranges(["length"], ["length<=12", "0<=length<=10", "bleu<0.5", "bleu<0.3", "bleu<0.5,cost<1"])
+    assert len(points) == 1 + len(GRIDS["length"]) + 1 + 2 + 1
+    names = {point.label: point.filter for point in points}
+    assert names["length<=12"] == "length" and names["bleu<0.5,cost<1"] == "bleu+cost"
+    assert names["bleu<0.5"] == names["bleu<0.3"] == "bleu"
+    assert filter_ranges([], ["random<1"])[1].filter != RANDOM
+
+
 def test_points_begin_with_the_random_selection_and_end_with_the_users_own():
     points = filter_ranges(["length_bins", "length_bins"], ["bleu<0.5, length>3", "bleu<0.5, length>3"])
-    assert [point.filter for point in points] == [RANDOM, *["length_bins"] * 4, "custom"]
+    assert [point.filter for point in points] == [RANDOM, *["length_bins"] * 4, "bleu+length"]
     assert points[0].selections == () and len(points[-1].selections) == 2
     with pytest.raises(UsageError, match="unknown beauty"):
         filter_ranges(["beauty"])
