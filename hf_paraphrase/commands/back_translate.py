@@ -30,6 +30,7 @@ from ..hub.folders import (
 from ..hub.provenance import fingerprint, read_provenance, write_provenance
 from .arguments import argument, message, parse, settings_of
 from .search_flags import check_search_flags, search_constraints
+from .translation_tables import translation_table
 
 _JOB = "job.json"
 _CANDIDATES_FREQUENT, _CANDIDATES_PER_UNIT = 10_000, 25
@@ -262,6 +263,11 @@ def _assemble(arguments: Arguments, staging: Path, reports: list[dict[str, Any]]
         "name": Path(arguments.output).name,
         "settings": {**settings, "model": " + ".join(arguments.model)},
         "results": results,
+        "tested": [
+            (model, table)
+            for model in arguments.model
+            if (table := translation_table(read_provenance(model).get("evaluations", {})))
+        ],
         "candidates": None
         if arguments.lexical_table is None
         else {

@@ -13,12 +13,12 @@ from tqdm import tqdm
 
 from ..data.parquet import read_table
 from ..errors import InputError, OutputError, UsageError
-from ..evaluation.tables import format_table
 from ..hub.evaluated_card import add_results, check_evaluated_card
 from ..hub.folders import write_text_whole
-from ..hub.provenance import fingerprint, versions
+from ..hub.provenance import fingerprint, read_provenance, versions
 from .arguments import argument, message, parse, settings_of
 from .search_flags import check_search_flags, search_constraints
+from .translation_tables import translation_table
 
 CARD_SECTION = "hf-paraphrase evaluate-nmt"
 """The name of the section that `--update-card` writes, in the comments that enclose it."""
@@ -118,19 +118,6 @@ def main(argv: Sequence[str]) -> None:
 
 def _update_card(arguments: Arguments, results: list[dict[str, Any]]) -> None:
     data = Path(arguments.bitext).resolve().name
-    rows = [[str(item["num_beams"]), f"{item['bleu']:.2f}", f"{item['chrf']:.2f}"] for item in results]
-    last = results[-1]
-    text = "\n".join(
-        [
-            "## Evaluation",
-            "",
-            f"Written by `hf-paraphrase evaluate-nmt`: {last['sentences']:,} sentences of `{data}`, split "
-            f"`{arguments.split}`.",
-            "",
-            format_table(["beam", "BLEU", "chrF2"], rows),
-            f"BLEU: `{last['bleu_signature']}`; chrF2: `{last['chrf_signature']}`.",
-        ]
-    )
     evaluation = {
         "kind": "evaluate-nmt",
         "bitext": data,
@@ -141,5 +128,8 @@ def _update_card(arguments: Arguments, results: list[dict[str, Any]]) -> None:
         "versions": versions(),
     }
     (folder,) = arguments.model
-    add_results(folder, f"evaluate-nmt {data}/{arguments.split}", evaluation, section=CARD_SECTION, text=text)
+    name = f"evaluate-nmt {data}/{arguments.split}"
+    measured = {**read_provenance(folder).get("evaluations", {}), name: evaluation}
+    text = f"## Evaluation\n\nWritten by `hf-paraphrase evaluate-nmt`.\n\n{translation_table(measured)}"
+    add_results(folder, name, evaluation, section=CARD_SECTION, text=text)
     message(f"scores in {Path(folder) / 'README.md'}")

@@ -72,9 +72,9 @@ def filter_ranges(filters: Sequence[str], keep: Sequence[str] = ()) -> list[Filt
 
     Args:
         filters: Names of :data:`GRIDS`.
-        keep: Further points; each may join several comparisons with commas, all of which must hold. Those over the same
-            columns are one grid, named after them (`bleu`, `overlap_1+bleu`), and join that of :data:`GRIDS` if there is
-            one.
+        keep: Further points; each may join several comparisons with commas, all of which must hold. Those over the
+            same columns are one grid, named after them (`bleu`, `overlap_1+bleu`), and join that of :data:`GRIDS` if
+            there is one.
 
     Raises:
         UsageError: For an unknown filter, or a comparison that cannot be read.

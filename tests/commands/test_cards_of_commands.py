@@ -219,9 +219,25 @@ def test_evaluate_nmt_adds_its_scores_to_those_of_training(work, monkeypatch, ca
     names = {"sacrebleu": "bleu", "chrf": "chrf"}
     assert {(names[item.metric_type], item.metric_value) for item in once.data.eval_results} == scores
     assert {item.dataset_split for item in once.data.eval_results} == {"validation", "test"}
-    assert "8 sentences of `bitext`, split `test`" in once.text and once.text.count("## Evaluation") == 1
+    assert "| bitext, test |         8 |    1 |" in once.text and once.text.count("## Evaluation") == 1
     run(words)
     assert (work / "rnn_search" / "README.md").read_text() == once.content
+    capsys.readouterr()
+
+
+def test_scores_on_several_bitexts_stand_together_in_the_cards_of_the_model_and_of_its_translations(
+    work, monkeypatch, capsys
+):
+    monkeypatch.chdir(work)
+    for split in ("test", "validation"):
+        run(f"evaluate-nmt --model rnn_search --bitext bitext --split {split} --num-beams 2 --update-card")
+    run("back-translate --model rnn_search --bitext bitext --num-beams 2 --num-return-sequences 1 --output tested")
+    for folder in ("rnn_search", "tested"):
+        text = (work / folder / "README.md").read_text()
+        assert all(
+            re.search(rf"^\| bitext, {split} +\| +\d+ \| +2 \|", text, re.M) for split in ("test", "validation")
+        )
+        assert text.count("BLEU: `nrefs:1|case:lc") == 1
     capsys.readouterr()
 
 
