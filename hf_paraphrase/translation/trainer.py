@@ -61,6 +61,12 @@ class TranslationTrainer(Trainer):
         self.control = self.callback_handler.on_evaluate(self.args, self.state, control, metrics)
         return metrics
 
+    def _issue_warnings_after_load(self, load_result: Any) -> None:
+        # A tied weight is stored once and so is never missing; transformers warns of it all the same.
+        tied = set(getattr(self.model, "all_tied_weights_keys", None) or {})
+        missing = [key for key in load_result.missing_keys if key not in tied]
+        super()._issue_warnings_after_load(load_result._replace(missing_keys=missing))
+
 
 def bf16_is_fast() -> bool:
     """Tells whether this machine multiplies bfloat16 matrices in hardware."""

@@ -189,6 +189,14 @@ def test_a_single_evaluation_comes_at_the_end(tiny_bitext, tmp_path):
     assert [step for step, _ in measured(tmp_path / "model")] == [8]
 
 
+def test_weights_that_are_stored_once_are_not_called_missing(tiny_bitext, tmp_path):
+    program = "import sys; from hf_paraphrase.commands import main; sys.exit(main(sys.argv[1:]))"
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    words = [sys.executable, "-c", program, *command(tiny_bitext, tmp_path / "model")]
+    log = subprocess.run(words, capture_output=True, text=True, check=True, env=environment).stderr
+    assert "best dev BLEU" in log and "missing keys" not in log
+
+
 def test_standard_output_stays_empty(tiny_bitext, tmp_path, capfd):
     words = ["--epochs", "1", "--evaluations", "2", "--initialization", "reference"]
     assert train(tiny_bitext, tmp_path / "model", *words) == 0
