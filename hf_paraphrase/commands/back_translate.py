@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import datetime
 import json
@@ -23,8 +24,8 @@ from ..hub.folders import (
     check_same_job,
     check_unfinished,
     move_into_place,
-    staging_folder,
     staging_path,
+    working_folder,
     write_text_whole,
 )
 from ..hub.provenance import fingerprint, read_provenance, write_provenance
@@ -152,40 +153,41 @@ def main(argv: Sequence[str]) -> None:
         bitext=fingerprint(arguments.bitext),
     )
     staging = staging_path(target)
-    if state.is_main_process:
-        staging_folder(target, resume=arguments.resume)
-        check_same_job(staging / _JOB, job)
-    state.wait_for_everyone()
-    files = ShardFiles(staging, number_of_shards(rows, options.shard_size))
-    bar = tqdm(
-        total=rows if state.num_processes == 1 else None,
-        unit="sentence",
-        desc="back-translate",
-        disable=not state.is_main_process,
-        file=sys.stderr,
-    )
-    if not _is_assembled(staging):
-        with bar:
-            run_job(
-                BackTranslator(model, tokenizer, options, table),
-                arguments.bitext,
-                arguments.split,
-                files,
-                limit=rows,
-                rank=state.process_index,
-                world_size=state.num_processes,
-                progress=bar,
-            )
-    state.wait_for_everyone()
-    if state.is_main_process:
+    with contextlib.ExitStack() as claim:
+        if state.is_main_process:
+            claim.enter_context(working_folder(target, resume=arguments.resume))
+            check_same_job(staging / _JOB, job)
+        state.wait_for_everyone()
+        files = ShardFiles(staging, number_of_shards(rows, options.shard_size))
+        bar = tqdm(
+            total=rows if state.num_processes == 1 else None,
+            unit="sentence",
+            desc="back-translate",
+            disable=not state.is_main_process,
+            file=sys.stderr,
+        )
         if not _is_assembled(staging):
-            _assemble(arguments, staging, files.reports())
-        # Only now, and in this order: a job that is killed here loses nothing either.
-        shutil.rmtree(staging / "shards", ignore_errors=True)
-        move_into_place(staging, target)
-        (target / _JOB).unlink(missing_ok=True)
-        message(f"back-translated pairs: {arguments.output}")
-        message(f"load them: load_dataset({arguments.output!r}, split='train')")
+            with bar:
+                run_job(
+                    BackTranslator(model, tokenizer, options, table),
+                    arguments.bitext,
+                    arguments.split,
+                    files,
+                    limit=rows,
+                    rank=state.process_index,
+                    world_size=state.num_processes,
+                    progress=bar,
+                )
+        state.wait_for_everyone()
+        if state.is_main_process:
+            if not _is_assembled(staging):
+                _assemble(arguments, staging, files.reports())
+            # Only now, and in this order: a job that is killed here loses nothing either.
+            shutil.rmtree(staging / "shards", ignore_errors=True)
+            move_into_place(staging, target)
+            (target / _JOB).unlink(missing_ok=True)
+            message(f"back-translated pairs: {arguments.output}")
+            message(f"load them: load_dataset({arguments.output!r}, split='train')")
 
 
 def _check(arguments: Arguments) -> None:

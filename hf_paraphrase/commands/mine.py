@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from ..data.text_files import COMPRESSED
 from ..errors import InputError, OutputError, UsageError
 from ..evaluation.tables import format_table
-from ..hub.folders import check_same_job, check_unfinished, staging_folder, staging_path
+from ..hub.folders import check_same_job, check_unfinished, staging_path, working_folder
 from ..hub.provenance import FILE_NAME, fingerprint, write_provenance
 from ..mining.collection import (
     LAYOUTS,
@@ -152,41 +152,41 @@ def main(argv: Sequence[str]) -> None:
     scores_of = ScoreOptions(scoring, arguments.margin, arguments.neighbours, arguments.classifier, arguments.combine)
     _check_models(encoders, scoring, arguments.classifier)
     output = files.pairs.resolve()
-    staging = staging_folder(output, resume=arguments.resume)
-    try:
-        check_same_job(staging / _JOB, _job(arguments, encoders, scoring))
-        results: dict[str, Any] = {}
-        threshold = arguments.threshold
-        if tuning is not None:
-            curve = _tune(tuning, encoders, filtering, scores_of, arguments.one_to_one, staging / "tuning")
-            threshold = curve.best_threshold()
-            results["tuning"] = {"threshold": threshold, **curve.best().as_dict()}
-            message(f"threshold {threshold:.6g}: F1 {100 * curve.best().f1:.2f} on {arguments.tune_on}")
-        run = MiningRun(collections, encoders, filtering, staging / "collections", show_progress_bar=True)
-        if run.approximate_recall is not None:
-            results["approximate_recall"] = run.approximate_recall
-            message(f"of the true candidates of a sample {100 * run.approximate_recall:.2f} % were found")
-        scores = run.scores(scores_of)
-        source, target = run.pairs.source, run.pairs.target
-        kept = matching(arguments.one_to_one, source, target, scores)
-        if gold is not None:
-            hits = are_gold(source, target, gold, len(collections[1]))
-            curve = Curve.of(scores[kept], hits[kept], len(gold))
-            results["candidate_recall"] = int(hits.sum()) / len(gold)
-            results["measures"] = curve.at(-float("inf") if threshold is None else threshold).as_dict()
-        if threshold is not None:
-            kept &= scores >= threshold
-        source, target, scores = source[kept], target[kept], scores[kept]
-        order = by_score(source, target, scores)
-        results |= {"candidates": len(run.pairs), "pairs": len(order), "threshold": threshold}
-        _write(staging, files, collections, source[order], target[order], scores[order])
-        _write_record(staging, files, arguments, encoders, scoring, results)
-    except BaseException:
-        # Blocks that are done are worth keeping; a folder that holds only the record of the job is not.
-        if not any(path.suffix in {".npy", ".npz"} for path in staging.rglob("*")):
-            shutil.rmtree(staging, ignore_errors=True)
-        raise
-    _move(staging, files)
+    with working_folder(output, resume=arguments.resume) as staging:
+        try:
+            check_same_job(staging / _JOB, _job(arguments, encoders, scoring))
+            results: dict[str, Any] = {}
+            threshold = arguments.threshold
+            if tuning is not None:
+                curve = _tune(tuning, encoders, filtering, scores_of, arguments.one_to_one, staging / "tuning")
+                threshold = curve.best_threshold()
+                results["tuning"] = {"threshold": threshold, **curve.best().as_dict()}
+                message(f"threshold {threshold:.6g}: F1 {100 * curve.best().f1:.2f} on {arguments.tune_on}")
+            run = MiningRun(collections, encoders, filtering, staging / "collections", show_progress_bar=True)
+            if run.approximate_recall is not None:
+                results["approximate_recall"] = run.approximate_recall
+                message(f"of the true candidates of a sample {100 * run.approximate_recall:.2f} % were found")
+            scores = run.scores(scores_of)
+            source, target = run.pairs.source, run.pairs.target
+            kept = matching(arguments.one_to_one, source, target, scores)
+            if gold is not None:
+                hits = are_gold(source, target, gold, len(collections[1]))
+                curve = Curve.of(scores[kept], hits[kept], len(gold))
+                results["candidate_recall"] = int(hits.sum()) / len(gold)
+                results["measures"] = curve.at(-float("inf") if threshold is None else threshold).as_dict()
+            if threshold is not None:
+                kept &= scores >= threshold
+            source, target, scores = source[kept], target[kept], scores[kept]
+            order = by_score(source, target, scores)
+            results |= {"candidates": len(run.pairs), "pairs": len(order), "threshold": threshold}
+            _write(staging, files, collections, source[order], target[order], scores[order])
+            _write_record(staging, files, arguments, encoders, scoring, results)
+        except BaseException:
+            # Blocks that are done are worth keeping; a folder that holds only the record of the job is not.
+            if not any(path.suffix in {".npy", ".npz"} for path in staging.rglob("*")):
+                shutil.rmtree(staging, ignore_errors=True)
+            raise
+        _move(staging, files)
     if "measures" in results:
         sys.stdout.write(_table(results))
     message(f"{results['pairs']:,} pairs of {results['candidates']:,} candidates: {arguments.output}")

@@ -16,6 +16,11 @@ from typing import Any
 
 from ..errors import OutputError
 
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None  # type: ignore[assignment]
+
 
 def staging_path(output: str | os.PathLike[str]) -> Path:
     """Returns the folder in which the unfinished work for `output` is kept."""
@@ -61,6 +66,7 @@ def check_unfinished(output: str | os.PathLike[str], *, overwrite: bool, resume:
     """
     staging = staging_path(output)
     if is_filled(staging) and not (resume or overwrite):
+        _refuse_if_at_work(staging)
         raise OutputError(
             "an unfinished run for this output exists",
             path=staging,
@@ -68,20 +74,76 @@ def check_unfinished(output: str | os.PathLike[str], *, overwrite: bool, resume:
         )
 
 
-def staging_folder(output: str | os.PathLike[str], *, resume: bool) -> Path:
-    """Makes the staging folder of `output`, empty unless `resume` is true, and returns it.
+def _refuse_if_at_work(staging: Path) -> None:
+    if fcntl is None:
+        return
+    descriptor = os.open(staging, os.O_RDONLY)
+    try:
+        if _is_locked_by_another(descriptor):
+            raise _at_work(staging)
+    finally:
+        os.close(descriptor)
+
+
+@contextmanager
+def working_folder(output: str | os.PathLike[str], *, resume: bool) -> Iterator[Path]:
+    """Makes the staging folder of `output`, empty unless `resume` is true, and keeps other runs out of it.
+
+    What was written stays when the block ends.
+
+    Yields:
+        The staging folder.
 
     Raises:
-        OutputError: If it cannot be made.
+        OutputError: If it cannot be made, or if a run that has not ended is at work in it.
     """
     staging = staging_path(output)
     try:
-        if staging.exists() and not resume:
-            shutil.rmtree(staging)
-        staging.mkdir(parents=True, exist_ok=True)
+        claim = _claim(staging)
+        if not resume:
+            for entry in staging.iterdir():
+                shutil.rmtree(entry) if entry.is_dir() and not entry.is_symlink() else entry.unlink()
     except OSError as error:
         raise OutputError(f"cannot create the folder: {error.strerror}", path=staging) from error
-    return staging
+    try:
+        yield staging
+    finally:
+        if claim is not None:
+            os.close(claim)
+
+
+def _claim(staging: Path) -> int | None:
+    """Makes a folder and locks it until the descriptor that is returned is closed; the system does so after a kill."""
+    while True:
+        staging.mkdir(parents=True, exist_ok=True)
+        if fcntl is None:
+            return None
+        descriptor = os.open(staging, os.O_RDONLY)
+        if _is_locked_by_another(descriptor):
+            os.close(descriptor)
+            raise _at_work(staging)
+        # Another run may have moved or removed the folder between the two calls.
+        if staging.is_dir() and os.path.samestat(os.fstat(descriptor), staging.stat()):
+            return descriptor
+        os.close(descriptor)
+
+
+def _is_locked_by_another(descriptor: int) -> bool:
+    assert fcntl is not None
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    except OSError:
+        # Some network file systems have no locks; there two runs are not told apart.
+        return False
+    return False
+
+
+def _at_work(staging: Path) -> OutputError:
+    return OutputError(
+        "another run is at work on this output", path=staging, remedy="wait until it ends, or give another --output"
+    )
 
 
 def check_same_job(record: Path, job: Mapping[str, Any]) -> None:
@@ -125,19 +187,20 @@ def output_folder(
         The staging folder, on the same file system as `output`.
 
     Raises:
-        OutputError: If the output is in the way, or unfinished work exists and neither flag was given.
+        OutputError: If the output is in the way, unfinished work exists and neither flag was given, or another run is
+            at work on this output.
     """
     target = check_output(output, overwrite=overwrite)
     if resume is not None:
         check_unfinished(target, overwrite=overwrite, resume=resume)
-    staging = staging_folder(target, resume=bool(resume))
-    try:
-        yield staging
-    except BaseException:
-        if resume is None or not is_filled(staging):
-            shutil.rmtree(staging, ignore_errors=True)
-        raise
-    move_into_place(staging, target)
+    with working_folder(target, resume=bool(resume)) as staging:
+        try:
+            yield staging
+        except BaseException:
+            if resume is None or not is_filled(staging):
+                shutil.rmtree(staging, ignore_errors=True)
+            raise
+        move_into_place(staging, target)
 
 
 def move_into_place(staging: Path, target: Path) -> None:

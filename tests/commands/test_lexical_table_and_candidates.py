@@ -90,10 +90,10 @@ def test_scores_of_restricted_searches_are_those_of_the_whole_model(table, tiny_
 
 
 def test_another_table_is_another_job(table, tiny_model, tiny_bitext, tmp_path, capsys):
-    from hf_paraphrase.hub.folders import check_same_job, staging_folder, staging_path
+    from hf_paraphrase.hub.folders import check_same_job, working_folder
 
-    staging_folder(tmp_path / "pairs", resume=False)
-    check_same_job(staging_path(tmp_path / "pairs") / "job.json", {"model": "another"})
+    with working_folder(tmp_path / "pairs", resume=False) as staging:
+        check_same_job(staging / "job.json", {"model": "another"})
     assert back_translate(tiny_model, tiny_bitext, tmp_path / "pairs", "--resume", "--lexical-table", str(table)) == 2
     assert "Traceback" not in capsys.readouterr().err and not (tmp_path / "pairs").exists()
 

@@ -1,6 +1,9 @@
 from __future__ import annotations
 
 import os
+import signal
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -130,6 +133,35 @@ def test_long_work_that_fails_before_it_wrote_anything_leaves_nothing(tmp_path):
     with pytest.raises(ValueError, match="bad input"), output_folder(tmp_path / "output", resume=False):
         raise ValueError("bad input")
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("resume", [None, True, False])
+def test_two_runs_for_one_output_do_not_write_into_each_others_work(tmp_path, resume):
+    output = tmp_path / "output"
+    with output_folder(output, resume=False) as staging:
+        (staging / "first.txt").write_text("first")
+        with (
+            pytest.raises(OutputError, match="another run is at work"),
+            output_folder(output, overwrite=resume is False, resume=resume),
+        ):
+            pytest.fail("two runs share a folder")
+        with pytest.raises(OutputError, match="another run is at work"):
+            check_unfinished(output, overwrite=False, resume=False)
+    assert tree(tmp_path) == {"output/first.txt": "first"}
+
+
+def test_a_killed_run_keeps_nobody_from_going_on(tmp_path):
+    program = (
+        "import os, signal, sys\nfrom hf_paraphrase.hub.folders import output_folder\n"
+        "with output_folder(sys.argv[1], resume=False) as staging:\n"
+        "    (staging / 'first.txt').write_text('first')\n    os.kill(os.getpid(), signal.SIGKILL)\n"
+    )
+    output = tmp_path / "output"
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    words = [sys.executable, "-c", program, str(output)]
+    assert subprocess.run(words, check=False, env=environment).returncode == -signal.SIGKILL
+    with output_folder(output, resume=True) as staging:
+        assert tree(staging) == {"first.txt": "first"}
 
 
 def test_a_rename_that_fails_puts_the_old_folder_back(tmp_path, old, monkeypatch):
