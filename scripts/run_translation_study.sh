@@ -14,10 +14,10 @@ mkdir -p "$work"
 avoid=("$data/sts" "$data/sick" "$data/stsbenchmark" "$data/pit2015" "$data/held_out.sha256-16.txt.gz")
 avoid+=("$data/multi30k/val.en.gz" "$data/multi30k/test_2016_flickr.en.gz")
 declare -A tatoeba=([fr]=fra [de]=deu [cs]=ces)
-# The small Tatoeba set of Czech counts twice and is gone over more often; captions count twice everywhere.
+# The small Tatoeba set of Czech counts twice; captions count twice everywhere.
 declare -A mixed=([fr]="multi30k multi30k tatoeba help" [de]="multi30k multi30k tatoeba help"
   [cs]="multi30k multi30k tatoeba tatoeba help")
-declare -A epochs=([fr]=1.2 [de]=1.2 [cs]=3)
+declare -A epochs=([fr]=1.2 [de]=1.2 [cs]=2)
 
 done_already() { [ -e "$1" ] && echo "there already: $1"; }
 
