@@ -26,6 +26,15 @@ done_already "$work/tatoeba" || hf-paraphrase prepare bitext --source-lang fr --
 # 2. Translation models, their BLEU, and the n-best translations of the training sentences.
 done_already "$work/multi30k_nmt" || hf-paraphrase train-nmt --bitext "$work/multi30k" --output "$work/multi30k_nmt" \
   --epochs 16 --evaluations 8 --warmup-steps 200 --resume
+# Two more of them, at the same time: what an ensemble gains.
+for seed in 1 2; do
+  { done_already "$work/multi30k_nmt_$seed" || OMP_NUM_THREADS=1 hf-paraphrase train-nmt --bitext "$work/multi30k" \
+    --output "$work/multi30k_nmt_$seed" --epochs 16 --evaluations 8 --warmup-steps 200 --seed "$seed" --resume; } &
+done
+wait
+done_already "$work/multi30k_ensemble_bleu.json" || hf-paraphrase evaluate-nmt --bitext "$work/multi30k" \
+  --model "$work/multi30k_nmt_1" "$work/multi30k_nmt_2" --num-beams 5 50 --length-penalty 0.6 \
+  --output "$work/multi30k_ensemble_bleu.json"
 done_already "$work/tatoeba_nmt" || hf-paraphrase train-nmt --bitext "$work/tatoeba" --output "$work/tatoeba_nmt" \
   --epochs 1.5 --evaluations 4 --warmup-steps 200 --resume
 for corpus in multi30k tatoeba; do
