@@ -118,6 +118,15 @@ def test_an_unknown_flag_is_one_line_on_standard_error_and_exit_code_2(verb, cap
     assert out == "" and err.count("\n") == 1 and err.startswith("hf-paraphrase: error: ")
 
 
+def test_what_one_process_must_do_alone_is_refused_in_several(monkeypatch, capsys):
+    monkeypatch.setenv("WORLD_SIZE", "2")
+    assert main(["filter", "--pairs", "nowhere", "--output", "x"]) == 2
+    err = capsys.readouterr().err
+    assert err.count("\n") == 1 and "`filter` runs in one process, and 2 were started" in err
+    assert main(["back-translate", "--model", "nowhere", "--bitext", "nowhere", "--output", "x"]) == 2
+    assert "nowhere" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("words", [["no-such-verb"], ["--no-such-flag"], ["train_nmt_"]])
 def test_an_unknown_verb_is_one_line_on_standard_error_and_exit_code_2(words, capsys):
     assert main(words) == 2

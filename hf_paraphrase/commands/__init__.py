@@ -10,6 +10,7 @@ import sys
 from collections.abc import Sequence
 
 from ..errors import HfParaphraseError, UsageError
+from .processes import check_processes
 
 VERBS = {
     "quickstart": "run the whole pipeline on the built-in sample",
@@ -64,6 +65,7 @@ def main(argv: Sequence[str] | None = None, *, verb: str | None = None) -> int:
             return 0
         if verb not in VERBS:
             raise UsageError(f"unknown verb `{verb}`", remedy=f"one of {', '.join(VERBS)}")
+        check_processes(verb)
         module = importlib.import_module(f".{verb.replace('-', '_')}", __name__)
         module.main(words)
     except HfParaphraseError as error:

@@ -4,7 +4,35 @@ from __future__ import annotations
 
 import os
 
+from ..errors import UsageError
 from .arguments import message
+
+SHARED_BY_PROCESSES = frozenset(
+    {
+        "back-translate",
+        "train-classifier",
+        "train-encoder",
+        "train-nmt",
+        "train-parallel-classifier",
+        "train-sdae",
+        "train-supervised",
+    }
+)
+"""The verbs whose work several processes share."""
+
+
+def check_processes(verb: str) -> None:
+    """Refuses to do in each of several processes what one must do alone.
+
+    Raises:
+        UsageError: If the verb is such a one and `accelerate launch` or `torchrun` started more than one process.
+    """
+    processes = os.environ.get("WORLD_SIZE", "1")
+    if verb not in SHARED_BY_PROCESSES and processes.isdecimal() and int(processes) > 1:
+        raise UsageError(
+            f"`{verb}` runs in one process, and {processes} were started",
+            remedy=f"start it as hf-paraphrase {verb}, or with --num_processes 1",
+        )
 
 
 def is_main_process() -> bool:
