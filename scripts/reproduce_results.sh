@@ -89,3 +89,4 @@ sources=("tatoeba=$work/tatoeba_pairs_24000" "multi30k=$work/multi30k_pairs_2400
 compare table_4 --configs "$here"/configs/paper_000_{avg,gran}.yaml --pairs "${sources[@]}" "pivot=$work/pivot_pairs_21000"
 compare study_001 --pairs "${sources[@]}" \
   --configs "$here"/configs/{study_001_lstm_*,paper_001_*,paper_000_*}.yaml
+compare study_001_rates --pairs "${sources[0]}" --configs "$here"/configs/study_001_rates/*.yaml

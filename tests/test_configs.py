@@ -11,7 +11,8 @@ import pytest
 from hf_paraphrase.commands import main
 from hf_paraphrase.data.parquet import write_split
 
-CONFIGS = sorted((Path(__file__).parents[1] / "scripts" / "configs").glob("*.yaml"))
+FOLDER = Path(__file__).parents[1] / "scripts" / "configs"
+CONFIGS = sorted([*FOLDER.glob("*.yaml"), *FOLDER.glob("study_001_rates/*.yaml")])
 
 
 @pytest.fixture(scope="module")
