@@ -27,11 +27,18 @@ done_already "$work/tatoeba" || hf-paraphrase prepare bitext --source-lang fr --
 done_already "$work/multi30k_nmt" || hf-paraphrase train-nmt --bitext "$work/multi30k" --output "$work/multi30k_nmt" \
   --epochs 16 --evaluations 8 --warmup-steps 200 --resume
 # Two more of them, at the same time: what an ensemble gains.
+started=()
+# Each in a process group of its own, which ends with this script.
+set -m
+trap 'kill -- "${started[@]/#/-}" 2>/dev/null || true' EXIT
 for seed in 1 2; do
   { done_already "$work/multi30k_nmt_$seed" || OMP_NUM_THREADS=1 hf-paraphrase train-nmt --bitext "$work/multi30k" \
     --output "$work/multi30k_nmt_$seed" --epochs 16 --evaluations 8 --warmup-steps 200 --seed "$seed" --resume; } &
+  started+=($!)
 done
-wait
+for process in "${started[@]}"; do wait "$process"; done
+trap - EXIT
+set +m
 done_already "$work/multi30k_ensemble_bleu.json" || hf-paraphrase evaluate-nmt --bitext "$work/multi30k" \
   --model "$work/multi30k_nmt_1" "$work/multi30k_nmt_2" --num-beams 5 50 --length-penalty 0.6 \
   --output "$work/multi30k_ensemble_bleu.json"

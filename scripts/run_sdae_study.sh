@@ -55,12 +55,15 @@ run() { # name, further flags
     --data "$data/transfer" --tasks "$tasks" --model "$work/models/$1" --output "$work/senteval/$1.json"
 }
 start() { # name, further flags
-  if [ "$(jobs -rp | wc -l)" -ge "$jobs" ]; then wait -n; fi
+  while [ "$(jobs -rp | wc -l)" -ge "$jobs" ]; do wait -n; done
   echo "$1: see $work/logs/$1.log"
   run "$@" > "$work/logs/$1.log" 2>&1 || { tail -n 3 "$work/logs/$1.log" >&2; exit 1; } &
   started+=($!)
 }
 started=()
+# Each in a process group of its own, which ends with this script.
+set -m
+trap 'kill -- "${started[@]/#/-}" 2>/dev/null || true' EXIT
 # Some sentences of the evaluation sets are definitions of WordNet.
 expansion=(--expansion "$wordnet" --expansion-decontaminate "${avoid[@]}")
 for seed in $seeds; do
@@ -69,4 +72,5 @@ for seed in $seeds; do
   start "regulariser_$seed" --seed "$seed" "${expansion[@]}" --expansion-use regulariser --expansion-weight 10
 done
 for process in "${started[@]}"; do wait "$process"; done
+trap - EXIT
 python "$here/sdae_study_table.py" "$work" | tee "$work/table.md"

@@ -121,6 +121,9 @@ def test_an_unknown_flag_is_one_line_on_standard_error_and_exit_code_2(verb, cap
 def test_what_one_process_must_do_alone_is_refused_in_several(monkeypatch, capsys):
     monkeypatch.setenv("WORLD_SIZE", "2")
     assert main(["filter", "--pairs", "nowhere", "--output", "x"]) == 2
+    assert "process" not in capsys.readouterr().err, "a cluster's variable alone starts no processes"
+    monkeypatch.setenv("RANK", "0")
+    assert main(["filter", "--pairs", "nowhere", "--output", "x"]) == 2
     err = capsys.readouterr().err
     assert err.count("\n") == 1 and "`filter` runs in one process, and 2 were started" in err
     assert main(["back-translate", "--model", "nowhere", "--bitext", "nowhere", "--output", "x"]) == 2

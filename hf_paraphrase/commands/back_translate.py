@@ -30,6 +30,7 @@ from ..hub.folders import (
 )
 from ..hub.provenance import fingerprint, read_provenance, write_provenance
 from .arguments import argument, message, parse, settings_of
+from .processes import is_main_process
 from .search_flags import check_search_flags, search_constraints
 from .translation_tables import translation_table
 
@@ -94,7 +95,8 @@ def main(argv: Sequence[str]) -> None:
     arguments = parse(Arguments, "back-translate", argv)
     _check(arguments)
     target = check_output(arguments.output, overwrite=arguments.overwrite)
-    check_unfinished(target, overwrite=arguments.overwrite, resume=arguments.resume)
+    if is_main_process():
+        check_unfinished(target, overwrite=arguments.overwrite, resume=arguments.resume)
 
     import torch
     from accelerate import PartialState
@@ -155,7 +157,10 @@ def main(argv: Sequence[str]) -> None:
     staging = staging_path(target)
     with contextlib.ExitStack() as claim:
         if state.is_main_process:
-            claim.enter_context(working_folder(target, resume=arguments.resume))
+            flags = {"overwrite": arguments.overwrite, "resume": arguments.resume}
+            claim.enter_context(working_folder(target, **flags))
+            # A run that has ended since the first look may have left its output.
+            check_output(target, overwrite=arguments.overwrite)
             check_same_job(staging / _JOB, job)
         state.wait_for_everyone()
         files = ShardFiles(staging, number_of_shards(rows, options.shard_size))
@@ -265,6 +270,7 @@ def _assemble(arguments: Arguments, staging: Path, reports: list[dict[str, Any]]
         "name": Path(arguments.output).name,
         "settings": {**settings, "model": " + ".join(arguments.model)},
         "results": results,
+        "several": len(arguments.model) > 1,
         "tested": [
             (model, table)
             for model in arguments.model

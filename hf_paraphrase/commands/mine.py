@@ -152,8 +152,10 @@ def main(argv: Sequence[str]) -> None:
     scores_of = ScoreOptions(scoring, arguments.margin, arguments.neighbours, arguments.classifier, arguments.combine)
     _check_models(encoders, scoring, arguments.classifier)
     output = files.pairs.resolve()
-    with working_folder(output, resume=arguments.resume) as staging:
+    with working_folder(output, overwrite=arguments.overwrite, resume=arguments.resume) as staging:
         try:
+            # A run that has ended since the first look may have left its output.
+            _check_outputs(files, overwrite=arguments.overwrite)
             check_same_job(staging / _JOB, _job(arguments, encoders, scoring))
             results: dict[str, Any] = {}
             threshold = arguments.threshold
@@ -207,14 +209,19 @@ def _check(arguments: Arguments) -> _Files:
         raise UsageError("--output cannot end in .gold", remedy="the ids alone are written beside it under that name")
     inputs = {Path(path).resolve() for path in (arguments.source, arguments.target, arguments.gold) if path}
     for path in files:
-        if path.is_dir():
-            raise OutputError("the output is a folder, not a file", path=path, remedy="name a file")
         if path.resolve() in inputs:
             raise OutputError("the output is one of the inputs", path=path, remedy="give another --output")
-        if path.exists() and not arguments.overwrite:
-            raise OutputError("the output exists", path=path, remedy="give another --output, or --overwrite")
+    _check_outputs(files, overwrite=arguments.overwrite)
     check_unfinished(files.pairs.resolve(), overwrite=arguments.overwrite, resume=arguments.resume)
     return files
+
+
+def _check_outputs(files: _Files, *, overwrite: bool) -> None:
+    for path in files:
+        if path.is_dir():
+            raise OutputError("the output is a folder, not a file", path=path, remedy="name a file")
+        if path.exists() and not overwrite:
+            raise OutputError("the output exists", path=path, remedy="give another --output, or --overwrite")
 
 
 def _encoders(arguments: Arguments) -> tuple[EncoderFolders, EncoderFolders | None]:

@@ -27,7 +27,8 @@ def check_processes(verb: str) -> None:
     Raises:
         UsageError: If the verb is such a one and `accelerate launch` or `torchrun` started more than one process.
     """
-    processes = os.environ.get("WORLD_SIZE", "1")
+    # A cluster may export WORLD_SIZE alone; RANK comes from what starts the processes.
+    processes = os.environ.get("WORLD_SIZE", "1") if "RANK" in os.environ else "1"
     if verb not in SHARED_BY_PROCESSES and processes.isdecimal() and int(processes) > 1:
         raise UsageError(
             f"`{verb}` runs in one process, and {processes} were started",

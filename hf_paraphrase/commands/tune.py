@@ -308,7 +308,7 @@ def _write(
             "filters_table": filters,
             "cells_table": cells,
             "ranges_table": ranges,
-            "recollected": sorted(used & RECOLLECTED),
+            "recollected": sorted(used & set(arguments.filters) & RECOLLECTED),
             "num_tests": num_tests,
             "missing": list(missing),
             "seeds": arguments.seeds,

@@ -15,11 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import OutputError
-
-try:
-    import fcntl
-except ImportError:  # Windows
-    fcntl = None  # type: ignore[assignment]
+from .folder_claims import claimed_folder, refuse_if_claimed
 
 
 def staging_path(output: str | os.PathLike[str]) -> Path:
@@ -59,14 +55,18 @@ def check_output(output: str | os.PathLike[str], *, overwrite: bool = False) -> 
 
 
 def check_unfinished(output: str | os.PathLike[str], *, overwrite: bool, resume: bool) -> None:
-    """Refuses to destroy the unfinished work of an earlier run for `output`.
+    """Refuses to disturb a run for `output` that goes on, or to destroy the unfinished work of an earlier one.
 
     Raises:
-        OutputError: If there is such work and neither flag was given.
+        OutputError: If there is such a run, or if there is such work and neither flag was given.
     """
     staging = staging_path(output)
+    refuse_if_claimed(staging)
+    _check_staging(staging, overwrite=overwrite, resume=resume)
+
+
+def _check_staging(staging: Path, *, overwrite: bool, resume: bool) -> None:
     if is_filled(staging) and not (resume or overwrite):
-        _refuse_if_at_work(staging)
         raise OutputError(
             "an unfinished run for this output exists",
             path=staging,
@@ -74,76 +74,42 @@ def check_unfinished(output: str | os.PathLike[str], *, overwrite: bool, resume:
         )
 
 
-def _refuse_if_at_work(staging: Path) -> None:
-    if fcntl is None:
-        return
-    descriptor = os.open(staging, os.O_RDONLY)
-    try:
-        if _is_locked_by_another(descriptor):
-            raise _at_work(staging)
-    finally:
-        os.close(descriptor)
-
-
 @contextmanager
-def working_folder(output: str | os.PathLike[str], *, resume: bool) -> Iterator[Path]:
-    """Makes the staging folder of `output`, empty unless `resume` is true, and keeps other runs out of it.
+def working_folder(
+    output: str | os.PathLike[str], *, overwrite: bool = False, resume: bool | None = None
+) -> Iterator[Path]:
+    """Makes the staging folder of `output` and keeps other runs out of it; what was written stays.
 
-    What was written stays when the block ends.
+    Args:
+        output: What the work is for.
+        overwrite: Whether unfinished work may be thrown away.
+        resume: None for short work, where it always is; true leaves it in the folder.
 
     Yields:
         The staging folder.
 
     Raises:
-        OutputError: If it cannot be made, or if a run that has not ended is at work in it.
+        OutputError: If it cannot be made, if unfinished work is in it and neither flag was given, or if a run that
+            has not ended is at work in it.
     """
     staging = staging_path(output)
-    try:
-        claim = _claim(staging)
+    with claimed_folder(staging):
+        if resume is not None:
+            _check_staging(staging, overwrite=overwrite, resume=resume)
         if not resume:
-            for entry in staging.iterdir():
-                shutil.rmtree(entry) if entry.is_dir() and not entry.is_symlink() else entry.unlink()
-    except OSError as error:
-        raise OutputError(f"cannot create the folder: {error.strerror}", path=staging) from error
-    try:
+            _empty(staging)
         yield staging
-    finally:
-        if claim is not None:
-            os.close(claim)
 
 
-def _claim(staging: Path) -> int | None:
-    """Makes a folder and locks it until the descriptor that is returned is closed; the system does so after a kill."""
-    while True:
-        staging.mkdir(parents=True, exist_ok=True)
-        if fcntl is None:
-            return None
-        descriptor = os.open(staging, os.O_RDONLY)
-        if _is_locked_by_another(descriptor):
-            os.close(descriptor)
-            raise _at_work(staging)
-        # Another run may have moved or removed the folder between the two calls.
-        if staging.is_dir() and os.path.samestat(os.fstat(descriptor), staging.stat()):
-            return descriptor
-        os.close(descriptor)
-
-
-def _is_locked_by_another(descriptor: int) -> bool:
-    assert fcntl is not None
+def _empty(folder: Path) -> None:
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return True
-    except OSError:
-        # Some network file systems have no locks; there two runs are not told apart.
-        return False
-    return False
-
-
-def _at_work(staging: Path) -> OutputError:
-    return OutputError(
-        "another run is at work on this output", path=staging, remedy="wait until it ends, or give another --output"
-    )
+        for entry in folder.iterdir():
+            if entry.is_dir() and not entry.is_symlink():
+                shutil.rmtree(entry)
+            else:
+                entry.unlink()
+    except OSError as error:
+        raise OutputError(f"cannot empty the folder: {error.strerror}", path=folder) from error
 
 
 def check_same_job(record: Path, job: Mapping[str, Any]) -> None:
@@ -191,10 +157,10 @@ def output_folder(
             at work on this output.
     """
     target = check_output(output, overwrite=overwrite)
-    if resume is not None:
-        check_unfinished(target, overwrite=overwrite, resume=resume)
-    with working_folder(target, resume=bool(resume)) as staging:
+    with working_folder(target, overwrite=overwrite, resume=resume) as staging:
         try:
+            # A run that has ended since the first look may have left its output.
+            check_output(target, overwrite=overwrite)
             yield staging
         except BaseException:
             if resume is None or not is_filled(staging):

@@ -29,7 +29,7 @@ class EpochTrainer(Trainer):
         report: Called with a line of text after each evaluation.
 
     Attributes:
-        criterion: The name of the score that every evaluation has and by which the epoch is chosen.
+        criterion: The name of the score that every evaluation has; the epoch is chosen by it where one is.
     """
 
     criterion: ClassVar[str]

@@ -143,10 +143,6 @@ class SdaeTrainer(EpochTrainer):
             metrics["eval_expansion_distance"] = distance / size
         return self.report_scores(metrics, _line(self.state.global_step, metrics))
 
-    def best_scores(self) -> dict[str, float] | None:
-        """Returns the last entry of :meth:`scores`: the loss chooses nothing."""
-        return self.scores()[-1]
-
 
 def compositionality_loss(originals: Tensor, expanded: Tensor) -> Tensor:
     """Computes the mean of 1 - cos over pairs of embeddings (sentences, dim); the cosine with a zero vector is 0."""

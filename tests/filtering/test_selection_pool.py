@@ -84,10 +84,12 @@ def test_the_grids_are_those_of_the_paper():
 
 
 def test_ranges_of_the_user_are_grids_of_their_columns_and_join_the_one_of_that_name():
-    points = filter_ranges(["length"], ["length<=12", "0<=length<=10", "bleu<0.5", "bleu<0.3", "bleu<0.5,cost<1"])
-    assert len(points) == 1 + len(GRIDS["length"]) + 1 + 2 + 1
+    points = filter_ranges(
+        ["length"], ["length<=12", "0<=length<=10", "bleu<0.5", "bleu<0.3", "bleu<0.5,cost<1", "cost<2,bleu<0.4"]
+    )
+    assert len(points) == 1 + len(GRIDS["length"]) + 1 + 2 + 2
     names = {point.label: point.filter for point in points}
-    assert names["length<=12"] == "length" and names["bleu<0.5,cost<1"] == "bleu+cost"
+    assert names["length<=12"] == "length" and names["bleu<0.5,cost<1"] == names["cost<2,bleu<0.4"] == "bleu+cost"
     assert names["bleu<0.5"] == names["bleu<0.3"] == "bleu"
     assert filter_ranges([], ["random<1"])[1].filter != RANDOM
 

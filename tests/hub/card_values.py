@@ -32,6 +32,7 @@ VALUES = {
             "length_penalty": 1.0,
         },
         "results": {"sentences": 2, "pairs": 2, "skipped_sentences": 0, "model_results": {"dev_bleu": 51.25}},
+        "several": True,
         "tested": [("model", "| BLEU |\n|---|\n| 50.1 |\n")],
         "splits": SPLITS,
         "columns": [{"name": "rank", "dtype": "int32"}],

@@ -4,11 +4,14 @@ import os
 import signal
 import subprocess
 import sys
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
 from hf_paraphrase.errors import OutputError
+from hf_paraphrase.hub import folders
+from hf_paraphrase.hub.folder_claims import claimed_folder
 from hf_paraphrase.hub.folders import (
     check_output,
     check_same_job,
@@ -148,6 +151,43 @@ def test_two_runs_for_one_output_do_not_write_into_each_others_work(tmp_path, re
         with pytest.raises(OutputError, match="another run is at work"):
             check_unfinished(output, overwrite=False, resume=False)
     assert tree(tmp_path) == {"output/first.txt": "first"}
+
+
+def test_a_run_that_failed_or_ended_keeps_nobody_from_the_output(tmp_path):
+    output = tmp_path / "output"
+    with pytest.raises(ZeroDivisionError), output_folder(output, resume=False) as staging:
+        (staging / "first.txt").write_text("first")
+        raise ZeroDivisionError
+    with output_folder(output, resume=True) as staging:
+        (staging / "second.txt").write_text("second")
+    with output_folder(output, overwrite=True) as staging:
+        (staging / "third.txt").write_text("third")
+    assert tree(tmp_path) == {"output/third.txt": "third"}
+
+
+def test_an_output_that_appeared_since_the_first_look_is_not_replaced(tmp_path, monkeypatch):
+    output = tmp_path / "output"
+
+    @contextmanager
+    def another_run_ends_first(folder):
+        with claimed_folder(folder):
+            output.mkdir()
+            (output / "theirs.txt").write_text("theirs")
+            yield
+
+    monkeypatch.setattr(folders, "claimed_folder", another_run_ends_first)
+    with pytest.raises(OutputError, match="exists and is not empty"), output_folder(output):
+        pytest.fail("the output would be replaced")
+    assert tree(tmp_path) == {"output/theirs.txt": "theirs"}
+
+
+def test_what_a_link_in_place_of_the_unfinished_work_points_to_is_left_alone(tmp_path):
+    (tmp_path / "precious").mkdir()
+    (tmp_path / "precious" / "a.txt").write_text("a")
+    staging_path(tmp_path / "output").symlink_to(tmp_path / "precious")
+    with pytest.raises(OutputError, match="is a link"), output_folder(tmp_path / "output"):
+        pytest.fail("a link is followed")
+    assert (tmp_path / "precious" / "a.txt").read_text() == "a"
 
 
 def test_a_killed_run_keeps_nobody_from_going_on(tmp_path):
