@@ -30,10 +30,10 @@ from ..filtering.one_per_reference import WAYS
 from ..filtering.selection_pool import SelectionPool
 from ..filtering.tuning_grids import GRIDS, RANDOM, RECOLLECTED, FilterRange, filter_ranges
 from ..hub.cards import write_card
-from ..hub.folders import check_output, check_unfinished, output_folder
+from ..hub.folders import check_output, check_unfinished, output_folder, write_text_whole
 from ..hub.provenance import write_provenance
 from .arguments import argument, message, parse, settings_of
-from .tune_runs import NOTES, SIMILARITIES, TuningRuns, encoder_settings
+from .tune_runs import NOTES, SIMILARITIES, TuningRuns, encoder_files, encoder_settings, run_settings
 
 Grid = dict[Cell, list[TuningRun]]
 
@@ -131,7 +131,7 @@ def main(argv: Sequence[str]) -> None:
         shutil.rmtree(staging / SIMILARITIES)
         shutil.rmtree(staging / "trainer", ignore_errors=True)
     sys.stdout.write(filters_table(compared, list(pairs), list(encoders), bool(tests)))
-    for line in _best_lines(compared, list(encoders), pairs, arguments):
+    for line in _best_lines(compared, list(encoders), pools, arguments):
         message(line)
 
 
@@ -186,7 +186,10 @@ def _pool(arguments: Arguments, folder: Path, points: Sequence[FilterRange]) -> 
         if seen:
             message(f"{folder}: {seen:,} rows are of references that a classifier has seen; `filter` leaves them out")
     selections = [selection for point in points for selection in point.selections]
-    return SelectionPool(folder, selections, None if way == "none" else way)
+    pool = SelectionPool(folder, selections, None if way == "none" else way)
+    if pool.unusable:
+        message(f"{folder}: {pool.unusable:,} of {pool.num_rows:,} rows have an empty side or a label other than 1")
+    return pool
 
 
 def _check_selections(arguments: Arguments, pools: dict[str, SelectionPool], points: Sequence[FilterRange]) -> None:
@@ -269,15 +272,15 @@ def _write(
 ) -> None:
     chosen = [item.cell for item in compared.values()]
     shown = {cell for cell in grid if arguments.test_all or cell in chosen or cell.filter == RANDOM}
-    (staging / "table.csv").write_text(runs_csv({**grid, **final}, shown, chosen), encoding="utf-8")
+    write_text_whole(staging / "table.csv", runs_csv({**grid, **final}, shown, chosen))
     filters = filters_table(compared, list(pairs), list(encoders), num_tests > 0)
     cells = cells_table(compared, num_tests > 0)
     ranges = ranges_table(grid, compared, arguments.test_all and num_tests > 0)
-    (staging / "table.md").write_text(f"{filters}\n{cells}\n{ranges}", encoding="utf-8")
+    write_text_whole(staging / "table.md", f"{filters}\n{cells}\n{ranges}")
     plot_grid(grid, chosen, staging / "tuning.png")
     settings = {name: value for name, value in settings_of(arguments).items() if name not in {"overwrite", "resume"}}
     inputs: list[str | Path] = [*pairs.values(), arguments.dev_data, *([arguments.data] if arguments.data else [])]
-    inputs += sorted({str(item.initial_vectors) for item in encoders.values() if item.initial_vectors is not None})
+    inputs += encoder_files(arguments.encoders, encoders.values())
     results = {
         "chosen": [
             {
@@ -291,6 +294,7 @@ def _write(
             }
             for item in compared.values()
         ],
+        "encoders": {name: run_settings(item) for name, item in encoders.items()},
         "runs_trained": runs.trained,
         "cells": len(grid),
         "test_sets_missing": list(missing),
@@ -325,7 +329,7 @@ def _write(
 def _best_lines(
     compared: dict[tuple[str, str, str], ChosenCell],
     encoders: Sequence[str],
-    pairs: dict[str, Path],
+    pools: dict[str, SelectionPool],
     arguments: Arguments,
 ) -> list[str]:
     lines = []
@@ -334,13 +338,12 @@ def _best_lines(
         best = max(items, key=lambda item: item.dev)
         what = f"{best.cell.filter} {best.cell.range}".strip()
         lines.append(f"{encoder}: best on dev is {what} of {best.cell.data} ({best.dev:.1f}); make its pairs with")
-        keep = "".join(f" --keep '{part.strip()}'" for part in best.cell.range.split(",") if part.strip())
-        way = arguments.one_per_reference
-        if way == "auto":
-            way = "best" if "rank" in read_schema(pairs[best.cell.data]).names else "none"
-        one = "" if way == "none" else f" --one-per-reference {way}"
+        pool = pools[best.cell.data]
+        parts = [part.strip() for part in best.cell.range.split(",") if part.strip()]
+        keep = "".join(f" --keep '{part}'" for part in [*pool.usable_texts, *parts])
+        one = "" if pool.one_per_reference is None else f" --one-per-reference {pool.one_per_reference}"
         lines.append(
-            f"  hf-paraphrase filter --pairs {pairs[best.cell.data]}{keep}{one} --sample {arguments.sample} "
+            f"  hf-paraphrase filter --pairs {pool.folder}{keep}{one} --sample {arguments.sample} "
             f"--seed {arguments.seeds[0]} --output DIR"
         )
     return lines
