@@ -9,7 +9,7 @@ import pytest
 
 from hf_paraphrase.commands import main
 from hf_paraphrase.commands.tune_runs import TuningRuns, encoder_files, encoder_settings
-from hf_paraphrase.data.parquet import write_split
+from hf_paraphrase.data.parquet import read_table, write_split
 from hf_paraphrase.errors import OutputError
 from hf_paraphrase.evaluation.correlation import pearson
 from hf_paraphrase.filtering.selection_pool import SelectionPool
@@ -150,3 +150,31 @@ def test_each_data_set_and_encoder_has_its_own_choice_and_its_own_random_selecti
     assert [cells[1], cells[4]] == [f"{value:.1f}" for value in means]
     assert "small.yaml" in {item["name"] for item in record["inputs"]}
     assert record["results"]["encoders"]["gran"]["hidden_size"] == 7
+
+
+def test_every_length_bin_has_its_difference_from_random_where_all_are_tested(data, tmp_path, by_hand):
+    words = ["tune", "--output", tmp_path / "grid", "--dev-data", data / "dev", "--data", data / "test"]
+    words += ["--pairs", data / "news", "--filters", "length_bins", "--sample", 8, "--seeds", 0, "--bootstrap", 20]
+    assert main([str(word) for word in [*words, "--test-all"]]) == 0
+    record = json.loads((tmp_path / "grid/provenance.json").read_text())
+    cells = {item["range"]: item for item in record["results"]["length_bins"]}
+    # No sentence has more than ten tokens, so this bin is the random selection.
+    assert set(cells) == {"", "0<length<=10"} and cells["0<length<=10"]["difference"]["value"] == 0
+    card = (tmp_path / "grid/README.md").read_text()
+    assert "## Length bins" in card and "(+0.0 [+0.0, +0.0]), 8 pairs" in card
+
+
+def test_an_unbounded_perplexity_is_the_random_selection_and_can_be_chosen(data, tmp_path, by_hand, capsys):
+    table = read_table(data / "web")
+    table = table.append_column("perplexity", pa.array([None] * 10 + [10.0] * 10, pa.float64()))
+    write_split(tmp_path / "web", "train", [table], table.schema)
+    words = ["tune", "--output", tmp_path / "grid", "--dev-data", data / "dev", "--pairs", tmp_path / "web"]
+    words += ["--filters", "perplexity", "--sample", 8, "--seeds", 0]
+    assert main([str(word) for word in words]) == 0
+    record = json.loads((tmp_path / "grid/provenance.json").read_text())
+    chosen = {item["filter"]: item for item in record["results"]["chosen"]}
+    assert chosen["perplexity"]["range"] == "unbounded" and chosen["random"]["dev"] == chosen["perplexity"]["dev"]
+    # The six bounds select the same rows, and no bound those of the random selection.
+    assert record["results"]["runs_trained"] == 2 and record["results"]["cells"] == 8
+    # What `filter` is told to do for the best of them names no range.
+    assert "--keep" not in capsys.readouterr().err

@@ -9,7 +9,7 @@ from hf_paraphrase.errors import InputError, UsageError
 from hf_paraphrase.filtering.pipeline import FilterOptions, choose_rows
 from hf_paraphrase.filtering.selection_pool import SelectionPool
 from hf_paraphrase.filtering.selections import parse_selection
-from hf_paraphrase.filtering.tuning_grids import GRIDS, RANDOM, filter_ranges
+from hf_paraphrase.filtering.tuning_grids import GRIDS, RANDOM, UNBOUNDED, filter_ranges
 
 
 @pytest.fixture(scope="module")
@@ -108,6 +108,11 @@ def test_the_grids_are_those_of_the_paper():
     assert len(GRIDS["overlap_2"]) == len(GRIDS["bleu"]) == 20 and "0.1<=overlap_2<=0.7" in GRIDS["overlap_2"]
     assert GRIDS["cost"] == tuple(f"cost<={x}" for x in ("0.2", "0.3", "0.4", "0.5", "0.6", "0.7", "0.8", "0.9", "1"))
     assert GRIDS["reference_probability"][-1] == "reference_probability>=0.9"
+
+
+def test_perplexity_may_be_unbounded_which_is_the_random_selection():
+    points = [point for point in filter_ranges(["perplexity", "cost"]) if point.label == UNBOUNDED]
+    assert [(point.filter, point.selections) for point in points] == [("perplexity", ())]
 
 
 def test_ranges_of_the_user_are_grids_of_their_columns_and_join_the_one_of_that_name():
