@@ -84,15 +84,15 @@ class SelectionPool:
                 references += [hash(pair) for pair in zip(ids, texts, strict=True)]
         self._columns = {name: np.concatenate(values) for name, values in parts.items()}
         self._references = np.array(references, dtype=np.int64)
-        texts: list[str] = []
+        predicates: list[str] = []
         self._usable = np.concatenate(filled)
         if not self._usable.all():
-            texts += ["length_reference>0", "length>0"]
+            predicates += ["length_reference>0", "length>0"]
         if labelled:
             paraphrases = np.concatenate(labelled)
-            texts += [] if paraphrases.all() else [f"{_LABEL}==1"]
+            predicates += [] if paraphrases.all() else [f"{_LABEL}==1"]
             self._usable &= paraphrases
-        self.usable_texts = tuple(texts)
+        self.usable_texts = tuple(predicates)
         self.unusable = self.num_rows - int(self._usable.sum())
         if self.unusable == self.num_rows:
             raise InputError(
