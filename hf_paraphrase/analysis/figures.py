@@ -6,7 +6,7 @@ import warnings
 from pathlib import Path
 from typing import Any
 
-from ..errors import UsageError
+from ..errors import OutputError, UsageError
 
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
 """Colours that people with a colour vision deficiency can tell apart (Okabe and Ito 2008)."""
@@ -39,9 +39,16 @@ def new_figure(width: float, height: float, rows: int = 1, columns: int = 1, **o
 
 
 def save_figure(figure: Any, path: Path) -> None:
-    """Writes a figure as PNG; equal figures give equal bytes."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    figure.savefig(path, dpi=_DOTS_PER_INCH, metadata={"Software": None})
+    """Writes a figure as PNG; equal figures give equal bytes.
+
+    Raises:
+        OutputError: If it cannot be written.
+    """
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        figure.savefig(path, dpi=_DOTS_PER_INCH, metadata={"Software": None})
+    except OSError as error:
+        raise OutputError(f"cannot write: {error.strerror or error}", path=path) from error
 
 
 def save_plot(figure: Any, path: Path) -> None:

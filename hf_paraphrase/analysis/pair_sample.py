@@ -14,6 +14,7 @@ from ..filtering.one_per_reference import choose_one_per_reference
 from ..filtering.pipeline import check_pairs
 
 PROBABILITY = "reference_probability"
+SEEN = "classifier_seen"
 
 
 @dataclass
@@ -26,6 +27,7 @@ class PairSample:
         probabilities: P(reference) of the translations (pairs,), where the pairs have such a column.
         rows: How many rows the folder has.
         available: How many different references.
+        seen: Of which references the pairs say that the classifier has seen them (pairs,), where they have the column.
     """
 
     references: list[str]
@@ -33,6 +35,7 @@ class PairSample:
     probabilities: NDArray[np.float64] | None
     rows: int
     available: int
+    seen: NDArray[np.bool_] | None = None
 
     def __len__(self) -> int:
         return len(self.references)
@@ -73,7 +76,8 @@ def draw_pairs(folder: Path, *, split: str = "train", limit: int | None = None, 
     kept[chosen] = True
     texts: tuple[list[str], list[str]] = ([], [])
     probabilities: list[np.ndarray] = []
-    wanted = ["sentence1", "sentence2", *([PROBABILITY] if PROBABILITY in schema.names else [])]
+    seen: list[np.ndarray] = []
+    wanted = ["sentence1", "sentence2", *(name for name in (PROBABILITY, SEEN) if name in schema.names)]
     start = 0
     for batch in iterate_batches(folder, split, wanted):
         rows = np.flatnonzero(kept[start : start + batch.num_rows])
@@ -83,4 +87,12 @@ def draw_pairs(folder: Path, *, split: str = "train", limit: int | None = None, 
             side += taken.column(name).to_pylist()
         if PROBABILITY in wanted:
             probabilities.append(np.array(taken.column(PROBABILITY).to_pylist(), dtype=np.float64))
-    return PairSample(*texts, np.concatenate(probabilities) if probabilities else None, len(filled), available)
+        if SEEN in wanted:
+            seen.append(np.array([value == 1 for value in taken.column(SEEN).to_pylist()], dtype=bool))
+    return PairSample(
+        *texts,
+        np.concatenate(probabilities) if probabilities else None,
+        len(filled),
+        available,
+        np.concatenate(seen) if seen else None,
+    )

@@ -48,6 +48,9 @@ def filters_table(compared: Compared, data: Sequence[str], encoders: Sequence[st
         data: The data sets, in their order.
         encoders: The encoders, in their order.
         tested: Whether there are test sets.
+
+    A filter that selects nothing from some data set is a mean over fewer of them than the random selection, and says
+    so; its difference from random is over the same ones.
     """
     filters = list(dict.fromkeys(name for _, name, _ in compared))
     header = ["filter"]
@@ -55,7 +58,8 @@ def filters_table(compared: Compared, data: Sequence[str], encoders: Sequence[st
         header += [f"{encoder}: dev", *([f"{encoder}: test", "minus random [95 %]"] if tested else [])]
     rows = []
     for name in filters:
-        row = [name]
+        held = [item for item in data if any((encoder, name, item) in compared for encoder in encoders)]
+        row = [name if len(held) == len(data) else f"{name} ({len(held)} of {len(data)} data sets)"]
         for encoder in encoders:
             items = [compared[encoder, name, item] for item in data if (encoder, name, item) in compared]
             row.append(number(mean(item.dev for item in items)) if items else "–")
@@ -109,3 +113,27 @@ def ranges_table(grid: Grid, compared: Compared, tested: bool) -> str:
                 row.append(number(mean_test(runs)) if runs else "–")
         rows.append(row)
     return format_table(header, rows)
+
+
+def bins_table(compared: Mapping[Cell, ChosenCell]) -> str:
+    """Lays out table 5: a row for each data set and encoder, a column a bin with its dev and test mean and its pairs.
+
+    Args:
+        compared: Every bin that selects anything, and the random selection, beside the random selection of the same
+            data, encoder and seeds.
+    """
+    ranges = list(dict.fromkeys((cell.filter, cell.range) for cell in compared))
+    rows = []
+    for data, encoder in dict.fromkeys((cell.data, cell.encoder) for cell in compared):
+        row = [data, encoder]
+        for key in ranges:
+            item = compared.get(Cell(data, encoder, *key))
+            row.append("–" if item is None else _bin_text(item))
+        rows.append(row)
+    return format_table(["data", "encoder", *(label or name for name, label in ranges)], rows)
+
+
+def _bin_text(item: ChosenCell) -> str:
+    difference = "" if item.cell.filter == RANDOM or item.difference is None else f" ({item.difference.text()})"
+    pairs = f"{mean(run.pairs for run in item.runs):,.0f}"
+    return f"dev {item.dev:.1f}, test {number(item.test)}{difference}, {pairs} pairs"

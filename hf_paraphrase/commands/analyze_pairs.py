@@ -18,7 +18,7 @@ from ..analysis.examples import Example, ranked_examples
 from ..analysis.figures import check_plots
 from ..analysis.lengths import BINS, LengthStatistics
 from ..analysis.ngram_statistics import ORDERS, Contrast, contrast_ngrams, count_ngrams
-from ..analysis.pair_sample import PairSample, draw_pairs
+from ..analysis.pair_sample import SEEN, PairSample, draw_pairs
 from ..analysis.plain_text import plain_markdown
 from ..analysis.rank_correlations import (
     PAPER,
@@ -27,6 +27,7 @@ from ..analysis.rank_correlations import (
     document_frequencies,
     rank_correlations,
 )
+from ..data.parquet import read_schema
 from ..data.seen_references import is_seen, read_seen
 from ..data.text_files import LineErrors, read_lines
 from ..errors import InputError, UsageError
@@ -52,7 +53,11 @@ class Arguments:
     pairs: str = argument("the data folder of pairs (sentence1 the reference, sentence2 the translation)")
     output: str = argument("the folder to make; the report is its README.md")
     classifier: str | None = argument("reference classifier folder, for tables 10 and 11", None)
-    unseen_only: bool = argument("leave out references that the classifier was trained, tuned or tested on", False)
+    unseen_only: bool = argument(
+        "leave out references that the classifier was trained, tuned or tested on (without --classifier: where the "
+        "column classifier_seen is 1)",
+        False,
+    )
     references: int | None = argument("how many references to draw at most; by default all", None)
     idf_text: str | None = argument(
         "text, one document a line, plain or compressed, for document frequencies (the paper took Wikipedia) "
@@ -80,11 +85,18 @@ def main(argv: Sequence[str]) -> None:
         value = getattr(arguments, name)
         if value is not None and value < least:
             raise UsageError(f"analyze: --{name} is {value}", remedy=f"give {least} or more")
-    if arguments.unseen_only and arguments.classifier is None:
-        raise UsageError("analyze: --unseen-only needs --classifier")
-    check_output(arguments.output, overwrite=arguments.overwrite)
-    check_plots()
     folder = Path(arguments.pairs)
+    check_output(arguments.output, overwrite=arguments.overwrite)
+    if (
+        arguments.unseen_only
+        and arguments.classifier is None
+        and SEEN not in read_schema(folder, arguments.split).names
+    ):
+        raise UsageError(
+            f"analyze: --unseen-only needs --classifier, as the pairs have no column {SEEN}",
+            remedy="give it, or score the pairs with --classifier",
+        )
+    check_plots()
     scorer = None
     if arguments.classifier is not None:
         from ..encoding.reference_classification import ReferenceScorer
@@ -92,8 +104,10 @@ def main(argv: Sequence[str]) -> None:
         scorer = ReferenceScorer.from_pretrained(arguments.classifier)
     sample = draw_pairs(folder, split=arguments.split, limit=arguments.references, seed=arguments.seed)
     seen = 0
+    known = sample.seen
     if arguments.classifier is not None:
         known = is_seen(sample.references, read_seen(arguments.classifier))
+    if known is not None:
         seen = int(known.sum())
         if arguments.unseen_only:
             sample, seen = _take(sample, np.flatnonzero(~known)), 0

@@ -28,6 +28,13 @@ from .arguments import argument, message, parse, settings_of
 
 _NEGATIVE_FIRST = re.compile(r"-[\d.][^-]*[<>=!]")
 
+_SHORTFALLS = {
+    "first": "only {left:,} pairs were left for --first",
+    "max_tokens": "only {left:,} tokens were left for --max-tokens",
+    "sample": "only {left:,} pairs were left to sample from",
+}
+"""What is said where a step asked for more than there was."""
+
 
 @dataclass
 class Arguments:
@@ -188,8 +195,9 @@ def main(argv: Sequence[str]) -> None:
     message(choice.funnel.table().rstrip())
     for name, count in sorted(choice.contamination.items()):
         message(f"left out for a sentence of {name}: {count:,}")
-    if arguments.sample is not None and rows < arguments.sample:
-        message(f"only {rows:,} pairs were left to sample from, {arguments.sample:,} were asked for: all are kept")
+    for name, left in choice.shortfalls.items():
+        what = _SHORTFALLS[name].format(left=left)
+        message(f"{what}, {getattr(arguments, name):,} were asked for: all are kept")
     left_out = [name for name in split_names(folder) if name != split]
     if left_out:
         message(f"only the split `{split}` was filtered; not in the output: {', '.join(left_out)}")

@@ -144,27 +144,33 @@ def _check(arguments: Arguments) -> None:
 
 
 def _chosen(arguments: Arguments, folder: Path, settings: dict[str, Any]) -> dict[str, list[str]]:
-    """Checks the columns of every split and returns its measures; those asked for must be possible in every split."""
+    """Checks the columns of every split and returns its measures.
+
+    Those asked for must be possible in every split; without such a list each split gets those that it has the columns
+    for.
+    """
     requested = [part.strip() for word in arguments.measures for part in word.split(",") if part.strip()]
     configured = configure(settings)
-    chosen: list[str] = []
-    splits = split_names(folder)
-    for split in splits:
+    chosen: dict[str, list[str]] = {}
+    for split in split_names(folder):
         schema = read_schema(folder, split)
         check_pairs(schema, str(folder))
-        chosen += choose_measures(requested, schema.names, str(folder), configured)
-    if arguments.language is not None and not requested:
-        chosen.append("language")
+        names = choose_measures(requested, schema.names, str(folder), configured)
+        if arguments.language is not None and not requested:
+            names.append("language")
+        chosen[split] = names
+    every = [name for name in MEASURES if any(name in names for names in chosen.values())]
     for setting, name in _MEASURE_OF.items():
-        if settings.get(setting) is not None and name not in chosen:
+        if settings.get(setting) is not None and name not in every:
             raise UsageError(
                 f"score: --{setting.replace('_', '-')} is for the measure {name}, which is not computed",
                 remedy=f"add it to --measures; it reads the columns {', '.join(configured[name].requires)}",
             )
-    return {
-        split: choose_measures(list(dict.fromkeys(chosen)), read_schema(folder, split).names, str(folder), configured)
-        for split in splits
-    }
+    for split, names in chosen.items():
+        left_out = [name for name in every if name not in names]
+        if left_out:
+            message(f"split `{split}`: without {', '.join(left_out)}, whose columns it does not have")
+    return chosen
 
 
 def _record(arguments: Arguments, measures: dict[str, list[str]]) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from tqdm import tqdm
 
 from ..analysis.figures import check_plots
 from ..analysis.tuning_plot import plot_grid
-from ..analysis.tuning_tables import cells_table, filters_table, ranges_table, runs_csv
+from ..analysis.tuning_tables import bins_table, cells_table, filters_table, ranges_table, runs_csv
 from ..data.parquet import iterate_batches, read_schema
 from ..errors import InputError, UsageError
 from ..evaluation.dev import dev_sets
@@ -30,12 +30,13 @@ from ..filtering.one_per_reference import WAYS
 from ..filtering.selection_pool import SelectionPool
 from ..filtering.tuning_grids import GRIDS, RANDOM, RECOLLECTED, FilterRange, filter_ranges
 from ..hub.cards import write_card
-from ..hub.folders import check_output, check_unfinished, output_folder
+from ..hub.folders import check_output, check_unfinished, output_folder, write_text_whole
 from ..hub.provenance import write_provenance
 from .arguments import argument, message, parse, settings_of
-from .tune_runs import NOTES, SIMILARITIES, TuningRuns, encoder_settings
+from .tune_runs import NOTES, SIMILARITIES, TuningRuns, encoder_files, encoder_settings, run_settings
 
 Grid = dict[Cell, list[TuningRun]]
+_BINS = "length_bins"
 
 
 @dataclass
@@ -80,7 +81,11 @@ class Arguments:
     )
     grid_seeds: int = argument("how many of the seeds every cell of the grid is trained with", 1)
     bootstrap: int = argument("bootstrap replicates", 1000)
-    test_all: bool = argument("also report the test means of all cells (table 5); they choose nothing", False)
+    test_all: bool = argument(
+        "also report the test means of all cells, and those of length_bins with their difference from random (table "
+        "5); they choose nothing",
+        False,
+    )
     overwrite: bool = argument("replace an existing output folder", False)
     resume: bool = argument(
         "continue an unfinished grid; its finished runs are kept, whatever else has changed", False
@@ -127,11 +132,12 @@ def main(argv: Sequence[str]) -> None:
             )
             for key, cell in chosen.items()
         }
-        _write(arguments, staging, pairs, encoders, grid, final, compared, missing, len(tests), runs)
+        bins = _compared_bins(grid, scores, arguments.bootstrap) if arguments.test_all and tests else {}
+        _write(arguments, staging, pairs, encoders, grid, final, compared, bins, missing, len(tests), runs)
         shutil.rmtree(staging / SIMILARITIES)
         shutil.rmtree(staging / "trainer", ignore_errors=True)
     sys.stdout.write(filters_table(compared, list(pairs), list(encoders), bool(tests)))
-    for line in _best_lines(compared, list(encoders), pairs, arguments):
+    for line in _best_lines(compared, list(encoders), pools, arguments):
         message(line)
 
 
@@ -186,7 +192,10 @@ def _pool(arguments: Arguments, folder: Path, points: Sequence[FilterRange]) -> 
         if seen:
             message(f"{folder}: {seen:,} rows are of references that a classifier has seen; `filter` leaves them out")
     selections = [selection for point in points for selection in point.selections]
-    return SelectionPool(folder, selections, None if way == "none" else way)
+    pool = SelectionPool(folder, selections, None if way == "none" else way)
+    if pool.unusable:
+        message(f"{folder}: {pool.unusable:,} of {pool.num_rows:,} rows have an empty side or a label other than 1")
+    return pool
 
 
 def _check_selections(arguments: Arguments, pools: dict[str, SelectionPool], points: Sequence[FilterRange]) -> None:
@@ -205,7 +214,7 @@ def _check_selections(arguments: Arguments, pools: dict[str, SelectionPool], poi
                 f"{name}: {len(few)} of {len(points)} selections have fewer than {arguments.sample:,} pairs and are "
                 f"trained on what there is ({min(counts[point] for point in few):,} at least)"
             )
-        left += sum(count > 0 for point, count in counts.items() if point.filter != RANDOM)
+        left += sum(count > 0 for point, count in counts.items() if point.selections)
     if not left:
         raise InputError(
             "the grid selects nothing: no pair is in any of its ranges",
@@ -255,6 +264,19 @@ def _train_more(
     return final
 
 
+def _compared_bins(grid: Grid, scores: dict[str, Any], replicates: int) -> dict[Cell, ChosenCell]:
+    """Compares every bin of table 5, chosen or not, with the random selection, both with the seeds of the grid."""
+    if not any(cell.filter == _BINS for cell in grid):
+        return {}
+    return {
+        cell: compare_with_random(
+            cell, runs, grid[Cell(cell.data, cell.encoder, RANDOM, "")], scores, replicates=replicates
+        )
+        for cell, runs in grid.items()
+        if cell.filter in (RANDOM, _BINS)
+    }
+
+
 def _write(
     arguments: Arguments,
     staging: Path,
@@ -263,21 +285,23 @@ def _write(
     grid: Grid,
     final: Grid,
     compared: dict[tuple[str, str, str], ChosenCell],
+    compared_bins: dict[Cell, ChosenCell],
     missing: Sequence[str],
     num_tests: int,
     runs: TuningRuns,
 ) -> None:
     chosen = [item.cell for item in compared.values()]
     shown = {cell for cell in grid if arguments.test_all or cell in chosen or cell.filter == RANDOM}
-    (staging / "table.csv").write_text(runs_csv({**grid, **final}, shown, chosen), encoding="utf-8")
+    write_text_whole(staging / "table.csv", runs_csv({**grid, **final}, shown, chosen))
     filters = filters_table(compared, list(pairs), list(encoders), num_tests > 0)
     cells = cells_table(compared, num_tests > 0)
     ranges = ranges_table(grid, compared, arguments.test_all and num_tests > 0)
-    (staging / "table.md").write_text(f"{filters}\n{cells}\n{ranges}", encoding="utf-8")
+    bins = bins_table(compared_bins) if compared_bins else ""
+    write_text_whole(staging / "table.md", "\n".join([filters, cells, ranges, *([bins] if bins else [])]))
     plot_grid(grid, chosen, staging / "tuning.png")
     settings = {name: value for name, value in settings_of(arguments).items() if name not in {"overwrite", "resume"}}
     inputs: list[str | Path] = [*pairs.values(), arguments.dev_data, *([arguments.data] if arguments.data else [])]
-    inputs += sorted({str(item.initial_vectors) for item in encoders.values() if item.initial_vectors is not None})
+    inputs += encoder_files(arguments.encoders, encoders.values())
     results = {
         "chosen": [
             {
@@ -291,6 +315,17 @@ def _write(
             }
             for item in compared.values()
         ],
+        "length_bins": [
+            {
+                **vars(cell),
+                "dev": item.dev,
+                "test": item.test,
+                "difference": None if item.difference is None else vars(item.difference),
+                "pairs": [run.pairs for run in item.runs],
+            }
+            for cell, item in compared_bins.items()
+        ],
+        "encoders": {name: run_settings(item) for name, item in encoders.items()},
         "runs_trained": runs.trained,
         "cells": len(grid),
         "test_sets_missing": list(missing),
@@ -308,6 +343,8 @@ def _write(
             "filters_table": filters,
             "cells_table": cells,
             "ranges_table": ranges,
+            "bins_table": bins,
+            "fewer_data": " data sets) " in filters,
             "recollected": sorted(used & set(arguments.filters) & RECOLLECTED),
             "num_tests": num_tests,
             "missing": list(missing),
@@ -325,7 +362,7 @@ def _write(
 def _best_lines(
     compared: dict[tuple[str, str, str], ChosenCell],
     encoders: Sequence[str],
-    pairs: dict[str, Path],
+    pools: dict[str, SelectionPool],
     arguments: Arguments,
 ) -> list[str]:
     lines = []
@@ -334,13 +371,12 @@ def _best_lines(
         best = max(items, key=lambda item: item.dev)
         what = f"{best.cell.filter} {best.cell.range}".strip()
         lines.append(f"{encoder}: best on dev is {what} of {best.cell.data} ({best.dev:.1f}); make its pairs with")
-        keep = "".join(f" --keep '{part.strip()}'" for part in best.cell.range.split(",") if part.strip())
-        way = arguments.one_per_reference
-        if way == "auto":
-            way = "best" if "rank" in read_schema(pairs[best.cell.data]).names else "none"
-        one = "" if way == "none" else f" --one-per-reference {way}"
+        pool = pools[best.cell.data]
+        parts = [part.strip() for part in best.cell.range.split(",") if part.strip()]
+        keep = "".join(f" --keep '{part}'" for part in [*pool.usable_texts, *parts])
+        one = "" if pool.one_per_reference is None else f" --one-per-reference {pool.one_per_reference}"
         lines.append(
-            f"  hf-paraphrase filter --pairs {pairs[best.cell.data]}{keep}{one} --sample {arguments.sample} "
+            f"  hf-paraphrase filter --pairs {pool.folder}{keep}{one} --sample {arguments.sample} "
             f"--seed {arguments.seeds[0]} --output DIR"
         )
     return lines

@@ -5,14 +5,14 @@ from __future__ import annotations
 import hashlib
 import json
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..data.parquet import read_schema, read_table
-from ..errors import HfParaphraseError, UsageError
+from ..errors import HfParaphraseError, OutputError, UsageError
 from ..evaluation.dev import dev_scorer
 from ..evaluation.graded_set import GradedSet
 from ..evaluation.scored_set import score_with_encoder
@@ -21,6 +21,7 @@ from ..evaluation.tuning_choice import TuningRun
 from ..filtering.selection_pool import SelectionPool
 from ..filtering.tuning_grids import FilterRange
 from ..hub.provenance import fingerprint
+from ..training.encoder_kinds import ENCODER_KINDS
 from .arguments import parse, settings_of
 from .train_encoder import new_vocabulary, training_arguments, untrained_model
 from .train_encoder_arguments import Arguments as EncoderArguments
@@ -76,11 +77,34 @@ def encoder_settings(name: str, words: Sequence[str]) -> tuple[str, EncoderArgum
     return label, settings
 
 
+def run_settings(settings: EncoderArguments) -> dict[str, Any]:
+    """Returns the settings of an encoder, as they are after its file and all flags, that hold for each of its runs."""
+    return {name: value for name, value in settings_of(settings).items() if name not in _NOT_OF_A_RUN}
+
+
+def encoder_files(names: Sequence[str], encoders: Iterable[EncoderArguments]) -> list[str]:
+    """Lists the files and folders that encoders are made from, each once.
+
+    Args:
+        names: The encoders as they were asked for, see :func:`encoder_settings`.
+        encoders: Their settings.
+    """
+    files = [word.partition("=")[2] or word for word in names if "=" in word or word.endswith((".yaml", ".yml"))]
+    for settings in encoders:
+        files += [path for path in _files_of(settings) if path is not None]
+    return sorted(set(files))
+
+
+def _files_of(settings: EncoderArguments) -> tuple[str | None, ...]:
+    return settings.initial_vectors, settings.tokenizer, settings.word_list, settings.frequency_counts
+
+
 class TuningRuns:
     """Makes training runs; what they share is made once, and what was done before is not done again.
 
     A run is known by the content of the pairs, the numbers of its rows, the encoder's settings, the seed and the
-    content of the dev and test data: two filters that select the same pairs share a run.
+    content of the dev and test data: two filters that select the same pairs share a run. Where the vocabulary is made
+    from the pairs it is made from those of all data sets, so a run is known by the content of all of them.
 
     Args:
         folder: Where runs are noted, one JSON object a line, with their similarities beside.
@@ -111,13 +135,16 @@ class TuningRuns:
         self._contents = {name: fingerprint(path) for name, path in pairs.items()}
         files: dict[str, str] = {}
         for settings in encoders.values():
-            for path in (settings.initial_vectors, settings.tokenizer, settings.word_list, settings.frequency_counts):
+            for path in _files_of(settings):
                 if path is not None and path not in files:
                     files[path] = fingerprint(path)
         self._files = files
         self._vocabularies: dict[str, EncoderVocabulary] = {}
         self._pair_pools: dict[tuple[str, str], PairPool] = {}
-        (folder / SIMILARITIES).mkdir(parents=True, exist_ok=True)
+        try:
+            (folder / SIMILARITIES).mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise OutputError(f"cannot make the folder: {error.strerror}", path=folder / SIMILARITIES) from error
         self._known = self._read_notes()
 
     @property
@@ -135,10 +162,11 @@ class TuningRuns:
         if not len(rows):
             return None
         settings = self.encoders[encoder]
-        own = {name: value for name, value in settings_of(settings).items() if name not in _NOT_OF_A_RUN}
-        key = _digest(
-            [self._contents[data], hashlib.sha256(rows.tobytes()).hexdigest(), own, seed, self._inputs, self._files]
-        )
+        chosen = hashlib.sha256(rows.tobytes()).hexdigest()
+        known_by = [self._contents[data], chosen, run_settings(settings), seed, self._inputs, self._files]
+        vocabulary_of = self._vocabulary_contents(settings)
+        # That of a lone data set is in the key already; runs noted before this was known stay known.
+        key = _digest(known_by + ([vocabulary_of] if len(vocabulary_of) > 1 else []))
         note = self._known.get(key)
         if note is None:
             note = {"key": key, **self._train(data, settings, rows, seed)}
@@ -208,6 +236,12 @@ class TuningRuns:
             self._vocabularies[key] = new_vocabulary(settings, sentences)
         return self._vocabularies[key]
 
+    def _vocabulary_contents(self, settings: EncoderArguments) -> list[str]:
+        """The content of the pairs from which :meth:`_vocabulary` takes words or trigrams, in their order."""
+        if settings.tokenizer is not None and not ENCODER_KINDS[settings.model_type].trigrams:
+            return []
+        return list(self._contents.values())
+
     def _pool(self, data: str, settings: EncoderArguments, vocabulary: EncoderVocabulary) -> PairPool:
         from ..training.pair_pool import PairPool
         from ..training.pairs import LABEL
@@ -241,17 +275,20 @@ class TuningRuns:
         return known
 
     def _note(self, note: dict[str, Any]) -> None:
-        if self.tests:
-            path = self.folder / SIMILARITIES / f"{note['key']}.npz"
-            temporary = path.with_suffix(".partial")
-            with temporary.open("wb") as file:
-                # By position they are named arr_0, arr_1 and so on.
-                np.savez(file, *self._pending)
-            temporary.replace(path)
-        path = self.folder / NOTES
-        cut_off = path.is_file() and not path.read_bytes().endswith(b"\n")
-        with path.open("a", encoding="utf-8") as file:
-            file.write(("\n" if cut_off else "") + json.dumps(note) + "\n")
+        try:
+            if self.tests:
+                path = self.folder / SIMILARITIES / f"{note['key']}.npz"
+                temporary = path.with_suffix(".partial")
+                with temporary.open("wb") as file:
+                    # By position they are named arr_0, arr_1 and so on.
+                    np.savez(file, *self._pending)
+                temporary.replace(path)
+            path = self.folder / NOTES
+            cut_off = path.is_file() and not path.read_bytes().endswith(b"\n")
+            with path.open("a", encoding="utf-8") as file:
+                file.write(("\n" if cut_off else "") + json.dumps(note) + "\n")
+        except OSError as error:
+            raise OutputError(f"cannot note a finished run: {error.strerror or error}", path=self.folder) from error
         self._known[note["key"]] = note
 
 

@@ -78,11 +78,19 @@ class Choice:
         kept: bool (rows,).
         funnel: The counts after each step.
         contamination: For each evaluation set that met any row, how many it met.
+        shortfalls: For each of the options `first`, `max_tokens` and `sample` that asked for more than there was how
+            much was left, in pairs or tokens; all of it is kept.
     """
 
     kept: np.ndarray
     funnel: Funnel
     contamination: dict[str, int] = field(default_factory=dict)
+    shortfalls: dict[str, int] = field(default_factory=dict)
+
+    def note_shortfall(self, option: str, left: int, wanted: int) -> None:
+        """Notes how much was left if that is less than was wanted."""
+        if left < wanted:
+            self.shortfalls[option] = left
 
 
 def check_pairs(schema: pa.Schema, path: str) -> None:
@@ -162,19 +170,23 @@ def choose_rows(folder: Path, split: str, options: FilterOptions, progress: Prog
     ranked = "" if options.by is None else f" by {options.by}"
     by = None if options.by is None else np.concatenate(ranking)
     if options.first is not None:
+        choice.note_shortfall("first", len(taken), options.first)
         taken = taken[take_best_first(len(taken), ranking=None if by is None else by[taken], first=options.first)]
         choice.funnel.add(f"first {options.first}{ranked}", len(taken))
     if options.max_tokens is not None:
+        left = np.concatenate(lengths)[taken]
+        choice.note_shortfall("max_tokens", int(left.sum()), options.max_tokens)
         best = take_best_first(
             len(taken),
             ranking=None if by is None else by[taken],
-            lengths=np.concatenate(lengths)[taken],
+            lengths=left,
             max_tokens=options.max_tokens,
         )
         taken = taken[best]
         choice.funnel.add(f"first {options.max_tokens} tokens{ranked}", len(taken))
     rows = rows[taken]
     if options.sample is not None:
+        choice.note_shortfall("sample", len(rows), options.sample)
         if len(rows) > options.sample:
             rows = np.random.default_rng(options.seed).choice(rows, size=options.sample, replace=False)
         choice.funnel.add(f"sample {options.sample}", len(rows))

@@ -15,6 +15,8 @@ from .selections import Selection, parse_selection
 
 RANDOM = "random"
 """The filter that selects nothing away: pairs drawn at random, what all others are compared with."""
+UNBOUNDED = "unbounded"
+"""The range of a filter that selects nothing away; its pairs are those of the random selection."""
 RECOLLECTED = frozenset({"cost", "perplexity", "reference_probability", "overlap_1", "overlap_2", "overlap_3", "bleu"})
 """Filters whose ranges are not in the paper's text as we have it."""
 
@@ -25,7 +27,7 @@ class FilterRange:
 
     Attributes:
         filter: The grid's name, e.g. `length`.
-        label: The range as text; empty for :data:`RANDOM`.
+        label: The range as text; empty for :data:`RANDOM`, and :data:`UNBOUNDED` for a range without bounds.
         selections: The predicates, all of which must hold.
     """
 
@@ -61,10 +63,13 @@ GRIDS: dict[str, tuple[str, ...]] = {
 
 * `length`: tokens of the translation (section 5.5, table 6), both ends included.
 * `length_bins`: the partition of table 5, the lower end excluded.
-* `cost`, `perplexity`: upper bounds (section 5.6; an unbounded perplexity is the random selection).
+* `cost`, `perplexity`: upper bounds (section 5.6). That of perplexity may be infinite (:data:`UNBOUNDED_FILTERS`).
 * `reference_probability`: lower bounds (section 5.6).
 * `overlap_1` … `overlap_3`, `bleu`: lower by upper bounds (section 5.7).
 """
+
+UNBOUNDED_FILTERS = frozenset({"perplexity"})
+"""Filters that have :data:`UNBOUNDED` as their last range: the dev set may choose not to filter by them at all."""
 
 
 def filter_ranges(filters: Sequence[str], keep: Sequence[str] = ()) -> list[FilterRange]:
@@ -85,6 +90,7 @@ def filter_ranges(filters: Sequence[str], keep: Sequence[str] = ()) -> list[Filt
     points = [FilterRange(RANDOM, "")]
     for name in dict.fromkeys(filters):
         points += [FilterRange(name, text, (parse_selection(text),)) for text in GRIDS[name]]
+        points += [FilterRange(name, UNBOUNDED)] if name in UNBOUNDED_FILTERS else []
     for text in dict.fromkeys(keep):
         parts = tuple(parse_selection(part) for part in text.split(",") if part.strip())
         if not parts:

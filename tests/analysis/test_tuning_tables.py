@@ -5,7 +5,7 @@ import io
 
 import pytest
 
-from hf_paraphrase.analysis.tuning_tables import cells_table, filters_table, ranges_table, runs_csv
+from hf_paraphrase.analysis.tuning_tables import bins_table, cells_table, filters_table, ranges_table, runs_csv
 from hf_paraphrase.evaluation.bootstrap import Interval
 from hf_paraphrase.evaluation.tuning_choice import Cell, ChosenCell, TuningRun
 
@@ -63,6 +63,36 @@ def test_a_filter_has_one_row_with_means_over_data_sets_and_random_has_no_differ
         ["random", "51.0"],
         ["bleu", "71.0"],
     ]
+
+
+def test_a_filter_that_selects_nothing_in_a_data_set_says_over_how_many_its_mean_is(grid, compared):
+    baseline = grid[RANDOM]
+    cell = Cell("web", "avg", "random", "")
+    more = {**compared, ("avg", "random", "web"): ChosenCell(cell, [run(0, 90.0, 80.0)], baseline, None)}
+    _, random, bleu = cells_of(filters_table(more, ["news", "web"], ["avg"], True))
+    assert random[:3] == ["random", "70.5", "60.5"] and bleu[:3] == ["bleu (1 of 2 data sets)", "71.0", "45.0"]
+
+
+def test_table_5_has_a_row_a_data_set_and_encoder_and_a_column_a_bin(grid):
+    short, long = (Cell("news", "avg", "length_bins", text) for text in ("0<length<=10", "10<length<=20"))
+    other = Cell("web", "avg", "random", "")
+    baseline = grid[RANDOM]
+    table = bins_table(
+        {
+            RANDOM: ChosenCell(RANDOM, baseline, baseline, Interval(0.0, 0.0, 0.0)),
+            short: ChosenCell(short, grid[LOW], baseline, Interval(4.0, -1.0, 9.0)),
+            long: ChosenCell(long, grid[HIGH], baseline, Interval(4.0, 1.0, 7.0)),
+            other: ChosenCell(other, [run(0, 90.0, 80.0)], baseline, Interval(0.0, 0.0, 0.0)),
+        }
+    )
+    header, news, web = cells_of(table)
+    assert header == ["data", "encoder", "random", "0<length<=10", "10<length<=20"]
+    assert news[:3] == ["news", "avg", "dev 51.0, test 41.0, 40 pairs"]
+    assert news[3:] == [
+        "dev 60.0, test 45.0 (+4.0 [-1.0, +9.0]), 40 pairs",
+        "dev 71.0, test 45.0 (+4.0 [+1.0, +7.0]), 40 pairs",
+    ]
+    assert web == ["web", "avg", "dev 90.0, test 80.0, 40 pairs", "–", "–"]
 
 
 def test_the_chosen_range_of_each_filter_has_its_pairs_epochs_and_spread(compared):

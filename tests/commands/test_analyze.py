@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from hf_paraphrase.commands import main
-from hf_paraphrase.data.parquet import write_split
+from hf_paraphrase.data.parquet import read_table, write_split
 from hf_paraphrase.data.seen_references import text_fingerprints, write_seen
 from hf_paraphrase.models.avg import AvgConfig, AvgModel
 from hf_paraphrase.models.reference_classifier import ReferenceClassifier, ReferenceClassifierConfig
@@ -38,8 +38,6 @@ def pairs(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def classifier(tmp_path_factory, pairs):
-    from hf_paraphrase.data.parquet import read_table
-
     folder = tmp_path_factory.mktemp("models") / "classifier"
     words = [f"human{x}" for x in range(40)] + [f"robot{x}" for x in range(4)]
     tokenizer = build_word_level_tokenizer(words)
@@ -90,6 +88,23 @@ def test_a_column_of_probabilities_will_do_for_the_translations(pairs, classifie
     own, direct = (json.loads((tmp_path / name / "analysis.json").read_text()) for name in ("report", "direct"))
     assert set(own["table_10"]) == {"translations"}
     assert own["table_10"]["translations"] == direct["table_10"]["translations"]
+    assert own["seen_by_the_classifier"] == direct["seen_by_the_classifier"] == 20
+    assert "It has seen 20 of these references" in (tmp_path / "report/README.md").read_text()
+
+
+def test_a_column_says_which_references_the_classifier_has_seen(pairs, tmp_path):
+    table = read_table(pairs)
+    seen = [None if i % 6 else i % 12 // 6 for i in range(60) for _ in range(2)]
+    columns = {"reference_probability": [0.5, 0.7] * 60, "classifier_seen": seen}
+    for name, values in columns.items():
+        table = table.append_column(name, pa.array(values))
+    write_split(tmp_path / "scored", "train", [table], table.schema)
+    words = ["analyze", "--pairs", tmp_path / "scored", "--bootstrap", 5]
+    assert run(*words, "--output", tmp_path / "report") == 0
+    assert json.loads((tmp_path / "report/analysis.json").read_text())["seen_by_the_classifier"] == 5
+    assert run(*words, "--unseen-only", "--output", tmp_path / "unseen") == 0
+    numbers = json.loads((tmp_path / "unseen/analysis.json").read_text())
+    assert numbers["references"] == 55 and numbers["seen_by_the_classifier"] == 0
 
 
 def test_the_same_command_gives_the_same_bytes(pairs, tmp_path):

@@ -70,6 +70,23 @@ def test_fewer_pairs_than_the_sample_is_said_and_not_hidden(pairs, tmp_path, cap
     assert run("filter", "--pairs", pairs, "--output", tmp_path / "kept", "--sample", 1000) == 0
     assert "only 20 pairs were left to sample from, 1,000 were asked for" in capsys.readouterr().err
     assert read_table(tmp_path / "kept").num_rows == 20
+    assert run("filter", "--pairs", pairs, "--output", tmp_path / "more", "--sample", 21, "--negatives", 1) == 0
+    assert "only 20 pairs were left to sample from, 21 were asked for" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("flag", "least", "expected"),
+    [
+        ("--first", 20, "only 20 pairs were left for --first, 21 were asked for: all are kept"),
+        ("--max-tokens", 340, "only 340 tokens were left for --max-tokens, 341 were asked for: all are kept"),
+    ],
+)
+def test_fewer_of_the_best_than_asked_for_is_said_and_not_hidden(pairs, tmp_path, capsys, flag, least, expected):
+    assert run("filter", "--pairs", pairs, "--output", tmp_path / "kept", flag, least) == 0
+    assert "asked for" not in capsys.readouterr().err
+    assert run("filter", "--pairs", pairs, "--output", tmp_path / "more", flag, least + 1) == 0
+    assert expected in capsys.readouterr().err
+    assert read_table(tmp_path / "more").num_rows == 20
 
 
 @pytest.mark.parametrize(

@@ -77,6 +77,21 @@ def test_filtering_scored_pairs_equals_filtering_with_measures_on_demand(pairs, 
     assert first.equals(second.select(first.column_names))
 
 
+def test_each_split_gets_the_measures_that_its_own_columns_allow(pairs, tmp_path, capsys):
+    table = read_table(pairs)
+    for name, values in (("log_prob", [-1.0, -2.0, -3.0]), ("num_tokens", [2, 2, 1])):
+        table = table.append_column(name, pa.array(values))
+    write_split(pairs, "train", [table], table.schema)
+    assert run("score", "--pairs", pairs, "--output", tmp_path / "scored", "--language", "en") == 0
+    assert "split `test`: without cost, whose columns it does not have" in capsys.readouterr().err
+    assert read_table(tmp_path / "scored").column("cost").to_pylist() == [0.5, 1.0, 3.0]
+    names = read_table(tmp_path / "scored", "test").column_names
+    assert "cost" not in names and "overlap_1" in names and "language" in names
+    words = ["--pairs", pairs, "--output", tmp_path / "asked", "--measures", "cost"]
+    assert run("score", *words) == 2
+    assert "needs the missing columns log_prob, num_tokens" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("words", "expected"),
     [

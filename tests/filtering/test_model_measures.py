@@ -43,6 +43,41 @@ def test_perplexity_is_that_of_the_lowered_translation_and_undefined_for_an_empt
     assert table["unknown_rate"][:3] == [0.0, 0.0, 1.0] and all(map(math.isnan, table["unknown_rate"][3:]))
 
 
+ARPA = """\\data\\
+ngram 1=5
+ngram 2=3
+
+\\1-grams:
+-1.0\t<unk>\t0
+-99\t<s>\t-0.5
+-0.6\t</s>\t0
+-0.7\tcat\t-0.25
+-0.8\tthe\t-0.125
+
+\\2-grams:
+-0.3\t<s> the
+-0.2\tthe cat
+-0.4\tcat </s>
+
+\\end\\
+"""
+
+
+def test_perplexities_of_a_small_model_are_those_reckoned_by_hand(tmp_path):
+    (tmp_path / "model.arpa").write_text(ARPA)
+    log10 = {
+        "The cat": -0.3 - 0.2 - 0.4,
+        "CAT the": (-0.5 - 0.7) + (-0.25 - 0.8) + (-0.125 - 0.6),
+        "zebra": (-0.5 - 1.0) - 0.6,
+        "the zebra": -0.3 + (-0.125 - 1.0) - 0.6,
+    }
+    pairs = pairs_table([("x", text) for text in log10])
+    table = scored(pairs, "perplexity", language_model=str(tmp_path / "model.arpa"))
+    expected = [10 ** (-value / (len(text.split()) + 1)) for text, value in log10.items()]
+    assert table["perplexity"] == pytest.approx(expected, rel=1e-6)
+    assert table["unknown_rate"] == [0.0, 0.0, 1.0, 0.5]
+
+
 def test_perplexity_of_a_pair_does_not_depend_on_the_others(language_model):
     pairs = [("x", text) for text in ("The cat", "", "a dog sat .", "zebra cat", "sat")]
     settings = {"language_model": str(language_model)}

@@ -1,13 +1,15 @@
 from __future__ import annotations
 
+import functools
 import hashlib
 
 import numpy as np
 import pyarrow as pa
 import pytest
+from peak_memory import ROWS_AT_A_TIME, bytes_a_row, peak_bytes
 
 from hf_paraphrase.data.decontamination import load_fingerprints
-from hf_paraphrase.data.parquet import write_split
+from hf_paraphrase.data.parquet import iterate_batches, write_split
 from hf_paraphrase.errors import InputError, UsageError
 from hf_paraphrase.filtering.funnel import Funnel
 from hf_paraphrase.filtering.one_per_reference import choose_one_per_reference
@@ -186,3 +188,24 @@ def test_a_damaged_shard_is_an_input_error_that_names_it(tmp_path):
     with pytest.raises(InputError) as caught:
         choose_rows(tmp_path, "train", FilterOptions())
     assert str(shard) in str(caught.value)
+
+
+def test_the_pairs_of_a_filter_stream_so_that_its_memory_grows_by_a_few_numbers_a_row(tmp_path, monkeypatch):
+    batches = functools.partial(iterate_batches, batch_size=ROWS_AT_A_TIME)
+    monkeypatch.setattr("hf_paraphrase.filtering.pipeline.iterate_batches", batches)
+    options = FilterOptions(
+        drop_identical=False,
+        selections=(parse_selection("note>=0"),),
+        one_per_reference="random",
+        by="note",
+        max_tokens=1_000_000,
+    )
+
+    def filtered(folder):
+        choice = choose_rows(folder, "train", options)
+        assert choice.kept.all() and sum(
+            table.num_rows for table in kept_batches(folder, "train", choice.kept, options)
+        )
+
+    # A pair has 2,000 bytes of text.
+    assert bytes_a_row(lambda folder: peak_bytes(lambda: filtered(folder)), tmp_path) < 400

@@ -5,6 +5,7 @@ import hashlib
 import numpy as np
 import pyarrow as pa
 import pytest
+from peak_memory import ROWS_AT_A_TIME, bytes_a_row, peak_bytes
 
 from hf_paraphrase.data.parquet import read_table, write_split
 from hf_paraphrase.errors import InputError
@@ -84,3 +85,13 @@ def test_the_plan_depends_on_the_rows_alone(pairs):
     assert (train.start, train.stop, train.count) == (0, 200, 1)
     assert (test.start, test.stop, test.count) == (0, 0, 1)
     assert [shard.stop - shard.start for shard in plan_shards(pairs, 90)] == [90, 90, 20, 0]
+
+
+def test_the_memory_of_scoring_does_not_grow_with_the_pairs_of_a_shard(tmp_path):
+    def scored(folder):
+        job = ScoringJob(folder, {"train": ["length", "overlap"]}, {}, ROWS_AT_A_TIME)
+        shards = plan_shards(folder, 1_000_000)
+        assert len(list(run_scoring(job, shards, tmp_path / f"scored_{folder.name}"))) == 1
+
+    # A pair has 2,000 bytes of text, and its few new columns have eight bytes each.
+    assert bytes_a_row(lambda folder: peak_bytes(lambda: scored(folder)), tmp_path) < 200

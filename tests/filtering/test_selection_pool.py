@@ -9,7 +9,7 @@ from hf_paraphrase.errors import InputError, UsageError
 from hf_paraphrase.filtering.pipeline import FilterOptions, choose_rows
 from hf_paraphrase.filtering.selection_pool import SelectionPool
 from hf_paraphrase.filtering.selections import parse_selection
-from hf_paraphrase.filtering.tuning_grids import GRIDS, RANDOM, filter_ranges
+from hf_paraphrase.filtering.tuning_grids import GRIDS, RANDOM, UNBOUNDED, filter_ranges
 
 
 @pytest.fixture(scope="module")
@@ -51,6 +51,33 @@ def test_the_pool_selects_the_rows_that_filter_keeps(pairs, way, sample, texts):
     assert available == counts[-1]
 
 
+def test_rows_that_cannot_be_trained_on_are_masked_before_the_sample_is_drawn(tmp_path):
+    rows = 60
+    table = pa.table(
+        {
+            "sentence1": [None if i == 1 else " " if i == 2 else f"a{i} word" for i in range(rows)],
+            "sentence2": [None if i == 4 else "" if i == 5 else f"b{i} word" for i in range(rows)],
+            "label": pa.array([None if i == 7 else int(i % 3 > 0) for i in range(rows)]),
+        }
+    )
+    write_split(tmp_path, "train", [table.slice(0, 20), table.slice(20)], table.schema)
+    pool = SelectionPool(tmp_path, [], None)
+    good = [i for i in range(rows) if i % 3 and i not in {1, 2, 4, 5, 7}]
+    assert pool.select([], None, 0)[0].tolist() == good and pool.unusable == rows - len(good)
+    kept, available = pool.select([], 30, 0)
+    assert len(kept) == 30 and available == len(good) and set(kept.tolist()) <= set(good)
+    selections = tuple(map(parse_selection, pool.usable_texts))
+    choice = choose_rows(tmp_path, "train", FilterOptions(selections=selections, sample=30, seed=0))
+    assert kept.tolist() == np.flatnonzero(choice.kept).tolist()
+
+
+def test_a_folder_without_any_row_to_train_on_is_an_error(tmp_path):
+    table = pa.table({"sentence1": ["a", "b"], "sentence2": ["", "c"], "label": [1, 0]})
+    write_split(tmp_path, "train", [table], table.schema)
+    with pytest.raises(InputError, match="no pair can be trained on"):
+        SelectionPool(tmp_path, [], None)
+
+
 def test_a_selection_of_nothing_is_empty(pairs):
     nothing = parse_selection("length>100")
     rows, available = SelectionPool(pairs, [nothing], "best").select([nothing], 5, 0)
@@ -81,6 +108,11 @@ def test_the_grids_are_those_of_the_paper():
     assert len(GRIDS["overlap_2"]) == len(GRIDS["bleu"]) == 20 and "0.1<=overlap_2<=0.7" in GRIDS["overlap_2"]
     assert GRIDS["cost"] == tuple(f"cost<={x}" for x in ("0.2", "0.3", "0.4", "0.5", "0.6", "0.7", "0.8", "0.9", "1"))
     assert GRIDS["reference_probability"][-1] == "reference_probability>=0.9"
+
+
+def test_perplexity_may_be_unbounded_which_is_the_random_selection():
+    points = [point for point in filter_ranges(["perplexity", "cost"]) if point.label == UNBOUNDED]
+    assert [(point.filter, point.selections) for point in points] == [("perplexity", ())]
 
 
 def test_ranges_of_the_user_are_grids_of_their_columns_and_join_the_one_of_that_name():

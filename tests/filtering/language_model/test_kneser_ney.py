@@ -125,7 +125,9 @@ def test_a_worked_example_by_hand(tmp_path_factory):
     p_end_b = (2 - 1.0) / 2 + (1.0 / 2) * words["</s>"]
     p_end_a_b = (2 - 1.0) / 2 + (1.0 / 2) * p_end_b
     expected = math.log10(p_a_begin * p_b_begin_a * p_end_a_b)
-    assert scored(model, ["a b"]).log10_probabilities[0] == pytest.approx(expected, abs=1e-6)
+    found = scored(model, ["a b"])
+    assert found.log10_probabilities[0] == pytest.approx(expected, abs=1e-6)
+    assert found.perplexities()[0] == pytest.approx((p_a_begin * p_b_begin_a * p_end_a_b) ** (-1 / 3), rel=1e-5)
 
 
 def test_discounts_follow_chen_and_goodman():
@@ -153,6 +155,17 @@ def test_queries_equal_a_model_of_dictionaries_where_discounts_are_estimated(tmp
     queries = [*random_text(100, seed=1), "w1 unseen w2"]
     found = scored(model, queries).log10_probabilities
     assert found == pytest.approx([naive.log10(query) for query in queries], abs=2e-5)
+
+
+def test_perplexities_are_those_of_a_model_of_dictionaries_an_end_mark_a_sentence(tmp_path_factory):
+    text = random_text()
+    model, naive = model_of(text, tmp_path_factory), NaiveModel(text)
+    queries = [*filter(None, random_text(60, seed=3)), "w1 unseen w2", "unseen"]
+    expected = [10 ** (-naive.log10(query) / (len(query.split()) + 1)) for query in queries]
+    found = scored(model, queries)
+    assert found.perplexities() == pytest.approx(expected, rel=1e-4)
+    assert found.tokens.tolist() == [len(query.split()) for query in queries]
+    assert found.unknown[-3:].tolist() == [0, 1, 1] and min(expected) > 1
 
 
 def test_probabilities_after_every_seen_history_sum_to_one(tmp_path_factory):

@@ -1,0 +1,180 @@
+from __future__ import annotations
+
+import json
+import zlib
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from hf_paraphrase.commands import main
+from hf_paraphrase.commands.tune_runs import TuningRuns, encoder_files, encoder_settings
+from hf_paraphrase.data.parquet import read_table, write_split
+from hf_paraphrase.errors import OutputError
+from hf_paraphrase.evaluation.correlation import pearson
+from hf_paraphrase.filtering.selection_pool import SelectionPool
+from hf_paraphrase.filtering.tuning_grids import FilterRange
+
+GOOD, BAD = "quality>0.5", "quality<0.5"
+DEV = {
+    ("news", "avg"): {GOOD: 60.0, BAD: 40.0},
+    ("news", "gran"): {GOOD: 30.0, BAD: 35.0},
+    ("web", "avg"): {GOOD: 20.0, BAD: 25.0},
+    ("web", "gran"): {GOOD: 55.0, BAD: 45.0},
+}
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory):
+    """Two data sets whose first half is of high quality, a dev set and a test set."""
+    folder = tmp_path_factory.mktemp("data")
+    for name in ("news", "web"):
+        table = pa.table(
+            {
+                "sentence1": [f"{name} {i} a" for i in range(20)],
+                "sentence2": [f"{name} {i} b" for i in range(20)],
+                "quality": [1.0] * 10 + [0.0] * 10,
+            }
+        )
+        write_split(folder / name, "train", [table], table.schema)
+    generator = np.random.default_rng(0)
+    for name, split in (("dev", "validation"), ("test", "test")):
+        columns = {f"sentence{side}": [f"{name} {i} of {side}" for i in range(50)] for side in (1, 2)}
+        table = pa.table({**columns, "score": generator.uniform(0, 5, size=50)})
+        write_split(folder / name, split, [table], table.schema)
+    return folder
+
+
+def trained_by_hand(self, data, settings, rows, seed):
+    """Stands for training: the dev mean is in a table, and what was selected says how good the similarities are."""
+    ranges = [label for label, wanted in ((GOOD, rows < 10), (BAD, rows >= 10)) if wanted.all()]
+    dev = DEV[data, settings.model_type][ranges[0]] if ranges else 33.0
+    generator = np.random.default_rng(zlib.crc32(f"{data} {settings.model_type} {ranges} {seed}".encode()))
+    sign, noise = (1, 8.0) if not ranges else (1, 0.5) if ranges[0] == GOOD else (-1, 0.5)
+    self._pending = [sign * graded.scores + noise * generator.normal(size=len(graded.scores)) for graded in self.tests]
+    tests = {
+        graded.key: 100 * pearson(found, graded.scores)
+        for graded, found in zip(self.tests, self._pending, strict=True)
+    }
+    curve = [dev - 1, dev + seed]
+    return {
+        "data": data,
+        "pairs": len(rows),
+        "dev": dev + seed,
+        "epoch": 2.0,
+        "untrained": 1.0,
+        "curve": curve,
+        "tests": tests,
+        "seconds": 0.5,
+    }
+
+
+@pytest.fixture
+def by_hand(monkeypatch):
+    monkeypatch.setattr(TuningRuns, "_train", trained_by_hand)
+
+
+def runs_of(folder, data, names, encoder="avg", **changed):
+    _, settings = encoder_settings(encoder, [])
+    for name, value in changed.items():
+        setattr(settings, name, value)
+    pairs = {name: data / name for name in names}
+    pools = {name: SelectionPool(path, [], None) for name, path in pairs.items()}
+    return TuningRuns(folder, pairs, pools, {"one": settings}, data / "dev", [], sample=5)
+
+
+def test_a_run_is_not_reused_once_other_data_sets_give_the_vocabulary_words(data, tmp_path, by_hand):
+    random = FilterRange("random", "")
+    trained = []
+    for names in (["news"], ["news"], ["news", "web"], ["news", "web"], ["news"]):
+        runs = runs_of(tmp_path, data, names)
+        runs.run("news", "one", random, 0)
+        trained.append(runs.trained)
+    assert trained == [1, 0, 1, 0, 0]
+
+
+def test_with_a_tokenizer_of_its_own_a_run_does_not_depend_on_other_data_sets(data, tmp_path, by_hand):
+    (tmp_path / "tokenizer.json").write_text("{}")
+    for folder, encoder, expected in (("words", "avg", 0), ("trigrams", "word-trigram", 1)):
+        for names in (["news"], ["news", "web"]):
+            runs = runs_of(tmp_path / folder, data, names, encoder, tokenizer=str(tmp_path / "tokenizer.json"))
+            runs.run("news", "one", FilterRange("random", ""), 0)
+        assert runs.trained == expected
+
+
+@pytest.mark.parametrize("tests", [(), ("any",)])
+def test_a_run_that_cannot_be_noted_is_an_output_error(tmp_path, tests):
+    runs = TuningRuns.__new__(TuningRuns)
+    runs.folder, runs.tests, runs._known, runs._pending = tmp_path / "absent", tests, {}, [np.zeros(2)]
+    with pytest.raises(OutputError, match="cannot note a finished run"):
+        runs._note({"key": "x"})
+    assert runs.known == 0
+
+
+def test_the_files_of_encoders_are_those_of_their_settings_and_their_own():
+    _, settings = encoder_settings("avg", [])
+    settings.word_list, settings.tokenizer = "words.txt", "tokenizer"
+    assert encoder_files(["avg", "b.yaml", "mine=a.yml"], [settings, settings]) == [
+        "a.yml",
+        "b.yaml",
+        "tokenizer",
+        "words.txt",
+    ]
+
+
+def test_each_data_set_and_encoder_has_its_own_choice_and_its_own_random_selection(data, tmp_path, by_hand):
+    (tmp_path / "small.yaml").write_text("model_type: gran\nhidden_size: 7\n")
+    words = ["tune", "--output", tmp_path / "grid", "--dev-data", data / "dev", "--data", data / "test"]
+    words += ["--pairs", data / "news", data / "web", "--encoders", "avg", f"gran={tmp_path / 'small.yaml'}"]
+    words += ["--keep", GOOD, "--keep", BAD, "--sample", 8, "--seeds", 0, 1, "--bootstrap", 40]
+    assert main([str(word) for word in words]) == 0
+    record = json.loads((tmp_path / "grid/provenance.json").read_text())
+    chosen = {(item["encoder"], item["filter"], item["data"]): item for item in record["results"]["chosen"]}
+    assert len(chosen) == 8
+    for (name, encoder), devs in DEV.items():
+        item = chosen[encoder, "quality", name]
+        best = max(devs, key=devs.get)
+        assert item["range"] == best and item["dev"] == devs[best] + 0.5
+        # What was chosen is better than random on the test sets where it is the good half, and worse where not.
+        assert (item["difference"]["low"] > 0) == (best == GOOD) and (item["difference"]["high"] < 0) == (best == BAD)
+        random = chosen[encoder, "random", name]
+        assert item["test_random"] == random["test"] and random["difference"]["value"] == 0
+        assert item["difference"]["value"] == pytest.approx(item["test"] - random["test"])
+    rows = (tmp_path / "grid/table.md").read_text().splitlines()
+    quality = next(line for line in rows if line.startswith("| quality"))
+    means = [
+        (DEV["news", encoder][best] + DEV["web", encoder][other]) / 2 + 0.5
+        for encoder, best, other in (("avg", GOOD, BAD), ("gran", BAD, GOOD))
+    ]
+    cells = [cell.strip() for cell in quality.strip("|").split("|")]
+    assert [cells[1], cells[4]] == [f"{value:.1f}" for value in means]
+    assert "small.yaml" in {item["name"] for item in record["inputs"]}
+    assert record["results"]["encoders"]["gran"]["hidden_size"] == 7
+
+
+def test_every_length_bin_has_its_difference_from_random_where_all_are_tested(data, tmp_path, by_hand):
+    words = ["tune", "--output", tmp_path / "grid", "--dev-data", data / "dev", "--data", data / "test"]
+    words += ["--pairs", data / "news", "--filters", "length_bins", "--sample", 8, "--seeds", 0, "--bootstrap", 20]
+    assert main([str(word) for word in [*words, "--test-all"]]) == 0
+    record = json.loads((tmp_path / "grid/provenance.json").read_text())
+    cells = {item["range"]: item for item in record["results"]["length_bins"]}
+    # No sentence has more than ten tokens, so this bin is the random selection.
+    assert set(cells) == {"", "0<length<=10"} and cells["0<length<=10"]["difference"]["value"] == 0
+    card = (tmp_path / "grid/README.md").read_text()
+    assert "## Length bins" in card and "(+0.0 [+0.0, +0.0]), 8 pairs" in card
+
+
+def test_an_unbounded_perplexity_is_the_random_selection_and_can_be_chosen(data, tmp_path, by_hand, capsys):
+    table = read_table(data / "web")
+    table = table.append_column("perplexity", pa.array([None] * 10 + [10.0] * 10, pa.float64()))
+    write_split(tmp_path / "web", "train", [table], table.schema)
+    words = ["tune", "--output", tmp_path / "grid", "--dev-data", data / "dev", "--pairs", tmp_path / "web"]
+    words += ["--filters", "perplexity", "--sample", 8, "--seeds", 0]
+    assert main([str(word) for word in words]) == 0
+    record = json.loads((tmp_path / "grid/provenance.json").read_text())
+    chosen = {item["filter"]: item for item in record["results"]["chosen"]}
+    assert chosen["perplexity"]["range"] == "unbounded" and chosen["random"]["dev"] == chosen["perplexity"]["dev"]
+    # The six bounds select the same rows, and no bound those of the random selection.
+    assert record["results"]["runs_trained"] == 2 and record["results"]["cells"] == 8
+    # What `filter` is told to do for the best of them names no range.
+    assert "--keep" not in capsys.readouterr().err

@@ -1,0 +1,54 @@
+"""How much memory a step over pairs holds at most, whether NumPy, Python or Arrow took it."""
+
+from __future__ import annotations
+
+import tracemalloc
+
+import pyarrow as pa
+
+from hf_paraphrase.data.parquet import write_split
+
+ROWS_AT_A_TIME = 250
+_CHARACTERS = 1_000
+
+
+def long_pairs(folder, rows):
+    """Writes pairs of two long words each, a row group a batch."""
+
+    def table(start):
+        numbers = range(start, start + ROWS_AT_A_TIME)
+        sides = {f"sentence{side}": [f"{i:0{_CHARACTERS}d}" for i in numbers] for side in (1, 2)}
+        return pa.table({**sides, "note": list(numbers)})
+
+    write_split(folder, "train", (table(start) for start in range(0, rows, ROWS_AT_A_TIME)), table(0).schema)
+    return folder
+
+
+def peak_bytes(work):
+    """Runs `work` and returns the most bytes that it held at a time."""
+    before = pa.default_memory_pool()
+    pool = pa.proxy_memory_pool(before)
+    pa.set_memory_pool(pool)
+    tracemalloc.start()
+    try:
+        work()
+        return tracemalloc.get_traced_memory()[1] + pool.max_memory()
+    finally:
+        tracemalloc.stop()
+        pa.set_memory_pool(before)
+
+
+def bytes_a_row(peak_of, folder, few=500, many=2_500):
+    """How many bytes each further row costs.
+
+    Args:
+        peak_of: Takes a folder of pairs and returns the peak of the work on it.
+        folder: Where the pairs are written.
+        few: The rows of a small folder.
+        many: The rows of a large one.
+    """
+    peaks = []
+    for name, rows in (("first", few), ("few", few), ("many", many)):
+        # The first run loads what is loaded once.
+        peaks.append(peak_of(long_pairs(folder / name, rows)))
+    return (peaks[2] - peaks[1]) / (many - few)
