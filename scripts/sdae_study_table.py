@@ -6,7 +6,8 @@ WORK is the folder of `run_sdae_study.sh`: models/NAME_SEED, sts/NAME_SEED.json 
 the names being plain, noise and regulariser. The paper finds that expansion helps as a noise and hurts as a
 regulariser, each against the plain autoencoder. A finding holds if the 95 % interval of the mean difference from the
 plain run with the same seed (Student's t over the seeds) lies on the side that the paper says, does not hold if it
-lies on the other, and otherwise the runs cannot tell.
+lies on the other, and otherwise, as with less than three seeds, the runs cannot tell. All runs must have the same
+number of updates; means are over the sets and tasks that all evaluated runs have.
 """
 
 from __future__ import annotations
@@ -35,7 +36,10 @@ VARIANTS = {
 }
 FINDINGS = {NOISE: ("helps as noise", 1), REGULARISER: ("hurts as regulariser", -1)}
 """What the paper says of each variant against the plain one, and the sign of the difference."""
-STS, TRANSFER = "STS mean", "transfer mean"
+STS, TRANSFER, RANKS = "STS mean", "transfer mean", "STS mean (Spearman)"
+SINGLY = "STS14"
+"""The family whose sets have a table of their own, as in Table 2 of the paper."""
+FEWEST_SEEDS = 3
 
 
 @dataclass
@@ -43,12 +47,20 @@ class Run:
     """What was measured of one run.
 
     Attributes:
-        scores: By column of the table.
+        sets: Pearson's r x 100 by family and name of an STS set.
+        ranks: Spearman's rho x 100 of those that have it.
+        tasks: Accuracy by transfer task.
+        scores: By column of the table, over what all runs have.
+        updates: How many it was trained for; None if it does not say.
         loss: Reconstruction loss on the dev sentences, nats a word.
         distance: 1 - cos of dev sentences and their expansions; None for a run without expansion.
     """
 
+    sets: dict[tuple[str, str], float] = field(default_factory=dict)
+    ranks: dict[tuple[str, str], float] = field(default_factory=dict)
+    tasks: dict[str, float] = field(default_factory=dict)
     scores: dict[str, float] = field(default_factory=dict)
+    updates: int | None = None
     loss: float = math.nan
     distance: float | None = None
 
@@ -72,7 +84,8 @@ def read_runs(work: Path) -> dict[str, dict[int, Run]]:
     """Reads the runs that are evaluated, by variant and seed.
 
     Raises:
-        InputError: If there is none, or a file is malformed.
+        InputError: If there is none, a file is malformed, or the runs have not the same number of updates or no set in
+            common.
     """
     runs: dict[str, dict[int, Run]] = {name: {} for name in VARIANTS}
     for path in sorted((work / "sts").glob("*.json")):
@@ -81,28 +94,82 @@ def read_runs(work: Path) -> dict[str, dict[int, Run]]:
             continue
         run = runs[name][int(seed)] = Run()
         try:
-            sets = read_json(path)["results"][0]["sets"]
-            for family in sorted({item["family"] for item in sets}):
-                values = [item["pearson"] for item in sets if item["family"] == family]
-                run.scores[family] = statistics.fmean(values)
-            run.scores[STS] = statistics.fmean(item["pearson"] for item in sets)
+            for item in read_json(path)["results"][0]["sets"]:
+                run.sets[item["family"], item["name"]] = float(item["pearson"])
+                if "spearman" in item:
+                    run.ranks[item["family"], item["name"]] = float(item["spearman"])
             transfer = work / "senteval" / path.name
             if transfer.is_file():
                 tasks = read_json(transfer)["results"][0]["tasks"]
-                run.scores |= {item["task"]: item["metrics"]["accuracy"] for item in tasks}
-                run.scores[TRANSFER] = statistics.fmean(item["metrics"]["accuracy"] for item in tasks)
-        except (KeyError, IndexError, TypeError, statistics.StatisticsError) as error:
+                run.tasks = {item["task"]: float(item["metrics"]["accuracy"]) for item in tasks}
+        except (KeyError, IndexError, TypeError, ValueError) as error:
             raise InputError("these are not the results of evaluate", path=path) from error
-        training = read_json(work / "models" / path.stem / "provenance.json").get("results", {})
+        if not run.sets:
+            raise InputError("these are not the results of evaluate", path=path)
+        record = read_json(work / "models" / path.stem / "provenance.json")
+        training = record.get("results", {})
         run.loss, run.distance = training.get("dev_loss", math.nan), training.get("dev_expansion_distance")
+        run.updates = training.get("steps", record.get("settings", {}).get("max_steps"))
     if not any(runs.values()):
         raise InputError("no evaluated run", path=work / "sts", remedy="run run_sdae_study.sh")
+    check_updates(runs, work)
+    score(runs, work)
     return runs
 
 
+def check_updates(runs: Mapping[str, Mapping[int, Run]], work: Path) -> None:
+    """Makes sure that all runs that say it have the same number of updates.
+
+    Raises:
+        InputError: If they have not.
+    """
+    found: dict[int, list[str]] = {}
+    for name, of in runs.items():
+        for seed, run in of.items():
+            if run.updates is not None:
+                found.setdefault(run.updates, []).append(f"{name}_{seed}")
+    if len(found) > 1:
+        listed = "; ".join(f"{updates:,} of {', '.join(names)}" for updates, names in sorted(found.items()))
+        raise InputError(
+            f"the runs have unequal numbers of updates: {listed}",
+            path=work / "models",
+            remedy="remove those that differ, with their results, and run the study again",
+        )
+
+
+def score(runs: Mapping[str, Mapping[int, Run]], work: Path) -> None:
+    """Fills in the columns of the table: means over the sets and the tasks that all evaluated runs have.
+
+    Raises:
+        InputError: If they have no set in common.
+    """
+    every = [run for of in runs.values() for run in of.values()]
+    shared = [key for key in every[0].sets if all(key in run.sets for run in every)]
+    if not shared:
+        raise InputError("the runs have no set in common", path=work / "sts", remedy="evaluate all on the same data")
+    transferred = [run for run in every if run.tasks]
+    tasks = (
+        [name for name in transferred[0].tasks if all(name in run.tasks for run in transferred)] if transferred else []
+    )
+    lacking = {" ".join(key) for run in every for key in run.sets if key not in shared}
+    lacking |= {name for run in transferred for name in run.tasks if name not in tasks}
+    if lacking:
+        message(f"left out, because not all runs have them: {', '.join(sorted(lacking))}")
+    for run in every:
+        for family in sorted({family for family, _ in shared}):
+            run.scores[family] = statistics.fmean(run.sets[key] for key in shared if key[0] == family)
+        run.scores[STS] = statistics.fmean(run.sets[key] for key in shared)
+        if all(key in other.ranks for other in every for key in shared):
+            run.scores[RANKS] = statistics.fmean(run.ranks[key] for key in shared)
+        if run.tasks and tasks:
+            run.scores |= {name: run.tasks[name] for name in tasks}
+            run.scores[TRANSFER] = statistics.fmean(run.tasks[name] for name in tasks)
+        run.sets = {key: run.sets[key] for key in shared}
+
+
 def interval(differences: Sequence[float]) -> tuple[float, float]:
-    """Computes the 95 % interval of the mean of some differences by Student's t; without bounds for less than two."""
-    if len(differences) < 2:
+    """Computes the 95 % interval of the mean of some differences by Student's t; without bounds for too few seeds."""
+    if len(differences) < FEWEST_SEEDS:
         return -math.inf, math.inf
     half = student.ppf(0.975, len(differences) - 1) * statistics.stdev(differences) / math.sqrt(len(differences))
     mean = statistics.fmean(differences)
@@ -145,6 +212,7 @@ def tables(runs: Mapping[str, Mapping[int, Run]]) -> str:
             *(spread([run.scores[column] for run in found if column in run.scores]) for column in columns),
         ]
         lines.append(f"| {title} | " + " | ".join(cells) + " |")
+    lines += one_by_one(runs)
     lines += ["", "| finding of paper 004 | measure | difference by seed | mean | 95 % interval | verdict |"]
     lines.append("|---|---|---|---|---|---|")
     for name, (finding, sign) in FINDINGS.items():
@@ -158,6 +226,20 @@ def tables(runs: Mapping[str, Mapping[int, Run]]) -> str:
             mean = f"{statistics.fmean(differences):+.1f}"
             lines.append(f"| {finding} | {score} | {each} | {mean} | {bounds} | {verdict(differences, sign)} |")
     return "\n".join(lines) + "\n"
+
+
+def one_by_one(runs: Mapping[str, Mapping[int, Run]]) -> list[str]:
+    """Lays out the sets of STS14 one by one, Pearson's r x 100; nothing if they are not there."""
+    keys = list(
+        dict.fromkeys(key for of in runs.values() for run in of.values() for key in run.sets if key[0] == SINGLY)
+    )
+    if not keys:
+        return []
+    lines = ["", f"| {SINGLY} | " + " | ".join(name for _, name in keys) + " |", "|---|" + "---|" * len(keys)]
+    for variant, title in VARIANTS.items():
+        cells = [spread([run.sets[key] for run in runs[variant].values()]) for key in keys]
+        lines.append(f"| {title} | " + " | ".join(cells) + " |")
+    return lines
 
 
 def main() -> int:

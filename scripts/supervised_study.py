@@ -20,6 +20,11 @@ from typing import Any
 
 from scipy.stats import t as student
 
+# Also where this file is loaded by its path; at the end, because files beside it are named like installed libraries.
+sys.path.append(str(Path(__file__).parent))
+
+from study_record import append_row, read_rows
+
 from hf_paraphrase.commands import main as run_verb
 from hf_paraphrase.evaluation.tuning_choice import spread
 from hf_paraphrase.hub.provenance import fingerprint
@@ -62,10 +67,7 @@ class Study:
         self.prints = {name: fingerprint(folder) for name, folder in self.data.items()}
         self.vectors = fingerprint(options.initial_vectors)
         self.record = options.output / "results.jsonl"
-        self.known: dict[str, dict[str, Any]] = {}
-        if self.record.exists():
-            rows = [json.loads(line) for line in self.record.read_text(encoding="utf-8").splitlines()]
-            self.known = {json.dumps(row["key"]): row for row in rows}
+        self.known = read_rows(self.record)
 
     def run(self, task: str, encoder: str, folder: str, content: str, way: str, seed: int, weight: float) -> Any:
         """Trains one model and returns what was measured, unless that is known already."""
@@ -98,8 +100,7 @@ class Study:
                 **measured,
             }
             row |= {"epoch": results["best_epoch"], "floor": results["test"]["floor"]}
-            with self.record.open("a", encoding="utf-8") as file:
-                file.write(json.dumps(row) + "\n")
+            append_row(self.record, row)
             self.known[json.dumps(key)] = row
         return row
 

@@ -4,6 +4,8 @@ import json
 
 import pytest
 
+KEYS = ("family", "name", "pearson")
+
 
 @pytest.fixture
 def work(tmp_path):
@@ -16,8 +18,8 @@ def work(tmp_path):
                 folder.mkdir(parents=True)
                 results = {"dev_loss": 3.0 + seed, "dev_expansion_distance": None if name == "plain" else 0.25}
                 (folder / "provenance.json").write_text(json.dumps({"results": results}))
-                sets = [("STS12", score - 2), ("STS12", score), ("STS16", score + 2)]
-                record = {"results": [{"sets": [{"family": family, "pearson": value} for family, value in sets]}]}
+                sets = [("STS12", "MSRpar", score - 2), ("STS12", "OnWN", score), ("STS16", "headlines", score + 2)]
+                record = {"results": [{"sets": [dict(zip(KEYS, item, strict=True)) for item in sets]}]}
                 (tmp_path / "sts").mkdir(exist_ok=True)
                 (tmp_path / "sts" / f"{name}_{seed}.json").write_text(json.dumps(record))
                 if transfer is not None:
@@ -76,8 +78,67 @@ def test_one_seed_tells_nothing_and_seeds_that_only_one_variant_has_are_not_comp
     assert rows[-1] == ["helps as noise", "STS mean", "+10.0", "+10.0", "–", "cannot tell"]
 
 
+def test_two_seeds_tell_nothing_however_alike_they_are(work, run_script, capsys):
+    assert run_script("sdae_study_table", work(plain=[40, 41], noise=[50, 51], regulariser=[])) == 0
+    row = rows_of(capsys.readouterr().out)[-1]
+    assert row == ["helps as noise", "STS mean", "+10.0, +10.0", "+10.0", "–", "cannot tell"]
+
+
+def change(path, edit):
+    record = json.loads(path.read_text())
+    edit(record)
+    path.write_text(json.dumps(record))
+
+
+@pytest.mark.parametrize("place", ["results", "settings"])
+def test_runs_of_unequal_numbers_of_updates_are_refused_in_one_line(work, run_script, capsys, place):
+    folder = work(plain=[40, 41], noise=[42, 43])
+    name = "steps" if place == "results" else "max_steps"
+    for run, updates in (("plain_0", 1500), ("plain_1", 1500), ("noise_0", 1500), ("noise_1", 300)):
+        path = folder / "models" / run / "provenance.json"
+        change(path, lambda record, updates=updates: record.setdefault(place, {}).update({name: updates}))
+    assert run_script("sdae_study_table", folder) == 2
+    out, err = capsys.readouterr()
+    expected = "unequal numbers of updates: 300 of noise_1; 1,500 of plain_0, plain_1, noise_0"
+    assert out == "" and err.count("\n") == 1 and expected in err
+
+
+def test_means_are_over_the_sets_and_tasks_that_all_runs_have(work, run_script, capsys):
+    folder = work(plain=[40], noise=[42], regulariser=[], transfer={"plain": 70.0, "noise": 72.0})
+    change(folder / "sts/noise_0.json", lambda record: record["results"][0]["sets"].pop(0))
+    more = {"task": "CR", "metrics": {"accuracy": 10.0}}
+    change(folder / "senteval/plain_0.json", lambda record: record["results"][0]["tasks"].append(more))
+    assert run_script("sdae_study_table", folder) == 0
+    out, err = capsys.readouterr()
+    rows = rows_of(out)
+    assert rows[0][4:] == ["STS12", "STS16", "STS mean", "MR", "transfer mean"]
+    assert rows[2][4:] == ["40.0", "42.0", "41.0", "70.0", "70.0"]
+    assert err == "left out, because not all runs have them: CR, STS12 MSRpar\n"
+    change(folder / "sts/noise_0.json", lambda record: record["results"][0]["sets"].clear())
+    assert run_script("sdae_study_table", folder) == 2
+
+
+def test_spearman_and_the_sets_of_sts14_are_there_where_the_results_have_them(work, run_script, capsys):
+    folder = work(plain=[40], noise=[44], regulariser=[])
+    for number, name in enumerate(("plain", "noise")):
+
+        def edit(record, number=number):
+            sets = record["results"][0]["sets"]
+            sets += [dict(zip(KEYS, ("STS14", item, 50.0 + number), strict=True)) for item in ("images", "OnWN")]
+            for item in sets:
+                item["spearman"] = 30.0 + number
+
+        change(folder / f"sts/{name}_0.json", edit)
+    assert run_script("sdae_study_table", folder) == 0
+    rows = rows_of(capsys.readouterr().out)
+    assert rows[0][4:] == ["STS12", "STS14", "STS16", "STS mean", "STS mean (Spearman)"]
+    assert rows[2][-1] == "30.0" and rows[3][-1] == "31.0"
+    assert rows[5] == ["STS14", "images", "OnWN"]
+    assert [row[1:] for row in rows[7:10]] == [["50.0", "50.0"], ["51.0", "51.0"], ["–", "–"]]
+
+
 def test_transfer_tasks_have_columns_and_verdicts_of_their_own(work, run_script, capsys):
-    folder = work(plain=[40, 41], noise=[40, 41], regulariser=[], transfer={"plain": 70.0, "noise": 72.0})
+    folder = work(plain=[40, 41, 42], noise=[40, 41, 42], regulariser=[], transfer={"plain": 70.0, "noise": 72.0})
     assert run_script("sdae_study_table", folder) == 0
     rows = rows_of(capsys.readouterr().out)
     assert rows[0][-2:] == ["MR", "transfer mean"] and rows[2][-1] == "70.0 ± 0.0"

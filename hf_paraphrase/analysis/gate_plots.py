@@ -12,7 +12,8 @@ from .figures import COLOURS, new_figure, save_plot
 from .grouped_means import GroupMean
 
 _AXIS = "mean gate activation"
-_MOST_WORDS = 40
+MOST_WORDS = 40
+"""The picture of a sentence has its first so many words."""
 _PLAIN = "#666666"
 
 
@@ -84,7 +85,7 @@ def plot_sentence(words: Sequence[str], gates: NDArray[np.float64], path: Path) 
         gates: Their gate vectors (words, hidden_size). Components stand in the order of their mean in this sentence.
         path: The picture to write.
     """
-    words, gates = list(words[:_MOST_WORDS]), gates[:_MOST_WORDS]
+    words, gates = list(words[:MOST_WORDS]), gates[:MOST_WORDS]
     figure, axes = new_figure(max(3.4, 1.9 + 0.62 * len(words)), 4.2, rows=2, sharex=True, height_ratios=[1, 5])
     means, components = gates.mean(1), gates[:, np.argsort(-gates.mean(0), kind="stable")].T
     strip = axes[0, 0].imshow(means[None], cmap="viridis", vmin=0, vmax=1, aspect="auto")

@@ -102,6 +102,19 @@ class GateReport:
     details: dict[str, dict[str, tuple[float, float, float]]]
     unknown: float
 
+    @property
+    def tables(self) -> dict[str, list[GroupMean]]:
+        """All means by the name of their table."""
+        return {
+            **self.labels,
+            "kinds": self.kinds,
+            "words": self.words,
+            "positions_from_start": self.from_start,
+            "positions_from_end": self.from_end,
+            "positions_from_start_adjusted": self.adjusted_from_start,
+            "positions_from_end_adjusted": self.adjusted_from_end,
+        }
+
 
 def gate_report(found: WordGates, *, min_count: int = 20, replicates: int = 200, seed: int = 0) -> GateReport:
     """Computes all means with their intervals.

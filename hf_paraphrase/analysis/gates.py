@@ -66,8 +66,12 @@ class WordGates:
         return WordGates(words=words, labels=labels, without_tokens=self.without_tokens, **arrays)
 
 
-def check_gran(encoder: SentenceEncoder, folder: str) -> None:
+def check_gran(encoder: SentenceEncoder, folder: str | None = None) -> None:
     """Makes sure that an encoder has gates.
+
+    Args:
+        encoder: The encoder.
+        folder: Where it is from, for the message.
 
     Raises:
         ModelError: If it is no GRAN, or one that was exported, whose graph does not give them.
@@ -117,7 +121,7 @@ def component_gates(encoder: SentenceEncoder, sentence: LabelledSentence) -> tup
     model: Any = encoder.model.eval()
     ids, owners, _ = _tokens(encoder, [sentence])[0]
     with torch.inference_mode():
-        output = model(torch.tensor([ids], device=model.device), output_gates=True)
+        output = model(torch.tensor([ids], dtype=torch.long, device=model.device), output_gates=True)
     gates = output.gates[0].double().cpu().numpy()
     counted = gates.any(1) & (owners >= 0)
     present = np.unique(owners[counted])

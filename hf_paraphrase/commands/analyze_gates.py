@@ -13,16 +13,10 @@ import numpy as np
 
 from ..analysis.automatic_tags import with_tags
 from ..analysis.figures import check_plots
-from ..analysis.gate_plots import plot_groups, plot_positions, plot_sentence
-from ..analysis.gate_report import (
-    PAPER_HIGH,
-    PAPER_LOW,
-    GateReport,
-    gate_report,
-    highest_labels,
-    lowest_labels,
-)
-from ..analysis.gates import WordGates, check_gran, component_gates, word_gates, words_of_texts
+from ..analysis.gate_analysis import analyze_gates
+from ..analysis.gate_plots import MOST_WORDS, plot_groups, plot_positions, plot_sentence
+from ..analysis.gate_report import PAPER_HIGH, PAPER_LOW, GateReport, highest_labels, lowest_labels
+from ..analysis.gates import WordGates, check_gran, component_gates, words_of_texts
 from ..analysis.grouped_means import GroupMean
 from ..data.tagged_text import DEPENDENCY, TAG, LabelledSentence, read_tagged, tagged_lines
 from ..data.text_files import LineErrors, check_readable, read_lines
@@ -96,14 +90,21 @@ def main(argv: Sequence[str]) -> None:
     encoder = SentenceEncoder.from_pretrained(arguments.model)
     check_gran(encoder, arguments.model)
     sentences, more = _sentences(arguments, encoder)
-    found = word_gates(encoder, sentences, show_progress_bar=True)
+    try:
+        analysis = analyze_gates(
+            encoder,
+            sentences,
+            min_count=arguments.min_count,
+            known_only=arguments.known_only,
+            replicates=arguments.bootstrap,
+            seed=arguments.seed,
+            show_progress_bar=True,
+        )
+    except InputError as error:
+        raise InputError(error.message, path=_inputs(arguments)[1], remedy=error.remedy) from error
+    found, report = analysis.words, analysis.report
     if not found.known.any():
         message("the model knows none of these words: all have the same vector")
-    if arguments.known_only:
-        found = found.take(np.flatnonzero(found.known))
-        if not len(found):
-            raise InputError("the model knows no word of the text", path=_inputs(arguments)[1])
-    report = gate_report(found, min_count=arguments.min_count, replicates=arguments.bootstrap, seed=arguments.seed)
     with output_folder(arguments.output, overwrite=arguments.overwrite) as staging:
         pictures = _draw(arguments, encoder, sentences, report, staging)
         _write(arguments, encoder, sentences, found, report, pictures, more, staging)
@@ -200,7 +201,10 @@ def _draw(
         words, gates = component_gates(encoder, sentence)
         if words:
             plot_sentence(words, gates, plots / f"sentence_{number}.png")
-            pictures.append({"file": f"plots/sentence_{number}.png", "text": _plain(sentence.text)})
+            text = _plain(sentence.text)
+            if len(words) > MOST_WORDS:
+                text += f" (the picture has the first {MOST_WORDS} of its {len(words)} words)"
+            pictures.append({"file": f"plots/sentence_{number}.png", "text": text})
     return pictures
 
 
@@ -214,16 +218,7 @@ def _write(
     more: bool,
     staging: Path,
 ) -> None:
-    tables = {
-        **report.labels,
-        "kinds": report.kinds,
-        "words": report.words,
-        "positions_from_start": report.from_start,
-        "positions_from_end": report.from_end,
-        "positions_from_start_adjusted": report.adjusted_from_start,
-        "positions_from_end_adjusted": report.adjusted_from_end,
-    }
-    for name, groups in tables.items():
+    for name, groups in report.tables.items():
         write_text_whole(staging / "tables" / f"{name}.tsv", _tsv(groups))
     settings = {name: value for name, value in settings_of(arguments).items() if name != "overwrite"}
     numbers = {
@@ -237,7 +232,7 @@ def _write(
         "norm_of_word_vectors": report.plain_norm,
         "norm_of_gated_vectors": report.gated_norm,
         "paper": {name: {**vars(item), "verdict": item.verdict} for name, item in report.paper.items()},
-        "tables": {name: [dataclasses.asdict(item) for item in groups] for name, groups in tables.items()},
+        "tables": {name: [dataclasses.asdict(item) for item in groups] for name, groups in report.tables.items()},
     }
     write_text_whole(staging / "gates.json", json.dumps(numbers, indent=2, ensure_ascii=False) + "\n")
     shown = {name: value for name, value in numbers.items() if name != "tables"}

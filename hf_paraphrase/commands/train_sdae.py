@@ -17,6 +17,7 @@ from .arguments import message, parse, settings_of
 from .checkpointed_run import CHECKPOINTS, find_checkpoint, remove_checkpoints, train_from
 from .processes import is_main_process, say
 from .train_sdae_arguments import Arguments, check
+from .train_sdae_expansion import UnknownWords, look_at_dev, open_expander, wordnet_folder
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerFast
@@ -45,10 +46,11 @@ def main(argv: Sequence[str]) -> None:
         # Before the long work, because the staging folder itself refuses only after it.
         check_unfinished(output, overwrite=arguments.overwrite, resume=arguments.resume)
     _check_inputs(arguments)
-    expander = _expander(arguments)
+    expander = open_expander(arguments)
     tokenizer, vectors = _vocabulary(arguments)
     scratch = next(folder for folder in output.absolute().parents if folder.is_dir())
     train, dev = _split(arguments, _sentences(arguments, tokenizer, scratch, keep_text=expander is not None))
+    unknown = look_at_dev(dev, tokenizer, expander, _inputs(arguments)[0])
     model, coverage = _model(arguments, tokenizer, vectors, train)
     collators = _collators(arguments, tokenizer, train, dev, expander)
     if not is_main_process():
@@ -56,7 +58,7 @@ def main(argv: Sequence[str]) -> None:
         return
     with output_folder(arguments.output, overwrite=arguments.overwrite, resume=arguments.resume) as staging:
         trainer = _train(arguments, model, collators, staging)
-        _write(arguments, trainer, tokenizer, train, coverage, staging)
+        _write(arguments, trainer, tokenizer, train, coverage, unknown, staging)
         remove_checkpoints(staging)
     _summary(arguments)
 
@@ -85,7 +87,7 @@ def _check_inputs(arguments: Arguments) -> None:
 
 
 def _inputs(arguments: Arguments) -> list[str]:
-    others = (arguments.tokenizer, arguments.initial_vectors, arguments.expansion)
+    others = (arguments.tokenizer, arguments.initial_vectors, wordnet_folder(arguments))
     given = [item for item in others if item is not None]
     return [*arguments.text, *arguments.pairs, *given, *arguments.expansion_decontaminate]
 
@@ -101,30 +103,6 @@ def _lines(arguments: Arguments) -> Iterator[str]:
         for batch in iterate_batches(folder, "train", arguments.columns):
             for name in arguments.columns:
                 yield from (text or "" for text in batch.column(name).to_pylist())
-
-
-def _expander(arguments: Arguments) -> SentenceExpander | None:
-    """Opens the WordNet of `--expansion`.
-
-    Raises:
-        UsageError: If the part-of-speech tagger is not installed.
-        InputError: If the folder is no WordNet, or an evaluation set is missing or damaged.
-    """
-    if arguments.expansion is None:
-        return None
-    from ..expansion.processes import ExpanderSettings
-
-    if not arguments.expansion_decontaminate:
-        message(
-            "the definitions are not compared with evaluation sets, of which OnWN and FNWN of STS are made of them: "
-            "--expansion-decontaminate keeps them out"
-        )
-    return ExpanderSettings(
-        arguments.expansion,
-        arguments.expansion_share or 0.0,
-        arguments.seed,
-        decontaminate=tuple(arguments.expansion_decontaminate),
-    ).open()
 
 
 def _vocabulary(arguments: Arguments) -> tuple[PreTrainedTokenizerFast, WordVectors | None]:
@@ -297,6 +275,7 @@ def _write(
     tokenizer: PreTrainedTokenizerFast,
     train: SdaeSentences,
     coverage: Any,
+    unknown: UnknownWords,
     folder: Path,
 ) -> None:
     model, scores = trainer.accelerator.unwrap_model(trainer.model), trainer.scores()
@@ -314,11 +293,14 @@ def _write(
         "bf16": trainer.args.bf16,
         "dev_loss": scores[-1]["loss"],
         "dev_expansion_distance": scores[-1].get("expansion_distance"),
+        "dev_unknown_words": unknown.plain,
+        "dev_expansion_unknown_words": unknown.expanded,
         "dev_scores": scores,
         "parameters_in_training": trained,
         "log": trainer.state.log_history,
     }
     inputs = _inputs(arguments)
+    wordnet = wordnet_folder(arguments)
     languages = sorted({item for folder in arguments.pairs for item in languages_read(folder, english=True)})
     write_encoder_folder(
         folder,
@@ -336,10 +318,11 @@ def _write(
             "sentences": len(train),
             "left_out": str(train.left_out),
             "vectors_name": _start(arguments, coverage),
-            "expansion_name": None if arguments.expansion is None else Path(arguments.expansion).name,
+            "expansion_name": None if wordnet is None else Path(wordnet).name,
             "trained_parameters": trained,
             "bf16": trainer.args.bf16,
             "scores": scores,
+            "unknown": unknown,
             "epochs": trainer.state.epoch or 0.0,
         },
     )

@@ -49,7 +49,9 @@ class Arguments:
     drop: float = argument("share of the words that are deleted or masked, drawn each epoch", 0.1)
     swap: float = argument("share of the neighbours that are swapped, drawn each epoch", 0.1)
     expansion: str | None = argument(
-        "a WordNet folder: words are replaced by their definitions, drawn each epoch (paper 004, section 2.1)", None
+        "a WordNet folder, or auto to look for it as expand does: words are replaced by their definitions, drawn each "
+        "epoch (paper 004, section 2.1)",
+        None,
     )
     expansion_use: str | None = argument(
         "noise (the expanded sentence is read, with noise, and the original is to be said) or regulariser (the "

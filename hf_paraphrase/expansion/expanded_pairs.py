@@ -13,7 +13,8 @@ import pyarrow as pa
 import xxhash
 
 from ..data.input_state import input_state
-from ..data.parquet import iterate_batches, split_names
+from ..data.parquet import iterate_batches, read_schema, split_names
+from ..data.schema import require_columns, require_texts
 from ..data.text_files import LineErrors, read_lines
 from ..errors import UsageError
 from .expander import SHARE, Expanded, Expander
@@ -143,7 +144,16 @@ class ExpandedPairs(datasets.ArrowBasedBuilder):
     def _split_generators(self, dl_manager: Any) -> list[datasets.SplitGenerator]:
         # What is wrong belongs here: what is raised while tables are generated would be wrapped in another error.
         self._open()
-        names = ["train"] if self.config.pairs is None else split_names(self.config.pairs)
+        if self.config.pairs is None:
+            for _ in sentences_of_text(self.config.text):
+                pass
+            names = ["train"]
+        else:
+            names = split_names(self.config.pairs)
+            for name in names:
+                schema = read_schema(self.config.pairs, name)
+                require_columns(schema.names, _SIDES, self.config.pairs)
+                require_texts(schema, self.config.pairs)
         return [datasets.SplitGenerator(name=name, gen_kwargs={"split": name}) for name in names]
 
     def _generate_tables(self, split: str) -> Iterator[tuple[tuple[int, int], pa.Table]]:

@@ -6,6 +6,7 @@ import os
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
 from functools import cache
 from multiprocessing import get_context, parent_process
@@ -13,6 +14,7 @@ from threading import Thread
 from typing import TypeVar
 
 from ..data.decontamination import load_fingerprints
+from ..errors import HfParaphraseError
 from .expander import SHARE, Expanded, Expander
 
 T = TypeVar("T", bound=Sequence[str])
@@ -72,7 +74,8 @@ def expand_blocks(settings: ExpanderSettings, blocks: Iterable[T], workers: int 
         Each block with its expansion, in order; they do not depend on the number of processes.
 
     Raises:
-        HfParaphraseError: As :meth:`ExpanderSettings.open`, and what taking a block raises.
+        HfParaphraseError: As :meth:`ExpanderSettings.open`, what taking a block raises, and if one of the processes
+            was killed.
     """
     # Opened here in any case, so that what is wrong with it shows before the work.
     expander = settings.open()
@@ -92,6 +95,11 @@ def expand_blocks(settings: ExpanderSettings, blocks: Iterable[T], workers: int 
             while waiting:
                 done, future = waiting.popleft()
                 yield done, future.result()
+        except BrokenProcessPool as error:
+            raise HfParaphraseError(
+                "one of the processes that expand was killed, perhaps because there is not enough memory",
+                remedy="give fewer --num-workers",
+            ) from error
         finally:
             for _, future in waiting:
                 future.cancel()

@@ -109,6 +109,11 @@ def test_no_word_at_all_is_an_error():
         word_gates(make(), [LabelledSentence("", ())])
 
 
+def test_a_sentence_without_words_has_a_picture_of_nothing():
+    words, gates = component_gates(make(), LabelledSentence("", ()))
+    assert words == [] and gates.shape == (0, 6)
+
+
 def test_a_model_without_gates_is_refused():
     tokenizer = build_word_level_tokenizer(VOCABULARY)
     encoder = SentenceEncoder(AvgModel(AvgConfig(vocab_size=len(tokenizer), hidden_size=4)), tokenizer)

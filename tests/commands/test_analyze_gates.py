@@ -1,11 +1,15 @@
 from __future__ import annotations
 
+import dataclasses
 import json
 
 import pytest
 import torch
 
+from hf_paraphrase.analysis import analyze_gates
 from hf_paraphrase.commands import main
+from hf_paraphrase.encoding.sentence_encoder import SentenceEncoder
+from hf_paraphrase.errors import InputError, ModelError, UsageError
 from hf_paraphrase.models.avg import AvgConfig, AvgModel
 from hf_paraphrase.models.gran import GranConfig, GranModel
 from hf_paraphrase.tokenization.word_level import build_word_level_tokenizer, save_tokenizer
@@ -99,6 +103,51 @@ def test_chosen_sentences_are_drawn_and_tags_can_lie_in_a_file_of_their_own(fold
     names = {path.name for path in (tmp_path / "report/plots").iterdir()}
     assert {"sentence_1.png", "sentence_2.png", "tag.png"} <= names and "sentence_3.png" not in names
     assert "a mat ran on the cat" in (tmp_path / "report/README.md").read_text()
+
+
+@pytest.mark.parametrize("tagged", [False, True])
+def test_the_function_finds_what_the_verb_writes(folder, tmp_path, tagged):
+    lines = (folder / "text.txt").read_text().replace(".", "").splitlines()
+    (tmp_path / "text.txt").write_text("\n".join(lines))
+    words = ["--text", tmp_path / "text.txt", "--output", tmp_path / "report", "--min-count", 1, "--bootstrap", 5]
+    words += ["--tags", folder / "tags.txt"] if tagged else []
+    assert run("analyze", "gates", "--model", folder / "gran", *words) == 0
+    tags = [line.split() for line in (folder / "tags.txt").read_text().splitlines()]
+    encoder = SentenceEncoder.from_pretrained(folder / "gran")
+    found = analyze_gates(encoder, lines, tags if tagged else None, min_count=1, replicates=5)
+    numbers = json.loads((tmp_path / "report/gates.json").read_text())
+    assert {name: [dataclasses.asdict(item) for item in groups] for name, groups in found.tables.items()} == numbers[
+        "tables"
+    ]
+    assert ("tag" in found.tables) == tagged and numbers["words"] == len(found.words)
+    assert numbers["mean_gate"] == found.report.mean and numbers["sentences"] == len(found.sentences) == 4
+
+
+def test_the_function_refuses_tags_that_do_not_fit(folder):
+    encoder = SentenceEncoder.from_pretrained(folder / "gran")
+    with pytest.raises(UsageError, match="1 lists of tags for 2 texts"):
+        analyze_gates(encoder, ["a cat", "a dog"], [["DT", "NN"]])
+    with pytest.raises(UsageError, match="1 tags for the 2 words of text 0"):
+        analyze_gates(encoder, ["a cat"], [["DT"]])
+    with pytest.raises(InputError, match="the model knows no word of the text"):
+        analyze_gates(encoder, ["kissa istui"], known_only=True)
+    with pytest.raises(ModelError, match="`avg` has no gates"):
+        analyze_gates(SentenceEncoder.from_pretrained(folder / "avg"), ["a cat"])
+
+
+def test_a_picture_that_has_not_all_words_of_its_sentence_says_so(folder, tmp_path):
+    words = [
+        "--text",
+        folder / "text.txt",
+        "--sentences",
+        "a cat " * 23,
+        "a dog " * 20,
+        "--output",
+        tmp_path / "report",
+    ]
+    assert run("analyze", "gates", "--model", folder / "gran", *words, "--bootstrap", 5) == 0
+    report = (tmp_path / "report/README.md").read_text()
+    assert report.count("(the picture has the first 40 of its 46 words)") == report.count("the picture has") == 1
 
 
 def test_the_same_command_gives_the_same_bytes(folder, tmp_path):

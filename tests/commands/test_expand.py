@@ -2,6 +2,9 @@ from __future__ import annotations
 
 import gzip
 import json
+import os
+from concurrent.futures import ProcessPoolExecutor
+from functools import partial
 
 import datasets
 import pyarrow as pa
@@ -10,7 +13,7 @@ import pytest
 from hf_paraphrase.commands import main
 from hf_paraphrase.data.parquet import read_table, write_split
 from hf_paraphrase.data.schema import PAIRS
-from hf_paraphrase.expansion import Expander
+from hf_paraphrase.expansion import Expander, processes
 
 pytest.importorskip("denckring_en_pos")
 pytest.importorskip("lemminflect")
@@ -161,6 +164,15 @@ def test_a_file_that_breaks_off_leaves_what_was_there(text, tmp_path, tiny_wordn
     assert "data.noun: no synset at byte" in fails(capfd, "--text", text, *words, "--num-workers", "2")
     assert output.read_text() == "old\n"
     assert not list(tmp_path.glob(".*partial"))
+
+
+def test_a_process_that_is_killed_is_one_line_and_leaves_no_output(text, tmp_path, tiny_wordnet, capfd, monkeypatch):
+    # What the processes import is not what is changed here: an initializer that ends them is what they are given.
+    monkeypatch.setattr(processes, "_begin", os._exit)
+    monkeypatch.setattr(processes, "ProcessPoolExecutor", partial(ProcessPoolExecutor, initargs=(9,)))
+    words = ["--text", text, "--output", tmp_path / "out.txt", "--wordnet", tiny_wordnet, "--num-workers", 2]
+    assert "one of the processes that expand was killed" in fails(capfd, *words)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["text.txt"]
 
 
 def test_pairs_of_which_nothing_can_be_expanded_are_refused(tmp_path, tiny_wordnet, capfd):

@@ -50,6 +50,12 @@ def test_the_study_chooses_lambda_on_dev_makes_a_table_and_goes_on_where_it_was(
     run_script("supervised_study", *words)
     assert capsys.readouterr().out == first
     assert (folder / "study/results.jsonl").read_text().splitlines() == lines
+    # A line torn by a kill is a run to do again.
+    (folder / "study/results.jsonl").write_text("\n".join(lines)[:-20])
+    run_script("supervised_study", *words)
+    assert capsys.readouterr().out == first
+    again = (folder / "study/results.jsonl").read_text().splitlines()
+    assert [*again[:-2], again[-1]] == lines
 
 
 def test_a_verdict_needs_an_interval_over_seeds_without_zero(load_script):

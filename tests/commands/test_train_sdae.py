@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import gzip
 import json
-from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -179,12 +178,18 @@ def test_expansion_changes_what_is_learned_and_its_distance_is_measured(tmp_path
     flags = ["--expansion", tiny_wordnet, "--expansion-use", use]
     flags += ["--expansion-weight", "3"] if use == "regulariser" else []
     assert run(*words, "--output", tmp_path / use, *flags) == 0
-    assert "1 - cos to the expanded sentence" in capsys.readouterr().err
+    error = capsys.readouterr().err
+    assert "1 - cos to the expanded sentence" in error and "another language" not in error
     plain, expanded = state_of(tmp_path / "plain"), state_of(tmp_path / use)
     assert any(not torch.equal(plain[name], expanded[name]) for name in plain)
     record = json.loads((tmp_path / use / "provenance.json").read_text())
     assert record["results"]["dev_expansion_distance"] > 0 and record["settings"]["expansion_share"] == 0.3
+    # The vocabulary has all words of the text, but few of the definitions.
+    results = record["results"]
+    assert results["dev_unknown_words"] == 0 and 0.1 < results["dev_expansion_unknown_words"] < 0.9
     card = (tmp_path / use / "README.md").read_text()
+    shares = f"0.0 % of the words of these sentences and {100 * results['dev_expansion_unknown_words']:.1f} % of those"
+    assert shares in card and "0.0 % of the words of these sentences." in (tmp_path / "plain/README.md").read_text()
     assert f"as a {use}" in card and ("of weight 3" in card) == (use == "regulariser")
 
 
@@ -199,15 +204,40 @@ def test_definitions_that_are_in_an_evaluation_set_are_not_used(tmp_path, tiny_w
     assert run(*words, "--output", tmp_path / "plain") == 0
     assert run(*words, *flags, "--output", tmp_path / "all") == 0
     assert "--expansion-decontaminate keeps them out" in capsys.readouterr().err
-    assert (
-        run(*words, *flags, "--expansion-decontaminate", tmp_path / "sts.txt", "--output", tmp_path / "kept_out") == 0
-    )
-    assert "keeps them out" not in capsys.readouterr().err
+    # Without any definition that is left there is nothing to expand.
+    checked = ["--expansion-decontaminate", tmp_path / "sts.txt", "--output", tmp_path / "kept_out"]
+    assert run(*words, *flags, *checked) == 2
+    error = capsys.readouterr().err
+    assert "keeps them out" not in error and "no word of the dev sentences can be expanded" in error
+    (tmp_path / "sts.txt").write_text("a youthful male person\n")
+    assert run(*words, *flags, *checked) == 0
     plain, expanded, checked = (state_of(tmp_path / name) for name in ("plain", "all", "kept_out"))
-    assert any(not torch.equal(plain[name], expanded[name]) for name in plain)
-    assert all(torch.equal(plain[name], checked[name]) for name in plain)
+    for one, other in ((plain, expanded), (plain, checked), (expanded, checked)):
+        assert any(not torch.equal(one[name], other[name]) for name in one)
     record = json.loads((tmp_path / "kept_out" / "provenance.json").read_text())
     assert [item["name"] for item in record["inputs"]] == ["lines.txt", "dict", "sts.txt"]
+
+
+def test_expansion_of_text_in_another_language_is_refused_or_if_some_is_english_pointed_out(
+    tmp_path, tiny_wordnet, capsys, monkeypatch
+):
+    monkeypatch.setenv("WNSEARCHDIR", str(tiny_wordnet))
+    french = [f"Le garçon voit {number} chiens bruns dehors ." for number in range(60)]
+    (tmp_path / "french.txt").write_text("\n".join(french))
+    words = ["train-sdae", *TINY, "--expansion", "auto", "--output", tmp_path / "made"]
+    assert run(*words, "--text", tmp_path / "french.txt") == 2
+    line = capsys.readouterr().err.strip().splitlines()[-1]
+    assert (
+        "french.txt: no word of the dev sentences can be expanded: 10 of the 10 dev sentences are left alone" in line
+    )
+    assert not (tmp_path / "made").exists()
+    english = [f"The boy saw {number} dogs ." for number in range(25)]
+    (tmp_path / "mixed.txt").write_text("\n".join([*french, *english]))
+    assert run(*words, "--text", tmp_path / "mixed.txt", "--dev-size", "30") == 0
+    error = capsys.readouterr().err
+    assert "of the 30 dev sentences are left alone" in error and "is this text in another language?" in error
+    record = json.loads((tmp_path / "made" / "provenance.json").read_text())
+    assert [item["name"] for item in record["inputs"]] == ["mixed.txt", "dict"]
 
 
 @pytest.mark.parametrize(
@@ -264,18 +294,6 @@ def test_bad_text_is_one_line_that_names_the_file_and_leaves_nothing_behind(tmp_
 def test_no_text_at_all_is_said(tmp_path, capsys):
     assert run("train-sdae", "--output", tmp_path / "made") == 2
     assert "no text (give --text FILE… or --pairs DIR…)" in capsys.readouterr().err
-
-
-@pytest.mark.parametrize("name", ["paper_004", "hill_2016_code"])
-def test_the_configurations_beside_the_scripts_are_read_and_train(text, tmp_path, name):
-    config = Path(__file__).parents[2] / "scripts" / "configs" / "sdae" / f"{name}.yaml"
-    (tmp_path / "vectors.txt").write_text("a1 1 2 3\nb1 4 5 6\n")
-    words = ["--hidden-size", "8", "--max-steps", "2", "--dev-size", "5", "--precision", "fp32"]
-    words += ["--initial-vectors", tmp_path / "vectors.txt"] if name == "paper_004" else []
-    assert run("train-sdae", "--config", config, "--text", text, "--output", tmp_path / "made", *words) == 0
-    settings = json.loads((tmp_path / "made" / "provenance.json").read_text())["settings"]
-    assert settings["batch_size"] == 16 and settings["learning_rate"] == 2e-4 and settings["max_grad_norm"] == 2
-    assert settings["noise"] == ("delete" if name == "paper_004" else "mask")
 
 
 @pytest.mark.real_data

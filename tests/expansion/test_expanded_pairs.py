@@ -76,6 +76,40 @@ def test_the_builder_refuses_what_does_not_fit(tmp_path, pairs, tiny_wordnet):
         ExpandedPairs(wordnet=str(tiny_wordnet), share=3.0, **options).download_and_prepare()
 
 
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (None, r"text\.txt: no such file"),
+        (b"", r"text\.txt: the file is empty"),
+        (b"a\n\xff\xfe\n", r"text\.txt:2: not"),
+    ],
+)
+def test_a_text_that_cannot_be_read_is_an_error_of_ours_before_any_row_is_made(
+    tmp_path, tiny_wordnet, tagger, content, message
+):
+    text = tmp_path / "text.txt"
+    if content is not None:
+        text.write_bytes(content)
+    builder = ExpandedPairs(text=str(text), wordnet=str(tiny_wordnet), cache_dir=str(tmp_path / "cache"))
+    with pytest.raises(InputError, match=message):
+        builder.download_and_prepare()
+
+
+def test_pairs_without_sentences_in_one_of_their_splits_are_an_error_of_ours(tmp_path, pairs, tiny_wordnet, tagger):
+    options = {"pairs": str(pairs), "wordnet": str(tiny_wordnet), "cache_dir": str(tmp_path / "cache")}
+    for table, message in (
+        (pa.table({"sentence1": ["a"]}), "missing column sentence2"),
+        (pa.table({"sentence1": ["a"], "sentence2": [1]}), "sentence2"),
+    ):
+        write_split(pairs, "validation", [table], table.schema)
+        with pytest.raises(InputError, match=message):
+            ExpandedPairs(**options).download_and_prepare()
+        for path in pairs.rglob("*validation*"):
+            path.unlink()
+    with pytest.raises(InputError, match="absent"):
+        ExpandedPairs(**{**options, "pairs": str(tmp_path / "absent")}).download_and_prepare()
+
+
 def test_the_collator_gives_sentences_and_their_expansions_of_the_epoch(expander):
     words = "the boy saw a dog . she is teacher person whose occupation teaching member of genus canis".split()  # noqa: SIM905
     tokenizer = build_word_level_tokenizer(words)

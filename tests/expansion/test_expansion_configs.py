@@ -1,44 +1,45 @@
-"""The configurations with expansion: every one is read, checked and trains."""
+"""The configurations with expansion; tests/test_configs.py trains with them."""
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
-import pyarrow as pa
 import pytest
 import yaml
 
-from hf_paraphrase.commands import main
 from hf_paraphrase.commands.tune_runs import encoder_settings
-from hf_paraphrase.data.parquet import write_split
-from hf_paraphrase.data.schema import PAIRS
 from hf_paraphrase.errors import UsageError
 
-pytest.importorskip("denckring_en_pos")
-CONFIGS = sorted((Path(__file__).parents[2] / "scripts" / "configs" / "expansion").glob("*.yaml"))
+FOLDER = Path(__file__).parents[2] / "scripts" / "configs" / "expansion"
 
 
-@pytest.mark.parametrize("config", CONFIGS, ids=lambda path: path.stem)
-def test_every_configuration_with_expansion_trains_an_encoder_with_its_settings(
-    config, tmp_path, tiny_wordnet, monkeypatch
-):
-    monkeypatch.setenv("WNSEARCHDIR", str(tiny_wordnet))
-    table = pa.table({"sentence1": ["The boy saw a dog.", "She is old."], "sentence2": ["the dog", "a b"]})
-    write_split(tmp_path / "pairs", "train", [table.cast(PAIRS)], PAIRS)
-    words = ["--config", config, "--pairs", tmp_path / "pairs", "--output", tmp_path / "m", "--hidden-size", 4]
-    assert (
-        main(["train-encoder", *map(str, [*words, "--expansion-share", 2, "--epochs", 1, "--min-frequency", 1])]) == 0
-    )
-    settings = json.loads((tmp_path / "m" / "provenance.json").read_text())["settings"]
-    for name, value in yaml.safe_load(config.read_text(encoding="utf-8")).items():
-        assert name in {"epochs", "expansion_share"} or settings[name] == value, name
+def settings_of(name):
+    return yaml.safe_load((FOLDER / f"{name}.yaml").read_text(encoding="utf-8"))
 
 
 def test_there_are_configurations_for_both_encoders_and_both_ways():
-    assert len(CONFIGS) == 4
+    names = {f"paper_004_{kind}_{way}" for kind in ("avg", "gran") for way in ("pairs", "compositionality")}
+    assert {path.stem for path in FOLDER.glob("paper_004_*.yaml")} == names
+
+
+@pytest.mark.parametrize(
+    ("name", "paper", "epochs", "way"),
+    [
+        ("avg_10_epochs", "paper_000_avg", 10, None),
+        ("avg_12_epochs", "paper_000_avg", 12, None),
+        ("avg_10_epochs_pairs", "expansion/paper_004_avg_pairs", 10, ("expansion_share", 0.25)),
+        ("avg_10_epochs_compositionality", "expansion/paper_004_avg_compositionality", 10, ("expansion_weight", 0.3)),
+        ("gran_2_epochs", "paper_000_gran", 2, None),
+        ("gran_2_epochs_pairs", "expansion/paper_004_gran_pairs", 2, ("expansion_share", 0.25)),
+        ("gran_2_epochs_compositionality", "expansion/paper_004_gran_compositionality", 2, ("expansion_weight", 0.3)),
+    ],
+)
+def test_the_configurations_of_the_study_differ_from_the_papers_in_their_epochs_only(name, paper, epochs, way):
+    settings = settings_of(f"study_004_{name}")
+    assert settings == {**settings_of(f"../{paper}"), "epochs": epochs}
+    assert way is None or settings[way[0]] == way[1]
 
 
 def test_tuning_refuses_encoders_with_expansion():
     with pytest.raises(UsageError, match="paper_004_avg_pairs has --expansion"):
-        encoder_settings(str(CONFIGS[1]), [])
+        encoder_settings(str(FOLDER / "paper_004_avg_pairs.yaml"), [])

@@ -375,6 +375,7 @@ VALUES = {
         "bf16": False,
         "seed": 0,
         "scores": [{"step": 10, "loss": 4.5, "expansion_distance": 0.1}],
+        "unknown": {"plain": 0.01, "expanded": 0.1},
     },
     ("dataset_cards", "expanded"): {
         "language": ["no", "en"],

@@ -15,6 +15,7 @@ from hf_paraphrase.models.avg import AvgConfig
 from hf_paraphrase.models.concatenation import ConcatenationConfig
 from hf_paraphrase.models.gran import GranConfig
 from hf_paraphrase.models.recurrent import RecurrentConfig
+from hf_paraphrase.models.sdae import SdaeConfig
 from hf_paraphrase.models.sentence_classifier import SentenceClassifier, SentenceClassifierConfig
 from hf_paraphrase.tokenization.word_level import build_word_level_tokenizer
 
@@ -23,6 +24,10 @@ ENCODERS = {
     "gran": GranConfig(vocab_size=12, hidden_size=4, initializer_range=0.8),
     "gran without peepholes": GranConfig(vocab_size=12, hidden_size=4, initializer_range=0.8, peepholes=False),
     "recurrent": RecurrentConfig(vocab_size=12, hidden_size=4, embedding_size=3, initializer_range=0.8),
+    "sdae": SdaeConfig(vocab_size=12, hidden_size=4, embedding_size=3, initializer_range=0.8, has_decoder=False),
+    "sdae with its decoder": SdaeConfig(
+        vocab_size=12, hidden_size=4, embedding_size=3, initializer_range=0.8, share_embeddings=False
+    ),
     "concatenation": ConcatenationConfig(vocab_sizes=[7, 5], part_size=2, initializer_range=0.8),
 }
 FIRST = torch.tensor([[2, 3, 9, 4], [5, 0, 0, 0], [0, 0, 0, 0]])

@@ -18,6 +18,8 @@ from hf_paraphrase.hub.class_names import class_names
 from hf_paraphrase.models.avg import AvgConfig
 from hf_paraphrase.models.concatenation import ConcatenationConfig
 from hf_paraphrase.models.gran import GranConfig
+from hf_paraphrase.models.recurrent import RecurrentConfig
+from hf_paraphrase.models.sdae import SdaeConfig
 from hf_paraphrase.models.sentence_classifier import SentenceClassifier, SentenceClassifierConfig
 from hf_paraphrase.training.compact_vocabulary import CompactVocabulary
 from hf_paraphrase.training.supervised_tasks import TASKS, SplitRequest, read_supervised
@@ -27,6 +29,13 @@ ENCODERS = {
     # A padding token and an unknown word that are not the first ids, and must keep their meaning.
     "avg": AvgConfig(vocab_size=50, hidden_size=4, pad_token_id=7, unk_token_id=9, skip_unknown=True),
     "gran": GranConfig(vocab_size=50, hidden_size=4, unk_token_id=9),
+    "recurrent": RecurrentConfig(vocab_size=50, hidden_size=4, embedding_size=3, pad_token_id=7, unk_token_id=9),
+    "sdae": SdaeConfig(
+        vocab_size=50, hidden_size=4, embedding_size=3, pad_token_id=7, unk_token_id=9, has_decoder=False
+    ),
+    "sdae with its decoder": SdaeConfig(
+        vocab_size=50, hidden_size=4, embedding_size=3, readout_size=2, unk_token_id=9, share_embeddings=False
+    ),
     "concatenation": ConcatenationConfig(vocab_sizes=[30, 20], part_size=3),
 }
 
@@ -80,7 +89,7 @@ def test_a_compact_model_computes_the_same(encoder, settings):
     )
 
 
-@pytest.mark.parametrize("encoder", ["avg", "gran", "concatenation"])
+@pytest.mark.parametrize("encoder", ENCODERS)
 def test_training_the_words_in_use_alone_gives_what_training_all_of_them_gives(encoder, tmp_path):
     settings = {"num_train_epochs": 2, "per_device_train_batch_size": 8, "learning_rate": 0.05}
     settings |= {"lambda_w": 0.01, "lambda_c": 0.02, "lambda_head": 0.03}
