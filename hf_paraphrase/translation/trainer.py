@@ -12,6 +12,7 @@ import torch
 from torch.utils.data import DataLoader
 from transformers import PreTrainedModel, PreTrainedTokenizerBase, Trainer, TrainerControl, TrainingArguments
 
+from ..training.callbacks import LastStep
 from ..training.processes import wait_for_all
 from .averaging import average_checkpoints
 from .batching import MaxiBatchSampler, TokenizedBitext, TranslationCollator
@@ -135,7 +136,8 @@ def train_translation_model(
         batch_size: Pairs per mini-batch and process.
         optimizer: `adam` or `adadelta`.
         learning_rate: Peak learning rate of Adam, or the constant factor of Adadelta's steps (1 in the reference).
-        evaluations: How often to measure dev BLEU and write a checkpoint, evenly spread.
+        evaluations: How often to measure dev BLEU and write a checkpoint, evenly spread; the last time is behind the
+            last update.
         warmup_steps: Steps of linear warm-up; Adadelta has none.
         seed: Seed of order and dropout.
         bf16: Whether to run under bfloat16 autocast.
@@ -191,6 +193,7 @@ def train_translation_model(
         processing_class=tokenizer,
         dev_sources=dev[0],
         dev_references=dev[1],
+        callbacks=[LastStep()],
         optimizer_cls_and_kwargs=(
             (torch.optim.Adadelta, {"lr": learning_rate, "rho": 0.95, "eps": 1e-6}) if adadelta else None
         ),

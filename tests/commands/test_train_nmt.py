@@ -189,6 +189,12 @@ def test_a_single_evaluation_comes_at_the_end(tiny_bitext, tmp_path):
     assert [step for step, _ in measured(tmp_path / "model")] == [8]
 
 
+def test_the_last_update_is_measured_once_whatever_the_interval(tiny_bitext, tmp_path, trainer_flow):
+    # 8 updates an epoch.
+    assert train(tiny_bitext, tmp_path / "model", "--epochs", "3.125", "--evaluations", "3") == 0
+    assert [step for step, _ in measured(tmp_path / "model")] == [9, 18, 25]
+
+
 def test_weights_that_are_stored_once_are_not_called_missing(tiny_bitext, tmp_path):
     program = "import sys; from hf_paraphrase.commands import main; sys.exit(main(sys.argv[1:]))"
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
