@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import errno
 import json
 import os
 import shutil
@@ -157,6 +158,26 @@ def test_a_killed_run_that_is_resumed_ends_with_the_weights_of_an_undisturbed_on
     assert weights(output) == weights(undisturbed)
     assert measured(output) == measured(undisturbed)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["model"]
+
+
+def cannot_rename(self, target):
+    raise OSError(errno.EIO, "Input/output error")
+
+
+def test_a_model_that_could_not_be_moved_into_place_is_not_trained_again(tiny_bitext, tmp_path, monkeypatch, capsys):
+    output, staging = tmp_path / "model", tmp_path / ".model.partial"
+    words = ["--epochs", "1", "--evaluations", "1"]
+    with monkeypatch.context() as broken:
+        broken.setattr(Path, "rename", cannot_rename)
+        assert train(tiny_bitext, output, *words) == 2
+    assert "cannot move the finished folder into place" in capsys.readouterr().err
+    written = weights(staging)
+    monkeypatch.setattr("hf_paraphrase.commands.train_nmt.train", lambda *arguments: pytest.fail("trained again"))
+    assert train(tiny_bitext, output, *words, "--resume", "--seed", "5") == 2
+    assert "other settings: seed" in capsys.readouterr().err and staging.is_dir()
+    assert train(tiny_bitext, output, *words, "--resume") == 0
+    assert weights(output) == written and not (output / "checkpoints").exists()
+    assert [path.name for path in tmp_path.iterdir()] == ["model"]
 
 
 @pytest.mark.slow
