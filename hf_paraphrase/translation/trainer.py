@@ -10,7 +10,14 @@ from typing import Any
 
 import torch
 from torch.utils.data import DataLoader
-from transformers import PreTrainedModel, PreTrainedTokenizerBase, Trainer, TrainerControl, TrainingArguments
+from transformers import (
+    PreTrainedModel,
+    PreTrainedTokenizerBase,
+    Trainer,
+    TrainerControl,
+    TrainerState,
+    TrainingArguments,
+)
 
 from ..training.callbacks import LastStep
 from ..training.processes import wait_for_all
@@ -36,6 +43,16 @@ class TranslationTrainer(Trainer):
         super().__init__(*args, **kwargs)
         self.dev_sources = dev_sources
         self.dev_references = dev_references
+
+    def train(self, resume_from_checkpoint: str | bool | None = None, **kwargs: Any) -> Any:
+        """Trains; from a checkpoint behind the last update, where the Trainer might make one more, loads the best."""
+        if isinstance(resume_from_checkpoint, str):
+            state = TrainerState.load_from_json(str(Path(resume_from_checkpoint) / "trainer_state.json"))
+            if state.global_step >= state.max_steps > 0 and state.best_model_checkpoint is not None:
+                self.state = state
+                self._load_best_model()
+                return None
+        return super().train(resume_from_checkpoint=resume_from_checkpoint, **kwargs)
 
     def get_train_dataloader(self) -> DataLoader[Any]:
         """Returns batches of similar length, shuffled anew every epoch by the seed."""

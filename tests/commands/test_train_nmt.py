@@ -160,6 +160,21 @@ def test_a_killed_run_that_is_resumed_ends_with_the_weights_of_an_undisturbed_on
     assert sorted(path.name for path in tmp_path.iterdir()) == ["model"]
 
 
+def test_a_run_that_was_killed_behind_its_last_checkpoint_makes_no_update_more(tiny_bitext, tmp_path, monkeypatch):
+    def killed(*arguments):
+        raise KeyboardInterrupt
+
+    # An epoch and a quarter: 10 updates.
+    output, words = tmp_path / "model", ["--epochs", "1.25", "--evaluations", "2"]
+    with monkeypatch.context() as interrupted:
+        interrupted.setattr("hf_paraphrase.commands.train_nmt.write_card", killed)
+        assert train(tiny_bitext, output, *words) == 130
+    written, found = weights(tmp_path / ".model.partial"), measured(tmp_path / ".model.partial")
+    assert [step for step, _ in found] == [5, 10]
+    assert train(tiny_bitext, output, *words, "--resume") == 0
+    assert measured(output) == found and weights(output) == written
+
+
 def cannot_rename(self, target):
     raise OSError(errno.EIO, "Input/output error")
 
