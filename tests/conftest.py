@@ -136,3 +136,23 @@ def run_script(load_script, monkeypatch):
         return module.main()
 
     return run
+
+
+@pytest.fixture(params=["scored at the end", "not scored at the end"])
+def trainer_flow(request, monkeypatch):
+    """The Trainer as it is, and as it was before it scored the last step where that is at no multiple of the interval.
+
+    A test that asks for it runs with both.
+    """
+    from transformers.trainer_callback import DefaultFlowCallback
+
+    on_step_end = DefaultFlowCallback.on_step_end
+
+    def older(self, args, state, control, **settings):
+        on_step_end(self, args, state, control, **settings)
+        if args.eval_strategy == "steps" and state.global_step % state.eval_steps:
+            control.should_evaluate = False
+        return control
+
+    if request.param == "not scored at the end":
+        monkeypatch.setattr(DefaultFlowCallback, "on_step_end", older)

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import os
 import shutil
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..hub.folders import check_same_job
-from ..hub.provenance import fingerprint
+from ..errors import OutputError
+from ..hub.folders import check_same_job, output_folder, staging_path
+from ..hub.provenance import fingerprint, read_provenance
 from .processes import is_main_process, say
 
 if TYPE_CHECKING:
@@ -16,8 +19,23 @@ if TYPE_CHECKING:
 
 CHECKPOINTS = "checkpoints"
 """The folder of the checkpoints in the unfinished output."""
-_RECORD = "job.json"
+RECORD = "job.json"
+"""The file in the unfinished output that says what it is made with."""
+_CARD = "README.md"
 _UNCHECKED_ON_RESUME = frozenset({"output", "overwrite", "resume", "report_to", "license"})
+
+
+def job_of(settings: Mapping[str, Any], inputs: Iterable[str], *, unchecked: Iterable[str] = ()) -> dict[str, Any]:
+    """Returns what must be the same for a run to be continued: its settings, and the fingerprints of its inputs.
+
+    Args:
+        settings: All settings of the command.
+        inputs: Files and folders that the result depends on.
+        unchecked: Settings that may differ, beside the usual ones.
+    """
+    ignored = _UNCHECKED_ON_RESUME.union(unchecked)
+    job = {name: value for name, value in settings.items() if name not in ignored}
+    return {**job, "fingerprints": [fingerprint(item) for item in inputs]}
 
 
 def find_checkpoint(
@@ -46,9 +64,7 @@ def find_checkpoint(
 
     folder = staging / CHECKPOINTS
     if is_main_process():
-        ignored = _UNCHECKED_ON_RESUME.union(unchecked)
-        job = {name: value for name, value in settings.items() if name not in ignored}
-        check_same_job(staging / _RECORD, {**job, "fingerprints": [fingerprint(item) for item in inputs]})
+        check_same_job(staging / RECORD, job_of(settings, inputs, unchecked=unchecked))
         folder.mkdir(parents=True, exist_ok=True)
         last_checkpoint(folder)
     # The first process has put the folder in order; the others see it as it left it.
@@ -69,7 +85,97 @@ def train_from(trainer: Trainer, checkpoint: Path | None) -> None:
     wait_for_all()
 
 
-def remove_checkpoints(staging: Path) -> None:
-    """Removes what only an unfinished run needs."""
-    shutil.rmtree(staging / CHECKPOINTS)
-    (staging / _RECORD).unlink()
+@contextmanager
+def checkpointed_output(
+    output: str | os.PathLike[str], *, overwrite: bool, resume: bool, record: str = RECORD
+) -> Iterator[Path]:
+    """Gives the unfinished output to train in, and moves it into place without its checkpoints.
+
+    The block ends with the card, which says that all is written. Only then the checkpoints go, and the record of the
+    job goes once the output is in its place, so that a run that is killed anywhere can be resumed: before the card
+    from a checkpoint, after it by :func:`end_at_once`.
+
+    Args:
+        output: As for :func:`~..hub.folders.output_folder`.
+        overwrite: As there.
+        resume: As there.
+        record: The file of the job inside the unfinished output.
+
+    Yields:
+        The unfinished output.
+
+    Raises:
+        OutputError: As there.
+    """
+    with output_folder(output, overwrite=overwrite, resume=resume) as staging:
+        yield staging
+        _remove_checkpoints(staging, keep=staging / record)
+    target = Path(output).expanduser()
+    (target / record).unlink(missing_ok=True)
+    _remove_checkpoints(target, keep=None)
+
+
+def end_at_once(
+    output: Path,
+    settings: Mapping[str, Any],
+    job: Callable[[], Mapping[str, Any]],
+    *,
+    record: str = RECORD,
+    unchecked: Iterable[str] = (),
+) -> bool:
+    """Moves what a run that is resumed has left into place, where that is already whole; called by all processes.
+
+    Args:
+        output: The output, as :func:`~..hub.folders.check_output` returns it.
+        settings: All settings of the command, `resume` and `overwrite` among them.
+        job: Makes what the record must hold.
+        record: The file of the job inside the unfinished output.
+        unchecked: Settings that are not part of the job but of what was written, beside the licence.
+
+    Returns:
+        Whether there was such a run, so that nothing is left to do.
+
+    Raises:
+        OutputError: If that run had other settings.
+    """
+    staging = staging_path(output)
+    if not (settings["resume"] and (staging / _CARD).is_file() and (staging / record).is_file()):
+        return False
+    _wait_until_all_have_looked()
+    if is_main_process():
+        with checkpointed_output(output, overwrite=settings["overwrite"], resume=True, record=record):
+            check_same_job(staging / record, job())
+            written = read_provenance(staging).get("settings", {})
+            changed = sorted(name for name in ("license", *unchecked) if settings[name] != written.get(name))
+            if changed:
+                raise OutputError(
+                    f"the unfinished run has written its result with other settings: {', '.join(changed)}",
+                    path=staging,
+                    remedy="repeat the original command with --resume, or start afresh with --overwrite",
+                )
+        say(f"nothing was left to do but to move the result into place: {output}")
+    return True
+
+
+def _wait_until_all_have_looked() -> None:
+    if os.environ.get("WORLD_SIZE", "1") == "1":
+        return
+    import torch
+    from accelerate import PartialState
+
+    PartialState(cpu=not torch.accelerator.is_available()).wait_for_everyone()
+
+
+def _remove_checkpoints(folder: Path, keep: Path | None) -> None:
+    """Removes the folder of the checkpoints, but for one file where that is in it."""
+    checkpoints = folder / CHECKPOINTS
+    if not checkpoints.is_dir():
+        return
+    if keep is None or keep.parent != checkpoints:
+        shutil.rmtree(checkpoints)
+        return
+    for entry in checkpoints.iterdir():
+        if entry.is_dir():
+            shutil.rmtree(entry)
+        elif entry != keep:
+            entry.unlink()

@@ -63,6 +63,9 @@ class Arguments:
     test_target_file: str | None = argument("a given test part, target side", None)
     validation_size: int = argument("rows to draw for validation; no target sentence is then in two parts", 0)
     test_size: int = argument("rows to draw for test", 0)
+    hold_out_sources: bool = argument(
+        "leave out training rows whose source sentence is in validation or test, with another translation", False
+    )
     seed: int = argument("seed of the draw and of --shuffle", 0)
     shuffle: bool = argument("put the training rows into random order", False)
     drop_identical: bool = argument(
@@ -166,6 +169,7 @@ def _card(folder: Path, arguments: Arguments, options: BitextOptions, corpus: Bi
         "splits": split_sizes(folder),
         "rules": {part: (counts, funnel_rows(counts)) for part, counts in corpus.counts.items() if "lines" in counts},
         "drawn": [part for part, counts in corpus.counts.items() if "lines" not in counts],
+        "sources_held_out": options.hold_out_sources,
         "seed": options.seed,
         "punctuation": options.normalize_punctuation,
         "skipped": (folder / FILE_NAME).is_file(),

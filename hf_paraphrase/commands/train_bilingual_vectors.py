@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 import sys
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
@@ -12,12 +11,13 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import InputError, OutputError, UsageError
 from ..hub.cards import write_card
-from ..hub.folders import check_output, check_same_job, check_unfinished, output_folder, write_text_whole
+from ..hub.folders import check_output, check_same_job, check_unfinished, write_text_whole
 from ..hub.origins import languages_read
 from ..hub.provenance import fingerprint, write_provenance
 from ..hub.sentence_transformers_files import write_module_files
 from ..tokenization.word_level import DIGITS
 from .arguments import argument, message, parse, settings_of
+from .checkpointed_run import CHECKPOINTS, RECORD, checkpointed_output, end_at_once
 from .prepare_reports import check_license
 
 if TYPE_CHECKING:
@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from ..training.bilingual_vectors import BilingualTraining
     from ..training.parallel_examples import ParallelTexts
 
-_CHECKPOINTS = "checkpoints"
-_RECORD = "job.json"
 _PROGRESS = "progress.json"
 _UNCHECKED_ON_RESUME = {"output", "overwrite", "resume", "license"}
 _SIDES = ("source", "target")
@@ -88,6 +86,8 @@ def main(argv: Sequence[str]) -> None:
     output = check_output(arguments.output, overwrite=arguments.overwrite)
     # Before the long work, because the staging folder itself refuses only after it.
     check_unfinished(output, overwrite=arguments.overwrite, resume=arguments.resume)
+    if end_at_once(output, settings_of(arguments), lambda: _job(arguments)):
+        return
 
     from ..training.bilingual_vectors import BilingualSettings, BilingualTraining
     from ..training.parallel_examples import TRAIN, VALIDATION, read_parallel_texts
@@ -115,11 +115,9 @@ def main(argv: Sequence[str]) -> None:
         f"{len(training):,} pairs; {len(tokenizers[0]):,} and {len(tokenizers[1]):,} words; "
         f"{len(ids[TRAIN][0].ids):,} and {len(ids[TRAIN][1].ids):,} occurrences"
     )
-    with output_folder(arguments.output, overwrite=arguments.overwrite, resume=arguments.resume) as staging:
+    with checkpointed_output(arguments.output, overwrite=arguments.overwrite, resume=arguments.resume) as staging:
         epochs = _train(arguments, training, texts, ids.get(VALIDATION), staging)
         _write(arguments, texts, training, tokenizers, epochs, staging)
-        shutil.rmtree(staging / _CHECKPOINTS)
-        (staging / _RECORD).unlink()
     message(f"the encoders lie in {arguments.output}/source and {arguments.output}/target; filter candidates with")
     message(
         f"  hf-paraphrase mine --source FILE --target FILE --source-encoder {arguments.output}/source "
@@ -144,6 +142,12 @@ def check(arguments: Arguments) -> None:
     for name in ("subsampling", "aligned_weight", "vocabulary_size", "seed"):
         if not getattr(arguments, name) >= 0:
             raise UsageError(f"--{name.replace('_', '-')} must not be negative, not {getattr(arguments, name)}")
+
+
+def _job(arguments: Arguments) -> dict[str, Any]:
+    """Returns what must be the same for a run to be continued."""
+    job = {name: value for name, value in settings_of(arguments).items() if name not in _UNCHECKED_ON_RESUME}
+    return {**job, "fingerprint": fingerprint(arguments.bitext)}
 
 
 def _known_words(
@@ -172,9 +176,8 @@ def _train(
     """Trains epoch by epoch, keeps a checkpoint behind each, and lists what was measured."""
     from tqdm.auto import tqdm
 
-    job = {name: value for name, value in settings_of(arguments).items() if name not in _UNCHECKED_ON_RESUME}
-    check_same_job(staging / _RECORD, {**job, "fingerprint": fingerprint(arguments.bitext)})
-    folder = staging / _CHECKPOINTS
+    check_same_job(staging / RECORD, _job(arguments))
+    folder = staging / CHECKPOINTS
     folder.mkdir(exist_ok=True)
     epochs = _load_checkpoint(folder, training)
     if arguments.resume:
@@ -278,8 +281,9 @@ def _write(
     }
     both = languages_read(arguments.bitext, english=False) or [item for item in languages.values() if item]
     for place, languages_of_part in (
-        ("", both),
         *((side, [code] if code else []) for side, code in languages.items()),
+        # The last, because its card says that all is written.
+        ("", both),
     ):
         folder = staging / place
         if place:

@@ -12,11 +12,11 @@ from ..data.reference_lists import PARTS, DrawnLists, draw_reference_lists
 from ..data.seen_references import FILE_NAME, write_seen
 from ..errors import UsageError
 from ..hub.cards import write_card
-from ..hub.folders import check_output, check_unfinished, output_folder, staging_path
+from ..hub.folders import check_output, check_unfinished, staging_path
 from ..hub.origins import languages_read
 from ..hub.provenance import write_provenance
 from .arguments import argument, message, parse, settings_of
-from .checkpointed_run import CHECKPOINTS, find_checkpoint, remove_checkpoints, train_from
+from .checkpointed_run import CHECKPOINTS, checkpointed_output, end_at_once, find_checkpoint, job_of, train_from
 from .prepare_reports import check_license
 from .processes import is_main_process, say
 
@@ -89,6 +89,9 @@ def main(argv: Sequence[str]) -> None:
     if is_main_process():
         # Before the long work, because the staging folder itself refuses only after it.
         check_unfinished(output, overwrite=arguments.overwrite, resume=arguments.resume)
+    settings = settings_of(arguments)
+    if end_at_once(output, settings, lambda: job_of(settings, _inputs(arguments))):
+        return
     sizes = (arguments.train_size, arguments.dev_size, arguments.test_size)
     drawn = draw_reference_lists(arguments.pairs, sizes, mined=arguments.mined, seed=arguments.seed)
     _tell(drawn)
@@ -107,10 +110,9 @@ def main(argv: Sequence[str]) -> None:
     if not is_main_process():
         _train(arguments, model, examples, staging_path(output))
         return
-    with output_folder(arguments.output, overwrite=arguments.overwrite, resume=arguments.resume) as staging:
+    with checkpointed_output(arguments.output, overwrite=arguments.overwrite, resume=arguments.resume) as staging:
         trainer = _train(arguments, model, examples, staging)
         results = _write(arguments, drawn, trainer, tokenizer, examples, coverage, staging)
-        remove_checkpoints(staging)
     message(_table(results["test"], results["dev"]).rstrip())
     message(f"the classifier lies in {arguments.output}; add its probabilities to pairs with")
     message(f"  hf-paraphrase score --pairs DIR --classifier {arguments.output} --output DIR")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from itertools import chain
@@ -12,12 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import InputError, UsageError
 from ..hub.encoder_folder import write_encoder_folder
-from ..hub.folders import check_output, check_unfinished, output_folder, staging_path
+from ..hub.folders import check_output, check_unfinished, staging_path
 from ..hub.origins import languages_read
-from ..hub.provenance import fingerprint
 from ..hub.sentence_transformers_files import needs_own_code
 from ..training.encoder_kinds import ENCODER_KINDS
 from .arguments import message, parse, settings_of
+from .checkpointed_run import CHECKPOINTS, checkpointed_output, end_at_once, job_of
 from .processes import is_main_process, say
 from .train_encoder_arguments import MODEL_OPTIONS, Arguments, check
 from .train_encoder_expansion import described, expansion_writer, open_expander, with_definitions, wordnet_folder
@@ -31,8 +30,7 @@ if TYPE_CHECKING:
     from ..training.pairs import EncodedPairs
     from ..training.trainer import EncoderTrainer
 
-_CHECKPOINTS = "checkpoints"
-_UNCHECKED_ON_RESUME = {"output", "overwrite", "resume", "report_to", "license"}
+_RECORD = f"{CHECKPOINTS}/settings.json"
 
 
 def main(argv: Sequence[str]) -> None:
@@ -50,6 +48,9 @@ def main(argv: Sequence[str]) -> None:
     unfinished = staging_path(output)
     if is_main_process():
         check_unfinished(output, overwrite=arguments.overwrite, resume=arguments.resume)
+    settings = settings_of(arguments)
+    if end_at_once(output, settings, lambda: job_of(settings, _inputs(arguments)), record=_RECORD):
+        return
     scorer = _scorer(arguments.dev_data)
 
     from ..training.losses import LOSSES
@@ -84,14 +85,14 @@ def main(argv: Sequence[str]) -> None:
     if pairs.labels is None and pairs.are_all_the_same():
         what = "a single pair has" if len(pairs) == 1 else f"all {len(pairs)} pairs are the same and have"
         say(f"{what} no negatives: nothing will be learned")
-    settings = settings_of(arguments)
     if not is_main_process():
-        _train(arguments, settings, model, tokenizer, pairs, scorer, unfinished / _CHECKPOINTS, expanded)
+        _train(arguments, settings, model, tokenizer, pairs, scorer, unfinished / CHECKPOINTS, expanded)
         return
-    with output_folder(arguments.output, overwrite=arguments.overwrite, resume=arguments.resume) as staging:
-        trainer = _train(arguments, settings, model, tokenizer, pairs, scorer, staging / _CHECKPOINTS, expanded)
+    with checkpointed_output(
+        arguments.output, overwrite=arguments.overwrite, resume=arguments.resume, record=_RECORD
+    ) as staging:
+        trainer = _train(arguments, settings, model, tokenizer, pairs, scorer, staging / CHECKPOINTS, expanded)
         _write(arguments, settings, trainer, pairs, coverage, staging, expanded)
-        shutil.rmtree(staging / _CHECKPOINTS)
     _summary(arguments, trainer)
 
 
@@ -271,10 +272,9 @@ def _checkpoint(
     arguments: Arguments, settings: dict[str, Any], folder: Path, find: Callable[[Path], Path | None]
 ) -> Path | None:
     """Finds the checkpoint to resume from, after making sure that it was made with the same settings and inputs."""
-    wanted = {key: value for key, value in settings.items() if key not in _UNCHECKED_ON_RESUME}
-    wanted["fingerprints"] = [fingerprint(item) for item in _inputs(arguments)]
+    wanted = job_of(settings, _inputs(arguments))
     folder.mkdir(parents=True, exist_ok=True)
-    record = folder / "settings.json"
+    record = folder.parent / _RECORD
     if record.is_file():
         made_with = json.loads(record.read_text(encoding="utf-8"))
         different = sorted(key for key in {*wanted, *made_with} if wanted.get(key) != made_with.get(key))

@@ -14,9 +14,10 @@ import pyarrow as pa
 from ..data.parquet import read_table, split_names
 from ..errors import InputError, UsageError
 from ..hub.cards import write_card
-from ..hub.folders import check_output, check_same_job, output_folder, staging_path
+from ..hub.folders import check_output, check_same_job, check_unfinished, staging_path
 from ..hub.provenance import fingerprint, write_provenance
 from .arguments import argument, message, parse, settings_of
+from .checkpointed_run import CHECKPOINTS, checkpointed_output, end_at_once
 from .prepare_reports import check_license
 from .processes import is_main_process, say
 from .train_nmt_model import check_initial_model, initial_model, new_model, taken_over
@@ -35,6 +36,7 @@ _POSITIVE = (
     "max_dev_pairs",
     "freeze_embeddings_learning_rate",
 )
+_RECORD = f"{CHECKPOINTS}/job.json"
 _FREE_ON_RESUME = {"bitext", "output", "overwrite", "resume", "report_to", "license"}
 
 
@@ -120,10 +122,17 @@ def main(argv: Sequence[str]) -> None:
     arguments = parse(Arguments, "train-nmt", argv)
     _check(arguments)
     output = check_output(arguments.output, overwrite=arguments.overwrite)
+    if is_main_process():
+        # Another run may be about to move what is looked at here.
+        check_unfinished(output, overwrite=arguments.overwrite, resume=arguments.resume)
+    if end_at_once(output, settings_of(arguments), lambda: _job(arguments), record=_RECORD):
+        return
     if not is_main_process():
         train(arguments, staging_path(output))
         return
-    with output_folder(arguments.output, overwrite=arguments.overwrite, resume=arguments.resume) as staging:
+    with checkpointed_output(
+        arguments.output, overwrite=arguments.overwrite, resume=arguments.resume, record=_RECORD
+    ) as staging:
         train(arguments, staging)
     message(f"translation model: {arguments.output}")
     message(f"load it: AutoModelForSeq2SeqLM.from_pretrained({arguments.output!r}) after `import hf_paraphrase`")
@@ -210,7 +219,7 @@ def _languages(folders: dict[str, pa.Table]) -> tuple[str, str]:
 
 
 def train(arguments: Arguments, folder: Path) -> None:
-    """Trains a model into `folder`, whose subfolder `checkpoints` lives until it is finished.
+    """Trains a model into `folder`, whose subfolder `checkpoints` is the caller's to remove.
 
     Several processes share the mini-batches; the first one alone writes.
 
@@ -224,8 +233,6 @@ def train(arguments: Arguments, folder: Path) -> None:
     if arguments.initial_model is not None:
         check_initial_model(arguments.initial_model, languages)
     train_table = pa.concat_tables([folders[folder] for folder in arguments.bitext])
-
-    import shutil
 
     import torch
     from transformers import set_seed
@@ -242,9 +249,9 @@ def train(arguments: Arguments, folder: Path) -> None:
 
     sources, targets, left_out = trainable_rows(train_table, max_words=arguments.max_words)
     dev_sources, dev_references, _ = trainable_rows(dev_table, max_words=10_000)
-    checkpoints = folder / "checkpoints"
+    checkpoints = folder / CHECKPOINTS
     if is_main_process():
-        check_same_job(checkpoints / "job.json", _job(arguments))
+        check_same_job(folder / _RECORD, _job(arguments))
     say(f"{len(sources):,} training pairs ({left_out:,} empty or too long), {len(dev_sources):,} dev pairs")
     set_seed(arguments.seed)
     keep_freed_memory()
@@ -347,4 +354,3 @@ def train(arguments: Arguments, folder: Path) -> None:
         "name": Path(arguments.output).name,
     }
     write_card(folder, "model_cards", "rnn_search", values)
-    shutil.rmtree(checkpoints, ignore_errors=True)

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import InputError, ModelError, UsageError
 from ..hub.cards import write_card
-from ..hub.folders import check_output, check_unfinished, output_folder, staging_path
+from ..hub.folders import check_output, check_unfinished, staging_path
 from ..hub.origins import languages_read
 from ..hub.provenance import write_provenance
 from ..tokenization.word_level import DIGITS
 from ..untrusted.plain_files import check_plain_folder
 from .arguments import argument, message, parse, settings_of
-from .checkpointed_run import CHECKPOINTS, find_checkpoint, remove_checkpoints, train_from
+from .checkpointed_run import CHECKPOINTS, checkpointed_output, end_at_once, find_checkpoint, job_of, train_from
 from .prepare_reports import check_license
 from .processes import is_main_process, say
 
@@ -103,6 +103,9 @@ def main(argv: Sequence[str]) -> None:
     if is_main_process():
         # Before the long work, because the staging folder itself refuses only after it.
         check_unfinished(output, overwrite=arguments.overwrite, resume=arguments.resume)
+    settings = settings_of(arguments)
+    if end_at_once(output, settings, lambda: job_of(settings, _inputs(arguments))):
+        return
 
     from ..training.parallel_examples import ParallelExamples, read_parallel_texts
     from ..training.parallel_tokenizers import word_tokenizers
@@ -133,10 +136,9 @@ def main(argv: Sequence[str]) -> None:
     if not is_main_process():
         _train(arguments, model, examples, candidates, staging_path(output))
         return
-    with output_folder(arguments.output, overwrite=arguments.overwrite, resume=arguments.resume) as staging:
+    with checkpointed_output(arguments.output, overwrite=arguments.overwrite, resume=arguments.resume) as staging:
         trainer = _train(arguments, model, examples, candidates, staging)
         _write(arguments, texts, trainer, tokenizers, coverage, staging)
-        remove_checkpoints(staging)
     message(f"the classifier lies in {arguments.output}; with an encoder that finds candidates it scores them:")
     message(
         "  hf-paraphrase mine --source FILE --target FILE --encoder DIR "

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,10 +12,10 @@ import numpy as np
 
 from ..errors import HfParaphraseError, InputError, UsageError
 from ..hub.encoder_folder import write_encoder_folder
-from ..hub.folders import check_output, check_unfinished, output_folder, staging_path
+from ..hub.folders import check_output, check_unfinished, staging_path
 from ..hub.origins import languages_read
 from .arguments import message, parse, settings_of
-from .checkpointed_run import CHECKPOINTS, find_checkpoint, remove_checkpoints, train_from
+from .checkpointed_run import CHECKPOINTS, checkpointed_output, end_at_once, find_checkpoint, job_of, train_from
 from .processes import is_main_process, say
 from .train_sdae_arguments import Arguments, check
 from .train_sdae_expansion import UnknownWords, look_at_dev, open_expander, wordnet_folder
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
     from ..training.sdae_trainer import SdaeTrainer
     from ..training.word_vectors import WordVectors
 
+_OF_THE_RESULT = ("keep_decoder",)
+"""The settings that say what is written, and nothing about the training."""
 _WORD_SIZE = 100
 """Components of a word vector where nothing else says how many, as in the authors' code."""
 
@@ -45,6 +48,10 @@ def main(argv: Sequence[str]) -> None:
     if is_main_process():
         # Before the long work, because the staging folder itself refuses only after it.
         check_unfinished(output, overwrite=arguments.overwrite, resume=arguments.resume)
+    settings = settings_of(arguments)
+    job = partial(job_of, settings, _inputs(arguments), unchecked=_OF_THE_RESULT)
+    if end_at_once(output, settings, job, unchecked=_OF_THE_RESULT):
+        return
     _check_inputs(arguments)
     expander = open_expander(arguments)
     tokenizer, vectors = _vocabulary(arguments)
@@ -56,10 +63,9 @@ def main(argv: Sequence[str]) -> None:
     if not is_main_process():
         _train(arguments, model, collators, staging_path(output))
         return
-    with output_folder(arguments.output, overwrite=arguments.overwrite, resume=arguments.resume) as staging:
+    with checkpointed_output(arguments.output, overwrite=arguments.overwrite, resume=arguments.resume) as staging:
         trainer = _train(arguments, model, collators, staging)
         _write(arguments, trainer, tokenizer, train, coverage, unknown, staging)
-        remove_checkpoints(staging)
     _summary(arguments)
 
 
@@ -263,7 +269,7 @@ def _train(
         report_to=arguments.report_to,
         use_cpu=not torch.accelerator.is_available(),
     )
-    checkpoint = find_checkpoint(staging, settings_of(arguments), _inputs(arguments), unchecked=["keep_decoder"])
+    checkpoint = find_checkpoint(staging, settings_of(arguments), _inputs(arguments), unchecked=_OF_THE_RESULT)
     trainer = SdaeTrainer(model, training_arguments, *collators, report=lambda text: tqdm.write(text, file=sys.stderr))
     train_from(trainer, checkpoint)
     return trainer

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import ModelError, UsageError
 from ..hub.cards import write_card
-from ..hub.folders import check_output, check_unfinished, output_folder, staging_path
+from ..hub.folders import check_output, check_unfinished, staging_path
 from ..hub.origins import languages_read
 from ..hub.provenance import write_provenance
 from .arguments import argument, message, parse, settings_of
-from .checkpointed_run import CHECKPOINTS, find_checkpoint, remove_checkpoints, train_from
+from .checkpointed_run import CHECKPOINTS, checkpointed_output, end_at_once, find_checkpoint, job_of, train_from
 from .prepare_reports import check_license
 from .processes import is_main_process, say
 from .supervised_tables import score_table
@@ -103,6 +103,9 @@ def main(argv: Sequence[str]) -> None:
     if is_main_process():
         # Before the long work, because the staging folder itself refuses only after it.
         check_unfinished(output, overwrite=arguments.overwrite, resume=arguments.resume)
+    settings = settings_of(arguments)
+    if end_at_once(output, settings, lambda: job_of(settings, _sources(arguments))):
+        return
     data = _data(arguments)
     model, tokenizer, coverage = _model(arguments, data)
     inputs = _inputs(data, tokenizer)
@@ -117,11 +120,10 @@ def main(argv: Sequence[str]) -> None:
     if not is_main_process():
         _train(arguments, small, inputs, staging_path(output))
         return
-    with output_folder(arguments.output, overwrite=arguments.overwrite, resume=arguments.resume) as staging:
+    with checkpointed_output(arguments.output, overwrite=arguments.overwrite, resume=arguments.resume) as staging:
         trainer = _train(arguments, small, inputs, staging)
         vocabulary.restore(trainer.model, model)
         results = _write(arguments, data, trainer, model, tokenizer, inputs, vocabulary, coverage, staging)
-        remove_checkpoints(staging)
     message(score_table({part: results[part] for part in ("test", "dev") if part in results}).rstrip())
     message(f"the model lies in {arguments.output}; apply it with")
     message(f"  hf-paraphrase predict --model {arguments.output} --data DIR --split SPLIT --output FILE.tsv")

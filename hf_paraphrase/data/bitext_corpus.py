@@ -24,7 +24,7 @@ from .bitext_sources import Blocks, open_aligned, open_training
 from .cleaning import CleaningRules, clean, normalize_punctuation
 from .decontamination import Fingerprints, load_fingerprints, normalise_all
 from .parallel import available_cores, mapped_in_order, prefetched
-from .row_selection import first_occurrences, hold_out, repeat_keys, shuffled, text_keys
+from .row_selection import also_among, first_occurrences, hold_out, repeat_keys, shuffled, text_keys
 from .schema import BITEXT
 from .skipped_lines import SkippedLines
 from .temporary_rows import TemporaryRows
@@ -55,8 +55,8 @@ class BitextCorpus(TemporaryRows):
         counts: For each part that was read from files: `lines`, then how many of them each rule left out or moved
             (`malformed`; of a translation memory `other_languages`; of catalogues `obsolete`, `fuzzy`,
             `untranslated`, `plural`, `placeholder`; then `empty_side`, `identical_sides`, `too_short`, `too_long`,
-            `length_ratio`, `wrong_language`, `duplicate`, `to_test`, `to_validation`, `contaminated`), and `rows`;
-            `lines` is the sum of the others. For a drawn part: `rows`.
+            `length_ratio`, `wrong_language`, `duplicate`, `to_test`, `to_validation`, `held_out_source`,
+            `contaminated`), and `rows`; `lines` is the sum of the others. For a drawn part: `rows`.
         contamination: For each evaluation set, how many training rows it met.
         malformed: The first lines left out under `on_error="skip"`.
 
@@ -119,11 +119,14 @@ class BitextCorpus(TemporaryRows):
 
     def _read(self) -> None:
         options = self.options
+        given_sources = []
         # The given parts are small; an error in them shall not come after the long read of the training part.
         for part in HELD_OUT:
             source, target = options.held_out_files(part)
             if source is not None and target is not None:
-                rows, *_ = self._read_part(part, partial(open_aligned, source, target), _BlockWork())
+                work = _BlockWork(for_sources=options.hold_out_sources)
+                rows, _, _, sources = self._read_part(part, partial(open_aligned, source, target), work)
+                given_sources.append(sources)
                 self._rows[part] = rows
                 self.counts[part]["rows"] = len(rows)
                 if not len(rows):
@@ -132,11 +135,12 @@ class BitextCorpus(TemporaryRows):
             rules=options.rules(),
             repeats=_REPEATS[options.drop_duplicates],
             for_draw=any(map(options.held_out_size, HELD_OUT)),
+            for_sources=options.hold_out_sources,
         )
         rows, *keys = self._read_part("train", partial(open_training, options), work)
         # What the blocks took is of use again, now for the arrays that decide which rows go where.
         pa.default_memory_pool().release_unused()
-        self._rows["train"] = self._select(rows, keys)
+        self._rows["train"] = self._select(rows, keys, given_sources)
         self.counts = {part: self.counts[part] for part in self.splits}
         if not len(self._rows["train"]):
             left_out = ", ".join(f"{name} {count}" for name, count in self.counts["train"].items() if count)
@@ -144,11 +148,12 @@ class BitextCorpus(TemporaryRows):
 
     def _read_part(
         self, part: str, open_blocks: Callable[[LineErrors], Blocks], work: _BlockWork
-    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         """Parses and cleans one set of files into the store.
 
         Returns:
-            The numbers of its rows, and their keys for repeats and for the draw where these are wanted, (rows,) each.
+            The numbers of its rows, and their keys for repeats, for the draw and of the source sides where these are
+            wanted, (rows,) each.
         """
         options = self.options
         errors = LineErrors(options.on_error, record=self._skipped.record)
@@ -160,6 +165,7 @@ class BitextCorpus(TemporaryRows):
         parsed = 0
         repeats = [np.empty(0, np.uint64)]
         targets = [np.empty(0, np.uint64)]
+        sources = [np.empty(0, np.uint64)]
         # One thread reads, several clean, and this one stores.
         with (
             closing(prefetched(open_blocks(errors))) as blocks,
@@ -172,6 +178,7 @@ class BitextCorpus(TemporaryRows):
                 self._store.append(block.kept)
                 repeats.append(block.repeats)
                 targets.append(block.targets)
+                sources.append(block.sources)
                 self._progress(block.lines)
         self.counts[part] = {
             "lines": parsed + errors.count + errors.left_out.total(),
@@ -182,17 +189,18 @@ class BitextCorpus(TemporaryRows):
         }
         self.malformed += errors.first
         rows = np.arange(first, len(self._store))
-        return rows, np.concatenate(repeats), np.concatenate(targets)
+        return rows, np.concatenate(repeats), np.concatenate(targets), np.concatenate(sources)
 
-    def _select(self, rows: np.ndarray, keys: list[np.ndarray]) -> np.ndarray:
+    def _select(self, rows: np.ndarray, keys: list[np.ndarray], given_sources: list[np.ndarray]) -> np.ndarray:
         """Decides which rows of the training files stay in training, and fills the drawn parts.
 
         Args:
             rows: The numbers of the rows in the store (rows,).
-            keys: The keys for repeats and those for the draw, (rows,) each; taken out of the list, so that each array
-                lives no longer than it is needed.
+            keys: The keys for repeats, those for the draw and those of the source sides, (rows,) each; taken out of
+                the list, so that each array lives no longer than it is needed.
+            given_sources: The keys of the source sides of each given part (its rows,).
         """
-        repeats, targets = keys
+        repeats, targets, sources = keys
         keys.clear()
         options = self.options
         counts = self.counts["train"]
@@ -209,14 +217,21 @@ class BitextCorpus(TemporaryRows):
                 path=options.files[0],
                 remedy="lower --validation-size and --test-size",
             )
+        before = train
         for part in drawn:
             chosen = hold_out(targets, options.held_out_size(part), options.seed, train)
             # Repeats that stayed under another rule go with their sentence, so that it is in one part only.
-            train &= ~chosen
+            train = train & ~chosen
             self._rows[part] = rows[chosen]
             counts[f"to_{part}"] = int(chosen.sum())
             self.counts[part] = {"rows": int(chosen.sum())}
         del targets
+        if options.hold_out_sources:
+            held_out = np.concatenate([*given_sources, sources[before & ~train]])
+            shared = train & also_among(sources, held_out)
+            counts["held_out_source"] = int(shared.sum())
+            train &= ~shared
+        del sources, before
         if self._fingerprints is not None:
             contaminated = self._contaminated(rows, train)
             counts["contaminated"] = int(contaminated.sum())
@@ -257,6 +272,7 @@ class _CleanedBlock:
         removed: How many went by each rule.
         repeats: Keys by which repeats of the kept rows are found, or none.
         targets: Keys of the target sides for the draw, or none.
+        sources: Keys of the source sides, or none.
     """
 
     lines: int
@@ -264,6 +280,7 @@ class _CleanedBlock:
     removed: dict[str, int]
     repeats: np.ndarray
     targets: np.ndarray
+    sources: np.ndarray
 
 
 @dataclass(frozen=True)
@@ -274,6 +291,7 @@ class _BlockWork:
         rules: What to leave out.
         repeats: The columns whose repeats are looked for.
         for_draw: Whether rows will be drawn.
+        for_sources: Whether source sides will be looked for.
         prefix: The beginning of the ids.
         punctuation: The languages by whose rules to normalise punctuation.
     """
@@ -281,6 +299,7 @@ class _BlockWork:
     rules: CleaningRules = CleaningRules()
     repeats: tuple[str, ...] = ()
     for_draw: bool = False
+    for_sources: bool = False
     prefix: str = ""
     punctuation: tuple[str, str] | None = None
 
@@ -301,4 +320,5 @@ class _BlockWork:
             if self.repeats
             else none,
             targets=text_keys(normalise_all(kept.column("target").combine_chunks())) if self.for_draw else none,
+            sources=text_keys(normalise_all(kept.column("source").combine_chunks())) if self.for_sources else none,
         )

@@ -39,6 +39,8 @@ class BitextOptions:
         test_target_file: Given test part, target side.
         validation_size: Rows to draw for validation; no target sentence is then in two parts.
         test_size: Rows to draw for test; drawn first, so that it does not depend on `validation_size`.
+        hold_out_sources: Leave out training rows whose source side is in validation or test, drawn or given, as well:
+            the draw looks at target sides alone, and a source may have several translations.
         seed: Of the draw and of the shuffling.
         shuffle: Put the training rows into random order.
         drop_identical: Leave out rows whose sides are the same but for case. This, the other rules for rows and
@@ -76,6 +78,7 @@ class BitextOptions:
     test_target_file: str | None = None
     validation_size: int = 0
     test_size: int = 0
+    hold_out_sources: bool = False
     seed: int = 0
     shuffle: bool = False
     drop_identical: bool = False
@@ -201,6 +204,11 @@ class BitextOptions:
                 raise UsageError(
                     f"--{part}-size draws a part that --{part}-source-file gives", remedy="one of the two"
                 )
+        if self.hold_out_sources and self.splits == ["train"]:
+            raise UsageError(
+                "--hold-out-sources needs a part that is held out",
+                remedy="give --validation-size or --test-size, or files of these parts",
+            )
         for flag, value in (
             ("--validation-size", self.validation_size),
             ("--test-size", self.test_size),

@@ -99,6 +99,11 @@ def hold_out(keys: np.ndarray, size: int, seed: int, candidates: np.ndarray | No
     return result if candidates is None else result & candidates
 
 
+def also_among(keys: np.ndarray, others: np.ndarray) -> np.ndarray:
+    """Marks the keys (rows,) that are also among others (other rows,): (rows,), bool."""
+    return _is_one_of(keys, np.sort(others))
+
+
 def _is_one_of(keys: np.ndarray, wanted: np.ndarray) -> np.ndarray:
     """Tells which keys are in a sorted array: (rows,), bool."""
     if not len(wanted):

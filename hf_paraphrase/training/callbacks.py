@@ -67,6 +67,23 @@ class EpochMarks(TrainerCallback):
         return control
 
 
+class LastStep(TrainerCallback):
+    """Asks for a score and a checkpoint behind the last update, whatever the interval between them is.
+
+    The Trainer of the oldest transformers that is allowed saves there without scoring, so that the end of the training
+    would neither be measured nor count where the weights are chosen by the score. A newer one asks for both itself;
+    what is asked for twice at a step is done once.
+    """
+
+    def on_step_end(
+        self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **kwargs: Any
+    ) -> TrainerControl:
+        """Asks for both if the step is the last one."""
+        if state.global_step >= state.max_steps:
+            control.should_evaluate = control.should_save = True
+        return control
+
+
 def last_checkpoint(folder: Path) -> Path | None:
     """Finds the newest complete checkpoint and removes those that were being written when a run was killed.
 

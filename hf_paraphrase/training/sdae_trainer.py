@@ -13,6 +13,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 from transformers import PreTrainedModel, Trainer, TrainerState, TrainingArguments
 
+from .callbacks import LastStep
 from .epoch_trainer import EpochTrainer
 from .sdae_batches import DEV_EPOCH, LengthBatches, SdaeCollator
 
@@ -92,6 +93,7 @@ class SdaeTrainer(EpochTrainer):
         )
         self.dev = dev
         super().__init__(model, args, batches, train, dev_size=len(dev.sentences), report=report)
+        self.add_callback(LastStep())
 
     def train(self, resume_from_checkpoint: str | bool | None = None, **kwargs: Any) -> Any:
         """Trains; a checkpoint after the last update is only opened, where the Trainer would make one more."""

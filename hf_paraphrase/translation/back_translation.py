@@ -23,7 +23,7 @@ from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 from ..data.parquet import iterate_batches
 from ..data.schema import BACK_TRANSLATED
-from .beam_search import Hypothesis, length_batches, translate_batch
+from .beam_search import Hypothesis, search_batches, translate_batch
 from .candidates import CandidateVocabulary
 from .constraints import SearchConstraints
 from .lexical_table import LexicalTable
@@ -108,7 +108,8 @@ class BackTranslator:
         todo = [index for index in range(len(rows)) if index not in reasons]
         if progress is not None:
             progress.update(len(rows) - len(todo))
-        for batch in length_batches([len(input_ids[index]) for index in todo], self.options.num_beams):
+        lengths = [len(input_ids[index]) for index in todo]
+        for batch in search_batches(self.search_model, lengths, self.options.num_beams):
             indices = [todo[position] for position in batch]
             references = [rows[index]["target"] for index in indices]
             found = self._search([input_ids[index] for index in indices], references)

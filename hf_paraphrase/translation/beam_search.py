@@ -18,6 +18,9 @@ from .restricted_vocabulary import restrict_vocabulary
 
 _HYPOTHESES_PER_BATCH = 640
 """Rows that the decoder handles at once; more does not make two cores faster, less wastes them."""
+_SOURCE_UNITS_PER_BATCH = 1 << 16
+"""Source units (rows * length) at once in a plain search, whose rows all have annotations of their own: 0.8 GB in fp32
+where the states have 1000 components."""
 _LOGITS_PER_BATCH = 1 << 27
 """Logits (rows * steps * vocabulary) computed at once when hypotheses are scored: half a gibibyte in fp32."""
 
@@ -66,12 +69,42 @@ class _LengthLimits(LogitsProcessor):
         return torch.where(over, cut, scores)
 
 
-def length_batches(lengths: Sequence[int], num_beams: int, rows: int = _HYPOTHESES_PER_BATCH) -> Iterator[list[int]]:
-    """Yields indices of sentences of similar length, longest first, at most `rows` hypotheses together."""
+def length_batches(
+    lengths: Sequence[int], num_beams: int, rows: int = _HYPOTHESES_PER_BATCH, units: int | None = None
+) -> Iterator[list[int]]:
+    """Yields indices of sentences of similar length, longest first; a batch may always hold one sentence.
+
+    Args:
+        lengths: Their numbers of units.
+        num_beams: Rows of a sentence.
+        rows: Most rows in a batch.
+        units: Most rows * length of the longest sentence in a batch, if given.
+    """
     order = sorted(range(len(lengths)), key=lambda index: (-lengths[index], index))
-    size = max(1, rows // num_beams)
-    for start in range(0, len(order), size):
-        yield order[start : start + size]
+    start = 0
+    while start < len(order):
+        size = rows // num_beams
+        if units is not None:
+            size = min(size, units // (num_beams * max(1, lengths[order[start]])))
+        batch = order[start : start + max(1, size)]
+        yield batch
+        start += len(batch)
+
+
+def search_batches(
+    model: PreTrainedModel, lengths: Sequence[int], num_beams: int, fast: bool | None = None
+) -> Iterator[list[int]]:
+    """Yields batches for :func:`translate_batch`, as :func:`length_batches`, that a search has the memory for.
+
+    Args:
+        model: The translation model.
+        lengths: Numbers of units of the sources.
+        num_beams: Beam width.
+        fast: As for :func:`translate_batch`.
+    """
+    if fast is None:
+        fast = _is_searched_fast(model, num_beams)
+    return length_batches(lengths, num_beams, units=None if fast else _SOURCE_UNITS_PER_BATCH)
 
 
 @torch.inference_mode()
@@ -83,7 +116,7 @@ def translate_batch(
     num_beams: int,
     num_return_sequences: int = 1,
     length_penalty: float = 1.0,
-    max_length: int = 1_000,
+    max_length: int | None = None,
     constraints: SearchConstraints | None = None,
     candidates: torch.Tensor | None = None,
     scorer: PreTrainedModel | None = None,
@@ -103,7 +136,8 @@ def translate_batch(
         num_return_sequences: Length of the n-best list.
         length_penalty: Exponent of the length by which a hypothesis' score is divided to rank it; 0 ranks by the
             total log-probability.
-        max_length: Upper bound on the units of a translation, with the end token, whatever the source.
+        max_length: Upper bound on the units of a translation, with the end token, whatever the source, beside that of
+            the constraints.
         constraints: Length limits and bans; by default those of the reference's greatest length alone.
         candidates: The target units that may be used, in ascending order, the special ones among them, (candidates,);
             all if not given. The output layer and the target embedding shrink to them.
@@ -118,7 +152,9 @@ def translate_batch(
     sources, mask = batch["input_ids"].to(device), batch["attention_mask"].to(device)
     end = _token_id(tokenizer.eos_token_id)
     constraints = constraints or SearchConstraints()
-    limits = [min(max_length, constraints.longest(len(ids))) for ids in input_ids]
+    limits = [constraints.longest(len(ids)) for ids in input_ids]
+    if max_length is not None:
+        limits = [min(max_length, limit) for limit in limits]
     units_of = None
     banned = [_token_id(tokenizer.unk_token_id)] if constraints.forbid_unknown else []
     search_end = end
@@ -132,7 +168,7 @@ def translate_batch(
         shortest = [min(limit, constraints.shortest(len(ids))) for ids, limit in zip(input_ids, limits, strict=True)]
         processors.append(MinimumLengths(shortest, num_beams, search_end))
     if fast is None:
-        fast = num_beams > 1 and fast_search_applies(model)
+        fast = _is_searched_fast(model, num_beams)
     search: dict[str, Any] = {}
     if fast:
         search = {"custom_generate": fast_beam_search, "limits": limits}
@@ -206,7 +242,7 @@ def translate(
     translations = [""] * len(texts)
     was_training = model.training
     model.eval()
-    for chosen in length_batches([len(input_ids[index]) for index in filled], num_beams):
+    for chosen in search_batches(model, [len(input_ids[index]) for index in filled], num_beams, fast):
         indices = [filled[position] for position in chosen]
         hypotheses = translate_batch(
             model,
@@ -223,6 +259,10 @@ def translate(
             progress.update(len(indices))
     model.train(was_training)
     return translations
+
+
+def _is_searched_fast(model: PreTrainedModel, num_beams: int) -> bool:
+    return num_beams > 1 and fast_search_applies(model)
 
 
 def _units(row: list[int], end: int) -> tuple[tuple[int, ...], bool]:

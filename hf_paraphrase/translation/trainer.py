@@ -10,8 +10,16 @@ from typing import Any
 
 import torch
 from torch.utils.data import DataLoader
-from transformers import PreTrainedModel, PreTrainedTokenizerBase, Trainer, TrainerControl, TrainingArguments
+from transformers import (
+    PreTrainedModel,
+    PreTrainedTokenizerBase,
+    Trainer,
+    TrainerControl,
+    TrainerState,
+    TrainingArguments,
+)
 
+from ..training.callbacks import LastStep
 from ..training.processes import wait_for_all
 from .averaging import average_checkpoints
 from .batching import MaxiBatchSampler, TokenizedBitext, TranslationCollator
@@ -35,6 +43,16 @@ class TranslationTrainer(Trainer):
         super().__init__(*args, **kwargs)
         self.dev_sources = dev_sources
         self.dev_references = dev_references
+
+    def train(self, resume_from_checkpoint: str | bool | None = None, **kwargs: Any) -> Any:
+        """Trains; from a checkpoint behind the last update, where the Trainer might make one more, loads the best."""
+        if isinstance(resume_from_checkpoint, str):
+            state = TrainerState.load_from_json(str(Path(resume_from_checkpoint) / "trainer_state.json"))
+            if state.global_step >= state.max_steps > 0 and state.best_model_checkpoint is not None:
+                self.state = state
+                self._load_best_model()
+                return None
+        return super().train(resume_from_checkpoint=resume_from_checkpoint, **kwargs)
 
     def get_train_dataloader(self) -> DataLoader[Any]:
         """Returns batches of similar length, shuffled anew every epoch by the seed."""
@@ -135,7 +153,8 @@ def train_translation_model(
         batch_size: Pairs per mini-batch and process.
         optimizer: `adam` or `adadelta`.
         learning_rate: Peak learning rate of Adam, or the constant factor of Adadelta's steps (1 in the reference).
-        evaluations: How often to measure dev BLEU and write a checkpoint, evenly spread.
+        evaluations: How often to measure dev BLEU and write a checkpoint, evenly spread; the last time is behind the
+            last update.
         warmup_steps: Steps of linear warm-up; Adadelta has none.
         seed: Seed of order and dropout.
         bf16: Whether to run under bfloat16 autocast.
@@ -191,6 +210,7 @@ def train_translation_model(
         processing_class=tokenizer,
         dev_sources=dev[0],
         dev_references=dev[1],
+        callbacks=[LastStep()],
         optimizer_cls_and_kwargs=(
             (torch.optim.Adadelta, {"lr": learning_rate, "rho": 0.95, "eps": 1e-6}) if adadelta else None
         ),

@@ -115,6 +115,21 @@ def test_every_rule_is_in_the_funnel_on_standard_error_in_the_card_and_in_the_pr
     assert (counts["identical_sides"], counts["too_long"], counts["duplicate"], counts["rows"]) == (1, 1, 1, 57)
 
 
+def test_held_out_sources_are_in_the_funnel_and_on_the_card_only_if_they_were_asked_for(files, capsys):
+    (files / "a.fr").write_text("".join(f"phrase numéro {i // 2}\n" for i in range(60)))
+    for name, flags in (("without", []), ("with", ["--hold-out-sources"])):
+        assert main(bitext(files, "--test-size", "6", *flags, output=name)) == 0
+        error, card = capsys.readouterr().err, (files / name / "README.md").read_text()
+        record = json.loads((files / name / "provenance.json").read_text())
+        count = record["results"]["counts"]["train"].get("held_out_source")
+        in_funnel = re.search(r"^\W*held_out_source ", error, re.MULTILINE) is not None
+        on_card = "Training rows whose fr sentence is in another split" in card
+        assert (count is not None) == in_funnel == on_card == bool(flags)
+        if flags:
+            assert 0 < count <= 6 and f"| held_out_source | {count} | {54 - count} |" in card
+            assert record["results"]["counts"]["train"]["rows"] == 54 - count
+
+
 def test_all_skipped_lines_are_listed_with_file_and_line_and_the_folder_still_opens(files, tmp_path, capsys):
     (files / "a.tsv").write_bytes(b"a\tb\n" + b"no tab\n" * 30 + b"x\ty\tz\n\xff\tb\nlast\tone\n")
     assert main(bitext(files, "--tsv", str(files / "a.tsv"), "--on-error", "skip")) == 0

@@ -1,17 +1,14 @@
 from __future__ import annotations
 
-import importlib
 import json
 import os
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
+from study_runs import SCRIPTS, parsed
 
-from hf_paraphrase.commands.arguments import parse
-
-SCRIPT = Path(__file__).resolve().parents[2] / "scripts" / "run_mining_study.sh"
+SCRIPT = SCRIPTS / "run_mining_study.sh"
 RECORDER = f"""#!{sys.executable}
 import json, pathlib, sys
 words = sys.argv[1:]
@@ -41,19 +38,6 @@ def run(tmp_path):
         return done, [json.loads(line) for line in lines]
 
     return study
-
-
-def parsed(words):
-    """Reads a recorded call as the command would."""
-    verb, *rest = words
-    if verb == "prepare":
-        verb, *rest = f"prepare_{rest[0]}", *rest[1:]
-    name = verb.replace("-", "_")
-    module = importlib.import_module(f"hf_paraphrase.commands.{name}")
-    holder = (
-        module if hasattr(module, "Arguments") else importlib.import_module(f"hf_paraphrase.commands.{name}_arguments")
-    )
-    return parse(holder.Arguments, verb, rest)
 
 
 @pytest.mark.parametrize("language", ["fr", "de"])

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import errno
 import json
 import os
 import shutil
@@ -159,6 +160,41 @@ def test_a_killed_run_that_is_resumed_ends_with_the_weights_of_an_undisturbed_on
     assert sorted(path.name for path in tmp_path.iterdir()) == ["model"]
 
 
+def test_a_run_that_was_killed_behind_its_last_checkpoint_makes_no_update_more(tiny_bitext, tmp_path, monkeypatch):
+    def killed(*arguments):
+        raise KeyboardInterrupt
+
+    # An epoch and a quarter: 10 updates.
+    output, words = tmp_path / "model", ["--epochs", "1.25", "--evaluations", "2"]
+    with monkeypatch.context() as interrupted:
+        interrupted.setattr("hf_paraphrase.commands.train_nmt.write_card", killed)
+        assert train(tiny_bitext, output, *words) == 130
+    written, found = weights(tmp_path / ".model.partial"), measured(tmp_path / ".model.partial")
+    assert [step for step, _ in found] == [5, 10]
+    assert train(tiny_bitext, output, *words, "--resume") == 0
+    assert measured(output) == found and weights(output) == written
+
+
+def cannot_rename(self, target):
+    raise OSError(errno.EIO, "Input/output error")
+
+
+def test_a_model_that_could_not_be_moved_into_place_is_not_trained_again(tiny_bitext, tmp_path, monkeypatch, capsys):
+    output, staging = tmp_path / "model", tmp_path / ".model.partial"
+    words = ["--epochs", "1", "--evaluations", "1"]
+    with monkeypatch.context() as broken:
+        broken.setattr(Path, "rename", cannot_rename)
+        assert train(tiny_bitext, output, *words) == 2
+    assert "cannot move the finished folder into place" in capsys.readouterr().err
+    written = weights(staging)
+    monkeypatch.setattr("hf_paraphrase.commands.train_nmt.train", lambda *arguments: pytest.fail("trained again"))
+    assert train(tiny_bitext, output, *words, "--resume", "--seed", "5") == 2
+    assert "other settings: seed" in capsys.readouterr().err and staging.is_dir()
+    assert train(tiny_bitext, output, *words, "--resume") == 0
+    assert weights(output) == written and not (output / "checkpoints").exists()
+    assert [path.name for path in tmp_path.iterdir()] == ["model"]
+
+
 @pytest.mark.slow
 def test_two_processes_train_one_model_and_leave_one_whole_folder(tiny_bitext, tmp_path):
     # 60 pairs in mini-batches of 4: 15, an odd number.
@@ -187,6 +223,12 @@ def test_only_complete_checkpoints_are_continued(tmp_path):
 def test_a_single_evaluation_comes_at_the_end(tiny_bitext, tmp_path):
     assert train(tiny_bitext, tmp_path / "model", "--epochs", "1", "--evaluations", "1") == 0
     assert [step for step, _ in measured(tmp_path / "model")] == [8]
+
+
+def test_the_last_update_is_measured_once_whatever_the_interval(tiny_bitext, tmp_path, trainer_flow):
+    # 8 updates an epoch.
+    assert train(tiny_bitext, tmp_path / "model", "--epochs", "3.125", "--evaluations", "3") == 0
+    assert [step for step, _ in measured(tmp_path / "model")] == [9, 18, 25]
 
 
 def test_weights_that_are_stored_once_are_not_called_missing(tiny_bitext, tmp_path):

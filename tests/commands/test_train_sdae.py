@@ -1,7 +1,9 @@
 from __future__ import annotations
 
+import errno
 import gzip
 import json
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -131,6 +133,27 @@ def test_a_run_killed_while_its_folder_is_written_is_not_trained_on(text, tmp_pa
     assert (tmp_path / "made/model.safetensors").read_bytes() == (tmp_path / "whole/model.safetensors").read_bytes()
     results = json.loads((tmp_path / "made" / "provenance.json").read_text())["results"]
     assert results["steps"] == 12 and [entry["step"] for entry in results["dev_scores"]] == [4, 8, 12]
+
+
+def test_a_model_that_could_not_be_moved_into_place_is_not_trained_again(text, tmp_path, monkeypatch, capsys):
+    from hf_paraphrase.commands import train_sdae
+
+    def cannot_rename(self, target):
+        raise OSError(errno.EIO, "Input/output error")
+
+    words = ["train-sdae", "--text", text, *TINY, "--output", tmp_path / "made"]
+    with monkeypatch.context() as broken:
+        broken.setattr(Path, "rename", cannot_rename)
+        assert run(*words) == 2
+    assert "cannot move the finished folder into place" in capsys.readouterr().err
+    written = (tmp_path / ".made.partial" / "model.safetensors").read_bytes()
+    monkeypatch.setattr(train_sdae, "_train", lambda *arguments: pytest.fail("trained again"))
+    assert run(*words, "--resume", "--keep-decoder") == 2
+    assert "other settings: keep_decoder" in capsys.readouterr().err
+    assert run(*words, "--resume") == 0
+    assert (tmp_path / "made" / "model.safetensors").read_bytes() == written
+    assert [path.name for path in tmp_path.iterdir()] == ["made"]
+    assert not {"checkpoints", "job.json"} & {path.name for path in (tmp_path / "made").iterdir()}
 
 
 def test_initial_vectors_are_those_of_the_file_and_stay_if_they_are_fixed(text, tmp_path):

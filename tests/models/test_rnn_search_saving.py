@@ -131,6 +131,16 @@ def test_configurations_that_do_not_fit_together_are_refused(settings, message):
         RnnSearchConfig(**settings)
 
 
+def test_the_defaults_are_those_of_the_reference():
+    config = RnnSearchConfig()
+    sizes = (config.hidden_size, config.embedding_size, config.attention_size, config.readout_size, config.vocab_size)
+    assert sizes == (1_000, 620, 1_000, 1_000, 30_000)
+    assert (config.dropout, config.word_dropout, config.label_smoothing) == (0.0, 0.0, 0.0)
+    assert not config.tie_word_embeddings and not config.share_embeddings
+    assert config.initialization == "reference"
+    assert (config.initializer_range, config.attention_initializer_range) == (0.01, 0.001)
+
+
 def test_sizes_that_follow_from_others_are_filled_in_and_survive_saving(tmp_path):
     config = RnnSearchConfig(vocab_size=50, hidden_size=10, source_lang="fr", target_lang="en")
     assert (config.attention_size, config.readout_size, config.source_vocab_size) == (10, 10, 50)

@@ -190,11 +190,10 @@ def trainer_of(tokenizer, folder, *, steps=6, expander=None, use="noise", model=
         output_dir=str(folder),
         max_steps=steps,
         per_device_train_batch_size=16,
-        evaluations=2,
         use_cpu=True,
         report_to="none",
         disable_tqdm=True,
-        **settings,
+        **{"evaluations": 2, **settings},
     )
     return SdaeTrainer(model or small_model(tokenizer), arguments, train, dev, report=report)
 
@@ -254,6 +253,13 @@ def test_training_goes_on_for_the_updates_and_lowers_the_dev_loss(tokenizer, tmp
     scores = trainer.scores()
     assert [entry["step"] for entry in scores] == [20, 40] and trainer.state.global_step == 40
     assert scores[1]["loss"] < scores[0]["loss"] < math.log(len(tokenizer))
+
+
+def test_the_last_update_is_measured_and_kept_whatever_the_interval(tokenizer, tmp_path, trainer_flow):
+    trainer = trainer_of(tokenizer, tmp_path, steps=10, evaluations=4)
+    trainer.train()
+    assert [entry["step"] for entry in trainer.scores()] == [3, 6, 9, 10]
+    assert [path.name for path in tmp_path.glob("checkpoint-*")] == ["checkpoint-10"]
 
 
 @pytest.mark.parametrize(

@@ -41,6 +41,13 @@ def test_the_order_depends_on_seed_and_epoch_alone():
     assert epoch_of(first, 4) != epoch_of(MaxiBatchSampler(lengths, 10, seed=4), 4)
 
 
+def test_twenty_batches_are_pooled_and_sorted_by_length_as_in_the_reference():
+    lengths = np.random.default_rng(0).permutation(np.arange(1_000)) + 1
+    batches = epoch_of(MaxiBatchSampler(lengths, 5), 0)
+    assert batches == epoch_of(MaxiBatchSampler(lengths, 5, batches_per_maxi_batch=20), 0)
+    assert batches != epoch_of(MaxiBatchSampler(lengths, 5, batches_per_maxi_batch=10), 0)
+
+
 def test_the_last_short_batch_is_kept():
     sizes = sorted(map(len, epoch_of(MaxiBatchSampler(np.ones(103, int), 10), 0)))
     assert sizes == [3] + [10] * 10

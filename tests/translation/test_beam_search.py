@@ -7,7 +7,10 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
+from hf_paraphrase.translation import beam_search
 from hf_paraphrase.translation.beam_search import _scoring_batches, length_batches, translate, translate_batch
+from hf_paraphrase.translation.constraints import SearchConstraints
+from hf_paraphrase.translation.ensemble import RnnSearchEnsemble
 
 SOURCES = ["un", "deux trois un deux trois un deux", "trois un"]
 
@@ -204,6 +207,54 @@ def test_length_batches_hold_every_sentence_once_longest_first(lengths, num_beam
     assert sorted(flat) == list(range(len(lengths)))
     assert [lengths[index] for index in flat] == sorted(lengths, reverse=True)
     assert all(len(batch) == 1 or len(batch) * num_beams <= 640 for batch in batches)
+
+
+@given(st.lists(st.integers(1, 2_000), max_size=50), st.integers(1, 700), st.integers(1, 100_000))
+def test_length_batches_bound_the_source_units_that_all_their_rows_have(lengths, num_beams, units):
+    batches = list(length_batches(lengths, num_beams, units=units))
+    flat = [index for batch in batches for index in batch]
+    assert sorted(flat) == list(range(len(lengths)))
+    assert [lengths[index] for index in flat] == sorted(lengths, reverse=True)
+    for batch in batches:
+        rows = len(batch) * num_beams
+        assert len(batch) == 1 or (rows <= 640 and rows * max(lengths[index] for index in batch) <= units)
+
+
+@pytest.mark.parametrize(("num_beams", "members"), [(1, 1), (3, 2)])
+def test_a_bound_on_source_units_makes_batches_smaller_and_changes_no_translation(
+    make_model, tiny_tokenizer, monkeypatch, num_beams, members
+):
+    model = make_model(3, end_bias=20.0)
+    if members > 1:
+        model = RnnSearchEnsemble([model, make_model(4, end_bias=20.0)]).eval()
+    sizes = []
+    search_one = beam_search.translate_batch
+
+    def counted(model, tokenizer, input_ids, **settings):
+        sizes.append(len(input_ids))
+        return search_one(model, tokenizer, input_ids, **settings)
+
+    monkeypatch.setattr(beam_search, "translate_batch", counted)
+    texts = [*SOURCES, "deux " * 30, *SOURCES]
+    expected = translate(model, tiny_tokenizer, texts, num_beams=num_beams)
+    assert sizes == [len(texts)]
+    monkeypatch.setattr(beam_search, "_SOURCE_UNITS_PER_BATCH", 40 * num_beams)
+    assert translate(model, tiny_tokenizer, texts, num_beams=num_beams) == expected
+    assert sizes[1] == 1 and len(sizes) > 2
+
+
+@pytest.mark.parametrize(("num_beams", "limit", "expected"), [(1, 1_020, 1_020), (2, 2_000, 1_035)])
+def test_a_translation_may_be_longer_than_a_thousand_units_where_that_is_asked_for(
+    make_model, tiny_tokenizer, num_beams, limit, expected
+):
+    (nbest,) = translate_batch(
+        make_model(end_bias=-1e4),
+        tiny_tokenizer,
+        [[*[5] * 344, tiny_tokenizer.eos_token_id]],
+        num_beams=num_beams,
+        constraints=SearchConstraints(max_units=limit),
+    )
+    assert nbest[0].num_tokens == expected
 
 
 @given(st.lists(st.integers(1, 2_000), max_size=80), st.sampled_from([10, 8_000, 300_000]))

@@ -1,0 +1,92 @@
+"""Runs of the scripts of the studies with stand-ins for the programs that they call, shared by their tests."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import subprocess
+from pathlib import Path
+
+from hf_paraphrase.commands.arguments import parse
+
+SCRIPTS = Path(__file__).resolve().parents[2] / "scripts"
+STAND_IN = """#!/usr/bin/env bash
+# Records its words and makes what it is asked for; fails, or runs for ever, where its words have a given part.
+(IFS=$'\\t'; echo "$*" >> "$CALLS")
+case "$*" in *"${FAILING:-nothing fails}"*) echo broken >&2; exit 3 ;; esac
+case "$*" in *"${ENDLESS:-nothing is endless}"*) exec sleep 600 ;; esac
+verb=$1
+while [ $# -gt 0 ]; do
+  case "$1" in
+    --output) output=$2 ;;
+    --model) model=$2 ;;
+    --bitext) bitext=$2 ;;
+  esac
+  shift
+done
+if [ "$verb" = evaluate-nmt ]; then
+  echo "| ${bitext##*/}, test | 20.0 |" >> "$model/README.md"
+  exit
+fi
+case "$output" in
+  *.json) touch "$output" ;;
+  *) mkdir -p "$output" && echo "| bitext | BLEU |" > "$output/README.md" ;;
+esac
+"""
+
+
+class StudyRuns:
+    """Runs a script of a study in a folder of its own.
+
+    Args:
+        folder: The folder.
+        script: The script's name.
+        python: Whether `python` has a stand-in too, which prints a line.
+    """
+
+    def __init__(self, folder: Path, script: str, python: bool = False) -> None:
+        self.folder = folder
+        self.script = SCRIPTS / script
+        self.programs = folder / "bin"
+        self.programs.mkdir()
+        self._program("hf-paraphrase", STAND_IN)
+        if python:
+            self._program("python", "#!/usr/bin/env bash\necho the table\n")
+
+    def _program(self, name: str, text: str) -> None:
+        (self.programs / name).write_text(text)
+        (self.programs / name).chmod(0o755)
+
+    def __call__(self, *, pass_fds=(), **environment):
+        """Runs the script; gives the finished process, and the words of each call of `hf-paraphrase`."""
+        calls = self.folder / "calls.txt"
+        calls.write_text("")
+        given = {"CALLS": str(calls), "PATH": f"{self.programs}{os.pathsep}{os.environ['PATH']}", **environment}
+        done = subprocess.run(
+            ["bash", str(self.script), "data", "work"],
+            cwd=self.folder,
+            env={**os.environ, **given},
+            capture_output=True,
+            text=True,
+            check=False,
+            pass_fds=pass_fds,
+        )
+        return done, [line.split("\t") for line in calls.read_text().splitlines()]
+
+
+def after(words, flag):
+    """Returns the last part of the path behind a flag."""
+    return Path(words[words.index(flag) + 1]).name
+
+
+def parsed(words):
+    """Reads a recorded call as the command would."""
+    verb, *rest = words
+    if verb == "prepare":
+        verb, *rest = f"prepare_{rest[0]}", *rest[1:]
+    name = verb.replace("-", "_")
+    module = importlib.import_module(f"hf_paraphrase.commands.{name}")
+    holder = (
+        module if hasattr(module, "Arguments") else importlib.import_module(f"hf_paraphrase.commands.{name}_arguments")
+    )
+    return parse(holder.Arguments, verb, rest)
