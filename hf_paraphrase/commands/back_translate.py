@@ -8,13 +8,13 @@ import datetime
 import json
 import shutil
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 from tqdm import tqdm
 
-from ..data.parquet import count_rows, read_schema, read_table, split_sizes
+from ..data.parquet import count_rows, iterate_batches, read_schema, split_sizes
 from ..data.schema import BACK_TRANSLATED, require_columns
 from ..errors import InputError, UsageError
 from ..filtering.source_card import inherited_metadata
@@ -26,7 +26,7 @@ from ..hub.folders import (
     move_into_place,
     staging_path,
     working_folder,
-    write_text_whole,
+    write_parts_whole,
 )
 from ..hub.provenance import fingerprint, read_provenance, write_provenance
 from .arguments import argument, message, parse, settings_of
@@ -36,6 +36,8 @@ from .translation_tables import translation_table
 
 _JOB = "job.json"
 _CANDIDATES_FREQUENT, _CANDIDATES_PER_UNIT = 10_000, 25
+_LISTED_SKIPPED = 1_000
+"""How many sentences without a translation `provenance.json` names; `skipped.jsonl` has them all."""
 _PATIENCE = datetime.timedelta(days=30)
 """How long a process waits for the others: a resumed job may have left all its work to one of them."""
 
@@ -239,19 +241,11 @@ def _results_of(model: str) -> dict[str, Any]:
     return {key: value for key, value in results.items() if key != "log"}
 
 
-def _assemble(arguments: Arguments, staging: Path, reports: list[dict[str, Any]]) -> None:
+def _assemble(arguments: Arguments, staging: Path, reports: Iterable[dict[str, Any]]) -> None:
     """Turns the finished shards into a data folder: reports merged, provenance and last of all the card written."""
-    skipped = [entry for report in reports for entry in report["skipped"]]
-    sentences = sum(report["sentences"] for report in reports)
-    results = {
-        "sentences": sentences,
-        "pairs": sum(report["pairs"] for report in reports),
-        "skipped_sentences": len(skipped),
-        "skipped": skipped[:1_000],
-        "model_results": _one_or_all([_results_of(folder) for folder in arguments.model]),
-    }
-    lines = [json.dumps(entry, ensure_ascii=False) + "\n" for entry in skipped]
-    write_text_whole(staging / "skipped.jsonl", "".join(lines))
+    results: dict[str, Any] = {"sentences": 0, "pairs": 0, "skipped_sentences": 0, "skipped": []}
+    write_parts_whole(staging / "skipped.jsonl", _skipped_lines(reports, results))
+    results["model_results"] = _one_or_all([_results_of(folder) for folder in arguments.model])
     settings = settings_of(arguments)
     write_provenance(
         staging,
@@ -264,7 +258,7 @@ def _assemble(arguments: Arguments, staging: Path, reports: list[dict[str, Any]]
         ],
         results=results,
     )
-    examples = read_table(staging, "train").slice(0, 5 * arguments.num_return_sequences).to_pylist()
+    examples = _first_rows(staging, 5 * arguments.num_return_sequences)
     values = {
         "license": inherited_metadata(Path(arguments.bitext))["license"],
         "name": Path(arguments.output).name,
@@ -292,5 +286,25 @@ def _assemble(arguments: Arguments, staging: Path, reports: list[dict[str, Any]]
         "source_lang": examples[0]["source_lang"] if examples else "und",
     }
     write_card(staging, "dataset_cards", "back_translated", values)
-    if skipped:
-        message(f"{len(skipped):,} of {sentences:,} sentences have no translation; skipped.jsonl says why")
+    if skipped := results["skipped_sentences"]:
+        message(f"{skipped:,} of {results['sentences']:,} sentences have no translation; skipped.jsonl says why")
+
+
+def _skipped_lines(reports: Iterable[dict[str, Any]], results: dict[str, Any]) -> Iterator[str]:
+    """Yields the lines of `skipped.jsonl` and counts in `results` what the reports say, one shard at a time."""
+    for report in reports:
+        results["sentences"] += report["sentences"]
+        results["pairs"] += report["pairs"]
+        results["skipped_sentences"] += len(report["skipped"])
+        results["skipped"] += report["skipped"][: _LISTED_SKIPPED - len(results["skipped"])]
+        for entry in report["skipped"]:
+            yield json.dumps(entry, ensure_ascii=False) + "\n"
+
+
+def _first_rows(folder: Path, count: int) -> list[dict[str, Any]]:
+    rows: list[dict[str, Any]] = []
+    for batch in iterate_batches(folder, "train", batch_size=count):
+        rows += batch.slice(0, count - len(rows)).to_pylist()
+        if len(rows) == count:
+            break
+    return rows

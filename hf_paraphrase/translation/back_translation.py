@@ -9,15 +9,11 @@ on how many threads share them, which `OMP_NUM_THREADS` decides.)
 from __future__ import annotations
 
 import copy
-import json
-import math
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
-from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 import torch
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
@@ -28,6 +24,17 @@ from .candidates import CandidateVocabulary
 from .constraints import SearchConstraints
 from .lexical_table import LexicalTable
 from .preprocessing import normalize_punctuation
+from .shard_files import ShardFiles, number_of_shards
+
+__all__ = [
+    "BackTranslator",
+    "SearchOptions",
+    "ShardFiles",
+    "job_description",
+    "number_of_shards",
+    "run_job",
+    "shards",
+]
 
 _COLUMNS = ["id", "source", "target", "source_lang"]
 
@@ -194,49 +201,6 @@ def shards(bitext: str, split: str, size: int, limit: int | None) -> Iterator[pa
         yield pa.Table.from_batches(pending)
 
 
-@dataclass(frozen=True)
-class ShardFiles:
-    """Where a job keeps its shards while it runs, and their names once it is finished."""
-
-    folder: Path
-    count: int
-
-    def pairs(self, index: int) -> Path:
-        """Returns the path of a shard's pairs; `load_dataset` knows this name."""
-        return self.folder / "data" / f"train-{index:05d}-of-{self.count:05d}.parquet"
-
-    def report(self, index: int) -> Path:
-        """Returns the path of a shard's report, which is written last and so marks the shard as finished."""
-        return self.folder / "shards" / f"{index:05d}.json"
-
-    def is_finished(self, index: int) -> bool:
-        """Tells whether a shard needs no more work: its report is there and its pairs are as many as it says."""
-        try:
-            report = json.loads(self.report(index).read_text(encoding="utf-8"))
-            return bool(pq.read_metadata(self.pairs(index)).num_rows == report["pairs"])
-        except (OSError, ValueError, KeyError, pa.ArrowInvalid):
-            return False
-
-    def write(self, index: int, pairs: pa.Table, sentences: int, skipped: list[dict[str, str]]) -> None:
-        """Writes a shard: first its pairs, then its report, each by way of a temporary file."""
-        for path in (self.pairs(index), self.report(index)):
-            path.parent.mkdir(parents=True, exist_ok=True)
-        temporary = self.pairs(index).with_name(f".{index:05d}.partial")
-        # `datasets` cannot read a row group without rows, which is what `write_table` makes of an empty table.
-        with pq.ParquetWriter(temporary, pairs.schema, compression="zstd") as writer:
-            if pairs.num_rows:
-                writer.write_table(pairs)
-        temporary.replace(self.pairs(index))
-        report = {"sentences": sentences, "pairs": pairs.num_rows, "skipped": skipped}
-        temporary = self.report(index).with_name(f".{index:05d}.partial")
-        temporary.write_text(json.dumps(report, ensure_ascii=False), encoding="utf-8")
-        temporary.replace(self.report(index))
-
-    def reports(self) -> list[dict[str, Any]]:
-        """Reads the reports of all shards."""
-        return [json.loads(self.report(index).read_text(encoding="utf-8")) for index in range(self.count)]
-
-
 def run_job(
     translator: BackTranslator,
     bitext: str,
@@ -269,11 +233,6 @@ def run_job(
             continue
         pairs, skipped = translator.translate_table(table, progress)
         files.write(index, pairs, table.num_rows, skipped)
-
-
-def number_of_shards(rows: int, size: int) -> int:
-    """Returns how many shards a number of rows makes, at least one."""
-    return max(1, math.ceil(rows / size))
 
 
 def job_description(options: SearchOptions, **inputs: Any) -> dict[str, Any]:

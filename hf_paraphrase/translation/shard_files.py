@@ -1,0 +1,62 @@
+"""The files of a back-translation job: for each shard its pairs, and a report that marks it as finished."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+
+def number_of_shards(rows: int, size: int) -> int:
+    """Returns how many shards a number of rows makes, at least one."""
+    return max(1, math.ceil(rows / size))
+
+
+@dataclass(frozen=True)
+class ShardFiles:
+    """Where a job keeps its shards while it runs, and their names once it is finished."""
+
+    folder: Path
+    count: int
+
+    def pairs(self, index: int) -> Path:
+        """Returns the path of a shard's pairs; `load_dataset` knows this name."""
+        return self.folder / "data" / f"train-{index:05d}-of-{self.count:05d}.parquet"
+
+    def report(self, index: int) -> Path:
+        """Returns the path of a shard's report, which is written last and so marks the shard as finished."""
+        return self.folder / "shards" / f"{index:05d}.json"
+
+    def is_finished(self, index: int) -> bool:
+        """Tells whether a shard needs no more work: its report is there and its pairs are as many as it says."""
+        try:
+            report = json.loads(self.report(index).read_text(encoding="utf-8"))
+            return bool(pq.read_metadata(self.pairs(index)).num_rows == report["pairs"])
+        except (OSError, ValueError, KeyError, pa.ArrowInvalid):
+            return False
+
+    def write(self, index: int, pairs: pa.Table, sentences: int, skipped: list[dict[str, str]]) -> None:
+        """Writes a shard: first its pairs, then its report, each by way of a temporary file."""
+        for path in (self.pairs(index), self.report(index)):
+            path.parent.mkdir(parents=True, exist_ok=True)
+        temporary = self.pairs(index).with_name(f".{index:05d}.partial")
+        # `datasets` cannot read a row group without rows, which is what `write_table` makes of an empty table.
+        with pq.ParquetWriter(temporary, pairs.schema, compression="zstd") as writer:
+            if pairs.num_rows:
+                writer.write_table(pairs)
+        temporary.replace(self.pairs(index))
+        report = {"sentences": sentences, "pairs": pairs.num_rows, "skipped": skipped}
+        temporary = self.report(index).with_name(f".{index:05d}.partial")
+        temporary.write_text(json.dumps(report, ensure_ascii=False), encoding="utf-8")
+        temporary.replace(self.report(index))
+
+    def reports(self) -> Iterator[dict[str, Any]]:
+        """Reads the reports of all shards in their order, one at a time."""
+        for index in range(self.count):
+            yield json.loads(self.report(index).read_text(encoding="utf-8"))
