@@ -19,6 +19,7 @@ from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 from ..data.parquet import iterate_batches
 from ..data.schema import BACK_TRANSLATED
+from ..errors import ModelError
 from .beam_search import Hypothesis, length_batches, translate_batch
 from .candidates import CandidateVocabulary
 from .constraints import SearchConstraints
@@ -90,6 +91,7 @@ class BackTranslator:
         self.search_model = copy.deepcopy(model).to(torch.bfloat16) if options.bf16 else model
         self.tokenizer = tokenizer
         self.options = options
+        self.translatable: list[int] | None = None
         self.vocabulary: CandidateVocabulary | None = None
         if table is not None:
             self.vocabulary = CandidateVocabulary(
@@ -108,6 +110,9 @@ class BackTranslator:
 
         Returns:
             The pairs in the order of the rows and their ranks, and for every row that has none its `id` and `reason`.
+
+        Raises:
+            ModelError: If the search fails for every row, or after a failure for one that was translated before.
         """
         rows = bitext.select(_COLUMNS).to_pylist()
         reasons, input_ids = self._tokenize(rows)
@@ -118,12 +123,19 @@ class BackTranslator:
         for batch in length_batches([len(input_ids[index]) for index in todo], self.options.num_beams):
             indices = [todo[position] for position in batch]
             references = [rows[index]["target"] for index in indices]
-            found = self._search([input_ids[index] for index in indices], references)
-            translated.update(zip(indices, found, strict=True))
+            found = self._translate([input_ids[index] for index in indices], references)
+            for index, outcome in zip(indices, found, strict=True):
+                if isinstance(outcome, str):
+                    reasons[index] = outcome
+                else:
+                    translated[index] = outcome
+                    self.translatable = input_ids[index]
             if progress is not None:
                 progress.update(len(indices))
+        if failed := [index for index in todo if index in reasons]:
+            self._check_search(f"{len(failed)} of {len(rows)} sentences cannot be translated: {reasons[failed[0]]}")
         columns: dict[str, list[Any]] = {name: [] for name in BACK_TRANSLATED.names}
-        for index in todo:
+        for index in sorted(translated):
             # Several segmentations may spell the same text: the best one stands for it.
             hypotheses = list({item.text: item for item in reversed(translated[index]) if item.text}.values())[::-1]
             hypotheses.sort(key=translated[index].index)
@@ -160,14 +172,45 @@ class BackTranslator:
                 reasons[index] = f"source of {len(ids)} units, more than {self.options.max_source_tokens}"
         return reasons, input_ids
 
-    def _search(self, input_ids: Sequence[list[int]], references: Sequence[str]) -> list[list[Hypothesis]]:
-        options = self.options
+    def _translate(self, input_ids: Sequence[list[int]], references: Sequence[str]) -> list[list[Hypothesis] | str]:
+        """Searches for a batch of sentences; gives the reason in place of the list of one whose search fails."""
         candidates = None
         if self.vocabulary is not None:
             units = None
-            if options.candidates_from_reference:
+            if self.options.candidates_from_reference:
                 units = self.tokenizer(text_target=list(references))["input_ids"]
             candidates = self.vocabulary.for_batch(input_ids, units)
+        found = self._attempt(input_ids, candidates)
+        if not isinstance(found, str):
+            return [*found]
+        if len(input_ids) == 1:
+            return [found]
+        # With the candidates of the whole batch, so that the other sentences are translated as if it had not failed.
+        single = [self._attempt([ids], candidates) for ids in input_ids]
+        return [outcome if isinstance(outcome, str) else outcome[0] for outcome in single]
+
+    def _attempt(
+        self, input_ids: Sequence[list[int]], candidates: torch.Tensor | None
+    ) -> list[list[Hypothesis]] | str:
+        # The error ends here: its traceback would keep the tensors of the batch in memory during the next attempt.
+        try:
+            return self._search(input_ids, candidates)
+        except (MemoryError, torch.OutOfMemoryError):
+            return "the search ran out of memory"
+        except RuntimeError as error:
+            return f"the search failed: {(str(error).splitlines() or [type(error).__name__])[0][:200]}"
+
+    def _check_search(self, failure: str) -> None:
+        """Tells sentences that cannot be translated from a model or a device that translates nothing any more."""
+        if self.translatable is None or isinstance(self._attempt([self.translatable], None), str):
+            raise ModelError(
+                f"{failure}; nor can any other",
+                path=self.model.name_or_path or None,
+                remedy="try the model with evaluate-nmt, or fewer beams if memory ran out",
+            )
+
+    def _search(self, input_ids: Sequence[list[int]], candidates: torch.Tensor | None) -> list[list[Hypothesis]]:
+        options = self.options
         return translate_batch(
             self.search_model,
             self.tokenizer,

@@ -1,0 +1,105 @@
+from __future__ import annotations
+
+import json
+
+import pytest
+import torch
+
+from hf_paraphrase.commands import main
+from hf_paraphrase.data.parquet import read_table
+from hf_paraphrase.translation import back_translation
+from hf_paraphrase.translation.loading import load_translation_model
+
+SMALL = ["--num-beams", "4", "--num-return-sequences", "3", "--shard-size", "4", "--precision", "fp32"]
+
+
+def job(model, bitext, output, *words):
+    return main(
+        ["back-translate", "--model", str(model), "--bitext", str(bitext), "--output", str(output), *SMALL, *words]
+    )
+
+
+@pytest.fixture(scope="module")
+def bitext(write_bitext, number_pairs, tmp_path_factory):
+    """Three shards of four sentences."""
+    return write_bitext(tmp_path_factory.mktemp("bitext") / "numbers", train=number_pairs(12, 50))
+
+
+@pytest.fixture(scope="module")
+def undisturbed(tiny_model, bitext, tmp_path_factory):
+    """An undisturbed job."""
+    output = tmp_path_factory.mktemp("translated") / "pairs"
+    assert job(tiny_model, bitext, output) == 0
+    return output
+
+
+def skipped(folder):
+    return [json.loads(line) for line in (folder / "skipped.jsonl").read_text().splitlines()]
+
+
+def data(folder):
+    paths = [*sorted((folder / "data").iterdir()), folder / "skipped.jsonl"]
+    return {path.name: path.read_bytes() for path in paths}
+
+
+# ----- sentences and models whose search fails
+
+
+def failing(monkeypatch, fails, error):
+    """Makes the search raise an error for batches of which `fails` is true."""
+    search = back_translation.translate_batch
+
+    def translate_batch(model, tokenizer, input_ids, **settings):
+        if fails(input_ids):
+            raise error
+        return search(model, tokenizer, input_ids, **settings)
+
+    monkeypatch.setattr(back_translation, "translate_batch", translate_batch)
+
+
+@pytest.mark.parametrize(
+    ("error", "reason"),
+    [
+        (RuntimeError("shapes do not fit\nat line 3"), "the search failed: shapes do not fit"),
+        (MemoryError(), "the search ran out of memory"),
+        (torch.OutOfMemoryError("tried to allocate 3 GiB"), "the search ran out of memory"),
+    ],
+)
+def test_a_sentence_whose_search_fails_is_recorded_and_the_others_are_translated(
+    tiny_model, bitext, undisturbed, tmp_path, monkeypatch, error, reason
+):
+    rows = read_table(undisturbed).to_pylist()
+    bad = rows[len(rows) // 2]
+    _, tokenizer = load_translation_model(tiny_model)
+    ids = list(tokenizer(bad["source"])["input_ids"])
+    failing(monkeypatch, lambda batch: ids in [list(item) for item in batch], error)
+    assert job(tiny_model, bitext, tmp_path / "pairs") == 0
+    assert {"id": bad["id"], "reason": reason} in skipped(tmp_path / "pairs")
+    found = read_table(tmp_path / "pairs").to_pylist()
+    expected = [row for row in rows if row["id"] != bad["id"]]
+    # Another number of sentences in a batch is another rounding.
+    assert [row.pop("log_prob") for row in found] == pytest.approx([row.pop("log_prob") for row in expected], abs=1e-4)
+    assert found == expected
+
+
+def test_a_model_whose_every_search_fails_stops_the_job_with_one_line(
+    tiny_model, bitext, tmp_path, monkeypatch, capsys
+):
+    failing(monkeypatch, lambda batch: True, RuntimeError("no kernel for this device"))
+    assert job(tiny_model, bitext, tmp_path / "pairs") == 2
+    error = [line for line in capsys.readouterr().err.splitlines() if line.startswith("hf-paraphrase: error: ")]
+    assert len(error) == 1 and "4 of 4 sentences cannot be translated: the search failed: no kernel" in error[0]
+    assert str(tiny_model) in error[0] and not (tmp_path / "pairs").exists()
+
+
+def test_a_device_that_fails_in_the_middle_stops_the_job_and_resuming_gives_the_same_bytes(
+    tiny_model, bitext, undisturbed, tmp_path, monkeypatch, capsys
+):
+    searched = []
+    with monkeypatch.context() as context:
+        failing(context, lambda batch: searched.append(0) or len(searched) > 1, RuntimeError("the device is lost"))
+        assert job(tiny_model, bitext, tmp_path / "pairs") == 2
+    assert "the device is lost" in capsys.readouterr().err
+    assert [path.name for path in (tmp_path / ".pairs.partial" / "shards").iterdir()] == ["00000.json"]
+    assert job(tiny_model, bitext, tmp_path / "pairs", "--resume") == 0
+    assert data(tmp_path / "pairs") == data(undisturbed)
