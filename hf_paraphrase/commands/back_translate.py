@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import datetime
+import errno
 import json
 import shutil
 import sys
@@ -16,7 +17,7 @@ from tqdm import tqdm
 
 from ..data.parquet import count_rows, iterate_batches, read_schema, split_sizes
 from ..data.schema import BACK_TRANSLATED, require_columns
-from ..errors import InputError, UsageError
+from ..errors import InputError, OutputError, UsageError
 from ..filtering.source_card import inherited_metadata
 from ..hub.cards import write_card
 from ..hub.folders import (
@@ -38,6 +39,7 @@ _JOB = "job.json"
 _CANDIDATES_FREQUENT, _CANDIDATES_PER_UNIT = 10_000, 25
 _LISTED_SKIPPED = 1_000
 """How many sentences without a translation `provenance.json` names; `skipped.jsonl` has them all."""
+_FULL = {errno.ENOSPC, errno.EDQUOT}
 _PATIENCE = datetime.timedelta(days=30)
 """How long a process waits for the others: a resumed job may have left all its work to one of them."""
 
@@ -157,7 +159,7 @@ def main(argv: Sequence[str]) -> None:
         bitext=fingerprint(arguments.bitext),
     )
     staging = staging_path(target)
-    with contextlib.ExitStack() as claim:
+    with _says_how_to_go_on(), contextlib.ExitStack() as claim:
         if state.is_main_process:
             flags = {"overwrite": arguments.overwrite, "resume": arguments.resume}
             claim.enter_context(working_folder(target, **flags))
@@ -195,6 +197,18 @@ def main(argv: Sequence[str]) -> None:
             (target / _JOB).unlink(missing_ok=True)
             message(f"back-translated pairs: {arguments.output}")
             message(f"load them: load_dataset({arguments.output!r}, split='train')")
+
+
+@contextlib.contextmanager
+def _says_how_to_go_on() -> Iterator[None]:
+    """Adds a remedy to the errors of writing, which leave the finished shards where they are."""
+    try:
+        yield
+    except OutputError as error:
+        if error.remedy is None:
+            number = error.__cause__.errno if isinstance(error.__cause__, OSError) else None
+            error.remedy = f"{'free space' if number in _FULL else 'mend this'}, then --resume"
+        raise
 
 
 def _check(arguments: Arguments) -> None:

@@ -11,11 +11,11 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 
 from ..errors import InputError
+from ..hub.folders import written_whole
 
 NULL_PROBABILITY = 0.08
 """Prior share of target units that come from no source unit, as in fast_align."""
@@ -45,14 +45,20 @@ class LexicalTable:
         return list(zip(self.targets[row].tolist(), self.probabilities[row].tolist(), strict=True))
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Writes the table to a safetensors file, by way of a temporary one."""
+        """Writes the table to a safetensors file, by way of a temporary one.
+
+        Raises:
+            OutputError: If it cannot be written.
+        """
+        from safetensors import SafetensorError
         from safetensors.numpy import save_file
 
-        path = Path(path)
-        path.parent.mkdir(parents=True, exist_ok=True)
-        temporary = path.with_name(f".{path.name}.partial")
-        save_file({name: np.ascontiguousarray(value) for name, value in vars(self).items()}, temporary)
-        temporary.replace(path)
+        arrays = {name: np.ascontiguousarray(value) for name, value in vars(self).items()}
+        with written_whole(path) as temporary:
+            try:
+                save_file(arrays, temporary)
+            except SafetensorError as error:
+                raise OSError(str(error)) from error
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> LexicalTable:

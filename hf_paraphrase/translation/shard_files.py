@@ -12,6 +12,8 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from ..hub.folders import write_text_whole, written_whole
+
 
 def number_of_shards(rows: int, size: int) -> int:
     """Returns how many shards a number of rows makes, at least one."""
@@ -42,19 +44,21 @@ class ShardFiles:
             return False
 
     def write(self, index: int, pairs: pa.Table, sentences: int, skipped: list[dict[str, str]]) -> None:
-        """Writes a shard: first its pairs, then its report, each by way of a temporary file."""
-        for path in (self.pairs(index), self.report(index)):
-            path.parent.mkdir(parents=True, exist_ok=True)
-        temporary = self.pairs(index).with_name(f".{index:05d}.partial")
-        # `datasets` cannot read a row group without rows, which is what `write_table` makes of an empty table.
-        with pq.ParquetWriter(temporary, pairs.schema, compression="zstd") as writer:
+        """Writes a shard: first its pairs, then its report, each by way of a temporary file.
+
+        Raises:
+            OutputError: If a file cannot be written; the shard is not finished then.
+        """
+        path = self.pairs(index)
+        with (
+            written_whole(path, path.with_name(f".{index:05d}.partial")) as temporary,
+            pq.ParquetWriter(temporary, pairs.schema, compression="zstd") as writer,
+        ):
+            # `datasets` cannot read a row group without rows, which is what `write_table` makes of an empty table.
             if pairs.num_rows:
                 writer.write_table(pairs)
-        temporary.replace(self.pairs(index))
         report = {"sentences": sentences, "pairs": pairs.num_rows, "skipped": skipped}
-        temporary = self.report(index).with_name(f".{index:05d}.partial")
-        temporary.write_text(json.dumps(report, ensure_ascii=False), encoding="utf-8")
-        temporary.replace(self.report(index))
+        write_text_whole(self.report(index), json.dumps(report, ensure_ascii=False))
 
     def reports(self) -> Iterator[dict[str, Any]]:
         """Reads the reports of all shards in their order, one at a time."""

@@ -1,12 +1,15 @@
 from __future__ import annotations
 
+import errno
 import json
 
+import pyarrow.parquet as pq
 import pytest
 import torch
 
 from hf_paraphrase.commands import main
 from hf_paraphrase.data.parquet import read_table
+from hf_paraphrase.hub import folders
 from hf_paraphrase.translation import back_translation
 from hf_paraphrase.translation.loading import load_translation_model
 
@@ -102,4 +105,68 @@ def test_a_device_that_fails_in_the_middle_stops_the_job_and_resuming_gives_the_
     assert "the device is lost" in capsys.readouterr().err
     assert [path.name for path in (tmp_path / ".pairs.partial" / "shards").iterdir()] == ["00000.json"]
     assert job(tiny_model, bitext, tmp_path / "pairs", "--resume") == 0
+    assert data(tmp_path / "pairs") == data(undisturbed)
+
+
+# ----- full disks
+
+
+def full_disk(*arguments, **settings):
+    raise OSError(errno.ENOSPC, "No space left on device")
+
+
+def stops_and_goes_on(capsys, model, bitext, output, monkeypatch, place, replacement):
+    """Runs a job on a full disk, checks its one line, and resumes it with space."""
+    with monkeypatch.context() as context:
+        context.setattr(*place, replacement)
+        assert job(model, bitext, output) == 2
+    error = [line for line in capsys.readouterr().err.splitlines() if line.startswith("hf-paraphrase: error: ")]
+    assert len(error) == 1 and error[0].endswith("cannot write: No space left on device (free space, then --resume)")
+    staging = output.parent / f".{output.name}.partial"
+    left = {path.name for path in (staging / "shards").glob("*.json")}
+    assert not output.exists() and not list(staging.rglob(".*.partial"))
+    assert job(model, bitext, output, "--resume") == 0
+    return error[0], left
+
+
+def test_a_disk_that_is_full_within_a_shard_leaves_the_finished_ones_and_resuming_gives_the_same_bytes(
+    tiny_model, bitext, undisturbed, tmp_path, monkeypatch, capsys
+):
+    write_table, written = pq.ParquetWriter.write_table, []
+
+    def fills_the_disk(self, table, *arguments, **settings):
+        write_table(self, table, *arguments, **settings)
+        written.append(table.num_rows)
+        if len(written) == 2:
+            full_disk()
+
+    place = (pq.ParquetWriter, "write_table")
+    error, left = stops_and_goes_on(capsys, tiny_model, bitext, tmp_path / "pairs", monkeypatch, place, fills_the_disk)
+    assert "train-00001-of-00003.parquet" in error and left == {"00000.json"}
+    assert data(tmp_path / "pairs") == data(undisturbed)
+
+
+@pytest.mark.parametrize(
+    ("name", "left"),
+    [
+        ("job.json", set()),
+        ("00001.json", {"00000.json"}),
+        ("skipped.jsonl", {"00000.json", "00001.json", "00002.json"}),
+        ("provenance.json", {"00000.json", "00001.json", "00002.json"}),
+        ("README.md", {"00000.json", "00001.json", "00002.json"}),
+    ],
+)
+def test_a_full_disk_is_one_line_whichever_file_meets_it(
+    tiny_model, bitext, undisturbed, tmp_path, monkeypatch, capsys, name, left
+):
+    replace = folders.Path.replace
+
+    def full(self, target):
+        if folders.Path(target).name == name:
+            full_disk()
+        return replace(self, target)
+
+    place = (folders.Path, "replace")
+    error, found = stops_and_goes_on(capsys, tiny_model, bitext, tmp_path / "pairs", monkeypatch, place, full)
+    assert f"/{name}: " in error and found == left
     assert data(tmp_path / "pairs") == data(undisturbed)
