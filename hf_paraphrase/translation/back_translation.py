@@ -136,10 +136,14 @@ class BackTranslator:
             self._check_search(f"{len(failed)} of {len(rows)} sentences cannot be translated: {reasons[failed[0]]}")
         columns: dict[str, list[Any]] = {name: [] for name in BACK_TRANSLATED.names}
         for index in sorted(translated):
+            # What was cut at the length limit has no end, so its score cannot be compared and its text stops anywhere.
+            ended = [item for item in translated[index] if item.finished]
             # Several segmentations may spell the same text: the best one stands for it.
-            hypotheses = list({item.text: item for item in reversed(translated[index]) if item.text}.values())[::-1]
-            hypotheses.sort(key=translated[index].index)
-            if not hypotheses:
+            hypotheses = list({item.text: item for item in reversed(ended) if item.text}.values())[::-1]
+            hypotheses.sort(key=ended.index)
+            if not ended:
+                reasons[index] = "no translation ends within the length limit"
+            elif not hypotheses:
                 reasons[index] = "the model translates it into nothing"
             for rank, hypothesis in enumerate(hypotheses):
                 values = (

@@ -108,6 +108,47 @@ def test_a_device_that_fails_in_the_middle_stops_the_job_and_resuming_gives_the_
     assert data(tmp_path / "pairs") == data(undisturbed)
 
 
+# ----- translations without an end, and without a word
+
+
+def with_bias_of_the_end(model, folder, bias):
+    """Copies a model with another bias of the end token."""
+    changed, tokenizer = load_translation_model(model, device="cpu")
+    with torch.no_grad():
+        changed.lm_head.bias[tokenizer.eos_token_id] = bias
+    changed.save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+    return folder
+
+
+@pytest.mark.parametrize("num_beams", ["1", "4"])
+@pytest.mark.parametrize(
+    ("bias", "reason"),
+    [(-1e4, "no translation ends within the length limit"), (1e4, "the model translates it into nothing")],
+)
+def test_translations_without_an_end_or_without_a_word_are_recorded_and_no_pairs(
+    tiny_model, bitext, tmp_path, bias, reason, num_beams
+):
+    model = with_bias_of_the_end(tiny_model, tmp_path / "model", bias)
+    words = ["--num-beams", num_beams, "--num-return-sequences", "1"]
+    assert job(model, bitext, tmp_path / "pairs", *words) == 0
+    assert read_table(tmp_path / "pairs").num_rows == 0
+    assert skipped(tmp_path / "pairs") == [{"id": f"train-{index}", "reason": reason} for index in range(12)]
+
+
+def test_only_the_hypotheses_that_end_become_pairs(tiny_model, bitext, tmp_path, monkeypatch):
+    hypotheses = [
+        back_translation.Hypothesis("cut", -1.0, 3, False),
+        back_translation.Hypothesis("", -1.5, 0, True),
+        back_translation.Hypothesis("whole", -2.0, 1, True),
+    ]
+    monkeypatch.setattr(back_translation, "translate_batch", lambda *words, **settings: [hypotheses] * len(words[2]))
+    assert job(tiny_model, bitext, tmp_path / "pairs") == 0
+    rows = read_table(tmp_path / "pairs").to_pylist()
+    assert {(row["sentence2"], row["rank"], row["log_prob"]) for row in rows} == {("whole", 0, -2.0)}
+    assert len(rows) == 12 and skipped(tmp_path / "pairs") == []
+
+
 # ----- full disks
 
 
