@@ -168,23 +168,25 @@ def main(argv: Sequence[str]) -> None:
             check_same_job(staging / _JOB, job)
         state.wait_for_everyone()
         files = ShardFiles(staging, number_of_shards(rows, options.shard_size))
-        bar = tqdm(
-            total=rows if state.num_processes == 1 else None,
-            unit="sentence",
-            desc="back-translate",
-            disable=not state.is_main_process,
-            file=sys.stderr,
-        )
         if not _is_assembled(staging):
-            with bar:
+            processes = {"rank": state.process_index, "world_size": state.num_processes}
+            share = files.share(rows, options.shard_size, **processes)
+            with tqdm(
+                total=share.sentences,
+                initial=share.finished_sentences,
+                unit="sentence",
+                desc="back-translate" if state.num_processes == 1 else f"back-translate, 1 of {state.num_processes}",
+                disable=not state.is_main_process,
+                file=sys.stderr,
+            ) as bar:
                 run_job(
                     BackTranslator(model, tokenizer, options, table),
                     arguments.bitext,
                     arguments.split,
                     files,
                     limit=rows,
-                    rank=state.process_index,
-                    world_size=state.num_processes,
+                    **processes,
+                    finished=share.finished,
                     progress=bar,
                 )
         state.wait_for_everyone()

@@ -9,7 +9,7 @@ on how many threads share them, which `OMP_NUM_THREADS` decides.)
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -257,6 +257,7 @@ def run_job(
     limit: int | None = None,
     rank: int = 0,
     world_size: int = 1,
+    finished: Collection[int] | None = None,
     progress: Any = None,
 ) -> None:
     """Translates the shards that are not finished and that fall to this process.
@@ -269,14 +270,14 @@ def run_job(
         limit: Translate only the first rows.
         rank: Number of this process.
         world_size: Number of processes; shard i falls to process i mod `world_size`.
-        progress: A tqdm-like object.
+        finished: The shards that need no more work; those with complete files if not given.
+        progress: A tqdm-like object whose `update(n)` is told how many sentences are done, those of finished shards
+            left out.
     """
     for index, table in enumerate(shards(bitext, split, translator.options.shard_size, limit)):
         if index % world_size != rank:
             continue
-        if files.is_finished(index):
-            if progress is not None:
-                progress.update(table.num_rows)
+        if files.is_finished(index) if finished is None else index in finished:
             continue
         pairs, skipped = translator.translate_table(table, progress)
         files.write(index, pairs, table.num_rows, skipped)

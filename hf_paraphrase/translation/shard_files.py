@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,6 +18,21 @@ from ..hub.folders import write_text_whole, written_whole
 def number_of_shards(rows: int, size: int) -> int:
     """Returns how many shards a number of rows makes, at least one."""
     return max(1, math.ceil(rows / size))
+
+
+@dataclass(frozen=True)
+class Share:
+    """What falls to one of the processes of a job.
+
+    Attributes:
+        sentences: How many sentences its shards have.
+        finished: Its shards that need no more work.
+        finished_sentences: How many sentences these have.
+    """
+
+    sentences: int
+    finished: frozenset[int]
+    finished_sentences: int
 
 
 @dataclass(frozen=True)
@@ -43,6 +58,19 @@ class ShardFiles:
         except (OSError, ValueError, KeyError, pa.ArrowInvalid):
             return False
 
+    def share(self, rows: int, size: int, *, rank: int = 0, world_size: int = 1) -> Share:
+        """Counts what falls to one process, and what of it is done.
+
+        Args:
+            rows: Sentences of the job.
+            size: Sentences per shard.
+            rank: Number of the process.
+            world_size: Number of processes; shard i falls to process i mod `world_size`.
+        """
+        own = range(rank, self.count, world_size)
+        finished = frozenset(index for index in own if self.is_finished(index))
+        return Share(_sentences(own, rows, size), finished, _sentences(finished, rows, size))
+
     def write(self, index: int, pairs: pa.Table, sentences: int, skipped: list[dict[str, str]]) -> None:
         """Writes a shard: first its pairs, then its report, each by way of a temporary file.
 
@@ -64,3 +92,7 @@ class ShardFiles:
         """Reads the reports of all shards in their order, one at a time."""
         for index in range(self.count):
             yield json.loads(self.report(index).read_text(encoding="utf-8"))
+
+
+def _sentences(shards: Iterable[int], rows: int, size: int) -> int:
+    return sum(min(size, max(0, rows - index * size)) for index in shards)

@@ -3,8 +3,12 @@ from __future__ import annotations
 import json
 import weakref
 
+import pytest
+from tqdm import tqdm
+
 from hf_paraphrase.commands import back_translate, main
 from hf_paraphrase.data import parquet
+from hf_paraphrase.translation.shard_files import ShardFiles
 
 SMALL = ["--num-beams", "3", "--num-return-sequences", "1", "--shard-size", "1", "--precision", "fp32"]
 
@@ -53,3 +57,30 @@ def test_reports_are_merged_one_at_a_time_and_only_the_first_thousand_sentences_
     assert lines == 1_800 and max(most) <= 2
     assert (results["sentences"], results["pairs"], results["skipped_sentences"]) == (3_000, 1_200, 1_800)
     assert [entry["id"] for entry in results["skipped"]] == [f"{n // 3}-{n % 3}" for n in range(1_000)]
+
+
+def test_the_bar_of_a_job_that_is_continued_begins_at_what_is_done(tiny_model, tiny_bitext, tmp_path, monkeypatch):
+    class Killed(BaseException):
+        pass
+
+    write = ShardFiles.write
+
+    def killed(self, index, *arguments):
+        if index == 2:
+            raise Killed
+        write(self, index, *arguments)
+
+    with monkeypatch.context() as context:
+        context.setattr(ShardFiles, "write", killed)
+        with pytest.raises(Killed):
+            job(tiny_model, tiny_bitext, tmp_path / "out", "--max-sentences", "5")
+    bars = []
+
+    def bar(**settings):
+        bars.append((tqdm(**settings), settings))
+        return bars[-1][0]
+
+    monkeypatch.setattr(back_translate, "tqdm", bar)
+    assert job(tiny_model, tiny_bitext, tmp_path / "out", "--max-sentences", "5", "--resume") == 0
+    ((shown, settings),) = bars
+    assert (settings["initial"], settings["total"], shown.n) == (2, 5, 5)
