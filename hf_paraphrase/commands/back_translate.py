@@ -108,19 +108,19 @@ def main(argv: Sequence[str]) -> None:
     from ..translation.back_translation import (
         BackTranslator,
         SearchOptions,
-        ShardFiles,
         job_description,
-        number_of_shards,
         run_job,
     )
     from ..translation.ensemble import load_translation_models
     from ..translation.lexical_table import LexicalTable
+    from ..translation.shard_files import ShardFiles, check_number_of_shards, number_of_shards
     from ..translation.trainer import bf16_is_fast
 
     available = count_rows(arguments.bitext, arguments.split)
     rows = available if arguments.max_sentences is None else min(available, arguments.max_sentences)
     if not rows:
         raise InputError(f"split `{arguments.split}` has no rows to translate", path=arguments.bitext)
+    check_number_of_shards(rows, arguments.shard_size)
     options = SearchOptions(
         num_beams=arguments.num_beams,
         num_return_sequences=arguments.num_return_sequences,

@@ -12,12 +12,29 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from ..errors import UsageError
 from ..hub.folders import write_text_whole, written_whole
+
+MOST_SHARDS = 99_999
+"""How many shards of a split can be told apart by the five digits in their names."""
 
 
 def number_of_shards(rows: int, size: int) -> int:
     """Returns how many shards a number of rows makes, at least one."""
     return max(1, math.ceil(rows / size))
+
+
+def check_number_of_shards(rows: int, size: int) -> None:
+    """Refuses a job with more shards than file names.
+
+    Raises:
+        UsageError: If so many rows make more than :data:`MOST_SHARDS` shards of this size.
+    """
+    if (count := number_of_shards(rows, size)) > MOST_SHARDS:
+        raise UsageError(
+            f"--shard-size {size} makes {count:,} shards of {rows:,} sentences, more than {MOST_SHARDS:,}",
+            remedy=f"--shard-size {math.ceil(rows / MOST_SHARDS)} or more",
+        )
 
 
 @dataclass(frozen=True)

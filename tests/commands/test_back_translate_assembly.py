@@ -84,3 +84,13 @@ def test_the_bar_of_a_job_that_is_continued_begins_at_what_is_done(tiny_model, t
     assert job(tiny_model, tiny_bitext, tmp_path / "out", "--max-sentences", "5", "--resume") == 0
     ((shown, settings),) = bars
     assert (settings["initial"], settings["total"], shown.n) == (2, 5, 5)
+
+
+def test_a_job_of_more_shards_than_names_is_refused_before_anything_is_written(
+    tiny_model, tiny_bitext, tmp_path, monkeypatch, capsys
+):
+    monkeypatch.setattr(back_translate, "count_rows", lambda *words: 300_000)
+    assert job(tiny_model, tiny_bitext, tmp_path / "out") == 2
+    err = capsys.readouterr().err
+    assert "300,000 shards" in err and "(--shard-size 4 or more)" in err and err.count("\n") == 1
+    assert list(tmp_path.iterdir()) == []
