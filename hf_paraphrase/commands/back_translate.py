@@ -11,7 +11,7 @@ import shutil
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tqdm import tqdm
 
@@ -33,7 +33,11 @@ from ..hub.provenance import fingerprint, read_provenance, write_provenance
 from .arguments import argument, message, parse, settings_of
 from .processes import is_main_process
 from .search_flags import check_search_flags, search_constraints
+from .translation_languages import check_source_language
 from .translation_tables import translation_table
+
+if TYPE_CHECKING:
+    from ..translation.lexical_table import LexicalTable
 
 _JOB = "job.json"
 _CANDIDATES_FREQUENT, _CANDIDATES_PER_UNIT = 10_000, 25
@@ -115,6 +119,7 @@ def main(argv: Sequence[str]) -> None:
     from ..translation.lexical_table import LexicalTable
     from ..translation.shard_files import ShardFiles, check_number_of_shards, number_of_shards
     from ..translation.trainer import bf16_is_fast
+    from ..translation.unit_fingerprint import unit_fingerprint
 
     available = count_rows(arguments.bitext, arguments.split)
     rows = available if arguments.max_sentences is None else min(available, arguments.max_sentences)
@@ -141,15 +146,10 @@ def main(argv: Sequence[str]) -> None:
         )
     state = PartialState(cpu=not torch.accelerator.is_available(), timeout=_PATIENCE)
     model, tokenizer = load_translation_models(arguments.model, device=str(state.device))
+    first = next(iterate_batches(arguments.bitext, arguments.split, ["source_lang"], batch_size=1))
+    check_source_language(arguments.model, model, arguments.bitext, first["source_lang"][0].as_py())
     if table is not None:
-        sizes = len(table.offsets) - 1, len(table.target_counts)
-        if sizes != (model.config.source_vocab_size, model.config.vocab_size):
-            raise InputError(
-                f"the lexical table is about {sizes[0]} source and {sizes[1]} target units, the model about "
-                f"{model.config.source_vocab_size} and {model.config.vocab_size}",
-                path=arguments.lexical_table,
-                remedy="make one for this model with the verb lexical-table",
-            )
+        _check_table(arguments, table, model.config, unit_fingerprint(tokenizer))
     job = job_description(
         options,
         split=arguments.split,
@@ -199,6 +199,28 @@ def main(argv: Sequence[str]) -> None:
             (target / _JOB).unlink(missing_ok=True)
             message(f"back-translated pairs: {arguments.output}")
             message(f"load them: load_dataset({arguments.output!r}, split='train')")
+
+
+def _check_table(arguments: Arguments, table: LexicalTable, config: Any, units: str) -> None:
+    assert arguments.lexical_table is not None
+    remedy = "make one for this model with the verb lexical-table"
+    sizes = len(table.offsets) - 1, len(table.target_counts)
+    if sizes != (config.source_vocab_size, config.vocab_size):
+        raise InputError(
+            f"the lexical table is about {sizes[0]} source and {sizes[1]} target units, the model about "
+            f"{config.source_vocab_size} and {config.vocab_size}",
+            path=arguments.lexical_table,
+            remedy=remedy,
+        )
+
+    from ..translation.lexical_table import recorded_units
+
+    if recorded_units(arguments.lexical_table) not in {None, units}:
+        raise InputError(
+            f"the lexical table is about the units of another model than {arguments.model[0]}",
+            path=arguments.lexical_table,
+            remedy=remedy,
+        )
 
 
 @contextlib.contextmanager

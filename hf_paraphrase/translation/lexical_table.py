@@ -19,6 +19,7 @@ from ..hub.folders import written_whole
 
 NULL_PROBABILITY = 0.08
 """Prior share of target units that come from no source unit, as in fast_align."""
+_UNITS = "units"
 _ENTRIES_PER_BLOCK = 1 << 22
 """Pairs of units that are handled together; memory does not grow with the bitext beyond its distinct pairs."""
 
@@ -44,8 +45,12 @@ class LexicalTable:
         row = slice(int(self.offsets[unit]), int(self.offsets[unit + 1]))
         return list(zip(self.targets[row].tolist(), self.probabilities[row].tolist(), strict=True))
 
-    def save(self, path: str | os.PathLike[str]) -> None:
+    def save(self, path: str | os.PathLike[str], *, units: str | None = None) -> None:
         """Writes the table to a safetensors file, by way of a temporary one.
+
+        Args:
+            path: The file.
+            units: The fingerprint of the units that it is about, for :func:`recorded_units`.
 
         Raises:
             OutputError: If it cannot be written.
@@ -56,7 +61,7 @@ class LexicalTable:
         arrays = {name: np.ascontiguousarray(value) for name, value in vars(self).items()}
         with written_whole(path) as temporary:
             try:
-                save_file(arrays, temporary)
+                save_file(arrays, temporary, None if units is None else {_UNITS: units})
             except SafetensorError as error:
                 raise OSError(str(error)) from error
 
@@ -88,6 +93,18 @@ class LexicalTable:
         ):
             raise InputError("a damaged lexical table", path=path, remedy=remedy)
         return table
+
+
+def recorded_units(path: str | os.PathLike[str]) -> str | None:
+    """Reads which units a table is about, from a file that :meth:`LexicalTable.load` can read.
+
+    Returns:
+        The fingerprint that it was saved with; None if there is none, as in the tables of earlier versions.
+    """
+    from safetensors import safe_open
+
+    with safe_open(path, framework="numpy") as file:
+        return (file.metadata() or {}).get(_UNITS)
 
 
 class _Bitext:
