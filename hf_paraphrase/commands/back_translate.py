@@ -269,6 +269,10 @@ def _one_or_all(values: list[Any]) -> Any:
     return values[0] if len(values) == 1 else values
 
 
+def _folder_name(folder: str) -> str:
+    return Path(folder).resolve().name
+
+
 def _is_assembled(staging: Path) -> bool:
     """Tells whether all work was done before: the card is written last, by way of a temporary file."""
     return (staging / "README.md").is_file()
@@ -300,11 +304,16 @@ def _assemble(arguments: Arguments, staging: Path, reports: Iterable[dict[str, A
     values = {
         "license": inherited_metadata(Path(arguments.bitext))["license"],
         "name": Path(arguments.output).name,
-        "settings": {**settings, "model": " + ".join(arguments.model)},
+        # A card is published: where the folders lie is in the provenance alone.
+        "settings": {
+            **settings,
+            "model": " + ".join(map(_folder_name, arguments.model)),
+            "bitext": _folder_name(arguments.bitext),
+        },
         "results": results,
         "several": len(arguments.model) > 1,
         "tested": [
-            (model, table)
+            (_folder_name(model), table)
             for model in arguments.model
             if (table := translation_table(read_provenance(model).get("evaluations", {})))
         ],

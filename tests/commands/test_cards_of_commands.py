@@ -231,7 +231,9 @@ def test_scores_on_several_bitexts_stand_together_in_the_cards_of_the_model_and_
     monkeypatch.chdir(work)
     for split in ("test", "validation"):
         run(f"evaluate-nmt --model rnn_search --bitext bitext --split {split} --num-beams 2 --update-card")
-    run("back-translate --model rnn_search --bitext bitext --num-beams 2 --num-return-sequences 1 --output tested")
+    search = "--num-beams 2 --num-return-sequences 1 --output tested"
+    run(f"back-translate --model {work / 'rnn_search'} --bitext {work / 'bitext'} {search}")
+    assert str(work) not in (work / "tested" / "README.md").read_text()
     for folder in ("rnn_search", "tested"):
         text = (work / folder / "README.md").read_text()
         assert all(
