@@ -17,6 +17,7 @@ from tqdm import tqdm
 
 from ..data.parquet import count_rows, iterate_batches, read_schema, split_sizes
 from ..data.schema import BACK_TRANSLATED, require_columns
+from ..data.whole_files import write_parts_whole
 from ..errors import InputError, OutputError, UsageError
 from ..filtering.source_card import inherited_metadata
 from ..hub.cards import write_card
@@ -27,7 +28,6 @@ from ..hub.folders import (
     move_into_place,
     staging_path,
     working_folder,
-    write_parts_whole,
 )
 from ..hub.provenance import fingerprint, read_provenance, write_provenance
 from .arguments import argument, message, parse, settings_of

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ..data.whole_files import written_whole
 from ..errors import InputError
-from ..hub.folders import written_whole
 
 NULL_PROBABILITY = 0.08
 """Prior share of target units that come from no source unit, as in fast_align."""

@@ -12,8 +12,8 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from ..data.whole_files import write_parts_whole, written_whole
 from ..errors import UsageError
-from ..hub.folders import write_text_whole, written_whole
 
 MOST_SHARDS = 99_999
 """How many shards of a split can be told apart by the five digits in their names."""
@@ -103,7 +103,7 @@ class ShardFiles:
             if pairs.num_rows:
                 writer.write_table(pairs)
         report = {"sentences": sentences, "pairs": pairs.num_rows, "skipped": skipped}
-        write_text_whole(self.report(index), json.dumps(report, ensure_ascii=False))
+        write_parts_whole(self.report(index), [json.dumps(report, ensure_ascii=False)])
 
     def reports(self) -> Iterator[dict[str, Any]]:
         """Reads the reports of all shards in their order, one at a time."""
