@@ -5,18 +5,20 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import datetime
+import errno
 import json
 import shutil
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tqdm import tqdm
 
-from ..data.parquet import count_rows, read_schema, read_table, split_sizes
+from ..data.parquet import count_rows, iterate_batches, read_schema, split_sizes
 from ..data.schema import BACK_TRANSLATED, require_columns
-from ..errors import InputError, UsageError
+from ..data.whole_files import write_parts_whole
+from ..errors import InputError, OutputError, UsageError
 from ..filtering.source_card import inherited_metadata
 from ..hub.cards import write_card
 from ..hub.folders import (
@@ -26,16 +28,22 @@ from ..hub.folders import (
     move_into_place,
     staging_path,
     working_folder,
-    write_text_whole,
 )
 from ..hub.provenance import fingerprint, read_provenance, write_provenance
 from .arguments import argument, message, parse, settings_of
 from .processes import is_main_process
 from .search_flags import check_search_flags, search_constraints
+from .translation_languages import check_source_language
 from .translation_tables import translation_table
+
+if TYPE_CHECKING:
+    from ..translation.lexical_table import LexicalTable
 
 _JOB = "job.json"
 _CANDIDATES_FREQUENT, _CANDIDATES_PER_UNIT = 10_000, 25
+_LISTED_SKIPPED = 1_000
+"""How many sentences without a translation `provenance.json` names; `skipped.jsonl` has them all."""
+_FULL = {errno.ENOSPC, errno.EDQUOT}
 _PATIENCE = datetime.timedelta(days=30)
 """How long a process waits for the others: a resumed job may have left all its work to one of them."""
 
@@ -104,19 +112,20 @@ def main(argv: Sequence[str]) -> None:
     from ..translation.back_translation import (
         BackTranslator,
         SearchOptions,
-        ShardFiles,
         job_description,
-        number_of_shards,
         run_job,
     )
     from ..translation.ensemble import load_translation_models
     from ..translation.lexical_table import LexicalTable
+    from ..translation.shard_files import ShardFiles, check_number_of_shards, number_of_shards
     from ..translation.trainer import bf16_is_fast
+    from ..translation.unit_fingerprint import unit_fingerprint
 
     available = count_rows(arguments.bitext, arguments.split)
     rows = available if arguments.max_sentences is None else min(available, arguments.max_sentences)
     if not rows:
         raise InputError(f"split `{arguments.split}` has no rows to translate", path=arguments.bitext)
+    check_number_of_shards(rows, arguments.shard_size)
     options = SearchOptions(
         num_beams=arguments.num_beams,
         num_return_sequences=arguments.num_return_sequences,
@@ -137,15 +146,10 @@ def main(argv: Sequence[str]) -> None:
         )
     state = PartialState(cpu=not torch.accelerator.is_available(), timeout=_PATIENCE)
     model, tokenizer = load_translation_models(arguments.model, device=str(state.device))
+    first = next(iterate_batches(arguments.bitext, arguments.split, ["source_lang"], batch_size=1))
+    check_source_language(arguments.model, model, arguments.bitext, first["source_lang"][0].as_py())
     if table is not None:
-        sizes = len(table.offsets) - 1, len(table.target_counts)
-        if sizes != (model.config.source_vocab_size, model.config.vocab_size):
-            raise InputError(
-                f"the lexical table is about {sizes[0]} source and {sizes[1]} target units, the model about "
-                f"{model.config.source_vocab_size} and {model.config.vocab_size}",
-                path=arguments.lexical_table,
-                remedy="make one for this model with the verb lexical-table",
-            )
+        _check_table(arguments, table, model.config, unit_fingerprint(tokenizer))
     job = job_description(
         options,
         split=arguments.split,
@@ -155,7 +159,7 @@ def main(argv: Sequence[str]) -> None:
         bitext=fingerprint(arguments.bitext),
     )
     staging = staging_path(target)
-    with contextlib.ExitStack() as claim:
+    with _says_how_to_go_on(), contextlib.ExitStack() as claim:
         if state.is_main_process:
             flags = {"overwrite": arguments.overwrite, "resume": arguments.resume}
             claim.enter_context(working_folder(target, **flags))
@@ -164,23 +168,25 @@ def main(argv: Sequence[str]) -> None:
             check_same_job(staging / _JOB, job)
         state.wait_for_everyone()
         files = ShardFiles(staging, number_of_shards(rows, options.shard_size))
-        bar = tqdm(
-            total=rows if state.num_processes == 1 else None,
-            unit="sentence",
-            desc="back-translate",
-            disable=not state.is_main_process,
-            file=sys.stderr,
-        )
         if not _is_assembled(staging):
-            with bar:
+            processes = {"rank": state.process_index, "world_size": state.num_processes}
+            share = files.share(rows, options.shard_size, **processes)
+            with tqdm(
+                total=share.sentences,
+                initial=share.finished_sentences,
+                unit="sentence",
+                desc="back-translate" if state.num_processes == 1 else f"back-translate, 1 of {state.num_processes}",
+                disable=not state.is_main_process,
+                file=sys.stderr,
+            ) as bar:
                 run_job(
                     BackTranslator(model, tokenizer, options, table),
                     arguments.bitext,
                     arguments.split,
                     files,
                     limit=rows,
-                    rank=state.process_index,
-                    world_size=state.num_processes,
+                    **processes,
+                    finished=share.finished,
                     progress=bar,
                 )
         state.wait_for_everyone()
@@ -193,6 +199,40 @@ def main(argv: Sequence[str]) -> None:
             (target / _JOB).unlink(missing_ok=True)
             message(f"back-translated pairs: {arguments.output}")
             message(f"load them: load_dataset({arguments.output!r}, split='train')")
+
+
+def _check_table(arguments: Arguments, table: LexicalTable, config: Any, units: str) -> None:
+    assert arguments.lexical_table is not None
+    remedy = "make one for this model with the verb lexical-table"
+    sizes = len(table.offsets) - 1, len(table.target_counts)
+    if sizes != (config.source_vocab_size, config.vocab_size):
+        raise InputError(
+            f"the lexical table is about {sizes[0]} source and {sizes[1]} target units, the model about "
+            f"{config.source_vocab_size} and {config.vocab_size}",
+            path=arguments.lexical_table,
+            remedy=remedy,
+        )
+
+    from ..translation.lexical_table import recorded_units
+
+    if recorded_units(arguments.lexical_table) not in {None, units}:
+        raise InputError(
+            f"the lexical table is about the units of another model than {arguments.model[0]}",
+            path=arguments.lexical_table,
+            remedy=remedy,
+        )
+
+
+@contextlib.contextmanager
+def _says_how_to_go_on() -> Iterator[None]:
+    """Adds a remedy to the errors of writing, which leave the finished shards where they are."""
+    try:
+        yield
+    except OutputError as error:
+        if error.remedy is None:
+            number = error.__cause__.errno if isinstance(error.__cause__, OSError) else None
+            error.remedy = f"{'free space' if number in _FULL else 'mend this'}, then --resume"
+        raise
 
 
 def _check(arguments: Arguments) -> None:
@@ -229,6 +269,10 @@ def _one_or_all(values: list[Any]) -> Any:
     return values[0] if len(values) == 1 else values
 
 
+def _folder_name(folder: str) -> str:
+    return Path(folder).resolve().name
+
+
 def _is_assembled(staging: Path) -> bool:
     """Tells whether all work was done before: the card is written last, by way of a temporary file."""
     return (staging / "README.md").is_file()
@@ -239,19 +283,11 @@ def _results_of(model: str) -> dict[str, Any]:
     return {key: value for key, value in results.items() if key != "log"}
 
 
-def _assemble(arguments: Arguments, staging: Path, reports: list[dict[str, Any]]) -> None:
+def _assemble(arguments: Arguments, staging: Path, reports: Iterable[dict[str, Any]]) -> None:
     """Turns the finished shards into a data folder: reports merged, provenance and last of all the card written."""
-    skipped = [entry for report in reports for entry in report["skipped"]]
-    sentences = sum(report["sentences"] for report in reports)
-    results = {
-        "sentences": sentences,
-        "pairs": sum(report["pairs"] for report in reports),
-        "skipped_sentences": len(skipped),
-        "skipped": skipped[:1_000],
-        "model_results": _one_or_all([_results_of(folder) for folder in arguments.model]),
-    }
-    lines = [json.dumps(entry, ensure_ascii=False) + "\n" for entry in skipped]
-    write_text_whole(staging / "skipped.jsonl", "".join(lines))
+    results: dict[str, Any] = {"sentences": 0, "pairs": 0, "skipped_sentences": 0, "skipped": []}
+    write_parts_whole(staging / "skipped.jsonl", _skipped_lines(reports, results))
+    results["model_results"] = _one_or_all([_results_of(folder) for folder in arguments.model])
     settings = settings_of(arguments)
     write_provenance(
         staging,
@@ -264,15 +300,20 @@ def _assemble(arguments: Arguments, staging: Path, reports: list[dict[str, Any]]
         ],
         results=results,
     )
-    examples = read_table(staging, "train").slice(0, 5 * arguments.num_return_sequences).to_pylist()
+    examples = _first_rows(staging, 5 * arguments.num_return_sequences)
     values = {
         "license": inherited_metadata(Path(arguments.bitext))["license"],
         "name": Path(arguments.output).name,
-        "settings": {**settings, "model": " + ".join(arguments.model)},
+        # A card is published: where the folders lie is in the provenance alone.
+        "settings": {
+            **settings,
+            "model": " + ".join(map(_folder_name, arguments.model)),
+            "bitext": _folder_name(arguments.bitext),
+        },
         "results": results,
         "several": len(arguments.model) > 1,
         "tested": [
-            (model, table)
+            (_folder_name(model), table)
             for model in arguments.model
             if (table := translation_table(read_provenance(model).get("evaluations", {})))
         ],
@@ -292,5 +333,25 @@ def _assemble(arguments: Arguments, staging: Path, reports: list[dict[str, Any]]
         "source_lang": examples[0]["source_lang"] if examples else "und",
     }
     write_card(staging, "dataset_cards", "back_translated", values)
-    if skipped:
-        message(f"{len(skipped):,} of {sentences:,} sentences have no translation; skipped.jsonl says why")
+    if skipped := results["skipped_sentences"]:
+        message(f"{skipped:,} of {results['sentences']:,} sentences have no translation; skipped.jsonl says why")
+
+
+def _skipped_lines(reports: Iterable[dict[str, Any]], results: dict[str, Any]) -> Iterator[str]:
+    """Yields the lines of `skipped.jsonl` and counts in `results` what the reports say, one shard at a time."""
+    for report in reports:
+        results["sentences"] += report["sentences"]
+        results["pairs"] += report["pairs"]
+        results["skipped_sentences"] += len(report["skipped"])
+        results["skipped"] += report["skipped"][: _LISTED_SKIPPED - len(results["skipped"])]
+        for entry in report["skipped"]:
+            yield json.dumps(entry, ensure_ascii=False) + "\n"
+
+
+def _first_rows(folder: Path, count: int) -> list[dict[str, Any]]:
+    rows: list[dict[str, Any]] = []
+    for batch in iterate_batches(folder, "train", batch_size=count):
+        rows += batch.slice(0, count - len(rows)).to_pylist()
+        if len(rows) == count:
+            break
+    return rows

@@ -11,6 +11,7 @@ import pyarrow as pa
 from ..data.parquet import read_table
 from ..errors import OutputError, UsageError
 from .arguments import argument, message, parse
+from .translation_languages import check_source_language
 
 
 @dataclasses.dataclass
@@ -51,8 +52,12 @@ def main(argv: Sequence[str]) -> None:
     from ..translation.lexical_table import estimate_lexical_table
     from ..translation.loading import load_translation_model
     from ..translation.preprocessing import trainable_rows
+    from ..translation.unit_fingerprint import unit_fingerprint
 
     model, tokenizer = load_translation_model(arguments.model, device="cpu")
+    for folder, part in zip(arguments.bitext, tables, strict=True):
+        if part.num_rows:
+            check_source_language([arguments.model], model, folder, part["source_lang"][0].as_py())
     sources, targets, left_out = trainable_rows(pa.concat_tables(tables), max_words=arguments.max_words)
     message(f"{len(sources):,} sentence pairs ({left_out:,} empty or too long)")
     table = estimate_lexical_table(
@@ -64,5 +69,5 @@ def main(argv: Sequence[str]) -> None:
         tension=arguments.tension,
         translations=arguments.translations,
     )
-    table.save(output)
+    table.save(output, units=unit_fingerprint(tokenizer))
     message(f"lexical table of {len(table.targets):,} translations: {arguments.output}")

@@ -252,11 +252,11 @@ def split_sizes(folder: str | os.PathLike[str]) -> list[dict[str, str | int]]:
     """
     sizes: list[dict[str, str | int]] = []
     for split in split_names(folder):
-        footers = []
+        rows = size = 0
         for path in shard_paths(folder, split):
             with open_shard(path) as file:
-                footers.append(file.metadata)
-        groups = [footer.row_group(index) for footer in footers for index in range(footer.num_row_groups)]
-        size = sum(group.total_byte_size for group in groups)
-        sizes.append({"name": split, "num_examples": sum(footer.num_rows for footer in footers), "num_bytes": size})
+                footer = file.metadata
+                rows += footer.num_rows
+                size += sum(footer.row_group(index).total_byte_size for index in range(footer.num_row_groups))
+        sizes.append({"name": split, "num_examples": rows, "num_bytes": size})
     return sizes

@@ -14,6 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from ..data.whole_files import write_parts_whole
 from ..errors import OutputError
 from .folder_claims import claimed_folder, refuse_if_claimed
 
@@ -186,12 +187,9 @@ def move_into_place(staging: Path, target: Path) -> None:
 
 
 def write_text_whole(path: str | os.PathLike[str], text: str) -> None:
-    """Writes a UTF-8 text file by way of a temporary file, so that it is never seen half written."""
-    path = Path(path)
-    temporary = path.with_name(f".{path.name}.partial")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        temporary.write_text(text, encoding="utf-8")
-        temporary.replace(path)
-    except OSError as error:
-        raise OutputError(f"cannot write: {error.strerror}", path=path) from error
+    """Writes a UTF-8 text file by way of a temporary file, so that it is never seen half written.
+
+    Raises:
+        OutputError: If it cannot be written.
+    """
+    write_parts_whole(path, [text])

@@ -86,6 +86,9 @@ def write_provenance(
         inputs: Files and folders that were read; each is recorded by name and SHA-256, and with what its own card and
             provenance say of its licence, languages, source and inputs.
         results: What was measured.
+
+    Raises:
+        OutputError: If the file cannot be written.
     """
     record = {
         "command": f"hf-paraphrase {command}",
@@ -96,7 +99,7 @@ def write_provenance(
         "results": dict(results or {}),
     }
     text = json.dumps(record, indent=2, ensure_ascii=False, default=str)
-    (Path(folder) / FILE_NAME).write_text(text + "\n", encoding="utf-8")
+    write_text_whole(Path(folder) / FILE_NAME, text + "\n")
     return record
 
 

@@ -9,25 +9,33 @@ on how many threads share them, which `OMP_NUM_THREADS` decides.)
 from __future__ import annotations
 
 import copy
-import json
-import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import asdict, dataclass
-from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 import torch
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 from ..data.parquet import iterate_batches
 from ..data.schema import BACK_TRANSLATED
+from ..errors import ModelError
 from .beam_search import Hypothesis, search_batches, translate_batch
 from .candidates import CandidateVocabulary
 from .constraints import SearchConstraints
 from .lexical_table import LexicalTable
 from .preprocessing import normalize_punctuation
+from .shard_files import ShardFiles, number_of_shards
+
+__all__ = [
+    "BackTranslator",
+    "SearchOptions",
+    "ShardFiles",
+    "job_description",
+    "number_of_shards",
+    "run_job",
+    "shards",
+]
 
 _COLUMNS = ["id", "source", "target", "source_lang"]
 
@@ -83,6 +91,7 @@ class BackTranslator:
         self.search_model = copy.deepcopy(model).to(torch.bfloat16) if options.bf16 else model
         self.tokenizer = tokenizer
         self.options = options
+        self.translatable: list[int] | None = None
         self.vocabulary: CandidateVocabulary | None = None
         if table is not None:
             self.vocabulary = CandidateVocabulary(
@@ -101,6 +110,9 @@ class BackTranslator:
 
         Returns:
             The pairs in the order of the rows and their ranks, and for every row that has none its `id` and `reason`.
+
+        Raises:
+            ModelError: If the search fails for every row, or after a failure for one that was translated before.
         """
         rows = bitext.select(_COLUMNS).to_pylist()
         reasons, input_ids = self._tokenize(rows)
@@ -112,16 +124,27 @@ class BackTranslator:
         for batch in search_batches(self.search_model, lengths, self.options.num_beams):
             indices = [todo[position] for position in batch]
             references = [rows[index]["target"] for index in indices]
-            found = self._search([input_ids[index] for index in indices], references)
-            translated.update(zip(indices, found, strict=True))
+            found = self._translate([input_ids[index] for index in indices], references)
+            for index, outcome in zip(indices, found, strict=True):
+                if isinstance(outcome, str):
+                    reasons[index] = outcome
+                else:
+                    translated[index] = outcome
+                    self.translatable = input_ids[index]
             if progress is not None:
                 progress.update(len(indices))
+        if failed := [index for index in todo if index in reasons]:
+            self._check_search(f"{len(failed)} of {len(rows)} sentences cannot be translated: {reasons[failed[0]]}")
         columns: dict[str, list[Any]] = {name: [] for name in BACK_TRANSLATED.names}
-        for index in todo:
+        for index in sorted(translated):
+            # What was cut at the length limit has no end, so its score cannot be compared and its text stops anywhere.
+            ended = [item for item in translated[index] if item.finished]
             # Several segmentations may spell the same text: the best one stands for it.
-            hypotheses = list({item.text: item for item in reversed(translated[index]) if item.text}.values())[::-1]
-            hypotheses.sort(key=translated[index].index)
-            if not hypotheses:
+            hypotheses = list({item.text: item for item in reversed(ended) if item.text}.values())[::-1]
+            hypotheses.sort(key=ended.index)
+            if not ended:
+                reasons[index] = "no translation ends within the length limit"
+            elif not hypotheses:
                 reasons[index] = "the model translates it into nothing"
             for rank, hypothesis in enumerate(hypotheses):
                 values = (
@@ -154,14 +177,45 @@ class BackTranslator:
                 reasons[index] = f"source of {len(ids)} units, more than {self.options.max_source_tokens}"
         return reasons, input_ids
 
-    def _search(self, input_ids: Sequence[list[int]], references: Sequence[str]) -> list[list[Hypothesis]]:
-        options = self.options
+    def _translate(self, input_ids: Sequence[list[int]], references: Sequence[str]) -> list[list[Hypothesis] | str]:
+        """Searches for a batch of sentences; gives the reason in place of the list of one whose search fails."""
         candidates = None
         if self.vocabulary is not None:
             units = None
-            if options.candidates_from_reference:
+            if self.options.candidates_from_reference:
                 units = self.tokenizer(text_target=list(references))["input_ids"]
             candidates = self.vocabulary.for_batch(input_ids, units)
+        found = self._attempt(input_ids, candidates)
+        if not isinstance(found, str):
+            return [*found]
+        if len(input_ids) == 1:
+            return [found]
+        # With the candidates of the whole batch, so that the other sentences are translated as if it had not failed.
+        single = [self._attempt([ids], candidates) for ids in input_ids]
+        return [outcome if isinstance(outcome, str) else outcome[0] for outcome in single]
+
+    def _attempt(
+        self, input_ids: Sequence[list[int]], candidates: torch.Tensor | None
+    ) -> list[list[Hypothesis]] | str:
+        # The error ends here: its traceback would keep the tensors of the batch in memory during the next attempt.
+        try:
+            return self._search(input_ids, candidates)
+        except (MemoryError, torch.OutOfMemoryError):
+            return "the search ran out of memory"
+        except RuntimeError as error:
+            return f"the search failed: {(str(error).splitlines() or [type(error).__name__])[0][:200]}"
+
+    def _check_search(self, failure: str) -> None:
+        """Tells sentences that cannot be translated from a model or a device that translates nothing any more."""
+        if self.translatable is None or isinstance(self._attempt([self.translatable], None), str):
+            raise ModelError(
+                f"{failure}; nor can any other",
+                path=self.model.name_or_path or None,
+                remedy="try the model with evaluate-nmt, or fewer beams if memory ran out",
+            )
+
+    def _search(self, input_ids: Sequence[list[int]], candidates: torch.Tensor | None) -> list[list[Hypothesis]]:
+        options = self.options
         return translate_batch(
             self.search_model,
             self.tokenizer,
@@ -195,49 +249,6 @@ def shards(bitext: str, split: str, size: int, limit: int | None) -> Iterator[pa
         yield pa.Table.from_batches(pending)
 
 
-@dataclass(frozen=True)
-class ShardFiles:
-    """Where a job keeps its shards while it runs, and their names once it is finished."""
-
-    folder: Path
-    count: int
-
-    def pairs(self, index: int) -> Path:
-        """Returns the path of a shard's pairs; `load_dataset` knows this name."""
-        return self.folder / "data" / f"train-{index:05d}-of-{self.count:05d}.parquet"
-
-    def report(self, index: int) -> Path:
-        """Returns the path of a shard's report, which is written last and so marks the shard as finished."""
-        return self.folder / "shards" / f"{index:05d}.json"
-
-    def is_finished(self, index: int) -> bool:
-        """Tells whether a shard needs no more work: its report is there and its pairs are as many as it says."""
-        try:
-            report = json.loads(self.report(index).read_text(encoding="utf-8"))
-            return bool(pq.read_metadata(self.pairs(index)).num_rows == report["pairs"])
-        except (OSError, ValueError, KeyError, pa.ArrowInvalid):
-            return False
-
-    def write(self, index: int, pairs: pa.Table, sentences: int, skipped: list[dict[str, str]]) -> None:
-        """Writes a shard: first its pairs, then its report, each by way of a temporary file."""
-        for path in (self.pairs(index), self.report(index)):
-            path.parent.mkdir(parents=True, exist_ok=True)
-        temporary = self.pairs(index).with_name(f".{index:05d}.partial")
-        # `datasets` cannot read a row group without rows, which is what `write_table` makes of an empty table.
-        with pq.ParquetWriter(temporary, pairs.schema, compression="zstd") as writer:
-            if pairs.num_rows:
-                writer.write_table(pairs)
-        temporary.replace(self.pairs(index))
-        report = {"sentences": sentences, "pairs": pairs.num_rows, "skipped": skipped}
-        temporary = self.report(index).with_name(f".{index:05d}.partial")
-        temporary.write_text(json.dumps(report, ensure_ascii=False), encoding="utf-8")
-        temporary.replace(self.report(index))
-
-    def reports(self) -> list[dict[str, Any]]:
-        """Reads the reports of all shards."""
-        return [json.loads(self.report(index).read_text(encoding="utf-8")) for index in range(self.count)]
-
-
 def run_job(
     translator: BackTranslator,
     bitext: str,
@@ -247,6 +258,7 @@ def run_job(
     limit: int | None = None,
     rank: int = 0,
     world_size: int = 1,
+    finished: Collection[int] | None = None,
     progress: Any = None,
 ) -> None:
     """Translates the shards that are not finished and that fall to this process.
@@ -259,22 +271,17 @@ def run_job(
         limit: Translate only the first rows.
         rank: Number of this process.
         world_size: Number of processes; shard i falls to process i mod `world_size`.
-        progress: A tqdm-like object.
+        finished: The shards that need no more work; those with complete files if not given.
+        progress: A tqdm-like object whose `update(n)` is told how many sentences are done, those of finished shards
+            left out.
     """
     for index, table in enumerate(shards(bitext, split, translator.options.shard_size, limit)):
         if index % world_size != rank:
             continue
-        if files.is_finished(index):
-            if progress is not None:
-                progress.update(table.num_rows)
+        if files.is_finished(index) if finished is None else index in finished:
             continue
         pairs, skipped = translator.translate_table(table, progress)
         files.write(index, pairs, table.num_rows, skipped)
-
-
-def number_of_shards(rows: int, size: int) -> int:
-    """Returns how many shards a number of rows makes, at least one."""
-    return max(1, math.ceil(rows / size))
 
 
 def job_description(options: SearchOptions, **inputs: Any) -> dict[str, Any]:

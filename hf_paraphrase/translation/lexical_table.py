@@ -11,14 +11,15 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 
+from ..data.whole_files import written_whole
 from ..errors import InputError
 
 NULL_PROBABILITY = 0.08
 """Prior share of target units that come from no source unit, as in fast_align."""
+_UNITS = "units"
 _ENTRIES_PER_BLOCK = 1 << 22
 """Pairs of units that are handled together; memory does not grow with the bitext beyond its distinct pairs."""
 
@@ -44,15 +45,25 @@ class LexicalTable:
         row = slice(int(self.offsets[unit]), int(self.offsets[unit + 1]))
         return list(zip(self.targets[row].tolist(), self.probabilities[row].tolist(), strict=True))
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Writes the table to a safetensors file, by way of a temporary one."""
+    def save(self, path: str | os.PathLike[str], *, units: str | None = None) -> None:
+        """Writes the table to a safetensors file, by way of a temporary one.
+
+        Args:
+            path: The file.
+            units: The fingerprint of the units that it is about, for :func:`recorded_units`.
+
+        Raises:
+            OutputError: If it cannot be written.
+        """
+        from safetensors import SafetensorError
         from safetensors.numpy import save_file
 
-        path = Path(path)
-        path.parent.mkdir(parents=True, exist_ok=True)
-        temporary = path.with_name(f".{path.name}.partial")
-        save_file({name: np.ascontiguousarray(value) for name, value in vars(self).items()}, temporary)
-        temporary.replace(path)
+        arrays = {name: np.ascontiguousarray(value) for name, value in vars(self).items()}
+        with written_whole(path) as temporary:
+            try:
+                save_file(arrays, temporary, None if units is None else {_UNITS: units})
+            except SafetensorError as error:
+                raise OSError(str(error)) from error
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> LexicalTable:
@@ -82,6 +93,18 @@ class LexicalTable:
         ):
             raise InputError("a damaged lexical table", path=path, remedy=remedy)
         return table
+
+
+def recorded_units(path: str | os.PathLike[str]) -> str | None:
+    """Reads which units a table is about, from a file that :meth:`LexicalTable.load` can read.
+
+    Returns:
+        The fingerprint that it was saved with; None if there is none, as in the tables of earlier versions.
+    """
+    from safetensors import safe_open
+
+    with safe_open(path, framework="numpy") as file:
+        return (file.metadata() or {}).get(_UNITS)
 
 
 class _Bitext:

@@ -9,7 +9,7 @@ from transformers import AutoModel, AutoModelForSeq2SeqLM
 from hf_paraphrase.commands import main
 from hf_paraphrase.encoding.sentence_encoder import SentenceEncoder
 
-SMALL = ["--num-pairs", "1200", "--nmt-epochs", "4", "--max-sentences", "80", "--num-beams", "3"]
+SMALL = ["--num-pairs", "1200", "--nmt-epochs", "16", "--max-sentences", "80", "--num-beams", "20"]
 
 
 @pytest.mark.slow

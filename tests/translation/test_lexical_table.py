@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hf_paraphrase.errors import InputError
+from hf_paraphrase.errors import InputError, OutputError
 from hf_paraphrase.translation import lexical_table
 from hf_paraphrase.translation.candidates import CandidateVocabulary
-from hf_paraphrase.translation.lexical_table import LexicalTable, estimate_lexical_table
+from hf_paraphrase.translation.lexical_table import LexicalTable, estimate_lexical_table, recorded_units
 
 NULL = -1
 
@@ -116,6 +116,33 @@ def test_a_table_is_saved_and_read_unchanged(tmp_path):
     for name, value in vars(table).items():
         assert getattr(again, name).dtype == value.dtype and np.array_equal(getattr(again, name), value)
     assert [path.name for path in (tmp_path / "new").iterdir()] == ["table.safetensors"]
+
+
+def test_a_table_knows_its_units_if_it_was_told_and_one_without_them_is_read_as_ever(tmp_path):
+    table = estimate_lexical_table([[0]], [[1]], source_vocab_size=2, target_vocab_size=2)
+    table.save(tmp_path / "old")
+    table.save(tmp_path / "new", units="abc")
+    assert recorded_units(tmp_path / "old") is None and recorded_units(tmp_path / "new") == "abc"
+    for name in ("old", "new"):
+        assert np.array_equal(LexicalTable.load(tmp_path / name).offsets, table.offsets)
+
+
+def test_a_table_that_cannot_be_written_is_an_output_error_and_leaves_nothing(tmp_path, monkeypatch):
+    import safetensors
+    import safetensors.numpy
+
+    def full(arrays, path, *arguments, **settings):
+        path.write_bytes(b"half a table")
+        raise safetensors.SafetensorError("I/O error: No space left on device (os error 28)")
+
+    monkeypatch.setattr(safetensors.numpy, "save_file", full)
+    table = estimate_lexical_table([[0]], [[1]], source_vocab_size=2, target_vocab_size=2)
+    with pytest.raises(OutputError, match=r"table: cannot write: .*No space left"):
+        table.save(tmp_path / "table")
+    assert list(tmp_path.iterdir()) == []
+    (tmp_path / "file").write_text("")
+    with pytest.raises(OutputError, match="cannot write"):
+        table.save(tmp_path / "file" / "table")
 
 
 def test_a_missing_damaged_or_foreign_file_is_an_input_error(tmp_path):

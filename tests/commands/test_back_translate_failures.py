@@ -1,0 +1,213 @@
+from __future__ import annotations
+
+import errno
+import json
+
+import pyarrow.parquet as pq
+import pytest
+import torch
+
+from hf_paraphrase.commands import main
+from hf_paraphrase.data.parquet import read_table
+from hf_paraphrase.hub import folders
+from hf_paraphrase.translation import back_translation
+from hf_paraphrase.translation.loading import load_translation_model
+
+SMALL = ["--num-beams", "4", "--num-return-sequences", "3", "--shard-size", "4", "--precision", "fp32"]
+
+
+def job(model, bitext, output, *words):
+    return main(
+        ["back-translate", "--model", str(model), "--bitext", str(bitext), "--output", str(output), *SMALL, *words]
+    )
+
+
+@pytest.fixture(scope="module")
+def bitext(write_bitext, number_pairs, tmp_path_factory):
+    """Three shards of four sentences."""
+    return write_bitext(tmp_path_factory.mktemp("bitext") / "numbers", train=number_pairs(12, 50))
+
+
+@pytest.fixture(scope="module")
+def undisturbed(tiny_model, bitext, tmp_path_factory):
+    """An undisturbed job."""
+    output = tmp_path_factory.mktemp("translated") / "pairs"
+    assert job(tiny_model, bitext, output) == 0
+    return output
+
+
+def skipped(folder):
+    return [json.loads(line) for line in (folder / "skipped.jsonl").read_text().splitlines()]
+
+
+def data(folder):
+    paths = [*sorted((folder / "data").iterdir()), folder / "skipped.jsonl"]
+    return {path.name: path.read_bytes() for path in paths}
+
+
+# ----- sentences and models whose search fails
+
+
+def failing(monkeypatch, fails, error):
+    """Makes the search raise an error for batches of which `fails` is true."""
+    search = back_translation.translate_batch
+
+    def translate_batch(model, tokenizer, input_ids, **settings):
+        if fails(input_ids):
+            raise error
+        return search(model, tokenizer, input_ids, **settings)
+
+    monkeypatch.setattr(back_translation, "translate_batch", translate_batch)
+
+
+@pytest.mark.parametrize(
+    ("error", "reason"),
+    [
+        (RuntimeError("shapes do not fit\nat line 3"), "the search failed: shapes do not fit"),
+        (MemoryError(), "the search ran out of memory"),
+        (torch.OutOfMemoryError("tried to allocate 3 GiB"), "the search ran out of memory"),
+    ],
+)
+def test_a_sentence_whose_search_fails_is_recorded_and_the_others_are_translated(
+    tiny_model, bitext, undisturbed, tmp_path, monkeypatch, error, reason
+):
+    rows = read_table(undisturbed).to_pylist()
+    bad = rows[len(rows) // 2]
+    _, tokenizer = load_translation_model(tiny_model)
+    ids = list(tokenizer(bad["source"])["input_ids"])
+    failing(monkeypatch, lambda batch: ids in [list(item) for item in batch], error)
+    assert job(tiny_model, bitext, tmp_path / "pairs") == 0
+    assert {"id": bad["id"], "reason": reason} in skipped(tmp_path / "pairs")
+    found = read_table(tmp_path / "pairs").to_pylist()
+    expected = [row for row in rows if row["id"] != bad["id"]]
+    # Another number of sentences in a batch is another rounding.
+    assert [row.pop("log_prob") for row in found] == pytest.approx([row.pop("log_prob") for row in expected], abs=1e-4)
+    assert found == expected
+
+
+def test_a_model_whose_every_search_fails_stops_the_job_with_one_line(
+    tiny_model, bitext, tmp_path, monkeypatch, capsys
+):
+    failing(monkeypatch, lambda batch: True, RuntimeError("no kernel for this device"))
+    assert job(tiny_model, bitext, tmp_path / "pairs") == 2
+    error = [line for line in capsys.readouterr().err.splitlines() if line.startswith("hf-paraphrase: error: ")]
+    assert len(error) == 1 and "4 of 4 sentences cannot be translated: the search failed: no kernel" in error[0]
+    assert str(tiny_model) in error[0] and not (tmp_path / "pairs").exists()
+
+
+def test_a_device_that_fails_in_the_middle_stops_the_job_and_resuming_gives_the_same_bytes(
+    tiny_model, bitext, undisturbed, tmp_path, monkeypatch, capsys
+):
+    searched = []
+    with monkeypatch.context() as context:
+        failing(context, lambda batch: searched.append(0) or len(searched) > 1, RuntimeError("the device is lost"))
+        assert job(tiny_model, bitext, tmp_path / "pairs") == 2
+    assert "the device is lost" in capsys.readouterr().err
+    assert [path.name for path in (tmp_path / ".pairs.partial" / "shards").iterdir()] == ["00000.json"]
+    assert job(tiny_model, bitext, tmp_path / "pairs", "--resume") == 0
+    assert data(tmp_path / "pairs") == data(undisturbed)
+
+
+# ----- translations without an end, and without a word
+
+
+def with_bias_of_the_end(model, folder, bias):
+    """Copies a model with another bias of the end token."""
+    changed, tokenizer = load_translation_model(model, device="cpu")
+    with torch.no_grad():
+        changed.lm_head.bias[tokenizer.eos_token_id] = bias
+    changed.save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+    return folder
+
+
+@pytest.mark.parametrize("num_beams", ["1", "4"])
+@pytest.mark.parametrize(
+    ("bias", "reason"),
+    [(-1e4, "no translation ends within the length limit"), (1e4, "the model translates it into nothing")],
+)
+def test_translations_without_an_end_or_without_a_word_are_recorded_and_no_pairs(
+    tiny_model, bitext, tmp_path, bias, reason, num_beams
+):
+    model = with_bias_of_the_end(tiny_model, tmp_path / "model", bias)
+    words = ["--num-beams", num_beams, "--num-return-sequences", "1"]
+    assert job(model, bitext, tmp_path / "pairs", *words) == 0
+    assert read_table(tmp_path / "pairs").num_rows == 0
+    assert skipped(tmp_path / "pairs") == [{"id": f"train-{index}", "reason": reason} for index in range(12)]
+
+
+def test_only_the_hypotheses_that_end_become_pairs(tiny_model, bitext, tmp_path, monkeypatch):
+    hypotheses = [
+        back_translation.Hypothesis("cut", -1.0, 3, False),
+        back_translation.Hypothesis("", -1.5, 0, True),
+        back_translation.Hypothesis("whole", -2.0, 1, True),
+    ]
+    monkeypatch.setattr(back_translation, "translate_batch", lambda *words, **settings: [hypotheses] * len(words[2]))
+    assert job(tiny_model, bitext, tmp_path / "pairs") == 0
+    rows = read_table(tmp_path / "pairs").to_pylist()
+    assert {(row["sentence2"], row["rank"], row["log_prob"]) for row in rows} == {("whole", 0, -2.0)}
+    assert len(rows) == 12 and skipped(tmp_path / "pairs") == []
+
+
+# ----- full disks
+
+
+def full_disk(*arguments, **settings):
+    raise OSError(errno.ENOSPC, "No space left on device")
+
+
+def stops_and_goes_on(capsys, model, bitext, output, monkeypatch, place, replacement):
+    """Runs a job on a full disk, checks its one line, and resumes it with space."""
+    with monkeypatch.context() as context:
+        context.setattr(*place, replacement)
+        assert job(model, bitext, output) == 2
+    error = [line for line in capsys.readouterr().err.splitlines() if line.startswith("hf-paraphrase: error: ")]
+    assert len(error) == 1 and error[0].endswith("cannot write: No space left on device (free space, then --resume)")
+    staging = output.parent / f".{output.name}.partial"
+    left = {path.name for path in (staging / "shards").glob("*.json")}
+    assert not output.exists() and not list(staging.rglob(".*.partial"))
+    assert job(model, bitext, output, "--resume") == 0
+    return error[0], left
+
+
+def test_a_disk_that_is_full_within_a_shard_leaves_the_finished_ones_and_resuming_gives_the_same_bytes(
+    tiny_model, bitext, undisturbed, tmp_path, monkeypatch, capsys
+):
+    write_table, written = pq.ParquetWriter.write_table, []
+
+    def fills_the_disk(self, table, *arguments, **settings):
+        write_table(self, table, *arguments, **settings)
+        written.append(table.num_rows)
+        if len(written) == 2:
+            full_disk()
+
+    place = (pq.ParquetWriter, "write_table")
+    error, left = stops_and_goes_on(capsys, tiny_model, bitext, tmp_path / "pairs", monkeypatch, place, fills_the_disk)
+    assert "train-00001-of-00003.parquet" in error and left == {"00000.json"}
+    assert data(tmp_path / "pairs") == data(undisturbed)
+
+
+@pytest.mark.parametrize(
+    ("name", "left"),
+    [
+        ("job.json", set()),
+        ("00001.json", {"00000.json"}),
+        ("skipped.jsonl", {"00000.json", "00001.json", "00002.json"}),
+        ("provenance.json", {"00000.json", "00001.json", "00002.json"}),
+        ("README.md", {"00000.json", "00001.json", "00002.json"}),
+    ],
+)
+def test_a_full_disk_is_one_line_whichever_file_meets_it(
+    tiny_model, bitext, undisturbed, tmp_path, monkeypatch, capsys, name, left
+):
+    replace = folders.Path.replace
+
+    def full(self, target):
+        if folders.Path(target).name == name:
+            full_disk()
+        return replace(self, target)
+
+    place = (folders.Path, "replace")
+    error, found = stops_and_goes_on(capsys, tiny_model, bitext, tmp_path / "pairs", monkeypatch, place, full)
+    assert f"/{name}: " in error and found == left
+    assert data(tmp_path / "pairs") == data(undisturbed)
