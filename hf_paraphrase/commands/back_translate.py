@@ -161,8 +161,7 @@ def main(argv: Sequence[str]) -> None:
     staging = staging_path(target)
     with _says_how_to_go_on(), contextlib.ExitStack() as claim:
         if state.is_main_process:
-            flags = {"overwrite": arguments.overwrite, "resume": arguments.resume}
-            claim.enter_context(working_folder(target, **flags))
+            claim.enter_context(working_folder(target, overwrite=arguments.overwrite, resume=arguments.resume))
             # A run that has ended since the first look may have left its output.
             check_output(target, overwrite=arguments.overwrite)
             check_same_job(staging / _JOB, job)
