@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Sequence
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
 import torch
+from torch import Tensor
 from torch.utils.data import DataLoader
 from transformers import (
     PreTrainedModel,
@@ -22,12 +24,15 @@ from transformers import (
 from ..training.callbacks import LastStep
 from ..training.processes import wait_for_all
 from .averaging import average_checkpoints
+from .batch_pieces import split_batch
 from .batching import MaxiBatchSampler, TokenizedBitext, TranslationCollator
 from .beam_search import translate
 from .bleu import corpus_scores
 
 LEARNING_RATES = {"adam": 1e-3, "adadelta": 1.0}
 """The optimizers, with their usual learning rates."""
+ATTENTION_BYTES = 1 << 30
+"""Most memory, in bytes, of the attention's hidden layer in a training step; a step takes some five times as much."""
 
 
 class TranslationTrainer(Trainer):
@@ -43,6 +48,7 @@ class TranslationTrainer(Trainer):
         super().__init__(*args, **kwargs)
         self.dev_sources = dev_sources
         self.dev_references = dev_references
+        self._share = 1.0
 
     def train(self, resume_from_checkpoint: str | bool | None = None, **kwargs: Any) -> Any:
         """Trains; from a checkpoint behind the last update, where the Trainer might make one more, loads the best."""
@@ -67,6 +73,37 @@ class TranslationTrainer(Trainer):
         )
         loader = DataLoader(dataset, batch_sampler=sampler, collate_fn=self.data_collator)
         return self.accelerator.prepare(loader)
+
+    def training_step(
+        self, model: torch.nn.Module, inputs: dict[str, Any], num_items_in_batch: Tensor | int | None = None
+    ) -> Tensor:
+        """Makes a step on a mini-batch; one of long sentences goes through in pieces, with the gradient of the whole.
+
+        Args:
+            model: The model.
+            inputs: The mini-batch, as :class:`TranslationCollator` makes it.
+            num_items_in_batch: As the Trainer passes it on.
+
+        Returns:
+            The mean loss of a target unit over the mini-batch.
+        """
+        attention_size = self.accelerator.unwrap_model(model).config.attention_size
+        width = attention_size * (2 if self.args.bf16 else 4)
+        pieces = split_batch(inputs, ATTENTION_BYTES // width)
+        units = int((inputs["labels"] != -100).sum())
+        total = torch.zeros((), device=self.args.device)
+        for index, piece in enumerate(pieces, 1):
+            self._share = int((piece["labels"] != -100).sum()) / units
+            # Processes exchange gradients once a step, however many pieces each of them has.
+            with self.accelerator.no_sync(model) if index < len(pieces) else nullcontext():
+                total += super().training_step(model, piece, num_items_in_batch)
+        self._share = 1.0
+        return total
+
+    def compute_loss(self, *args: Any, **kwargs: Any) -> Any:
+        """Computes the loss of a piece of a mini-batch, weighted by its share of the target units."""
+        loss = super().compute_loss(*args, **kwargs)
+        return (loss[0] * self._share, *loss[1:]) if isinstance(loss, tuple) else loss * self._share
 
     def evaluate(self, *args: Any, metric_key_prefix: str = "eval", **kwargs: Any) -> dict[str, float]:
         """Translates the dev set greedily and returns `eval_bleu` (case-insensitive, in percent)."""
