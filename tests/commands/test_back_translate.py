@@ -335,19 +335,45 @@ def test_the_number_of_processes_does_not_change_a_byte(tiny_model, awkward_bite
         assert (tmp_path / "data" / path.name).read_bytes() == path.read_bytes()
 
 
-@pytest.mark.slow
-def test_two_processes_under_accelerate_give_the_files_of_one(tiny_model, awkward_bitext, translated, tmp_path):
-    script = Path(__file__).parents[2] / "scripts" / "back_translate.py"
-    words = command(tiny_model, awkward_bitext, tmp_path / "pairs", "--max-source-tokens", "50")[1:]
-    launch = [sys.executable, "-m", "accelerate.commands.launch", "--multi_gpu", "--num_processes", "2"]
-    launch += ["--main_process_port", "0", str(script), *words]
+def launch(*program):
+    """Runs a program in two processes under `accelerate launch`."""
+    words = [sys.executable, "-m", "accelerate.commands.launch", "--multi_gpu", "--num_processes", "2"]
+    words += ["--main_process_port", "0", *map(str, program)]
     # Scores differ in their last bits between numbers of threads, so each process gets as many as this one has.
     threads = str(torch.get_num_threads())
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "OMP_NUM_THREADS": threads}
-    result = subprocess.run(launch, capture_output=True, text=True, check=False, env=environment)
+    return subprocess.run(words, capture_output=True, text=True, check=False, env=environment)
+
+
+BACK_TRANSLATE = Path(__file__).parents[2] / "scripts" / "back_translate.py"
+
+
+@pytest.mark.slow
+def test_two_processes_under_accelerate_give_the_files_of_one(tiny_model, awkward_bitext, translated, tmp_path):
+    words = command(tiny_model, awkward_bitext, tmp_path / "pairs", "--max-source-tokens", "50")[1:]
+    result = launch(BACK_TRANSLATE, *words)
     assert result.returncode == 0, result.stderr[-3_000:]
     assert same_data(tmp_path / "pairs", translated) and result.stdout == ""
     assert result.stderr.count("load them: ") == 1
+
+
+@pytest.mark.slow
+def test_two_processes_of_which_one_is_killed_are_continued_by_one(tiny_model, awkward_bitext, translated, tmp_path):
+    (tmp_path / "killed.py").write_text(KILLED)
+    output = tmp_path / "out" / "pairs"
+    result = launch(tmp_path / "killed.py", *command(tiny_model, awkward_bitext, output, "--max-source-tokens", "50"))
+    assert result.returncode != 0 and [path.name for path in output.parent.iterdir()] == [".pairs.partial"]
+    assert (output.parent / ".pairs.partial" / "shards" / "00000.json").exists()
+    assert resume(tiny_model, awkward_bitext, output) == 0
+    assert same_data(output, translated) and [path.name for path in output.parent.iterdir()] == ["pairs"]
+
+
+@pytest.mark.slow
+def test_a_killed_process_is_continued_by_two(tiny_model, awkward_bitext, translated, unfinished):
+    words = command(tiny_model, awkward_bitext, unfinished, "--max-source-tokens", "50", "--resume")[1:]
+    result = launch(BACK_TRANSLATE, *words)
+    assert result.returncode == 0, result.stderr[-3_000:]
+    assert same_data(unfinished, translated)
 
 
 # ----- parts
