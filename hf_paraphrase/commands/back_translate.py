@@ -33,7 +33,7 @@ from ..hub.provenance import fingerprint, read_provenance, write_provenance
 from .arguments import argument, message, parse, settings_of
 from .processes import is_main_process
 from .search_flags import check_search_flags, search_constraints
-from .translation_languages import check_source_language
+from .translation_languages import check_languages
 from .translation_tables import translation_table
 
 if TYPE_CHECKING:
@@ -146,8 +146,7 @@ def main(argv: Sequence[str]) -> None:
         )
     state = PartialState(cpu=not torch.accelerator.is_available(), timeout=_PATIENCE)
     model, tokenizer = load_translation_models(arguments.model, device=str(state.device))
-    first = next(iterate_batches(arguments.bitext, arguments.split, ["source_lang"], batch_size=1))
-    check_source_language(arguments.model, model, arguments.bitext, first["source_lang"][0].as_py())
+    check_languages(arguments.model, model, arguments.bitext, arguments.split)
     if table is not None:
         _check_table(arguments, table, model.config, unit_fingerprint(tokenizer))
     job = job_description(

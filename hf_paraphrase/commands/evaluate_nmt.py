@@ -18,7 +18,7 @@ from ..hub.folders import write_text_whole
 from ..hub.provenance import fingerprint, read_provenance, versions
 from .arguments import argument, message, parse, settings_of
 from .search_flags import check_search_flags, search_constraints
-from .translation_languages import check_source_language
+from .translation_languages import check_languages
 from .translation_tables import translation_table
 
 CARD_SECTION = "hf-paraphrase evaluate-nmt"
@@ -86,8 +86,8 @@ def main(argv: Sequence[str]) -> None:
     from ..translation.preprocessing import normalize_punctuation
 
     model, tokenizer = load_translation_models(arguments.model)
+    check_languages(arguments.model, model, arguments.bitext, arguments.split)
     language = table["source_lang"][0].as_py()
-    check_source_language(arguments.model, model, arguments.bitext, language)
     sources = normalize_punctuation([text or "" for text in table["source"].to_pylist()], language or "en")
     references = [text or "" for text in table["target"].to_pylist()]
     results = []

@@ -11,7 +11,7 @@ import pyarrow as pa
 from ..data.parquet import read_table
 from ..errors import OutputError, UsageError
 from .arguments import argument, message, parse
-from .translation_languages import check_source_language
+from .translation_languages import check_languages
 
 
 @dataclasses.dataclass
@@ -55,9 +55,8 @@ def main(argv: Sequence[str]) -> None:
     from ..translation.unit_fingerprint import unit_fingerprint
 
     model, tokenizer = load_translation_model(arguments.model, device="cpu")
-    for folder, part in zip(arguments.bitext, tables, strict=True):
-        if part.num_rows:
-            check_source_language([arguments.model], model, folder, part["source_lang"][0].as_py())
+    for folder in arguments.bitext:
+        check_languages([arguments.model], model, folder, arguments.split)
     sources, targets, left_out = trainable_rows(pa.concat_tables(tables), max_words=arguments.max_words)
     message(f"{len(sources):,} sentence pairs ({left_out:,} empty or too long)")
     table = estimate_lexical_table(

@@ -3,10 +3,12 @@ from __future__ import annotations
 import json
 import shutil
 
+import pyarrow as pa
 import pytest
 
 from hf_paraphrase.commands import main
-from hf_paraphrase.commands.translation_languages import check_source_language
+from hf_paraphrase.commands.translation_languages import check_languages
+from hf_paraphrase.data.parquet import write_split
 from hf_paraphrase.errors import InputError
 from hf_paraphrase.translation.lexical_table import LexicalTable
 from hf_paraphrase.translation.loading import load_translation_model
@@ -14,46 +16,74 @@ from hf_paraphrase.translation.unit_fingerprint import unit_fingerprint
 
 
 class Model:
-    def __init__(self, language):
+    def __init__(self, source, target):
         self.config = self
-        self.source_lang = language
+        self.source_lang, self.target_lang = source, target
 
 
 class Ensemble:
-    def __init__(self, *languages):
-        self.members = [Model(language) for language in languages]
+    def __init__(self, *members):
+        self.members = members
 
 
 @pytest.fixture
-def german_model(tiny_model, tmp_path):
-    """A model that says that it translates German."""
-    model = tmp_path / "german"
-    shutil.copytree(tiny_model, model)
-    config = json.loads((model / "config.json").read_text())
-    (model / "config.json").write_text(json.dumps({**config, "source_lang": "de"}))
-    return model
+def make_bitext(tmp_path):
+    """Writes a bitext of one pair that says of its sides what is given."""
+
+    def make(**languages):
+        table = pa.table({"source": ["un"], "target": ["one"], **{name: [code] for name, code in languages.items()}})
+        write_split(tmp_path / "languages", "train", [table], table.schema)
+        return str(tmp_path / "languages")
+
+    return make
+
+
+def model_of(tiny_model, folder, **languages):
+    """Copies a model that says that it translates between other languages."""
+    shutil.copytree(tiny_model, folder)
+    config = json.loads((folder / "config.json").read_text())
+    (folder / "config.json").write_text(json.dumps({**config, **languages}))
+    return folder
 
 
 @pytest.mark.parametrize(
     ("own", "language"), [(None, "fr"), ("fr", None), ("fr", ""), ("fr", "und"), ("fr", "fr-CA"), ("fra", "fr")]
 )
-def test_languages_that_are_unknown_or_the_same_pass(own, language):
-    check_source_language(["model"], Model(own), "bitext", language)
+def test_languages_that_are_unknown_or_the_same_pass(make_bitext, own, language):
+    check_languages(["model"], Model(own, "en"), make_bitext(source_lang=language, target_lang="en"), "train")
+    check_languages(["model"], Model("en", own), make_bitext(source_lang="en", target_lang=language), "train")
 
 
-def test_one_member_of_an_ensemble_with_another_language_is_refused():
-    check_source_language(["a", "b"], Ensemble("fr", "fr"), "bitext", "fr")
+def test_bitext_that_does_not_name_its_languages_passes(make_bitext):
+    check_languages(["model"], Model("fr", "en"), make_bitext(), "train")
+    check_languages(["model"], Model("fr", "en"), make_bitext(source_lang="fr"), "train")
+
+
+def test_one_member_of_an_ensemble_with_another_language_is_refused(make_bitext):
+    bitext = make_bitext(source_lang="fr", target_lang="en")
+    check_languages(["a", "b"], Ensemble(Model("fr", "en"), Model("fr", "en")), bitext, "train")
     with pytest.raises(InputError, match="the source side is fr, but the model b translates cs"):
-        check_source_language(["a", "b"], Ensemble("fr", "cs"), "bitext", "fr")
+        check_languages(["a", "b"], Ensemble(Model("fr", "en"), Model("cs", "en")), bitext, "train")
+    with pytest.raises(InputError, match="the target side is en, but the model a translates into de"):
+        check_languages(["a", "b"], Ensemble(Model("fr", "de"), Model("fr", "en")), bitext, "train")
 
 
 @pytest.mark.parametrize("verb", ["back-translate", "evaluate-nmt", "lexical-table"])
-def test_bitext_of_another_language_than_the_models_is_one_line(german_model, tiny_bitext, tmp_path, capsys, verb):
-    words = ["--model", str(german_model), "--bitext", str(tiny_bitext), "--output", str(tmp_path / "out")]
+@pytest.mark.parametrize(
+    ("languages", "problem"),
+    [
+        ({"source_lang": "de"}, "the source side is fr, but the model {} translates de"),
+        ({"target_lang": "de"}, "the target side is en, but the model {} translates into de"),
+    ],
+)
+def test_bitext_of_other_languages_than_the_models_is_one_line(
+    tiny_model, tiny_bitext, tmp_path, capsys, verb, languages, problem
+):
+    model = model_of(tiny_model, tmp_path / "model", **languages)
+    words = ["--model", str(model), "--bitext", str(tiny_bitext), "--output", str(tmp_path / "out")]
     assert main([verb, *words]) == 2
-    err = capsys.readouterr().err.splitlines()[-1]
-    assert f"{tiny_bitext}: the source side is fr, but the model {german_model} translates de" in err
-    assert [path.name for path in tmp_path.iterdir()] == ["german"]
+    assert f"{tiny_bitext}: {problem.format(model)}" in capsys.readouterr().err.splitlines()[-1]
+    assert [path.name for path in tmp_path.iterdir()] == ["model"]
 
 
 def test_a_table_of_another_model_with_as_many_units_is_refused_and_one_that_names_none_is_used(
