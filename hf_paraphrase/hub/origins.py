@@ -17,6 +17,8 @@ _URL = re.compile(r"https?://[^\s<>\"'`\\()\[\]{}|]+", re.ASCII)
 _HUB_DATASET = re.compile(r"https://huggingface\.co/datasets/([\w.-]+(?:/[\w.-]+)?)/?", re.ASCII)
 _TEXTS = ("name", "sha256", "made_by", "url")
 _LISTS = ("license", "language")
+KEPT_OUT = "kept_out"
+"""Marks an input whose sentences must not be in the artefact: evaluation data that it was decontaminated against."""
 
 
 def is_url(text: object) -> bool:
@@ -32,7 +34,7 @@ def origin_of(folder: str | os.PathLike[str]) -> dict[str, Any]:
 
     Returns:
         What is known, of `license`, `language` (lists), `url`, `made_by` (a command) and `inputs` (a list of such
-        dictionaries, with `name` and `sha256`); nothing of what is not known.
+        dictionaries, with `name`, `sha256` and, where it holds, :data:`KEPT_OUT`); nothing of what is not known.
 
     Raises:
         InputError: If there is a provenance file and it is damaged.
@@ -63,11 +65,15 @@ def described(inputs: object) -> list[tuple[int, str]]:
     lines: list[tuple[int, str]] = []
 
     def add(items: Any, depth: int) -> None:
+        kept_out = []
         for item in items if isinstance(items, list) else []:
             found = _clean(item, 0)
             if "name" not in found or len(lines) >= _MOST:
                 continue
             name = f"`{_shown(found['name'])}`"
+            if KEPT_OUT in found:
+                kept_out.append(name)
+                continue
             facts = [
                 f"`{_shown(found['made_by'])}`" if "made_by" in found else "",
                 f"licence: {', '.join(map(_shown, found['license']))}" if "license" in found else "",
@@ -77,6 +83,8 @@ def described(inputs: object) -> list[tuple[int, str]]:
             facts = [fact for fact in facts if fact]
             lines.append((depth, f"{name} ({'; '.join(facts)})" if facts else name))
             add(found.get("inputs"), depth + 1)
+        if kept_out:
+            lines.append((depth, f"decontaminated against {', '.join(kept_out[:_MOST])}"))
 
     add(inputs, 0)
     return lines
@@ -88,7 +96,7 @@ def hub_datasets(inputs: object) -> list[str]:
 
     def add(items: Any, depth: int) -> None:
         for item in items if isinstance(items, list) and depth < _DEEPEST else []:
-            if isinstance(item, dict):
+            if isinstance(item, dict) and not item.get(KEPT_OUT):
                 match = _HUB_DATASET.fullmatch(str(item.get("url")))
                 if match:
                     found.setdefault(match[1])
@@ -130,6 +138,8 @@ def _clean(item: object, depth: int) -> dict[str, Any]:
             texts = [text for text in value if isinstance(text, str)]
             if texts:
                 found[key] = texts[:_MOST]
+    if item.get(KEPT_OUT) is True:
+        found[KEPT_OUT] = True
     inputs = item.get("inputs")
     if isinstance(inputs, list) and depth < _DEEPEST:
         cleaned = [_clean(other, depth + 1) for other in inputs[:_MOST]]

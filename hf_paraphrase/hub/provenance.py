@@ -14,9 +14,11 @@ from typing import Any
 from ..errors import InputError
 from ..untrusted.json_files import read_json_object
 from .folders import write_text_whole
-from .origins import origin_of
+from .origins import KEPT_OUT, origin_of
 
 FILE_NAME = "provenance.json"
+_KEEPING_OUT = ("decontaminate", "expansion_decontaminate")
+"""Settings that name evaluation data of which nothing may be in what is made."""
 _KINDS: dict[type, str] = {dict: "an object", list: "a list"}
 _PACKAGES = (
     "hf-paraphrase",
@@ -84,18 +86,24 @@ def write_provenance(
         command: The verb that made it, e.g. `train-nmt`.
         settings: Every setting with its value, the seed among them.
         inputs: Files and folders that were read; each is recorded by name and SHA-256, and with what its own card and
-            provenance say of its licence, languages, source and inputs.
+            provenance say of its licence, languages, source and inputs. Those that the settings name as data to keep
+            out are marked as such.
         results: What was measured.
 
     Raises:
         OutputError: If the file cannot be written.
     """
+    kept_out = {str(path) for name in _KEEPING_OUT for path in settings.get(name) or ()}
     record = {
         "command": f"hf-paraphrase {command}",
         "settings": dict(settings),
         "seed": settings.get("seed"),
         "versions": versions(),
-        "inputs": [{**origin_of(item), "name": Path(item).name, "sha256": fingerprint(item)} for item in inputs],
+        "inputs": [
+            {**origin_of(item), "name": Path(item).name, "sha256": fingerprint(item)}
+            | ({KEPT_OUT: True} if str(item) in kept_out else {})
+            for item in inputs
+        ],
         "results": dict(results or {}),
     }
     text = json.dumps(record, indent=2, ensure_ascii=False, default=str)

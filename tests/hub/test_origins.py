@@ -30,6 +30,19 @@ def test_inputs_are_laid_out_with_what_is_known_of_them_below_what_was_made_of_t
     assert hub_datasets(TREE) == ["org/name"]
 
 
+def test_evaluation_data_that_was_kept_out_is_not_said_to_be_in_it():
+    kept_out = [{"name": "sts", "kept_out": True, "url": URL}, {"name": "sick", "kept_out": True}]
+    tree = [{"name": "bitext", "inputs": [{"name": "raw.tsv"}, *kept_out, {"name": "more.tsv"}]}, *kept_out[:1]]
+    assert described(tree) == [
+        (0, "`bitext`"),
+        (1, "`raw.tsv`"),
+        (1, "`more.tsv`"),
+        (1, "decontaminated against `sts`, `sick`"),
+        (0, "decontaminated against `sts`"),
+    ]
+    assert hub_datasets(tree) == []
+
+
 def test_what_others_wrote_cannot_break_out_of_its_place_in_the_card():
     ((_, text),) = described(
         [{"name": "a`\n# Title\n<script>", "url": "javascript:alert(1)", "license": ["x\n---\n"]}]

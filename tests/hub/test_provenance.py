@@ -132,3 +132,17 @@ def test_inputs_hand_on_what_their_cards_and_records_know_of_licence_language_so
         "url": url,
         "inputs": [{"name": "raw.tsv", "sha256": fingerprint(raw)}],
     }
+
+
+@pytest.mark.parametrize("setting", ["decontaminate", "expansion_decontaminate"])
+def test_evaluation_data_that_was_kept_out_is_marked_and_nothing_else_is(tmp_path, setting):
+    read, kept_out = tmp_path / "text.txt", tmp_path / "sts.txt"
+    read.write_text("read")
+    kept_out.write_text("kept out")
+    settings = {setting: [str(kept_out)], "seed": 0}
+    record = write_provenance(tmp_path, command="x", settings=settings, inputs=[read, kept_out])
+    assert [(item["name"], item.get("kept_out")) for item in record["inputs"]] == [
+        ("text.txt", None),
+        ("sts.txt", True),
+    ]
+    assert read_provenance(tmp_path) == record
