@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from ..errors import OutputError
 from ..hub.folders import check_same_job, output_folder, staging_path
 from ..hub.provenance import fingerprint, read_provenance
-from .processes import is_main_process, say
+from .processes import is_main_process, say, shared_by
 
 if TYPE_CHECKING:
     from transformers import Trainer
@@ -35,7 +35,7 @@ def job_of(settings: Mapping[str, Any], inputs: Iterable[str], *, unchecked: Ite
     """
     ignored = _UNCHECKED_ON_RESUME.union(unchecked)
     job = {name: value for name, value in settings.items() if name not in ignored}
-    return {**job, "fingerprints": [fingerprint(item) for item in inputs]}
+    return {**job, "fingerprints": [fingerprint(item) for item in inputs], **shared_by()}
 
 
 def find_checkpoint(

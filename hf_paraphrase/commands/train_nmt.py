@@ -19,7 +19,7 @@ from ..hub.provenance import fingerprint, write_provenance
 from .arguments import argument, message, parse, settings_of
 from .checkpointed_run import CHECKPOINTS, checkpointed_output, end_at_once
 from .prepare_reports import check_license
-from .processes import is_main_process, say
+from .processes import is_main_process, say, shared_by
 from .train_nmt_model import check_initial_model, initial_model, new_model, taken_over
 
 _POSITIVE = (
@@ -179,7 +179,7 @@ def _job(arguments: Arguments) -> dict[str, Any]:
     inputs: dict[str, Any] = {"bitext": [fingerprint(folder) for folder in arguments.bitext]}
     if arguments.initial_model is not None:
         inputs["initial_model"] = fingerprint(arguments.initial_model)
-    return {**settings, **inputs}
+    return {**settings, **inputs, **shared_by()}
 
 
 def _read(folder: str, split: str) -> pa.Table:
@@ -238,6 +238,7 @@ def train(arguments: Arguments, folder: Path) -> None:
     from transformers import set_seed
 
     from ..translation.batching import tokenize_bitext
+    from ..translation.loading import check_finite
     from ..translation.memory import keep_freed_memory
     from ..translation.preprocessing import trainable_rows
     from ..translation.trainer import (
@@ -313,6 +314,7 @@ def train(arguments: Arguments, folder: Path) -> None:
                 learning_rate=rate or (learning_rate if arguments.optimizer == "adadelta" else learning_rate / 10),
                 **common,
             )
+    check_finite(model)
     if not is_main_process():
         return
     bleus = [(entry["eval_bleu"], entry["epoch"]) for entry in log if "eval_bleu" in entry]

@@ -67,6 +67,28 @@ class EpochMarks(TrainerCallback):
         return control
 
 
+class EpochOfBatches(TrainerCallback):
+    """Tells a sampler which epoch begins, or is continued.
+
+    The Trainer and accelerate tell it too, but not through the two wrappers that it has when several processes share
+    its batches and the first ones are skipped after a resume.
+
+    Args:
+        sampler: What has a `set_epoch`.
+        updates: Updates of the model in an epoch.
+    """
+
+    def __init__(self, sampler: Any, updates: int) -> None:
+        self.sampler = sampler
+        self.updates = updates
+
+    def on_epoch_begin(
+        self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **kwargs: Any
+    ) -> None:
+        """Tells it the epoch, from 0."""
+        self.sampler.set_epoch(state.global_step // self.updates)
+
+
 class LastStep(TrainerCallback):
     """Asks for a score and a checkpoint behind the last update, whatever the interval between them is.
 

@@ -7,6 +7,7 @@ import os
 import torch
 from transformers import PreTrainedModel, PreTrainedTokenizerFast
 
+from ..errors import ModelError
 from ..models.loading import check_model_type, load_model_folder
 from ..models.rnn_search import RnnSearchForConditionalGeneration
 from .memory import keep_freed_memory
@@ -22,9 +23,29 @@ def load_translation_model(
         device: Where to compute; a GPU if there is one and None is given.
 
     Raises:
-        ModelError: If the folder is missing, damaged, or holds another kind of model.
+        ModelError: If the folder is missing, damaged, or holds another kind of model or weights that are not finite.
     """
     check_model_type(folder, ["rnn_search"], kind="translation model", verb="train-nmt")
     keep_freed_memory()
     model, tokenizer = load_model_folder(folder, RnnSearchForConditionalGeneration)
+    check_finite(model, folder)
     return model.to(device or ("cuda" if torch.cuda.is_available() else "cpu")), tokenizer
+
+
+def check_finite(model: PreTrainedModel, folder: str | os.PathLike[str] | None = None) -> None:
+    """Refuses a model whose training diverged.
+
+    Args:
+        model: The model.
+        folder: Where it lies, for the message; none for one that is being trained.
+
+    Raises:
+        ModelError: If a weight is infinite or not a number.
+    """
+    broken = [name for name, value in model.state_dict().items() if not bool(torch.isfinite(value).all())]
+    if broken:
+        raise ModelError(
+            f"the training diverged: weights of {broken[0]} are not finite",
+            path=folder,
+            remedy="train again with a lower --learning-rate or a longer --warmup-steps",
+        )

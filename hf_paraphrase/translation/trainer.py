@@ -21,7 +21,7 @@ from transformers import (
     TrainingArguments,
 )
 
-from ..training.callbacks import LastStep
+from ..training.callbacks import EpochOfBatches, LastStep
 from ..training.processes import wait_for_all
 from .averaging import average_checkpoints
 from .batch_pieces import split_batch
@@ -72,6 +72,9 @@ class TranslationTrainer(Trainer):
             lengths_of_epoch=dataset.set_epoch if dataset.is_redrawn else None,
         )
         loader = DataLoader(dataset, batch_sampler=sampler, collate_fn=self.data_collator)
+        batches = len(sampler) // self.args.world_size
+        self.pop_callback(EpochOfBatches)
+        self.add_callback(EpochOfBatches(sampler, math.ceil(batches / self.args.gradient_accumulation_steps)))
         return self.accelerator.prepare(loader)
 
     def training_step(
@@ -126,7 +129,7 @@ class TranslationTrainer(Trainer):
 def bf16_is_fast() -> bool:
     """Tells whether this machine multiplies bfloat16 matrices in hardware."""
     if torch.cuda.is_available():
-        return torch.cuda.is_bf16_supported()
+        return torch.cuda.is_bf16_supported(including_emulation=False)
     return torch.cpu._is_amx_tile_supported() or torch.cpu._is_avx512_bf16_supported()
 
 

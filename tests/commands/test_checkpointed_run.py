@@ -5,7 +5,7 @@ import os
 
 import pytest
 
-from hf_paraphrase.commands.checkpointed_run import checkpointed_output, end_at_once
+from hf_paraphrase.commands.checkpointed_run import checkpointed_output, end_at_once, job_of
 from hf_paraphrase.errors import OutputError
 from hf_paraphrase.hub.folders import check_same_job, staging_path
 from hf_paraphrase.hub.provenance import write_provenance
@@ -103,3 +103,20 @@ def test_a_run_goes_on_where_it_is_not_resumed_or_not_all_is_written(tmp_path):
     assert not end_at_once(output, {**SETTINGS, "resume": False}, lambda: JOB)
     (staging_path(output) / "README.md").unlink()
     assert not end_at_once(output, SETTINGS, lambda: JOB)
+
+
+@pytest.mark.parametrize(
+    ("environment", "expected"),
+    [
+        ({}, None),
+        ({"WORLD_SIZE": "2"}, None),
+        ({"RANK": "0", "WORLD_SIZE": "2"}, 2),
+        ({"RANK": "0", "WORLD_SIZE": "1"}, None),
+    ],
+)
+def test_a_run_by_several_processes_is_another_run_than_by_one(monkeypatch, environment, expected):
+    for name in ("RANK", "WORLD_SIZE"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    assert job_of({"seed": 0, "resume": True}, []).get("processes") == expected

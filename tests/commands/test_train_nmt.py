@@ -195,20 +195,46 @@ def test_a_model_that_could_not_be_moved_into_place_is_not_trained_again(tiny_bi
     assert [path.name for path in tmp_path.iterdir()] == ["model"]
 
 
-@pytest.mark.slow
-def test_two_processes_train_one_model_and_leave_one_whole_folder(tiny_bitext, tmp_path):
-    # 60 pairs in mini-batches of 4: 15, an odd number.
-    script = Path(__file__).parents[2] / "scripts" / "train_nmt.py"
-    launch = [sys.executable, "-m", "accelerate.commands.launch", "--multi_gpu", "--num_processes", "2"]
-    launch += ["--main_process_port", "0", str(script)]
-    launch += command(tiny_bitext, tmp_path / "model", "--batch-size", "4", "--evaluations", "3")[1:]
+def launch(*program):
+    """Runs a program in two processes under `accelerate launch`."""
+    words = [sys.executable, "-m", "accelerate.commands.launch", "--multi_gpu", "--num_processes", "2"]
+    words += ["--main_process_port", "0", *map(str, program)]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "OMP_NUM_THREADS": "1"}
-    result = subprocess.run(launch, capture_output=True, text=True, check=False, env=environment, timeout=300)
+    return subprocess.run(words, capture_output=True, text=True, check=False, env=environment, timeout=300)
+
+
+@pytest.mark.slow
+def test_two_processes_train_one_model_and_a_killed_run_of_theirs_ends_like_an_undisturbed_one(
+    tiny_bitext, tmp_path, capsys
+):
+    # 60 pairs in mini-batches of 4: 15, an odd number; 8 updates an epoch.
+    script = Path(__file__).parents[2] / "scripts" / "train_nmt.py"
+    words = ["--batch-size", "4", "--evaluations", "6", "--bpe-dropout", "0.2"]
+    result = launch(script, *command(tiny_bitext, tmp_path / "model", *words)[1:])
     assert result.returncode == 0, result.stderr[-3_000:]
     assert [path.name for path in tmp_path.iterdir()] == ["model"] and result.stdout == ""
-    assert [step for step, _ in measured(tmp_path / "model")] == [8, 16, 24]
+    assert [step for step, _ in measured(tmp_path / "model")] == [4, 8, 12, 16, 20, 24]
     assert result.stderr.count("training pairs") == result.stderr.count("translation model: ") == 1
     AutoModelForSeq2SeqLM.from_pretrained(tmp_path / "model")
+
+    (tmp_path / "killed.py").write_text(KILLED)
+    output = tmp_path / "again" / "model"
+    assert launch(tmp_path / "killed.py", *command(tiny_bitext, output, *words)).returncode != 0
+    checkpoints = output.parent / ".model.partial" / "checkpoints"
+    assert unfinished_checkpoint(checkpoints) == str(checkpoints / "checkpoint-12")  # in the middle of an epoch
+    assert train(tiny_bitext, output, *words, "--resume") == 2, "one process would share the batches otherwise"
+    assert "other settings: processes" in capsys.readouterr().err
+    result = launch(script, *command(tiny_bitext, output, *words, "--resume")[1:])
+    assert result.returncode == 0, result.stderr[-3_000:]
+    assert weights(output) == weights(tmp_path / "model")
+    assert measured(output) == measured(tmp_path / "model")
+
+
+def test_a_training_that_diverges_ends_with_one_line_and_without_a_model(tiny_bitext, tmp_path, capsys):
+    words = ["--learning-rate", "1e30", "--epochs", "1", "--evaluations", "1"]
+    assert train(tiny_bitext, tmp_path / "model", *words) == 2
+    assert "error: the training diverged: weights of" in capsys.readouterr().err.splitlines()[-1]
+    assert not (tmp_path / "model").exists()
 
 
 def test_only_complete_checkpoints_are_continued(tmp_path):

@@ -3,11 +3,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import torch
-from accelerate.data_loader import prepare_data_loader
+from accelerate.data_loader import prepare_data_loader, skip_first_batches
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch.utils.data import DataLoader
+from transformers import TrainerState
 
+from hf_paraphrase.training.callbacks import EpochOfBatches
 from hf_paraphrase.translation.batching import MaxiBatchSampler, TokenizedBitext, TranslationCollator
 
 
@@ -91,6 +93,35 @@ def test_several_processes_take_the_same_number_of_steps_and_see_every_pair(pair
         assert sum(map(len, seen)) - pairs <= 4 * (processes - 1)
         epochs.append(seen)
     assert epochs[0] != epochs[1] or pairs < 5, "the epoch does not reach the sampler"
+
+
+@pytest.mark.parametrize("processes", [1, 2])
+def test_batches_behind_a_resume_are_those_of_an_undisturbed_epoch(processes):
+    # The Trainer skips the batches that it has seen by a wrapper around the one that shares them.
+    dataset = TokenizedBitext([[index, 2] for index in range(60)], [[2]] * 60)
+
+    def loader():
+        sampler = MaxiBatchSampler(dataset.lengths(), 4, processes=processes)
+        inner = DataLoader(dataset, batch_sampler=sampler, collate_fn=TranslationCollator(0))
+        settings = {"put_on_device": False, "even_batches": False}
+        shared = prepare_data_loader(inner, num_processes=processes, process_index=processes - 1, **settings)
+        return shared, EpochOfBatches(sampler, len(sampler) // processes)
+
+    def batches(found):
+        return [batch["input_ids"][:, 0].tolist() for batch in found]
+
+    for epoch in range(3):
+        undisturbed, mark = loader()
+        updates = mark.updates
+        undisturbed.set_epoch(epoch)
+        mark.on_epoch_begin(None, TrainerState(global_step=epoch * updates), None)
+        expected = batches(undisturbed)
+        assert len(expected) == updates
+        whole, mark = loader()
+        resumed = skip_first_batches(whole, 3)
+        resumed.set_epoch(epoch)
+        mark.on_epoch_begin(None, TrainerState(global_step=epoch * updates + 3), None)
+        assert batches(resumed) == expected[3:]
 
 
 def test_lengths_are_those_of_the_longer_side():
