@@ -122,7 +122,7 @@ def component_gates(encoder: SentenceEncoder, sentence: LabelledSentence) -> tup
     ids, owners, _ = _tokens(encoder, [sentence])[0]
     with torch.inference_mode():
         output = model(torch.tensor([ids], dtype=torch.long, device=model.device), output_gates=True)
-    gates = output.gates[0].double().cpu().numpy()
+    gates = output.gates[0].cpu().double().numpy()
     counted = gates.any(1) & (owners >= 0)
     present = np.unique(owners[counted])
     means = [gates[counted & (owners == word)].mean(0) for word in present]
@@ -222,7 +222,7 @@ def _of_batch(
         vectors = torch.nn.functional.embedding(ids_tensor, model.embeddings).float()
         gates = output.gates.float()
         numbers = torch.stack([gates.mean(2), vectors.norm(dim=2), (vectors * gates).norm(dim=2)])
-    values = numbers.double().cpu().numpy()
+    values = numbers.cpu().double().numpy()
     result = []
     for place, (ids, owners, known) in enumerate(tokens):
         # A skipped unknown word has a gate of exactly zero, which a sigmoid never gives.

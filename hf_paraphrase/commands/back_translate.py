@@ -37,6 +37,7 @@ from .translation_languages import check_languages
 from .translation_tables import translation_table
 
 if TYPE_CHECKING:
+    from ..translation.back_translation import SearchOptions
     from ..translation.lexical_table import LexicalTable
 
 _JOB = "job.json"
@@ -60,7 +61,9 @@ class Arguments:
     output: str = argument("data folder for the pairs; it appears whole at the end")
     split: str = argument("split of the bitext to translate", "train")
     num_beams: int = argument("beam width (paper 000: 50)", 50)
-    num_return_sequences: int = argument("hypotheses kept per sentence, at most the beam width", 50)
+    num_return_sequences: int | None = argument(
+        "hypotheses kept per sentence, at most the beam width; as many if not given", None
+    )
     length_penalty: float = argument(
         "exponent of the length by which scores are divided to rank; 0 ranks by the sum", 1.0
     )
@@ -128,7 +131,7 @@ def main(argv: Sequence[str]) -> None:
     check_number_of_shards(rows, arguments.shard_size)
     options = SearchOptions(
         num_beams=arguments.num_beams,
-        num_return_sequences=arguments.num_return_sequences,
+        num_return_sequences=_returned(arguments),
         length_penalty=arguments.length_penalty,
         max_source_tokens=arguments.max_source_tokens,
         shard_size=arguments.shard_size,
@@ -190,7 +193,7 @@ def main(argv: Sequence[str]) -> None:
         state.wait_for_everyone()
         if state.is_main_process:
             if not _is_assembled(staging):
-                _assemble(arguments, staging, files.reports())
+                _assemble(arguments, options, str(state.device), staging, files.reports())
             # Only now, and in this order: a job that is killed here loses nothing either.
             shutil.rmtree(staging / "shards", ignore_errors=True)
             move_into_place(staging, target)
@@ -239,7 +242,9 @@ def _check(arguments: Arguments) -> None:
         ["id", "source", "target", "source_lang"],
         arguments.bitext,
     )
-    if not 1 <= arguments.num_return_sequences <= arguments.num_beams:
+    if arguments.num_beams < 1:
+        raise UsageError(f"--num-beams must be 1 or more, not {arguments.num_beams}")
+    if not 1 <= _returned(arguments) <= arguments.num_beams:
         raise UsageError(
             f"--num-return-sequences {arguments.num_return_sequences} must be 1 to --num-beams {arguments.num_beams}"
         )
@@ -257,6 +262,10 @@ def _check(arguments: Arguments) -> None:
         value = getattr(arguments, name)
         if value is not None and value < 1:
             raise UsageError(f"--{name.replace('_', '-')} must be 1 or more, not {value}")
+
+
+def _returned(arguments: Arguments) -> int:
+    return _or(arguments.num_return_sequences, arguments.num_beams)
 
 
 def _or(value: int | None, default: int) -> int:
@@ -281,12 +290,16 @@ def _results_of(model: str) -> dict[str, Any]:
     return {key: value for key, value in results.items() if key != "log"}
 
 
-def _assemble(arguments: Arguments, staging: Path, reports: Iterable[dict[str, Any]]) -> None:
+def _assemble(
+    arguments: Arguments, options: SearchOptions, device: str, staging: Path, reports: Iterable[dict[str, Any]]
+) -> None:
     """Turns the finished shards into a data folder: reports merged, provenance and last of all the card written."""
     results: dict[str, Any] = {"sentences": 0, "pairs": 0, "skipped_sentences": 0, "skipped": []}
+    # The settings may leave to the machine what decides about the result.
+    results["search"] = {**dataclasses.asdict(options), "device": device}
     write_parts_whole(staging / "skipped.jsonl", _skipped_lines(reports, results))
     results["model_results"] = _one_or_all([_results_of(folder) for folder in arguments.model])
-    settings = settings_of(arguments)
+    settings = {**settings_of(arguments), "num_return_sequences": _returned(arguments)}
     write_provenance(
         staging,
         command="back-translate",
@@ -298,7 +311,7 @@ def _assemble(arguments: Arguments, staging: Path, reports: Iterable[dict[str, A
         ],
         results=results,
     )
-    examples = _first_rows(staging, 5 * arguments.num_return_sequences)
+    examples = _first_rows(staging, 5 * _returned(arguments))
     values = {
         "license": inherited_metadata(Path(arguments.bitext))["license"],
         "name": Path(arguments.output).name,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 from ..errors import UsageError
@@ -11,11 +12,13 @@ if TYPE_CHECKING:
 
 
 def check_search_flags(arguments: Any) -> None:
-    """Checks `min_length_ratio`, `max_length_ratio`, `max_target_units` and `no_repeat_ngram_size`.
+    """Checks `length_penalty`, `min_length_ratio`, `max_length_ratio`, `max_target_units` and `no_repeat_ngram_size`.
 
     Raises:
         UsageError: If one is out of range, or no length satisfies all.
     """
+    if not math.isfinite(arguments.length_penalty):
+        raise UsageError(f"--length-penalty must be finite, but is {arguments.length_penalty}")
     if not arguments.min_length_ratio >= 0:
         raise UsageError(f"--min-length-ratio must not be below 0, but is {arguments.min_length_ratio}")
     if not arguments.min_length_ratio < arguments.max_length_ratio < float("inf"):

@@ -57,7 +57,7 @@ def reference_probabilities(
         logits = model(
             input_ids=torch.from_numpy(ids).to(model.device), attention_mask=torch.from_numpy(inside).to(model.device)
         ).logits
-        result[chosen] = logits.double().softmax(-1)[:, label].cpu().numpy()
+        result[chosen] = logits.cpu().double().softmax(-1)[:, label].numpy()
         start = stop
     model.train(training)
     return result.round(_DECIMALS)

@@ -103,7 +103,7 @@ def predicted_logits(model: PreTrainedModel, inputs: ClassifierInputs) -> NDArra
         batch = inputs.batch(rows, pad)
         batch.pop("labels", None)
         logits = model(**{name: value.to(model.device) for name, value in batch.items()}).logits
-        result[rows] = logits.double().cpu().numpy()
+        result[rows] = logits.cpu().double().numpy()
         start = stop
     model.train(training)
     return result

@@ -53,7 +53,7 @@ def best_on_device(
     by_cosine = np.lexsort((found, -exact_cosines), axis=1)[:, :n]
     best = np.take_along_axis(exact_cosines, by_cosine, 1)
     error = _ACCUMULATION * sources.shape[1]
-    lowest = cosines[:, -1].double().cpu().numpy()
+    lowest = cosines[:, -1].cpu().double().numpy()
     sure = (lowest + error < best[:, -1]) if kept < len(target_vectors) else np.ones(len(sources), bool)
     return (np.take_along_axis(found, by_cosine, 1), np.clip(best, -1, 1).astype(np.float32)), sure
 

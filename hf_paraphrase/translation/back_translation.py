@@ -2,13 +2,14 @@
 
 A shard is a run of consecutive sentences. It is written whole or not at all and depends on nothing but its sentences,
 the model and the settings, so a job that was killed continues where it was, several processes share the work, and the
-result is the same, byte for byte. (On one machine and with as many threads in each process: floating-point sums depend
-on how many threads share them, which `OMP_NUM_THREADS` decides.)
+result is the same, byte for byte, with any number of processes and threads (on one kind of processor or device, with
+one version of PyTorch).
 """
 
 from __future__ import annotations
 
 import copy
+import math
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -20,6 +21,7 @@ from transformers import PreTrainedModel, PreTrainedTokenizerBase
 from ..data.parquet import iterate_batches
 from ..data.schema import BACK_TRANSLATED
 from ..errors import ModelError
+from .batch_threads import results_in_order, single_threaded_operations, threads_for
 from .beam_search import Hypothesis, search_batches, translate_batch
 from .candidates import CandidateVocabulary
 from .constraints import SearchConstraints
@@ -91,7 +93,8 @@ class BackTranslator:
         self.search_model = copy.deepcopy(model).to(torch.bfloat16) if options.bf16 else model
         self.tokenizer = tokenizer
         self.options = options
-        self.translatable: list[int] | None = None
+        self.threads = threads_for(model.device)
+        self.translatable: list[int] = []
         self.vocabulary: CandidateVocabulary | None = None
         if table is not None:
             self.vocabulary = CandidateVocabulary(
@@ -121,20 +124,32 @@ class BackTranslator:
         if progress is not None:
             progress.update(len(rows) - len(todo))
         lengths = [len(input_ids[index]) for index in todo]
-        for batch in search_batches(self.search_model, lengths, self.options.num_beams):
-            indices = [todo[position] for position in batch]
-            references = [rows[index]["target"] for index in indices]
-            found = self._translate([input_ids[index] for index in indices], references)
-            for index, outcome in zip(indices, found, strict=True):
-                if isinstance(outcome, str):
-                    reasons[index] = outcome
-                else:
-                    translated[index] = outcome
-                    self.translatable = input_ids[index]
-            if progress is not None:
-                progress.update(len(indices))
-        if failed := [index for index in todo if index in reasons]:
-            self._check_search(f"{len(failed)} of {len(rows)} sentences cannot be translated: {reasons[failed[0]]}")
+        batches = [
+            [todo[position] for position in batch]
+            for batch in search_batches(self.search_model, lengths, self.options.num_beams)
+        ]
+        work = [
+            (
+                units := [input_ids[index] for index in batch],
+                self._candidates(units, [rows[i]["target"] for i in batch]),
+            )
+            for batch in batches
+        ]
+        with single_threaded_operations(self.model.device):
+            outcomes = results_in_order(lambda batch: self._translate(*batch), work, self.threads)
+            for batch, found in zip(batches, outcomes, strict=True):
+                for index, outcome in zip(batch, found, strict=True):
+                    if isinstance(outcome, str):
+                        reasons[index] = outcome
+                    else:
+                        translated[index] = outcome
+                        self.translatable = input_ids[index]
+                if progress is not None:
+                    progress.update(len(batch))
+            if failed := [index for index in todo if index in reasons]:
+                self._check_search(
+                    f"{len(failed)} of {len(rows)} sentences cannot be translated: {reasons[failed[0]]}"
+                )
         columns: dict[str, list[Any]] = {name: [] for name in BACK_TRANSLATED.names}
         for index in sorted(translated):
             # What was cut at the length limit has no end, so its score cannot be compared and its text stops anywhere.
@@ -177,14 +192,18 @@ class BackTranslator:
                 reasons[index] = f"source of {len(ids)} units, more than {self.options.max_source_tokens}"
         return reasons, input_ids
 
-    def _translate(self, input_ids: Sequence[list[int]], references: Sequence[str]) -> list[list[Hypothesis] | str]:
+    def _candidates(self, input_ids: Sequence[list[int]], references: Sequence[str]) -> torch.Tensor | None:
+        if self.vocabulary is None:
+            return None
+        units = None
+        if self.options.candidates_from_reference:
+            units = self.tokenizer(text_target=list(references))["input_ids"]
+        return self.vocabulary.for_batch(input_ids, units)
+
+    def _translate(
+        self, input_ids: Sequence[list[int]], candidates: torch.Tensor | None
+    ) -> list[list[Hypothesis] | str]:
         """Searches for a batch of sentences; gives the reason in place of the list of one whose search fails."""
-        candidates = None
-        if self.vocabulary is not None:
-            units = None
-            if self.options.candidates_from_reference:
-                units = self.tokenizer(text_target=list(references))["input_ids"]
-            candidates = self.vocabulary.for_batch(input_ids, units)
         found = self._attempt(input_ids, candidates)
         if not isinstance(found, str):
             return [*found]
@@ -199,7 +218,10 @@ class BackTranslator:
     ) -> list[list[Hypothesis]] | str:
         # The error ends here: its traceback would keep the tensors of the batch in memory during the next attempt.
         try:
-            return self._search(input_ids, candidates)
+            found = self._search(input_ids, candidates)
+            if not all(math.isfinite(item.log_prob) for nbest in found for item in nbest):
+                return "the search failed: the model's probabilities are not finite"
+            return found
         except (MemoryError, torch.OutOfMemoryError):
             return "the search ran out of memory"
         except RuntimeError as error:
@@ -207,12 +229,17 @@ class BackTranslator:
 
     def _check_search(self, failure: str) -> None:
         """Tells sentences that cannot be translated from a model or a device that translates nothing any more."""
-        if self.translatable is None or isinstance(self._attempt([self.translatable], None), str):
+        if isinstance(self._attempt([self.translatable or self._shortest_source()], None), str):
             raise ModelError(
                 f"{failure}; nor can any other",
                 path=self.model.name_or_path or None,
                 remedy="try the model with evaluate-nmt, or fewer beams if memory ran out",
             )
+
+    def _shortest_source(self) -> list[int]:
+        special = set(self.tokenizer.all_special_ids)
+        unit = next(unit for unit in range(int(self.model.config.source_vocab_size)) if unit not in special)
+        return [unit, int(self.tokenizer.eos_token_id)]
 
     def _search(self, input_ids: Sequence[list[int]], candidates: torch.Tensor | None) -> list[list[Hypothesis]]:
         options = self.options

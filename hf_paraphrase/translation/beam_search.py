@@ -210,7 +210,7 @@ def translate_batch(
         results[index].append(Hypothesis(text.strip(), log_prob, len(units), finished))
     if scorer is not None:
         for nbest in results:
-            nbest.sort(key=lambda item: -item.log_prob / (item.num_tokens + item.finished) ** length_penalty)
+            nbest.sort(key=lambda item: -item.log_prob / max(1, item.num_tokens + item.finished) ** length_penalty)
     return results
 
 
@@ -296,7 +296,8 @@ def _log_probs(
             return_dict=True,
         ).logits
         log_probs = logits.float().log_softmax(-1).gather(-1, labels.clamp(min=0).unsqueeze(-1)).squeeze(-1)
-        totals = log_probs.masked_fill(labels == -100, 0.0).double().sum(1).tolist()
+        # On the processor, for not every device has numbers of double precision.
+        totals = log_probs.masked_fill(labels == -100, 0.0).cpu().double().sum(1).tolist()
         for position, total in zip(chosen, totals, strict=True):
             scores[position] = total
     return scores

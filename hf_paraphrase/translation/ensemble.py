@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import os
 from collections.abc import Sequence
 from typing import Any
@@ -170,8 +171,10 @@ class RnnSearchEnsemble(PreTrainedModel, GenerationMixin):
 
     def generate(self, *args: Any, logits_processor: LogitsProcessorList | None = None, **kwargs: Any) -> Any:
         """Generates as every model of transformers does."""
-        processors = LogitsProcessorList([_WithoutRenormalization(self), *(logits_processor or [])])
-        return super().generate(*args, logits_processor=processors, **kwargs)
+        # What a step leaves for its processor belongs to one search: others may run at the same time.
+        own = copy.copy(self)
+        processors = LogitsProcessorList([_WithoutRenormalization(own), *(logits_processor or [])])
+        return super(RnnSearchEnsemble, own).generate(*args, logits_processor=processors, **kwargs)
 
     def _expand_inputs_for_generation(
         self,

@@ -85,7 +85,7 @@ def prefix_tree_scores(
             state = steps.next_state(attended.select(torch.tensor(depth.parents, device=device)), word_gates)
         attended = _attend(steps, state, depth.sentences, annotated)
         readout = attended.readout if word_readout is None else attended.readout + word_readout
-        log_probs += _log_probs(steps, readout, depth, columns).double().tolist()
+        log_probs += _log_probs(steps, readout, depth, columns).cpu().double().tolist()
     return [sum((log_probs[number] for number in path), 0.0) for path in paths]
 
 

@@ -67,7 +67,7 @@ def score_translations(
             return_dict=True,
         ).logits
         units = logits.float().log_softmax(-1).gather(-1, targets.clamp(min=0).unsqueeze(-1)).squeeze(-1)
-        log_probs[chosen] = units.masked_fill(targets == -100, 0.0).double().sum(1).cpu().numpy()
+        log_probs[chosen] = units.masked_fill(targets == -100, 0.0).cpu().double().sum(1).numpy()
     return TranslationScores(log_probs, num_tokens)
 
 

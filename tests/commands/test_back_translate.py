@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -181,6 +182,21 @@ def test_bf16_search_reports_fp32_scores(tiny_model, tiny_bitext, tmp_path):
     assert sum(abs(scores[0][key] - scores[1][key]) < 1e-4 for key in common) >= 0.9 * len(common)
 
 
+def test_the_beam_alone_sets_the_length_of_the_lists(tiny_model, tiny_bitext, tmp_path):
+    words = ["back-translate", "--model", str(tiny_model), "--bitext", str(tiny_bitext), "--split", "test"]
+    assert main([*words, "--num-beams", "3", "--output", str(tmp_path / "three")]) == 0
+    assert max(read_table(tmp_path / "three")["rank"].to_pylist()) == 2
+    record = json.loads((tmp_path / "three" / "provenance.json").read_text())
+    assert record["settings"]["num_return_sequences"] == record["results"]["search"]["num_return_sequences"] == 3
+
+
+def test_the_record_says_how_the_machine_searched(tiny_model, tiny_bitext, tmp_path, monkeypatch):
+    monkeypatch.setattr("hf_paraphrase.translation.trainer.bf16_is_fast", lambda: True)
+    assert job(tiny_model, tiny_bitext, tmp_path / "out", "--split", "test", "--precision", "auto") == 0
+    search = json.loads((tmp_path / "out" / "provenance.json").read_text())["results"]["search"]
+    assert search["bf16"] is True and search["device"] == "cpu" and search["constraints"]["max_length_ratio"] == 3.0
+
+
 def test_standard_output_stays_empty(tiny_model, tiny_bitext, tmp_path, capfd):
     assert job(tiny_model, tiny_bitext, tmp_path / "out", "--split", "test") == 0
     out, err = capfd.readouterr()
@@ -290,6 +306,17 @@ def test_an_unfinished_job_is_neither_continued_nor_destroyed_without_a_flag(
     assert "--resume continues it" in capsys.readouterr().err and files(unfinished.parent) == before
     assert job(tiny_model, awkward_bitext, unfinished, "--max-source-tokens", "50", "--overwrite") == 0
     assert same_data(unfinished, translated)
+
+
+def test_the_progress_of_a_resumed_job_starts_at_what_is_done_and_shows_rate_and_time_left(
+    tiny_model, awkward_bitext, unfinished, capfd
+):
+    capfd.readouterr()
+    assert resume(tiny_model, awkward_bitext, unfinished) == 0
+    shown = [line for line in re.split(r"[\r\n]", capfd.readouterr().err) if line.startswith("back-translate: ")]
+    # Two shards of four were done of 17 sentences.
+    assert " 8/17 [" in shown[0] and " 17/17 [" in shown[-1]
+    assert re.search(r"\d\d:\d\d<\d\d:\d\d, +[\d.]+sentence/s", shown[-1])
 
 
 @pytest.mark.parametrize("stage", ["card", "cleaning", "moving"])
@@ -514,4 +541,4 @@ def test_missing_columns_are_one_line(tiny_model, tiny_bitext, tmp_path, capsys)
 
 def test_the_card_and_the_arguments_agree_on_the_defaults():
     arguments = back_translate.Arguments(model="m", bitext="b", output="o")
-    assert (arguments.num_beams, arguments.num_return_sequences, arguments.shard_size) == (50, 50, 1_000)
+    assert (arguments.num_beams, arguments.num_return_sequences, arguments.shard_size) == (50, None, 1_000)

@@ -9,9 +9,11 @@ import torch
 
 from hf_paraphrase.commands import main
 from hf_paraphrase.data.parquet import read_table
+from hf_paraphrase.errors import ModelError
 from hf_paraphrase.hub import folders
 from hf_paraphrase.translation import back_translation
 from hf_paraphrase.translation.loading import load_translation_model
+from hf_paraphrase.translation.shard_files import ShardFiles
 
 SMALL = ["--num-beams", "4", "--num-return-sequences", "3", "--shard-size", "4", "--precision", "fp32"]
 
@@ -93,6 +95,53 @@ def test_a_model_whose_every_search_fails_stops_the_job_with_one_line(
     error = [line for line in capsys.readouterr().err.splitlines() if line.startswith("hf-paraphrase: error: ")]
     assert len(error) == 1 and "4 of 4 sentences cannot be translated: the search failed: no kernel" in error[0]
     assert str(tiny_model) in error[0] and not (tmp_path / "pairs").exists()
+
+
+def test_sentences_that_cannot_be_translated_do_not_stop_a_process_that_has_translated_nothing_yet(
+    tiny_model, bitext, undisturbed, tmp_path, monkeypatch
+):
+    # The last shard alone is left, as for the second of two processes or after a resume.
+    rows = read_table(bitext).to_pylist()
+    _, tokenizer = load_translation_model(tiny_model)
+    last = [list(tokenizer(row["source"])["input_ids"]) for row in rows[8:]]
+    fails = lambda batch: any(list(item) in last for item in batch)  # noqa: E731
+    failing(monkeypatch, fails, RuntimeError("too long for this device"))
+    assert job(tiny_model, bitext, tmp_path / "whole") == 0
+    with monkeypatch.context() as killed:
+        write = ShardFiles.write
+
+        def write_two(self, index, *arguments):
+            if index == 2:
+                raise KeyboardInterrupt
+            write(self, index, *arguments)
+
+        killed.setattr(ShardFiles, "write", write_two)
+        assert job(tiny_model, bitext, tmp_path / "resumed") == 130
+    assert job(tiny_model, bitext, tmp_path / "resumed", "--resume") == 0
+    assert data(tmp_path / "resumed") == data(tmp_path / "whole")
+    assert [row["id"] for row in skipped(tmp_path / "whole")][-4:] == [row["id"] for row in rows[8:]]
+
+
+def test_probabilities_that_are_not_finite_are_a_failed_search(tiny_model, bitext):
+    model, tokenizer = load_translation_model(tiny_model, device="cpu")
+    with torch.no_grad():
+        model.lm_head.bias.fill_(float("nan"))
+    translator = back_translation.BackTranslator(model, tokenizer, back_translation.SearchOptions(1, 1))
+    with pytest.raises(ModelError, match="the model's probabilities are not finite; nor can any other"):
+        translator.translate_table(read_table(bitext))
+
+
+@pytest.mark.parametrize("verb", ["back-translate", "evaluate-nmt"])
+def test_a_model_without_finite_weights_is_refused_with_one_line(tiny_model, bitext, tmp_path, capsys, verb):
+    model, tokenizer = load_translation_model(tiny_model, device="cpu")
+    with torch.no_grad():
+        model.lm_head.weight[3, 2] = float("inf")
+    model.save_pretrained(tmp_path / "model")
+    tokenizer.save_pretrained(tmp_path / "model")
+    words = ["--model", str(tmp_path / "model"), "--bitext", str(bitext), "--output", str(tmp_path / "out")]
+    assert main([verb, *words, "--split", "train"]) == 2
+    assert f"{tmp_path / 'model'}: the training diverged: weights of" in capsys.readouterr().err.splitlines()[-1]
+    assert [path.name for path in tmp_path.iterdir()] == ["model"]
 
 
 def test_a_device_that_fails_in_the_middle_stops_the_job_and_resuming_gives_the_same_bytes(

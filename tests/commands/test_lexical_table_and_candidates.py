@@ -119,6 +119,8 @@ def test_several_models_translate_together(tiny_model, tiny_bitext, tmp_path, ca
 @pytest.mark.parametrize(
     ("words", "problem"),
     [
+        (["--length-penalty", "nan"], "--length-penalty must be finite, but is nan"),
+        (["--length-penalty", "inf"], "--length-penalty must be finite, but is inf"),
         (["--min-length-ratio", "-1"], "--min-length-ratio must not be below 0"),
         (["--min-length-ratio", "3"], "--max-length-ratio 3.0 must be above --min-length-ratio 3.0"),
         (["--max-length-ratio", "inf"], "must be above --min-length-ratio 0.0 and finite"),

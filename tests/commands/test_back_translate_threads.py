@@ -1,0 +1,88 @@
+from __future__ import annotations
+
+import threading
+
+import pyarrow.parquet as pq
+import pytest
+import torch
+
+from hf_paraphrase.models.rnn_search import RnnSearchConfig, RnnSearchForConditionalGeneration
+from hf_paraphrase.tokenization.subword import train_bpe_tokenizer
+from hf_paraphrase.translation.back_translation import BackTranslator, SearchOptions
+from hf_paraphrase.translation.batch_threads import results_in_order
+from hf_paraphrase.translation.beam_search import translate_batch
+from hf_paraphrase.translation.ensemble import RnnSearchEnsemble
+
+
+@pytest.fixture(scope="module")
+def tokenizer(number_pairs):
+    return train_bpe_tokenizer([text for pair in number_pairs(64, 0) for text in pair], 60)
+
+
+@pytest.fixture(scope="module")
+def make_model(tokenizer):
+    """Makes an untrained model whose matrices are large enough for several threads to share a product."""
+
+    def make(seed):
+        torch.manual_seed(seed)
+        sizes = {"vocab_size": len(tokenizer), "embedding_size": 64, "hidden_size": 256, "initialization": "xavier"}
+        model = RnnSearchForConditionalGeneration(RnnSearchConfig(**sizes)).eval()
+        with torch.no_grad():
+            model.lm_head.bias[tokenizer.eos_token_id] += 1.0
+        return model
+
+    return make
+
+
+@pytest.fixture
+def threads():
+    """Sets the number of threads of PyTorch for a test."""
+    before = torch.get_num_threads()
+    yield torch.set_num_threads
+    torch.set_num_threads(before)
+
+
+@pytest.mark.parametrize("bf16", [False, True])
+@pytest.mark.parametrize("members", [1, 2])
+def test_the_number_of_threads_does_not_change_a_bit(
+    make_model, tokenizer, write_bitext, number_pairs, tmp_path, threads, bf16, members
+):
+    bitext = write_bitext(tmp_path / "bitext", train=number_pairs(60, 50))
+    table = pq.read_table(next((bitext / "data").glob("train-*")))
+    models = [make_model(seed) for seed in range(members)]
+    model = models[0] if members == 1 else RnnSearchEnsemble(models)
+    found = []
+    for count in (1, 4):
+        threads(count)
+        translator = BackTranslator(model, tokenizer, SearchOptions(40, 40, bf16=bf16))
+        assert translator.threads == count
+        found.append(translator.translate_table(table)[0])
+        assert torch.get_num_threads() == count
+    assert found[0].num_rows > 1_000 and found[0].equals(found[1])
+
+
+def test_two_searches_of_an_ensemble_at_the_same_time_do_not_disturb_each_other(make_model, tokenizer, monkeypatch):
+    ensemble = RnnSearchEnsemble([make_model(0), make_model(1)])
+    with torch.no_grad():
+        for member in ensemble.members:
+            # Members that disagree: what is not renormalised is large and differs from step to step.
+            member.lm_head.weight *= 40.0
+    sources = [tokenizer(text)["input_ids"] for text in ("vingt deux", "trois")]
+    own = threading.local()
+    meeting = threading.Barrier(2, timeout=60)
+    forward = RnnSearchEnsemble.forward
+
+    def meet(self, *arguments, **settings):
+        # Both have made a step before either ranks what came out of it.
+        result = forward(self, *arguments, **settings)
+        own.steps = getattr(own, "steps", 0) + 1
+        if own.steps <= 3:
+            meeting.wait()
+        return result
+
+    def search(source):
+        return translate_batch(ensemble, tokenizer, [source], num_beams=40, num_return_sequences=40, scorer=ensemble)
+
+    expected = [search(source) for source in sources]
+    monkeypatch.setattr(RnnSearchEnsemble, "forward", meet)
+    assert list(results_in_order(search, sources, 2)) == expected
