@@ -27,6 +27,15 @@ PAD, START, END, UNKNOWN = "<pad>", "<s>", "</s>", "<unk>"
 _SPACE = "▁"
 # As the Moses tokeniser: every punctuation mark or symbol stands by itself, letters and digits stay together.
 _PUNCTUATION = r"[^\s\w▁]|_"
+_TYPOGRAPHY = {
+    r"[\u00a0\u202f]*[«»][\u00a0\u202f]*": '"',
+    r"[„“”‟]": '"',
+    r"[‘’‚‛´`]": "'",
+    r"\s*—\s*": " - ",
+    "–": "-",
+    r"[\u00a0\u202f](?=[%:;?!])": "",
+}
+"""Typographic marks, and what stands for them in text that was normalised as Moses does, whatever its language."""
 
 
 def train_bpe_tokenizer(
@@ -34,8 +43,9 @@ def train_bpe_tokenizer(
 ) -> PreTrainedTokenizerFast:
     """Learns a BPE tokenizer (Sennrich et al. 2016) that splits as Moses does and loses nothing.
 
-    A space is part of the unit that follows it (`▁word`) and punctuation is split off without one, so that decoding
-    is exact: joining units and turning `▁` into a space restores the text, which Moses' detokeniser only guesses.
+    Typographic quotes and dashes become plain ones, as in the normalised text that models are trained on. A space is
+    part of the unit that follows it (`▁word`) and punctuation is split off without one, so that decoding
+    is exact: joining units and turning `▁` into a space restores that text, which Moses' detokeniser only guesses.
     The end token is appended to every sequence, source and target.
 
     Args:
@@ -84,7 +94,11 @@ def train_separate_bpe_tokenizer(
 
 def _train_bpe(texts: Iterable[str], vocab_size: int, *, lowercase: bool) -> Tokenizer:
     tokenizer = Tokenizer(models.BPE(unk_token=UNKNOWN))
-    steps: list[normalizers.Normalizer] = [normalizers.NFKC()]
+    steps: list[normalizers.Normalizer] = [
+        # First of all, for NFKC parts an accent from its space and makes all spaces one.
+        *(normalizers.Replace(Regex(mark), plain) for mark, plain in _TYPOGRAPHY.items()),
+        normalizers.NFKC(),
+    ]
     if lowercase:
         steps.append(normalizers.Lowercase())
     steps += [normalizers.Replace(Regex(r"\s+"), " "), normalizers.Strip()]

@@ -22,7 +22,8 @@ def normalize_punctuation(texts: Iterable[str], language: str) -> list[str]:
     """Replaces typographic quotes, dashes and spaces as Moses' normalize-punctuation script does.
 
     Splitting off punctuation and lower-casing, the other steps of Moses' pre-processing, are part of the model's
-    tokenizer (:mod:`hf_paraphrase.tokenization.subword`), so that a saved model takes raw text.
+    tokenizer (:mod:`hf_paraphrase.tokenization.subword`), and so is what matters most of this one, so that a saved
+    model takes raw text; what depends on the language, the order of quotes and commas, is done here alone.
 
     Args:
         texts: Sentences.

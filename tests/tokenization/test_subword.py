@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import re
 import string
 
 import pytest
@@ -9,6 +10,7 @@ from transformers import AutoTokenizer
 
 from hf_paraphrase.errors import InputError
 from hf_paraphrase.tokenization.subword import train_bpe_tokenizer
+from hf_paraphrase.translation.preprocessing import normalize_punctuation
 
 ALPHABET = string.ascii_letters + string.digits + " .,;:!?'\"()[]-_%$€&/éèàçôÉÀ«»"
 TEXTS = [
@@ -29,18 +31,24 @@ def cased():
     return train_bpe_tokenizer(TEXTS, 400, lowercase=False)
 
 
+def plain(text):
+    """Replaces typographic marks and joins what white space parts."""
+    text = re.sub("\u00a0*[«»]\u00a0*", '"', text)
+    return " ".join(re.sub("\u00a0([%:;?!])", r"\1", text).split())
+
+
 @settings(max_examples=300, deadline=None)
 @given(st.text(alphabet=ALPHABET + "\t\n\u00a0\u3000", max_size=60))
 def test_decoding_restores_the_text_lower_cased_with_single_spaces(tokenizer, text):
     ids = tokenizer(text)["input_ids"]
     assert ids[-1] == tokenizer.eos_token_id
-    assert tokenizer.decode(ids, skip_special_tokens=True) == " ".join(text.lower().split())
+    assert tokenizer.decode(ids, skip_special_tokens=True) == plain(text.lower())
 
 
 @settings(max_examples=200, deadline=None)
 @given(st.text(alphabet=ALPHABET, max_size=60))
 def test_a_cased_tokenizer_restores_the_text_with_its_case(cased, text):
-    assert cased.decode(cased(text)["input_ids"], skip_special_tokens=True) == " ".join(text.split())
+    assert cased.decode(cased(text)["input_ids"], skip_special_tokens=True) == plain(text)
 
 
 @settings(max_examples=200, deadline=None)
@@ -56,6 +64,29 @@ def test_no_unit_joins_punctuation_to_a_word(tokenizer, text):
     for unit in tokenizer.tokenize(text):
         bare = unit.strip("▁")
         assert bare.isalnum() or len(bare) <= 1
+
+
+@pytest.mark.parametrize(
+    ("language", "text"),
+    [
+        ("fr", "L’homme dit\u00a0: «\u00a0Où est l’eau\u00a0?\u00a0» — et s’en va…"),
+        ("fr", "Un «mot», 3\u00a0% – c‘est ‚tout´"),
+        ("de", "„Wo ist das Wasser?“, fragte er – 12\u00a0% Neigung!"),
+        ("cs", "„Kde je voda?“ zeptal se – ‚tam‘"),
+        ("en", "It’s “plain” — isn’t it?"),
+    ],
+)
+def test_raw_text_has_the_units_of_the_normalised_text_that_models_learn_from(tokenizer, language, text):
+    (normalised,) = normalize_punctuation([text], language)
+    assert normalised != text and not set(normalised) & set("«»„“”‘’‚´—–…")
+    assert tokenizer(text)["input_ids"] == tokenizer(normalised)["input_ids"]
+
+
+def test_typographic_marks_are_known_wherever_their_plain_ones_are():
+    tokenizer = train_bpe_tokenizer(['l\'homme "a" dit - oui'] * 4, 60)
+    raw = tokenizer("l’homme «a» dit – “a” — oui")["input_ids"]
+    assert tokenizer.unk_token_id not in raw
+    assert tokenizer.decode(raw, skip_special_tokens=True) == 'l\'homme "a" dit - "a" - oui'
 
 
 def test_unknown_characters_become_the_unknown_unit_only(tokenizer):
