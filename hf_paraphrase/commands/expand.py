@@ -57,7 +57,6 @@ class Arguments:
         "evaluation files or folders, or lists of fingerprints: definitions in them are not used, and another sense "
         "takes their place; the sets OnWN and FNWN of STS 2012 to 2014 are made of WordNet's definitions",
         [],
-        action="extend",
     )
     seed: int = argument("seed of the draws", 0)
     epoch: int = argument("another epoch expands other words, as in training", 0)

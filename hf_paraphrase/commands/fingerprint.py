@@ -27,9 +27,8 @@ class Arguments:
     data: list[str] = argument(
         "evaluation files or folders in any layout that --decontaminate reads, or prepared data folders",
         [],
-        action="extend",
     )
-    text: list[str] = argument("text files of one sentence a line (UTF-8; .gz, .bz2, .xz, .zst)", [], action="extend")
+    text: list[str] = argument("text files of one sentence a line (UTF-8; .gz, .bz2, .xz, .zst)", [])
     overwrite: bool = argument("replace an existing file", False)
 
 

@@ -15,7 +15,7 @@ from .prepare_source import SourceCard, TrainingSourceArguments, prepare_source
 class Arguments(TrainingSourceArguments):
     """Makes a data folder of PPDB 1.0 or 2.0, any pack and size, its lexical lists, or its annotated sample."""
 
-    file: list[str] = argument("one or more files (.gz, .bz2, .xz or plain), read in their order", nargs="+")
+    file: list[str] = argument("one or more files (.gz, .bz2, .xz or plain), read in their order")
     layout: str = argument(
         "rules: the database; lexical: a head and its paraphrases a line; annotated: the sample with human scores; "
         "auto: tell by the first line",

@@ -57,7 +57,6 @@ class Arguments:
         f"which measures, separated by commas or spaces: {', '.join(MEASURES)}; by default all but clipped_overlap "
         "and language, as far as the pairs have the columns and you give the models they need",
         [],
-        action="extend",
     )
     language_model: str | None = argument("ARPA file of lower-cased tokens, for perplexity", None)
     language_model_text: str | None = argument(

@@ -45,7 +45,7 @@ class Arguments:
         "random",
     )
     mined: list[str] = argument(
-        "data folders of pairs whose references, by id or by text, the classifier must not see", [], action="extend"
+        "data folders of pairs whose references, by id or by text, the classifier must not see", []
     )
     train_size: int = argument("references to train on; all three sizes shrink alike where there are fewer", 40_000)
     dev_size: int = argument("references to choose the epoch on", 5_000)

@@ -164,7 +164,6 @@ class Arguments:
         "evaluation files or folders, or lists of fingerprints: definitions in them are not used; the sets OnWN and "
         "FNWN of STS 2012 to 2014 are made of WordNet's definitions",
         [],
-        action="extend",
     )
     dropout: float = argument("probability to drop a component of a word vector", 0.0)
     word_dropout: float = argument("probability to drop a whole word; excludes --dropout", 0.0)

@@ -66,7 +66,6 @@ class Arguments:
         "evaluation files or folders, or lists of fingerprints: definitions in them are not used; the sets OnWN and "
         "FNWN of STS 2012 to 2014 are made of WordNet's definitions",
         [],
-        action="extend",
     )
     expansion_weight: float | None = argument(
         "weight of 1 - cos(original, expanded) in the loss, beside a reconstruction loss that is summed over the "
