@@ -41,10 +41,13 @@ class Arguments:
     )
     output: str = argument("the folder to make; the report is its README.md")
     query: list[str] = argument("one or more sentences, in quotes, whose neighbours are shown", [])
-    queries: str | None = argument("a text file of such sentences, one a line, 1,000 at most", None)
-    neighbours: int = argument("how many neighbours of each query", 10)
+    queries: str | None = argument(
+        "a text file of such sentences, one a line, 1,000 at most", None, names=["--queries", "--query-file"]
+    )
+    neighbours: int = argument("how many neighbours of each query", 10, names=["--neighbours", "--top-k"])
     columns: list[str] = argument(
-        "columns of the data folders to read; by default sentence, text, sentence1 and sentence2, as far as there are",
+        "columns of the data folders to read, separated by commas or spaces; by default sentence, text, sentence1 and "
+        "sentence2, as far as there are",
         [],
     )
     split: str | None = argument("split of the data folders to read [default: train]", None)

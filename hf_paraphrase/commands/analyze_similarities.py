@@ -53,18 +53,23 @@ class Arguments:
         [],
     )
     query: list[str] = argument("one or more sentences, in quotes, whose similarities are counted", [])
-    queries: str | None = argument("a text file of such sentences, one a line, 1,000 at most", None)
+    queries: str | None = argument(
+        "a text file of such sentences, one a line, 1,000 at most", None, names=["--queries", "--query-file"]
+    )
     thresholds: list[float] = argument(
         "cosines, from -1 to 1, for which the share of sentences that reach them is given", [0.5, 0.6, 0.7, 0.8, 0.9]
     )
-    neighbours: int = argument("how many nearest sentences of each query to list", 10)
+    neighbours: int = argument(
+        "how many nearest sentences of each query to list", 10, names=["--neighbours", "--top-k"]
+    )
     examples: int | None = argument(
         "with --text: how many sentences to show of each band of 0.1 of the cosine, drawn at random, for the first 12 "
         "queries; 0 for none [default: 3]",
         None,
     )
     columns: list[str] = argument(
-        "columns of the data folders to read; by default sentence, text, sentence1 and sentence2, as far as there are",
+        "columns of the data folders to read, separated by commas or spaces; by default sentence, text, sentence1 and "
+        "sentence2, as far as there are",
         [],
     )
     split: str | None = argument("split of the data folders to read [default: train]", None)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import argparse
-import dataclasses
 from collections.abc import Iterable, Sequence
+from functools import partial
 from typing import Any, NoReturn
 
 from transformers import HfArgumentParser
@@ -15,8 +15,8 @@ from ..errors import UsageError
 class VerbParser(HfArgumentParser):
     """Makes the flags of a verb from its dataclass of arguments.
 
-    A flag that takes a list adds up where it is given several times, and what is given replaces the default. Every
-    flag is called as its field, with hyphens; :meth:`hyphenated` is for words that may have underscores.
+    A flag that takes several values adds up where it is given several times, and what is given replaces the default.
+    Every flag is called as its field, with hyphens; :meth:`hyphenated` is for words that may have underscores.
 
     Args:
         arguments_class: A dataclass whose fields carry help texts.
@@ -25,7 +25,6 @@ class VerbParser(HfArgumentParser):
 
     def __init__(self, arguments_class: type[Any], verb: str) -> None:
         self._verb = verb
-        self._aliases = {field.name: _aliases(field) for field in dataclasses.fields(arguments_class)}
         super().__init__(
             arguments_class,
             prog=f"hf-paraphrase {verb}",
@@ -37,16 +36,19 @@ class VerbParser(HfArgumentParser):
             "--config", metavar="FILE", help="a YAML file of `flag: value`; flags given here win over it"
         )
 
-    def add_argument(self, *names: Any, **settings: Any) -> Any:  # type: ignore[override]
-        """Adds a flag under its names without underscores."""
-        shown = [name for name in names if "_" not in name]
-        if settings.get("nargs") == "+":
-            settings["action"] = _Collect
+    def add_argument(self, *names: Any, **settings: Any) -> Any:
+        """Adds a flag under the names that its field lists, else under its own one, with hyphens."""
+        shown = settings.pop("names", None) or [name for name in names if "_" not in name]
+        settings.setdefault("dest", names[-1].lstrip("-").replace("-", "_"))
         if settings.get("action") == "store_false":
-            field = settings["dest"]
-            shown += [f"--no-{name.removeprefix('--')}" for name in self._aliases[field]]
-            # The flag itself has been added with the default.
-            settings |= {"help": f"turns --{field.replace('_', '-')} off", "default": argparse.SUPPRESS}
+            # The flag itself has been added before, and with the default.
+            positive = [f"--{name.removeprefix('--').removeprefix('no-')}" for name in shown]
+            settings |= {"help": f"turns {positive[0]} off", "default": argparse.SUPPRESS}
+            shown = [f"--no-{name.removeprefix('--')}" for name in positive]
+        if separator := settings.pop("separator", None):
+            settings |= {"nargs": "+", "action": partial(_Join, separator)}
+        elif settings.get("nargs") == "+":
+            settings["action"] = _Collect
         return super().add_argument(*shown, **settings)
 
     def hyphenated(self, words: Iterable[str]) -> list[str]:
@@ -86,6 +88,25 @@ class _Collect(argparse.Action):
         setattr(namespace, self.dest, [*([] if before is self.default else before), *(values or [])])
 
 
+class _Join(argparse.Action):
+    """Joins the values of every occurrence to one text, for what takes its names in one text."""
+
+    def __init__(self, separator: str, option_strings: Sequence[str], dest: str, **settings: Any) -> None:
+        super().__init__(option_strings, dest, **settings)
+        self._separator = separator
+
+    def __call__(
+        self,
+        parser: argparse.ArgumentParser,
+        namespace: argparse.Namespace,
+        values: str | Sequence[Any] | None,
+        option_string: str | None = None,
+    ) -> None:
+        before = getattr(namespace, self.dest)
+        words = [word.strip(self._separator) for word in values or []]
+        setattr(namespace, self.dest, self._separator.join([*([] if before is self.default else [before]), *words]))
+
+
 class _HelpFormatter(argparse.HelpFormatter):
     """Says of each flag that it is required, or its default where that says something."""
 
@@ -103,7 +124,3 @@ class _HelpFormatter(argparse.HelpFormatter):
         if action.nargs == 0:
             return names
         return f"{names} {self._format_args(action, self._get_default_metavar_for_optional(action))}"
-
-
-def _aliases(field: dataclasses.Field[Any]) -> list[str]:
-    return list(field.metadata.get("aliases", []))

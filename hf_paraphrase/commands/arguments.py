@@ -17,7 +17,8 @@ T = TypeVar("T")
 def argument(help: str, default: Any = dataclasses.MISSING, **metadata: Any) -> Any:
     """Declares one command line flag as a dataclass field: its help text (with the unit) and its default.
 
-    A list collects the values of all occurrences of the flag. `aliases` are other names of it, as in ["--name"].
+    A list collects the values of all occurrences of the flag; so does a string with a `separator`, which joins them.
+    `names` are all names of a flag that has several, as they shall be shown: ["--top-k", "--neighbours"].
     """
     help = help.replace("%", "%%")  # argparse would take a percent sign for a format
     if isinstance(default, list):

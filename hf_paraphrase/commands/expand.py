@@ -60,7 +60,7 @@ class Arguments:
     )
     seed: int = argument("seed of the draws", 0)
     epoch: int = argument("another epoch expands other words, as in training", 0)
-    num_workers: int = argument("processes that expand", 1)
+    num_workers: int = argument("processes that expand", 1, names=["--num-workers", "--workers"])
     overwrite: bool = argument("replace an existing output", False)
 
 

@@ -22,12 +22,14 @@ class Arguments(TrainingSourceArguments):
         "auto",
         choices=["auto", "rules", "lexical", "annotated"],
     )
-    columns: list[str] = argument("the features to keep, e.g. PPDB2.0Score AGigaSim; all by default", [])
+    columns: list[str] = argument(
+        "the features to keep, separated by spaces or commas, e.g. PPDB2.0Score AGigaSim; all by default", []
+    )
     max_tokens: int = argument(
         "take pairs from the beginning until they have this many tokens, both sides together; 0 = all", 0
     )
     drop_identical: bool = argument("leave out pairs of which both sides are the same", False)
-    lang: str = argument("language code of the phrases", "en")
+    lang: str = argument("language code of the phrases", "en", names=["--lang", "--language"])
 
 
 def main(argv: Sequence[str]) -> None:

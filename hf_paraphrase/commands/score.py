@@ -79,6 +79,7 @@ class Arguments:
     language: str | None = argument(
         "the language that sentence2 should be in, ISO 639; adds the measure language, for which it is en otherwise",
         None,
+        names=["--language", "--lang"],
     )
     seed: int = argument("seed of the draw of --hold-out", 0)
     batch_size: int = argument("pairs held in memory at a time by each process", 10_000)
@@ -87,7 +88,11 @@ class Arguments:
         "10,000 and at most 250,000",
         None,
     )
-    workers: int | None = argument("processes; by default as many as there are processors, fewer for few pairs", None)
+    workers: int | None = argument(
+        "processes; by default as many as there are processors, fewer for few pairs",
+        None,
+        names=["--workers", "--num-workers"],
+    )
     overwrite: bool = argument("replace an existing output folder (once the new one is complete)", False)
     resume: bool = argument("continue the unfinished job for this output", False)
 

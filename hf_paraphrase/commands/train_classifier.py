@@ -53,9 +53,17 @@ class Arguments:
     initial_vectors: str | None = argument(
         "word vectors to start from, in the text layout of GloVe or word2vec, plain or .gz, .bz2, .xz", None
     )
-    vocabulary_size: int = argument("words in the vocabulary at most, those of the training part; 0 for all", 50_000)
+    vocabulary_size: int = argument(
+        "words in the vocabulary at most, those of the training part; 0 for all",
+        50_000,
+        names=["--vocabulary-size", "--vocab-size"],
+    )
     min_frequency: int = argument("a word enters the vocabulary if it occurs so many times in the training part", 2)
-    lower_case: bool = argument("lower-case all text (most translation models give lower-cased text)", True)
+    lower_case: bool = argument(
+        "lower-case all text (most translation models give lower-cased text)",
+        True,
+        names=["--lower-case", "--lowercase"],
+    )
     split_contractions: bool = argument("split English contractions as the Penn Treebank does (do n't)", True)
     embedding_size: int | None = argument(
         "components of a word vector [default: as the initial vectors, else 300]", None

@@ -109,11 +109,15 @@ class Arguments:
         "distilled encoder shall know beside the words of the pairs",
         None,
     )
-    vocabulary_size: int = argument("words in the vocabulary at most, and trigrams likewise; 0 for all", 200_000)
+    vocabulary_size: int = argument(
+        "words in the vocabulary at most, and trigrams likewise; 0 for all",
+        200_000,
+        names=["--vocabulary-size", "--vocab-size"],
+    )
     min_frequency: int = argument(
         "a word or trigram of the pairs enters the vocabulary if it occurs so many times (or has an initial vector)", 2
     )
-    lower_case: bool = argument("lower-case all text", True)
+    lower_case: bool = argument("lower-case all text", True, names=["--lower-case", "--lowercase"])
     split_contractions: bool = argument("split English contractions as the Penn Treebank does (do n't)", True)
     hidden_size: int | None = argument(
         "components of word vectors and embeddings, of word-trigram those of each half [default: as the initial "

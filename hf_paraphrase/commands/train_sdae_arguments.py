@@ -37,7 +37,8 @@ class Arguments:
     text: list[str] = argument("text files, one sentence a line, plain or .gz, .bz2, .xz, .zst", [])
     pairs: list[str] = argument("data folders whose sentences (split train) are the text, or more of it", [])
     columns: list[str] = argument(
-        "the columns of --pairs that hold sentences, e.g. target for the target side of a bitext",
+        "the columns of --pairs that hold sentences, separated by commas or spaces, e.g. target for the target side "
+        "of a bitext",
         ["sentence1", "sentence2"],
     )
     noise: str = argument(
@@ -100,11 +101,13 @@ class Arguments:
         "folder of a fast tokenizer to use (train-tokenizer makes them) instead of one over the words of the text",
         None,
     )
-    vocabulary_size: int = argument("words in the vocabulary at most; 0 for all", 30_000)
+    vocabulary_size: int = argument(
+        "words in the vocabulary at most; 0 for all", 30_000, names=["--vocabulary-size", "--vocab-size"]
+    )
     min_frequency: int = argument(
         "a word of the text enters the vocabulary if it occurs so many times (or has an initial vector)", 2
     )
-    lower_case: bool = argument("lower-case all text", True)
+    lower_case: bool = argument("lower-case all text", True, names=["--lower-case", "--lowercase"])
     split_contractions: bool = argument("split English contractions as the Penn Treebank does (do n't)", True)
     max_words: int = argument("sentences of more words are left out", 100)
     max_sentences: int | None = argument("train on a random sample of so many sentences", None)

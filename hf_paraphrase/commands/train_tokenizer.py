@@ -47,6 +47,7 @@ class Arguments:
         "tokens at most, [PAD] and [UNK] among them; 0 for all words; not for morfessor, which finds the number of "
         "morphs itself [default: 200000 words or 10000 pieces]",
         None,
+        names=["--vocabulary-size", "--vocab-size"],
     )
     min_frequency: int | None = argument(
         "a word enters the vocabulary, a pair of pieces is merged, and Morfessor learns from a word, if it occurs so "
@@ -70,7 +71,7 @@ class Arguments:
         None,
     )
     seed: int = argument("of morfessor: seed of the order in which it goes over the words", 0)
-    lower_case: bool = argument("lower-case all text", True)
+    lower_case: bool = argument("lower-case all text", True, names=["--lower-case", "--lowercase"])
     split_contractions: bool = argument(
         "split English contractions as the Penn Treebank does (do n't); for word only", True
     )

@@ -18,7 +18,7 @@ class Arguments:
     keep: list[str] = argument("selections, 50% of them", [])
     length_penalty: float = argument("exponent", 1.0)
     max_sentences: int | None = argument("limit", None)
-    lowercase: bool = argument("lower-case", True, aliases=["--lower-case"])
+    lowercase: bool = argument("lower-case", True, names=["--lower-case", "--lowercase"])
     cased: bool = argument("with case", False)
     precision: str = argument("arithmetic", "auto", choices=["auto", "fp32"])
 
@@ -162,8 +162,8 @@ def test_help_says_what_is_required_and_no_default_that_says_nothing(monkeypatch
     assert flags["--keep KEEP [KEEP ...]"] == "selections, 50% of them"
     assert flags["--length-penalty LENGTH_PENALTY"] == "exponent (default: 1.0)"
     assert flags["--max-sentences MAX_SENTENCES"] == "limit"
-    assert flags["--lowercase, --lower-case [LOWERCASE]"] == "lower-case (default: True)"
-    assert flags["--no-lowercase, --no-lower-case"] == "turns --lowercase off"
+    assert flags["--lower-case, --lowercase [LOWERCASE]"] == "lower-case (default: True)"
+    assert flags["--no-lower-case, --no-lowercase"] == "turns --lower-case off"
     assert flags["--cased [CASED]"] == "with case (default: False)"
     assert flags["--precision {auto,fp32}"] == "arithmetic (default: auto)"
 

@@ -21,6 +21,18 @@ MODULES = {
 }
 
 
+SYNONYMS = (
+    {"vocabulary_size", "vocab_size"},
+    {"lower_case", "lowercase"},
+    {"workers", "num_workers"},
+    {"query_file", "queries"},
+    {"top_k", "neighbours"},
+    {"lang", "language"},
+)
+OF_A_MARGIN = {("mine", "neighbours"), ("evaluate_mining", "neighbours")}
+"""Not how many neighbours of a sentence are shown."""
+
+
 def declares_flags(value):
     return dataclasses.is_dataclass(value) and any("help" in field.metadata for field in dataclasses.fields(value))
 
@@ -100,9 +112,31 @@ def test_help_marks_what_is_required_and_does_not_contradict_itself(arguments_cl
         assert text.endswith("(required)") == required(field), field.name
         assert text.count("(default: ") + text.count("[default: ") <= 1, field.name
         if field.default is True:
-            assert texts[f"--no-{field.name.replace('_', '-')}"] == f"turns --{field.name.replace('_', '-')} off"
+            names = field.metadata.get("names", [f"--{field.name.replace('_', '-')}"])
+            assert all(texts[name.replace("--", "--no-", 1)] == f"turns {names[0]} off" for name in names)
     for names, text in shown.items():
         assert "_" not in "".join(name for name in names.split() if name.startswith("-")), names
         assert not any(nothing in text for nothing in ("(default: None)", "(default: [", "(default: )")), names
     usage = VerbParser(arguments_class, "verb").format_usage()
     assert not any("_" in word for word in usage.split() if word.lstrip("[").startswith("--"))
+
+
+@pytest.mark.parametrize("arguments_class", CLASSES, ids=lambda x: x.__module__.rpartition(".")[2])
+def test_a_flag_works_by_each_of_the_names_that_verbs_give_it(arguments_class):
+    parser = VerbParser(arguments_class, "verb")
+    for field in dataclasses.fields(arguments_class):
+        for names in SYNONYMS:
+            if field.name in names and (arguments_class.__module__.rpartition(".")[2], field.name) not in OF_A_MARGIN:
+                for name in names:
+                    for word in (f"--{name}", f"--{name.replace('_', '-')}=x"):
+                        assert parser.fields_given(parser.hyphenated([word])) == {field.name}, word
+
+
+@pytest.mark.parametrize("kind", ["bitext", "pairs"])
+@pytest.mark.parametrize(
+    "words", [["b,a,_"], ["b", "a", "_"], ["b,", "a,", "_"], ["b", "a,_"], ["b", "--columns", "a", "_"]]
+)
+def test_columns_of_a_file_are_named_with_commas_or_spaces(kind, words):
+    needed = ["--output", "o", *(["--source-lang", "fr", "--target-lang", "en"] if kind == "bitext" else [])]
+    arguments_class = MODULES[f"prepare_{kind}"].Arguments
+    assert parse(arguments_class, "verb", [*needed, "--columns", *words]).columns == "b,a,_"
