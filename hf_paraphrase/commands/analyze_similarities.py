@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from ..analysis.figures import check_plots
 from ..analysis.neighbour_lists import side_by_side
 from ..analysis.plain_text import one_line, plain_markdown
+from ..data.text_files import PLAIN_OR_COMPRESSED
 from ..errors import InputError, UsageError
 from ..evaluation.tables import format_table
 from ..hub.cards import write_card
@@ -43,7 +44,7 @@ class Arguments:
     model: list[str] = argument("one or more folders of sentence encoders")
     output: str = argument("the folder to make; the report is its README.md")
     text: list[str] = argument(
-        "the sentences: one or more text files, one sentence a line, plain or .gz, .bz2, .xz, .zst, or data folders; "
+        f"the sentences: one or more text files, one sentence a line, {PLAIN_OR_COMPRESSED}, or data folders; "
         "may be left out where there are --vectors, but then no sentence can be shown",
         [],
     )

@@ -21,7 +21,10 @@ from .prepare_reports import card_columns, check_license, check_url, report, wat
 
 @dataclass
 class Arguments:
-    """Makes a paraphrase data folder from a TSV, CSV or JSON lines file (UTF-8; .gz, .bz2, .xz) or a Parquet file."""
+    """Makes a paraphrase data folder from a TSV, CSV or JSON lines file or a Parquet file.
+
+    Text is UTF-8, plain or .gz, .bz2, .xz, .zst.
+    """
 
     output: str = argument("the data folder to make")
     tsv: str = argument("the file: tab-separated fields, no header, no quoting, one pair a line", "")

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from ..data.languages import check_language
 from ..data.ppdb import PpdbOptions
+from ..data.text_files import PLAIN_OR_COMPRESSED
 from .arguments import argument, parse
 from .prepare_source import SourceCard, TrainingSourceArguments, prepare_source
 
@@ -15,7 +16,7 @@ from .prepare_source import SourceCard, TrainingSourceArguments, prepare_source
 class Arguments(TrainingSourceArguments):
     """Makes a data folder of PPDB 1.0 or 2.0, any pack and size, its lexical lists, or its annotated sample."""
 
-    file: list[str] = argument("one or more files (.gz, .bz2, .xz or plain), read in their order")
+    file: list[str] = argument(f"one or more files, {PLAIN_OR_COMPRESSED}, read in their order")
     layout: str = argument(
         "rules: the database; lexical: a head and its paraphrases a line; annotated: the sample with human scores; "
         "auto: tell by the first line",

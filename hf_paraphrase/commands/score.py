@@ -14,7 +14,7 @@ from tqdm import tqdm
 
 from ..data.parquet import count_rows, read_schema, split_names
 from ..data.row_ranges import iterate_rows
-from ..data.text_files import LineErrors, read_lines
+from ..data.text_files import PLAIN_OR_COMPRESSED, LineErrors, read_lines
 from ..errors import HfParaphraseError, InputError, UsageError
 from ..filtering.held_out import draw_references, held_out_texts
 from ..filtering.language_model.training import train_language_model
@@ -60,7 +60,7 @@ class Arguments:
     )
     language_model: str | None = argument("ARPA file of lower-cased tokens, for perplexity", None)
     language_model_text: str | None = argument(
-        "text, one sentence a line, plain or compressed (.gz, .bz2, .xz), to estimate the language model on; it is "
+        f"text, one sentence a line, {PLAIN_OR_COMPRESSED}, to estimate the language model on; it is "
         "kept in the output as language_model.arpa and, for the package kenlm, language_model.binary",
         None,
     )

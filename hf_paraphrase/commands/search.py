@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from ..data.parquet import split_sizes, write_split
+from ..data.text_files import PLAIN_OR_COMPRESSED
 from ..errors import InputError, ModelError, UsageError
 from ..filtering.source_card import inherited_metadata
 from ..hub.cards import write_card
@@ -50,7 +51,7 @@ class Arguments:
         None,
     )
     corpus: str | None = argument(
-        "the sentences: a text file, one a line, plain or .gz, .bz2, .xz, .zst, or a data folder", None
+        f"the sentences: a text file, one a line, {PLAIN_OR_COMPRESSED}, or a data folder", None
     )
     columns: list[str] = argument(
         "columns of the data folder to read, separated by commas or spaces; by default sentence, text, sentence1 and "

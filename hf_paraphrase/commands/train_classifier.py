@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..data.reference_lists import PARTS, DrawnLists, draw_reference_lists
 from ..data.seen_references import FILE_NAME, write_seen
+from ..data.text_files import PLAIN_OR_COMPRESSED
 from ..errors import UsageError
 from ..hub.cards import write_card
 from ..hub.folders import check_output, check_unfinished, staging_path
@@ -51,7 +52,7 @@ class Arguments:
     dev_size: int = argument("references to choose the epoch on", 5_000)
     test_size: int = argument("references to report accuracy on", 5_000)
     initial_vectors: str | None = argument(
-        "word vectors to start from, in the text layout of GloVe or word2vec, plain or .gz, .bz2, .xz", None
+        f"word vectors to start from, in the text layout of GloVe or word2vec, {PLAIN_OR_COMPRESSED}", None
     )
     vocabulary_size: int = argument(
         "words in the vocabulary at most, those of the training part; 0 for all",

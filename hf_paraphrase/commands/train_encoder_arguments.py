@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from ..data.text_files import PLAIN_OR_COMPRESSED
 from ..errors import UsageError
 from ..training.encoder_kinds import ENCODER_KINDS
 from .arguments import argument
@@ -75,7 +76,7 @@ class Arguments:
         None,
     )
     initial_vectors: str | None = argument(
-        "word vectors to start from: a file in the text layout of GloVe or word2vec, plain or .gz, .bz2, .xz; a model "
+        f"word vectors to start from: a file in the text layout of GloVe or word2vec, {PLAIN_OR_COMPRESSED}; a model "
         "folder with a table of them (ours, model2vec, StaticEmbedding); or the folder of another sentence encoder, "
         "which is distilled: it encodes every word of the vocabulary, and the principal components are kept",
         None,
@@ -93,7 +94,7 @@ class Arguments:
         "the a of --frequency-weights: a word with this share is halved [default: 0.001]", None
     )
     frequency_counts: str | None = argument(
-        "take p from this file instead: text, or lines of a word and its count, plain or .gz, .bz2, .xz", None
+        f"take p from this file instead: text, or lines of a word and its count, {PLAIN_OR_COMPRESSED}", None
     )
     skip_unknown: bool | None = argument(
         "leave unknown words out unless a sentence has no other; otherwise they share one trained vector that counts, "

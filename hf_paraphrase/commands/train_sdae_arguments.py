@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from ..data.text_files import PLAIN_OR_COMPRESSED
 from ..errors import UsageError
 from .arguments import argument
 from .prepare_reports import check_license
@@ -34,7 +35,7 @@ class Arguments:
     """
 
     output: str = argument("the model folder to make")
-    text: list[str] = argument("text files, one sentence a line, plain or .gz, .bz2, .xz, .zst", [])
+    text: list[str] = argument(f"text files, one sentence a line, {PLAIN_OR_COMPRESSED}", [])
     pairs: list[str] = argument("data folders whose sentences (split train) are the text, or more of it", [])
     columns: list[str] = argument(
         "the columns of --pairs that hold sentences, separated by commas or spaces, e.g. target for the target side "
@@ -89,7 +90,7 @@ class Arguments:
         choices=["xavier", "reference"],
     )
     initial_vectors: str | None = argument(
-        "word vectors to start from: a file in the text layout of GloVe or word2vec, plain or .gz, .bz2, .xz; a model "
+        f"word vectors to start from: a file in the text layout of GloVe or word2vec, {PLAIN_OR_COMPRESSED}; a model "
         "folder with a table of them; or the folder of another sentence encoder, which is distilled",
         None,
     )

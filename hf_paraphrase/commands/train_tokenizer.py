@@ -8,6 +8,7 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ..data.text_files import PLAIN_OR_COMPRESSED
 from ..errors import InputError, UsageError
 from ..hub.cards import write_card
 from ..hub.folders import check_output, output_folder
@@ -39,7 +40,7 @@ class Arguments:
         "word",
         choices=list(KINDS),
     )
-    text: list[str] = argument("text files, one sentence a line, plain or .gz, .bz2, .xz", [])
+    text: list[str] = argument(f"text files, one sentence a line, {PLAIN_OR_COMPRESSED}", [])
     pairs: str | None = argument(
         "data folder with the columns sentence1 and sentence2, or a bitext with source and target (split train)", None
     )

@@ -140,3 +140,10 @@ def test_columns_of_a_file_are_named_with_commas_or_spaces(kind, words):
     needed = ["--output", "o", *(["--source-lang", "fr", "--target-lang", "en"] if kind == "bitext" else [])]
     arguments_class = MODULES[f"prepare_{kind}"].Arguments
     assert parse(arguments_class, "verb", [*needed, "--columns", *words]).columns == "b,a,_"
+
+
+@pytest.mark.parametrize("arguments_class", CLASSES, ids=lambda x: x.__module__.rpartition(".")[2])
+def test_help_that_lists_kinds_of_compressed_files_lists_all(arguments_class, monkeypatch):
+    for text in ((arguments_class.__doc__ or ""), *help_of(arguments_class, monkeypatch).values()):
+        listed = [suffix for suffix in (".gz, ", ".bz2, ", ".xz", ".zst") if suffix in text]
+        assert ".xz" not in text or listed == [".gz, ", ".bz2, ", ".xz", ".zst"], text
