@@ -46,7 +46,7 @@ class Arguments:
 
     model: str = argument("the folder of a GRAN")
     output: str = argument("the folder to make; the report is its README.md")
-    text: list[str] = argument("text files, one sentence a line, plain or compressed", [], action="extend")
+    text: list[str] = argument("text files, one sentence a line, plain or compressed", [])
     tags: str | None = argument(
         "a file with the tags of the words of --text, line by line, separated by spaces as the words are", None
     )
@@ -58,10 +58,9 @@ class Arguments:
     tagged: list[str] = argument(
         "tagged files instead: word/TAG on one line, word TAB tag a line, CoNLL-U, or files of PIT-2015",
         [],
-        action="extend",
     )
     sentences: list[str] = argument(
-        "sentences to draw a picture of [default: the first of the text that have 5 to 20 words]", [], action="extend"
+        "sentences to draw a picture of [default: the first of the text that have 5 to 20 words]", []
     )
     pictures: int = argument("how many sentences of the text to draw a picture of, where --sentences names none", 4)
     max_sentences: int = argument("how many distinct sentences to look at, from the beginning", 20_000)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from ..analysis.figures import check_plots
 from ..analysis.neighbour_lists import MOST_ROWS, side_by_side, summarise
 from ..analysis.plain_text import one_line, plain_markdown
+from ..data.text_files import PLAIN_OR_COMPRESSED
 from ..errors import InputError
 from ..evaluation.tables import format_table
 from ..hub.cards import write_card
@@ -36,15 +37,17 @@ class Arguments:
 
     model: list[str] = argument("one or more folders of sentence encoders, which are shown side by side")
     text: list[str] = argument(
-        "the sentences to search: one or more text files, one sentence a line, plain or .gz, .bz2, .xz, .zst, or data "
-        "folders"
+        f"the sentences to search: one or more text files, one sentence a line, {PLAIN_OR_COMPRESSED}, or data folders"
     )
     output: str = argument("the folder to make; the report is its README.md")
     query: list[str] = argument("one or more sentences, in quotes, whose neighbours are shown", [])
-    queries: str | None = argument("a text file of such sentences, one a line, 1,000 at most", None)
-    neighbours: int = argument("how many neighbours of each query", 10)
+    queries: str | None = argument(
+        "a text file of such sentences, one a line, 1,000 at most", None, names=["--queries", "--query-file"]
+    )
+    neighbours: int = argument("how many neighbours of each query", 10, names=["--neighbours", "--top-k"])
     columns: list[str] = argument(
-        "columns of the data folders to read; by default sentence, text, sentence1 and sentence2, as far as there are",
+        "columns of the data folders to read, separated by commas or spaces; by default sentence, text, sentence1 and "
+        "sentence2, as far as there are",
         [],
     )
     split: str | None = argument("split of the data folders to read [default: train]", None)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from ..analysis.figures import check_plots
 from ..analysis.neighbour_lists import side_by_side
 from ..analysis.plain_text import one_line, plain_markdown
+from ..data.text_files import PLAIN_OR_COMPRESSED
 from ..errors import InputError, UsageError
 from ..evaluation.tables import format_table
 from ..hub.cards import write_card
@@ -43,7 +44,7 @@ class Arguments:
     model: list[str] = argument("one or more folders of sentence encoders")
     output: str = argument("the folder to make; the report is its README.md")
     text: list[str] = argument(
-        "the sentences: one or more text files, one sentence a line, plain or .gz, .bz2, .xz, .zst, or data folders; "
+        f"the sentences: one or more text files, one sentence a line, {PLAIN_OR_COMPRESSED}, or data folders; "
         "may be left out where there are --vectors, but then no sentence can be shown",
         [],
     )
@@ -53,18 +54,23 @@ class Arguments:
         [],
     )
     query: list[str] = argument("one or more sentences, in quotes, whose similarities are counted", [])
-    queries: str | None = argument("a text file of such sentences, one a line, 1,000 at most", None)
+    queries: str | None = argument(
+        "a text file of such sentences, one a line, 1,000 at most", None, names=["--queries", "--query-file"]
+    )
     thresholds: list[float] = argument(
         "cosines, from -1 to 1, for which the share of sentences that reach them is given", [0.5, 0.6, 0.7, 0.8, 0.9]
     )
-    neighbours: int = argument("how many nearest sentences of each query to list", 10)
+    neighbours: int = argument(
+        "how many nearest sentences of each query to list", 10, names=["--neighbours", "--top-k"]
+    )
     examples: int | None = argument(
         "with --text: how many sentences to show of each band of 0.1 of the cosine, drawn at random, for the first 12 "
         "queries; 0 for none [default: 3]",
         None,
     )
     columns: list[str] = argument(
-        "columns of the data folders to read; by default sentence, text, sentence1 and sentence2, as far as there are",
+        "columns of the data folders to read, separated by commas or spaces; by default sentence, text, sentence1 and "
+        "sentence2, as far as there are",
         [],
     )
     split: str | None = argument("split of the data folders to read [default: train]", None)

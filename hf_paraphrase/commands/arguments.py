@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import argparse
 import dataclasses
 import json
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, NoReturn, TypeVar
+from typing import Any, TypeVar
 
 from ..errors import InputError, UsageError
 
@@ -16,7 +15,11 @@ T = TypeVar("T")
 
 
 def argument(help: str, default: Any = dataclasses.MISSING, **metadata: Any) -> Any:
-    """Declares one command line flag as a dataclass field: its help text (with the unit) and its default."""
+    """Declares one command line flag as a dataclass field: its help text (with the unit) and its default.
+
+    A list collects the values of all occurrences of the flag; so does a string with a `separator`, which joins them.
+    `names` are all names of a flag that has several, as they shall be shown: ["--top-k", "--neighbours"].
+    """
     help = help.replace("%", "%%")  # argparse would take a percent sign for a format
     if isinstance(default, list):
         return dataclasses.field(default_factory=lambda: list(default), metadata={"help": help, **metadata})
@@ -35,22 +38,11 @@ def parse(arguments_class: type[T], verb: str, argv: Sequence[str]) -> T:
         UsageError: For unknown flags, missing required ones, and values of the wrong type.
         InputError: If the configuration file cannot be read.
     """
-    from transformers import HfArgumentParser
+    from .argument_parser import VerbParser
 
-    class Parser(HfArgumentParser):
-        def error(self, message: str) -> NoReturn:
-            raise UsageError(f"{verb}: {message}", remedy=f"see hf-paraphrase {verb} --help")
-
-    words = list(argv)
-    parser = Parser(
-        arguments_class,
-        prog=f"hf-paraphrase {verb}",
-        description=(arguments_class.__doc__ or "").strip(),
-        formatter_class=argparse.ArgumentDefaultsHelpFormatter,
-        allow_abbrev=False,
-    )
-    parser.add_argument("--config", metavar="FILE", help="a YAML file of `flag: value`; flags given here win over it")
-    words = _expand_config(words, arguments_class) + words
+    parser = VerbParser(arguments_class, verb)
+    words = parser.hyphenated(argv)
+    words = _expand_config(words, arguments_class, parser.fields_given(words)) + words
     # Left to itself the parser answers an unknown flag with a bare ValueError.
     parsed, *_, unknown = parser.parse_args_into_dataclasses(
         args=words, look_for_args_file=False, return_remaining_strings=True
@@ -65,7 +57,7 @@ def settings_of(arguments: Any) -> dict[str, Any]:
     return json.loads(json.dumps(dataclasses.asdict(arguments), default=str))
 
 
-def _expand_config(words: list[str], arguments_class: type[Any]) -> list[str]:
+def _expand_config(words: list[str], arguments_class: type[Any], given: set[str]) -> list[str]:
     path = None
     for position, word in enumerate(words):
         if word == "--config" and position + 1 < len(words):
@@ -75,7 +67,6 @@ def _expand_config(words: list[str], arguments_class: type[Any]) -> list[str]:
     if path is None:
         return []
     names = {field.name for field in dataclasses.fields(arguments_class)}
-    given = {_setting(word, names) for word in words if word.startswith("--")}
     expanded: list[str] = []
     for key, value in _read_yaml(Path(path)).items():
         name = str(key).replace("-", "_")
@@ -86,14 +77,9 @@ def _expand_config(words: list[str], arguments_class: type[Any]) -> list[str]:
         # A flag that collects values would add those given here to the file's instead of replacing them.
         if value is None or name in given:
             continue
-        expanded += [f"--{name}", *map(str, value)] if isinstance(value, list) else [f"--{name}={value}"]
+        flag = f"--{name.replace('_', '-')}"
+        expanded += [flag, *map(str, value)] if isinstance(value, list) else [f"{flag}={value}"]
     return expanded
-
-
-def _setting(word: str, names: set[str]) -> str:
-    """Returns the name of the setting that a flag gives: `--num-beams=5` and `--no_lowercase` count as well."""
-    name = word.removeprefix("--").partition("=")[0].replace("-", "_")
-    return name if name in names else name.removeprefix("no_")
 
 
 def _read_yaml(path: Path) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..data.text_files import LineErrors, read_lines
+from ..data.text_files import PLAIN_OR_COMPRESSED, LineErrors, read_lines
 from ..encoding.vector_file import NpyWriter
 from ..errors import InputError, OutputError, UsageError
 from .arguments import argument, message, parse
@@ -19,8 +19,8 @@ _BLOCK_LINES = 20_000
 class Arguments:
     """Embed the lines of a text file, one sentence a line, as the rows of a NumPy file (float32)."""
 
-    model: str = argument("folder of a sentence encoder that train-encoder made")
-    input: str = argument("text file, one sentence a line, plain or .gz, .bz2, .xz; - reads standard input")
+    model: str = argument("folder of a sentence encoder, as train-encoder and train-sdae make it")
+    input: str = argument(f"text file, one sentence a line, {PLAIN_OR_COMPRESSED}; - reads standard input")
     output: str = argument("the .npy file to write; it appears whole or not at all")
     batch_size: int = argument("sentences in a padded batch; a model of type avg needs no batches", 256)
     normalize: bool = argument("divide each embedding by its Euclidean norm", False)

@@ -57,18 +57,14 @@ class Arguments:
     data: list[str] = argument(
         "the folder below which the STS sets lie, or the graded data folder; for the suite paraphrase labelled data "
         "folders, each a line of the tables; for the suite senteval the folder below which its files lie",
-        action="extend",
     )
-    model: list[str] = argument("encoder folders; several stand side by side", [], action="extend")
-    baseline: list[str] = argument(
-        f"floors without training to print beside the models: {', '.join(FLOORS)}", [], action="extend"
-    )
+    model: list[str] = argument("encoder folders; several stand side by side", [])
+    baseline: list[str] = argument(f"floors without training to print beside the models: {', '.join(FLOORS)}", [])
     suite: str = argument("which benchmark", "sts", choices=list(SUITES))
     protocols: list[str] = argument(
         f"which protocols of the suite sts, separated by commas or spaces: {', '.join((PAPER, *PROTOCOLS))}; "
         "by default all for which there is data",
         [],
-        action="extend",
     )
     split: str = argument("the split of a graded data folder", "test")
     dev_split: str = argument(
@@ -88,7 +84,6 @@ class Arguments:
         f"suite senteval: which tasks, separated by commas or spaces: {', '.join(TASKS)}; by default all whose files "
         "are there",
         [],
-        action="extend",
     )
     sick_test_on_trial: bool = argument(
         "suite senteval: test SICK on its trial part, and choose the settings on a ninth of its train part; for want "

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
+from ..data.text_files import PLAIN_OR_COMPRESSED
 from ..errors import InputError, OutputError, UsageError
 from .arguments import argument, message, parse, settings_of
 from .encode import blocks, standard_input
@@ -37,9 +38,7 @@ class Arguments:
     output: str = argument(
         "with --text the file to write, .gz is compressed, - is standard output; with --pairs the data folder to make"
     )
-    text: str | None = argument(
-        "text file, one sentence a line, plain or .gz, .bz2, .xz, .zst; - reads standard input", None
-    )
+    text: str | None = argument(f"text file, one sentence a line, {PLAIN_OR_COMPRESSED}; - reads standard input", None)
     pairs: str | None = argument("data folder of pairs (sentence1, sentence2); all its splits are expanded", None)
     wordnet: str | None = argument(
         "folder with WordNet 3.0 or 3.1 (data.noun, index.noun, ...), or one that holds it as `dict` [default: "
@@ -57,11 +56,10 @@ class Arguments:
         "evaluation files or folders, or lists of fingerprints: definitions in them are not used, and another sense "
         "takes their place; the sets OnWN and FNWN of STS 2012 to 2014 are made of WordNet's definitions",
         [],
-        action="extend",
     )
     seed: int = argument("seed of the draws", 0)
     epoch: int = argument("another epoch expands other words, as in training", 0)
-    num_workers: int = argument("processes that expand", 1)
+    num_workers: int = argument("processes that expand", 1, names=["--num-workers", "--workers"])
     overwrite: bool = argument("replace an existing output", False)
 
 

@@ -30,7 +30,7 @@ class Arguments:
     folder like the given one. Translation models and reference classifiers cannot be exported.
     """
 
-    model: str = argument("folder of a sentence encoder that train-encoder made")
+    model: str = argument("folder of a sentence encoder, as train-encoder and train-sdae make it")
     output: str = argument("the folder to write; it appears whole or not at all")
     format: str = argument("onnx: a graph; safetensors: a model folder", "onnx", choices=["onnx", "safetensors"])
     weights: str = argument(

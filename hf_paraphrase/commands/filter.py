@@ -52,13 +52,11 @@ class Arguments:
         "edit_distance, repetition_1, repetition_3, copy_rate (0 to 1) and cost (nats per token) are computed where "
         "they are not columns yet; what needs a model, such as perplexity, score adds",
         [],
-        action="extend",
     )
     drop_identical: bool = argument("leave out pairs whose sides are the same but for case and spacing", False)
     decontaminate: list[str] = argument(
         "evaluation files or folders, or lists of fingerprints: pairs of which either side is in them go",
         [],
-        action="extend",
     )
     decontaminate_ngrams: int = argument(
         "words in an n-gram: pairs of which a side shares most of its n-grams with an evaluation set, or contains a "

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from ..data.decontamination import SHORTEST_IN_WORDS, fingerprint_sentences, load_fingerprints
-from ..data.text_files import LineErrors, read_lines
+from ..data.text_files import PLAIN_OR_COMPRESSED, LineErrors, read_lines
 from ..errors import InputError, OutputError, UsageError
 from .arguments import argument, message, parse
 
@@ -27,9 +27,8 @@ class Arguments:
     data: list[str] = argument(
         "evaluation files or folders in any layout that --decontaminate reads, or prepared data folders",
         [],
-        action="extend",
     )
-    text: list[str] = argument("text files of one sentence a line (UTF-8; .gz, .bz2, .xz, .zst)", [], action="extend")
+    text: list[str] = argument(f"text files of one sentence a line (UTF-8; {PLAIN_OR_COMPRESSED})", [])
     overwrite: bool = argument("replace an existing file", False)
 
 

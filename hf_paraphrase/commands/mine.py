@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..data.text_files import COMPRESSED
+from ..data.text_files import COMPRESSED, PLAIN_OR_COMPRESSED
 from ..errors import InputError, OutputError, UsageError
 from ..evaluation.tables import format_table
 from ..hub.folders import check_same_job, check_unfinished, staging_path, working_folder
@@ -46,7 +46,7 @@ _NOT_OF_THE_JOB = {"output", "overwrite", "resume"}
 class Arguments:
     """Find the translations between two collections of sentences, each in one language."""
 
-    source: str = argument("text file of the source collection, plain or .gz, .bz2, .xz, .zst")
+    source: str = argument(f"text file of the source collection, {PLAIN_OR_COMPRESSED}")
     target: str = argument("text file of the target collection")
     output: str = argument(
         "the tab-separated file to make: score, source id, target id, source sentence, target sentence, the best first"

@@ -34,8 +34,10 @@ class Arguments:
     target_file: str | None = argument("their translations, line by line", None)
     tsv: str | None = argument("instead of the two: a file with tab-separated fields, no header, no quoting", None)
     columns: str = argument(
-        "the fields of --tsv in their order: source, target, and _ for one to leave out (at the end it may be absent)",
+        "the fields of --tsv in their order, separated by commas or spaces: source, target, and _ for one to leave "
+        "out (at the end it may be absent)",
         "source,target",
+        separator=",",
     )
     tmx: str | None = argument(
         "or: a translation memory; each unit with both languages gives a pair, whatever their regions (fr-FR is fr)",

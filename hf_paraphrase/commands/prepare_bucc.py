@@ -15,7 +15,7 @@ class Arguments(SourceArguments):
     """Makes a data folder of BUCC 2017 for one language: the gold pairs, and the two sides to be mined."""
 
     data_dir: str = argument("the folder below which files such as fr-en.training.fr, .en and .gold lie")
-    lang: str = argument("the foreign language", choices=["de", "fr", "ru", "zh"])
+    lang: str = argument("the foreign language", choices=["de", "fr", "ru", "zh"], names=["--lang", "--language"])
 
 
 def main(argv: Sequence[str]) -> None:

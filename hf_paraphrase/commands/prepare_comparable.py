@@ -31,7 +31,7 @@ class Arguments:
     """Makes two collections of sentences with a few translations hidden in them, to be found with `mine`."""
 
     output: str = argument("the folder to make: the task in the layout of BUCC 2017, and in bitext/ what is left over")
-    bitext: list[str] = argument("one or more folders made by `prepare bitext`, of one pair of languages", nargs="+")
+    bitext: list[str] = argument("one or more folders made by `prepare bitext`, of one pair of languages")
     split: str = argument("the split of the bitexts to take", "train")
     sentences: int = argument("sentences on each side of the parts training and test", 20_000)
     sample_sentences: int = argument("sentences on each side of the part sample", 2_000)

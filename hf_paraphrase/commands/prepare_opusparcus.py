@@ -19,7 +19,7 @@ class Arguments(TrainingSourceArguments):
     """
 
     data_dir: str = argument("the unpacked distribution, with fr/train/fr-train.txt.bz2 and so on, or Parquet files")
-    lang: str = argument("the language", choices=["de", "en", "fi", "fr", "ru", "sv"])
+    lang: str = argument("the language", choices=["de", "en", "fi", "fr", "ru", "sv"], names=["--lang", "--language"])
     quality: int | None = argument(
         "take the training pairs, best first, of which this percentage is estimated to be good; published are 90, 80, "
         "70, 60 (de), 97, 80, 70, 60 (en), 83, 80, 70, 60 (fi), 95, 80, 70, 60 (fr), 85, 80, 70, 60 (ru, sv)",

@@ -21,7 +21,10 @@ from .prepare_reports import card_columns, check_license, check_url, report, wat
 
 @dataclass
 class Arguments:
-    """Makes a paraphrase data folder from a TSV, CSV or JSON lines file (UTF-8; .gz, .bz2, .xz) or a Parquet file."""
+    """Makes a paraphrase data folder from a TSV, CSV or JSON lines file or a Parquet file.
+
+    Text is UTF-8, plain or .gz, .bz2, .xz, .zst.
+    """
 
     output: str = argument("the data folder to make")
     tsv: str = argument("the file: tab-separated fields, no header, no quoting, one pair a line", "")
@@ -29,13 +32,15 @@ class Arguments:
     jsonl: str = argument("or: a file with one JSON object a line", "")
     parquet: str = argument("or: a Parquet file", "")
     columns: str = argument(
-        "the columns to make: sentence1, sentence2, score (a number), label (a whole number, 1 = paraphrase); any "
-        "other name becomes a column of strings. For --tsv the fields in their order, with _ for one to leave out (at "
-        "the end it may be absent); elsewhere as name=theirs where the file has another name",
+        "the columns to make, separated by commas or spaces: sentence1, sentence2, score (a number), label (a whole "
+        "number, 1 = paraphrase); any other name becomes a column of strings. For --tsv the fields in their order, "
+        "with _ for one to leave out (at the end it may be absent); elsewhere as name=theirs where the file has "
+        "another name",
         "sentence1,sentence2",
+        separator=",",
     )
     split: str = argument("the name of the split", "train")
-    lang: str = argument("language code of the sentences", "en")
+    lang: str = argument("language code of the sentences", "en", names=["--lang", "--language"])
     skip_header: bool = argument("leave the first line of --tsv out", False)
     decontaminate: list[str] = argument(
         "evaluation files or folders, or lists of fingerprints: pairs of which a sentence is in them go", []

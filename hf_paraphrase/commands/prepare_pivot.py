@@ -27,7 +27,7 @@ class Arguments:
     """Makes a paraphrase data folder of the pairs of target sentences that share a source sentence."""
 
     output: str = argument("the data folder to make")
-    bitext: list[str] = argument("one or more folders made by `prepare bitext`, with one target language", nargs="+")
+    bitext: list[str] = argument("one or more folders made by `prepare bitext`, with one target language")
     split: str = argument("the split of the bitexts to take", "train")
     max_pairs_per_source: int = argument("greatest number of pairs from one source sentence; 0 = no limit", 0)
     ranked: bool = argument(

@@ -18,7 +18,7 @@ class Arguments(SourceArguments):
         "the folder below which train.json, dev.json, test.json, opus-pb-dev.json and "
         "opus-parsebank-sample-annotated.tsv lie, or some of them, plain or compressed"
     )
-    lang: str = argument("the language", "fi", choices=["fi", "sv"])
+    lang: str = argument("the language", "fi", choices=["fi", "sv"], names=["--lang", "--language"])
     rewrites: bool = argument(
         "also make the configuration `rewrites` of the pairs as the annotators rewrote them", False
     )

@@ -39,7 +39,6 @@ class Arguments:
     exclude: list[str] = argument(
         "patterns (*, ?, [...]) of files and folders to leave out, by name or by place in the folder",
         [],
-        action="extend",
     )
     prune: bool = argument("delete files on the branch that the folder does not have", False)
     allow_any_license: bool = argument(

@@ -14,7 +14,7 @@ from tqdm import tqdm
 
 from ..data.parquet import count_rows, read_schema, split_names
 from ..data.row_ranges import iterate_rows
-from ..data.text_files import LineErrors, read_lines
+from ..data.text_files import PLAIN_OR_COMPRESSED, LineErrors, read_lines
 from ..errors import HfParaphraseError, InputError, UsageError
 from ..filtering.held_out import draw_references, held_out_texts
 from ..filtering.language_model.training import train_language_model
@@ -57,11 +57,10 @@ class Arguments:
         f"which measures, separated by commas or spaces: {', '.join(MEASURES)}; by default all but clipped_overlap "
         "and language, as far as the pairs have the columns and you give the models they need",
         [],
-        action="extend",
     )
     language_model: str | None = argument("ARPA file of lower-cased tokens, for perplexity", None)
     language_model_text: str | None = argument(
-        "text, one sentence a line, plain or compressed (.gz, .bz2, .xz), to estimate the language model on; it is "
+        f"text, one sentence a line, {PLAIN_OR_COMPRESSED}, to estimate the language model on; it is "
         "kept in the output as language_model.arpa and, for the package kenlm, language_model.binary",
         None,
     )
@@ -80,6 +79,7 @@ class Arguments:
     language: str | None = argument(
         "the language that sentence2 should be in, ISO 639; adds the measure language, for which it is en otherwise",
         None,
+        names=["--language", "--lang"],
     )
     seed: int = argument("seed of the draw of --hold-out", 0)
     batch_size: int = argument("pairs held in memory at a time by each process", 10_000)
@@ -88,7 +88,11 @@ class Arguments:
         "10,000 and at most 250,000",
         None,
     )
-    workers: int | None = argument("processes; by default as many as there are processors, fewer for few pairs", None)
+    workers: int | None = argument(
+        "processes; by default as many as there are processors, fewer for few pairs",
+        None,
+        names=["--workers", "--num-workers"],
+    )
     overwrite: bool = argument("replace an existing output folder (once the new one is complete)", False)
     resume: bool = argument("continue the unfinished job for this output", False)
 

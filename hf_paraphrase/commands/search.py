@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from ..data.parquet import split_sizes, write_split
+from ..data.text_files import PLAIN_OR_COMPRESSED
 from ..errors import InputError, ModelError, UsageError
 from ..filtering.source_card import inherited_metadata
 from ..hub.cards import write_card
@@ -50,18 +51,21 @@ class Arguments:
         None,
     )
     corpus: str | None = argument(
-        "the sentences: a text file, one a line, plain or .gz, .bz2, .xz, .zst, or a data folder", None
+        f"the sentences: a text file, one a line, {PLAIN_OR_COMPRESSED}, or a data folder", None
     )
     columns: list[str] = argument(
-        "columns of the data folder to read; by default sentence, text, sentence1 and sentence2, as far as there are",
+        "columns of the data folder to read, separated by commas or spaces; by default sentence, text, sentence1 and "
+        "sentence2, as far as there are",
         [],
     )
     split: str | None = argument("split of the data folder to read [default: train]", None)
     keep_repeated: bool = argument("keep a sentence that comes several times as often in the index", False)
     index: str | None = argument("an index folder that this command made", None)
     query: list[str] = argument("one or more sentences, in quotes, whose nearest neighbours are printed", [])
-    query_file: str | None = argument("a text file of such sentences, one a line", None)
-    top_k: int | None = argument("neighbours of each query [default: 10]", None)
+    query_file: str | None = argument(
+        "a text file of such sentences, one a line", None, names=["--query-file", "--queries"]
+    )
+    top_k: int | None = argument("neighbours of each query [default: 10]", None, names=["--top-k", "--neighbours"])
     compare: str | None = argument(
         "with queries: a second encoder (with --corpus) or a second index (with --index), printed beside the first",
         None,

@@ -8,7 +8,7 @@ from pathlib import Path
 import pyarrow as pa
 
 from ..data.parquet import iterate_batches, read_schema
-from ..data.schema import require_columns
+from ..data.schema import columns_named, require_columns
 from ..data.text_files import check_readable, read_lines
 from ..errors import InputError
 from .encode import StrictLines
@@ -22,7 +22,8 @@ class Corpus:
 
     Args:
         path: A plain or compressed text file, or a data folder.
-        columns: The columns of a data folder to read; by default those of :data:`DEFAULT_COLUMNS` that there are.
+        columns: The columns of a data folder to read, one by one or with commas between them; by default those of
+            :data:`DEFAULT_COLUMNS` that there are.
         split: The split of a data folder; `train` by default.
 
     Raises:
@@ -34,8 +35,9 @@ class Corpus:
         self.columns: list[str] = []
         if path.is_dir():
             schema = read_schema(path, self.split)
+            columns = columns_named(columns, schema.names)
             require_columns(schema.names, columns, str(path))
-            self.columns = list(columns) or [name for name in DEFAULT_COLUMNS if name in schema.names]
+            self.columns = columns or [name for name in DEFAULT_COLUMNS if name in schema.names]
             if not self.columns:
                 raise InputError(
                     f"no column is called {', '.join(DEFAULT_COLUMNS)}",

@@ -58,8 +58,10 @@ class Arguments:
     digits: str = argument(
         "what becomes of digits: keep, zero (each becomes 0) or remove; the tokenizers do it", "keep"
     )
-    lower_case: bool = argument("lower-case all text", True)
-    vocabulary_size: int = argument("words of each language at most; 0 for all", 0)
+    lower_case: bool = argument("lower-case all text", True, names=["--lower-case", "--lowercase"])
+    vocabulary_size: int = argument(
+        "words of each language at most; 0 for all", 0, names=["--vocabulary-size", "--vocab-size"]
+    )
     min_frequency: int = argument("a word enters the vocabulary if it occurs so many times", 2)
     max_pairs: int | None = argument("train on a random sample of so many pairs", None)
     seed: int = argument("seed of the sample, the initial vectors, the order and all draws", 0)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..data.reference_lists import PARTS, DrawnLists, draw_reference_lists
 from ..data.seen_references import FILE_NAME, write_seen
+from ..data.text_files import PLAIN_OR_COMPRESSED
 from ..errors import UsageError
 from ..hub.cards import write_card
 from ..hub.folders import check_output, check_unfinished, staging_path
@@ -45,17 +46,25 @@ class Arguments:
         "random",
     )
     mined: list[str] = argument(
-        "data folders of pairs whose references, by id or by text, the classifier must not see", [], action="extend"
+        "data folders of pairs whose references, by id or by text, the classifier must not see", []
     )
     train_size: int = argument("references to train on; all three sizes shrink alike where there are fewer", 40_000)
     dev_size: int = argument("references to choose the epoch on", 5_000)
     test_size: int = argument("references to report accuracy on", 5_000)
     initial_vectors: str | None = argument(
-        "word vectors to start from, in the text layout of GloVe or word2vec, plain or .gz, .bz2, .xz", None
+        f"word vectors to start from, in the text layout of GloVe or word2vec, {PLAIN_OR_COMPRESSED}", None
     )
-    vocabulary_size: int = argument("words in the vocabulary at most, those of the training part; 0 for all", 50_000)
+    vocabulary_size: int = argument(
+        "words in the vocabulary at most, those of the training part; 0 for all",
+        50_000,
+        names=["--vocabulary-size", "--vocab-size"],
+    )
     min_frequency: int = argument("a word enters the vocabulary if it occurs so many times in the training part", 2)
-    lower_case: bool = argument("lower-case all text (most translation models give lower-cased text)", True)
+    lower_case: bool = argument(
+        "lower-case all text (most translation models give lower-cased text)",
+        True,
+        names=["--lower-case", "--lowercase"],
+    )
     split_contractions: bool = argument("split English contractions as the Penn Treebank does (do n't)", True)
     embedding_size: int | None = argument(
         "components of a word vector [default: as the initial vectors, else 300]", None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from ..data.text_files import PLAIN_OR_COMPRESSED
 from ..errors import UsageError
 from ..training.encoder_kinds import ENCODER_KINDS
 from .arguments import argument
@@ -75,7 +76,7 @@ class Arguments:
         None,
     )
     initial_vectors: str | None = argument(
-        "word vectors to start from: a file in the text layout of GloVe or word2vec, plain or .gz, .bz2, .xz; a model "
+        f"word vectors to start from: a file in the text layout of GloVe or word2vec, {PLAIN_OR_COMPRESSED}; a model "
         "folder with a table of them (ours, model2vec, StaticEmbedding); or the folder of another sentence encoder, "
         "which is distilled: it encodes every word of the vocabulary, and the principal components are kept",
         None,
@@ -93,7 +94,7 @@ class Arguments:
         "the a of --frequency-weights: a word with this share is halved [default: 0.001]", None
     )
     frequency_counts: str | None = argument(
-        "take p from this file instead: text, or lines of a word and its count, plain or .gz, .bz2, .xz", None
+        f"take p from this file instead: text, or lines of a word and its count, {PLAIN_OR_COMPRESSED}", None
     )
     skip_unknown: bool | None = argument(
         "leave unknown words out unless a sentence has no other; otherwise they share one trained vector that counts, "
@@ -109,11 +110,15 @@ class Arguments:
         "distilled encoder shall know beside the words of the pairs",
         None,
     )
-    vocabulary_size: int = argument("words in the vocabulary at most, and trigrams likewise; 0 for all", 200_000)
+    vocabulary_size: int = argument(
+        "words in the vocabulary at most, and trigrams likewise; 0 for all",
+        200_000,
+        names=["--vocabulary-size", "--vocab-size"],
+    )
     min_frequency: int = argument(
         "a word or trigram of the pairs enters the vocabulary if it occurs so many times (or has an initial vector)", 2
     )
-    lower_case: bool = argument("lower-case all text", True)
+    lower_case: bool = argument("lower-case all text", True, names=["--lower-case", "--lowercase"])
     split_contractions: bool = argument("split English contractions as the Penn Treebank does (do n't)", True)
     hidden_size: int | None = argument(
         "components of word vectors and embeddings, of word-trigram those of each half [default: as the initial "
@@ -164,7 +169,6 @@ class Arguments:
         "evaluation files or folders, or lists of fingerprints: definitions in them are not used; the sets OnWN and "
         "FNWN of STS 2012 to 2014 are made of WordNet's definitions",
         [],
-        action="extend",
     )
     dropout: float = argument("probability to drop a component of a word vector", 0.0)
     word_dropout: float = argument("probability to drop a whole word; excludes --dropout", 0.0)

@@ -54,11 +54,13 @@ class Arguments:
         "and sizes, whatever the flags say",
         None,
     )
-    vocab_size: int = argument("number of BPE units, joint or of each side", 8_000)
+    vocab_size: int = argument(
+        "number of BPE units, joint or of each side", 8_000, names=["--vocabulary-size", "--vocab-size"]
+    )
     joint_vocabulary: bool = argument(
         "learn one set of BPE units for both sides, or one for each (which needs --no-share-embeddings)", True
     )
-    lowercase: bool = argument("lower-case both sides", True)
+    lowercase: bool = argument("lower-case both sides", True, names=["--lower-case", "--lowercase"])
     hidden_size: int = argument("size of the GRU states (paper: 1000)", 512)
     embedding_size: int = argument("size of the word embeddings (paper: 620)", 320)
     dropout: float = argument("dropout rate on embeddings, annotations and readout (paper: 0)", 0.3)

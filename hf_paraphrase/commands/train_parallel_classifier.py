@@ -54,8 +54,12 @@ class Arguments:
     digits: str = argument(
         "what becomes of digits: keep, zero (each becomes 0) or remove; the tokenizers do it", "keep"
     )
-    lower_case: bool = argument("lower-case all text", True)
-    vocabulary_size: int = argument("words of each language at most, those of the training part; 0 for all", 0)
+    lower_case: bool = argument("lower-case all text", True, names=["--lower-case", "--lowercase"])
+    vocabulary_size: int = argument(
+        "words of each language at most, those of the training part; 0 for all",
+        0,
+        names=["--vocabulary-size", "--vocab-size"],
+    )
     min_frequency: int = argument("a word enters the vocabulary if it occurs so many times in the training part", 2)
     score_layer: str = argument(
         "bilinear (the paper) or product_difference (a hidden layer over the product and the absolute difference of "

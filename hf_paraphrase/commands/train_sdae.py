@@ -78,15 +78,16 @@ def _check_inputs(arguments: Arguments) -> None:
     import pyarrow as pa
 
     from ..data.parquet import read_schema
-    from ..data.schema import require_columns
+    from ..data.schema import columns_named, require_columns
     from ..data.text_files import check_readable
 
     for path in arguments.text:
         check_readable(Path(path))
     for folder in arguments.pairs:
         schema = read_schema(folder)
-        require_columns(schema.names, arguments.columns, folder)
-        for name in arguments.columns:
+        columns = columns_named(arguments.columns, schema.names)
+        require_columns(schema.names, columns, folder)
+        for name in columns:
             kind = schema.field(name).type
             if not (pa.types.is_string(kind) or pa.types.is_large_string(kind)):
                 raise InputError(f"the column {name} is {kind}, not text", path=folder, remedy="give other --columns")
@@ -100,14 +101,16 @@ def _inputs(arguments: Arguments) -> list[str]:
 
 def _lines(arguments: Arguments) -> Iterator[str]:
     """Streams all sentences of the text, as often as it is called."""
-    from ..data.parquet import iterate_batches
+    from ..data.parquet import iterate_batches, read_schema
+    from ..data.schema import columns_named
     from ..training.word_frequencies import numbered_lines
 
     for path in arguments.text:
         yield from (line for _, line in numbered_lines(Path(path)))
     for folder in arguments.pairs:
-        for batch in iterate_batches(folder, "train", arguments.columns):
-            for name in arguments.columns:
+        columns = columns_named(arguments.columns, read_schema(folder).names)
+        for batch in iterate_batches(folder, "train", columns):
+            for name in columns:
                 yield from (text or "" for text in batch.column(name).to_pylist())
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from ..data.text_files import PLAIN_OR_COMPRESSED
 from ..errors import UsageError
 from .arguments import argument
 from .prepare_reports import check_license
@@ -34,10 +35,11 @@ class Arguments:
     """
 
     output: str = argument("the model folder to make")
-    text: list[str] = argument("text files, one sentence a line, plain or .gz, .bz2, .xz, .zst", [])
+    text: list[str] = argument(f"text files, one sentence a line, {PLAIN_OR_COMPRESSED}", [])
     pairs: list[str] = argument("data folders whose sentences (split train) are the text, or more of it", [])
     columns: list[str] = argument(
-        "the columns of --pairs that hold sentences, e.g. target for the target side of a bitext",
+        "the columns of --pairs that hold sentences, separated by commas or spaces, e.g. target for the target side "
+        "of a bitext",
         ["sentence1", "sentence2"],
     )
     noise: str = argument(
@@ -66,7 +68,6 @@ class Arguments:
         "evaluation files or folders, or lists of fingerprints: definitions in them are not used; the sets OnWN and "
         "FNWN of STS 2012 to 2014 are made of WordNet's definitions",
         [],
-        action="extend",
     )
     expansion_weight: float | None = argument(
         "weight of 1 - cos(original, expanded) in the loss, beside a reconstruction loss that is summed over the "
@@ -89,7 +90,7 @@ class Arguments:
         choices=["xavier", "reference"],
     )
     initial_vectors: str | None = argument(
-        "word vectors to start from: a file in the text layout of GloVe or word2vec, plain or .gz, .bz2, .xz; a model "
+        f"word vectors to start from: a file in the text layout of GloVe or word2vec, {PLAIN_OR_COMPRESSED}; a model "
         "folder with a table of them; or the folder of another sentence encoder, which is distilled",
         None,
     )
@@ -101,11 +102,13 @@ class Arguments:
         "folder of a fast tokenizer to use (train-tokenizer makes them) instead of one over the words of the text",
         None,
     )
-    vocabulary_size: int = argument("words in the vocabulary at most; 0 for all", 30_000)
+    vocabulary_size: int = argument(
+        "words in the vocabulary at most; 0 for all", 30_000, names=["--vocabulary-size", "--vocab-size"]
+    )
     min_frequency: int = argument(
         "a word of the text enters the vocabulary if it occurs so many times (or has an initial vector)", 2
     )
-    lower_case: bool = argument("lower-case all text", True)
+    lower_case: bool = argument("lower-case all text", True, names=["--lower-case", "--lowercase"])
     split_contractions: bool = argument("split English contractions as the Penn Treebank does (do n't)", True)
     max_words: int = argument("sentences of more words are left out", 100)
     max_sentences: int | None = argument("train on a random sample of so many sentences", None)

@@ -8,6 +8,7 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ..data.text_files import PLAIN_OR_COMPRESSED
 from ..errors import InputError, UsageError
 from ..hub.cards import write_card
 from ..hub.folders import check_output, output_folder
@@ -39,7 +40,7 @@ class Arguments:
         "word",
         choices=list(KINDS),
     )
-    text: list[str] = argument("text files, one sentence a line, plain or .gz, .bz2, .xz", [])
+    text: list[str] = argument(f"text files, one sentence a line, {PLAIN_OR_COMPRESSED}", [])
     pairs: str | None = argument(
         "data folder with the columns sentence1 and sentence2, or a bitext with source and target (split train)", None
     )
@@ -47,6 +48,7 @@ class Arguments:
         "tokens at most, [PAD] and [UNK] among them; 0 for all words; not for morfessor, which finds the number of "
         "morphs itself [default: 200000 words or 10000 pieces]",
         None,
+        names=["--vocabulary-size", "--vocab-size"],
     )
     min_frequency: int | None = argument(
         "a word enters the vocabulary, a pair of pieces is merged, and Morfessor learns from a word, if it occurs so "
@@ -70,7 +72,7 @@ class Arguments:
         None,
     )
     seed: int = argument("of morfessor: seed of the order in which it goes over the words", 0)
-    lower_case: bool = argument("lower-case all text", True)
+    lower_case: bool = argument("lower-case all text", True, names=["--lower-case", "--lowercase"])
     split_contractions: bool = argument(
         "split English contractions as the Penn Treebank does (do n't); for word only", True
     )

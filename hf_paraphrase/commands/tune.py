@@ -47,7 +47,7 @@ class Arguments:
     a paired bootstrap over the sentence pairs of the test sets. The ranges are those of paper 000.
     """
 
-    pairs: list[str] = argument("data folders of pairs, each as NAME=DIR or DIR", [], action="extend")
+    pairs: list[str] = argument("data folders of pairs, each as NAME=DIR or DIR", [])
     output: str = argument("the folder to make", "")
     dev_data: str = argument("folder with the STS 2016 sets, or a graded data folder, on which all is chosen", "")
     data: str | None = argument(
@@ -55,17 +55,14 @@ class Arguments:
         "test means",
         None,
     )
-    filters: list[str] = argument(
-        f"which filters, separated by commas or spaces: {', '.join(GRIDS)}", [], action="extend"
-    )
+    filters: list[str] = argument(f"which filters, separated by commas or spaces: {', '.join(GRIDS)}", [])
     keep: list[str] = argument(
         "further ranges as for filter, in quotes; commas join comparisons that must all hold, e.g. "
         "'overlap_1<=0.7,bleu<0.5'; among those over the same columns one is chosen",
         [],
-        action="extend",
     )
     encoders: list[str] = argument(
-        "model types, or YAML files of train-encoder as FILE or NAME=FILE [default: avg]", [], action="extend"
+        "model types, or YAML files of train-encoder as FILE or NAME=FILE [default: avg]", []
     )
     initial_vectors: str | None = argument("word vectors that all encoders start from, as for train-encoder", None)
     epochs: float | None = argument(

@@ -15,6 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ..errors import UsageError
+from .schema import columns_named
 from .text_files import LineErrors
 from .typed_fields import FLOAT
 
@@ -56,14 +57,15 @@ class FeatureColumns:
         """
         columns = column_names(self.numeric)
         by_name = {**{column: name for name, column in columns.items()}, **{name: name for name in columns}}
-        unknown = [name for name in self.wanted if name not in by_name]
+        wanted = columns_named(self.wanted, by_name)
+        unknown = [name for name in wanted if name not in by_name]
         if unknown:
             raise UsageError(
                 f"--columns: no feature {', '.join(unknown)}",
                 path=path,
                 remedy=f"the features are {', '.join(columns) or 'none'}",
             )
-        names = dict.fromkeys(by_name[name] for name in self.wanted) if self.wanted else columns
+        names = dict.fromkeys(by_name[name] for name in wanted) if wanted else columns
         return pa.schema(
             [
                 pa.field(

@@ -37,6 +37,22 @@ BACK_TRANSLATED = pa.schema(
 """Back-translated pairs: `sentence1` is the reference, `sentence2` the translation, `rank` 0 the best of the beam."""
 
 
+def columns_named(given: Iterable[str], present: Iterable[str]) -> list[str]:
+    """Returns the columns that a list names one by one, separated by commas, or both.
+
+    Args:
+        given: The items of the list. One that is the name of a column stays whole: features of PPDB have commas.
+        present: The columns that there are.
+    """
+    present = set(present)
+    names: list[str] = []
+    for item in given:
+        parts = [item] if item in present else [part.strip() for part in item.split(",")]
+        # The comma at the end of `one, two` parts nothing.
+        names += [part for part in parts if part] or [item]
+    return names
+
+
 def require_columns(present: Iterable[str], required: Iterable[str], path: str) -> None:
     """Checks that a data set has the columns that a step needs.
 

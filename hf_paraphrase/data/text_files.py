@@ -35,6 +35,8 @@ _LISTED_LINES = 10
 _KINDS = {".gz": "gzip", ".bz2": "bzip2", ".xz": "xz", ".zst": "zstd"}
 COMPRESSED = frozenset(_KINDS)
 """The suffixes of compressed files."""
+PLAIN_OR_COMPRESSED = f"plain or {', '.join(_KINDS)}"
+"""What may be read, for the help texts of flags that take a text file."""
 _SIGNATURES = (b"\x1f\x8b", b"\xfd7zXZ", b"\x28\xb5\x2f\xfd")
 _DECOMPRESSION_ERRORS = (EOFError, zlib.error, lzma.LZMAError, gzip.BadGzipFile)
 

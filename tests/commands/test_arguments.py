@@ -3,6 +3,7 @@ from __future__ import annotations
 import dataclasses
 
 import pytest
+from help_texts import help_of
 
 from hf_paraphrase.commands.arguments import argument, message, parse, settings_of
 from hf_paraphrase.errors import InputError, UsageError
@@ -14,10 +15,10 @@ class Arguments:
 
     output: str = argument("folder")
     num_beams: list[int] = argument("beam widths", [5])
-    keep: list[str] = argument("selections, 50% of them", [], action="extend")
+    keep: list[str] = argument("selections, 50% of them", [])
     length_penalty: float = argument("exponent", 1.0)
     max_sentences: int | None = argument("limit", None)
-    lowercase: bool = argument("lower-case", True)
+    lowercase: bool = argument("lower-case", True, names=["--lower-case", "--lowercase"])
     cased: bool = argument("with case", False)
     precision: str = argument("arithmetic", "auto", choices=["auto", "fp32"])
 
@@ -100,8 +101,18 @@ def test_flags_replace_what_the_file_says_lists_included(config, words):
     assert read(*words, "--config", path) == expected
 
 
-def test_flags_that_are_given_several_times_are_collected(config):
+def test_a_second_name_of_a_flag_does_the_same(config):
+    for word in ("--lower-case=no", "--lower_case=no", "--no-lower-case", "--no_lower_case"):
+        assert not read("--output", "o", word).lowercase
+        assert not read("--config", config("output: o\nlowercase: true\n"), word).lowercase
+
+
+def test_flags_that_are_given_several_times_are_collected_in_place_of_the_default(config):
     assert read("--output", "o", "--keep", "a", "--keep", "b", "c").keep == ["a", "b", "c"]
+    assert read("--output", "o", "--num-beams", "5", "--num_beams=6").num_beams == [5, 6]
+    path = config("output: o\nkeep: [a]\nnum_beams: [1, 2]\n")
+    assert read("--config", path, "--keep", "b", "--keep", "c") == Arguments("o", [1, 2], ["b", "c"])
+    assert read("--output", "o") == Arguments("o"), "the defaults are as they were"
 
 
 @pytest.mark.parametrize(
@@ -139,7 +150,22 @@ def test_help_goes_to_standard_output_and_explains_every_flag(capsys):
     text = capsys.readouterr().out
     assert "50% of them" in text and "Do something." in text
     for field in dataclasses.fields(Arguments):
-        assert f"--{field.name}" in text and field.metadata["help"].replace("%%", "%") in " ".join(text.split())
+        assert f"--{field.name.replace('_', '-')}" in text and field.metadata["help"].replace("%%", "%") in " ".join(
+            text.split()
+        )
+
+
+def test_help_says_what_is_required_and_no_default_that_says_nothing(monkeypatch):
+    flags = help_of(Arguments, monkeypatch)
+    assert flags["--output OUTPUT"] == "folder (required)"
+    assert flags["--num-beams NUM_BEAMS [NUM_BEAMS ...]"] == "beam widths (default: 5)"
+    assert flags["--keep KEEP [KEEP ...]"] == "selections, 50% of them"
+    assert flags["--length-penalty LENGTH_PENALTY"] == "exponent (default: 1.0)"
+    assert flags["--max-sentences MAX_SENTENCES"] == "limit"
+    assert flags["--lower-case, --lowercase [LOWERCASE]"] == "lower-case (default: True)"
+    assert flags["--no-lower-case, --no-lowercase"] == "turns --lower-case off"
+    assert flags["--cased [CASED]"] == "with case (default: False)"
+    assert flags["--precision {auto,fp32}"] == "arithmetic (default: auto)"
 
 
 def test_settings_are_plain_json_values():

@@ -99,6 +99,8 @@ def test_the_columns_of_a_data_folder_are_read_row_by_row(model, tmp_path):
     assert read_table(tmp_path / "i")["sentence"].to_pylist() == ["w1", "w2", "w3"]
     assert run(*flags, "--output", tmp_path / "j", "--columns", "other") == 0
     assert read_table(tmp_path / "j")["sentence"].to_pylist() == ["w7", "w8"]
+    assert run(*flags, "--output", tmp_path / "k", "--columns", "other,sentence1") == 0
+    assert read_table(tmp_path / "k")["sentence"].to_pylist() == ["w7", "w1", "w8", "w3"]
 
 
 def test_an_approximate_index_says_how_much_it_finds(model, tmp_path, capfd):

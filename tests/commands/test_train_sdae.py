@@ -186,7 +186,7 @@ def test_columns_of_data_folders_are_text_too(tmp_path, capsys):
     assert "missing columns sentence1, sentence2" in capsys.readouterr().err
     assert run(*words, "--columns", "count") == 2
     assert "the column count is int64, not text" in capsys.readouterr().err and not (tmp_path / "made").exists()
-    assert run(*words, "--columns", "target", "--max-sentences", "20", "--readout-size", "5") == 0
+    assert run(*words, "--columns", "target,source", "--max-sentences", "20", "--readout-size", "5") == 0
     assert "20 sentences to train on" in capsys.readouterr().err
 
 

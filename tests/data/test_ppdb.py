@@ -74,6 +74,7 @@ def test_a_feature_that_comes_late_or_is_no_number_makes_a_column_all_the_same(t
 def test_columns_can_be_chosen_by_either_name_and_unknown_ones_are_refused(one):
     found, _ = rows(one, columns=["p(e|f,LHS)", "Abstract"])
     assert list(found[0]) == ["sentence1", "sentence2", "lhs", "alignment", "p_e_f_LHS", "Abstract"]
+    assert rows(one, columns=["p_e_f_LHS,Abstract"])[0] == found, "commas may stand between names, and in one"
     assert rows(one, columns=["p_e_f_LHS"])[0][2]["p_e_f_LHS"] == 2.0
     with pytest.raises(UsageError, match=r"no feature Nothing.*p\(e\|f,LHS\)"):
         rows(one, columns=["Nothing"])

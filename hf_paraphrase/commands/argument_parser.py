@@ -1,0 +1,126 @@
+"""The parser of a verb's flags: lists that add up, one spelling of each flag to show, and the texts of `--help`."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterable, Sequence
+from functools import partial
+from typing import Any, NoReturn
+
+from transformers import HfArgumentParser
+
+from ..errors import UsageError
+
+
+class VerbParser(HfArgumentParser):
+    """Makes the flags of a verb from its dataclass of arguments.
+
+    A flag that takes several values adds up where it is given several times, and what is given replaces the default.
+    Every flag is called as its field, with hyphens; :meth:`hyphenated` is for words that may have underscores.
+
+    Args:
+        arguments_class: A dataclass whose fields carry help texts.
+        verb: The verb, for messages.
+    """
+
+    def __init__(self, arguments_class: type[Any], verb: str) -> None:
+        self._verb = verb
+        super().__init__(
+            arguments_class,
+            prog=f"hf-paraphrase {verb}",
+            description=(arguments_class.__doc__ or "").strip(),
+            formatter_class=_HelpFormatter,
+            allow_abbrev=False,
+        )
+        self.add_argument(
+            "--config", metavar="FILE", help="a YAML file of `flag: value`; flags given here win over it"
+        )
+
+    def add_argument(self, *names: Any, **settings: Any) -> Any:
+        """Adds a flag under the names that its field lists, else under its own one, with hyphens."""
+        shown = settings.pop("names", None) or [name for name in names if "_" not in name]
+        settings.setdefault("dest", names[-1].lstrip("-").replace("-", "_"))
+        if settings.get("action") == "store_false":
+            # The flag itself has been added before, and with the default.
+            positive = [f"--{name.removeprefix('--').removeprefix('no-')}" for name in shown]
+            settings |= {"help": f"turns {positive[0]} off", "default": argparse.SUPPRESS}
+            shown = [f"--no-{name.removeprefix('--')}" for name in positive]
+        if separator := settings.pop("separator", None):
+            settings |= {"nargs": "+", "action": partial(_Join, separator)}
+        elif settings.get("nargs") == "+":
+            settings["action"] = _Collect
+        return super().add_argument(*shown, **settings)
+
+    def hyphenated(self, words: Iterable[str]) -> list[str]:
+        """Returns the words with hyphens for the underscores in the names of flags."""
+        return [self._hyphenated(word) for word in words]
+
+    def _hyphenated(self, word: str) -> str:
+        name, equals, value = word.partition("=")
+        name = name.replace("_", "-")
+        return name + equals + value if name.startswith("--") and name in self._option_string_actions else word
+
+    def fields_given(self, words: Iterable[str]) -> set[str]:
+        """Returns the names of the fields that hyphenated words give a value."""
+        names = (word.partition("=")[0] for word in words)
+        return {self._option_string_actions[name].dest for name in names if name in self._option_string_actions}
+
+    def error(self, message: str) -> NoReturn:
+        """Raises what argparse would print with the whole usage.
+
+        Raises:
+            UsageError: Always.
+        """
+        raise UsageError(f"{self._verb}: {message}", remedy=f"see hf-paraphrase {self._verb} --help")
+
+
+class _Collect(argparse.Action):
+    """Collects the values of every occurrence; argparse's own `extend` would add them to the default."""
+
+    def __call__(
+        self,
+        parser: argparse.ArgumentParser,
+        namespace: argparse.Namespace,
+        values: str | Sequence[Any] | None,
+        option_string: str | None = None,
+    ) -> None:
+        before = getattr(namespace, self.dest)
+        setattr(namespace, self.dest, [*([] if before is self.default else before), *(values or [])])
+
+
+class _Join(argparse.Action):
+    """Joins the values of every occurrence to one text, for what takes its names in one text."""
+
+    def __init__(self, separator: str, option_strings: Sequence[str], dest: str, **settings: Any) -> None:
+        super().__init__(option_strings, dest, **settings)
+        self._separator = separator
+
+    def __call__(
+        self,
+        parser: argparse.ArgumentParser,
+        namespace: argparse.Namespace,
+        values: str | Sequence[Any] | None,
+        option_string: str | None = None,
+    ) -> None:
+        before = getattr(namespace, self.dest)
+        words = [word.strip(self._separator) for word in values or []]
+        setattr(namespace, self.dest, self._separator.join([*([] if before is self.default else [before]), *words]))
+
+
+class _HelpFormatter(argparse.HelpFormatter):
+    """Says of each flag that it is required, or its default where that says something."""
+
+    def _get_help_string(self, action: argparse.Action) -> str:
+        text = action.help or ""
+        if action.required:
+            return f"{text} (required)"
+        if action.default is argparse.SUPPRESS or action.default in (None, "", []) or "[default: " in text:
+            return text
+        default = " ".join(map(str, action.default)) if isinstance(action.default, list) else str(action.default)
+        return f"{text} (default: {default.replace('%', '%%')})"
+
+    def _format_action_invocation(self, action: argparse.Action) -> str:
+        names = ", ".join(action.option_strings)
+        if action.nargs == 0:
+            return names
+        return f"{names} {self._format_args(action, self._get_default_metavar_for_optional(action))}"

@@ -1,0 +1,149 @@
+"""What holds for the flags of every verb; the dataclasses that declare them are found, not listed."""
+
+from __future__ import annotations
+
+import dataclasses
+import importlib
+import pkgutil
+import typing
+
+import pytest
+from help_texts import help_of
+
+from hf_paraphrase import commands
+from hf_paraphrase.commands import VERBS, analyze, prepare
+from hf_paraphrase.commands.argument_parser import VerbParser
+from hf_paraphrase.commands.arguments import parse
+
+MODULES = {
+    module.name: importlib.import_module(f"{commands.__name__}.{module.name}")
+    for module in pkgutil.iter_modules(commands.__path__)
+}
+
+
+SYNONYMS = (
+    {"vocabulary_size", "vocab_size"},
+    {"lower_case", "lowercase"},
+    {"workers", "num_workers"},
+    {"query_file", "queries"},
+    {"top_k", "neighbours"},
+    {"lang", "language"},
+)
+OF_A_MARGIN = {("mine", "neighbours"), ("evaluate_mining", "neighbours")}
+"""Not how many neighbours of a sentence are shown."""
+
+
+def declares_flags(value):
+    return dataclasses.is_dataclass(value) and any("help" in field.metadata for field in dataclasses.fields(value))
+
+
+def classes_of(module):
+    return [value for value in vars(module).values() if isinstance(value, type) and declares_flags(value)]
+
+
+CLASSES = sorted({value for module in MODULES.values() for value in classes_of(module)}, key=lambda x: x.__module__)
+
+
+def required(field):
+    return field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING
+
+
+def item_type(annotation):
+    """Returns what a list holds, also one that may be None; None for all else."""
+    for part in (annotation, *typing.get_args(annotation)):
+        if typing.get_origin(part) is list:
+            return typing.get_args(part)[0]
+    return None
+
+
+def list_flags():
+    for arguments_class in CLASSES:
+        hints = typing.get_type_hints(arguments_class)
+        for field in dataclasses.fields(arguments_class):
+            if item := item_type(hints[field.name]):
+                name = f"{arguments_class.__module__.rpartition('.')[2]}-{field.name}"
+                yield pytest.param(arguments_class, field, item, id=name)
+
+
+def words_of(field, annotation):
+    """Returns a value for a required flag."""
+    if choices := field.metadata.get("choices"):
+        return [f"--{field.name}", str(choices[0])]
+    return [f"--{field.name}", "1" if annotation in (int, float) else "x"]
+
+
+@pytest.mark.parametrize(
+    "verb", [*VERBS, *(f"prepare {x}" for x in prepare.KINDS), *(f"analyze {x}" for x in analyze.KINDS)]
+)
+def test_the_flags_of_every_verb_are_among_those_that_are_looked_at(verb):
+    module = MODULES[verb.replace(" ", "_").replace("-", "_")]
+    assert verb in ("prepare", "analyze") or set(classes_of(module)) & set(CLASSES)
+
+
+@pytest.mark.parametrize(("arguments_class", "field", "item"), [*list_flags()])
+def test_a_list_adds_up_over_its_occurrences_in_place_of_the_default(arguments_class, field, item, tmp_path):
+    hints = typing.get_type_hints(arguments_class)
+    others = [
+        word
+        for other in dataclasses.fields(arguments_class)
+        if required(other) and other.name != field.name
+        for word in words_of(other, hints[other.name])
+    ]
+    values = list(map(str, field.metadata.get("choices", ["7", "8", "9"])))
+    first, *rest = (values * 3)[:3]
+    flag = field.name.replace("_", "-")
+    twice = [f"--{flag}", first, f"--{field.name}", *rest]
+    expected = [item(value) for value in (first, *rest)]
+    assert getattr(parse(arguments_class, "verb", [*others, *twice]), field.name) == expected
+    path = tmp_path / "config.yaml"
+    path.write_text(f"{field.name}: [{', '.join(values[:1] * 5)}]\n")
+    assert (
+        getattr(parse(arguments_class, "verb", [*others, "--config", str(path)]), field.name) == [item(values[0])] * 5
+    )
+    assert getattr(parse(arguments_class, "verb", [*twice, *others, f"--config={path}"]), field.name) == expected
+
+
+@pytest.mark.parametrize("arguments_class", CLASSES, ids=lambda x: x.__module__.rpartition(".")[2])
+def test_help_marks_what_is_required_and_does_not_contradict_itself(arguments_class, monkeypatch):
+    shown = help_of(arguments_class, monkeypatch)
+    texts = {name.strip(","): text for names, text in shown.items() for name in names.split()}
+    for field in dataclasses.fields(arguments_class):
+        text = texts[f"--{field.name.replace('_', '-')}"]
+        assert text.endswith("(required)") == required(field), field.name
+        assert text.count("(default: ") + text.count("[default: ") <= 1, field.name
+        if field.default is True:
+            names = field.metadata.get("names", [f"--{field.name.replace('_', '-')}"])
+            assert all(texts[name.replace("--", "--no-", 1)] == f"turns {names[0]} off" for name in names)
+    for names, text in shown.items():
+        assert "_" not in "".join(name for name in names.split() if name.startswith("-")), names
+        assert not any(nothing in text for nothing in ("(default: None)", "(default: [", "(default: )")), names
+    usage = VerbParser(arguments_class, "verb").format_usage()
+    assert not any("_" in word for word in usage.split() if word.lstrip("[").startswith("--"))
+
+
+@pytest.mark.parametrize("arguments_class", CLASSES, ids=lambda x: x.__module__.rpartition(".")[2])
+def test_a_flag_works_by_each_of_the_names_that_verbs_give_it(arguments_class):
+    parser = VerbParser(arguments_class, "verb")
+    for field in dataclasses.fields(arguments_class):
+        for names in SYNONYMS:
+            if field.name in names and (arguments_class.__module__.rpartition(".")[2], field.name) not in OF_A_MARGIN:
+                for name in names:
+                    for word in (f"--{name}", f"--{name.replace('_', '-')}=x"):
+                        assert parser.fields_given(parser.hyphenated([word])) == {field.name}, word
+
+
+@pytest.mark.parametrize("kind", ["bitext", "pairs"])
+@pytest.mark.parametrize(
+    "words", [["b,a,_"], ["b", "a", "_"], ["b,", "a,", "_"], ["b", "a,_"], ["b", "--columns", "a", "_"]]
+)
+def test_columns_of_a_file_are_named_with_commas_or_spaces(kind, words):
+    needed = ["--output", "o", *(["--source-lang", "fr", "--target-lang", "en"] if kind == "bitext" else [])]
+    arguments_class = MODULES[f"prepare_{kind}"].Arguments
+    assert parse(arguments_class, "verb", [*needed, "--columns", *words]).columns == "b,a,_"
+
+
+@pytest.mark.parametrize("arguments_class", CLASSES, ids=lambda x: x.__module__.rpartition(".")[2])
+def test_help_that_lists_kinds_of_compressed_files_lists_all(arguments_class, monkeypatch):
+    for text in ((arguments_class.__doc__ or ""), *help_of(arguments_class, monkeypatch).values()):
+        listed = [suffix for suffix in (".gz, ", ".bz2, ", ".xz", ".zst") if suffix in text]
+        assert ".xz" not in text or listed == [".gz, ", ".bz2, ", ".xz", ".zst"], text
