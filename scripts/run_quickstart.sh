@@ -4,3 +4,5 @@ set -eu
 cd "$(dirname "$0")/.."
 . scripts/set_up.sh
 hf-paraphrase quickstart --output "${1:-quickstart}" --resume
+# The environment ends with this script; the shell that called it does not know the commands yet.
+printf 'source %q\n' "$(cd "$VENV" && pwd)/bin/activate"

@@ -1,7 +1,9 @@
-"""The blocks of the README's quick tour are run in the order in which a reader meets them."""
+"""The blocks of the README's quick tour run in the order in which a reader meets them; its links lead somewhere."""
 
 from __future__ import annotations
 
+import configparser
+import importlib
 import importlib.util
 import io
 import json
@@ -10,11 +12,14 @@ import shlex
 import sys
 from pathlib import Path
 
+import numpy as np
 import pyarrow as pa
 import pytest
 import torch
 
-from hf_paraphrase.commands import main
+from hf_paraphrase import SentenceEncoder
+from hf_paraphrase.commands import VERBS, main
+from hf_paraphrase.commands.arguments import parse
 from hf_paraphrase.data.parquet import write_split
 from hf_paraphrase.data.schema import BACK_TRANSLATED, PAIRS
 from hf_paraphrase.models.avg import AvgConfig, AvgModel
@@ -23,7 +28,8 @@ from hf_paraphrase.models.rnn_search import RnnSearchConfig, RnnSearchForConditi
 from hf_paraphrase.tokenization.subword import train_bpe_tokenizer
 from hf_paraphrase.tokenization.word_level import build_word_level_tokenizer, save_tokenizer
 
-README = Path(__file__).resolve().parents[1] / "README.md"
+ROOT = Path(__file__).resolve().parents[1]
+README, GUIDE, STUDIES = DOCUMENTS = [ROOT / name for name in ("README.md", "scripts/GUIDE.md", "scripts/STUDIES.md")]
 NOT_RUN = ("hf-paraphrase push",)
 """What would need an account."""
 SENTENCES = [
@@ -34,10 +40,38 @@ SENTENCES = [
 ]
 
 
+def blocks(text):
+    """The fenced blocks of a text, each as its language and its text."""
+    return re.findall(r"^```(\w*)\n(.*?)^```", text, re.DOTALL | re.MULTILINE)
+
+
+def section(document, heading):
+    """What stands under a heading of the second level."""
+    text = re.search(rf"^## {heading}\n(.*?)(?=^## |\Z)", document.read_text("utf-8"), re.DOTALL | re.MULTILINE)
+    assert text, f"{document.name} has no section {heading}"
+    return text[1]
+
+
 def tour():
-    """The fenced blocks of the section, each as its language and its text."""
-    section = re.search(r"^## A quick tour\n(.*?)^## ", README.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE)
-    return re.findall(r"```(\w+)\n(.*?)```", section[1], re.DOTALL)
+    """The blocks of the quick tour, and those of the guide that go on with its folders."""
+    found = [section(README, "A quick tour"), section(GUIDE, "Search"), section(GUIDE, "Metrics")]
+    return [block for text in found for block in blocks(text)]
+
+
+def commands(text):
+    """The commands of this package in the shell blocks of a text, each as its words."""
+    for language, code in blocks(text):
+        if language in {"bash", "sh", ""}:
+            for line in code.replace("\\\n", " ").splitlines():
+                for call in re.findall(r"(?:^|&&|\||do) *hf-paraphrase (\S.*?)(?= && |; done|$)", line):
+                    yield shlex.split(call.replace("$lang", "de"), comments=True)
+
+
+def anchors(document):
+    """The anchors that GitHub gives to the headings of a document."""
+    text = re.sub(r"^```.*?^```", "", document.read_text(encoding="utf-8"), flags=re.DOTALL | re.MULTILINE)
+    headings = re.findall(r"^#+ (.*)$", text, re.MULTILINE)
+    return [re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings]
 
 
 @pytest.fixture
@@ -111,3 +145,64 @@ def test_the_tour_shows_each_thing_that_it_promises():
     text = "".join(code for _, code in tour())
     for name in ("SentenceEncoder", "load_dataset", "train-encoder", "push", "similarity", "AutoModel", "generate"):
         assert name in text
+
+
+def test_the_way_from_own_pairs_to_an_encoder_that_runs_anywhere_works_as_printed(tmp_path, monkeypatch, capsys):
+    for package in ("onnx", "onnxruntime"):
+        pytest.importorskip(package)
+    monkeypatch.chdir(tmp_path)
+    Path("pairs.tsv").write_text("".join(f"{first}\t{second}\n" for first, second in SENTENCES))
+    Path("sentences.txt").write_text("".join(f"{first}\n" for first, _ in SENTENCES))
+    text = section(README, "I want a sentence encoder that runs anywhere")
+    (_, shell), (_, code) = blocks(text)[:2]
+    for line in shell.strip().splitlines():
+        if not line.startswith("pip install"):
+            run_line(line, monkeypatch)
+    assert len(np.load("vectors.npy")) == len(SENTENCES)
+    names = {}
+    exec(compile(code, "README.md", "exec"), names)
+    expected = SentenceEncoder.from_pretrained("my_avg").encode(names["texts"])
+    np.testing.assert_allclose(names["vectors"], expected, atol=1e-5)
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
+def test_every_command_is_one_that_its_verb_understands(document):
+    calls = list(commands(document.read_text(encoding="utf-8")))
+    assert calls
+    for verb, *rest in calls:
+        assert verb in VERBS
+        words = [verb]
+        if verb in {"prepare", "analyze"}:
+            # `analyze` without a kind is about pairs.
+            words.append("pairs" if rest[0].startswith("-") else rest.pop(0))
+        name = "_".join(words).replace("-", "_")
+        module = importlib.import_module(f"hf_paraphrase.commands.{name}")
+        if not hasattr(module, "Arguments"):
+            module = importlib.import_module(f"hf_paraphrase.commands.{name}_arguments")
+        # A file of settings is read, and it lies in the repository.
+        parse(
+            module.Arguments,
+            verb,
+            [str(ROOT / word) if word.startswith("scripts/configs/") else word for word in rest],
+        )
+
+
+def test_every_link_leads_to_a_file_and_every_anchor_to_a_heading():
+    for document in DOCUMENTS:
+        text = document.read_text(encoding="utf-8")
+        for target in re.findall(r"\]\(([^)\s]+)\)", text):
+            if target.startswith(("http://", "https://")):
+                continue
+            path, _, anchor = target.partition("#")
+            file = (document.parent / path).resolve() if path else document
+            assert file.is_file(), f"{document.name}: {target}"
+            assert not anchor or anchors(file).count(anchor) == 1, f"{document.name}: {target}"
+
+
+def test_the_tables_name_every_verb_and_every_extra():
+    configuration = configparser.ConfigParser()
+    configuration.read(ROOT / "setup.cfg", encoding="utf-8")
+    rows = {line.split("|")[1].strip() for line in section(README, "Install").splitlines() if line.startswith("| `")}
+    assert rows == {f"`{name}`" for name in configuration["options.extras_require"]}
+    first = " ".join(line.split("|")[1] for line in section(README, "Verbs").splitlines() if line.startswith("| `"))
+    assert {name.split()[0] for name in re.findall(r"`([^`]+)`", first)} == set(VERBS)

@@ -76,6 +76,16 @@ def test_a_tsv_with_english_first_gives_the_same_rows_as_two_files(tmp_path):
     assert rows_of(options)[0] == expected
 
 
+def test_the_columns_that_the_readme_names_for_tatoeba_read_lines_with_and_without_the_attribution(tmp_path):
+    attribution = "\tCC-BY 2.0 (France) Attribution: tatoeba.org #2877272 (CM) & #1158250 (Wittydev)"
+    path = tmp_path / "fra.txt"
+    path.write_text(f"Go.\tVa !{attribution}\nHi.\tSalut !\n", encoding="utf-8")
+    options = BitextOptions(tsv=str(path), columns="target,source,_", source_lang="fr", target_lang="en")
+    parts, corpus = rows_of(options)
+    assert pairs_of(parts["train"]) == [("Va !", "Go."), ("Salut !", "Hi.")]
+    assert corpus.counts["train"]["malformed"] == 0
+
+
 @pytest.mark.parametrize("seed", [0, 1])
 def test_drawn_parts_have_the_size_asked_for_and_share_no_english_sentence(tmp_path, seed):
     rows = random_rows(400, targets=300)
