@@ -20,7 +20,7 @@ done_already "$work/multi30k" || hf-paraphrase prepare bitext --source-lang fr -
   --test-source-file "$data/multi30k/test_2016_flickr.fr.gz" --test-target-file "$data/multi30k/test_2016_flickr.en.gz" \
   --decontaminate "${avoid[@]}" --output "$work/multi30k"
 done_already "$work/tatoeba" || hf-paraphrase prepare bitext --source-lang fr --target-lang en \
-  --tsv "$data/manythings/fra-eng/fra.txt.gz" --columns target,source --shuffle --validation-size 1000 --test-size 1000 \
+  --tsv "$data/manythings/fra-eng/fra.txt.gz" --columns target,source,_ --shuffle --validation-size 1000 --test-size 1000 \
   --decontaminate "${avoid[@]}" --output "$work/tatoeba"
 
 # 2. Translation models, their BLEU, and the n-best translations of the training sentences.
@@ -62,7 +62,7 @@ for corpus in multi30k tatoeba; do
 done
 for language in deu:de fin:fi swe:sv ces:cs fra:fr; do
   done_already "$work/tatoeba_${language#*:}" || hf-paraphrase prepare bitext --source-lang "${language#*:}" \
-    --target-lang en --tsv "$data/manythings/${language%:*}-eng/${language%:*}.txt.gz" --columns target,source \
+    --target-lang en --tsv "$data/manythings/${language%:*}-eng/${language%:*}.txt.gz" --columns target,source,_ \
     --output "$work/tatoeba_${language#*:}"
 done
 done_already "$work/pivot" || hf-paraphrase prepare pivot --decontaminate "${avoid[@]}" --output "$work/pivot" \

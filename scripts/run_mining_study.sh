@@ -25,7 +25,7 @@ bitext() { # name, further flags
 }
 
 # 1. The task, and the bitext that shares no sentence with it.
-bitext tatoeba --tsv "$data/manythings/$tatoeba-eng/$tatoeba.txt.gz" --columns target,source
+bitext tatoeba --tsv "$data/manythings/$tatoeba-eng/$tatoeba.txt.gz" --columns target,source,_
 bitext help --tsv "$data/libreoffice_help/lo-help-7.4.7.$language-en.tsv.gz" --columns source,target
 bitext multi30k --source-file "$data/multi30k/train.$language.gz" --target-file "$data/multi30k/train.en.gz"
 task="$work/task"

@@ -30,8 +30,8 @@ english() { # name, further flags of prepare bitext
 english captions --source-lang fr \
   --source-file "$data/multi30k/train.fr.gz" --target-file "$data/multi30k/train.en.gz"
 english help --source-lang fr --tsv "$data/libreoffice_help/lo-help-7.4.7.fr-en.tsv.gz" --min-length 3 --max-length 40
-english tatoeba_fr --source-lang fr --columns target,source --tsv "$data/manythings/fra-eng/fra.txt.gz"
-english tatoeba_de --source-lang de --columns target,source --tsv "$data/manythings/deu-eng/deu.txt.gz"
+english tatoeba_fr --source-lang fr --columns target,source,_ --tsv "$data/manythings/fra-eng/fra.txt.gz"
+english tatoeba_de --source-lang de --columns target,source,_ --tsv "$data/manythings/deu-eng/deu.txt.gz"
 text=("$work/captions" "$work/help" "$work/tatoeba_fr" "$work/tatoeba_de")
 
 # 2. Word vectors and WordNet.

@@ -33,7 +33,7 @@ for language in $languages; do
     --test-target-file "$data/multi30k/test_2016_flickr.en.gz" --decontaminate "${avoid[@]}" --output "$at/multi30k"
   name=${tatoeba[$language]}
   done_already "$at/tatoeba" || hf-paraphrase prepare bitext --source-lang "$language" --target-lang en \
-    --tsv "$data/manythings/$name-eng/$name.txt.gz" --columns target,source --shuffle --license cc-by-2.0 \
+    --tsv "$data/manythings/$name-eng/$name.txt.gz" --columns target,source,_ --shuffle --license cc-by-2.0 \
     --validation-size 500 --test-size 1000 --decontaminate "${avoid[@]}" --output "$at/tatoeba"
   done_already "$at/help" || hf-paraphrase prepare bitext --source-lang "$language" --target-lang en \
     --tsv "$data/libreoffice_help/lo-help-7.4.7.$language-en.tsv.gz" --shuffle --max-length 100 --on-error skip \
