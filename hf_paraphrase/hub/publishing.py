@@ -121,8 +121,9 @@ def check_licence(plan: Plan) -> None:
         raise InputError(
             f"the data is not sent: {plan.licence_problem}",
             path=plan.folder / CARD,
-            remedy="name the licence in the card, e.g. by `prepare … --license cc-by-2.0`, or, if you may pass the "
-            "data on, say --allow-any-license",
+            remedy="name the licence in the card: a line such as `license: cc-by-2.0` between the two lines --- at "
+            "its head (`prepare … --license` writes it when data is made), or, if you may pass the data on, say "
+            "--allow-any-license",
         )
 
 
@@ -266,9 +267,7 @@ def _commit(
     )
     there = list_branch(api, repo_id, plan.repo_type, info.oid)
     lost = [
-        file.name
-        for file, sent in zip(send, additions, strict=True)
-        if not _arrived(file, sent, there.get(file.name))
+        file.name for file, sent in zip(send, additions, strict=True) if not _arrived(file, sent, there.get(file.name))
     ]
     if lost:
         raise HubError(

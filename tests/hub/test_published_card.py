@@ -8,8 +8,8 @@ from hub_stand_in import TOKEN
 
 from hf_paraphrase.commands import main
 from hf_paraphrase.hub.cards import render_card
-from hf_paraphrase.hub.publishing import plan_push, push
 from hf_paraphrase.hub.published_card import published_card
+from hf_paraphrase.hub.publishing import plan_push, push
 
 CARD = """---
 library_name: transformers
