@@ -82,7 +82,8 @@ def _fetch(repo_id: str, inner: str, revision: str | None) -> Path:
     else:
         if (folder / inner).is_dir():
             return folder / inner
-        problem = ModelError(f"the repository has no folder {inner}", path=repo_id, remedy="see its list of files")
+        what = f"no folder {inner}" if inner else "no model"
+        problem = ModelError(f"the repository has {what}", path=repo_id, remedy="see its list of files on the Hub")
     raise problem from None
 
 
