@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import InputError
-from ..models.hub_models import fetched_folder
+from ..models.hub_models import fetched_folder, repository_name
 from ..untrusted.json_files import read_json_object
 from .folders import write_text_whole
 from .origins import KEPT_OUT, origin_of
@@ -101,7 +101,11 @@ def write_provenance(
         "seed": settings.get("seed"),
         "versions": versions(),
         "inputs": [
-            {**origin_of(fetched_folder(item) or item), "name": _name(item), "sha256": fingerprint(item)}
+            {
+                **origin_of(fetched_folder(item) or item),
+                "name": repository_name(item) or Path(item).name,
+                "sha256": fingerprint(item),
+            }
             | ({KEPT_OUT: True} if str(item) in kept_out else {})
             for item in inputs
         ],
@@ -110,11 +114,6 @@ def write_provenance(
     text = json.dumps(record, indent=2, ensure_ascii=False, default=str)
     write_text_whole(Path(folder) / FILE_NAME, text + "\n")
     return record
-
-
-def _name(item: str | os.PathLike[str]) -> str:
-    """Names an input: a repository in full, anything else by the last part of its path."""
-    return str(item) if fetched_folder(item) is not None else Path(item).name
 
 
 def read_provenance(folder: str | os.PathLike[str]) -> dict[str, Any]:

@@ -48,6 +48,11 @@ def fetched_folder(name: str | os.PathLike[str]) -> Path | None:
     return next((folder for (known, _), folder in _FOLDERS.items() if known == name), None)
 
 
+def repository_name(place: str | os.PathLike[str]) -> str | None:
+    """Gives the name by which this process has fetched a model, from that name or from its folder; else None."""
+    return next((name for (name, _), folder in _FOLDERS.items() if place in (name, folder)), None)
+
+
 def _repository(name: str | os.PathLike[str]) -> tuple[str, str] | None:
     """Reads a name as a repository and a folder in it (empty for the whole); None where it can be none."""
     if not isinstance(name, str) or os.path.lexists(name):

@@ -165,6 +165,9 @@ def test_verbs_take_names_of_the_hub_and_record_them(hub, encoder_folder, capsys
     (model, _) = json.loads(Path("index/provenance.json").read_text())["inputs"]
     assert (model["name"], model["license"]) == ("ann/avg", ["mit"])
     assert model["sha256"] == fingerprint("ann/avg") == fingerprint(model_folder("ann/avg"))
+    assert main(["export", "--model", "ann/avg", "--format", "safetensors", "--output", "half"]) == 0
+    assert "The sentence encoder **ann/avg**" in Path("half/README.md").read_text()
+    assert json.loads(Path("half/provenance.json").read_text())["inputs"][0]["name"] == "ann/avg"
     assert [repo_id for repo_id, _ in hub.calls] == ["ann/avg"]
 
 
