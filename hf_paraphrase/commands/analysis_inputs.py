@@ -115,8 +115,8 @@ class Texts:
             yield from corpus.blocks()
 
 
-def open_encoder(model: str) -> KnownTexts:
-    """Opens an encoder for comparing sentences.
+def open_encoder(model: str, device: str) -> KnownTexts:
+    """Opens an encoder for comparing sentences, which computes on a device.
 
     Raises:
         ModelError: If the folder is not a sentence encoder.
@@ -124,7 +124,7 @@ def open_encoder(model: str) -> KnownTexts:
     from ..encoding.known_texts import KnownTexts
     from ..encoding.sentence_encoder import SentenceEncoder
 
-    return KnownTexts(SentenceEncoder.from_pretrained(model))
+    return KnownTexts(SentenceEncoder.from_pretrained(model, device=device))
 
 
 def embed_queries(

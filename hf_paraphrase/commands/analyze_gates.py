@@ -26,6 +26,7 @@ from ..hub.cards import write_card
 from ..hub.folders import check_output, output_folder, write_text_whole
 from ..hub.provenance import write_provenance
 from .arguments import argument, message, parse, settings_of
+from .devices import check_device, device_argument
 
 if TYPE_CHECKING:
     from ..encoding.sentence_encoder import SentenceEncoder
@@ -67,6 +68,7 @@ class Arguments:
     min_count: int = argument("words and labels that occur less often are left out of the tables", 20)
     known_only: bool = argument("leave out words that the model does not know", False)
     bootstrap: int = argument("bootstrap replicates, over sentences, for the intervals", 200)
+    device: str = device_argument()
     seed: int = argument("seed of the bootstrap", 0)
     overwrite: bool = argument("replace an existing output folder", False)
 
@@ -82,11 +84,12 @@ def main(argv: Sequence[str]) -> None:
     """
     arguments = parse(Arguments, "analyze gates", argv)
     _check(arguments)
+    check_device(arguments.device)
     check_output(arguments.output, overwrite=arguments.overwrite)
     check_plots()
     from ..encoding.sentence_encoder import SentenceEncoder
 
-    encoder = SentenceEncoder.from_pretrained(arguments.model)
+    encoder = SentenceEncoder.from_pretrained(arguments.model, device=arguments.device)
     check_gran(encoder, arguments.model)
     sentences, more = _sentences(arguments, encoder)
     try:

@@ -24,6 +24,7 @@ from ..hub.folders import check_output, output_folder, write_text_whole
 from ..hub.provenance import write_provenance
 from .analysis_inputs import check_numbers, model_names
 from .arguments import argument, message, parse, settings_of
+from .devices import check_device, device_argument
 
 if TYPE_CHECKING:
     from ..encoding.sentence_encoder import SentenceEncoder
@@ -60,6 +61,7 @@ class Arguments:
         None,
     )
     batch_size: int = argument("sentences in a padded batch; a model of type avg needs no batches", 256)
+    device: str = device_argument()
     overwrite: bool = argument("replace an existing output folder", False)
 
 
@@ -88,6 +90,7 @@ def main(argv: Sequence[str]) -> None:
     check_numbers(_KIND, arguments, batch_size=1)
     if arguments.step is not None and not 0 < arguments.step < float("inf"):
         raise UsageError(f"analyze {_KIND}: --step is {arguments.step}", remedy="give a number above 0")
+    check_device(arguments.device)
     check_output(arguments.output, overwrite=arguments.overwrite)
     check_plots()
     names = _names_of(arguments.model)
@@ -97,9 +100,9 @@ def main(argv: Sequence[str]) -> None:
         for item in sets
         for name, model in zip(names, arguments.model, strict=True)
     }
-    _check_models(sorted(set(folders.values())))
+    _check_models(sorted(set(folders.values())), arguments.device)
     with output_folder(arguments.output, overwrite=arguments.overwrite) as staging:
-        found, zeros = _compare(sets, folders, arguments.batch_size)
+        found, zeros = _compare(sets, folders, arguments)
         _write(staging, arguments, sets, folders, found, zeros)
     message(_summary_table(found).rstrip())
     message(f"the report is {arguments.output}/README.md")
@@ -161,20 +164,20 @@ def _model_folder(model: str, item: _Set) -> str:
     return model.replace(_PLACEHOLDER, item.language)
 
 
-def _check_models(folders: Sequence[str]) -> None:
+def _check_models(folders: Sequence[str], device: str) -> None:
     """Opens every encoder once, so that a wrong one is told before any long work."""
     for folder in folders:
-        _open(folder)
+        _open(folder, device)
 
 
-def _open(folder: str) -> SentenceEncoder:
+def _open(folder: str, device: str) -> SentenceEncoder:
     from ..encoding.sentence_encoder import SentenceEncoder
 
-    return SentenceEncoder.from_pretrained(folder)
+    return SentenceEncoder.from_pretrained(folder, device=device)
 
 
 def _compare(
-    sets: Sequence[_Set], folders: Mapping[tuple[str, str], str], batch_size: int
+    sets: Sequence[_Set], folders: Mapping[tuple[str, str], str], arguments: Arguments
 ) -> tuple[dict[str, dict[str, HumanScores]], dict[str, dict[str, int]]]:
     """Scores every set with its models; also counts the pairs with a side that the encoder knows nothing of."""
     from tqdm.auto import tqdm
@@ -189,11 +192,11 @@ def _compare(
         # One model is in memory at a time.
         for (data, name), folder in sorted(folders.items(), key=lambda item: item[1]):
             if opened is None or opened[0] != folder:
-                opened = folder, _open(folder)
+                opened = folder, _open(folder, arguments.device)
             graded = by_name[data].graded
             texts = list(dict.fromkeys([*graded.sentences1, *graded.sentences2]))
             places = {text: place for place, text in enumerate(texts)}
-            vectors = opened[1].encode(texts, batch_size=batch_size)
+            vectors = opened[1].encode(texts, batch_size=arguments.batch_size)
             sides = [vectors[[places[text] for text in side]] for side in (graded.sentences1, graded.sentences2)]
             found[data][name] = compare_scores(
                 graded.scores, cosine_similarities(sides[0], sides[1]), by_name[data].step

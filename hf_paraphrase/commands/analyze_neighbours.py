@@ -18,6 +18,7 @@ from ..hub.folders import check_output, output_folder, write_text_whole
 from ..hub.provenance import write_provenance
 from .analysis_inputs import Texts, check_numbers, embed_queries, model_names, open_encoder, read_queries
 from .arguments import argument, message, parse, settings_of
+from .devices import check_device, device_argument
 
 if TYPE_CHECKING:
     from ..encoding.best_sentences import NearSentence
@@ -52,6 +53,7 @@ class Arguments:
     )
     split: str | None = argument("split of the data folders to read [default: train]", None)
     batch_size: int = argument("sentences in a padded batch; a model of type avg needs no batches", 256)
+    device: str = device_argument()
     overwrite: bool = argument("replace an existing output folder", False)
 
 
@@ -66,6 +68,7 @@ def main(argv: Sequence[str]) -> None:
     """
     arguments = parse(Arguments, f"analyze {_KIND}", argv)
     check_numbers(_KIND, arguments, neighbours=1, batch_size=1)
+    check_device(arguments.device)
     check_output(arguments.output, overwrite=arguments.overwrite)
     check_plots()
     names = model_names(_KIND, arguments.model)
@@ -73,7 +76,7 @@ def main(argv: Sequence[str]) -> None:
     texts = Texts(arguments.text, arguments.columns, arguments.split)
     # Told now, not after an hour with the first one.
     for model in arguments.model[1:]:
-        open_encoder(model)
+        open_encoder(model, arguments.device)
     found: dict[str, list[list[NearSentence]]] = {}
     counts: dict[str, StreamCounts] = {}
     with output_folder(arguments.output, overwrite=arguments.overwrite) as staging:
@@ -111,7 +114,7 @@ def _search(
     from ..encoding.best_sentences import BestSentences
     from ..encoding.sentence_blocks import StreamCounts, encoded_blocks
 
-    encoder = open_encoder(model)
+    encoder = open_encoder(model, arguments.device)
     vectors, known = embed_queries(encoder, queries, arguments.batch_size)
     best, counts = BestSentences([queries[number] for number in known], arguments.neighbours), StreamCounts()
     with tqdm(unit=" sentences", unit_scale=True, desc=name) as progress:

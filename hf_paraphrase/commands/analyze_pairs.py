@@ -37,6 +37,7 @@ from ..filtering.token_spans import TokenSpans
 from ..hub.cards import write_card
 from ..hub.folders import check_output, output_folder, write_text_whole
 from ..hub.provenance import write_provenance
+from ..models.hub_models import model_folder
 from .arguments import argument, message, parse, settings_of
 
 _FEWEST = 30
@@ -106,7 +107,7 @@ def main(argv: Sequence[str]) -> None:
     seen = 0
     known = sample.seen
     if arguments.classifier is not None:
-        known = is_seen(sample.references, read_seen(arguments.classifier))
+        known = is_seen(sample.references, read_seen(model_folder(arguments.classifier)))
     if known is not None:
         seen = int(known.sum())
         if arguments.unseen_only:

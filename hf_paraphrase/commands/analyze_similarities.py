@@ -19,6 +19,7 @@ from ..hub.folders import check_output, output_folder, write_text_whole
 from ..hub.provenance import write_provenance
 from .analysis_inputs import Texts, check_numbers, embed_queries, model_names, open_encoder, read_queries
 from .arguments import argument, message, parse, settings_of
+from .devices import check_device, device_argument
 
 if TYPE_CHECKING:
     from ..analysis.similarity_bands import Band
@@ -75,6 +76,7 @@ class Arguments:
     )
     split: str | None = argument("split of the data folders to read [default: train]", None)
     batch_size: int = argument("sentences in a padded batch; a model of type avg needs no batches", 256)
+    device: str = device_argument()
     seed: int | None = argument("with --text: seed of the draw of examples [default: 0]", None)
     overwrite: bool = argument("replace an existing output folder", False)
 
@@ -138,6 +140,7 @@ def _check(arguments: Arguments) -> None:
     for threshold in arguments.thresholds:
         if not -1.0 <= threshold <= 1.0:
             raise UsageError(f"analyze {_KIND}: a threshold is {threshold}", remedy="give cosines from -1 to 1")
+    check_device(arguments.device)
     check_output(arguments.output, overwrite=arguments.overwrite)
     check_plots()
 
@@ -148,7 +151,7 @@ def _stored(arguments: Arguments) -> list[VectorFile]:
 
     files = [VectorFile(Path(path), half=True) for path in arguments.vectors]
     for place, model in enumerate(arguments.model):
-        dimension = open_encoder(model).encoder.dimension
+        dimension = open_encoder(model, arguments.device).encoder.dimension
         if files and files[place].shape[1] != dimension:
             raise InputError(
                 f"vectors of {files[place].shape[1]} components, but the encoder {model} gives {dimension}",
@@ -171,7 +174,7 @@ def _count(
     from ..encoding.best_sentences import BestSentences
     from ..encoding.sentence_blocks import StreamCounts, encoded_blocks, stored_blocks
 
-    encoder = open_encoder(model)
+    encoder = open_encoder(model, arguments.device)
     vectors, known = embed_queries(encoder, queries, arguments.batch_size)
     counts = StreamCounts()
     examples = _EXAMPLES if arguments.examples is None else arguments.examples

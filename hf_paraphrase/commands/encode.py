@@ -11,6 +11,7 @@ from ..data.text_files import PLAIN_OR_COMPRESSED, LineErrors, read_lines
 from ..encoding.vector_file import NpyWriter
 from ..errors import InputError, OutputError, UsageError
 from .arguments import argument, message, parse
+from .devices import check_device, device_argument
 
 _BLOCK_LINES = 20_000
 
@@ -19,11 +20,14 @@ _BLOCK_LINES = 20_000
 class Arguments:
     """Embed the lines of a text file, one sentence a line, as the rows of a NumPy file (float32)."""
 
-    model: str = argument("folder of a sentence encoder, as train-encoder and train-sdae make it")
+    model: str = argument(
+        "folder of a sentence encoder, as train-encoder and train-sdae make it, or namespace/name of one on the Hub"
+    )
     input: str = argument(f"text file, one sentence a line, {PLAIN_OR_COMPRESSED}; - reads standard input")
     output: str = argument("the .npy file to write; it appears whole or not at all")
     batch_size: int = argument("sentences in a padded batch; a model of type avg needs no batches", 256)
     normalize: bool = argument("divide each embedding by its Euclidean norm", False)
+    device: str = device_argument()
     overwrite: bool = argument("replace an existing output file", False)
 
 
@@ -51,6 +55,7 @@ def main(argv: Sequence[str]) -> None:
     arguments = parse(Arguments, "encode", argv)
     if arguments.batch_size < 1:
         raise UsageError(f"--batch-size must be at least 1, not {arguments.batch_size}")
+    device = check_device(arguments.device)
     output = check_file(Path(arguments.output), overwrite=arguments.overwrite)
     if arguments.input != "-" and not Path(arguments.input).exists():
         raise InputError("no such file", path=arguments.input, remedy="check --input")
@@ -59,7 +64,7 @@ def main(argv: Sequence[str]) -> None:
 
     from ..encoding.sentence_encoder import SentenceEncoder
 
-    encoder = SentenceEncoder.from_pretrained(arguments.model)
+    encoder = SentenceEncoder.from_pretrained(arguments.model, device=device)
     empty = 0
     with (
         NpyWriter(output, encoder.dimension) as writer,

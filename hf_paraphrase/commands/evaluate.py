@@ -21,6 +21,7 @@ from ..evaluation.transfer.registry import TASKS
 from ..hub.evaluated_card import add_results, check_evaluated_card
 from ..hub.folders import write_text_whole
 from .arguments import argument, message, parse
+from .devices import check_device, device_argument
 from .evaluate_paraphrase import ParaphraseSuite
 from .evaluate_senteval import SentEvalSuite
 from .evaluate_similarity import SimilaritySuite
@@ -58,7 +59,7 @@ class Arguments:
         "the folder below which the STS sets lie, or the graded data folder; for the suite paraphrase labelled data "
         "folders, each a line of the tables; for the suite senteval the folder below which its files lie",
     )
-    model: list[str] = argument("encoder folders; several stand side by side", [])
+    model: list[str] = argument("encoder folders, or namespace/name of some on the Hub, side by side", [])
     baseline: list[str] = argument(f"floors without training to print beside the models: {', '.join(FLOORS)}", [])
     suite: str = argument("which benchmark", "sts", choices=list(SUITES))
     protocols: list[str] = argument(
@@ -91,6 +92,7 @@ class Arguments:
         False,
     )
     batch_size: int = argument("sentences a batch of the encoder", 256)
+    device: str = device_argument()
     output: str | None = argument("a JSON file for the results", None)
     overwrite: bool = argument("replace an existing results file", False)
     update_card: bool = argument(
@@ -107,7 +109,7 @@ def main(argv: Sequence[str]) -> None:
     suite = SUITES[arguments.suite](arguments)
     suite.read()
     # All models are opened before the first one works, so that a wrong folder at the end of the list costs nothing.
-    models = [Scorer.model(name, _encoder(name, arguments.batch_size)) for name in dict.fromkeys(arguments.model)]
+    models = [Scorer.model(name, _encoder(name, arguments)) for name in dict.fromkeys(arguments.model)]
     floors = [Scorer.floor(name) for name in dict.fromkeys(arguments.baseline)]
     results = [suite.measure(scorer) for scorer in (*floors, *models)]
     sys.stdout.write(suite.report(results))
@@ -141,6 +143,7 @@ def _check(arguments: Arguments) -> None:
         if arguments.suite not in suites and getattr(arguments, field.name) != default:
             flag = f"--{field.name.replace('_', '-')}"
             raise UsageError(f"evaluate: {flag} belongs to --suite {' or '.join(suites)}", remedy="leave it out")
+    check_device(arguments.device)
     if arguments.output is not None:
         output = Path(arguments.output)
         if output.is_dir():
@@ -154,12 +157,12 @@ def _check(arguments: Arguments) -> None:
             check_evaluated_card(name, SUITES[arguments.suite].SECTION)
 
 
-def _encoder(name: str, batch_size: int) -> Encode:
+def _encoder(name: str, arguments: Arguments) -> Encode:
     """Opens an encoder and returns its `encode` with the batch size filled in."""
     from ..encoding.sentence_encoder import SentenceEncoder
 
-    encoder = SentenceEncoder.from_pretrained(name)
-    return lambda texts: encoder.encode(texts, batch_size=batch_size, show_progress_bar=True)
+    encoder = SentenceEncoder.from_pretrained(name, device=arguments.device)
+    return lambda texts: encoder.encode(texts, batch_size=arguments.batch_size, show_progress_bar=True)
 
 
 def _card_section(suite: Suite, report: str) -> str:

@@ -42,7 +42,8 @@ class SimilaritySuite(Suite):
             raise InputError(
                 "no STS set with both sentences and scores below this folder",
                 path=self.folder,
-                remedy="it needs files such as STS16-en-test/STS.input.headlines.txt and STS.gs.headlines.txt",
+                remedy="it needs files such as STS16-en-test/STS.input.headlines.txt and STS.gs.headlines.txt; for a "
+                "data folder with a score: --suite graded --split SPLIT",
             )
 
     def measure(self, scorer: Scorer) -> NamedResult:

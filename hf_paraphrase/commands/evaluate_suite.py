@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 from ..errors import UsageError
 from ..evaluation.scorer import Scorer
 from ..hub.provenance import fingerprint, versions
+from ..models.hub_models import fetched_folder
 from .arguments import settings_of
 
 if TYPE_CHECKING:
@@ -125,4 +126,5 @@ class Suite(ABC):
 
 
 def _fingerprint(result: Measured) -> dict[str, str]:
-    return {"sha256": fingerprint(result.name)} if result.kind == "model" and Path(result.name).is_dir() else {}
+    known = result.kind == "model" and (fetched_folder(result.name) is not None or Path(result.name).is_dir())
+    return {"sha256": fingerprint(result.name)} if known else {}

@@ -11,6 +11,7 @@ from ..encoding.onnx_encoder import ONNX_FILE, is_onnx_folder, require_packages
 from ..errors import ModelError, OutputError, UsageError
 from ..export.stored_weights import WEIGHTS, StoredWeights, store_weights
 from ..hub.folders import check_output, output_folder
+from ..models.hub_models import model_folder
 from ..models.loading import check_model_type, load_model_folder
 from ..models.registry import SENTENCE_ENCODERS, model_class
 from .arguments import argument, message, parse, settings_of
@@ -30,7 +31,9 @@ class Arguments:
     folder like the given one. Translation models and reference classifiers cannot be exported.
     """
 
-    model: str = argument("folder of a sentence encoder, as train-encoder and train-sdae make it")
+    model: str = argument(
+        "folder of a sentence encoder, as train-encoder and train-sdae make it, or namespace/name of one on the Hub"
+    )
     output: str = argument("the folder to write; it appears whole or not at all")
     format: str = argument("onnx: a graph; safetensors: a model folder", "onnx", choices=["onnx", "safetensors"])
     weights: str = argument(
@@ -51,7 +54,7 @@ def main(argv: Sequence[str]) -> None:
         OutputError: If the output is in the way.
     """
     arguments = parse(Arguments, "export", argv)
-    source = Path(arguments.model)
+    source = model_folder(arguments.model)
     name = _check(arguments, source).name
     model, tokenizer = load_model_folder(source, model_class(_check_source(source)))
     model = model.float()

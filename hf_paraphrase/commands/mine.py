@@ -28,6 +28,7 @@ from ..mining.comparable_files import write_gold
 from ..mining.margins import MARGINS
 from ..mining.matching import MATCHINGS
 from .arguments import argument, message, parse, settings_of
+from .devices import CPU, check_device, device_argument
 
 if TYPE_CHECKING:
     import numpy as np
@@ -103,6 +104,7 @@ class Arguments:
         "file of the true pairs, `source id TAB target id`: precision, recall and F1 are printed", None
     )
     batch_size: int = argument("sentences in a padded batch; a model of type avg needs no batches", 256)
+    device: str = device_argument()
     seed: int = argument("with --approximate: seed of the lists", 0)
     resume: bool = argument("go on with an unfinished run of the same command", False)
     overwrite: bool = argument("replace an existing output", False)
@@ -147,10 +149,15 @@ def main(argv: Sequence[str]) -> None:
     from ..mining.run import FilterOptions, MiningRun, ScoreOptions
 
     filtering = FilterOptions(
-        arguments.candidates, arguments.approximate, arguments.probes, arguments.seed, arguments.batch_size
+        arguments.candidates,
+        arguments.approximate,
+        arguments.probes,
+        arguments.seed,
+        arguments.batch_size,
+        arguments.device,
     )
     scores_of = ScoreOptions(scoring, arguments.margin, arguments.neighbours, arguments.classifier, arguments.combine)
-    _check_models(encoders, scoring, arguments.classifier)
+    _check_models(encoders, scoring, arguments.classifier, arguments.device)
     output = files.pairs.resolve()
     with working_folder(output, overwrite=arguments.overwrite, resume=arguments.resume) as staging:
         try:
@@ -202,6 +209,7 @@ def _check(arguments: Arguments) -> _Files:
             raise UsageError(f"{flag} {getattr(arguments, name)} is below {low}", remedy=f"give {low} or more")
     if arguments.threshold is not None and arguments.tune_on is not None:
         raise UsageError("give either --threshold or --tune-on", remedy="leave one out")
+    check_device(arguments.device)
     if arguments.probes and not arguments.approximate:
         raise UsageError("--probes is for --approximate", remedy="leave it out")
     files = _Files.of(arguments)
@@ -236,16 +244,18 @@ def _encoders(arguments: Arguments) -> tuple[EncoderFolders, EncoderFolders | No
     return encoders, EncoderFolders.of(*flags, "scoring-encoder")
 
 
-def _check_models(encoders: EncoderFolders, scoring: EncoderFolders | None, classifier: str | None) -> None:
+def _check_models(
+    encoders: EncoderFolders, scoring: EncoderFolders | None, classifier: str | None, device: str
+) -> None:
     """Opens what will be needed late once before any long work."""
     from ..encoding.sentence_encoder import SentenceEncoder
 
     for folder in [*encoders.folders, *(scoring.folders if scoring else [])]:
-        SentenceEncoder.from_pretrained(folder)
+        SentenceEncoder.from_pretrained(folder, device=device)
     if classifier is not None:
         from ..encoding.parallel_classification import ParallelClassifier
 
-        ParallelClassifier.from_pretrained(classifier)
+        ParallelClassifier.from_pretrained(classifier, device=device)
 
 
 def _read(source: Path, target: Path, layout: str) -> tuple[Collection, Collection]:
@@ -282,6 +292,8 @@ def _job(arguments: Arguments, encoders: EncoderFolders, scoring: EncoderFolders
     """Describes all that decides the result, so that another run is not taken for this one."""
     inputs = _inputs(arguments, encoders, scoring)
     settings = {name: value for name, value in settings_of(arguments).items() if name not in _NOT_OF_THE_JOB}
+    if arguments.device == CPU:
+        del settings["device"]  # unfinished runs of earlier versions know no other
     return {**settings, "inputs": {str(path): fingerprint(path) for path in inputs}}
 
 

@@ -78,6 +78,11 @@ def _run(arguments: Arguments) -> None:
     )
     for name, reason in plan.files.left_out:
         message(f"stays here: {name} ({reason})")
+    cards = [file.name for file in plan.files.files if file.content is not None]
+    if cards:
+        message(f"the code in {', '.join(cards)} names {plan.repo_id} there; the folder here stays as it is")
+    elif "/" not in plan.repo_id:
+        message("code in the card that names this folder names the repository there, with your namespace")
     if arguments.dry_run:
         sys.stdout.write("".join(f"{file.size}\t{file.name}\n" for file in plan.files.files))
         message(f"{_what(plan)}, would go to {_where(plan, arguments.private)}; nothing was sent")

@@ -26,6 +26,7 @@ from ..filtering.source_card import inherited_metadata
 from ..hub.cards import write_card
 from ..hub.folders import check_output, check_same_job, check_unfinished, output_folder, write_text_whole
 from ..hub.provenance import fingerprint, write_provenance
+from ..models.hub_models import model_folder
 from .arguments import argument, message, parse, settings_of
 
 _JOB = "job.json"
@@ -179,8 +180,10 @@ def _chosen(arguments: Arguments, folder: Path, settings: dict[str, Any]) -> dic
 
 def _record(arguments: Arguments, measures: dict[str, list[str]]) -> dict[str, Any]:
     """All that determines the result, for a run that is continued."""
-    files = ("pairs", "language_model", "language_model_text", "classifier", "encoder", "translation_model")
-    given = {name: getattr(arguments, name) for name in files}
+    files = ("pairs", "language_model", "language_model_text")
+    models = ("classifier", "encoder", "translation_model")
+    given = {name: getattr(arguments, name) for name in (*files, *models)}
+    given |= {name: model_folder(given[name]) for name in models if given[name] is not None}
     return {
         **{name: None if path is None else fingerprint(path) for name, path in given.items()},
         **{name: getattr(arguments, name) for name in ("hold_out", "seed", "language", "batch_size", "shard_size")},

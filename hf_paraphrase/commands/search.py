@@ -20,7 +20,9 @@ from ..filtering.source_card import inherited_metadata
 from ..hub.cards import write_card
 from ..hub.folders import check_output, output_folder
 from ..hub.provenance import write_provenance
+from ..models.hub_models import model_folder
 from .arguments import argument, message, parse, settings_of
+from .devices import check_device, device_argument
 from .search_corpus import Corpus
 
 if TYPE_CHECKING:
@@ -103,6 +105,7 @@ class Arguments:
     )
     output: str | None = argument("the index folder, or with --mine the data folder of pairs, to make", None)
     batch_size: int = argument("sentences in a padded batch; a model of type avg needs no batches", 256)
+    device: str = device_argument()
     seed: int | None = argument("approximate, when building: seed of the lists' centroids [default: 0]", None)
     overwrite: bool = argument("replace an existing output folder", False)
 
@@ -118,6 +121,7 @@ def main(argv: Sequence[str]) -> None:
     """
     arguments = parse(Arguments, "search", argv)
     _check(arguments)
+    check_device(arguments.device)
     if arguments.query or arguments.query_file:
         _print_neighbours(arguments)
     elif arguments.mine:
@@ -189,15 +193,15 @@ def _misplaced(arguments: Arguments, queries: bool) -> str | None:
 
 def _build(arguments: Arguments) -> None:
     corpus = _corpus(arguments)
-    model = Path(str(arguments.model))
-    encoder = _encoder(model)
+    model = str(arguments.model)
+    encoder = _encoder(model, arguments.device)
     with output_folder(str(arguments.output), overwrite=arguments.overwrite) as staging:
         built = _build_into(staging, encoder, corpus, arguments)
-        _copy_encoder(model, staging)
+        _copy_encoder(model_folder(model), staging)
         settings, counts = built.settings, built.counts
         results = {**vars(settings), "read": counts.sentences, "empty": counts.empty, "repeated": counts.repeated}
         record = settings_of(arguments)
-        inputs = [model, corpus.path]
+        inputs: list[str | Path] = [model, corpus.path]
         write_provenance(staging, command="search", settings=record, inputs=inputs, results=results)
         _write_index_card(staging, arguments, corpus, results)
     message(f"an index of {settings.rows:,} sentences is in {arguments.output}")
@@ -305,7 +309,7 @@ def _mine(arguments: Arguments) -> None:
             write_split(staging, "train", _sentence_pairs(index, pairs), MINED, repeating=())
             source = Path(str(arguments.index or arguments.corpus))
             results: dict[str, Any] = {"pairs": len(pairs), "found": pairs.found, "sentences": len(index)}
-            inputs = [source, *([] if arguments.corpus is None else [Path(str(arguments.model))])]
+            inputs: list[str | Path] = [source, *([] if arguments.corpus is None else [str(arguments.model)])]
             record = settings_of(arguments)
             write_provenance(staging, command="search", settings=record, inputs=inputs, results=results)
             values = {
@@ -339,12 +343,12 @@ def _open(arguments: Arguments, source: str, stack: ExitStack) -> SearchIndex:
     from ..encoding.search import SearchIndex
 
     if arguments.corpus is None:
-        encoder = None if arguments.model is None else _encoder(Path(arguments.model))
-        index = SearchIndex(source, encoder)
+        encoder = None if arguments.model is None else _encoder(arguments.model, arguments.device)
+        index = SearchIndex(source, encoder, device=arguments.device)
         if not index.uses_lists(arguments.method) and arguments.probes is not None:
             raise UsageError("the index has no lists for --probes to read", path=source, remedy="leave --probes out")
         return index
-    corpus, encoder = _corpus(arguments), _encoder(Path(source))
+    corpus, encoder = _corpus(arguments), _encoder(source, arguments.device)
     folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="hf_paraphrase_")))
     _build_into(folder, encoder, corpus, arguments)
     return SearchIndex(folder, encoder)
@@ -365,10 +369,10 @@ def _corpus(arguments: Arguments) -> Corpus:
     return Corpus(Path(str(arguments.corpus)), arguments.columns, arguments.split)
 
 
-def _encoder(model: Path) -> SentenceEncoder:
+def _encoder(model: str, device: str) -> SentenceEncoder:
     from ..encoding.sentence_encoder import SentenceEncoder
 
-    return SentenceEncoder.from_pretrained(model)
+    return SentenceEncoder.from_pretrained(model, device=device)
 
 
 def _copy_encoder(model: Path, folder: Path) -> None:

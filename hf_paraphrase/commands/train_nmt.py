@@ -11,7 +11,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from ..data.parquet import read_table, split_names
+from ..data.parquet import read_schema, read_table, split_names
 from ..errors import InputError, UsageError
 from ..hub.cards import write_card
 from ..hub.folders import check_output, check_same_job, check_unfinished, staging_path
@@ -190,7 +190,14 @@ def _read(folder: str, split: str) -> pa.Table:
     Raises:
         InputError: If the folder, the split or a column is missing.
     """
-    if split not in split_names(folder):
+    splits = split_names(folder)
+    if not {"source", "target"} <= set(read_schema(folder, splits[0]).names):
+        raise InputError(
+            "no bitext: it lacks the columns source and target",
+            path=folder,
+            remedy="give a folder that hf-paraphrase prepare bitext made",
+        )
+    if split not in splits:
         remedy = "it needs a split `train`"
         if split != "train":
             remedy = "prepare bitext --validation-size N makes one, or name another with --dev-split"

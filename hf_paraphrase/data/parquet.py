@@ -122,6 +122,12 @@ def split_names(folder: str | os.PathLike[str]) -> list[str]:
     """
     folder = Path(folder)
     if not folder.is_dir():
+        if folder.exists():
+            raise InputError(
+                "this is a file, not a data folder",
+                path=folder,
+                remedy="make a data folder of it first, e.g. pairs with hf-paraphrase prepare pairs --tsv FILE",
+            )
         raise InputError("no such data folder", path=folder)
     names = {match["split"] for path in (folder / "data").glob("*.parquet") if (match := _SHARD.match(path.name))}
     if not names:

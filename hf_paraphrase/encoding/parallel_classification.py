@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import ModelError
+from ..models.hub_models import model_folder
 from ..models.loading import check_model_type, load_tokenizer, load_weights
 from ..models.registry import model_class
 from ..untrusted.model_folder import check_model_folder
@@ -54,16 +55,21 @@ class ParallelClassifier:
         self.target_tokenizer = target_tokenizer
 
     @classmethod
-    def from_pretrained(cls, folder: str | os.PathLike[str], *, device: str | None = None) -> ParallelClassifier:
-        """Opens the folder of a classifier.
+    def from_pretrained(
+        cls, folder: str | os.PathLike[str], *, device: str | None = None, revision: str | None = None
+    ) -> ParallelClassifier:
+        """Opens the folder of a classifier, or a classifier of the Hub.
 
         Args:
-            folder: A folder that `train-parallel-classifier` made.
+            folder: A folder that `train-parallel-classifier` made, or a repository `namespace/name` that holds one.
             device: Where to compute, e.g. `cuda`; None for the CPU.
+            revision: The branch, tag or commit of the repository; `main` by default.
 
         Raises:
             ModelError: If the folder is missing, damaged, or a model of another type.
+            HubError: If the Hub cannot be reached.
         """
+        folder = model_folder(folder, revision=revision)
         verb = "hf-paraphrase train-parallel-classifier"
         check_model_type(folder, (MODEL_TYPE,), kind="classifier of parallel sentences", verb=verb)
         model = load_weights(folder, model_class(MODEL_TYPE))

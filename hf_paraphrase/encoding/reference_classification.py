@@ -11,6 +11,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from ..models.hub_models import model_folder
 from ..models.loading import check_model_type, load_model_folder
 from ..models.registry import model_class
 
@@ -94,12 +95,14 @@ class ReferenceScorer:
         self.tokenizer = tokenizer
 
     @classmethod
-    def from_pretrained(cls, folder: str | os.PathLike[str]) -> ReferenceScorer:
-        """Opens a classifier folder.
+    def from_pretrained(cls, folder: str | os.PathLike[str], *, revision: str | None = None) -> ReferenceScorer:
+        """Opens a classifier folder, or a repository `namespace/name` of the Hub at a revision.
 
         Raises:
             ModelError: If the folder is missing, damaged, or a model of another type.
+            HubError: If the Hub cannot be reached.
         """
+        folder = model_folder(folder, revision=revision)
         check_model_type(folder, (MODEL_TYPE,), kind="reference classifier", verb="hf-paraphrase train-classifier")
         return cls(*load_model_folder(Path(folder), model_class(MODEL_TYPE)))
 

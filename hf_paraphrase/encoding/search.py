@@ -117,6 +117,7 @@ class SearchIndex:
     Args:
         folder: The index folder.
         encoder: The encoder of the queries; by default the one that the folder holds.
+        device: Where that one computes, e.g. `cuda`; None for the CPU.
 
     Raises:
         InputError: If the folder is no index, or incomplete or damaged.
@@ -124,7 +125,13 @@ class SearchIndex:
         UsageError: If the index has lists and faiss is not installed.
     """
 
-    def __init__(self, folder: str | os.PathLike[str], encoder: SentenceEncoder | None = None) -> None:
+    def __init__(
+        self,
+        folder: str | os.PathLike[str],
+        encoder: SentenceEncoder | None = None,
+        *,
+        device: str | None = None,
+    ) -> None:
         self.folder = Path(folder)
         self.settings = IndexSettings.read(self.folder)
         self.vectors = VectorFile(self.folder / VECTORS_FILE)
@@ -137,7 +144,7 @@ class SearchIndex:
                 path=self.folder,
                 remedy="build the index again",
             )
-        self.encoder = encoder or SentenceEncoder.from_pretrained(self.folder / ENCODER_FOLDER)
+        self.encoder = encoder or SentenceEncoder.from_pretrained(self.folder / ENCODER_FOLDER, device=device)
         self._texts = KnownTexts(self.encoder)
         self._check_encoder()
         self._lists: InvertedLists | None = None

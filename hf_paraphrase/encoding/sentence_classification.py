@@ -13,6 +13,7 @@ import torch
 from numpy.typing import NDArray
 
 from ..errors import ModelError
+from ..models.hub_models import model_folder
 from ..models.loading import check_model_type, load_model_folder
 from ..models.registry import SENTENCE_ENCODERS, model_class
 from ..untrusted.json_files import read_json_object
@@ -136,12 +137,14 @@ class SentenceJudge:
         self.tokenizer = tokenizer
 
     @classmethod
-    def from_pretrained(cls, folder: str | os.PathLike[str]) -> SentenceJudge:
-        """Opens the folder of a sentence classifier.
+    def from_pretrained(cls, folder: str | os.PathLike[str], *, revision: str | None = None) -> SentenceJudge:
+        """Opens the folder of a sentence classifier, or a repository `namespace/name` of the Hub at a revision.
 
         Raises:
             ModelError: If the folder is missing, damaged, of another type, or its encoder is none of this package.
+            HubError: If the Hub cannot be reached.
         """
+        folder = model_folder(folder, revision=revision)
         check_model_type(folder, (MODEL_TYPE,), kind="sentence classifier", verb="hf-paraphrase train-supervised")
         path = Path(folder) / "config.json"
         encoder = read_json_object(path, ModelError).get("sentence_encoder")

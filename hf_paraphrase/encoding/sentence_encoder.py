@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, cast, overload
 import numpy as np
 from numpy.typing import NDArray
 
+from ..models.hub_models import model_folder
 from ..models.loading import check_model_type, load_model_folder
 from ..models.registry import SENTENCE_ENCODERS, model_class
 from .onnx_encoder import is_onnx_folder, load_onnx_folder
@@ -45,17 +46,24 @@ class SentenceEncoder:
         self._lookup: tuple[object, Lookup | None] | None = None
 
     @classmethod
-    def from_pretrained(cls, folder: str | os.PathLike[str], *, device: str | None = None) -> SentenceEncoder:
-        """Opens a model folder.
+    def from_pretrained(
+        cls, folder: str | os.PathLike[str], *, device: str | None = None, revision: str | None = None
+    ) -> SentenceEncoder:
+        """Opens a model folder, or a model of the Hub.
 
         Args:
-            folder: The folder of a trained encoder, or one that `export` made of it.
+            folder: The folder of a trained encoder, or one that `export` made of it; or, where there is no such
+                folder, the name `namespace/name` of a repository that holds one. No code of it is fetched or run.
             device: Where to compute, e.g. `cuda`; None for the CPU, which is all that an ONNX model has.
+            revision: The branch, tag or commit of the repository; `main` by default.
 
         Raises:
-            ModelError: If the folder is missing, holds another kind of model, or is damaged.
+            ModelError: If the folder is missing, holds another kind of model, or is damaged, or the Hub has no such
+                repository.
+            HubError: If the Hub cannot be reached.
             UsageError: If it is an ONNX model and onnxruntime is not installed, or the device is not the CPU.
         """
+        folder = model_folder(folder, revision=revision)
         if is_onnx_folder(folder):
             exported, its_tokenizer = load_onnx_folder(folder, device=device)
             return cls(exported, its_tokenizer)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..hub.cards import write_card
 from ..hub.provenance import FILE_NAME, write_provenance
+from ..models.hub_models import repository_name
 from .source_card import source_metadata, source_text
 
 if TYPE_CHECKING:
@@ -94,7 +95,7 @@ def write_record(
             "title": name,
             "name": name,
             "model_license": metadata.get("license"),
-            "source": source.resolve().name,
+            "source": repository_name(source) or source.resolve().name,
             "hidden_size": config.hidden_size,
             "vocab_sizes": list(getattr(config, "vocab_sizes", [])),
             "opset": opset,

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import InputError
+from ..models.hub_models import fetched_folder, repository_name
 from ..untrusted.json_files import read_json_object
 from .folders import write_text_whole
 from .origins import KEPT_OUT, origin_of
@@ -42,7 +43,7 @@ def fingerprint(path: str | os.PathLike[str]) -> str:
     Raises:
         InputError: If there is no such file or folder, or it cannot be read.
     """
-    path = Path(path)
+    path = fetched_folder(path) or Path(path)
     digest = hashlib.sha256()
     if path.is_dir():
         for file in sorted(p for p in path.rglob("*") if p.is_file()):
@@ -100,7 +101,11 @@ def write_provenance(
         "seed": settings.get("seed"),
         "versions": versions(),
         "inputs": [
-            {**origin_of(item), "name": Path(item).name, "sha256": fingerprint(item)}
+            {
+                **origin_of(fetched_folder(item) or item),
+                "name": repository_name(item) or Path(item).name,
+                "sha256": fingerprint(item),
+            }
             | ({KEPT_OUT: True} if str(item) in kept_out else {})
             for item in inputs
         ],

@@ -12,7 +12,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +21,7 @@ from .card_head import CARD, read_head
 from .folder_kinds import REPO_TYPES, check_place, check_whole, data_patterns, holds_data, kind_of
 from .hub_errors import hub_errors
 from .licences import refusal
+from .published_card import published_files
 from .remote_files import Changes, RemoteFile, compare, git_blob, list_branch, read_as_data
 from .tokens import check_token, find_token
 from .travelling_files import FileList, TravellingFile, list_files
@@ -44,7 +45,8 @@ class Plan:
         repo_id: The repository as it was asked for.
         repo_type: `model`, `dataset` or `space`.
         revision: The branch.
-        files: What travels and what stays at home.
+        files: What travels and what stays at home. Cards have the content that they get on the Hub, unless `repo_id`
+            lacks the namespace, which only the Hub knows.
         head: The YAML head of the card.
         licence_problem: Why the licence forbids to pass the folder's data on; None where it does not, or for no data.
     """
@@ -104,6 +106,8 @@ def plan_push(
     kind = repo_type or kind_of(path, files, head)
     check_whole(path, kind, files, head)
     problem = refusal(head) if holds_data(kind, files) else None
+    if "/" in repo_id:
+        files = published_files(Path(path), files, repo_id, kind)
     return Plan(Path(path), repo_id, kind, revision or MAIN, files, head, problem)
 
 
@@ -117,8 +121,9 @@ def check_licence(plan: Plan) -> None:
         raise InputError(
             f"the data is not sent: {plan.licence_problem}",
             path=plan.folder / CARD,
-            remedy="name the licence in the card, e.g. by `prepare … --license cc-by-2.0`, or, if you may pass the "
-            "data on, say --allow-any-license",
+            remedy="name the licence in the card: a line such as `license: cc-by-2.0` between the two lines --- at "
+            "its head (`prepare … --license` writes it when data is made), or, if you may pass the data on, say "
+            "--allow-any-license",
         )
 
 
@@ -199,6 +204,8 @@ def _push(
 ) -> Pushed:
     kind = plan.repo_type
     repo_id = _open_repository(api, plan, private)
+    if repo_id != plan.repo_id:
+        plan = replace(plan, files=published_files(plan.folder, plan.files, repo_id, kind))
     # The commit is made on what was compared, or not at all.
     parent = api.repo_info(repo_id, repo_type=kind, revision=plan.revision).sha
     changes = compare(plan.files, list_branch(api, repo_id, kind, str(parent)), progress)
@@ -246,7 +253,10 @@ def _commit(
     """Sends files, commits them, and returns the commit once the Hub's list of files shows them all."""
     from huggingface_hub import CommitOperationAdd, CommitOperationDelete
 
-    additions = [CommitOperationAdd(path_in_repo=file.name, path_or_fileobj=file.path) for file in send]
+    additions = [
+        CommitOperationAdd(path_in_repo=file.name, path_or_fileobj=file.path if file.content is None else file.content)
+        for file in send
+    ]
     info = api.create_commit(
         repo_id,
         [*additions, *(CommitOperationDelete(path_in_repo=name, is_folder=False) for name in pruned)],
@@ -256,7 +266,9 @@ def _commit(
         parent_commit=parent,
     )
     there = list_branch(api, repo_id, plan.repo_type, info.oid)
-    lost = [file.name for file, sent in zip(send, additions, strict=True) if not _arrived(there.get(file.name), sent)]
+    lost = [
+        file.name for file, sent in zip(send, additions, strict=True) if not _arrived(file, sent, there.get(file.name))
+    ]
     if lost:
         raise HubError(
             f"{repo_id} did not take {', '.join(lost)}",
@@ -265,12 +277,12 @@ def _commit(
     return str(info.oid)
 
 
-def _arrived(there: RemoteFile | None, sent: CommitOperationAdd) -> bool:
+def _arrived(file: TravellingFile, sent: CommitOperationAdd, there: RemoteFile | None) -> bool:
     if there is None or there.size != sent.upload_info.size:
         return False
     if there.sha256 is not None:
         return there.sha256 == sent.upload_info.sha256.hex()
-    return there.blob == git_blob(Path(str(sent.path_or_fileobj)))
+    return there.blob == git_blob(file.read())
 
 
 def _check_names(repo_id: str, repo_type: str | None, revision: str | None) -> None:
@@ -291,5 +303,5 @@ def _check_secrets(plan: Plan, token: str) -> None:
     """Refuses to publish the token itself, say in the settings that a provenance.json records."""
     secret = token.encode()
     for file in plan.files.files:
-        if file.size <= _SECRET_SEARCH_BYTES and secret in file.path.read_bytes():
+        if file.size <= _SECRET_SEARCH_BYTES and secret in file.read():
             raise InputError("the file holds your token for the Hub", path=file.path, remedy="remove it from the file")

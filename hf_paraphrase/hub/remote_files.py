@@ -6,7 +6,6 @@ import fnmatch
 import hashlib
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from .provenance import fingerprint
@@ -38,8 +37,9 @@ class RemoteFile:
         if file.size != self.size:
             return False
         if self.sha256 is not None:
-            return fingerprint(file.path) == self.sha256
-        return git_blob(file.path) == self.blob
+            found = fingerprint(file.path) if file.content is None else hashlib.sha256(file.content).hexdigest()
+            return found == self.sha256
+        return git_blob(file.read()) == self.blob
 
 
 @dataclass(frozen=True)
@@ -62,9 +62,8 @@ class Changes:
         return sum(file.size for file in self.send)
 
 
-def git_blob(path: Path) -> str:
+def git_blob(data: bytes) -> str:
     """Computes git's name for a file's content: the SHA-1 of `blob`, the length, a zero byte and the content."""
-    data = path.read_bytes()
     # A name, not a protection: git and the Hub have chosen it.
     return hashlib.sha1(b"blob %d\x00" % len(data) + data, usedforsecurity=False).hexdigest()
 

@@ -39,12 +39,18 @@ class TravellingFile:
     Attributes:
         name: Its place in the folder and in the repository, with forward slashes.
         path: Where it lies.
-        size: Its size in bytes.
+        size: Its size in bytes, as it travels.
+        content: What travels instead of the file's own content; None for that itself.
     """
 
     name: str
     path: Path
     size: int
+    content: bytes | None = None
+
+    def read(self) -> bytes:
+        """Reads the whole of what travels."""
+        return self.path.read_bytes() if self.content is None else self.content
 
 
 @dataclass(frozen=True)

@@ -46,16 +46,17 @@ class ClassifiedSides:
         sources: Sequence[str],
         targets: Sequence[str],
         *,
+        device: str | None = None,
         show_progress_bar: bool = False,
     ) -> ClassifiedSides:
-        """Opens a classifier and encodes both sides.
+        """Opens a classifier, on the CPU if no device is named, and encodes both sides.
 
         Raises:
             ModelError: If the folder is missing, damaged, or a model of another type.
         """
         from ..encoding.parallel_classification import ParallelClassifier
 
-        classifier = ParallelClassifier.from_pretrained(folder)
+        classifier = ParallelClassifier.from_pretrained(folder, device=device)
         return cls(classifier, sources, targets, show_progress_bar=show_progress_bar)
 
     def probabilities(self, source: NDArray[np.int64], target: NDArray[np.int64]) -> NDArray[np.float64]:

@@ -99,6 +99,7 @@ def encode_sides(
     name: str,
     *,
     batch_size: int = 256,
+    device: str | None = None,
     show_progress_bar: bool = False,
 ) -> EncodedSides:
     """Encodes both collections into files; one that is there is taken as it is.
@@ -109,6 +110,7 @@ def encode_sides(
         folder: Where the vectors are kept; it must be for this input alone.
         name: Tells the files of several encoders apart.
         batch_size: Sentences in a padded batch.
+        device: Where the encoders compute, e.g. `cuda`; None for the CPU.
         show_progress_bar: Show the progress, in sentences, on standard error.
 
     Raises:
@@ -118,7 +120,7 @@ def encode_sides(
     from ..encoding.known_texts import KnownTexts
     from ..encoding.sentence_encoder import SentenceEncoder
 
-    opened = {path: KnownTexts(SentenceEncoder.from_pretrained(path)) for path in encoders.folders}
+    opened = {path: KnownTexts(SentenceEncoder.from_pretrained(path, device=device)) for path in encoders.folders}
     texts = [opened[path] for path in (encoders.source, encoders.target)]
     dimensions = [item.encoder.dimension for item in texts]
     if dimensions[0] != dimensions[1]:

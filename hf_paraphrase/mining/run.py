@@ -30,6 +30,7 @@ class FilterOptions:
         probes: How many of these lists are read for a source; 0 for the default.
         seed: Seed of the lists.
         batch_size: Sentences in a padded batch of an encoder.
+        device: Where encoders and classifiers compute, e.g. `cuda`; None for the CPU.
     """
 
     candidates: int = 40
@@ -37,6 +38,7 @@ class FilterOptions:
     probes: int = 0
     seed: int = 0
     batch_size: int = 256
+    device: str | None = None
 
 
 @dataclass(frozen=True)
@@ -131,6 +133,7 @@ class MiningRun:
                 self.folder,
                 f"vectors-{len(self._sides)}",
                 batch_size=self.options.batch_size,
+                device=self.options.device,
                 show_progress_bar=self._progress,
             )
         return self._sides[encoders]
@@ -170,7 +173,11 @@ class MiningRun:
         """
         if classifier not in self._classified:
             self._classified[classifier] = ClassifiedSides.from_pretrained(
-                classifier, self.source.sentences, self.target.sentences, show_progress_bar=self._progress
+                classifier,
+                self.source.sentences,
+                self.target.sentences,
+                device=self.options.device,
+                show_progress_bar=self._progress,
             )
         return self._classified[classifier]
 

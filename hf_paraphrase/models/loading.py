@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import ModelError
 from ..untrusted.json_files import read_json_object
 from ..untrusted.model_folder import check_model_folder, check_tensors, opening
+from .hub_models import model_folder
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerFast
@@ -21,18 +21,20 @@ def check_model_type(folder: str | os.PathLike[str], expected: Sequence[str], *,
     """Returns the model type of a folder if it is an expected one; reads nothing but `config.json`.
 
     Args:
-        folder: The model folder.
+        folder: The model folder, or the name of a repository of the Hub; see :func:`~.hub_models.model_folder`.
         expected: The model types that will do.
         kind: What they are called, e.g. `sentence encoder`, for the message.
         verb: The verb that makes such folders, for the remedy.
 
     Raises:
         ModelError: If the folder is missing, has no readable `config.json` or no weights, or is of another type.
+        HubError: If it is a repository of the Hub and cannot be fetched.
     """
-    folder = Path(folder)
+    folder = model_folder(folder)
     remedy = f"give a folder that {verb} made"
     if not folder.is_dir():
-        raise ModelError("no such model folder", path=folder, remedy=remedy)
+        problem = "this is a file, not a model folder" if folder.exists() else "no such model folder"
+        raise ModelError(problem, path=folder, remedy=f"{remedy}, or namespace/name of such a model on the Hub")
     path = folder / "config.json"
     if not os.path.lexists(path):
         raise ModelError("not a model folder: it has no config.json", path=folder, remedy=remedy)
@@ -54,7 +56,7 @@ def load_model_folder(
     """Loads weights and tokenizer and checks that they are complete and fit each other.
 
     Args:
-        folder: A folder whose model type was checked.
+        folder: A folder, or a repository of the Hub, whose model type was checked.
         model_class: The class of that type.
         **settings: Values of the configuration that are other than in the folder.
 
@@ -64,6 +66,7 @@ def load_model_folder(
     Raises:
         ModelError: If anything is damaged, missing, left over, of another model, or leads out of the folder.
     """
+    folder = model_folder(folder)
     model = load_weights(folder, model_class, **settings)
     return model, load_tokenizer(folder, model.config.vocab_size)
 

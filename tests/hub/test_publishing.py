@@ -200,7 +200,7 @@ def test_a_dry_plan_needs_no_token_and_reaches_nothing(hub, data_folder):
 def test_data_that_may_not_be_passed_on_stays_here_unless_told_so(hub, data_folder, head):
     card = data_folder / "README.md"
     card.write_text(card.read_text().replace("license: cc-by-2.0\n", head))
-    with pytest.raises(InputError, match=r"the data is not sent: .*--allow-any-license"):
+    with pytest.raises(InputError, match=r"the data is not sent: .*a line such as `license: .*--allow-any-license"):
         push_here(data_folder)
     with pytest.raises(InputError, match="the data is not sent"):
         push_here(data_folder, repo_type="model")  # calling it a model does not make it one

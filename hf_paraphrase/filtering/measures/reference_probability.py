@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from ...data.seen_references import is_seen, read_seen
+from ...models.hub_models import model_folder
 from ..pair_batch import PairBatch
 
 if TYPE_CHECKING:
@@ -48,4 +49,4 @@ class ReferenceProbability:
 
     @cached_property
     def _seen(self) -> np.ndarray:
-        return read_seen(str(self.classifier))
+        return read_seen(model_folder(str(self.classifier)))

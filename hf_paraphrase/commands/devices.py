@@ -1,0 +1,44 @@
+"""The flag `--device` of the verbs that embed sentences."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..errors import UsageError
+from .arguments import argument
+
+CPU = "cpu"
+
+
+def device_argument() -> Any:
+    """Declares `--device`."""
+    return argument(
+        "where the encoder computes: cpu, or a device of this machine as torch names it, such as cuda, cuda:1 or mps; "
+        "vectors of different devices differ by rounding",
+        CPU,
+    )
+
+
+def check_device(device: str) -> str:
+    """Returns a device that torch has on this machine.
+
+    Raises:
+        UsageError: If there is no such device here.
+    """
+    # The CPU is always there, and torch takes seconds to import.
+    if device != CPU and device not in (found := devices()):
+        raise UsageError(f"there is no --device {device} here", remedy=f"one of {', '.join(found)}")
+    return device
+
+
+def devices() -> list[str]:
+    """Lists the names that torch has for the devices of this machine."""
+    import torch
+
+    found = [CPU]
+    for kind, module in (("cuda", torch.cuda), ("xpu", getattr(torch, "xpu", None))):
+        if module is not None and module.is_available():
+            found += [kind, *(f"{kind}:{number}" for number in range(module.device_count()))]
+    if torch.backends.mps.is_available():
+        found.append("mps")
+    return found

@@ -1,0 +1,100 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from hf_paraphrase.commands import main
+from hf_paraphrase.commands.devices import check_device, devices
+from hf_paraphrase.encoding.parallel_classification import ParallelClassifier
+from hf_paraphrase.encoding.sentence_encoder import SentenceEncoder
+from hf_paraphrase.errors import HubError, UsageError
+from hf_paraphrase.mining.classification import ClassifiedSides
+
+VERBS = {
+    "encode": "encode --model m --input text --output v.npy",
+    "evaluate": "evaluate --model m --data sts",
+    "search, to build": "search --model m --corpus text --output o",
+    "search": "search --model m --corpus text --query w1",
+    "search an index": "search --index index --query w1",
+    "mine": "mine --source text --target other --encoder m --output pairs.tsv",
+    "neighbours": "analyze neighbours --model m --text text --query w1 --output o",
+    "similarities": "analyze similarities --model m --text text --query w1 --output o",
+    "gates": "analyze gates --model m --text text --output o",
+}
+
+
+@pytest.fixture
+def two_cards(monkeypatch):
+    """A machine with two GPUs, as far as torch tells."""
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
+
+
+@pytest.fixture
+def files(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("text").write_text("w1 w2\nw3\n")
+    Path("other").write_text("w4\nw5 w6\n")
+    Path("sts/STS16-en-test").mkdir(parents=True)
+    Path("sts/STS16-en-test/STS.input.headlines.txt").write_text("w1\tw2\nw3\tw4\n")
+    Path("sts/STS16-en-test/STS.gs.headlines.txt").write_text("1\n2\n")
+
+
+@pytest.fixture
+def index(files):
+    from hf_paraphrase.models.avg import AvgConfig, AvgModel
+    from hf_paraphrase.tokenization.word_level import build_word_level_tokenizer, save_tokenizer
+
+    AvgModel(AvgConfig(vocab_size=12, hidden_size=5, initializer_range=0.5)).save_pretrained("encoder")
+    save_tokenizer(build_word_level_tokenizer(f"w{number}" for number in range(10)), "encoder")
+    assert main(["search", "--model", "encoder", "--corpus", "text", "--output", "index"]) == 0
+
+
+def test_the_cpu_is_always_there_and_others_are_those_of_the_machine(two_cards):
+    assert devices()[:4] == ["cpu", "cuda", "cuda:0", "cuda:1"]
+    assert check_device("cuda:1") == "cuda:1"
+    with pytest.raises(UsageError, match=r"no --device cuda:2 here \(one of cpu, cuda, cuda:0, cuda:1"):
+        check_device("cuda:2")
+
+
+@pytest.mark.parametrize("verb", sorted(VERBS))
+def test_a_device_that_is_not_there_is_refused_before_any_work(verb, files, capsys):
+    for device in ("cuda:7", "gpu", "meta"):
+        assert main([*VERBS[verb].split(), "--device", device]) == 2
+        err = capsys.readouterr().err
+        assert f"there is no --device {device} here (one of cpu" in err and err.count("\n") == 1
+
+
+@pytest.mark.parametrize("verb", sorted(VERBS))
+def test_the_encoder_is_opened_on_the_device_that_is_named(verb, index, two_cards, monkeypatch, capsys):
+    opened = []
+
+    def from_pretrained(folder, *, device=None):
+        opened.append(device)
+        raise HubError("enough")
+
+    monkeypatch.setattr(SentenceEncoder, "from_pretrained", from_pretrained)
+    for device in ([], ["--device", "cuda:1"]):
+        assert main([*VERBS[verb].split(), *device]) == 2
+        assert "enough" in capsys.readouterr().err
+    assert opened == ["cpu", "cuda:1"]
+
+
+def test_classifiers_of_a_mining_run_are_opened_on_the_device(monkeypatch):
+    opened = []
+    monkeypatch.setattr(
+        ParallelClassifier, "from_pretrained", lambda folder, *, device=None: opened.append(device) or _Classifier()
+    )
+    ClassifiedSides.from_pretrained("m", ["a"], ["b"], device="cuda:1")
+    ClassifiedSides.from_pretrained("m", ["a"], ["b"])
+    assert opened == ["cuda:1", None]
+
+
+class _Classifier:
+    def encode_source(self, texts, **options):
+        return np.zeros((len(texts), 2), np.float32)
+
+    encode_target = encode_source

@@ -1,0 +1,76 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+from hub_stand_in import TOKEN
+
+from hf_paraphrase.encoding.sentence_encoder import SentenceEncoder
+from hf_paraphrase.errors import HubError, ModelError
+from hf_paraphrase.hub.publishing import push
+from hf_paraphrase.models import hub_models
+from hf_paraphrase.models.avg import AvgConfig, AvgModel
+from hf_paraphrase.tokenization.word_level import build_word_level_tokenizer, save_tokenizer
+
+
+@pytest.fixture
+def published(hub, model_folder, tmp_path, monkeypatch):
+    """An encoder that was pushed, large files among its own, and a client with an empty cache."""
+    from huggingface_hub import constants
+
+    for path in model_folder.glob("model*"):
+        path.unlink()
+    torch.manual_seed(0)
+    tokenizer = build_word_level_tokenizer(["the", "cat", "sat", "down"])
+    AvgModel(AvgConfig(vocab_size=len(tokenizer), hidden_size=5, initializer_range=1.0)).save_pretrained(model_folder)
+    save_tokenizer(tokenizer, model_folder)
+    template = hub.url + "/{repo_id}/resolve/{revision}/{filename}"
+    monkeypatch.setattr(constants, "HUGGINGFACE_CO_URL_TEMPLATE", template)
+    monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr(hub_models, "_FOLDERS", {})
+    monkeypatch.chdir(tmp_path)
+    push(model_folder, "ann/best", token=TOKEN)
+    push(model_folder, "ann/best", token=TOKEN, revision="v2")
+    hub.requests.clear()
+    return hub
+
+
+def test_what_was_pushed_opens_by_the_name_on_its_card_and_its_code_is_not_fetched(published, model_folder, tmp_path):
+    encoder = SentenceEncoder.from_pretrained("ann/best")
+    texts = ["the cat sat", "down"]
+    assert np.array_equal(encoder.encode(texts), SentenceEncoder.from_pretrained(model_folder).encode(texts))
+    assert (model_folder / "modeling_avg.py").is_file()
+    assert not list((tmp_path / "cache").rglob("*.py"))
+    assert SentenceEncoder.from_pretrained("ann/best", revision="v2").dimension == 5
+
+
+def test_the_copy_serves_where_the_hub_cannot_be_reached(published, monkeypatch):
+    from huggingface_hub import constants
+    from huggingface_hub.utils import close_session
+
+    SentenceEncoder.from_pretrained("ann/best")
+    monkeypatch.setattr(hub_models, "_FOLDERS", {})
+    monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
+    close_session()  # the client looks at the setting when it makes its session
+    published.requests.clear()
+    assert SentenceEncoder.from_pretrained("ann/best").dimension == 5
+    with pytest.raises(HubError, match="work offline and has no copy"):
+        SentenceEncoder.from_pretrained("ann/other")
+    assert published.requests == []
+
+
+def test_what_the_hub_does_not_have_is_one_line(published, monkeypatch):
+    from huggingface_hub import constants
+
+    published.make("ann/secret").private = True
+    for name in ("ann/none", "ann/secret"):
+        with pytest.raises(ModelError, match=r"no such model on the Hub that you may see.*hf auth login"):
+            SentenceEncoder.from_pretrained(name)
+    with pytest.raises(ModelError, match="has no revision `v3`"):
+        SentenceEncoder.from_pretrained("ann/best", revision="v3")
+    published.make("ann/empty", files={"notes.txt": b"nothing"})
+    with pytest.raises(ModelError, match="the repository has no model"):
+        SentenceEncoder.from_pretrained("ann/empty")
+    monkeypatch.setattr(constants, "ENDPOINT", "http://127.0.0.1:9")
+    with pytest.raises(HubError, match=r"cannot be asked for it: ConnectError.*your network"):
+        SentenceEncoder.from_pretrained("ann/elsewhere")
