@@ -135,6 +135,14 @@ class ParallelTrainer(EpochTrainer):
             self.optimizer = kind(parameters, lr=self.args.learning_rate, eps=self.args.adam_epsilon)
         return self.optimizer
 
+    def train(self, *args: Any, **kwargs: Any) -> Any:
+        """Trains; gradients of the word vectors are sparse for that time only."""
+        self.model.sparse_gradients = self.args.world_size == 1
+        try:
+            return super().train(*args, **kwargs)
+        finally:
+            self.model.sparse_gradients = False
+
     def _collate(self, items: list[Item]) -> dict[str, Tensor]:
         """Makes a batch of parallel pairs and of their negatives, with every different sentence once."""
         pairs = self.examples.pairs[TRAIN][np.array([number for _, number in items], np.int64)]
