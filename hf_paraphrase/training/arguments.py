@@ -9,12 +9,13 @@ from transformers import TrainingArguments
 
 from .losses import LOSSES
 from .negatives import NEGATIVES, NEGATIVES_FROM
+from .settled_settings import Settled, refuse_without_effect
 
 _NEVER = 1 << 60
 _SAVING = "a checkpoint is written at every mark, of which an epoch has `evaluations_per_epoch`"
 _SCORING = "give EncoderTrainer a scorer, which is asked at every mark, of which an epoch has `evaluations_per_epoch`"
 _CHOOSING = "the weights of the greatest `dev_mean` that EncoderTrainer's scorer returns are kept"
-_SETTLED: dict[str, tuple[tuple[Any, ...], str]] = {
+_SETTLED: Settled = {
     "save_strategy": (("steps",), _SAVING),
     "save_steps": ((500, _NEVER), _SAVING),
     "eval_strategy": (("no",), _SCORING),
@@ -22,7 +23,7 @@ _SETTLED: dict[str, tuple[tuple[Any, ...], str]] = {
     "metric_for_best_model": ((None, "eval_dev_mean"), _CHOOSING),
     "greater_is_better": ((None, True), _CHOOSING),
 }
-"""What `EncoderTrainer` settles itself: the values that say nothing else, and what to do instead of giving another."""
+"""What `EncoderTrainer` settles itself."""
 
 
 @dataclass
@@ -88,9 +89,7 @@ class EncoderTrainingArguments(TrainingArguments):
             raise ValueError(f"mega_batch_anneal must not be negative, not {self.mega_batch_anneal}")
         if self.mega_batch_anneal and self.mega_batch_size == 1:
             raise ValueError("mega_batch_anneal needs a mega_batch_size above 1 to grow to")
-        for name, (accepted, remedy) in _SETTLED.items():
-            if getattr(self, name) not in accepted:
-                raise ValueError(f"{name}={getattr(self, name)!r} would have no effect: {remedy}")
+        refuse_without_effect(self, _SETTLED)
         # `EncoderTrainer` decides when to keep weights; an interval that nobody reaches leaves it the choice.
         self.save_strategy = "steps"
         self.save_steps = _NEVER

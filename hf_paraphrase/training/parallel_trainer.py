@@ -18,6 +18,7 @@ from .collator import EpochBatches, Item
 from .epoch_trainer import EpochTrainer
 from .parallel_examples import NOTHING, TRAIN, VALIDATION, NegativeDraw, ParallelExamples
 from .row_adam import RowAdam
+from .settled_settings import EVERY_EPOCH, refuse_without_effect
 
 DEV_SCORE = "best_f1"
 """The key of the criterion by which the epoch is chosen."""
@@ -46,6 +47,7 @@ class ParallelTrainingArguments(TrainingArguments):
     def __post_init__(self) -> None:
         if self.negatives < 1:
             raise ValueError(f"negatives must be at least 1, not {self.negatives}")
+        refuse_without_effect(self, EVERY_EPOCH)
         self.logging_strategy = self.save_strategy = "epoch"
         self.save_total_limit = 1
         super().__post_init__()
