@@ -15,6 +15,12 @@ from hf_paraphrase.commands import VERBS, main
 from hf_paraphrase.errors import HfParaphraseError, InputError
 from hf_paraphrase.lazy import lazy_attributes
 
+SUBPACKAGES = sorted(
+    f"hf_paraphrase.{path.parent.name}"
+    for path in Path(hf_paraphrase.__file__).parent.glob("*/__init__.py")
+    if "lazy_attributes(" in path.read_text()
+)
+
 
 def run(*words, **settings):
     return subprocess.run(words, capture_output=True, text=True, check=False, **settings)
@@ -27,6 +33,7 @@ def module_of(verb):
 def test_importing_the_package_imports_none_of_the_heavy_libraries():
     script = (
         "import sys, hf_paraphrase, hf_paraphrase.commands\n"
+        f"import {', '.join(SUBPACKAGES)}\n"
         "heavy = {'torch', 'transformers', 'datasets', 'numpy', 'pyarrow', 'evaluate', 'accelerate', 'yaml'}\n"
         "print(sorted(heavy & set(sys.modules)))"
     )
@@ -42,10 +49,28 @@ def test_every_public_name_resolves_and_is_listed():
         hf_paraphrase.Missing  # noqa: B018
 
 
-def test_names_for_type_checkers_and_names_at_run_time_are_the_same():
-    source = Path(hf_paraphrase.__file__).read_text()
+@pytest.mark.parametrize("name", SUBPACKAGES)
+def test_every_public_name_of_a_subpackage_imports_and_is_no_module(name):
+    package = importlib.import_module(name)
+    for public in package.__all__:
+        value = getattr(package, public)
+        # A module of the same name would take the name's place as soon as it is imported.
+        assert value.__module__.startswith(f"{name}.") and importlib.util.find_spec(f"{name}.{public}") is None
+        assert public in dir(package)
+
+
+@pytest.mark.parametrize("name", ["hf_paraphrase", *SUBPACKAGES])
+def test_names_for_type_checkers_and_names_at_run_time_are_the_same(name):
+    package = importlib.import_module(name)
+    source = Path(package.__file__).read_text()
     typed = set(re.findall(r" import (\w+) as \1\n", source))
-    assert typed == set(hf_paraphrase.__all__) - {"__version__"}
+    assert typed == set(package.__all__) - {"__version__"}
+
+
+@pytest.mark.parametrize("name", SUBPACKAGES)
+def test_a_subpackage_says_in_sentences_what_it_holds(name):
+    text = importlib.import_module(name).__doc__
+    assert len(re.findall(r"[a-z`)]\.(?=\s)", text)) >= 2, text
 
 
 def test_a_lazy_name_is_looked_up_once(monkeypatch):

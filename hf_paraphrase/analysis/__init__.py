@@ -1,4 +1,7 @@
-"""Corpus statistics and plots of the papers, one idea a file."""
+"""Corpus statistics and plots of the papers, one idea a file.
+
+`analyze_gates` shows what the gates of an encoder pass on; the verb `analyze` writes this and the other reports.
+"""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ from ..hub.cards import write_card
 from ..hub.folders import check_output, check_same_job, check_unfinished, write_text_whole
 from ..hub.origins import languages_read
 from ..hub.provenance import fingerprint, write_provenance
-from ..hub.sentence_transformers_files import write_module_files
+from ..models.sentence_transformers_files import write_module_files
 from ..tokenization.word_level import DIGITS
 from .arguments import argument, message, parse, settings_of
 from .checkpointed_run import CHECKPOINTS, RECORD, checkpointed_output, end_at_once

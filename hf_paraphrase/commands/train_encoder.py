@@ -13,7 +13,7 @@ from ..errors import InputError, UsageError
 from ..hub.encoder_folder import write_encoder_folder
 from ..hub.folders import check_output, check_unfinished, staging_path
 from ..hub.origins import languages_read
-from ..hub.sentence_transformers_files import needs_own_code
+from ..models.sentence_transformers_files import needs_own_code
 from ..training.encoder_kinds import ENCODER_KINDS
 from .arguments import message, parse, settings_of
 from .checkpointed_run import CHECKPOINTS, checkpointed_output, end_at_once, job_of
@@ -339,7 +339,7 @@ def _write(
             "dropped": pairs.dropped,
             "epochs": f"{trainer.args.num_train_epochs:g}",
             "initial_vectors": _start(arguments, coverage),
-            "optimizer": "Adam over the rows of a batch" if trainer.model.sparse_gradients else "Adam",
+            "optimizer": "Adam over the rows of a batch" if trainer.sparse_gradients else "Adam",
             "loss": trainer.loss.description,
             "loss_source": trainer.loss.source,
             "margin": trainer.loss.margin,

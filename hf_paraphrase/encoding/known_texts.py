@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from .given_texts import list_of_texts
 from .sentence_encoder import SentenceEncoder
 
 _ALPHANUMERIC = re.compile(r"[^\W_]")
@@ -34,14 +35,15 @@ class KnownTexts:
             self._words[[number for token, number in vocabulary.items() if _ALPHANUMERIC.search(token)]] = True
             self._words[[tokenizer.unk_token_id, *tokenizer.all_special_ids]] = False
 
-    def embed(self, texts: Sequence[str], *, batch_size: int = 256) -> NDArray[np.float32]:
+    def embed(self, texts: str | Sequence[str], *, batch_size: int = 256) -> NDArray[np.float32]:
         """Embeds texts as float32 (texts, dim), each row of length 1 or 0.
 
         Args:
-            texts: The texts.
+            texts: One text or several.
             batch_size: Texts in a padded batch.
         """
-        vectors = self.encoder.encode(list(texts), batch_size=batch_size, normalize=True)
+        texts = list_of_texts(texts)
+        vectors = self.encoder.encode(texts, batch_size=batch_size, normalize=True)
         if self._words is not None:
             ids = self.encoder.token_ids(texts)
             words = np.concatenate([[0], self._words[ids.ids].cumsum()])

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import InputError, ModelError, UsageError
+from .given_texts import list_of_texts
 from .inverted_lists import InvertedLists
 from .known_texts import KnownTexts
 from .mining import BestPairs, MinedPairs, mine_exactly, mine_lists
@@ -155,7 +156,7 @@ class SearchIndex:
 
     def neighbours(
         self,
-        queries: Sequence[str],
+        queries: str | Sequence[str],
         k: int = 10,
         *,
         method: str | None = None,
@@ -166,7 +167,7 @@ class SearchIndex:
         """Finds the sentences of the corpus that are nearest to each query.
 
         Args:
-            queries: Some sentences.
+            queries: One sentence or several.
             k: How many neighbours of each; fewer are given where the corpus has fewer.
             method: `exact` or `approximate`; by default approximate where the index has lists.
             probes: How many lists the approximate search reads.
@@ -177,11 +178,13 @@ class SearchIndex:
             For each query its neighbours, the nearest first; none for a query of which the encoder knows no word.
 
         Raises:
+            TypeError: If a query is not a string.
             ValueError: If k or `probes` is not positive, or the method is unknown.
             UsageError: If the index has no lists for an approximate search.
         """
+        queries = list_of_texts(queries)
         for first in range(0, len(queries), _QUERIES_PER_BLOCK):
-            texts = list(queries[first : first + _QUERIES_PER_BLOCK])
+            texts = queries[first : first + _QUERIES_PER_BLOCK]
             vectors = self._texts.embed(texts, batch_size=batch_size)
             keys = text_keys(texts) if drop_identical else None
             found = self.nearest(vectors, k, method=method, probes=probes, without_keys=keys)

@@ -17,6 +17,7 @@ from ..models.hub_models import model_folder
 from ..models.loading import check_model_type, load_model_folder
 from ..models.registry import SENTENCE_ENCODERS, model_class
 from ..untrusted.json_files import read_json_object
+from .given_texts import list_of_texts
 from .word_lookup import TokenIds
 
 if TYPE_CHECKING:
@@ -66,16 +67,16 @@ class ClassifierInputs:
 
 
 def tokenize(
-    tokenizer: PreTrainedTokenizerBase, first: Sequence[str], second: Sequence[str] | None = None
+    tokenizer: PreTrainedTokenizerBase, first: str | Sequence[str], second: str | Sequence[str] | None = None
 ) -> ClassifierInputs:
     """Computes the token ids of sentences or pairs, without padding or truncation."""
     backend: Any = tokenizer.backend_tokenizer
     backend.no_padding()
     backend.no_truncation()
 
-    def ids(texts: Sequence[str]) -> TokenIds:
+    def ids(texts: str | Sequence[str]) -> TokenIds:
         return TokenIds.of_lists(
-            [item.ids for item in backend.encode_batch_fast(list(texts), add_special_tokens=True)]
+            [item.ids for item in backend.encode_batch_fast(list_of_texts(texts), add_special_tokens=True)]
         )
 
     return ClassifierInputs(ids(first), None if second is None else ids(second))
@@ -167,17 +168,17 @@ class SentenceJudge:
         """Whether it gives scores, not classes."""
         return str(self.model.config.objective) != "classification"
 
-    def logits(self, first: Sequence[str], second: Sequence[str] | None = None) -> NDArray[np.float64]:
+    def logits(self, first: str | Sequence[str], second: str | Sequence[str] | None = None) -> NDArray[np.float64]:
         """Computes the logits of sentences or pairs (texts, labels)."""
         return predicted_logits(self.model, tokenize(self.tokenizer, first, second))
 
     def classes(
-        self, first: Sequence[str], second: Sequence[str] | None = None
+        self, first: str | Sequence[str], second: str | Sequence[str] | None = None
     ) -> tuple[list[str], NDArray[np.float64]]:
         """Classifies sentences or pairs; returns the likeliest class of each and its probability (texts,)."""
         found, probabilities = predicted_classes(self.logits(first, second))
         return [self.model.config.id2label[int(number)] for number in found], probabilities
 
-    def scores(self, first: Sequence[str], second: Sequence[str] | None = None) -> NDArray[np.float64]:
+    def scores(self, first: str | Sequence[str], second: str | Sequence[str] | None = None) -> NDArray[np.float64]:
         """Scores sentences or pairs (texts,)."""
         return predicted_scores(self.model, self.logits(first, second))

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from ..models.hub_models import model_folder
 from ..models.loading import check_model_type, load_model_folder
 from ..models.registry import SENTENCE_ENCODERS, model_class
+from .given_texts import list_of_texts
 from .onnx_encoder import is_onnx_folder, load_onnx_folder
 from .threads import in_threads
 from .token_lookup import Lookup, characters_worth_it, lookup_for, state_of
@@ -75,16 +76,25 @@ class SentenceEncoder:
         """The number of components of an embedding."""
         return int(self.model.config.hidden_size)
 
-    def tokenize(self, texts: Sequence[str]) -> list[list[int]]:
-        """Computes the token ids of each text, without padding or truncation."""
+    def tokenize(self, texts: str | Sequence[str]) -> list[list[int]]:
+        """Computes the token ids of each text, without padding or truncation; a single text is a list of one.
+
+        Raises:
+            TypeError: If a text is not a string.
+        """
+        listed = list_of_texts(texts)
         backend = self.tokenizer.backend_tokenizer
         backend.no_padding()
         backend.no_truncation()
-        return [item.ids for item in backend.encode_batch_fast(list(texts), add_special_tokens=True)]
+        return [item.ids for item in backend.encode_batch_fast(listed, add_special_tokens=True)]
 
-    def token_ids(self, texts: Sequence[str]) -> TokenIds:
-        """Computes the ids that :meth:`tokenize` gives, laid end to end; many times faster for many texts."""
-        return TokenIds.joined(self._token_blocks(list(texts)))
+    def token_ids(self, texts: str | Sequence[str]) -> TokenIds:
+        """Computes the ids that :meth:`tokenize` gives, laid end to end; many times faster for many texts.
+
+        Raises:
+            TypeError: If a text is not a string.
+        """
+        return TokenIds.joined(self._token_blocks(list_of_texts(texts)))
 
     @overload
     def encode(
@@ -120,6 +130,7 @@ class SentenceEncoder:
             float32 (texts, dim) in the order of the texts, or (dim,) for a single text.
 
         Raises:
+            TypeError: If a text is not a string.
             ValueError: If `batch_size` is not positive.
         """
         import torch
@@ -132,8 +143,8 @@ class SentenceEncoder:
             return self.encode([texts], batch_size=batch_size, normalize=normalize)[0]
         if batch_size < 1:
             raise ValueError(f"batch_size must be at least 1, not {batch_size}")
+        texts = list_of_texts(texts)
         self.model.eval()
-        texts = list(texts)
         vectors = np.zeros((len(texts), self.dimension), np.float32)
         progress = tqdm(total=len(texts), unit=" texts", desc="encode", disable=not show_progress_bar)
         with torch.inference_mode(), progress:
@@ -208,19 +219,18 @@ class SentenceEncoder:
         """Chooses the way to tokenise some texts, and the blocks in which to do it."""
         import torch
 
-        if all(issubclass(kind, str) for kind in set(map(type, texts))):
-            ends = np.fromiter(map(len, texts), np.int64, len(texts)).cumsum()
-            characters = int(ends[-1]) if len(ends) else 0
-            vocabulary = len(self.tokenizer)
-            worth_it = characters >= characters_worth_it(self.tokenizer.backend_tokenizer)
-            if worth_it and (lookup := self._word_lookup()) is not None:
-                # As many blocks for every thread, so that none waits while another works on an odd one.
-                threads = torch.get_num_threads()
-                rounds = -(-characters // (threads * CHARACTERS_PER_BLOCK))
-                size = max(-(-characters // (threads * rounds)), 8 * vocabulary)
-                borders = np.searchsorted(ends, np.arange(size, characters, size), side="left") + 1
-                borders = np.unique(np.concatenate([[0], borders, [len(texts)]]))
-                return lookup, [slice(first, last) for first, last in pairwise(borders.tolist())]
+        ends = np.fromiter(map(len, texts), np.int64, len(texts)).cumsum()
+        characters = int(ends[-1]) if len(ends) else 0
+        vocabulary = len(self.tokenizer)
+        worth_it = characters >= characters_worth_it(self.tokenizer.backend_tokenizer)
+        if worth_it and (lookup := self._word_lookup()) is not None:
+            # As many blocks for every thread, so that none waits while another works on an odd one.
+            threads = torch.get_num_threads()
+            rounds = -(-characters // (threads * CHARACTERS_PER_BLOCK))
+            size = max(-(-characters // (threads * rounds)), 8 * vocabulary)
+            borders = np.searchsorted(ends, np.arange(size, characters, size), side="left") + 1
+            borders = np.unique(np.concatenate([[0], borders, [len(texts)]]))
+            return lookup, [slice(first, last) for first, last in pairwise(borders.tolist())]
         # The library has threads of its own.
         return lambda part: TokenIds.of_lists(self.tokenize(part)), [slice(0, len(texts))]
 
@@ -232,18 +242,43 @@ class SentenceEncoder:
             self._lookup = (state, lookup_for(backend))
         return self._lookup[1]
 
-    def similarity(self, first: Sequence[str], second: Sequence[str], **options: Any) -> NDArray[np.float32]:
+    def similarity(
+        self,
+        first: str | Sequence[str] | NDArray[np.floating],
+        second: str | Sequence[str] | NDArray[np.floating],
+        **options: Any,
+    ) -> NDArray[np.float32]:
         """Computes the cosine of every text of `first` with every text of `second`, float32 (first, second).
 
-        The cosine with a text without tokens is 0.
+        The cosine with a text without tokens, or a zero vector, is 0.
 
         Args:
-            first: Some texts.
-            second: Some texts.
+            first: One text or several, or embeddings of some: an array of floats (first, dim), or (dim,) for one.
+            second: The same for the other side.
             **options: Passed to :meth:`encode`.
+
+        Raises:
+            TypeError: If a text is not a string.
+            ValueError: If an array of floats has more than two axes, or the sides differ in their components.
         """
-        sides = [self.encode(list(texts), **{**options, "normalize": True}) for texts in (first, second)]
-        return sides[0] @ sides[1].T
+        rows, columns = (self._unit_vectors(side, options) for side in (first, second))
+        if rows.shape[1] != columns.shape[1]:
+            raise ValueError(
+                f"vectors of {rows.shape[1]} components cannot be compared with vectors of {columns.shape[1]}"
+            )
+        return rows @ columns.T
+
+    def _unit_vectors(
+        self, side: str | Sequence[str] | NDArray[np.floating], options: dict[str, Any]
+    ) -> NDArray[np.float32]:
+        """Gives the unit vectors (texts, dim) of texts, or of embeddings that were made before."""
+        if not isinstance(side, str) and hasattr(side, "__array__"):
+            array = np.asarray(side)
+            if array.dtype.kind == "f":
+                if array.ndim not in (1, 2):
+                    raise ValueError(f"embeddings must have the shape (texts, dim) or (dim,), not {array.shape}")
+                return normalized(np.atleast_2d(array))
+        return self.encode(list_of_texts(cast("str | Sequence[str]", side)), **{**options, "normalize": True})
 
 
 def normalized(vectors: NDArray[np.float32]) -> NDArray[np.float32]:

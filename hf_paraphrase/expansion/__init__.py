@@ -1,4 +1,8 @@
-"""Expansion of sentences: words replaced by their definitions (paper 004, section 2.1)."""
+"""Expansion of sentences: words replaced by their definitions (paper 004, section 2.1).
+
+An `Expander` expands sentences with the definitions of a `WordNet` and the tags of a `PartOfSpeechTagger`;
+`ExpandedPairs` and the `ExpandingCollator` make training data of it. The verb is `expand`.
+"""
 
 from __future__ import annotations
 

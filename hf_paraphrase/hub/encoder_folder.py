@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ..models.sentence_transformers_files import needs_own_code, write_module_files
 from .cards import write_card
 from .provenance import write_provenance
-from .sentence_transformers_files import needs_own_code, write_module_files
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerFast
@@ -29,7 +29,7 @@ def write_encoder_folder(
 ) -> None:
     """Writes everything that a reader of the folder needs: see the contract on artefacts.
 
-    That includes the files of :mod:`.sentence_transformers_files`, so that sentence-transformers opens it.
+    That includes the files of :mod:`..models.sentence_transformers_files`, so that sentence-transformers opens it.
 
     Args:
         folder: An existing folder.

@@ -9,6 +9,21 @@ from transformers import TrainingArguments
 
 from .losses import LOSSES
 from .negatives import NEGATIVES, NEGATIVES_FROM
+from .settled_settings import Settled, refuse_without_effect
+
+_NEVER = 1 << 60
+_SAVING = "a checkpoint is written at every mark, of which an epoch has `evaluations_per_epoch`"
+_SCORING = "give EncoderTrainer a scorer, which is asked at every mark, of which an epoch has `evaluations_per_epoch`"
+_CHOOSING = "the weights of the greatest `dev_mean` that EncoderTrainer's scorer returns are kept"
+_SETTLED: Settled = {
+    "save_strategy": (("steps",), _SAVING),
+    "save_steps": ((500, _NEVER), _SAVING),
+    "eval_strategy": (("no",), _SCORING),
+    "eval_steps": ((None,), _SCORING),
+    "metric_for_best_model": ((None, "eval_dev_mean"), _CHOOSING),
+    "greater_is_better": ((None, True), _CHOOSING),
+}
+"""What `EncoderTrainer` settles itself."""
 
 
 @dataclass
@@ -17,7 +32,11 @@ class EncoderTrainingArguments(TrainingArguments):
 
     A batch is `per_device_train_batch_size` pairs on each process. Negatives come from the batches of all processes,
     or from the mega-batch of `mega_batch_size` such batches. The learning rate is constant, and gradients are not
-    clipped.
+    clipped. When weights are kept and scored is not up to `save_strategy`, `eval_strategy` and the like but to
+    `evaluations_per_epoch` and the trainer's scorer; another value than the default of such a setting is refused.
+
+    Raises:
+        ValueError: If a setting is out of its range or would have no effect.
     """
 
     per_device_train_batch_size: int = field(default=100, metadata={"help": "pairs in a batch on each process"})
@@ -70,8 +89,9 @@ class EncoderTrainingArguments(TrainingArguments):
             raise ValueError(f"mega_batch_anneal must not be negative, not {self.mega_batch_anneal}")
         if self.mega_batch_anneal and self.mega_batch_size == 1:
             raise ValueError("mega_batch_anneal needs a mega_batch_size above 1 to grow to")
+        refuse_without_effect(self, _SETTLED)
         # `EncoderTrainer` decides when to keep weights; an interval that nobody reaches leaves it the choice.
         self.save_strategy = "steps"
-        self.save_steps = 1 << 60
+        self.save_steps = _NEVER
         self.eval_strategy = "no"
         super().__post_init__()

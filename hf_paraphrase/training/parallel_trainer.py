@@ -18,6 +18,7 @@ from .collator import EpochBatches, Item
 from .epoch_trainer import EpochTrainer
 from .parallel_examples import NOTHING, TRAIN, VALIDATION, NegativeDraw, ParallelExamples
 from .row_adam import RowAdam
+from .settled_settings import EVERY_EPOCH, refuse_without_effect
 
 DEV_SCORE = "best_f1"
 """The key of the criterion by which the epoch is chosen."""
@@ -46,6 +47,7 @@ class ParallelTrainingArguments(TrainingArguments):
     def __post_init__(self) -> None:
         if self.negatives < 1:
             raise ValueError(f"negatives must be at least 1, not {self.negatives}")
+        refuse_without_effect(self, EVERY_EPOCH)
         self.logging_strategy = self.save_strategy = "epoch"
         self.save_total_limit = 1
         super().__post_init__()
@@ -134,6 +136,14 @@ class ParallelTrainer(EpochTrainer):
             kind = RowAdam if self.model.sparse_gradients else torch.optim.Adam
             self.optimizer = kind(parameters, lr=self.args.learning_rate, eps=self.args.adam_epsilon)
         return self.optimizer
+
+    def train(self, *args: Any, **kwargs: Any) -> Any:
+        """Trains; gradients of the word vectors are sparse for that time only."""
+        self.model.sparse_gradients = self.args.world_size == 1
+        try:
+            return super().train(*args, **kwargs)
+        finally:
+            self.model.sparse_gradients = False
 
     def _collate(self, items: list[Item]) -> dict[str, Tensor]:
         """Makes a batch of parallel pairs and of their negatives, with every different sentence once."""

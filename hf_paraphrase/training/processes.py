@@ -48,6 +48,17 @@ def gather_rows(rows: Tensor) -> Tensor:
     return gathered
 
 
+def joint_sides(rows: Tensor, pairs: int) -> Tensor:
+    """Makes the rows of the joint batch (2 * all pairs, …) from those of this process (2 * rows, …).
+
+    Args:
+        rows: The rows of the first sentences, then of their partners.
+        pairs: How many pairs of this process count.
+    """
+    sides = rows.unflatten(0, (2, -1)).transpose(0, 1)
+    return gather_rows(sides[:pairs]).transpose(0, 1).flatten(0, 1)
+
+
 def mean_over_processes(value: Tensor) -> Tensor:
     """Computes the mean of a number over the processes, without gradient."""
     if num_processes() == 1:

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
-from safetensors.torch import save_file
 from torch import Tensor, nn
 from torch.utils.data import DataLoader
 from transformers import PreTrainedModel, PreTrainedTokenizerFast, Trainer
@@ -28,10 +27,11 @@ from .losses import (
     drift_penalty,
 )
 from .mega_batches import MegaBatch, MegaBatchSchedule, load_mega_batch, pooled_sentences
+from .model_folder import save_folder
 from .negative_search import search_negatives
 from .negatives import NONE, choose_negatives
 from .pairs import EncodedPairs
-from .processes import gather_rows, mean_over_processes, num_processes, process_index
+from .processes import gather_rows, joint_sides, mean_over_processes, num_processes, process_index
 from .row_adam import RowAdam
 
 if TYPE_CHECKING:
@@ -68,9 +68,11 @@ class EncoderTrainer(Trainer):
     was killed and is continued with `train(resume_from_checkpoint=...)` ends with the same weights as an undisturbed
     one. A checkpoint inside a mega-batch holds its negatives, because the weights that chose them are gone.
 
-    On one process the word vectors get sparse gradients and :class:`~.row_adam.RowAdam`, whose cost does not grow with
-    the vocabulary. With `dense_optimizer`, with `lambda_w` above 0 (which moves all rows anyway) and with several
-    processes it is `torch.optim.Adam` over the whole table.
+    On one process the word vectors get sparse gradients, until :meth:`train` returns, and :class:`~.row_adam.RowAdam`,
+    whose cost does not grow with the vocabulary. With `dense_optimizer`, with `lambda_w` above 0 (which moves all rows
+    anyway) and with several processes it is `torch.optim.Adam` over the whole table.
+
+    :meth:`save_model` and :meth:`push_to_hub` write a whole model folder, which opens like one of `train-encoder`.
 
     Args:
         model: An encoder with a parameter `embeddings` and the switch `sparse_gradients`, e.g. `AvgModel`.
@@ -118,7 +120,8 @@ class EncoderTrainer(Trainer):
         size = self.collator.size
         self.batches = EpochBatches(size, args.per_device_train_batch_size, args.seed, args.world_size)
         super().__init__(model=model, args=args, data_collator=self.collator, train_dataset=PairItems(size))
-        model.sparse_gradients = not (args.dense_optimizer or args.lambda_w > 0 or args.world_size > 1)
+        self.sparse_gradients = not (args.dense_optimizer or args.lambda_w > 0 or args.world_size > 1)
+        model.sparse_gradients = self.sparse_gradients
         self.schedule = MegaBatchSchedule(self.batches.joint_batches, args.mega_batch_size, args.mega_batch_anneal)
         self.mega_batch: MegaBatch | None = None
         self.initial_embeddings: Tensor | None = None
@@ -145,7 +148,7 @@ class EncoderTrainer(Trainer):
         """Makes Adam, over rows where gradients are sparse."""
         if self.optimizer is None:
             parameters = [item for item in (model or self.model).parameters() if item.requires_grad]
-            kind = RowAdam if self.model.sparse_gradients else torch.optim.Adam
+            kind = RowAdam if self.sparse_gradients else torch.optim.Adam
             self.optimizer = kind(
                 parameters,
                 lr=self.args.learning_rate,
@@ -211,7 +214,7 @@ class EncoderTrainer(Trainer):
             if "place" in inputs:
                 begin, end = self.batches.share(inputs["place"][1], process_index())
                 pairs = end - begin
-            joint, clean, keys = (_joint(item, pairs) for item in (vectors, clean, keys))
+            joint, clean, keys = (joint_sides(item, pairs) for item in (vectors, clean, keys))
         generator = torch.Generator().manual_seed((self.args.seed << 32) + self.state.global_step)
         chosen = choose_negatives(
             clean,
@@ -363,19 +366,21 @@ class EncoderTrainer(Trainer):
 
         With no epochs to train, scoring the dev set is all.
         """
-        if self.args.num_train_epochs == 0:
-            return self.evaluate() if self.scorer is not None else {}
-        # Its place may come again, with other weights; a checkpoint brings its own.
-        self.mega_batch = None
-        self.args.eval_on_start = self.scorer is not None and not resume_from_checkpoint
-        return super().train(resume_from_checkpoint=resume_from_checkpoint, **kwargs)
+        self.model.sparse_gradients = self.sparse_gradients
+        try:
+            if self.args.num_train_epochs == 0:
+                return self.evaluate() if self.scorer is not None else {}
+            # Its place may come again, with other weights; a checkpoint brings its own.
+            self.mega_batch = None
+            self.args.eval_on_start = self.scorer is not None and not resume_from_checkpoint
+            return super().train(resume_from_checkpoint=resume_from_checkpoint, **kwargs)
+        finally:
+            # Other optimizers, with which the model may be trained on, take no sparse gradients.
+            self.model.sparse_gradients = False
 
     def _save(self, output_dir: str | None = None, state_dict: dict[str, Tensor] | None = None) -> None:
-        # The weights alone: a checkpoint is for resuming, the finished model folder is written by its maker.
-        folder = Path(output_dir or self.args.output_dir)
-        folder.mkdir(parents=True, exist_ok=True)
-        weights = self.model.state_dict() if state_dict is None else state_dict
-        save_file({name: value.contiguous() for name, value in weights.items()}, folder / "model.safetensors")
+        if self.args.should_save:
+            save_folder(Path(output_dir or self.args.output_dir), self.model, self.tokenizer, state_dict)
 
     def _load_from_checkpoint(self, resume_from_checkpoint: str, model: nn.Module | None = None) -> None:
         super()._load_from_checkpoint(resume_from_checkpoint, model)
@@ -407,14 +412,3 @@ class EncoderTrainer(Trainer):
     def _get_grad_norm(self, model: nn.Module, grad_norm: Tensor | float | None = None) -> Tensor | float | None:
         # The base class would compute a norm over the whole table in every step only to log it.
         return grad_norm
-
-
-def _joint(rows: Tensor, pairs: int) -> Tensor:
-    """Makes the rows of the joint batch (2 * all pairs, …) from those of this process (2 * rows, …).
-
-    Args:
-        rows: The rows of the first sentences, then of their partners.
-        pairs: How many pairs of this process count.
-    """
-    sides = rows.unflatten(0, (2, -1)).transpose(0, 1)
-    return gather_rows(sides[:pairs]).transpose(0, 1).flatten(0, 1)

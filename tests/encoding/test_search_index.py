@@ -128,6 +128,12 @@ def test_the_answer_to_a_query_does_not_depend_on_the_others_nor_on_their_order(
     assert list(index.neighbours(queries, 5)) == together
 
 
+def test_a_single_query_is_a_list_of_one_and_not_its_letters(index):
+    assert list(index.neighbours("w1 w2 w3", 4)) == list(index.neighbours(["w1 w2 w3"], 4))
+    with pytest.raises(TypeError, match=r"^texts\[1\] is None, not a string"):
+        next(index.neighbours(["w1", None], 4))
+
+
 def test_very_many_equal_sentences_still_come_in_the_order_of_the_corpus(model, tmp_path):
     corpus = [f"w1 w{number % 3}" for number in range(900)]
     index = SearchIndex(built(model, tmp_path / "i", corpus=corpus, keep_repeated=True))

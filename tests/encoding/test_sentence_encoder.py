@@ -3,6 +3,7 @@ from __future__ import annotations
 import json
 
 import numpy as np
+import pandas as pd
 import pytest
 import torch
 
@@ -71,6 +72,20 @@ def test_similarity_is_the_cosine(encoder):
             norms = np.linalg.norm(vectors[i]) * np.linalg.norm(vectors[j])
             expected = vectors[i] @ vectors[j] / norms if norms else 0.0
             assert similarity[i, j] == pytest.approx(expected, abs=1e-6)
+
+
+def test_similarity_takes_embeddings_for_texts(encoder):
+    expected = encoder.similarity(TEXTS, TEXTS[:3])
+    vectors = encoder.encode(TEXTS)
+    for first in (vectors, vectors.astype(np.float64), torch.from_numpy(vectors), TEXTS, np.array(TEXTS)):
+        found = encoder.similarity(first, 3 * vectors[:3])
+        assert found.dtype == np.float32
+        np.testing.assert_allclose(found, expected, atol=1e-6)
+    np.testing.assert_allclose(encoder.similarity(vectors[2], TEXTS[:3]), expected[2:3], atol=1e-6)
+    with pytest.raises(ValueError, match="vectors of 8 components cannot be compared with vectors of 5"):
+        encoder.similarity(vectors, vectors[:, :5])
+    with pytest.raises(ValueError, match=r"not \(1, 7, 8\)"):
+        encoder.similarity(vectors[None], vectors)
 
 
 def test_encoding_ignores_what_others_set_on_the_tokenizer_and_training_mode():
@@ -181,12 +196,41 @@ def test_what_is_no_text_is_a_type_error(texts):
         make("avg").encode(texts)
 
 
+@pytest.mark.parametrize(
+    ("texts", "message"),
+    [
+        (["w1", None], r"texts\[1\] is None, not a string"),
+        (["w1", float("nan")], r"texts\[1\] is nan \(float\), not a string"),
+        # The tokenizer would join them, as the two sentences of a pair.
+        ([("w1", "w2 w3")], r"texts\[0\] is \('w1', 'w2 w3'\) \(tuple\), not a string"),
+        (["w1", "w2", ["w3", "w4"]], r"texts\[2\] is \['w3', 'w4'\] \(list\), not a string"),
+        (np.array([["w1", "w2"]]), r"texts\[0\] is .* \(ndarray\), not a string"),
+        (None, "texts is None, not a string or a sequence of strings"),
+        (b"w1 w2", r"texts is b'w1 w2' \(bytes\), not a string or a sequence"),
+    ],
+)
+@pytest.mark.parametrize("method", ["encode", "tokenize", "token_ids"])
+def test_the_error_for_what_is_no_text_says_where_and_what_it_is(method, texts, message):
+    with pytest.raises(TypeError, match=f"^{message}"):
+        getattr(make("avg"), method)(texts)
+
+
+def test_a_single_text_is_a_list_of_one_and_not_its_letters(encoder):
+    assert encoder.tokenize("w1 w2") == encoder.tokenize(["w1 w2"])
+    assert encoder.token_ids("w1 w2").ids.tolist() == encoder.token_ids(["w1 w2"]).ids.tolist()
+    assert len(encoder.token_ids("w1 w2").offsets) == 2
+    alone = encoder.similarity("w1 w2", "w2 w3")
+    assert alone.shape == (1, 1)
+    np.testing.assert_array_equal(alone, encoder.similarity(["w1 w2"], ["w2 w3"]))
+
+
 def test_texts_may_be_a_tuple_or_an_array_of_strings(encoder):
     texts = long_enough()
     expected = encoder.encode(texts)
     np.testing.assert_array_equal(encoder.encode(tuple(texts)), expected)
     np.testing.assert_array_equal(encoder.encode(np.array(texts, object)), expected)
     np.testing.assert_array_equal(encoder.encode(np.array(texts)), expected)
+    np.testing.assert_array_equal(encoder.encode(pd.Series(texts, index=range(len(texts), 0, -1))), expected)
 
 
 def test_progress_goes_to_standard_error_only(capsys):

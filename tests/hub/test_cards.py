@@ -51,6 +51,14 @@ def test_every_template_renders_and_the_hub_can_read_its_front_matter(kind, name
         }
 
 
+@pytest.mark.parametrize("name", [path.stem for path in sorted((ROOT / "model_cards").glob("*.md"))])
+def test_a_card_that_offers_the_code_of_the_folder_names_the_transformers_that_it_needs(name):
+    text = (ROOT / "model_cards" / f"{name}.md").read_text()
+    # One mention is for the kind of folder of which the code is a part only, e.g. an average.
+    assert text.count("transformers 5") >= (text.count("trust_remote_code=True") > 0)
+    assert text.count("transformers.AutoModel.from_pretrained(") <= text.count("transformers 5")
+
+
 @pytest.mark.parametrize(("kind", "name"), TEMPLATES)
 def test_a_value_that_is_missing_is_an_error_and_never_an_empty_place(kind, name):
     for missing in VALUES[kind, name]:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from hf_paraphrase.encoding.sentence_encoder import SentenceEncoder
-from hf_paraphrase.hub.sentence_transformers_files import needs_own_code
+from hf_paraphrase.models.sentence_transformers_files import needs_own_code
 
 KNOWN = ["The doctor bought a car.", "two men play chess", "it's raining", "cat", "the the cat"]
 UNKNOWN = ["The doctor bought a zebra.", "quxly", "quxly ¿ blorf", "A café? Don't!", "日本語 never seen"]

@@ -74,6 +74,7 @@ def test_one_step_is_adam_with_the_gradient_clipped_to_a_norm(tmp_path):
     assert norm > 0.05
     optimizer.step()
     trainer.train()
+    assert trainer.model.sparse_gradients is False, "other optimizers take no sparse gradients"
     for (name, ours), theirs in zip(model.named_parameters(), twin.parameters(), strict=True):
         torch.testing.assert_close(ours, theirs, atol=1e-7, rtol=1e-4, msg=lambda text, n=name: n + text)
 

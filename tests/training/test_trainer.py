@@ -6,10 +6,11 @@ import numpy as np
 import pyarrow as pa
 import pytest
 import torch
-from transformers import TrainerCallback
+from transformers import AutoModel, AutoTokenizer, TrainerCallback
 
 from hf_paraphrase.data.parquet import write_split
 from hf_paraphrase.data.schema import PAIRS
+from hf_paraphrase.encoding.sentence_encoder import SentenceEncoder
 from hf_paraphrase.models.avg.configuration_avg import AvgConfig
 from hf_paraphrase.models.avg.modeling_avg import AvgModel
 from hf_paraphrase.models.gran.configuration_gran import GranConfig
@@ -21,6 +22,7 @@ from hf_paraphrase.training.collator import PairCollator
 from hf_paraphrase.training.losses import ContrastiveLoss, MarginLoss
 from hf_paraphrase.training.negatives import choose_negatives
 from hf_paraphrase.training.pairs import encode_pairs
+from hf_paraphrase.training.row_adam import RowAdam
 from hf_paraphrase.training.trainer import EncoderTrainer
 
 SIZE = 62
@@ -246,6 +248,54 @@ def test_clipping_bounds_the_norm_of_sparse_and_dense_gradients(tmp_path, data):
     before = trainer._clip_grad_norm(trainer.model)
     after = torch.cat([item.grad.to_dense().flatten() for item in trainer.model.parameters()]).norm()
     assert before > 1e-3 and after <= 1.001e-3
+
+
+def test_training_leaves_dense_gradients_behind_for_other_optimizers(tmp_path, data):
+    trainer = trainer_of(tmp_path, data, score=None, max_steps=1)
+    for _ in range(2):
+        trainer.train()
+        assert trainer.model.sparse_gradients is False
+        assert type(trainer.optimizer.optimizer) is RowAdam
+
+
+@pytest.mark.parametrize("kind", ["avg", "gru"])
+def test_a_saved_model_is_a_whole_folder_and_a_checkpoint_no_more_than_weights(tmp_path, data, kind):
+    trainer = trainer_of(tmp_path / "run", data, make(kind), num_train_epochs=1)
+    trainer.train()
+    (checkpoint,) = (tmp_path / "run").glob("checkpoint-*")
+    assert (checkpoint / "model.safetensors").is_file() and not (checkpoint / "config.json").exists()
+    trainer.save_model()
+    trainer.save_model(str(tmp_path / "other/checkpoint-best"))
+    texts = ["a1 a2 b3", "", "b7"]
+    expected = SentenceEncoder(trainer.model, data[0]).encode(texts)
+    for folder in (tmp_path / "run", tmp_path / "other/checkpoint-best"):
+        np.testing.assert_array_equal(SentenceEncoder.from_pretrained(folder).encode(texts), expected)
+        model = AutoModel.from_pretrained(folder)
+        found = model(**AutoTokenizer.from_pretrained(folder)(texts, padding=True, return_tensors="pt")).pooler_output
+        np.testing.assert_allclose(found.detach().numpy(), expected, atol=1e-6)
+        assert (folder / "modules.json").is_file() and (folder / f"modeling_{model.config.model_type}.py").is_file()
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "instead"),
+    [
+        ("save_strategy", "epoch", "evaluations_per_epoch"),
+        ("save_steps", 100, "evaluations_per_epoch"),
+        ("eval_strategy", "steps", "scorer"),
+        ("eval_steps", 100, "scorer"),
+        ("metric_for_best_model", "loss", "dev_mean"),
+        ("greater_is_better", False, "dev_mean"),
+    ],
+)
+def test_a_setting_without_effect_is_refused_with_what_to_use_instead(tmp_path, name, value, instead):
+    with pytest.raises(ValueError, match=f"{name}=.* would have no effect: .*{instead}"):
+        EncoderTrainingArguments(output_dir=str(tmp_path), **{name: value})
+
+
+def test_the_arguments_of_a_trainer_can_be_copied_with_another_value(tmp_path, data):
+    trainer = trainer_of(tmp_path, data, score=None)
+    assert dataclasses.replace(trainer.args, seed=9).seed == 9
+    EncoderTrainingArguments(output_dir=str(tmp_path), save_strategy="steps", save_steps=500, eval_strategy="no")
 
 
 @pytest.mark.parametrize("wrong", [{"negatives": "all"}, {"scramble": 2.0}, {"evaluations_per_epoch": 0}])

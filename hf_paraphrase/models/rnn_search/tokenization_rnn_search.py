@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from threading import get_ident
 from typing import Any, ClassVar
 
 from tokenizers import Tokenizer
@@ -17,7 +18,8 @@ class RnnSearchTokenizer(PreTrainedTokenizerFast):
     """Cuts source text by one tokenizer and target text by another; for models with separate vocabularies.
 
     `tokenizer(texts)` gives source units and `tokenizer(text_target=texts)` target units. Everything else, above all
-    decoding and the vocabulary, is that of the target. Special tokens have the same ids on both sides.
+    decoding and the vocabulary, is that of the target. Special tokens have the same ids on both sides. Threads may
+    share it: which side a call reads is its own affair.
 
     Args:
         source_tokenizer_file: The file with the source side, `source_tokenizer.json`.
@@ -49,7 +51,7 @@ class RnnSearchTokenizer(PreTrainedTokenizerFast):
             source = Tokenizer.from_file(str(source_tokenizer_file))
         super().__init__(*args, **kwargs)
         self._source_tokenizer = source
-        self._reads_target = False
+        self._threads_at_target: set[int] = set()
         for token, number in zip(self.all_special_tokens, self.all_special_ids, strict=True):
             if source.token_to_id(token) != number:
                 raise ValueError(
@@ -72,20 +74,22 @@ class RnnSearchTokenizer(PreTrainedTokenizerFast):
         return int(self._source_tokenizer.get_vocab_size(with_added_tokens=True))
 
     def _switch_to_input_mode(self) -> None:
-        self._reads_target = False
+        self._threads_at_target.discard(get_ident())
 
     def _switch_to_target_mode(self) -> None:
-        self._reads_target = True
+        self._threads_at_target.add(get_ident())
 
     def _encode_plus(self, *args: Any, **kwargs: Any) -> BatchEncoding:
-        if self._reads_target:
-            return super()._encode_plus(*args, **kwargs)
-        target: Any = self.backend_tokenizer
-        self._tokenizer: Any = self._source_tokenizer
-        try:
-            return super()._encode_plus(*args, **kwargs)
-        finally:
-            self._tokenizer = target
+        if get_ident() in self._threads_at_target:
+            try:
+                return super()._encode_plus(*args, **kwargs)
+            finally:
+                # The base class forgets this where the call fails.
+                self._switch_to_input_mode()
+        # A shallow copy, because what changes in this object changes for all threads that use it meanwhile.
+        source_side = object.__new__(type(self))
+        source_side.__dict__.update(self.__dict__, _tokenizer=self._source_tokenizer)
+        return super(RnnSearchTokenizer, source_side)._encode_plus(*args, **kwargs)
 
     def _save_pretrained(
         self,

@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from hf_paraphrase.hub.sentence_transformers_files import needs_own_code, write_module_files
 from hf_paraphrase.models.registry import SENTENCE_ENCODERS
+from hf_paraphrase.models.sentence_transformers_files import needs_own_code, write_module_files
 from hf_paraphrase.training.distillation import _layout
 
 

@@ -29,7 +29,7 @@ def write_module_files(folder: Path, model_type: str, hidden_size: int) -> None:
 
     Args:
         folder: The folder of a saved encoder.
-        model_type: Its model type in :mod:`..models.registry`.
+        model_type: Its model type in :mod:`.registry`.
         hidden_size: The number of components of its embeddings.
     """
     modules = [_module(0, "", "StaticEmbedding")]

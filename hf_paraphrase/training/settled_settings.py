@@ -1,0 +1,32 @@
+"""Settings of the Trainer that a trainer of this package settles itself: giving another value is an error."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from transformers import TrainingArguments
+
+Settled = Mapping[str, tuple[tuple[Any, ...], str]]
+"""By the names of settings: the values that say nothing else, and what to do instead of giving another."""
+
+_EVERY_EPOCH = "the dev part is measured and a checkpoint written at the end of every epoch"
+EVERY_EPOCH: Settled = {
+    "eval_strategy": (("no", "epoch"), _EVERY_EPOCH),
+    "eval_steps": ((None,), _EVERY_EPOCH),
+    "save_strategy": (("steps", "epoch"), _EVERY_EPOCH),
+    "save_steps": ((500,), _EVERY_EPOCH),
+}
+"""Those of the trainers that measure and save at the end of every epoch."""
+
+
+def refuse_without_effect(arguments: TrainingArguments, settled: Settled) -> None:
+    """Refuses a value that would be overwritten.
+
+    Raises:
+        ValueError: If a setting has one, with what to do instead.
+    """
+    for name, (accepted, remedy) in settled.items():
+        value = getattr(arguments, name)
+        if value not in accepted:
+            raise ValueError(f"{name}={value!r} would have no effect: {remedy}")
