@@ -14,8 +14,10 @@ from dataclasses import replace
 from pathlib import Path
 
 from .card_head import CARD
+from .published_record import published_record
 from .travelling_files import FileList, TravellingFile
 
+RECORD = "provenance.json"
 _PLACEHOLDER = "path/to/this/folder"
 _METRIC_FOLDER = "path/to/"
 _DOWNLOAD = "hf download namespace/name"
@@ -28,7 +30,7 @@ _FLAGS = r"(?:model|classifier|encoder|source-encoder|target-encoder)"
 
 
 def published_files(folder: Path, files: FileList, repo_id: str, repo_type: str) -> FileList:
-    """Puts the repository's name into the code of the cards among some files.
+    """Puts the repository's name into the code of the cards among some files, and shortens the paths in records.
 
     Args:
         folder: The folder that they lie in.
@@ -37,8 +39,8 @@ def published_files(folder: Path, files: FileList, repo_id: str, repo_type: str)
         repo_type: `model`, `dataset` or `space`.
 
     Returns:
-        The same files; a card that names the folder, with the content that it has on the Hub. Cards of folders within
-        a data folder are those of other artefacts and stay.
+        The same files; a card that names the folder and a record with absolute paths with the content that they have
+        on the Hub. Cards of folders within a data folder are those of other artefacts and stay.
     """
     own = next((file for file in files.files if file.name == CARD), None)
     names = {folder.resolve().name}
@@ -47,10 +49,11 @@ def published_files(folder: Path, files: FileList, repo_id: str, repo_type: str)
 
     def published(file: TravellingFile) -> TravellingFile:
         is_card = file is own or (repo_type == "model" and file.name.endswith(f"/{CARD}"))
-        text = _text(file) if is_card else None
+        is_record = Path(file.name).name == RECORD
+        text = _text(file) if is_card or is_record else None
         if text is None:
             return file
-        changed = published_card(text, names, repo_id)
+        changed = published_card(text, names, repo_id) if is_card else published_record(text)
         if changed == text:
             return replace(file, size=file.path.stat().st_size, content=None)
         content = changed.encode("utf-8")

@@ -1,0 +1,51 @@
+"""`provenance.json` as it goes to the Hub: settings name files and folders, but not where they lie here."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+_ABSOLUTE = re.compile(r"(?P<name>[^=/\\\s]*=)?(?:~?[/\\]|[A-Za-z]:[/\\])[^\n]*?(?P<last>[^/\\\n]*)[/\\]*")
+
+
+def published_record(text: str) -> str:
+    """Reduces absolute paths in the settings of a record to their last part.
+
+    A path tells strangers the names of people and of their projects, and nothing about the artefact: what was read is
+    known by its name and its fingerprint.
+
+    Args:
+        text: The content of a `provenance.json`.
+
+    Returns:
+        The same with shorter paths; the text itself if there are none or it is no such record.
+    """
+    try:
+        record = json.loads(text)
+    except ValueError:
+        return text
+    shortened = _record(record)
+    return text if shortened == record else json.dumps(shortened, indent=2, ensure_ascii=False) + "\n"
+
+
+def _record(record: Any) -> Any:
+    """Shortens the settings of a record, and of the evaluations in it."""
+    if not isinstance(record, dict):
+        return record
+    changed = dict(record)
+    if "settings" in record:
+        changed["settings"] = _shortened(record["settings"])
+    if isinstance(record.get("evaluations"), dict):
+        changed["evaluations"] = {name: _record(item) for name, item in record["evaluations"].items()}
+    return changed
+
+
+def _shortened(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: _shortened(item) for name, item in value.items()}
+    if isinstance(value, list):
+        return [_shortened(item) for item in value]
+    if isinstance(value, str) and (path := _ABSOLUTE.fullmatch(value)):
+        return (path["name"] or "") + path["last"]
+    return value
