@@ -22,7 +22,7 @@ from transformers.modeling_outputs import Seq2SeqLMOutput
 from ..errors import ModelError
 from ..models.rnn_search import RnnSearchConfig, RnnSearchForConditionalGeneration
 from ..models.rnn_search.modeling_rnn_search import RnnSearchCache, RnnSearchEncoderOutput
-from .loading import load_translation_model
+from .loading import check_translation_model, load_translation_model
 
 
 class EnsembleCache:
@@ -212,6 +212,9 @@ def load_translation_models(
     Raises:
         ModelError: If a folder is missing, damaged, or holds another kind of model, or the vocabularies differ.
     """
+    # A mistake in the last name is told before the first model is read.
+    for folder in folders:
+        check_translation_model(folder)
     opened = [load_translation_model(folder, device=device) for folder in folders]
     model, tokenizer = opened[0]
     if len(opened) == 1:

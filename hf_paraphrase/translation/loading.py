@@ -25,11 +25,20 @@ def load_translation_model(
     Raises:
         ModelError: If the folder is missing, damaged, or holds another kind of model or weights that are not finite.
     """
-    check_model_type(folder, ["rnn_search"], kind="translation model", verb="train-nmt")
+    check_translation_model(folder)
     keep_freed_memory()
     model, tokenizer = load_model_folder(folder, RnnSearchForConditionalGeneration)
     check_finite(model, folder)
     return model.to(device or ("cuda" if torch.cuda.is_available() else "cpu")), tokenizer
+
+
+def check_translation_model(folder: str | os.PathLike[str]) -> None:
+    """Makes sure that there is a translation model under a name, without reading its weights.
+
+    Raises:
+        ModelError: If the folder is missing or holds another kind of model.
+    """
+    check_model_type(folder, ["rnn_search"], kind="translation model", verb="train-nmt")
 
 
 def check_finite(model: PreTrainedModel, folder: str | os.PathLike[str] | None = None) -> None:
