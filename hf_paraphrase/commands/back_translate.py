@@ -30,6 +30,7 @@ from ..hub.folders import (
     working_folder,
 )
 from ..hub.provenance import fingerprint, read_provenance, write_provenance
+from ..translation.memory import keep_freed_memory
 from .arguments import argument, message, parse, settings_of
 from .processes import is_main_process
 from .search_flags import check_search_flags, search_constraints
@@ -103,6 +104,8 @@ class Arguments:
 
 def main(argv: Sequence[str]) -> None:
     """Runs the verb; under `accelerate launch` the processes share the shards."""
+    # Before any library has threads.
+    keep_freed_memory()
     arguments = parse(Arguments, "back-translate", argv)
     _check(arguments)
     target = check_output(arguments.output, overwrite=arguments.overwrite)

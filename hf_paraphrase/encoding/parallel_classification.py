@@ -15,6 +15,7 @@ from ..models.hub_models import model_folder
 from ..models.loading import check_model_type, load_tokenizer, load_weights
 from ..models.registry import model_class
 from ..untrusted.model_folder import check_model_folder
+from .given_texts import list_of_texts
 from .sentence_encoder import batches_of_like_length
 from .threads import in_threads
 from .token_lookup import ids_of, lookup_for
@@ -92,13 +93,13 @@ class ParallelClassifier:
         return 2 * int(self.model.config.hidden_size)
 
     def encode_source(
-        self, texts: Sequence[str], *, batch_size: int = 256, show_progress_bar: bool = False
+        self, texts: str | Sequence[str], *, batch_size: int = 256, show_progress_bar: bool = False
     ) -> NDArray[np.float32]:
         """Computes the vectors of source sentences; see :meth:`encode_target`."""
         return self._encode(self.model.encode_source, self.source_tokenizer, texts, batch_size, show_progress_bar)
 
     def encode_target(
-        self, texts: Sequence[str], *, batch_size: int = 256, show_progress_bar: bool = False
+        self, texts: str | Sequence[str], *, batch_size: int = 256, show_progress_bar: bool = False
     ) -> NDArray[np.float32]:
         """Computes the vectors of target sentences.
 
@@ -124,12 +125,14 @@ class ParallelClassifier:
         """
         return score_pairs(self.model, source_vectors, target_vectors)
 
-    def probabilities(self, sources: Sequence[str], targets: Sequence[str]) -> NDArray[np.float64]:
+    def probabilities(self, sources: str | Sequence[str], targets: str | Sequence[str]) -> NDArray[np.float64]:
         """Computes the probability of each pair of texts that they are parallel, float64 (pairs,).
 
         Raises:
+            TypeError: If a text is not a string.
             ValueError: If there are not as many sources as targets.
         """
+        sources, targets = list_of_texts(sources), list_of_texts(targets)
         if len(sources) != len(targets):
             raise ValueError(f"{len(sources)} sources, but {len(targets)} targets")
         return sigmoid(self.score(self.encode_source(sources), self.encode_target(targets)))
@@ -138,12 +141,12 @@ class ParallelClassifier:
         self,
         encode: Callable[[Tensor, Tensor], Tensor],
         tokenizer: PreTrainedTokenizerFast,
-        texts: Sequence[str],
+        texts: str | Sequence[str],
         batch_size: int,
         show_progress_bar: bool,
     ) -> NDArray[np.float32]:
         backend = tokenizer.backend_tokenizer
-        ids = ids_of(backend, list(texts), lookup_for(backend))
+        ids = ids_of(backend, list_of_texts(texts), lookup_for(backend))
         return encode_sentences(self.model, encode, ids, batch_size=batch_size, show_progress_bar=show_progress_bar)
 
 

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from ..models.hub_models import model_folder
 from ..models.loading import check_model_type, load_model_folder
 from ..models.registry import model_class
+from .given_texts import list_of_texts
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerFast
@@ -65,17 +66,20 @@ def reference_probabilities(
 
 
 def token_arrays(
-    tokenizer: PreTrainedTokenizerFast, texts: Sequence[str]
+    tokenizer: PreTrainedTokenizerFast, texts: str | Sequence[str]
 ) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
-    """Tokenises texts.
+    """Tokenises texts; a single one is a list of one.
 
     Returns:
         The ids of all texts laid end to end (total,), int32; where each begins, and the end (texts + 1,), int64.
+
+    Raises:
+        TypeError: If a text is not a string.
     """
     backend = tokenizer.backend_tokenizer
     backend.no_padding()
     backend.no_truncation()
-    encoded = [item.ids for item in backend.encode_batch_fast(list(texts), add_special_tokens=False)]
+    encoded = [item.ids for item in backend.encode_batch_fast(list_of_texts(texts), add_special_tokens=False)]
     offsets = np.zeros(len(encoded) + 1, np.int64)
     np.cumsum([len(ids) for ids in encoded], out=offsets[1:])
     tokens = np.fromiter((number for ids in encoded for number in ids), np.int32, count=int(offsets[-1]))
@@ -106,7 +110,7 @@ class ReferenceScorer:
         check_model_type(folder, (MODEL_TYPE,), kind="reference classifier", verb="hf-paraphrase train-classifier")
         return cls(*load_model_folder(Path(folder), model_class(MODEL_TYPE)))
 
-    def probabilities(self, texts: Sequence[str]) -> NDArray[np.float64]:
+    def probabilities(self, texts: str | Sequence[str]) -> NDArray[np.float64]:
         """Computes P(reference) of each text (texts,); a text without words has that of the softmax layer's bias."""
         tokens, offsets = token_arrays(self.tokenizer, texts)
         return reference_probabilities(self.model, tokens, offsets, np.arange(len(offsets) - 1))

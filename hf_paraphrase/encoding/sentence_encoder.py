@@ -273,11 +273,12 @@ class SentenceEncoder:
     ) -> NDArray[np.float32]:
         """Gives the unit vectors (texts, dim) of texts, or of embeddings that were made before."""
         if not isinstance(side, str) and hasattr(side, "__array__"):
-            array = np.asarray(side)
+            # A tensor of PyTorch: NumPy knows neither bfloat16 nor gradients.
+            array = side.detach().float().cpu().numpy() if hasattr(side, "detach") else np.asarray(side)
             if array.dtype.kind == "f":
                 if array.ndim not in (1, 2):
                     raise ValueError(f"embeddings must have the shape (texts, dim) or (dim,), not {array.shape}")
-                return normalized(np.atleast_2d(array))
+                return normalized(np.atleast_2d(array).astype(np.float32, copy=False))
         return self.encode(list_of_texts(cast("str | Sequence[str]", side)), **{**options, "normalize": True})
 
 

@@ -30,8 +30,14 @@ def in_threads(function: Callable[[Block], Result], blocks: Sequence[Block], thr
     if threads <= 1:
         yield from map(function, blocks)
         return
-    with ThreadPoolExecutor(threads, initializer=_compute_alone) as pool:
+    pool = ThreadPoolExecutor(threads, initializer=_compute_alone)
+    try:
         yield from pool.map(function, blocks)
+    except BaseException:
+        # Whoever interrupts does not wait for the blocks under way.
+        pool.shutdown(wait=False, cancel_futures=True)
+        raise
+    pool.shutdown()
 
 
 def _compute_alone() -> None:

@@ -10,9 +10,11 @@ from __future__ import annotations
 
 import copy
 import math
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Generator, Iterator, Sequence
+from contextlib import closing
 from dataclasses import asdict, dataclass
-from typing import Any
+from threading import Event
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 import torch
@@ -20,9 +22,10 @@ from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 from ..data.parquet import iterate_batches
 from ..data.schema import BACK_TRANSLATED
+from ..encoding.threads import in_threads
 from ..errors import ModelError
-from .batch_threads import results_in_order, single_threaded_operations, threads_for
-from .beam_search import Hypothesis, search_batches, translate_batch
+from .batch_threads import single_threaded_operations, threads_for
+from .beam_search import Hypothesis, is_searched_fast, search_batches, translate_batch
 from .candidates import CandidateVocabulary
 from .constraints import SearchConstraints
 from .lexical_table import LexicalTable
@@ -40,6 +43,10 @@ __all__ = [
 ]
 
 _COLUMNS = ["id", "source", "target", "source_lang"]
+_SENTENCES_PER_BATCH = 64
+"""Most sentences that a processor searches for at once; with more a narrow beam would be one batch for one thread."""
+_ORDINARY_UNITS = 20
+"""Units of the source by which a broken model or device is told from sentences that are too much for it."""
 
 
 @dataclass(frozen=True)
@@ -72,6 +79,14 @@ class SearchOptions:
     candidates_from_reference: bool = False
 
 
+class _Batch(NamedTuple):
+    """Sentences that are searched for together: their rows, their units, and the target units that may be used."""
+
+    indices: list[int]
+    input_ids: list[list[int]]
+    candidates: torch.Tensor | None
+
+
 class BackTranslator:
     """Translates tables of bitext into tables of back-translated pairs.
 
@@ -93,7 +108,8 @@ class BackTranslator:
         self.search_model = copy.deepcopy(model).to(torch.bfloat16) if options.bf16 else model
         self.tokenizer = tokenizer
         self.options = options
-        self.threads = threads_for(model.device)
+        self.threads = threads_for(model.device, fast=is_searched_fast(self.search_model, options.num_beams))
+        self.stop = Event()
         self.translatable: list[int] = []
         self.vocabulary: CandidateVocabulary | None = None
         if table is not None:
@@ -124,28 +140,21 @@ class BackTranslator:
         if progress is not None:
             progress.update(len(rows) - len(todo))
         lengths = [len(input_ids[index]) for index in todo]
-        batches = [
-            [todo[position] for position in batch]
-            for batch in search_batches(self.search_model, lengths, self.options.num_beams)
-        ]
-        work = [
-            (
-                units := [input_ids[index] for index in batch],
-                self._candidates(units, [rows[i]["target"] for i in batch]),
-            )
-            for batch in batches
-        ]
-        with single_threaded_operations(self.model.device):
-            outcomes = results_in_order(lambda batch: self._translate(*batch), work, self.threads)
-            for batch, found in zip(batches, outcomes, strict=True):
-                for index, outcome in zip(batch, found, strict=True):
-                    if isinstance(outcome, str):
-                        reasons[index] = outcome
+        # Of a wide beam so many rows are in a batch anyway; of a narrow one threads would have none to share.
+        sentences = _SENTENCES_PER_BATCH if self.model.device.type == "cpu" else None
+        found = search_batches(self.search_model, lengths, self.options.num_beams, sentences=sentences)
+        batches = [self._batch([todo[position] for position in batch], rows, input_ids) for batch in found]
+        with single_threaded_operations(self.model.device), closing(self._outcomes(batches)) as outcomes:
+            for batch, outcome in outcomes:
+                nbests = self._one_by_one(batch) if outcome is None else outcome
+                for index, nbest in zip(batch.indices, nbests, strict=True):
+                    if isinstance(nbest, str):
+                        reasons[index] = nbest
                     else:
-                        translated[index] = outcome
+                        translated[index] = nbest
                         self.translatable = input_ids[index]
                 if progress is not None:
-                    progress.update(len(batch))
+                    progress.update(len(batch.indices))
             if failed := [index for index in todo if index in reasons]:
                 self._check_search(
                     f"{len(failed)} of {len(rows)} sentences cannot be translated: {reasons[failed[0]]}"
@@ -192,26 +201,40 @@ class BackTranslator:
                 reasons[index] = f"source of {len(ids)} units, more than {self.options.max_source_tokens}"
         return reasons, input_ids
 
-    def _candidates(self, input_ids: Sequence[list[int]], references: Sequence[str]) -> torch.Tensor | None:
+    def _batch(self, indices: list[int], rows: Sequence[dict[str, Any]], input_ids: Sequence[list[int]]) -> _Batch:
+        chosen = [input_ids[index] for index in indices]
         if self.vocabulary is None:
-            return None
+            return _Batch(indices, chosen, None)
         units = None
         if self.options.candidates_from_reference:
-            units = self.tokenizer(text_target=list(references))["input_ids"]
-        return self.vocabulary.for_batch(input_ids, units)
+            units = self.tokenizer(text_target=[rows[index]["target"] for index in indices])["input_ids"]
+        return _Batch(indices, chosen, self.vocabulary.for_batch(chosen, units))
 
-    def _translate(
-        self, input_ids: Sequence[list[int]], candidates: torch.Tensor | None
-    ) -> list[list[Hypothesis] | str]:
-        """Searches for a batch of sentences; gives the reason in place of the list of one whose search fails."""
-        found = self._attempt(input_ids, candidates)
-        if not isinstance(found, str):
-            return [*found]
-        if len(input_ids) == 1:
-            return [found]
-        # With the candidates of the whole batch, so that the other sentences are translated as if it had not failed.
-        single = [self._attempt([ids], candidates) for ids in input_ids]
-        return [outcome if isinstance(outcome, str) else outcome[0] for outcome in single]
+    def _outcomes(self, batches: Sequence[_Batch]) -> Generator[tuple[_Batch, list[list[Hypothesis]] | None]]:
+        """Yields batches with their n-best lists, in their order, and behind these the batches whose search failed."""
+        failed: list[tuple[_Batch, None]] = []
+        self.stop.clear()
+        try:
+            found = in_threads(lambda batch: self._attempt(batch.input_ids, batch.candidates), batches, self.threads)
+            for batch, outcome in zip(batches, found, strict=True):
+                if isinstance(outcome, str):
+                    failed.append((batch, None))
+                else:
+                    yield batch, outcome
+        except BaseException:
+            # An interruption need not wait for the batches under way.
+            self.stop.set()
+            raise
+        yield from failed
+
+    def _one_by_one(self, batch: _Batch) -> list[list[Hypothesis] | str]:
+        """Searches for each sentence of a batch alone, with nothing else in memory; gives the reasons of failures.
+
+        The candidates stay those of the whole batch, so that all but the sentence by which it failed are translated
+        as if it had not.
+        """
+        found = [self._attempt([ids], batch.candidates) for ids in batch.input_ids]
+        return [outcome if isinstance(outcome, str) else outcome[0] for outcome in found]
 
     def _attempt(
         self, input_ids: Sequence[list[int]], candidates: torch.Tensor | None
@@ -229,17 +252,18 @@ class BackTranslator:
 
     def _check_search(self, failure: str) -> None:
         """Tells sentences that cannot be translated from a model or a device that translates nothing any more."""
-        if isinstance(self._attempt([self.translatable or self._shortest_source()], None), str):
+        if isinstance(self._attempt([self.translatable or self._ordinary_source()], None), str):
             raise ModelError(
                 f"{failure}; nor can any other",
                 path=self.model.name_or_path or None,
                 remedy="try the model with evaluate-nmt, or fewer beams if memory ran out",
             )
 
-    def _shortest_source(self) -> list[int]:
+    def _ordinary_source(self) -> list[int]:
+        """Makes a source as long as most sentences, of the first units that are none of the special ones."""
         special = set(self.tokenizer.all_special_ids)
-        unit = next(unit for unit in range(int(self.model.config.source_vocab_size)) if unit not in special)
-        return [unit, int(self.tokenizer.eos_token_id)]
+        units = [unit for unit in range(int(self.model.config.source_vocab_size)) if unit not in special]
+        return [*(units * _ORDINARY_UNITS)[:_ORDINARY_UNITS], int(self.tokenizer.eos_token_id)]
 
     def _search(self, input_ids: Sequence[list[int]], candidates: torch.Tensor | None) -> list[list[Hypothesis]]:
         options = self.options
@@ -253,6 +277,7 @@ class BackTranslator:
             constraints=options.constraints,
             candidates=candidates,
             scorer=self.model,
+            stop=self.stop,
         )
 
 

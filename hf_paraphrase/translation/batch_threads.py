@@ -1,24 +1,27 @@
-"""Work on batches in several threads, with results that do not depend on how many there are."""
+"""How many batches are worked on at once, with results that do not depend on it."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TypeVar
 
 import torch
 
 MOST_THREADS = 8
 """More threads than this wait for Python's lock more than they compute; more processes help then."""
+MOST_PLAIN_THREADS = 2
+"""The same for a search by `generate` itself, of which a batch may need more than a gibibyte."""
 
-_Batch = TypeVar("_Batch")
-_Result = TypeVar("_Result")
 
+def threads_for(device: torch.device, *, fast: bool = True) -> int:
+    """Returns how many batches are worked on at once: on a processor one a thread of PyTorch, elsewhere one.
 
-def threads_for(device: torch.device) -> int:
-    """Returns how many batches are worked on at once: on a processor one a thread of PyTorch, elsewhere one."""
-    return min(MOST_THREADS, torch.get_num_threads()) if device.type == "cpu" else 1
+    Args:
+        device: Where the model is.
+        fast: Whether the search is :func:`~.fast_search.fast_beam_search`.
+    """
+    most = MOST_THREADS if fast else MOST_PLAIN_THREADS
+    return min(most, torch.get_num_threads()) if device.type == "cpu" else 1
 
 
 @contextmanager
@@ -36,22 +39,3 @@ def single_threaded_operations(device: torch.device) -> Iterator[None]:
         yield
     finally:
         torch.set_num_threads(before)
-
-
-def results_in_order(
-    function: Callable[[_Batch], _Result], batches: Iterable[_Batch], threads: int
-) -> Iterator[_Result]:
-    """Yields what a function makes of batches, in their order, working on as many at once as there are threads.
-
-    An error ends the work when its batch has its turn; batches that have not begun are dropped then.
-
-    Args:
-        function: What works on a batch; it must not change what others read.
-        batches: The batches.
-        threads: How many work at once; 1 works in the thread that asks.
-    """
-    if threads == 1:
-        yield from map(function, batches)
-        return
-    with ThreadPoolExecutor(threads, thread_name_prefix="batches") as pool:
-        yield from pool.map(function, batches)

@@ -5,14 +5,16 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from threading import Event
 from typing import Any
 
 import torch
 from transformers import LogitsProcessor, LogitsProcessorList, PreTrainedModel, PreTrainedTokenizerBase
 
+from ..encoding.given_texts import list_of_texts
 from .batching import TranslationCollator
 from .constraints import MinimumLengths, SearchConstraints
-from .fast_search import CUT, fast_beam_search, fast_search_applies
+from .fast_search import CUT, SearchStopped, fast_beam_search, fast_search_applies
 from .prefix_scoring import prefix_tree_scores
 from .restricted_vocabulary import restrict_vocabulary
 
@@ -40,6 +42,18 @@ class Hypothesis:
     log_prob: float
     num_tokens: int
     finished: bool
+
+
+class _StopSearch(LogitsProcessor):
+    """Ends a search at its next step once an event is set."""
+
+    def __init__(self, stop: Event) -> None:
+        self.stop = stop
+
+    def __call__(self, input_ids: torch.Tensor, scores: torch.Tensor) -> torch.Tensor:
+        if self.stop.is_set():
+            raise SearchStopped
+        return scores
 
 
 class _LengthLimits(LogitsProcessor):
@@ -92,7 +106,12 @@ def length_batches(
 
 
 def search_batches(
-    model: PreTrainedModel, lengths: Sequence[int], num_beams: int, fast: bool | None = None
+    model: PreTrainedModel,
+    lengths: Sequence[int],
+    num_beams: int,
+    fast: bool | None = None,
+    *,
+    sentences: int | None = None,
 ) -> Iterator[list[int]]:
     """Yields batches for :func:`translate_batch`, as :func:`length_batches`, that a search has the memory for.
 
@@ -101,10 +120,12 @@ def search_batches(
         lengths: Numbers of units of the sources.
         num_beams: Beam width.
         fast: As for :func:`translate_batch`.
+        sentences: Most sentences in a batch, if given.
     """
     if fast is None:
-        fast = _is_searched_fast(model, num_beams)
-    return length_batches(lengths, num_beams, units=None if fast else _SOURCE_UNITS_PER_BATCH)
+        fast = is_searched_fast(model, num_beams)
+    rows = _HYPOTHESES_PER_BATCH if sentences is None else min(_HYPOTHESES_PER_BATCH, sentences * num_beams)
+    return length_batches(lengths, num_beams, rows, None if fast else _SOURCE_UNITS_PER_BATCH)
 
 
 @torch.inference_mode()
@@ -121,6 +142,7 @@ def translate_batch(
     candidates: torch.Tensor | None = None,
     scorer: PreTrainedModel | None = None,
     fast: bool | None = None,
+    stop: Event | None = None,
 ) -> list[list[Hypothesis]]:
     """Translates a batch of tokenised sentences into n-best lists, best first.
 
@@ -145,6 +167,10 @@ def translate_batch(
             scores. `log_prob` is NaN without one.
         fast: Whether to search with :func:`fast_beam_search`, which finds the same lists; if not given, wherever it
             applies: to plain RNNsearch models and more than one beam.
+        stop: Ends the search at its next step once it is set, from another thread.
+
+    Raises:
+        SearchStopped: If the search was ended so.
     """
     pairs = [{"input_ids": ids, "labels": [0]} for ids in input_ids]
     batch = TranslationCollator(_token_id(tokenizer.pad_token_id))(pairs)
@@ -168,11 +194,13 @@ def translate_batch(
         shortest = [min(limit, constraints.shortest(len(ids))) for ids, limit in zip(input_ids, limits, strict=True)]
         processors.append(MinimumLengths(shortest, num_beams, search_end))
     if fast is None:
-        fast = _is_searched_fast(model, num_beams)
+        fast = is_searched_fast(model, num_beams)
     search: dict[str, Any] = {}
     if fast:
-        search = {"custom_generate": fast_beam_search, "limits": limits}
+        search = {"custom_generate": fast_beam_search, "limits": limits, "stop": stop}
     else:
+        if stop is not None:
+            processors.append(_StopSearch(stop))
         # Behind the least length, for it must find an end to cut at.
         processors.append(_LengthLimits(limits, num_beams, search_end))
     sequences = model.generate(
@@ -217,7 +245,7 @@ def translate_batch(
 def translate(
     model: PreTrainedModel,
     tokenizer: PreTrainedTokenizerBase,
-    texts: Sequence[str],
+    texts: str | Sequence[str],
     *,
     num_beams: int = 5,
     length_penalty: float = 1.0,
@@ -225,7 +253,7 @@ def translate(
     progress: Any = None,
     fast: bool | None = None,
 ) -> list[str]:
-    """Translates texts, in their order; an empty text has an empty translation.
+    """Translates texts, in their order; an empty text has an empty translation, a single text is a list of one.
 
     Args:
         model: A translation model.
@@ -236,8 +264,12 @@ def translate(
         constraints: Length limits and bans.
         progress: A tqdm-like object whose `update(n)` is told how many sentences are done.
         fast: See :func:`translate_batch`.
+
+    Raises:
+        TypeError: If a text is not a string.
     """
-    input_ids = [list(ids) for ids in tokenizer(list(texts), truncation=True)["input_ids"]] if len(texts) else []
+    texts = list_of_texts(texts)
+    input_ids = [list(ids) for ids in tokenizer(texts, truncation=True)["input_ids"]] if texts else []
     filled = [index for index, ids in enumerate(input_ids) if len(ids) > 1]
     translations = [""] * len(texts)
     was_training = model.training
@@ -261,7 +293,8 @@ def translate(
     return translations
 
 
-def _is_searched_fast(model: PreTrainedModel, num_beams: int) -> bool:
+def is_searched_fast(model: PreTrainedModel, num_beams: int) -> bool:
+    """Tells whether :func:`translate_batch` searches with :func:`fast_beam_search` if it is not told how."""
     return num_beams > 1 and fast_search_applies(model)
 
 

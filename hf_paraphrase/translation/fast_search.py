@@ -8,6 +8,7 @@ leaves the batch, keys and values of the attention exist once a sentence, and no
 from __future__ import annotations
 
 from collections.abc import Sequence
+from threading import Event
 from typing import Any
 
 import torch
@@ -26,6 +27,10 @@ _FILLING = -1e9
 """Score of the copies that fill up a list, as in `generate`."""
 
 
+class SearchStopped(Exception):
+    """A search was ended by another thread before it had a result."""
+
+
 def fast_search_applies(model: PreTrainedModel) -> bool:
     """Tells whether :func:`fast_beam_search` knows how to decode with a model: exactly RNNsearch, no wrapper."""
     return type(model) is RnnSearchForConditionalGeneration
@@ -40,6 +45,7 @@ def fast_beam_search(
     generation_config: GenerationConfig,
     limits: Sequence[int] | None = None,
     candidates: Tensor | None = None,
+    stop: Event | None = None,
     **model_kwargs: Any,
 ) -> Tensor | GenerateBeamEncoderDecoderOutput:
     """Searches as `generate` does, faster; call it by `model.generate(…, custom_generate=fast_beam_search)`.
@@ -57,6 +63,7 @@ def fast_beam_search(
             that reaches it is ended there at a cost of 1e6 nats, so that it ranks below every finished one.
         candidates: Units that may be produced, distinct, with the end token, int64 (candidates,): the output layer
             multiplies only their rows and its softmax is over them alone.
+        stop: Ends the search at its next step once it is set, from another thread.
         model_kwargs: `encoder_outputs` with the decoder's projections, as the model prepares it.
 
     Returns:
@@ -65,6 +72,7 @@ def fast_beam_search(
         not kept). Where there are fewer hypotheses than asked for, the best one is repeated with a score of −1e9.
 
     Raises:
+        SearchStopped: If the search was ended so.
         ValueError: If a setting is asked for that this search does not know, or `candidates` lacks the end token.
     """
     _check_settings(generation_config, stopping_criteria, input_ids)
@@ -74,7 +82,7 @@ def fast_beam_search(
     with torch.autocast(input_ids.device.type, enabled=False):
         steps = DecoderSteps(model, dtype=steps_dtype, candidates=candidates)
         search = _Search(steps, input_ids, logits_processor, generation_config, limits, candidates)
-        return search.run(model_kwargs["encoder_outputs"])
+        return search.run(model_kwargs["encoder_outputs"], stop)
 
 
 class _Search:
@@ -139,7 +147,7 @@ class _Search:
             return ids, others
         return torch.isin(self.candidates, ids).nonzero().flatten(), others
 
-    def run(self, encoder_outputs: Any) -> Tensor | GenerateBeamEncoderDecoderOutput:
+    def run(self, encoder_outputs: Any, stop: Event | None) -> Tensor | GenerateBeamEncoderDecoderOutput:
         """Searches until all lists are final."""
         annotations = encoder_outputs.last_hidden_state
         annotations = annotations[:: annotations.shape[0] // self.batch]
@@ -147,6 +155,8 @@ class _Search:
         state = self.steps.start(annotations).repeat_interleave(self.width, dim=0)
         word_readout: Tensor | None = None
         while True:
+            if stop is not None and stop.is_set():
+                raise SearchStopped
             attended = self.steps.attend(state, annotated)
             readout = attended.readout if word_readout is None else attended.readout + word_readout
             found = self._rank(readout)

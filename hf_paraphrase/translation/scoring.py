@@ -9,6 +9,7 @@ import numpy as np
 import torch
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
+from ..encoding.given_texts import list_of_texts
 from .batching import TranslationCollator
 
 _ROWS_PER_BATCH = 256
@@ -30,9 +31,12 @@ class TranslationScores(NamedTuple):
 
 @torch.inference_mode()
 def score_translations(
-    model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, sources: Sequence[str], translations: Sequence[str]
+    model: PreTrainedModel,
+    tokenizer: PreTrainedTokenizerBase,
+    sources: str | Sequence[str],
+    translations: str | Sequence[str],
 ) -> TranslationScores:
-    """Computes log p(translation | source) of each pair.
+    """Computes log p(translation | source) of each pair; a single text is a list of one.
 
     A translation is cut into units as the tokenizer cuts it. Beam search may have put the same text together from
     other units, so scores of its list can differ from these; the tokenizer's units are those of the training data.
@@ -43,12 +47,13 @@ def score_translations(
         sources: Source sentences, normalised as for translation.
         translations: A translation of each.
     """
+    sources, translations = list_of_texts(sources), list_of_texts(translations)
     log_probs = np.full(len(sources), np.nan)
     num_tokens = np.zeros(len(sources), dtype=np.int64)
     if not len(sources):
         return TranslationScores(log_probs, num_tokens)
-    input_ids = tokenizer(list(sources))["input_ids"]
-    labels = tokenizer(text_target=list(translations))["input_ids"]
+    input_ids = tokenizer(sources)["input_ids"]
+    labels = tokenizer(text_target=translations)["input_ids"]
     num_tokens[:] = [max(0, len(ids) - 1) for ids in labels]
     pad = tokenizer.pad_token_id
     if not isinstance(pad, int):

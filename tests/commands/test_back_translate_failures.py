@@ -122,6 +122,14 @@ def test_sentences_that_cannot_be_translated_do_not_stop_a_process_that_has_tran
     assert [row["id"] for row in skipped(tmp_path / "whole")][-4:] == [row["id"] for row in rows[8:]]
 
 
+def test_a_device_too_small_for_ordinary_sentences_stops_the_job_at_once(
+    tiny_model, bitext, tmp_path, monkeypatch, capsys
+):
+    failing(monkeypatch, lambda batch: any(len(item) > 4 for item in batch), MemoryError())
+    assert job(tiny_model, bitext, tmp_path / "pairs") == 2
+    assert "the search ran out of memory; nor can any other" in capsys.readouterr().err
+
+
 def test_probabilities_that_are_not_finite_are_a_failed_search(tiny_model, bitext):
     model, tokenizer = load_translation_model(tiny_model, device="cpu")
     with torch.no_grad():

@@ -6,10 +6,10 @@ import pyarrow.parquet as pq
 import pytest
 import torch
 
+from hf_paraphrase.encoding.threads import in_threads
 from hf_paraphrase.models.rnn_search import RnnSearchConfig, RnnSearchForConditionalGeneration
 from hf_paraphrase.tokenization.subword import train_bpe_tokenizer
 from hf_paraphrase.translation.back_translation import BackTranslator, SearchOptions
-from hf_paraphrase.translation.batch_threads import results_in_order
 from hf_paraphrase.translation.beam_search import translate_batch
 from hf_paraphrase.translation.ensemble import RnnSearchEnsemble
 
@@ -55,7 +55,7 @@ def test_the_number_of_threads_does_not_change_a_bit(
     for count in (1, 4):
         threads(count)
         translator = BackTranslator(model, tokenizer, SearchOptions(40, 40, bf16=bf16))
-        assert translator.threads == count
+        assert translator.threads == min(count, 4 if members == 1 else 2)
         found.append(translator.translate_table(table)[0])
         assert torch.get_num_threads() == count
     assert found[0].num_rows > 1_000 and found[0].equals(found[1])
@@ -85,4 +85,47 @@ def test_two_searches_of_an_ensemble_at_the_same_time_do_not_disturb_each_other(
 
     expected = [search(source) for source in sources]
     monkeypatch.setattr(RnnSearchEnsemble, "forward", meet)
-    assert list(results_in_order(search, sources, 2)) == expected
+    assert list(in_threads(search, sources, 2)) == expected
+
+
+@pytest.mark.parametrize("members", [1, 2])
+def test_an_interruption_ends_the_searches_under_way(
+    make_model, tokenizer, write_bitext, number_pairs, tmp_path, threads, members
+):
+    bitext = write_bitext(tmp_path / "bitext", train=number_pairs(130, 50))
+    table = pq.read_table(next((bitext / "data").glob("train-*")))
+    threads(2)
+    models = [make_model(seed) for seed in range(members)]
+    model = models[0] if members == 1 else RnnSearchEnsemble(models)
+    translator = BackTranslator(model, tokenizer, SearchOptions(2, 2))
+    begun, ended = threading.Event(), threading.Event()
+    search = translator._search
+
+    def watched(input_ids, candidates):
+        if threading.current_thread() is first[0]:
+            return search(input_ids, candidates)
+        begun.set()
+        try:
+            while True:
+                search(input_ids, candidates)
+        finally:
+            ended.set()
+
+    first = []
+    attempt_once = translator._attempt
+
+    def attempt(input_ids, candidates):
+        first.append(threading.current_thread())
+        return attempt_once(input_ids, candidates)
+
+    translator._attempt, translator._search = attempt, watched
+
+    class Interrupting:
+        def update(self, count):
+            if count:
+                assert begun.wait(60)
+                raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        translator.translate_table(table, Interrupting())
+    assert ended.wait(60), "the search goes on"

@@ -88,6 +88,14 @@ def test_similarity_takes_embeddings_for_texts(encoder):
         encoder.similarity(vectors[None], vectors)
 
 
+@pytest.mark.parametrize("scale", [1.0, 1e4])
+def test_embeddings_of_half_precision_are_compared_in_single_precision(encoder, scale):
+    vectors = np.ones((2, 8), np.float16) * np.float16(scale)
+    np.testing.assert_allclose(encoder.similarity(vectors, vectors), np.ones((2, 2)), atol=1e-6)
+    tensor = torch.full((2, 8), scale, dtype=torch.bfloat16, requires_grad=True)
+    np.testing.assert_allclose(encoder.similarity(tensor, vectors), np.ones((2, 2)), atol=1e-6)
+
+
 def test_encoding_ignores_what_others_set_on_the_tokenizer_and_training_mode():
     encoder = make("avg")
     expected = encoder.encode(TEXTS)

@@ -56,6 +56,8 @@ def test_probabilities_are_those_of_each_sentence_alone(tokenizer, body, monkeyp
         [found[1], found[3], found[5], found[2], found[4], found[0]], abs=2e-6
     )
     assert len(ReferenceScorer(model, tokenizer).probabilities([])) == 0
+    # A single text is no list of letters.
+    assert ReferenceScorer(model, tokenizer).probabilities(texts[0]).tolist() == pytest.approx([found[1]], abs=1e-6)
 
 
 def test_a_model_in_training_mode_stays_in_it_and_is_scored_without_dropout(tokenizer):

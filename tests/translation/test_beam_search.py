@@ -182,6 +182,13 @@ def test_translate_keeps_the_order_and_leaves_empty_texts_empty(make_model, tiny
     assert translate(model, tiny_tokenizer, [" "]) == [""]
 
 
+def test_a_single_text_is_translated_as_a_list_of_one_and_not_by_its_letters(make_model, tiny_tokenizer):
+    model = make_model(3, end_bias=20.0)
+    assert translate(model, tiny_tokenizer, SOURCES[0]) == translate(model, tiny_tokenizer, SOURCES[:1])
+    with pytest.raises(TypeError, match=r"texts\[1\] is None"):
+        translate(model, tiny_tokenizer, ["un", None])
+
+
 def test_translate_gives_the_model_back_in_its_mode_and_reports_progress(make_model, tiny_tokenizer):
     class Progress:
         done = 0
