@@ -23,7 +23,8 @@ _METRIC_FOLDER = "path/to/"
 _DOWNLOAD = "hf download namespace/name"
 _CALLS = r"(?:\bfrom_pretrained\(|\bSentenceTransformer\(|\bload_dataset\(|\bpipeline\([^()\n]*\bmodel=)"
 _TITLE = re.compile(r"^# +(?P<title>.+?)[ \t]*\r?$", re.MULTILINE)
-_HEAD = re.compile(r"\A---[ \t]*\r?\n(?:.*\r?\n)*?---[ \t]*\r?\n")
+# A line has one reading only: were its \r free to be its text or its end, the readings would double with every line.
+_HEAD = re.compile(r"\A---[ \t]*\r?\n(?:[^\n]*\n)*?---[ \t]*\r?(?:\n|\Z)")
 _COMMAND = re.compile(r"\bhf-paraphrase [^`\n]*")
 # Flags that take what a repository holds; `--index` is none, because an index is searched in a folder only.
 _FLAGS = r"(?:model|classifier|encoder|source-encoder|target-encoder)"
