@@ -10,6 +10,7 @@ from tqdm import tqdm
 
 from ..errors import HfParaphraseError, UsageError
 from ..hub.folder_kinds import REPO_TYPES
+from ..hub.published_record import is_record
 from ..hub.publishing import MAIN, Plan, check_licence, plan_push, send
 from ..hub.tokens import find_token, redact
 from .arguments import argument, message, parse
@@ -78,7 +79,11 @@ def _run(arguments: Arguments) -> None:
     )
     for name, reason in plan.files.left_out:
         message(f"stays here: {name} ({reason})")
-    cards = [file.name for file in plan.files.files if file.content is not None]
+    changed = [file.name for file in plan.files.files if file.content is not None]
+    records = [name for name in changed if is_record(name)]
+    if records:
+        message(f"paths in {', '.join(records)} are shortened to their last part on the Hub, not here")
+    cards = [name for name in changed if name not in records]
     if cards:
         message(f"the code in {', '.join(cards)} names {plan.repo_id} there; the folder here stays as it is")
     elif "/" not in plan.repo_id:

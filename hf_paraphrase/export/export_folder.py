@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..hub.cards import write_card
-from ..hub.provenance import FILE_NAME, write_provenance
+from ..hub.provenance import FILE_NAME, SOURCE_FILE_NAME, write_provenance
 from ..models.hub_models import repository_name
 from .source_card import source_metadata, source_text
 
@@ -23,7 +23,6 @@ _MODULE_FILES = (
     "1_Pooling/config.json",
 )
 """By which sentence-transformers and model2vec open a folder with weights."""
-_SOURCE_PROVENANCE = "source_provenance.json"
 
 
 def write_configuration(folder: Path, model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase) -> None:
@@ -78,7 +77,7 @@ def write_record(
     write_provenance(folder, command="export", settings=settings, inputs=[source], results=results)
     has_source_provenance = (source / FILE_NAME).is_file()
     if has_source_provenance:
-        shutil.copyfile(source / FILE_NAME, folder / _SOURCE_PROVENANCE)
+        shutil.copyfile(source / FILE_NAME, folder / SOURCE_FILE_NAME)
     metadata = source_metadata(source)
     config = model.config
     is_onnx = settings["format"] == "onnx"
@@ -101,7 +100,7 @@ def write_record(
             "opset": opset,
             "has_source_provenance": has_source_provenance,
             # What the text says of the source's record holds for the copy of it.
-            "source_text": source_text(source).replace(f"`{FILE_NAME}`", f"`{_SOURCE_PROVENANCE}`"),
+            "source_text": source_text(source).replace(f"`{FILE_NAME}`", f"`{SOURCE_FILE_NAME}`"),
             "largest_difference": None,
             "checked": None,
             **results,

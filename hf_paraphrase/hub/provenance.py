@@ -18,6 +18,8 @@ from .folders import write_text_whole
 from .origins import KEPT_OUT, origin_of
 
 FILE_NAME = "provenance.json"
+SOURCE_FILE_NAME = "source_provenance.json"
+"""That of the model that an export was made of."""
 _KEEPING_OUT = ("decontaminate", "expansion_decontaminate")
 """Settings that name evaluation data of which nothing may be in what is made."""
 _KINDS: dict[type, str] = {dict: "an object", list: "a list"}

@@ -14,16 +14,16 @@ from dataclasses import replace
 from pathlib import Path
 
 from .card_head import CARD
-from .published_record import published_record
+from .published_record import is_record, published_record
 from .travelling_files import FileList, TravellingFile
 
-RECORD = "provenance.json"
 _PLACEHOLDER = "path/to/this/folder"
 _METRIC_FOLDER = "path/to/"
 _DOWNLOAD = "hf download namespace/name"
 _CALLS = r"(?:\bfrom_pretrained\(|\bSentenceTransformer\(|\bload_dataset\(|\bpipeline\([^()\n]*\bmodel=)"
 _TITLE = re.compile(r"^# +(?P<title>.+?)[ \t]*\r?$", re.MULTILINE)
-_HEAD = re.compile(r"\A---[ \t]*\r?\n(?:.*\r?\n)*?---[ \t]*\r?\n")
+# A line has one reading only: were its \r free to be its text or its end, the readings would double with every line.
+_HEAD = re.compile(r"\A---[ \t]*\r?\n(?:[^\n]*\n)*?---[ \t]*\r?(?:\n|\Z)")
 _COMMAND = re.compile(r"\bhf-paraphrase [^`\n]*")
 # Flags that take what a repository holds; `--index` is none, because an index is searched in a folder only.
 _FLAGS = r"(?:model|classifier|encoder|source-encoder|target-encoder)"
@@ -39,8 +39,8 @@ def published_files(folder: Path, files: FileList, repo_id: str, repo_type: str)
         repo_type: `model`, `dataset` or `space`.
 
     Returns:
-        The same files; a card that names the folder and a record with absolute paths with the content that they have
-        on the Hub. Cards of folders within a data folder are those of other artefacts and stay.
+        The same files; a card that names the folder and a record with paths of this machine with the content that
+        they have on the Hub. Cards of folders within a data folder are those of other artefacts and stay.
     """
     own = next((file for file in files.files if file.name == CARD), None)
     names = {folder.resolve().name}
@@ -49,8 +49,7 @@ def published_files(folder: Path, files: FileList, repo_id: str, repo_type: str)
 
     def published(file: TravellingFile) -> TravellingFile:
         is_card = file is own or (repo_type == "model" and file.name.endswith(f"/{CARD}"))
-        is_record = Path(file.name).name == RECORD
-        text = _text(file) if is_card or is_record else None
+        text = _text(file) if is_card or is_record(file.name) else None
         if text is None:
             return file
         changed = published_card(text, names, repo_id) if is_card else published_record(text)

@@ -4,13 +4,25 @@ from __future__ import annotations
 
 import json
 import re
+from pathlib import PurePosixPath
 from typing import Any
 
-_ABSOLUTE = re.compile(r"(?P<name>[^=/\\\s]*=)?(?:~?[/\\]|[A-Za-z]:[/\\])[^\n]*?(?P<last>[^/\\\n]*)[/\\]*")
+from .provenance import FILE_NAME, SOURCE_FILE_NAME
+
+_ELSEWHERE = re.compile(
+    r"(?P<name>[^=/\\\s]*=)?"
+    r"(?P<path>(?:[/\\]|~[^/\\\s]*[/\\]|[A-Za-z]:[/\\]|[Ff][Ii][Ll][Ee]:[/\\]|(?:\.[/\\])*\.\.[/\\])[^\n]*)"
+)
+"""A path that begins at a root, at a home or above the working folder; a setting may have a name in front of it."""
+
+
+def is_record(name: str) -> bool:
+    """Tells whether a file of an artefact, by its place in it, is a record of how something came to be."""
+    return PurePosixPath(name).name in {FILE_NAME, SOURCE_FILE_NAME}
 
 
 def published_record(text: str) -> str:
-    """Reduces absolute paths in the settings of a record to their last part.
+    """Reduces paths in the settings of a record that lead out of the working folder to their last part.
 
     A path tells strangers the names of people and of their projects, and nothing about the artefact: what was read is
     known by its name and its fingerprint.
@@ -23,9 +35,9 @@ def published_record(text: str) -> str:
     """
     try:
         record = json.loads(text)
-    except ValueError:
+        shortened = _record(record)
+    except (ValueError, RecursionError):
         return text
-    shortened = _record(record)
     return text if shortened == record else json.dumps(shortened, indent=2, ensure_ascii=False) + "\n"
 
 
@@ -46,6 +58,6 @@ def _shortened(value: Any) -> Any:
         return {name: _shortened(item) for name, item in value.items()}
     if isinstance(value, list):
         return [_shortened(item) for item in value]
-    if isinstance(value, str) and (path := _ABSOLUTE.fullmatch(value)):
-        return (path["name"] or "") + path["last"]
+    if isinstance(value, str) and (found := _ELSEWHERE.fullmatch(value)):
+        return (found["name"] or "") + re.split(r"[/\\]", found["path"].rstrip("/\\"))[-1]
     return value

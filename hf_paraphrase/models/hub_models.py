@@ -1,18 +1,45 @@
 """Model folders that lie on the Hub: `namespace/name` is fetched where no such folder is here.
 
 What is fetched is data: settings, weights in safetensors or as an ONNX graph, tokenizers, and the records beside them.
-The classes are those of this package, so no code of a repository is fetched or run.
+The classes are those of this package, so no code of a repository is fetched or run. A repository that holds something
+else than a model of this package may be hundreds of gigabytes large: of it the settings are fetched and nothing else.
 """
 
 from __future__ import annotations
 
+import glob
 import os
 from pathlib import Path
 
 from ..errors import HfParaphraseError, HubError, ModelError
+from ..untrusted.json_files import read_json_object
+from .registry import MODELS
 
-FETCHED = ("*.json", "*.safetensors", "onnx/*.onnx", "README.md", "references.tsv")
-"""Patterns of the files that are fetched; weights as pickles and code are not among them."""
+_SETTINGS = "config.json"
+_TOKENIZER = ("tokenizer.json", "tokenizer_config.json", "special_tokens_map.json", "added_tokens.json")
+_NUMBER = "[0-9]" * 5
+# In a pattern of the Hub's client `*` also stands for `/`, and so for whatever else the repository holds.
+FETCHED = (
+    _SETTINGS,
+    "generation_config.json",
+    "model.safetensors",
+    "model.safetensors.index.json",
+    f"model-{_NUMBER}-of-{_NUMBER}.safetensors",
+    "onnx/model.onnx",
+    *_TOKENIZER,
+    "tokenizers.json",
+    "source_tokenizer.json",
+    *(f"{side}_tokenizer/{name}" for side in ("source", "target") for name in _TOKENIZER),
+    "modules.json",
+    "sentence_bert_config.json",
+    "config_sentence_transformers.json",
+    "1_Pooling/config.json",
+    "README.md",
+    "provenance.json",
+    "source_provenance.json",
+    "references.tsv",
+)
+"""The files that are fetched, all that the model folders of this package hold but code."""
 _FOLDERS: dict[tuple[str, str | None], Path] = {}
 """What was fetched by this process: a verb that opens a model twice must get the same one."""
 
@@ -26,10 +53,12 @@ def model_folder(name: str | os.PathLike[str], *, revision: str | None = None) -
         revision: The branch, tag or commit of a repository; `main` by default.
 
     Returns:
-        The folder. A name that is neither a folder nor can be a repository's comes back as it is.
+        The folder. A name that is neither a folder nor can be a repository's comes back as it is. Of a model of a
+        type that is not of this package the folder has `config.json` alone, which is enough to refuse it by.
 
     Raises:
-        ModelError: If the Hub has no such repository, branch or folder in it, or does not let this user see it.
+        ModelError: If the Hub has no such repository, branch or model in it, or does not let this user see it, or if
+            the model's `config.json` is damaged.
         HubError: If the Hub cannot be reached, and no copy of the model is here from an earlier time.
     """
     repository = _repository(name)
@@ -75,20 +104,30 @@ def _repository(name: str | os.PathLike[str]) -> tuple[str, str] | None:
 
 
 def _fetch(repo_id: str, inner: str, revision: str | None) -> Path:
+    folder = _download(repo_id, inner, revision, (_SETTINGS,))
+    if not (folder / _SETTINGS).is_file():
+        what = f"no folder {inner} with a model" if inner else "no model"
+        raise ModelError(
+            f"the repository has {what}: there is no {_SETTINGS}",
+            path=repo_id,
+            remedy="see its list of files on the Hub; namespace/name/folder names a model in a folder of it",
+        )
+    if read_json_object(folder / _SETTINGS, ModelError).get("model_type") not in tuple(MODELS):
+        return folder
+    return _download(repo_id, inner, revision, FETCHED)
+
+
+def _download(repo_id: str, inner: str, revision: str | None, names: tuple[str, ...]) -> Path:
+    """Fetches some files of a folder of a repository, and returns where the folder is then if there are any."""
     import huggingface_hub
 
-    patterns = [f"{inner}/{pattern}" if inner else pattern for pattern in FETCHED]
+    patterns = [f"{glob.escape(inner)}/{name}" if inner else name for name in names]
     problem: HfParaphraseError
     try:
-        folder = Path(huggingface_hub.snapshot_download(repo_id, revision=revision, allow_patterns=patterns))
+        return Path(huggingface_hub.snapshot_download(repo_id, revision=revision, allow_patterns=patterns)) / inner
     # The client raises errors of several libraries; their texts are long and may hold addresses with keys.
     except Exception as error:
         problem = _explain(error, repo_id, revision)
-    else:
-        if (folder / inner).is_dir():
-            return folder / inner
-        what = f"no folder {inner}" if inner else "no model"
-        problem = ModelError(f"the repository has {what}", path=repo_id, remedy="see its list of files on the Hub")
     raise problem from None
 
 

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from fnmatch import fnmatchcase
+
 import numpy as np
 import pytest
 import torch
@@ -8,6 +10,7 @@ from hub_stand_in import TOKEN
 from hf_paraphrase.encoding.sentence_encoder import SentenceEncoder
 from hf_paraphrase.errors import HubError, ModelError
 from hf_paraphrase.hub.publishing import push
+from hf_paraphrase.hub.travelling_files import list_files
 from hf_paraphrase.models import hub_models
 from hf_paraphrase.models.avg import AvgConfig, AvgModel
 from hf_paraphrase.tokenization.word_level import build_word_level_tokenizer, save_tokenizer
@@ -42,6 +45,27 @@ def test_what_was_pushed_opens_by_the_name_on_its_card_and_its_code_is_not_fetch
     assert (model_folder / "modeling_avg.py").is_file()
     assert not list((tmp_path / "cache").rglob("*.py"))
     assert SentenceEncoder.from_pretrained("ann/best", revision="v2").dimension == 5
+
+
+def test_a_model_of_others_is_refused_before_its_weights_travel(published):
+    files = {"config.json": b'{"model_type": "llama"}', "model.safetensors": b"much", "tokenizer.json": b"{}"}
+    published.make("ann/llama", files=files)
+    published.requests.clear()
+    with pytest.raises(ModelError, match="a model of type `llama` is not a sentence encoder"):
+        SentenceEncoder.from_pretrained("ann/llama")
+    asked = published.sent("GET", "/ann/llama/resolve/*") + published.sent("HEAD", "/ann/llama/resolve/*")
+    assert {path.rpartition("/")[2] for path in asked} == {"config.json"}
+
+
+def test_all_that_the_commands_write_into_model_folders_is_fetched_but_code(
+    encoder_folders, translation_folders, classifier_folders, supervised_folders, parallel_folders
+):
+    made = (encoder_folders, translation_folders, classifier_folders, supervised_folders, parallel_folders)
+    for folder in (folder for folders in made for folder in folders.values()):
+        names = {file.name for file in list_files(folder).files if not file.name.endswith(".py")}
+        assert {
+            name for name in names if not any(fnmatchcase(name, pattern) for pattern in hub_models.FETCHED)
+        } == set()
 
 
 def test_the_copy_serves_where_the_hub_cannot_be_reached(published, monkeypatch):

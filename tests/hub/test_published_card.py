@@ -66,6 +66,21 @@ def test_only_the_calls_and_commands_that_open_the_folder_are_changed():
     assert published_card(PUBLISHED, ["avg"], "ann/best") == PUBLISHED
 
 
+@pytest.mark.parametrize("ending", ["---", "---  ", "--- \r", "", "--- no end"])
+@pytest.mark.parametrize("newline", ["\n", "\r\n"])
+def test_a_long_card_that_is_all_head_does_not_keep_a_push_for_ever(newline, ending):
+    lines = ["---", *(f'- "avg" {number} from_pretrained("other")' for number in range(200)), ending]
+    card = newline.join(lines)
+    assert published_card(card, ["avg"], "ann/best") == card
+    assert published_card(f'{card}{newline}from_pretrained("avg")', ["avg"], "ann/best").endswith('("ann/best")')
+
+
+def test_what_stands_in_the_head_stays_even_where_nothing_stands_behind_it():
+    head = '---\r\nwidget: from_pretrained("avg")\r\n---'
+    assert published_card(head, ["avg"], "ann/best") == head
+    assert published_card(f"{head}\r\n{head}", ["avg"], "ann/best") == head + "\r\n" + head.replace("avg", "ann/best")
+
+
 @pytest.mark.parametrize(
     ("kind", "name"), sorted(key for key in VALUES if "from_pretrained" in render_card(*key, VALUES[key]))
 )

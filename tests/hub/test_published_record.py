@@ -32,7 +32,7 @@ def test_settings_keep_the_names_of_files_and_lose_where_they_lie():
         "pairs": "pairs",
         "dev_data": "sts",
         "initial_vectors": "glove.txt",
-        "decontaminate": ["sts", "sick", "../relative/set"],
+        "decontaminate": ["sts", "sick", "set"],
         "tokenizers": ["word=word"],
         "keep": "overlap_1<=0.8",
         "seed": 0,
@@ -48,6 +48,64 @@ def test_settings_keep_the_names_of_files_and_lose_where_they_lie():
 @pytest.mark.parametrize("text", ["", "{", "[1]", '"x"', '{"settings": {"pairs": "pairs"}}', '{"settings": null}'])
 def test_a_text_without_absolute_paths_stays_byte_by_byte(text):
     assert published_record(text) == text
+
+
+@pytest.mark.parametrize("depth", [600, 100_000])
+def test_a_record_nested_without_end_stops_no_push(depth):
+    text = '{"settings": ' + "[" * depth + "]" * depth + "}"
+    assert published_record(text) == text
+
+
+@pytest.mark.parametrize(
+    ("path", "published"),
+    [
+        ("../set", "set"),
+        ("../../alice/client_x/set/", "set"),
+        ("./../alice/set", "set"),
+        ("..\\alice\\set", "set"),
+        ("word=../alice/set", "word=set"),
+        ("file:///home/alice/set", "set"),
+        ("FILE://server/alice/set/", "set"),
+        ("name=file:/home/alice/set", "name=set"),
+        ("~alice/set", "set"),
+        ("/home/alice/a set.txt", "a set.txt"),
+        ("../", ".."),
+        ("/", ""),
+    ],
+)
+def test_every_way_to_name_a_place_outside_of_the_working_folder_is_shortened(path, published):
+    record = {"settings": {"data": path}}
+    assert json.loads(published_record(json.dumps(record))) == {"settings": {"data": published}}
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        "sets/sts",
+        "./sets/sts",
+        "..",
+        "...",
+        "ann/avg",
+        "https://example.org/a/b",
+        "hf://ann/sts",
+        "a ~ b/c",
+        "../a\nb",
+    ],
+)
+def test_names_within_the_working_folder_and_of_the_hub_stay(value):
+    text = json.dumps({"settings": {"data": value}})
+    assert published_record(text) == text
+
+
+def test_the_record_of_the_model_that_was_exported_is_shortened_as_well(hub, model_folder):
+    path = model_folder / "source_provenance.json"
+    path.write_text(json.dumps(RECORD))
+    before = path.read_bytes()
+    push(model_folder, "ann/thing", token=TOKEN)
+    assert path.read_bytes() == before
+    assert hub.files("ann/thing")["source_provenance.json"].decode() == published_record(before.decode())
+    assert b"alice" not in hub.files("ann/thing")["source_provenance.json"]
+    assert push(model_folder, "ann/thing", token=TOKEN).changes.send == ()
 
 
 def test_the_record_on_the_hub_has_no_paths_of_this_machine_and_the_one_here_stays(hub, model_folder):

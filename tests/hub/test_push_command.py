@@ -53,6 +53,25 @@ def test_a_dry_run_lists_names_and_sizes_without_token_and_network(hub, data_fol
     assert hub.requests == []
 
 
+@pytest.mark.parametrize("changed", [["README.md"], ["provenance.json", "source_provenance.json"], []])
+def test_what_is_said_of_a_changed_file_is_true_of_it(hub, model_folder, capsys, changed):
+    record = {"command": "hf-paraphrase export", "settings": {"model": "avg"}}
+    moved = {**record, "settings": {"model": "/home/ann/avg"}}
+    for name in ("provenance.json", "source_provenance.json"):
+        (model_folder / name).write_text(json.dumps(moved if name in changed else record))
+    card = model_folder / "README.md"
+    card.write_text(card.read_text() + ('\n    from_pretrained("avg")\n' if "README.md" in changed else ""))
+    assert main(["push", "--path", str(model_folder), "--repo-id", "ann/enc", "--dry-run"]) == 0
+    lines = capsys.readouterr().err.splitlines()
+    of_cards = [line for line in lines if line.endswith("names ann/enc there; the folder here stays as it is")]
+    assert [line for line in of_cards if "the code in README.md names" in line] == of_cards
+    assert len(of_cards) == ("README.md" in changed)
+    of_records = [line for line in lines if "shortened to their last part on the Hub, not here" in line]
+    assert [line.partition("paths in ")[2].partition(" are")[0] for line in of_records] == (
+        ["provenance.json, source_provenance.json"] if "provenance.json" in changed else []
+    )
+
+
 def test_a_push_prints_the_address_alone_and_tells_the_rest_on_stderr(logged_in, model_folder, capsys):
     words = ["--path", str(model_folder), "--repo-id", "ann/avg", "--private", "--revision", "v2"]
     assert main(["push", *words, "--commit-message", "First"]) == 0

@@ -29,6 +29,7 @@ class HubOfOneModel:
     def __init__(self, source, cache):
         self.source, self.cache = source, cache
         self.calls = []
+        self.fetched = []
         self.error = None
 
     def __call__(self, repo_id, *, revision=None, allow_patterns):
@@ -41,6 +42,7 @@ class HubOfOneModel:
             if path.is_file() and any(fnmatch.fnmatch(name, pattern) for pattern in allow_patterns):
                 (snapshot / name).parent.mkdir(parents=True, exist_ok=True)
                 shutil.copy(path, snapshot / name)
+                self.fetched.append(name)
         return str(snapshot)
 
 
@@ -77,7 +79,7 @@ def test_an_encoder_of_the_hub_gives_the_vectors_of_its_folder_and_runs_none_of_
     texts = ["w1 w2", "w3"]
     vectors = SentenceEncoder.from_pretrained("ann/avg").encode(texts)
     assert np.array_equal(vectors, SentenceEncoder.from_pretrained(encoder_folder).encode(texts))
-    assert hub.calls == [("ann/avg", None)]
+    assert set(hub.calls) == {("ann/avg", None)}
     fetched = {path.relative_to(hub.cache).parts[-1] for path in hub.cache.rglob("*") if path.is_file()}
     assert {"config.json", "model.safetensors", "tokenizer.json"} <= fetched
     assert {Path(name).suffix for name in fetched} <= {".json", ".safetensors", ".md"}
@@ -85,9 +87,12 @@ def test_an_encoder_of_the_hub_gives_the_vectors_of_its_folder_and_runs_none_of_
 
 def test_the_revision_is_that_of_the_call_and_a_model_is_fetched_once(hub):
     SentenceEncoder.from_pretrained("ann/avg", revision="v2")
+    assert set(hub.calls) == {("ann/avg", "v2")}
+    hub.calls.clear()
     SentenceEncoder.from_pretrained("ann/avg", revision="v2")
+    assert hub.calls == []
     SentenceEncoder.from_pretrained("ann/avg")
-    assert hub.calls == [("ann/avg", "v2"), ("ann/avg", None)]
+    assert set(hub.calls) == {("ann/avg", None)}
 
 
 def test_a_part_of_a_repository_is_fetched_alone(hub):
@@ -96,6 +101,76 @@ def test_a_part_of_a_repository_is_fetched_alone(hub):
     assert not list(hub.cache.glob("*/snapshots/*/config.json"))
     with pytest.raises(ModelError, match="the repository has no folder target"):
         model_folder("ann/vectors/target")
+
+
+@pytest.fixture
+def stranger(hub, encoder_folder, tmp_path):
+    """A repository that is no model of this package, with much in it, and such folders within."""
+    hub.source = tmp_path / "stranger"
+    for place in (hub.source, hub.source / "[it]"):
+        for name in (
+            "tokenizer.json",
+            "model-00001-of-00002.safetensors",
+            "onnx/model.onnx",
+            "onnx/model_fp16.onnx",
+            "data/huge.json",
+        ):
+            (place / name).parent.mkdir(parents=True, exist_ok=True)
+            (place / name).write_bytes(b"much")
+        (place / "config.json").write_text('{"model_type": "llama"}')
+    return hub
+
+
+@pytest.mark.parametrize(("name", "place"), [("ann/llama", "config.json"), ("ann/llama/[it]", "[it]/config.json")])
+def test_of_a_model_of_others_the_settings_are_fetched_alone_and_the_error_is_that_of_a_folder(stranger, name, place):
+    with pytest.raises(ModelError) as here:
+        SentenceEncoder.from_pretrained(stranger.source)
+    with pytest.raises(ModelError) as there:
+        SentenceEncoder.from_pretrained(name)
+    assert there.value.message == here.value.message == "a model of type `llama` is not a sentence encoder"
+    assert there.value.remedy == here.value.remedy
+    assert stranger.fetched == [place]
+    with pytest.raises(ModelError, match="a model of type `llama` is not a translation model"):
+        load_translation_model(name)
+
+
+@pytest.mark.parametrize("settings", ["[1]", '{"model_type": ["avg"]}', '{"model_type": null}', "{", "{}"])
+def test_settings_that_are_damaged_are_one_line_and_nothing_more_is_fetched(stranger, settings):
+    (stranger.source / "config.json").write_text(settings)
+    with pytest.raises(ModelError, match=r"damaged|is not a sentence encoder"):
+        SentenceEncoder.from_pretrained("ann/llama")
+    assert stranger.fetched == ["config.json"]
+
+
+def test_a_repository_without_settings_has_no_model_and_a_folder_of_it_may_be_one(hub, encoder_folder, tmp_path):
+    hub.source = tmp_path / "vectors"
+    shutil.copytree(encoder_folder / "source", hub.source / "source")
+    (hub.source / "model.safetensors").write_bytes(b"much")
+    with pytest.raises(ModelError, match=r"no model: there is no config.json.*namespace/name/folder names a model"):
+        SentenceEncoder.from_pretrained("ann/vectors")
+    assert hub.fetched == []
+    assert SentenceEncoder.from_pretrained("ann/vectors/source").dimension == 5
+
+
+def test_what_lies_deeper_than_the_folders_of_the_package_is_not_fetched(hub, encoder_folder, tmp_path):
+    hub.source = shutil.copytree(encoder_folder, tmp_path / "much", ignore=shutil.ignore_patterns("source"))
+    own = sorted(path.name for path in hub.source.iterdir() if path.suffix in {".json", ".safetensors", ".md"})
+    parts = ("1_Pooling/config.json", "onnx/model.onnx", "source_tokenizer/tokenizer.json")
+    others = (
+        "checkpoint-500/model.safetensors",
+        "checkpoint-500/config.json",
+        "data/huge.json",
+        "model-a/00001-of-00002.safetensors",
+        "onnx/old/model.onnx",
+        "onnx/model_fp16.onnx",
+        "adapter.safetensors",
+        "source_tokenizer/old/tokenizer.json",
+    )
+    for name in (*parts, *others):
+        (hub.source / name).parent.mkdir(parents=True, exist_ok=True)
+        (hub.source / name).write_bytes(b"much")
+    model_folder("ann/avg")
+    assert sorted(set(hub.fetched)) == sorted([*own, *parts])
 
 
 def test_what_is_here_or_can_be_no_repository_never_asks_the_hub(hub):
@@ -168,7 +243,7 @@ def test_verbs_take_names_of_the_hub_and_record_them(hub, encoder_folder, capsys
     assert main(["export", "--model", "ann/avg", "--format", "safetensors", "--output", "half"]) == 0
     assert "The sentence encoder **ann/avg**" in Path("half/README.md").read_text()
     assert json.loads(Path("half/provenance.json").read_text())["inputs"][0]["name"] == "ann/avg"
-    assert [repo_id for repo_id, _ in hub.calls] == ["ann/avg"]
+    assert hub.fetched.count("model.safetensors") == 1
 
 
 def test_a_model_of_the_hub_of_another_kind_is_named_as_such(hub, capsys):
