@@ -65,6 +65,18 @@ class VerbParser(HfArgumentParser):
         names = (word.partition("=")[0] for word in words)
         return {self._option_string_actions[name].dest for name in names if name in self._option_string_actions}
 
+    def fields_of_settings(self) -> dict[str, str]:
+        """Returns the names of the fields by what a file may call them: every name of a flag, with hyphens.
+
+        A switch that turns a flag off is no setting: the file gives the flag itself a value.
+        """
+        actions = self._option_string_actions.items()
+        return {
+            name.removeprefix("--"): action.dest
+            for name, action in actions
+            if action.nargs != 0 and action.dest != "config"
+        }
+
     def error(self, message: str) -> NoReturn:
         """Raises what argparse would print with the whole usage.
 

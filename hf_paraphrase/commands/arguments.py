@@ -7,9 +7,12 @@ import json
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from ..errors import InputError, UsageError
+
+if TYPE_CHECKING:
+    from .argument_parser import VerbParser
 
 T = TypeVar("T")
 
@@ -42,7 +45,7 @@ def parse(arguments_class: type[T], verb: str, argv: Sequence[str]) -> T:
 
     parser = VerbParser(arguments_class, verb)
     words = parser.hyphenated(argv)
-    words = _expand_config(words, arguments_class, parser.fields_given(words)) + words
+    words = _expand_config(words, parser) + words
     # Left to itself the parser answers an unknown flag with a bare ValueError.
     parsed, *_, unknown = parser.parse_args_into_dataclasses(
         args=words, look_for_args_file=False, return_remaining_strings=True
@@ -57,7 +60,7 @@ def settings_of(arguments: Any) -> dict[str, Any]:
     return json.loads(json.dumps(dataclasses.asdict(arguments), default=str))
 
 
-def _expand_config(words: list[str], arguments_class: type[Any], given: set[str]) -> list[str]:
+def _expand_config(words: list[str], parser: VerbParser) -> list[str]:
     path = None
     for position, word in enumerate(words):
         if word == "--config" and position + 1 < len(words):
@@ -66,18 +69,24 @@ def _expand_config(words: list[str], arguments_class: type[Any], given: set[str]
             path = word.removeprefix("--config=")
     if path is None:
         return []
-    names = {field.name for field in dataclasses.fields(arguments_class)}
+    given, fields = parser.fields_given(words), parser.fields_of_settings()
     expanded: list[str] = []
+    keys: dict[str, str] = {}
     for key, value in _read_yaml(Path(path)).items():
-        name = str(key).replace("-", "_")
-        if name not in names:
-            raise UsageError(f"unknown setting `{key}`", path=path, remedy=f"one of {', '.join(sorted(names))}")
+        setting = str(key).replace("_", "-")
+        name = fields.get(setting)
+        if name is None:
+            remedy = f"one of {', '.join(sorted(set(fields.values())))}"
+            raise UsageError(f"unknown setting `{key}`", path=path, remedy=remedy)
+        if name in keys:
+            raise UsageError(f"`{keys[name]}` and `{key}` are one setting", path=path, remedy="give one of the two")
+        keys[name] = str(key)
         if isinstance(value, dict):
             raise UsageError(f"`{key}` is a mapping", path=path, remedy="give one value, or a list of values")
         # A flag that collects values would add those given here to the file's instead of replacing them.
         if value is None or name in given:
             continue
-        flag = f"--{name.replace('_', '-')}"
+        flag = f"--{setting}"
         expanded += [flag, *map(str, value)] if isinstance(value, list) else [f"{flag}={value}"]
     return expanded
 

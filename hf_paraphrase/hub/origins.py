@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from ..filtering.source_card import inherited_metadata
+from ..data.source_card import inherited_metadata
 from ..untrusted.json_files import read_json_object
 
 _DEEPEST = 8

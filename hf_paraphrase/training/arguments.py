@@ -9,13 +9,17 @@ from transformers import TrainingArguments
 
 from .losses import LOSSES
 from .negatives import NEGATIVES, NEGATIVES_FROM
-from .settled_settings import Settled, refuse_without_effect
+from .settled_settings import ADAM, BATCHES_AND_LOSS, Settled, refuse_without_effect
 
 _NEVER = 1 << 60
 _SAVING = "a checkpoint is written at every mark, of which an epoch has `evaluations_per_epoch`"
 _SCORING = "give EncoderTrainer a scorer, which is asked at every mark, of which an epoch has `evaluations_per_epoch`"
 _CHOOSING = "the weights of the greatest `dev_mean` that EncoderTrainer's scorer returns are kept"
+_KEEPING = "give EncoderTrainer a scorer: the weights of the greatest `dev_mean` that it returns are then kept"
 _SETTLED: Settled = {
+    **ADAM,
+    **BATCHES_AND_LOSS,
+    "load_best_model_at_end": ((False,), _KEEPING),
     "save_strategy": (("steps",), _SAVING),
     "save_steps": ((500, _NEVER), _SAVING),
     "eval_strategy": (("no",), _SCORING),
@@ -33,7 +37,8 @@ class EncoderTrainingArguments(TrainingArguments):
     A batch is `per_device_train_batch_size` pairs on each process. Negatives come from the batches of all processes,
     or from the mega-batch of `mega_batch_size` such batches. The learning rate is constant, and gradients are not
     clipped. When weights are kept and scored is not up to `save_strategy`, `eval_strategy` and the like but to
-    `evaluations_per_epoch` and the trainer's scorer; another value than the default of such a setting is refused.
+    `evaluations_per_epoch` and the trainer's scorer; another value than the default of such a setting is refused, and
+    so are settings that ask for another optimizer than Adam or for another loss, and `dataloader_drop_last`.
 
     Raises:
         ValueError: If a setting is out of its range or would have no effect.

@@ -13,7 +13,7 @@ from transformers import PreTrainedModel, TrainingArguments
 from .collator import EpochBatches, Item
 from .epoch_trainer import EpochTrainer
 from .reference_examples import NEGATIVES, Accuracy, ReferenceExamples, measure_accuracy
-from .settled_settings import EVERY_EPOCH, refuse_without_effect
+from .settled_settings import ADAM, BATCHES_AND_LOSS, EVERY_EPOCH, refuse_without_effect
 
 DEV_SCORE = "accuracy"
 """The key of the criterion by which the epoch is chosen."""
@@ -42,7 +42,7 @@ class ClassifierTrainingArguments(TrainingArguments):
             raise ValueError(f"negatives must be one of {', '.join(NEGATIVES)}, not {self.negatives!r}")
         if self.embedding_penalty < 0:
             raise ValueError(f"embedding_penalty must not be negative, not {self.embedding_penalty}")
-        refuse_without_effect(self, EVERY_EPOCH)
+        refuse_without_effect(self, {**EVERY_EPOCH, **ADAM, **BATCHES_AND_LOSS})
         self.logging_strategy = self.eval_strategy = self.save_strategy = "epoch"
         self.save_total_limit = 1
         self.load_best_model_at_end = True

@@ -72,7 +72,12 @@ class EpochTrainer(Trainer):
         """Makes Adam over all parameters that have a gradient."""
         if self.optimizer is None:
             parameters = [item for item in (model or self.model).parameters() if item.requires_grad]
-            self.optimizer = torch.optim.Adam(parameters, lr=self.args.learning_rate, eps=self.args.adam_epsilon)
+            self.optimizer = torch.optim.Adam(
+                parameters,
+                lr=self.args.learning_rate,
+                betas=(self.args.adam_beta1, self.args.adam_beta2),
+                eps=self.args.adam_epsilon,
+            )
         return self.optimizer
 
     def begin_epoch(self, epoch: int) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -24,6 +24,7 @@ def save_folder(
     model: PreTrainedModel,
     tokenizer: PreTrainedTokenizerFast,
     weights: Mapping[str, Tensor] | None = None,
+    describe: Callable[[Path], None] | None = None,
 ) -> None:
     """Saves a sentence encoder with its code and tokenizer, as `train-encoder` does save for card and provenance.
 
@@ -33,6 +34,7 @@ def save_folder(
         model: The encoder.
         tokenizer: Its tokenizer.
         weights: The weights, if not those that the model holds.
+        describe: Writes card and provenance; called with the folder, when all else is in it.
     """
     weights = dict(model.state_dict() if weights is None else weights)
     folder.mkdir(parents=True, exist_ok=True)
@@ -42,3 +44,5 @@ def save_folder(
     model.save_pretrained(folder, state_dict=weights)
     save_tokenizer(tokenizer, folder)
     write_module_files(folder, model.config.model_type, model.config.hidden_size)
+    if describe is not None:
+        describe(folder)

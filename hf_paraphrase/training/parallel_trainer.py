@@ -18,12 +18,18 @@ from .collator import EpochBatches, Item
 from .epoch_trainer import EpochTrainer
 from .parallel_examples import NOTHING, TRAIN, VALIDATION, NegativeDraw, ParallelExamples
 from .row_adam import RowAdam
-from .settled_settings import EVERY_EPOCH, refuse_without_effect
+from .settled_settings import ADAM, BATCHES_AND_LOSS, EVERY_EPOCH, Settled, refuse_without_effect
 
 DEV_SCORE = "best_f1"
 """The key of the criterion by which the epoch is chosen."""
 # Beside the epochs' own draws, which are numbered from 0.
 _DEV_DRAW = 1 << 32
+_KEEPING_THE_BEST: Settled = {
+    "load_best_model_at_end": (
+        (False,),
+        "give ParallelTrainer examples with a validation part: the weights of its best epoch are then kept",
+    )
+}
 
 
 @dataclass
@@ -47,7 +53,10 @@ class ParallelTrainingArguments(TrainingArguments):
     def __post_init__(self) -> None:
         if self.negatives < 1:
             raise ValueError(f"negatives must be at least 1, not {self.negatives}")
-        refuse_without_effect(self, EVERY_EPOCH)
+        refuse_without_effect(self, {**EVERY_EPOCH, **ADAM, **BATCHES_AND_LOSS})
+        if self.eval_strategy == "no":
+            # A trainer with a validation part sets both.
+            refuse_without_effect(self, _KEEPING_THE_BEST)
         self.logging_strategy = self.save_strategy = "epoch"
         self.save_total_limit = 1
         super().__post_init__()
@@ -134,7 +143,12 @@ class ParallelTrainer(EpochTrainer):
         if self.optimizer is None:
             parameters = [item for item in (model or self.model).parameters() if item.requires_grad]
             kind = RowAdam if self.model.sparse_gradients else torch.optim.Adam
-            self.optimizer = kind(parameters, lr=self.args.learning_rate, eps=self.args.adam_epsilon)
+            self.optimizer = kind(
+                parameters,
+                lr=self.args.learning_rate,
+                betas=(self.args.adam_beta1, self.args.adam_beta2),
+                eps=self.args.adam_epsilon,
+            )
         return self.optimizer
 
     def train(self, *args: Any, **kwargs: Any) -> Any:

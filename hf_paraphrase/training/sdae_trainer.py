@@ -16,7 +16,7 @@ from transformers import PreTrainedModel, Trainer, TrainerState, TrainingArgumen
 from .callbacks import LastStep
 from .epoch_trainer import EpochTrainer
 from .sdae_batches import DEV_EPOCH, LengthBatches, SdaeCollator
-from .settled_settings import Settled, refuse_without_effect
+from .settled_settings import ADAM, BATCHES_AND_LOSS, Settled, refuse_without_effect
 
 _DEV_BATCH = 64
 
@@ -51,7 +51,7 @@ class SdaeTrainingArguments(TrainingArguments):
             raise ValueError(f"evaluations must be at least 1, not {self.evaluations}")
         if self.compositionality_weight < 0:
             raise ValueError(f"compositionality_weight must not be negative, not {self.compositionality_weight}")
-        refuse_without_effect(self, _EVENLY_SPREAD)
+        refuse_without_effect(self, {**_EVENLY_SPREAD, **BATCHES_AND_LOSS, "optim": ADAM["optim"]})
         self.eval_strategy = self.save_strategy = self.logging_strategy = "steps"
         self.eval_steps = self.save_steps = self.logging_steps = math.ceil(self.max_steps / self.evaluations)
         self.save_total_limit = 1

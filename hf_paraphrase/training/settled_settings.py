@@ -19,9 +19,22 @@ EVERY_EPOCH: Settled = {
 }
 """Those of the trainers that measure and save at the end of every epoch."""
 
+_ADAM = "the optimizer is Adam without weight decay; for another override the trainer's `create_optimizer`"
+BATCHES_AND_LOSS: Settled = {
+    "label_smoothing_factor": ((0.0,), "the trainer computes its own loss; for another override its `compute_loss`"),
+    "dataloader_drop_last": ((False,), "an epoch trains on all of its examples, the last batch included"),
+}
+"""Those of all trainers here: what a batch and its loss are."""
+ADAM: Settled = {
+    "optim": (("adamw_torch", "adamw_torch_fused"), _ADAM),  # one of the two is the default of the Trainer
+    "optim_args": ((None,), _ADAM),
+    "weight_decay": ((0.0,), _ADAM),
+}
+"""Those of the trainers that make their optimizer themselves."""
+
 
 def refuse_without_effect(arguments: TrainingArguments, settled: Settled) -> None:
-    """Refuses a value that would be overwritten.
+    """Refuses a value that would be overwritten or that nothing reads.
 
     Raises:
         ValueError: If a setting has one, with what to do instead.

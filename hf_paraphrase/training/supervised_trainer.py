@@ -20,7 +20,7 @@ from ..evaluation.supervised_scores import ClassScores, GradedScores
 from .collator import EpochBatches, Item
 from .compact_vocabulary import WORD_VECTORS
 from .epoch_trainer import EpochTrainer
-from .settled_settings import EVERY_EPOCH, refuse_without_effect
+from .settled_settings import ADAM, BATCHES_AND_LOSS, EVERY_EPOCH, refuse_without_effect
 
 CRITERION = "criterion"
 """The key of what the epoch is chosen by: accuracy in per cent, or Pearson's r × 100."""
@@ -47,7 +47,7 @@ class SupervisedTrainingArguments(TrainingArguments):
         for name in ("lambda_w", "lambda_c", "lambda_head"):
             if not getattr(self, name) >= 0:
                 raise ValueError(f"{name} must not be negative, not {getattr(self, name)}")
-        refuse_without_effect(self, EVERY_EPOCH)
+        refuse_without_effect(self, {**EVERY_EPOCH, **ADAM, **BATCHES_AND_LOSS})
         self.logging_strategy = self.eval_strategy = self.save_strategy = "epoch"
         self.save_total_limit = 1
         self.load_best_model_at_end = True

@@ -33,6 +33,7 @@ from .negatives import NONE, choose_negatives
 from .pairs import EncodedPairs
 from .processes import gather_rows, joint_sides, mean_over_processes, num_processes, process_index
 from .row_adam import RowAdam
+from .saved_card import write_saved_card
 
 if TYPE_CHECKING:
     from .expansions import Expansions
@@ -72,7 +73,9 @@ class EncoderTrainer(Trainer):
     whose cost does not grow with the vocabulary. With `dense_optimizer`, with `lambda_w` above 0 (which moves all rows
     anyway) and with several processes it is `torch.optim.Adam` over the whole table.
 
-    :meth:`save_model` and :meth:`push_to_hub` write a whole model folder, which opens like one of `train-encoder`.
+    :meth:`save_model` and :meth:`push_to_hub` write a whole model folder, which opens like one of `train-encoder`. The
+    first writes a card where there is none: what the trainer knows and what whoever publishes the model should add;
+    the second writes the card of every `Trainer`.
 
     Args:
         model: An encoder with a parameter `embeddings` and the switch `sparse_gradients`, e.g. `AvgModel`.
@@ -380,7 +383,8 @@ class EncoderTrainer(Trainer):
 
     def _save(self, output_dir: str | None = None, state_dict: dict[str, Tensor] | None = None) -> None:
         if self.args.should_save:
-            save_folder(Path(output_dir or self.args.output_dir), self.model, self.tokenizer, state_dict)
+            folder = Path(output_dir or self.args.output_dir)
+            save_folder(folder, self.model, self.tokenizer, state_dict, lambda path: write_saved_card(path, self))
 
     def _load_from_checkpoint(self, resume_from_checkpoint: str, model: nn.Module | None = None) -> None:
         super()._load_from_checkpoint(resume_from_checkpoint, model)

@@ -107,6 +107,28 @@ def test_a_second_name_of_a_flag_does_the_same(config):
         assert not read("--config", config("output: o\nlowercase: true\n"), word).lowercase
 
 
+@pytest.mark.parametrize("key", ["lower-case", "lower_case", "lowercase"])
+def test_a_configuration_file_may_use_every_name_of_a_flag(config, key):
+    assert not read("--config", config(f"output: o\n{key}: false\n")).lowercase
+    assert read("--config", config(f"output: o\n{key}: false\n"), "--lowercase").lowercase
+
+
+@pytest.mark.parametrize(
+    ("first", "second"), [("lower-case", "lowercase"), ("lowercase", "lower_case"), ("max-sentences", "max_sentences")]
+)
+def test_two_names_of_one_flag_in_a_configuration_file_are_refused(config, first, second):
+    path = config(f"output: o\n{first}: 1\n{second}: 1\n")
+    with pytest.raises(UsageError, match=f"`{first}` and `{second}` are one setting") as caught:
+        read("--config", path)
+    assert path in str(caught.value)
+
+
+@pytest.mark.parametrize("key", ["no-lowercase", "config", "help"])
+def test_what_gives_no_flag_a_value_is_no_setting_of_a_configuration_file(config, key):
+    with pytest.raises(UsageError, match=f"unknown setting `{key}`"):
+        read("--config", config(f"output: o\n{key}: true\n"))
+
+
 def test_flags_that_are_given_several_times_are_collected_in_place_of_the_default(config):
     assert read("--output", "o", "--keep", "a", "--keep", "b", "c").keep == ["a", "b", "c"]
     assert read("--output", "o", "--num-beams", "5", "--num_beams=6").num_beams == [5, 6]

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import dataclasses
+
 import numpy as np
 import pytest
 import torch
@@ -34,6 +36,22 @@ def test_the_settings_of_the_paper_are_the_defaults(tmp_path):
     args = ParallelTrainingArguments(output_dir=str(tmp_path))
     assert (args.per_device_train_batch_size, args.learning_rate, args.num_train_epochs) == (128, 2e-4, 10)
     assert (args.max_grad_norm, args.negatives, args.pairs_in_batch) == (5.0, 5, 21)
+
+
+@pytest.mark.parametrize("sparse", [True, False])
+def test_the_settings_of_adam_reach_the_optimizer(tmp_path, sparse):
+    examples = examples_of(many(10))
+    options = {"adam_beta1": 0.5, "adam_beta2": 0.75, "adam_epsilon": 1e-3}
+    trainer = trainer_of(tmp_path, examples, model_of(examples), **options)
+    trainer.model.sparse_gradients = sparse
+    defaults = trainer.create_optimizer().defaults
+    assert (defaults["betas"], defaults["eps"]) == ((0.5, 0.75), 1e-3)
+
+
+def test_the_arguments_of_a_trainer_that_keeps_the_best_epoch_can_be_copied(tmp_path):
+    examples = examples_of(many(10), many(3, seed=1))
+    args = trainer_of(tmp_path, examples, model_of(examples)).args
+    assert args.load_best_model_at_end and dataclasses.replace(args, seed=9).load_best_model_at_end
 
 
 def test_the_loss_of_a_batch_is_that_of_its_pairs_scored_one_by_one(tmp_path):

@@ -125,6 +125,11 @@ def trainer(tokenizer, folder, **settings):
     )
 
 
+def test_the_settings_of_adam_reach_the_optimizer_of_a_classifier(tokenizer, tmp_path):
+    defaults = trainer(tokenizer, tmp_path, adam_beta1=0.5, adam_beta2=0.75).create_optimizer().defaults
+    assert defaults["betas"] == (0.5, 0.75)
+
+
 def test_training_learns_to_tell_the_two_kinds_apart_and_keeps_the_best_epoch(tokenizer, tmp_path):
     trained = trainer(tokenizer, tmp_path, num_train_epochs=12.0, learning_rate=0.1)
     trained.train()

@@ -6,6 +6,7 @@ import pytest
 
 from hf_paraphrase.training import (
     ClassifierTrainingArguments,
+    EncoderTrainingArguments,
     ParallelTrainingArguments,
     SdaeTrainingArguments,
     SupervisedTrainingArguments,
@@ -21,6 +22,43 @@ EVERY_EPOCH = [ClassifierTrainingArguments, ParallelTrainingArguments, Supervise
 def test_a_setting_that_would_be_overwritten_is_refused_with_what_happens_instead(tmp_path, arguments, name, value):
     with pytest.raises(ValueError, match=f"^{name}={value!r} would have no effect: .* at the end of every epoch"):
         arguments(output_dir=str(tmp_path), **{name: value})
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "instead"),
+    [
+        ("optim", "sgd", "override the trainer's `create_optimizer`"),
+        ("optim_args", "lr=1", "override the trainer's `create_optimizer`"),
+        ("weight_decay", 0.5, "override the trainer's `create_optimizer`"),
+        ("label_smoothing_factor", 0.5, "override its `compute_loss`"),
+        ("dataloader_drop_last", True, "trains on all of its examples"),
+    ],
+)
+@pytest.mark.parametrize("arguments", [EncoderTrainingArguments, *EVERY_EPOCH])
+def test_a_setting_that_nothing_reads_is_refused_with_what_to_do_instead(tmp_path, arguments, name, value, instead):
+    with pytest.raises(ValueError, match=f"^{name}={value!r} would have no effect: .*{instead}"):
+        arguments(output_dir=str(tmp_path), **{name: value})
+
+
+@pytest.mark.parametrize(
+    ("arguments", "instead"),
+    [(EncoderTrainingArguments, "give EncoderTrainer a scorer"), (ParallelTrainingArguments, "a validation part")],
+)
+def test_who_asks_for_the_best_weights_hears_what_chooses_them(tmp_path, arguments, instead):
+    with pytest.raises(ValueError, match=f"^load_best_model_at_end=True would have no effect: .*{instead}"):
+        arguments(output_dir=str(tmp_path), load_best_model_at_end=True)
+
+
+def test_an_autoencoder_has_one_optimizer_one_loss_and_all_of_its_batches(tmp_path):
+    for settings in ({"optim": "sgd"}, {"label_smoothing_factor": 0.5}, {"dataloader_drop_last": True}):
+        with pytest.raises(ValueError, match="would have no effect"):
+            SdaeTrainingArguments(output_dir=str(tmp_path), **settings)
+
+
+@pytest.mark.parametrize("arguments", [EncoderTrainingArguments, SdaeTrainingArguments, *EVERY_EPOCH])
+def test_the_defaults_of_the_trainer_may_be_said(tmp_path, arguments):
+    given = arguments(output_dir=str(tmp_path), optim="adamw_torch_fused", weight_decay=0, use_cpu=True)
+    assert dataclasses.replace(given, optim="adamw_torch", load_best_model_at_end=False).weight_decay == 0
 
 
 @pytest.mark.parametrize(("name", "value"), [("eval_strategy", "epoch"), ("save_strategy", "no")])
