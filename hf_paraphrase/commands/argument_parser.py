@@ -97,26 +97,23 @@ class _Collect(argparse.Action):
         option_string: str | None = None,
     ) -> None:
         before = getattr(namespace, self.dest)
-        setattr(namespace, self.dest, [*([] if before is self.default else before), *(values or [])])
+        setattr(namespace, self.dest, self._added(None if before is self.default else before, values or []))
+
+    def _added(self, before: Any, values: Sequence[Any]) -> Any:
+        """Adds the values of an occurrence to those of earlier ones, None for the first."""
+        return [*(before or []), *values]
 
 
-class _Join(argparse.Action):
+class _Join(_Collect):
     """Joins the values of every occurrence to one text, for what takes its names in one text."""
 
     def __init__(self, separator: str, option_strings: Sequence[str], dest: str, **settings: Any) -> None:
         super().__init__(option_strings, dest, **settings)
         self._separator = separator
 
-    def __call__(
-        self,
-        parser: argparse.ArgumentParser,
-        namespace: argparse.Namespace,
-        values: str | Sequence[Any] | None,
-        option_string: str | None = None,
-    ) -> None:
-        before = getattr(namespace, self.dest)
-        words = [word.strip(self._separator) for word in values or []]
-        setattr(namespace, self.dest, self._separator.join([*([] if before is self.default else [before]), *words]))
+    def _added(self, before: Any, values: Sequence[Any]) -> Any:
+        words = [word.strip(self._separator) for word in values]
+        return self._separator.join(words if before is None else [before, *words])
 
 
 class _HelpFormatter(argparse.HelpFormatter):

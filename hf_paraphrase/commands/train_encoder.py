@@ -17,9 +17,10 @@ from ..models.sentence_transformers_files import needs_own_code
 from ..training.encoder_kinds import ENCODER_KINDS
 from .arguments import message, parse, settings_of
 from .checkpointed_run import CHECKPOINTS, checkpointed_output, end_at_once, job_of
+from .expansion_flags import open_expander, wordnet_folder
 from .processes import is_main_process, say
 from .train_encoder_arguments import MODEL_OPTIONS, Arguments, check
-from .train_encoder_expansion import described, expansion_writer, open_expander, with_definitions, wordnet_folder
+from .train_encoder_expansion import described, expansion_writer, with_definitions
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
@@ -56,7 +57,7 @@ def main(argv: Sequence[str]) -> None:
     from ..training.losses import LOSSES
     from ..training.pairs import encode_pairs
 
-    expander = open_expander(arguments)
+    expander = open_expander(arguments, arguments.expansion_words, at_least=1)
     vocabulary = new_vocabulary(arguments, lambda: with_definitions(expander, _sentences(arguments)))
     tokenizer = vocabulary.tokenizer
     scratch = next(folder for folder in output.absolute().parents if folder.is_dir())

@@ -7,7 +7,6 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from .processes import say
 from .train_encoder_arguments import Arguments
 
 if TYPE_CHECKING:
@@ -16,47 +15,7 @@ if TYPE_CHECKING:
     from ..expansion.expander import Expander
     from ..training.expansions import Expansions, ExpansionWriter
 
-AUTO = "auto"
 _BLOCK = 10_000
-
-
-def wordnet_folder(arguments: Arguments) -> str | None:
-    """Returns the folder with WordNet's files, None without `--expansion`.
-
-    Raises:
-        InputError: If there is none.
-    """
-    if arguments.expansion is None:
-        return None
-    from ..expansion.wordnet import find_wordnet
-
-    return str(find_wordnet(None if arguments.expansion == AUTO else arguments.expansion))
-
-
-def open_expander(arguments: Arguments) -> Expander | None:
-    """Makes the expander, None without `--expansion`.
-
-    Raises:
-        InputError: If WordNet or an evaluation set is missing or damaged.
-        UsageError: If the tagger is not installed.
-    """
-    folder = wordnet_folder(arguments)
-    if folder is None:
-        return None
-    from ..expansion.processes import ExpanderSettings
-
-    if not arguments.expansion_decontaminate:
-        say(
-            "the definitions are not compared with evaluation sets, of which OnWN and FNWN of STS are made of them: "
-            "--expansion-decontaminate keeps them out"
-        )
-    return ExpanderSettings(
-        folder,
-        arguments.expansion_words,
-        arguments.seed,
-        decontaminate=tuple(arguments.expansion_decontaminate),
-        at_least=1,
-    ).open()
 
 
 def with_definitions(expander: Expander | None, sentences: Iterable[str]) -> Iterator[str]:

@@ -16,9 +16,10 @@ from ..hub.folders import check_output, check_unfinished, staging_path
 from ..hub.origins import languages_read
 from .arguments import message, parse, settings_of
 from .checkpointed_run import CHECKPOINTS, checkpointed_output, end_at_once, find_checkpoint, job_of, train_from
+from .expansion_flags import open_expander, wordnet_folder
 from .processes import is_main_process, say
 from .train_sdae_arguments import Arguments, check
-from .train_sdae_expansion import UnknownWords, look_at_dev, open_expander, wordnet_folder
+from .train_sdae_expansion import UnknownWords, look_at_dev
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerFast
@@ -53,7 +54,7 @@ def main(argv: Sequence[str]) -> None:
     if end_at_once(output, settings, job, unchecked=_OF_THE_RESULT):
         return
     _check_inputs(arguments)
-    expander = open_expander(arguments)
+    expander = open_expander(arguments, arguments.expansion_share or 0.0)
     tokenizer, vectors = _vocabulary(arguments)
     scratch = next(folder for folder in output.absolute().parents if folder.is_dir())
     train, dev = _split(arguments, _sentences(arguments, tokenizer, scratch, keep_text=expander is not None))

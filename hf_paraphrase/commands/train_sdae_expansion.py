@@ -9,15 +9,12 @@ import numpy as np
 
 from ..errors import InputError
 from .processes import say
-from .train_sdae_arguments import Arguments
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerFast
 
     from ..expansion.expander import Expander
     from ..training.sdae_sentences import SdaeSentences
-
-AUTO = "auto"
 
 
 @dataclass(frozen=True)
@@ -31,44 +28,6 @@ class UnknownWords:
 
     plain: float
     expanded: float | None
-
-
-def wordnet_folder(arguments: Arguments) -> str | None:
-    """Returns the folder of WordNet, None without `--expansion`.
-
-    Raises:
-        InputError: If it is to be looked for and there is none.
-    """
-    if arguments.expansion != AUTO:
-        return arguments.expansion
-    from ..expansion.wordnet import find_wordnet
-
-    return str(find_wordnet(None))
-
-
-def open_expander(arguments: Arguments) -> Expander | None:
-    """Makes the expander, None without `--expansion`.
-
-    Raises:
-        UsageError: If the part-of-speech tagger is not installed.
-        InputError: If the folder is no WordNet, or an evaluation set is missing or damaged.
-    """
-    folder = wordnet_folder(arguments)
-    if folder is None:
-        return None
-    from ..expansion.processes import ExpanderSettings
-
-    if not arguments.expansion_decontaminate:
-        say(
-            "the definitions are not compared with evaluation sets, of which OnWN and FNWN of STS are made of them: "
-            "--expansion-decontaminate keeps them out"
-        )
-    return ExpanderSettings(
-        folder,
-        arguments.expansion_share or 0.0,
-        arguments.seed,
-        decontaminate=tuple(arguments.expansion_decontaminate),
-    ).open()
 
 
 def look_at_dev(

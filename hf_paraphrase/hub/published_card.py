@@ -77,25 +77,19 @@ def published_card(card: str, names: Iterable[str], repo_id: str) -> str:
     body = card[start:]
     known = {form for name in names for form in (name, json.dumps(name)[1:-1])} - {""}
     listed = "|".join(map(re.escape, sorted(known, key=len, reverse=True)))
-    quoted = rf"(?P<quote>[\"'])(?:{listed})(?P<rest>/[^\"'\n]*)?(?P=quote)"
-    body = re.sub(
-        rf"(?P<call>{_CALLS}){quoted}",
-        lambda found: f"{found['call']}{found['quote']}{repo_id}{found['rest'] or ''}{found['quote']}",
-        body,
-    )
-    body = re.sub(
-        rf"(?P<call>\bload_dataset\()(?P<quote>[\"']){re.escape(_PLACEHOLDER)}(?P=quote)",
-        lambda found: f"{found['call']}{found['quote']}{repo_id}{found['quote']}",
-        body,
-    )
-    body = re.sub(
-        rf"(?P<call>\bevaluate\.load\()(?P<quote>[\"']){_METRIC_FOLDER}(?:{listed})(?P=quote)",
-        lambda found: f"{found['call']}{found['quote']}{repo_id}{found['quote']}",
-        body,
-    )
+    for call, opened in (
+        (_CALLS, listed),
+        (r"\bload_dataset\(", re.escape(_PLACEHOLDER)),
+        (r"\bevaluate\.load\(", f"{_METRIC_FOLDER}(?:{listed})"),
+    ):
+        body = re.sub(
+            rf"(?P<call>{call}){_quoted(opened)}",
+            lambda found: f"{found['call']}{found['quote']}{repo_id}{found['rest'] or ''}{found['quote']}",
+            body,
+        )
     # Code that joins the folder's name with those of files needs the files.
     body = re.sub(
-        rf"^folder = {quoted}(?=[ \t]*\r?$)",
+        rf"^folder = {_quoted(listed)}(?=[ \t]*\r?$)",
         lambda found: f'from huggingface_hub import snapshot_download\n\nfolder = snapshot_download("{repo_id}")',
         body,
         flags=re.MULTILINE,
@@ -108,6 +102,11 @@ def published_card(card: str, names: Iterable[str], repo_id: str) -> str:
     )
     body = body.replace(_DOWNLOAD, f"hf download {repo_id}")
     return card[:start] + body
+
+
+def _quoted(name: str) -> str:
+    """Makes a pattern for a name, itself a pattern, in quotes, perhaps with a place in what it names."""
+    return rf"(?P<quote>[\"'])(?:{name})(?P<rest>/[^\"'\n]*)?(?P=quote)"
 
 
 def _text(file: TravellingFile) -> str | None:

@@ -3,6 +3,7 @@ from __future__ import annotations
 import pyarrow as pa
 import pytest
 import torch
+from back_translate_runs import job
 from train_nmt_runs import train
 
 from hf_paraphrase.data.parquet import write_split
@@ -76,4 +77,21 @@ def trained(tiny_bitext, tmp_path_factory):
     """An undisturbed run."""
     output = tmp_path_factory.mktemp("trained") / "model"
     assert train(tiny_bitext, output) == 0
+    return output
+
+
+@pytest.fixture(scope="session")
+def awkward_bitext(write_bitext, number_pairs, tmp_path_factory):
+    """Nine ordinary pairs, and among them all that a job meets in the wild."""
+    pairs = number_pairs(9, 50)
+    pairs[2:2] = [("", "nothing"), ("   ", "only spaces"), ("un", ""), (None, "no source"), ("un", None)]
+    pairs[9:9] = [("deux " * 60, "long"), ("trois " * 500, "a thousand units"), ("un |\tdeux", "a | b")]
+    return write_bitext(tmp_path_factory.mktemp("bitext") / "awkward", train=pairs)
+
+
+@pytest.fixture(scope="session")
+def translated(tiny_model, awkward_bitext, tmp_path_factory):
+    """An undisturbed job."""
+    output = tmp_path_factory.mktemp("translated") / "pairs"
+    assert job(tiny_model, awkward_bitext, output, "--max-source-tokens", "50") == 0
     return output

@@ -1,17 +1,13 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import shutil
-import signal
-import subprocess
-import sys
-from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
 import torch
+from back_translate_runs import files, job
 from datasets import load_dataset
 from huggingface_hub import DatasetCard
 
@@ -21,46 +17,11 @@ from hf_paraphrase.data.schema import BACK_TRANSLATED
 from hf_paraphrase.translation.back_translation import (
     BackTranslator,
     SearchOptions,
-    ShardFiles,
     job_description,
     number_of_shards,
-    run_job,
     shards,
 )
 from hf_paraphrase.translation.loading import load_translation_model
-
-SMALL = ["--num-beams", "4", "--num-return-sequences", "3", "--shard-size", "4", "--precision", "fp32"]
-
-
-def command(model, bitext, output, *words):
-    return ["back-translate", "--model", str(model), "--bitext", str(bitext), "--output", str(output), *SMALL, *words]
-
-
-def job(model, bitext, output, *words):
-    return main(command(model, bitext, output, *words))
-
-
-@pytest.fixture(scope="session")
-def awkward_bitext(write_bitext, number_pairs, tmp_path_factory):
-    """Nine ordinary pairs, and among them all that a job meets in the wild."""
-    pairs = number_pairs(9, 50)
-    pairs[2:2] = [("", "nothing"), ("   ", "only spaces"), ("un", ""), (None, "no source"), ("un", None)]
-    pairs[9:9] = [("deux " * 60, "long"), ("trois " * 500, "a thousand units"), ("un |\tdeux", "a | b")]
-    return write_bitext(tmp_path_factory.mktemp("bitext") / "awkward", train=pairs)
-
-
-@pytest.fixture(scope="session")
-def translated(tiny_model, awkward_bitext, tmp_path_factory):
-    """An undisturbed job."""
-    output = tmp_path_factory.mktemp("translated") / "pairs"
-    assert job(tiny_model, awkward_bitext, output, "--max-source-tokens", "50") == 0
-    return output
-
-
-def files(folder):
-    return {
-        path.relative_to(folder).as_posix(): path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()
-    }
 
 
 def skipped(folder):
@@ -203,206 +164,6 @@ def test_standard_output_stays_empty(tiny_model, tiny_bitext, tmp_path, capfd):
     assert out == "" and "8/8" in err and "load_dataset(" in err
 
 
-# ----- killed and continued, damaged, shared
-
-
-KILLED = """
-import os, signal, sys
-from hf_paraphrase.commands import main
-from hf_paraphrase.translation.back_translation import ShardFiles
-write = ShardFiles.write
-def killed_in_the_third_shard(self, index, *arguments):
-    if index == 2:
-        self.pairs(index).with_name(".00002.partial").write_bytes(b"half a shard")
-        os.kill(os.getpid(), signal.SIGKILL)
-    write(self, index, *arguments)
-ShardFiles.write = killed_in_the_third_shard
-main(sys.argv[1:])
-"""
-
-
-@pytest.fixture(scope="session")
-def killed_job(tiny_model, awkward_bitext, tmp_path_factory):
-    """What a job leaves behind that was killed while it wrote its third shard of five."""
-    folder = tmp_path_factory.mktemp("killed")
-    words = command(tiny_model, awkward_bitext, folder / "pairs", "--max-source-tokens", "50")
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
-    result = subprocess.run(
-        [sys.executable, "-c", KILLED, *words], capture_output=True, text=True, check=False, env=environment
-    )
-    assert result.returncode == -signal.SIGKILL, result.stderr
-    assert [path.name for path in folder.iterdir()] == [".pairs.partial"]
-    return folder / ".pairs.partial"
-
-
-@pytest.fixture
-def unfinished(killed_job, tmp_path):
-    shutil.copytree(killed_job, tmp_path / ".pairs.partial")
-    return tmp_path / "pairs"
-
-
-def resume(model, bitext, output, *words):
-    return job(model, bitext, output, "--max-source-tokens", "50", "--resume", *words)
-
-
-def same_data(first, second):
-    names = {name for name in files(first) if name.startswith("data/") or name == "skipped.jsonl"}
-    return set(files(first)) == set(files(second)) and all(files(first)[name] == files(second)[name] for name in names)
-
-
-def test_a_killed_job_that_is_resumed_gives_the_same_bytes(tiny_model, awkward_bitext, translated, unfinished):
-    done = (unfinished.parent / ".pairs.partial" / "data" / "train-00000-of-00005.parquet").stat().st_mtime_ns
-    assert resume(tiny_model, awkward_bitext, unfinished) == 0
-    assert same_data(unfinished, translated)
-    assert (unfinished / "data" / "train-00000-of-00005.parquet").stat().st_mtime_ns == done, "done twice"
-
-
-@pytest.mark.parametrize("damage", ["truncated", "emptied", "removed", "no report", "bad report"])
-def test_a_damaged_shard_is_done_again(tiny_model, awkward_bitext, translated, unfinished, damage):
-    staging = unfinished.parent / ".pairs.partial"
-    path, report = staging / "data" / "train-00001-of-00005.parquet", staging / "shards" / "00001.json"
-    if damage == "truncated":
-        path.write_bytes(path.read_bytes()[:-40])
-    elif damage == "emptied":
-        path.write_bytes(b"")
-    elif damage == "removed":
-        path.unlink()
-    elif damage == "no report":
-        report.unlink()
-    else:
-        report.write_text('{"pairs": ')
-    assert resume(tiny_model, awkward_bitext, unfinished) == 0
-    assert same_data(unfinished, translated)
-
-
-@pytest.mark.parametrize(
-    ("words", "changed"),
-    [
-        (["--num-beams", "5"], "num_beams"),
-        (["--max-sentences", "16"], "sentences"),
-        (["--length-penalty", "0.5", "--shard-size", "3"], "length_penalty, shard_size"),
-    ],
-)
-def test_changed_settings_are_refused_on_resume(tiny_model, awkward_bitext, unfinished, capsys, words, changed):
-    before = files(unfinished.parent)
-    assert resume(tiny_model, awkward_bitext, unfinished, *words) == 2
-    assert f"other settings: {changed}" in capsys.readouterr().err
-    assert files(unfinished.parent) == before
-
-
-def test_another_model_is_refused_on_resume(tiny_model, awkward_bitext, unfinished, tmp_path, capsys):
-    shutil.copytree(tiny_model, tmp_path / "other")
-    config = json.loads((tmp_path / "other" / "config.json").read_text())
-    (tmp_path / "other" / "config.json").write_text(json.dumps({**config, "label_smoothing": 0.5}))
-    assert resume(tmp_path / "other", awkward_bitext, unfinished) == 2
-    assert "other settings: model" in capsys.readouterr().err
-
-
-def test_an_unfinished_job_is_neither_continued_nor_destroyed_without_a_flag(
-    tiny_model, awkward_bitext, translated, unfinished, capsys
-):
-    before = files(unfinished.parent)
-    assert job(tiny_model, awkward_bitext, unfinished, "--max-source-tokens", "50") == 2
-    assert "--resume continues it" in capsys.readouterr().err and files(unfinished.parent) == before
-    assert job(tiny_model, awkward_bitext, unfinished, "--max-source-tokens", "50", "--overwrite") == 0
-    assert same_data(unfinished, translated)
-
-
-def test_the_progress_of_a_resumed_job_starts_at_what_is_done_and_shows_rate_and_time_left(
-    tiny_model, awkward_bitext, unfinished, capfd
-):
-    capfd.readouterr()
-    assert resume(tiny_model, awkward_bitext, unfinished) == 0
-    shown = [line for line in re.split(r"[\r\n]", capfd.readouterr().err) if line.startswith("back-translate: ")]
-    # Two shards of four were done of 17 sentences.
-    assert " 8/17 [" in shown[0] and " 17/17 [" in shown[-1]
-    assert re.search(r"\d\d:\d\d<\d\d:\d\d, +[\d.]+sentence/s", shown[-1])
-
-
-@pytest.mark.parametrize("stage", ["card", "cleaning", "moving"])
-def test_a_job_killed_at_the_very_end_loses_nothing(
-    tiny_model, awkward_bitext, translated, tmp_path, monkeypatch, stage
-):
-    class Killed(BaseException):
-        pass
-
-    def die(*arguments, **settings):
-        raise Killed
-
-    name = {"card": "write_card", "cleaning": "shutil.rmtree", "moving": "move_into_place"}[stage]
-    with monkeypatch.context() as context:
-        context.setattr(f"hf_paraphrase.commands.back_translate.{name}", die)
-        with pytest.raises(Killed):
-            job(tiny_model, awkward_bitext, tmp_path / "pairs", "--max-source-tokens", "50")
-    assert not (tmp_path / "pairs").exists()
-
-    def no_more(self, *arguments):
-        raise AssertionError("the shards were finished")
-
-    monkeypatch.setattr(BackTranslator, "translate_table", no_more)
-    assert resume(tiny_model, awkward_bitext, tmp_path / "pairs") == 0
-    assert same_data(tmp_path / "pairs", translated)
-    assert [path.name for path in tmp_path.iterdir()] == ["pairs"]
-
-
-def test_resume_without_an_unfinished_job_starts_one(tiny_model, awkward_bitext, translated, tmp_path):
-    assert resume(tiny_model, awkward_bitext, tmp_path / "pairs") == 0
-    assert same_data(tmp_path / "pairs", translated)
-
-
-def test_the_number_of_processes_does_not_change_a_byte(tiny_model, awkward_bitext, translated, tmp_path):
-    model, tokenizer = load_translation_model(tiny_model)
-    options = SearchOptions(4, 3, shard_size=4, max_source_tokens=50)
-    outcome = ShardFiles(tmp_path, number_of_shards(17, 4))
-    for rank in (2, 0, 1):
-        translator = BackTranslator(model, tokenizer, options)
-        run_job(translator, str(awkward_bitext), "train", outcome, rank=rank, world_size=3)
-        assert sum(outcome.is_finished(index) for index in range(5)) == {2: 1, 0: 3, 1: 5}[rank]
-    for path in (translated / "data").iterdir():
-        assert (tmp_path / "data" / path.name).read_bytes() == path.read_bytes()
-
-
-def launch(*program):
-    """Runs a program in two processes under `accelerate launch`."""
-    words = [sys.executable, "-m", "accelerate.commands.launch", "--multi_gpu", "--num_processes", "2"]
-    words += ["--main_process_port", "0", *map(str, program)]
-    # Scores differ in their last bits between numbers of threads, so each process gets as many as this one has.
-    threads = str(torch.get_num_threads())
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "OMP_NUM_THREADS": threads}
-    return subprocess.run(words, capture_output=True, text=True, check=False, env=environment)
-
-
-BACK_TRANSLATE = Path(__file__).parents[2] / "scripts" / "back_translate.py"
-
-
-@pytest.mark.slow
-def test_two_processes_under_accelerate_give_the_files_of_one(tiny_model, awkward_bitext, translated, tmp_path):
-    words = command(tiny_model, awkward_bitext, tmp_path / "pairs", "--max-source-tokens", "50")[1:]
-    result = launch(BACK_TRANSLATE, *words)
-    assert result.returncode == 0, result.stderr[-3_000:]
-    assert same_data(tmp_path / "pairs", translated) and result.stdout == ""
-    assert result.stderr.count("load them: ") == 1
-
-
-@pytest.mark.slow
-def test_two_processes_of_which_one_is_killed_are_continued_by_one(tiny_model, awkward_bitext, translated, tmp_path):
-    (tmp_path / "killed.py").write_text(KILLED)
-    output = tmp_path / "out" / "pairs"
-    result = launch(tmp_path / "killed.py", *command(tiny_model, awkward_bitext, output, "--max-source-tokens", "50"))
-    assert result.returncode != 0 and [path.name for path in output.parent.iterdir()] == [".pairs.partial"]
-    assert (output.parent / ".pairs.partial" / "shards" / "00000.json").exists()
-    assert resume(tiny_model, awkward_bitext, output) == 0
-    assert same_data(output, translated) and [path.name for path in output.parent.iterdir()] == ["pairs"]
-
-
-@pytest.mark.slow
-def test_a_killed_process_is_continued_by_two(tiny_model, awkward_bitext, translated, unfinished):
-    words = command(tiny_model, awkward_bitext, unfinished, "--max-source-tokens", "50", "--resume")[1:]
-    result = launch(BACK_TRANSLATE, *words)
-    assert result.returncode == 0, result.stderr[-3_000:]
-    assert same_data(unfinished, translated)
-
-
 # ----- parts
 
 
@@ -495,7 +256,6 @@ def test_bad_settings_are_one_line_and_leave_nothing_behind(
 def test_an_unusable_model_is_one_line_and_leaves_nothing_behind(
     tiny_model, tiny_bitext, tmp_path, capsys, kind, problem
 ):
-    import re
 
     model = tmp_path / "model"
     shutil.copytree(tiny_model, model)

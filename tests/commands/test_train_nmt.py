@@ -13,6 +13,7 @@ import pytest
 import torch
 from train_nmt_runs import command, train
 from transformers import AutoModelForSeq2SeqLM, AutoTokenizer, GenerationConfig
+from two_processes import launch
 
 from hf_paraphrase.commands.train_nmt import Arguments
 from hf_paraphrase.data.parquet import read_table
@@ -193,14 +194,6 @@ def test_a_model_that_could_not_be_moved_into_place_is_not_trained_again(tiny_bi
     assert train(tiny_bitext, output, *words, "--resume") == 0
     assert weights(output) == written and not (output / "checkpoints").exists()
     assert [path.name for path in tmp_path.iterdir()] == ["model"]
-
-
-def launch(*program):
-    """Runs a program in two processes under `accelerate launch`."""
-    words = [sys.executable, "-m", "accelerate.commands.launch", "--multi_gpu", "--num_processes", "2"]
-    words += ["--main_process_port", "0", *map(str, program)]
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "OMP_NUM_THREADS": "1"}
-    return subprocess.run(words, capture_output=True, text=True, check=False, env=environment, timeout=300)
 
 
 @pytest.mark.slow

@@ -1,13 +1,11 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 
 import pytest
 from safetensors.torch import load_file
 from train_nmt_runs import command, train
+from two_processes import launch
 
 from hf_paraphrase.models.rnn_search import RnnSearchForConditionalGeneration
 from hf_paraphrase.translation import trainer
@@ -71,11 +69,7 @@ main(sys.argv[2:])
 @pytest.mark.slow
 def test_two_processes_with_different_numbers_of_pieces_learn_as_with_whole_batches(tiny_bitext, tmp_path):
     (tmp_path / "program.py").write_text(PROGRAM)
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "OMP_NUM_THREADS": "1"}
     for name, limit in (("whole", trainer.ATTENTION_BYTES), ("pieces", LIMIT)):
-        launch = [sys.executable, "-m", "accelerate.commands.launch", "--multi_gpu", "--num_processes", "2"]
-        launch += ["--main_process_port", "0", str(tmp_path / "program.py"), str(limit)]
-        launch += command(tiny_bitext, tmp_path / name, *WORDS)
-        result = subprocess.run(launch, capture_output=True, text=True, check=False, env=environment, timeout=300)
+        result = launch(tmp_path / "program.py", limit, *command(tiny_bitext, tmp_path / name, *WORDS))
         assert result.returncode == 0, result.stderr[-3_000:]
     assert_same_training(tmp_path / "whole", tmp_path / "pieces")

@@ -11,18 +11,18 @@ from hf_paraphrase.hub.publishing import push
 RECORD = {
     "command": "hf-paraphrase train-encoder",
     "settings": {
-        "pairs": "/home/alice/client_x/pairs",
+        "pairs": "/srv/alice/client_x/pairs",
         "dev_data": "~/sets/sts/",
         "initial_vectors": "C:\\Users\\alice\\glove.txt",
         "decontaminate": ["/srv/data/sts", "sick", "../relative/set"],
-        "tokenizers": ["word=/home/alice/tokenizers/word"],
+        "tokenizers": ["word=/srv/alice/tokenizers/word"],
         "keep": "overlap_1<=0.8",
         "seed": 0,
-        "nested": {"output": "/home/alice/out"},
+        "nested": {"output": "/srv/alice/out"},
     },
     "inputs": [{"name": "pairs", "sha256": "00"}],
     "results": {"text": "/not a path of the settings"},
-    "evaluations": {"sts": {"settings": {"data": "/home/alice/sts"}, "scores": [1.0]}},
+    "evaluations": {"sts": {"settings": {"data": "/srv/alice/sts"}, "scores": [1.0]}},
 }
 
 
@@ -64,11 +64,11 @@ def test_a_record_nested_without_end_stops_no_push(depth):
         ("./../alice/set", "set"),
         ("..\\alice\\set", "set"),
         ("word=../alice/set", "word=set"),
-        ("file:///home/alice/set", "set"),
+        ("file:///srv/alice/set", "set"),
         ("FILE://server/alice/set/", "set"),
-        ("name=file:/home/alice/set", "name=set"),
+        ("name=file:/srv/alice/set", "name=set"),
         ("~alice/set", "set"),
-        ("/home/alice/a set.txt", "a set.txt"),
+        ("/srv/alice/a set.txt", "a set.txt"),
         ("../", ".."),
         ("/", ""),
     ],
@@ -110,7 +110,7 @@ def test_the_record_of_the_model_that_was_exported_is_shortened_as_well(hub, mod
 
 def test_the_record_on_the_hub_has_no_paths_of_this_machine_and_the_one_here_stays(hub, model_folder):
     path = model_folder / "provenance.json"
-    path.write_text(json.dumps({**json.loads(path.read_text()), "settings": {"pairs": "/home/alice/pairs"}}))
+    path.write_text(json.dumps({**json.loads(path.read_text()), "settings": {"pairs": "/srv/alice/pairs"}}))
     before = path.read_bytes()
     push(model_folder, "ann/thing", token=TOKEN)
     assert path.read_bytes() == before
