@@ -56,7 +56,7 @@ def test_a_dry_run_lists_names_and_sizes_without_token_and_network(hub, data_fol
 @pytest.mark.parametrize("changed", [["README.md"], ["provenance.json", "source_provenance.json"], []])
 def test_what_is_said_of_a_changed_file_is_true_of_it(hub, model_folder, capsys, changed):
     record = {"command": "hf-paraphrase export", "settings": {"model": "avg"}}
-    moved = {**record, "settings": {"model": "/home/ann/avg"}}
+    moved = {**record, "settings": {"model": "/srv/ann/avg"}}
     for name in ("provenance.json", "source_provenance.json"):
         (model_folder / name).write_text(json.dumps(moved if name in changed else record))
     card = model_folder / "README.md"
