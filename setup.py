@@ -8,7 +8,7 @@ from setuptools import find_packages, setup
 setup(
     packages=[
         *find_packages(include=["hf_paraphrase", "hf_paraphrase.*"]),
-        "hf_paraphrase.hub.model_cards",
-        "hf_paraphrase.hub.dataset_cards",
+        "hf_paraphrase.artefacts.model_cards",
+        "hf_paraphrase.artefacts.dataset_cards",
     ]
 )

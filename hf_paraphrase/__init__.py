@@ -8,67 +8,32 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from .lazy import lazy_attributes
+from .lazy import lazy_exports
 from .models.registration import register_when_imported
 
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
-    from .encoding.search import SearchIndex as SearchIndex
-    from .encoding.sentence_encoder import SentenceEncoder as SentenceEncoder
-    from .errors import HfParaphraseError as HfParaphraseError
-    from .errors import HubError as HubError
-    from .errors import InputError as InputError
-    from .errors import ModelError as ModelError
-    from .errors import OutputError as OutputError
-    from .errors import UsageError as UsageError
-    from .models.avg import AvgConfig as AvgConfig
-    from .models.avg import AvgModel as AvgModel
-    from .models.gran import GranConfig as GranConfig
-    from .models.gran import GranModel as GranModel
-    from .models.parallel_bigru import ParallelBiGruConfig as ParallelBiGruConfig
-    from .models.parallel_bigru import ParallelBiGruModel as ParallelBiGruModel
-    from .models.recurrent import RecurrentConfig as RecurrentConfig
-    from .models.recurrent import RecurrentModel as RecurrentModel
-    from .models.reference_classifier import ReferenceClassifier as ReferenceClassifier
-    from .models.reference_classifier import ReferenceClassifierConfig as ReferenceClassifierConfig
-    from .models.rnn_search import RnnSearchConfig as RnnSearchConfig
-    from .models.rnn_search import RnnSearchForConditionalGeneration as RnnSearchForConditionalGeneration
-    from .models.sdae import SdaeConfig as SdaeConfig
-    from .models.sdae import SdaeModel as SdaeModel
-    from .models.sentence_classifier import SentenceClassifier as SentenceClassifier
-    from .models.sentence_classifier import SentenceClassifierConfig as SentenceClassifierConfig
+    from .encoders.search import SearchIndex
+    from .encoders.sentence_encoder import SentenceEncoder
+    from .errors import HfParaphraseError, HubError, InputError, ModelError, OutputError, UsageError
+    from .models.configuration_avg import AvgConfig
+    from .models.configuration_gran import GranConfig
+    from .models.configuration_parallel_bigru import ParallelBiGruConfig
+    from .models.configuration_recurrent import RecurrentConfig
+    from .models.configuration_reference_classifier import ReferenceClassifierConfig
+    from .models.configuration_rnn_search import RnnSearchConfig
+    from .models.configuration_sdae import SdaeConfig
+    from .models.configuration_sentence_classifier import SentenceClassifierConfig
+    from .models.modeling_avg import AvgModel
+    from .models.modeling_gran import GranModel
+    from .models.modeling_parallel_bigru import ParallelBiGruModel
+    from .models.modeling_recurrent import RecurrentModel
+    from .models.modeling_reference_classifier import ReferenceClassifier
+    from .models.modeling_rnn_search import RnnSearchForConditionalGeneration
+    from .models.modeling_sdae import SdaeModel
+    from .models.modeling_sentence_classifier import SentenceClassifier
 
-_MODULE_OF = {
-    "SearchIndex": ".encoding.search",
-    "SentenceEncoder": ".encoding.sentence_encoder",
-    "HfParaphraseError": ".errors",
-    "HubError": ".errors",
-    "InputError": ".errors",
-    "ModelError": ".errors",
-    "OutputError": ".errors",
-    "UsageError": ".errors",
-    "AvgConfig": ".models.avg",
-    "AvgModel": ".models.avg",
-    "GranConfig": ".models.gran",
-    "GranModel": ".models.gran",
-    "ParallelBiGruConfig": ".models.parallel_bigru",
-    "ParallelBiGruModel": ".models.parallel_bigru",
-    "RecurrentConfig": ".models.recurrent",
-    "RecurrentModel": ".models.recurrent",
-    "ReferenceClassifier": ".models.reference_classifier",
-    "ReferenceClassifierConfig": ".models.reference_classifier",
-    "RnnSearchConfig": ".models.rnn_search",
-    "RnnSearchForConditionalGeneration": ".models.rnn_search",
-    "SdaeConfig": ".models.sdae",
-    "SdaeModel": ".models.sdae",
-    "SentenceClassifier": ".models.sentence_classifier",
-    "SentenceClassifierConfig": ".models.sentence_classifier",
-}
-
-__all__ = ["__version__", *_MODULE_OF]
-
-
-__getattr__, __dir__ = lazy_attributes(__name__, _MODULE_OF)
+__getattr__, __dir__, __all__ = lazy_exports(__name__)
 
 register_when_imported()

@@ -39,7 +39,7 @@ class HfParaphraseError(Exception):
         return " ".join(f"{place}{self.message}{remedy}".split())
 
 
-class UsageError(HfParaphraseError):
+class UsageError(HfParaphraseError, ValueError):
     """The command line or a configuration file asks for something that does not exist or does not fit together."""
 
 

@@ -2,30 +2,52 @@
 
 from __future__ import annotations
 
+import ast
 import importlib
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
 
-def lazy_attributes(
-    package: str, module_of: Mapping[str, str]
-) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
-    """Makes the `__getattr__` and `__dir__` of a package whose names live in its modules (PEP 562).
+def lazy_exports(package: str) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
+    """Makes the `__getattr__`, `__dir__` and `__all__` of a package from what it imports for type checkers only.
+
+    The imports under `if TYPE_CHECKING:` in the package's `__init__.py` are the table of its public names, for type
+    checkers and at run time alike (PEP 562).
 
     Args:
-        package: The package's `__name__`.
-        module_of: For every public name the relative name of the module that defines it.
+        package: The package's `__name__`, while it is being imported.
+
+    Raises:
+        ImportError: If the package's source is not at hand.
     """
+    spec = sys.modules[package].__spec__
+    source = (
+        None if spec is None or spec.loader is None else getattr(spec.loader, "get_source", lambda _: None)(package)
+    )
+    if source is None:
+        raise ImportError(f"the source of {package} is needed to know its public names", name=package)
+    modules = _imported_for_types(source)
 
     def get_attribute(name: str) -> Any:
-        if name not in module_of:
+        if name not in modules:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
-        value = getattr(importlib.import_module(module_of[name], package), name)
+        value = getattr(importlib.import_module(modules[name], package), name)
         setattr(sys.modules[package], name, value)
         return value
 
     def list_attributes() -> list[str]:
-        return sorted({*vars(sys.modules[package]), *module_of})
+        return sorted({*vars(sys.modules[package]), *modules})
 
-    return get_attribute, list_attributes
+    return get_attribute, list_attributes, list(modules)
+
+
+def _imported_for_types(source: str) -> dict[str, str]:
+    """Finds for every name imported under `if TYPE_CHECKING:` the relative name of its module."""
+    blocks = (
+        item
+        for item in ast.parse(source).body
+        if isinstance(item, ast.If) and isinstance(item.test, ast.Name) and item.test.id == "TYPE_CHECKING"
+    )
+    imports = (item for block in blocks for item in block.body if isinstance(item, ast.ImportFrom))
+    return {alias.name: "." * item.level + (item.module or "") for item in imports for alias in item.names}

@@ -24,12 +24,12 @@ from typing import Any, NamedTuple
 import numpy as np
 import torch
 
-from hf_paraphrase.encoding.sentence_encoder import SentenceEncoder
+from hf_paraphrase.encoders.sentence_encoder import SentenceEncoder
 from hf_paraphrase.errors import InputError
-from hf_paraphrase.models.avg.configuration_avg import AvgConfig
-from hf_paraphrase.models.avg.modeling_avg import AvgModel
-from hf_paraphrase.models.gran.configuration_gran import GranConfig
-from hf_paraphrase.models.gran.modeling_gran import GranModel
+from hf_paraphrase.models.configuration_avg import AvgConfig
+from hf_paraphrase.models.configuration_gran import GranConfig
+from hf_paraphrase.models.modeling_avg import AvgModel
+from hf_paraphrase.models.modeling_gran import GranModel
 from hf_paraphrase.tokenization.word_level import (
     UNKNOWN_ID,
     build_word_level_tokenizer,

@@ -25,11 +25,11 @@ from pathlib import Path
 from typing import Any
 
 from hf_paraphrase.errors import UsageError
-from hf_paraphrase.expansion.expander import Expander
-from hf_paraphrase.expansion.inflection import POS_OF
-from hf_paraphrase.expansion.processes import ExpanderSettings, expand_blocks
-from hf_paraphrase.expansion.wordnet import FILE_OF, WordNet, find_wordnet
-from hf_paraphrase.expansion.words import STOP_WORDS, split_words
+from hf_paraphrase.studies.expansion.expander import Expander
+from hf_paraphrase.studies.expansion.inflection import POS_OF
+from hf_paraphrase.studies.expansion.processes import ExpanderSettings, expand_blocks
+from hf_paraphrase.studies.expansion.wordnet import FILE_OF, WordNet, find_wordnet
+from hf_paraphrase.studies.expansion.words import STOP_WORDS, split_words
 
 # Also where this file is loaded by its path; at the end, because files beside it are named like installed libraries.
 sys.path.append(str(Path(__file__).parent))
@@ -92,7 +92,7 @@ def read_sentences(path: str | None, count: int) -> list[str]:
 
         found = [pair.english for pair in sample_bitext()["train"]]
     else:
-        from hf_paraphrase.expansion.expanded_pairs import sentences_of_text
+        from hf_paraphrase.studies.expansion.expanded_pairs import sentences_of_text
 
         found = list(islice((line for block in sentences_of_text(path) for line in block), count))
     return (found * -(-count // len(found)))[:count]

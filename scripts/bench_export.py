@@ -22,7 +22,7 @@ import torch
 from numpy.typing import NDArray
 
 from hf_paraphrase.commands.export import main as export
-from hf_paraphrase.encoding.sentence_encoder import SentenceEncoder
+from hf_paraphrase.encoders.sentence_encoder import SentenceEncoder
 from hf_paraphrase.errors import HfParaphraseError, InputError, UsageError
 from hf_paraphrase.evaluation.graded_set import GradedSet
 from hf_paraphrase.evaluation.sts import evaluate_sts

@@ -21,11 +21,11 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from hf_paraphrase.encoding.nearest_neighbours import nearest_neighbours
-from hf_paraphrase.encoding.vector_file import NpyWriter, VectorFile
+from hf_paraphrase.encoders.nearest_neighbours import nearest_neighbours
+from hf_paraphrase.encoders.vector_file import NpyWriter, VectorFile
 from hf_paraphrase.errors import UsageError
-from hf_paraphrase.mining.candidates import best_candidates, candidate_blocks
-from hf_paraphrase.mining.running_best import default_precision
+from hf_paraphrase.studies.mining.candidates import best_candidates, candidate_blocks
+from hf_paraphrase.studies.mining.running_best import default_precision
 
 # Also where this file is loaded by its path; at the end, because files beside it are named like installed libraries.
 sys.path.append(str(Path(__file__).parent))

@@ -24,11 +24,11 @@ from typing import Any
 import datasets
 import pyarrow.parquet as pq
 
-from hf_paraphrase.data.bitext_corpus import REPEATING, BitextCorpus, BitextOptions
 from hf_paraphrase.data.parallel import available_cores
 from hf_paraphrase.data.parquet import write_split
 from hf_paraphrase.data.sample.bitext import sample_bitext
 from hf_paraphrase.data.schema import BITEXT
+from hf_paraphrase.data.sources.bitext_corpus import REPEATING, BitextCorpus, BitextOptions
 from hf_paraphrase.errors import HfParaphraseError
 
 # Also where this file is loaded by its path; at the end, because files beside it are named like installed libraries.

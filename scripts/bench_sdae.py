@@ -25,13 +25,14 @@ from transformers import PreTrainedTokenizerFast
 
 from hf_paraphrase.data.sample.bitext import sample_bitext
 from hf_paraphrase.errors import InputError
-from hf_paraphrase.models.sdae import SdaeConfig, SdaeModel
+from hf_paraphrase.models.configuration_sdae import SdaeConfig
+from hf_paraphrase.models.modeling_sdae import SdaeModel
+from hf_paraphrase.studies.sdae.batches import SdaeCollator
+from hf_paraphrase.studies.sdae.noise import WordNoise
+from hf_paraphrase.studies.sdae.sentences import SdaeSentences, encode_sentences
+from hf_paraphrase.studies.sdae.trainer import SdaeTrainer, SdaeTrainingArguments
 from hf_paraphrase.tokenization.word_level import build_word_level_tokenizer, sentence_vocabulary
-from hf_paraphrase.training.collator import EpochBatches
-from hf_paraphrase.training.sdae_batches import SdaeCollator
-from hf_paraphrase.training.sdae_noise import WordNoise
-from hf_paraphrase.training.sdae_sentences import SdaeSentences, encode_sentences
-from hf_paraphrase.training.sdae_trainer import SdaeTrainer, SdaeTrainingArguments
+from hf_paraphrase.training.batches import EpochBatches
 from hf_paraphrase.training.word_frequencies import numbered_lines
 from hf_paraphrase.translation.trainer import bf16_is_fast
 

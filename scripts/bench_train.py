@@ -26,12 +26,12 @@ from transformers import PreTrainedTokenizerFast, PrinterCallback, TrainerCallba
 from hf_paraphrase.data.parquet import write_split
 from hf_paraphrase.data.sample.bitext import sample_bitext
 from hf_paraphrase.data.schema import PAIRS
-from hf_paraphrase.models.avg.configuration_avg import AvgConfig
-from hf_paraphrase.models.avg.modeling_avg import AvgModel
+from hf_paraphrase.encoders.encoded_pairs import EncodedPairs, encode_pairs, iterate_pairs
+from hf_paraphrase.encoders.trainer import EncoderTrainer
+from hf_paraphrase.encoders.training_arguments import EncoderTrainingArguments
+from hf_paraphrase.models.configuration_avg import AvgConfig
+from hf_paraphrase.models.modeling_avg import AvgModel
 from hf_paraphrase.tokenization.word_level import build_word_level_tokenizer, sentence_vocabulary
-from hf_paraphrase.training.arguments import EncoderTrainingArguments
-from hf_paraphrase.training.pairs import EncodedPairs, encode_pairs, iterate_pairs
-from hf_paraphrase.training.trainer import EncoderTrainer
 
 # Also where this file is loaded by its path; at the end, because files beside it are named like installed libraries.
 sys.path.append(str(Path(__file__).parent))

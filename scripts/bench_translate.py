@@ -29,7 +29,8 @@ from typing import Any
 import torch
 
 from hf_paraphrase.errors import UsageError
-from hf_paraphrase.models.rnn_search import RnnSearchConfig, RnnSearchForConditionalGeneration
+from hf_paraphrase.models.configuration_rnn_search import RnnSearchConfig
+from hf_paraphrase.models.modeling_rnn_search import RnnSearchForConditionalGeneration
 from hf_paraphrase.translation.fast_search import fast_beam_search
 from hf_paraphrase.translation.memory import keep_freed_memory
 from hf_paraphrase.translation.prefix_scoring import prefix_tree_scores

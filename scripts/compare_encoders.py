@@ -27,12 +27,12 @@ sys.path.append(str(Path(__file__).parent))
 
 from study_record import append_row, read_rows
 
+from hf_paraphrase.artefacts.provenance import fingerprint
 from hf_paraphrase.commands import main as run_verb
-from hf_paraphrase.commands.arguments import message
 from hf_paraphrase.errors import HfParaphraseError, UsageError
 from hf_paraphrase.evaluation.sts_files import find_sts_sets
-from hf_paraphrase.evaluation.tuning_choice import spread
-from hf_paraphrase.hub.provenance import fingerprint
+from hf_paraphrase.filtering.tuning.tuning_choice import spread
+from hf_paraphrase.messages import say
 
 _OWN = {"--config", "--pairs", "--seed", "--output", "--overwrite", "--resume", "--dev-data", "--initial-vectors"}
 """Flags of `train-encoder` that this script gives itself."""
@@ -149,7 +149,7 @@ def main() -> int:
         groups = read_groups(options)
         text = compare(options, groups)
     except HfParaphraseError as error:
-        message(f"compare_encoders: error: {error}")
+        say(f"compare_encoders: error: {error}")
         return 2
     (options.output / "table.md").write_text(text, encoding="utf-8")
     sys.stdout.write(text)

@@ -24,9 +24,9 @@ from typing import Any
 
 from scipy.stats import t as student
 
-from hf_paraphrase.commands.arguments import message
 from hf_paraphrase.errors import HfParaphraseError, InputError
-from hf_paraphrase.evaluation.tuning_choice import spread
+from hf_paraphrase.filtering.tuning.tuning_choice import spread
+from hf_paraphrase.messages import say
 
 PLAIN, NOISE, REGULARISER = "plain", "noise", "regulariser"
 VARIANTS = {
@@ -154,7 +154,7 @@ def score(runs: Mapping[str, Mapping[int, Run]], work: Path) -> None:
     lacking = {" ".join(key) for run in every for key in run.sets if key not in shared}
     lacking |= {name for run in transferred for name in run.tasks if name not in tasks}
     if lacking:
-        message(f"left out, because not all runs have them: {', '.join(sorted(lacking))}")
+        say(f"left out, because not all runs have them: {', '.join(sorted(lacking))}")
     for run in every:
         for family in sorted({family for family, _ in shared}):
             run.scores[family] = statistics.fmean(run.sets[key] for key in shared if key[0] == family)
@@ -249,7 +249,7 @@ def main() -> int:
     try:
         sys.stdout.write(tables(read_runs(parser.parse_args().work)))
     except HfParaphraseError as error:
-        message(f"sdae_study_table: error: {error}")
+        say(f"sdae_study_table: error: {error}")
         return 2
     return 0
 

@@ -25,9 +25,9 @@ sys.path.append(str(Path(__file__).parent))
 
 from study_record import append_row, read_rows
 
+from hf_paraphrase.artefacts.provenance import fingerprint
 from hf_paraphrase.commands import main as run_verb
-from hf_paraphrase.evaluation.tuning_choice import spread
-from hf_paraphrase.hub.provenance import fingerprint
+from hf_paraphrase.filtering.tuning.tuning_choice import spread
 
 SICK = ["--test-split", "validation", "--dev-share", "0.1"]
 DRAWN = ["--dev-share", "0.1", "--test-share", "0.1"]

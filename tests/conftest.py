@@ -96,7 +96,7 @@ def tiny_wordnet(tmp_path_factory) -> Path:
 def real_wordnet() -> Path:
     """The folder of an installed WordNet."""
     from hf_paraphrase.errors import InputError
-    from hf_paraphrase.expansion.wordnet import find_wordnet
+    from hf_paraphrase.studies.expansion.wordnet import find_wordnet
 
     try:
         return find_wordnet()

@@ -13,12 +13,13 @@ import pytest
 import hf_paraphrase
 from hf_paraphrase.commands import VERBS, main
 from hf_paraphrase.errors import HfParaphraseError, InputError
-from hf_paraphrase.lazy import lazy_attributes
+from hf_paraphrase.lazy import lazy_exports
 
+PACKAGE = Path(hf_paraphrase.__file__).parent
 SUBPACKAGES = sorted(
-    f"hf_paraphrase.{path.parent.name}"
-    for path in Path(hf_paraphrase.__file__).parent.glob("*/__init__.py")
-    if "lazy_attributes(" in path.read_text()
+    ".".join(path.parent.relative_to(PACKAGE.parent).parts)
+    for path in PACKAGE.glob("**/__init__.py")
+    if "lazy_exports(" in path.read_text() and path.parent != PACKAGE
 )
 
 
@@ -59,29 +60,32 @@ def test_every_public_name_of_a_subpackage_imports_and_is_no_module(name):
         assert public in dir(package)
 
 
-@pytest.mark.parametrize("name", ["hf_paraphrase", *SUBPACKAGES])
-def test_names_for_type_checkers_and_names_at_run_time_are_the_same(name):
-    package = importlib.import_module(name)
-    source = Path(package.__file__).read_text()
-    typed = set(re.findall(r" import (\w+) as \1\n", source))
-    assert typed == set(package.__all__) - {"__version__"}
-
-
 @pytest.mark.parametrize("name", SUBPACKAGES)
 def test_a_subpackage_says_in_sentences_what_it_holds(name):
     text = importlib.import_module(name).__doc__
     assert len(re.findall(r"[a-z`)]\.(?=\s)", text)) >= 2, text
 
 
-def test_a_lazy_name_is_looked_up_once(monkeypatch):
-    module = importlib.import_module("hf_paraphrase.errors")
-    get, names = lazy_attributes("hf_paraphrase.errors", {"Alias": ".errors"})
-    monkeypatch.setattr(module, "Alias", 1, raising=False)
-    get_error, _ = lazy_attributes("hf_paraphrase", {"InputError": ".errors"})
-    assert get_error("InputError") is InputError
-    assert "Alias" in names()
-    with pytest.raises(AttributeError):
-        get("Other")
+def test_public_names_are_those_imported_for_type_checkers_and_looked_up_once(tmp_path, monkeypatch):
+    package = tmp_path / "lazily"
+    package.mkdir()
+    (package / "__init__.py").write_text(
+        "from typing import TYPE_CHECKING\n\nfrom hf_paraphrase.lazy import lazy_exports\n\n"
+        "if TYPE_CHECKING:\n    from .inner import Name, other\n    from hf_paraphrase.errors import InputError\n\n"
+        "__getattr__, __dir__, __all__ = lazy_exports(__name__)\n"
+    )
+    (package / "inner.py").write_text("class Name: ...\n\n\nother = object()\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    module = importlib.import_module("lazily")
+    assert module.__all__ == ["Name", "other", "InputError"] and {"Name", "other"} <= set(dir(module))
+    assert "lazily.inner" not in sys.modules
+    assert module.InputError is InputError and module.other is sys.modules["lazily.inner"].other
+    monkeypatch.setattr(sys.modules["lazily.inner"], "other", None)
+    assert module.other is not None
+    with pytest.raises(AttributeError, match="no attribute 'Missing'"):
+        module.Missing  # noqa: B018
+    del sys.modules["lazily"], sys.modules["lazily.inner"]
+    assert lazy_exports("hf_paraphrase")[2] == hf_paraphrase.__all__
 
 
 def test_the_version_is_the_one_of_the_distribution():

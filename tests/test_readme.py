@@ -17,14 +17,17 @@ import pyarrow as pa
 import pytest
 import torch
 
-from hf_paraphrase import SentenceEncoder
 from hf_paraphrase.commands import VERBS, main
 from hf_paraphrase.commands.arguments import parse
 from hf_paraphrase.data.parquet import write_split
 from hf_paraphrase.data.schema import BACK_TRANSLATED, PAIRS
-from hf_paraphrase.models.avg import AvgConfig, AvgModel
-from hf_paraphrase.models.gran import GranConfig, GranModel
-from hf_paraphrase.models.rnn_search import RnnSearchConfig, RnnSearchForConditionalGeneration
+from hf_paraphrase.encoders.sentence_encoder import SentenceEncoder
+from hf_paraphrase.models.configuration_avg import AvgConfig
+from hf_paraphrase.models.configuration_gran import GranConfig
+from hf_paraphrase.models.configuration_rnn_search import RnnSearchConfig
+from hf_paraphrase.models.modeling_avg import AvgModel
+from hf_paraphrase.models.modeling_gran import GranModel
+from hf_paraphrase.models.modeling_rnn_search import RnnSearchForConditionalGeneration
 from hf_paraphrase.tokenization.subword import train_bpe_tokenizer
 from hf_paraphrase.tokenization.word_level import build_word_level_tokenizer, save_tokenizer
 

@@ -10,7 +10,8 @@ import sys
 from collections.abc import Sequence
 
 from ..errors import HfParaphraseError, UsageError
-from .processes import check_processes
+from ..messages import process_count, shown_messages
+from ..registry import import_file
 
 VERBS = {
     "quickstart": "run the whole pipeline on the built-in sample",
@@ -43,6 +44,19 @@ VERBS = {
     "env": "print versions and devices, for a bug report",
 }
 
+SHARED_BY_PROCESSES = frozenset(
+    {
+        "back-translate",
+        "train-classifier",
+        "train-encoder",
+        "train-nmt",
+        "train-parallel-classifier",
+        "train-sdae",
+        "train-supervised",
+    }
+)
+"""The verbs whose work several processes share."""
+
 
 def main(argv: Sequence[str] | None = None, *, verb: str | None = None) -> int:
     """Runs one verb and returns the exit code.
@@ -54,6 +68,7 @@ def main(argv: Sequence[str] | None = None, *, verb: str | None = None) -> int:
     words = list(sys.argv[1:] if argv is None else argv)
     try:
         if verb is None:
+            words = _import_files(words)
             if not words or words[0] in {"-h", "--help"}:
                 sys.stdout.write(_overview())
                 return 0
@@ -65,9 +80,10 @@ def main(argv: Sequence[str] | None = None, *, verb: str | None = None) -> int:
             return 0
         if verb not in VERBS:
             raise UsageError(f"unknown verb `{verb}`", remedy=f"one of {', '.join(VERBS)}")
-        check_processes(verb)
+        _check_processes(verb)
         module = importlib.import_module(f".{verb.replace('-', '_')}", __name__)
-        module.main(words)
+        with shown_messages():
+            module.main(words)
     except HfParaphraseError as error:
         sys.stderr.write(f"hf-paraphrase: error: {error}\n")
         return 2
@@ -80,7 +96,30 @@ def main(argv: Sequence[str] | None = None, *, verb: str | None = None) -> int:
     return 0
 
 
+def _import_files(words: list[str]) -> list[str]:
+    """Imports the files of one's own that are named before the verb, `--import FILE`; returns the other words."""
+    while words and words[0].partition("=")[0] == "--import":
+        _, equals, path = words.pop(0).partition("=")
+        if not equals:
+            if not words:
+                raise UsageError("--import names no file", remedy="hf-paraphrase --import FILE VERB …")
+            path = words.pop(0)
+        import_file(path)
+    return words
+
+
+def _check_processes(verb: str) -> None:
+    """Refuses to do in each of several processes what one must do alone."""
+    processes = process_count()
+    if verb not in SHARED_BY_PROCESSES and processes > 1:
+        raise UsageError(
+            f"`{verb}` runs in one process, and {processes} were started",
+            remedy=f"start it as hf-paraphrase {verb}, or with --num_processes 1",
+        )
+
+
 def _overview() -> str:
     width = max(map(len, VERBS))
     lines = [f"  {verb:{width}}  {text}" for verb, text in VERBS.items()]
-    return "\n".join(["usage: hf-paraphrase <verb> [flags]", "", *lines, "", "hf-paraphrase <verb> --help", ""])
+    usage = "usage: hf-paraphrase [--import FILE.py] <verb> [flags]"
+    return "\n".join([usage, "", *lines, "", "hf-paraphrase <verb> --help", ""])

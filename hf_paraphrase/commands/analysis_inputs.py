@@ -12,12 +12,12 @@ from numpy.typing import NDArray
 from ..data.text_files import read_lines
 from ..errors import InputError, UsageError
 from ..evaluation.report import short_names
-from ..filtering.source_card import inherited_metadata
+from ..filtering.inherited_cards import inherited_metadata
 from .encode import StrictLines
 from .search_corpus import Corpus
 
 if TYPE_CHECKING:
-    from ..encoding.known_texts import KnownTexts
+    from ..encoders.known_texts import KnownTexts
 
 MOST_QUERIES = 1_000
 """Queries of an analysis; a report is for reading, and memory grows with their number."""
@@ -121,8 +121,8 @@ def open_encoder(model: str, device: str) -> KnownTexts:
     Raises:
         ModelError: If the folder is not a sentence encoder.
     """
-    from ..encoding.known_texts import KnownTexts
-    from ..encoding.sentence_encoder import SentenceEncoder
+    from ..encoders.known_texts import KnownTexts
+    from ..encoders.sentence_encoder import SentenceEncoder
 
     return KnownTexts(SentenceEncoder.from_pretrained(model, device=device))
 

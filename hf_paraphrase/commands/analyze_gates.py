@@ -11,25 +11,27 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..analysis.automatic_tags import with_tags
-from ..analysis.figures import check_plots
-from ..analysis.gate_analysis import analyze_gates
-from ..analysis.gate_plots import MOST_WORDS, plot_groups, plot_positions, plot_sentence
-from ..analysis.gate_report import PAPER_HIGH, PAPER_LOW, GateReport, highest_labels, lowest_labels
-from ..analysis.gates import WordGates, check_gran, component_gates, words_of_texts
-from ..analysis.grouped_means import GroupMean
-from ..data.tagged_text import DEPENDENCY, TAG, LabelledSentence, read_tagged, tagged_lines
+from ..artefacts.cards import write_card
+from ..artefacts.folders import check_output, output_folder, write_text_whole
+from ..artefacts.provenance import write_provenance
 from ..data.text_files import LineErrors, check_readable, read_lines
 from ..errors import InputError, UsageError
+from ..evaluation.figures import check_plots
 from ..evaluation.tables import format_table
-from ..hub.cards import write_card
-from ..hub.folders import check_output, output_folder, write_text_whole
-from ..hub.provenance import write_provenance
-from .arguments import argument, message, parse, settings_of
+from ..messages import say
+from ..settings import setting, settings_of
+from ..studies.gates.automatic_tags import with_tags
+from ..studies.gates.gate_analysis import analyze_gates
+from ..studies.gates.gate_plots import MOST_WORDS, plot_groups, plot_positions, plot_sentence
+from ..studies.gates.gate_report import PAPER_HIGH, PAPER_LOW, GateReport, highest_labels, lowest_labels
+from ..studies.gates.gates import WordGates, check_gran, component_gates, words_of_texts
+from ..studies.gates.grouped_means import GroupMean
+from ..studies.gates.tagged_text import DEPENDENCY, TAG, LabelledSentence, read_tagged, tagged_lines
+from .arguments import parse
 from .devices import check_device, device_argument
 
 if TYPE_CHECKING:
-    from ..encoding.sentence_encoder import SentenceEncoder
+    from ..encoders.sentence_encoder import SentenceEncoder
 
 _TITLES = {TAG: "part of speech", DEPENDENCY: "dependency label"}
 _SHOWN = 10
@@ -45,32 +47,32 @@ class Arguments:
     another language than the model's has mostly unknown words, which share one vector; the report says how many.
     """
 
-    model: str = argument("the folder of a GRAN")
-    output: str = argument("the folder to make; the report is its README.md")
-    text: list[str] = argument("text files, one sentence a line, plain or compressed", [])
-    tags: str | None = argument(
+    model: str = setting("the folder of a GRAN")
+    output: str = setting("the folder to make; the report is its README.md")
+    text: list[str] = setting("text files, one sentence a line, plain or compressed", [])
+    tags: str | None = setting(
         "a file with the tags of the words of --text, line by line, separated by spaces as the words are", None
     )
-    tagger: bool = argument(
+    tagger: bool = setting(
         "tag the words of --text, English, with the tagger that `expand` uses: universal parts of speech (needs the "
         "extra `expansion`)",
         False,
     )
-    tagged: list[str] = argument(
+    tagged: list[str] = setting(
         "tagged files instead: word/TAG on one line, word TAB tag a line, CoNLL-U, or files of PIT-2015",
         [],
     )
-    sentences: list[str] = argument(
+    sentences: list[str] = setting(
         "sentences to draw a picture of [default: the first of the text that have 5 to 20 words]", []
     )
-    pictures: int = argument("how many sentences of the text to draw a picture of, where --sentences names none", 4)
-    max_sentences: int = argument("how many distinct sentences to look at, from the beginning", 20_000)
-    min_count: int = argument("words and labels that occur less often are left out of the tables", 20)
-    known_only: bool = argument("leave out words that the model does not know", False)
-    bootstrap: int = argument("bootstrap replicates, over sentences, for the intervals", 200)
+    pictures: int = setting("how many sentences of the text to draw a picture of, where --sentences names none", 4)
+    max_sentences: int = setting("how many distinct sentences to look at, from the beginning", 20_000)
+    min_count: int = setting("words and labels that occur less often are left out of the tables", 20)
+    known_only: bool = setting("leave out words that the model does not know", False)
+    bootstrap: int = setting("bootstrap replicates, over sentences, for the intervals", 200)
     device: str = device_argument()
-    seed: int = argument("seed of the bootstrap", 0)
-    overwrite: bool = argument("replace an existing output folder", False)
+    seed: int = setting("seed of the bootstrap", 0)
+    overwrite: bool = setting("replace an existing output folder", False)
 
 
 def main(argv: Sequence[str]) -> None:
@@ -87,7 +89,7 @@ def main(argv: Sequence[str]) -> None:
     check_device(arguments.device)
     check_output(arguments.output, overwrite=arguments.overwrite)
     check_plots()
-    from ..encoding.sentence_encoder import SentenceEncoder
+    from ..encoders.sentence_encoder import SentenceEncoder
 
     encoder = SentenceEncoder.from_pretrained(arguments.model, device=arguments.device)
     check_gran(encoder, arguments.model)
@@ -106,15 +108,15 @@ def main(argv: Sequence[str]) -> None:
         raise InputError(error.message, path=_inputs(arguments)[1], remedy=error.remedy) from error
     found, report = analysis.words, analysis.report
     if not found.known.any():
-        message("the model knows none of these words: all have the same vector")
+        say("the model knows none of these words: all have the same vector")
     with output_folder(arguments.output, overwrite=arguments.overwrite) as staging:
         pictures = _draw(arguments, encoder, sentences, report, staging)
         _write(arguments, encoder, sentences, found, report, pictures, more, staging)
     for name, groups in report.labels.items():
-        message(f"{_TITLES[name]}: highest {_listed(groups[:5])}; lowest {_listed(groups[::-1][:5])}")
+        say(f"{_TITLES[name]}: highest {_listed(groups[:5])}; lowest {_listed(groups[::-1][:5])}")
     if not report.labels:
-        message(f"kinds of words: highest {_listed(report.kinds[:3])}; lowest {_listed(report.kinds[::-1][:3])}")
-    message(f"the report is {arguments.output}/README.md")
+        say(f"kinds of words: highest {_listed(report.kinds[:3])}; lowest {_listed(report.kinds[::-1][:3])}")
+    say(f"the report is {arguments.output}/README.md")
 
 
 def _check(arguments: Arguments) -> None:
@@ -150,7 +152,7 @@ def _sentences(arguments: Arguments, encoder: SentenceEncoder) -> tuple[list[Lab
         stream = _plain_sentences(arguments, encoder)
     for sentence in stream:
         if len(kept) == arguments.max_sentences and sentence.text not in kept:
-            message(f"the first {len(kept):,} distinct sentences are looked at; there are more")
+            say(f"the first {len(kept):,} distinct sentences are looked at; there are more")
             return list(kept.values()), True
         kept.setdefault(sentence.text, sentence)
     if not kept:
@@ -161,7 +163,7 @@ def _sentences(arguments: Arguments, encoder: SentenceEncoder) -> tuple[list[Lab
 def _plain_sentences(arguments: Arguments, encoder: SentenceEncoder) -> Iterator[LabelledSentence]:
     tagger = None
     if arguments.tagger:
-        from ..expansion.tagger import PartOfSpeechTagger
+        from ..studies.expansion.tagger import PartOfSpeechTagger
 
         tagger = PartOfSpeechTagger.load()
     for path in arguments.text:

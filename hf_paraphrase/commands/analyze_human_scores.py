@@ -10,24 +10,26 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..analysis.figures import check_plots
-from ..analysis.human_scores import LEVEL, HumanScores, compare_scores, holm, score_step
-from ..analysis.plain_text import plain_markdown
+from ..artefacts.cards import write_card
+from ..artefacts.folders import check_output, output_folder, write_text_whole
+from ..artefacts.provenance import write_provenance
 from ..data.parquet import check_split_name, split_names
 from ..errors import InputError, UsageError
+from ..evaluation.figures import check_plots
 from ..evaluation.graded_set import GradedSet, read_graded_folder
 from ..evaluation.report import short_names
 from ..evaluation.tables import format_table, number
-from ..filtering.source_card import inherited_metadata
-from ..hub.cards import write_card
-from ..hub.folders import check_output, output_folder, write_text_whole
-from ..hub.provenance import write_provenance
+from ..filtering.inherited_cards import inherited_metadata
+from ..messages import say
+from ..settings import setting, settings_of
+from ..studies.analysis.human_scores import LEVEL, HumanScores, compare_scores, holm, score_step
+from ..studies.analysis.plain_text import plain_markdown
 from .analysis_inputs import check_numbers, model_names
-from .arguments import argument, message, parse, settings_of
+from .arguments import parse
 from .devices import check_device, device_argument
 
 if TYPE_CHECKING:
-    from ..encoding.sentence_encoder import SentenceEncoder
+    from ..encoders.sentence_encoder import SentenceEncoder
 
 _KIND = "human-scores"
 _PLACEHOLDER = "{lang}"
@@ -41,28 +43,28 @@ class Arguments:
     of every human score, Welch's t-tests between neighbouring scores, and Spearman's correlation.
     """
 
-    model: list[str] = argument(
+    model: list[str] = setting(
         "one or more folders of sentence encoders; `{lang}` in a name stands for the language on the card of a data "
         "folder, where each language has encoders of its own: --model avg-{lang} gran-{lang}"
     )
-    data: list[str] = argument(
+    data: list[str] = setting(
         "one or more data folders with the columns sentence1, sentence2 and score, such as prepare opusparcus, turku, "
         "sts, sick, pit2015 and stsbenchmark make"
     )
-    output: str = argument("the folder to make; the report is its README.md")
-    split: list[str] = argument(
+    output: str = setting("the folder to make; the report is its README.md")
+    split: list[str] = setting(
         "the splits to read, put together; by default validation, or that of each configuration (NAME.validation), or "
         "where there is none all splits",
         [],
     )
-    step: float | None = argument(
+    step: float | None = setting(
         "width of the bands into which scores are put, around its multiples; by default every score is a group of its "
         "own where a set has at most 12 different ones, else the least of 1, 2, 5, 0.5 … that makes at most 12",
         None,
     )
-    batch_size: int = argument("sentences in a padded batch; a model of type avg needs no batches", 256)
+    batch_size: int = setting("sentences in a padded batch; a model of type avg needs no batches", 256)
     device: str = device_argument()
-    overwrite: bool = argument("replace an existing output folder", False)
+    overwrite: bool = setting("replace an existing output folder", False)
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,8 +106,8 @@ def main(argv: Sequence[str]) -> None:
     with output_folder(arguments.output, overwrite=arguments.overwrite) as staging:
         found, zeros = _compare(sets, folders, arguments)
         _write(staging, arguments, sets, folders, found, zeros)
-    message(_summary_table(found).rstrip())
-    message(f"the report is {arguments.output}/README.md")
+    say(_summary_table(found).rstrip())
+    say(f"the report is {arguments.output}/README.md")
 
 
 def _names_of(models: Sequence[str]) -> list[str]:
@@ -171,7 +173,7 @@ def _check_models(folders: Sequence[str], device: str) -> None:
 
 
 def _open(folder: str, device: str) -> SentenceEncoder:
-    from ..encoding.sentence_encoder import SentenceEncoder
+    from ..encoders.sentence_encoder import SentenceEncoder
 
     return SentenceEncoder.from_pretrained(folder, device=device)
 
@@ -215,7 +217,7 @@ def _write(
     found: Mapping[str, Mapping[str, HumanScores]],
     zeros: Mapping[str, Mapping[str, int]],
 ) -> None:
-    from ..analysis.human_score_plot import plot_human_scores
+    from ..studies.analysis.human_score_plot import plot_human_scores
 
     plot_human_scores(found, staging / "plots" / "human_scores.png")
     corrected = _corrected(found)

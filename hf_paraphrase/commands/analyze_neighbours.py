@@ -7,22 +7,24 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
-from ..analysis.figures import check_plots
-from ..analysis.neighbour_lists import MOST_ROWS, side_by_side, summarise
-from ..analysis.plain_text import one_line, plain_markdown
+from ..artefacts.cards import write_card
+from ..artefacts.folders import check_output, output_folder, write_text_whole
+from ..artefacts.provenance import write_provenance
 from ..data.text_files import PLAIN_OR_COMPRESSED
 from ..errors import InputError
+from ..evaluation.figures import check_plots
 from ..evaluation.tables import format_table
-from ..hub.cards import write_card
-from ..hub.folders import check_output, output_folder, write_text_whole
-from ..hub.provenance import write_provenance
+from ..messages import say
+from ..settings import setting, settings_of
+from ..studies.analysis.neighbour_lists import MOST_ROWS, side_by_side, summarise
+from ..studies.analysis.plain_text import one_line, plain_markdown
 from .analysis_inputs import Texts, check_numbers, embed_queries, model_names, open_encoder, read_queries
-from .arguments import argument, message, parse, settings_of
+from .arguments import parse
 from .devices import check_device, device_argument
 
 if TYPE_CHECKING:
-    from ..encoding.best_sentences import NearSentence
-    from ..encoding.sentence_blocks import StreamCounts
+    from ..encoders.best_sentences import NearSentence
+    from ..encoders.sentence_blocks import StreamCounts
 
 _KIND = "neighbours"
 _SHOWN = 20
@@ -36,25 +38,25 @@ class Arguments:
     Every sentence is compared, in one pass for each model, in memory that does not grow with the text.
     """
 
-    model: list[str] = argument("one or more folders of sentence encoders, which are shown side by side")
-    text: list[str] = argument(
+    model: list[str] = setting("one or more folders of sentence encoders, which are shown side by side")
+    text: list[str] = setting(
         f"the sentences to search: one or more text files, one sentence a line, {PLAIN_OR_COMPRESSED}, or data folders"
     )
-    output: str = argument("the folder to make; the report is its README.md")
-    query: list[str] = argument("one or more sentences, in quotes, whose neighbours are shown", [])
-    queries: str | None = argument(
+    output: str = setting("the folder to make; the report is its README.md")
+    query: list[str] = setting("one or more sentences, in quotes, whose neighbours are shown", [])
+    queries: str | None = setting(
         "a text file of such sentences, one a line, 1,000 at most", None, names=["--queries", "--query-file"]
     )
-    neighbours: int = argument("how many neighbours of each query", 10, names=["--neighbours", "--top-k"])
-    columns: list[str] = argument(
+    neighbours: int = setting("how many neighbours of each query", 10, names=["--neighbours", "--top-k"])
+    columns: list[str] = setting(
         "columns of the data folders to read, separated by commas or spaces; by default sentence, text, sentence1 and "
         "sentence2, as far as there are",
         [],
     )
-    split: str | None = argument("split of the data folders to read [default: train]", None)
-    batch_size: int = argument("sentences in a padded batch; a model of type avg needs no batches", 256)
+    split: str | None = setting("split of the data folders to read [default: train]", None)
+    batch_size: int = setting("sentences in a padded batch; a model of type avg needs no batches", 256)
     device: str = device_argument()
-    overwrite: bool = argument("replace an existing output folder", False)
+    overwrite: bool = setting("replace an existing output folder", False)
 
 
 def main(argv: Sequence[str]) -> None:
@@ -89,7 +91,7 @@ def main(argv: Sequence[str]) -> None:
                 path=arguments.text[0],
                 remedy="give sentences in the language that the encoders were trained on",
             )
-        from ..analysis.similarity_plots import plot_neighbours
+        from ..studies.analysis.similarity_plots import plot_neighbours
 
         plot_neighbours(found, staging / "plots" / "cosines.png")
         summary = summarise(queries, found)
@@ -99,11 +101,11 @@ def main(argv: Sequence[str]) -> None:
             "summary": asdict(summary),
         }
         _write(staging, arguments, queries, found, numbers, texts, _summary_table(asdict(summary), names))
-    message(_summary_table(numbers["summary"], names).rstrip())
+    say(_summary_table(numbers["summary"], names).rstrip())
     without = sum(not any(items) for items in lists)
     if without:
-        message(f"{without} of {len(queries)} queries have no neighbours: no encoder knows a word of them")
-    message(f"the report is {arguments.output}/README.md")
+        say(f"{without} of {len(queries)} queries have no neighbours: no encoder knows a word of them")
+    say(f"the report is {arguments.output}/README.md")
 
 
 def _search(
@@ -111,8 +113,8 @@ def _search(
 ) -> tuple[list[list[NearSentence]], StreamCounts]:
     from tqdm.auto import tqdm
 
-    from ..encoding.best_sentences import BestSentences
-    from ..encoding.sentence_blocks import StreamCounts, encoded_blocks
+    from ..encoders.best_sentences import BestSentences
+    from ..encoders.sentence_blocks import StreamCounts, encoded_blocks
 
     encoder = open_encoder(model, arguments.device)
     vectors, known = embed_queries(encoder, queries, arguments.batch_size)

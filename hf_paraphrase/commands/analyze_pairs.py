@@ -13,32 +13,34 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..analysis.analysis_plots import plot_lengths, plot_probabilities, plot_repetition
-from ..analysis.examples import Example, ranked_examples
-from ..analysis.figures import check_plots
-from ..analysis.lengths import BINS, LengthStatistics
-from ..analysis.ngram_statistics import ORDERS, Contrast, contrast_ngrams, count_ngrams
-from ..analysis.pair_sample import SEEN, PairSample, draw_pairs
-from ..analysis.plain_text import plain_markdown
-from ..analysis.rank_correlations import (
+from ..artefacts.cards import write_card
+from ..artefacts.folders import check_output, output_folder, write_text_whole
+from ..artefacts.hub_models import model_folder
+from ..artefacts.provenance import write_provenance
+from ..data.parquet import read_schema
+from ..data.text_files import LineErrors, read_lines
+from ..errors import InputError, UsageError
+from ..evaluation.figures import check_plots
+from ..evaluation.tables import format_table
+from ..filtering.inherited_cards import inherited_metadata
+from ..filtering.reference_classifier.seen_references import is_seen, read_seen
+from ..filtering.token_spans import TokenSpans
+from ..messages import say
+from ..settings import setting, settings_of
+from ..studies.analysis.examples import Example, ranked_examples
+from ..studies.analysis.lengths import BINS, LengthStatistics
+from ..studies.analysis.ngram_statistics import ORDERS, Contrast, contrast_ngrams, count_ngrams
+from ..studies.analysis.pair_plots import plot_lengths, plot_probabilities, plot_repetition
+from ..studies.analysis.pair_sample import SEEN, PairSample, draw_pairs
+from ..studies.analysis.plain_text import plain_markdown
+from ..studies.analysis.rank_correlations import (
     PAPER,
     RankCorrelation,
     average_idf,
     document_frequencies,
     rank_correlations,
 )
-from ..data.parquet import read_schema
-from ..data.seen_references import is_seen, read_seen
-from ..data.text_files import LineErrors, read_lines
-from ..errors import InputError, UsageError
-from ..evaluation.tables import format_table
-from ..filtering.source_card import inherited_metadata
-from ..filtering.token_spans import TokenSpans
-from ..hub.cards import write_card
-from ..hub.folders import check_output, output_folder, write_text_whole
-from ..hub.provenance import write_provenance
-from ..models.hub_models import model_folder
-from .arguments import argument, message, parse, settings_of
+from .arguments import parse
 
 _FEWEST = 30
 
@@ -51,25 +53,25 @@ class Arguments:
     reference_probability, the report says what the classifier looks at.
     """
 
-    pairs: str = argument("the data folder of pairs (sentence1 the reference, sentence2 the translation)")
-    output: str = argument("the folder to make; the report is its README.md")
-    classifier: str | None = argument("reference classifier folder, for tables 10 and 11", None)
-    unseen_only: bool = argument(
+    pairs: str = setting("the data folder of pairs (sentence1 the reference, sentence2 the translation)")
+    output: str = setting("the folder to make; the report is its README.md")
+    classifier: str | None = setting("reference classifier folder, for tables 10 and 11", None)
+    unseen_only: bool = setting(
         "leave out references that the classifier was trained, tuned or tested on (without --classifier: where the "
         "column classifier_seen is 1)",
         False,
     )
-    references: int | None = argument("how many references to draw at most; by default all", None)
-    idf_text: str | None = argument(
+    references: int | None = setting("how many references to draw at most; by default all", None)
+    idf_text: str | None = setting(
         "text, one document a line, plain or compressed, for document frequencies (the paper took Wikipedia) "
         "[default: the references themselves]",
         None,
     )
-    examples: int = argument("how many pairs to show of each kind", 10)
-    bootstrap: int = argument("bootstrap replicates for the intervals of table 9", 200)
-    split: str = argument("the split to read", "train")
-    seed: int = argument("seed of the draws", 0)
-    overwrite: bool = argument("replace an existing output folder", False)
+    examples: int = setting("how many pairs to show of each kind", 10)
+    bootstrap: int = setting("bootstrap replicates for the intervals of table 9", 200)
+    split: str = setting("the split to read", "train")
+    seed: int = setting("seed of the draws", 0)
+    overwrite: bool = setting("replace an existing output folder", False)
 
 
 def main(argv: Sequence[str]) -> None:
@@ -100,7 +102,7 @@ def main(argv: Sequence[str]) -> None:
     check_plots()
     scorer = None
     if arguments.classifier is not None:
-        from ..encoding.reference_classification import ReferenceScorer
+        from ..filtering.reference_classifier.reference_classification import ReferenceScorer
 
         scorer = ReferenceScorer.from_pretrained(arguments.classifier)
     sample = draw_pairs(folder, split=arguments.split, limit=arguments.references, seed=arguments.seed)
@@ -118,7 +120,7 @@ def main(argv: Sequence[str]) -> None:
             remedy += ", or leave --unseen-only out: the classifier has seen the others"
         raise InputError(f"{len(sample)} references are left to analyse", path=folder, remedy=remedy)
     if sample.rows == sample.available:
-        message("every reference has one translation: nothing is drawn")
+        say("every reference has one translation: nothing is drawn")
     probabilities: list[NDArray[np.float64] | None] = [None, sample.probabilities]
     if scorer is not None:
         probabilities = [scorer.probabilities(sample.references), scorer.probabilities(sample.translations)]
@@ -127,10 +129,10 @@ def main(argv: Sequence[str]) -> None:
         report = _analyse(arguments, sample, probabilities, (frequencies, documents), staging)
         report["seen"] = seen
         _write(arguments, folder, sample, report, staging)
-    message(_contrast_table(report["contrasts"]).rstrip())
+    say(_contrast_table(report["contrasts"]).rstrip())
     if report["correlations"]:
-        message(_correlation_table(report["correlations"]).rstrip())
-    message(f"the report is {arguments.output}/README.md")
+        say(_correlation_table(report["correlations"]).rstrip())
+    say(f"the report is {arguments.output}/README.md")
 
 
 def _take(sample: PairSample, rows: NDArray[np.int64]) -> PairSample:

@@ -8,25 +8,27 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..analysis.figures import check_plots
-from ..analysis.neighbour_lists import side_by_side
-from ..analysis.plain_text import one_line, plain_markdown
+from ..artefacts.cards import write_card
+from ..artefacts.folders import check_output, output_folder, write_text_whole
+from ..artefacts.provenance import write_provenance
 from ..data.text_files import PLAIN_OR_COMPRESSED
 from ..errors import InputError, UsageError
+from ..evaluation.figures import check_plots
 from ..evaluation.tables import format_table
-from ..hub.cards import write_card
-from ..hub.folders import check_output, output_folder, write_text_whole
-from ..hub.provenance import write_provenance
+from ..messages import say
+from ..settings import setting, settings_of
+from ..studies.analysis.neighbour_lists import side_by_side
+from ..studies.analysis.plain_text import one_line, plain_markdown
 from .analysis_inputs import Texts, check_numbers, embed_queries, model_names, open_encoder, read_queries
-from .arguments import argument, message, parse, settings_of
+from .arguments import parse
 from .devices import check_device, device_argument
 
 if TYPE_CHECKING:
-    from ..analysis.similarity_bands import Band
-    from ..analysis.similarity_distribution import SimilarityDistribution
-    from ..encoding.best_sentences import NearSentence
-    from ..encoding.sentence_blocks import SentenceBlock, StreamCounts
-    from ..encoding.vector_file import VectorFile
+    from ..encoders.best_sentences import NearSentence
+    from ..encoders.sentence_blocks import SentenceBlock, StreamCounts
+    from ..encoders.vector_file import VectorFile
+    from ..studies.analysis.similarity_bands import Band
+    from ..studies.analysis.similarity_distribution import SimilarityDistribution
 
 _KIND = "similarities"
 _EXAMPLES = 3
@@ -42,43 +44,43 @@ class Arguments:
     `hf-paraphrase encode` wrote can take the place of encoding the text.
     """
 
-    model: list[str] = argument("one or more folders of sentence encoders")
-    output: str = argument("the folder to make; the report is its README.md")
-    text: list[str] = argument(
+    model: list[str] = setting("one or more folders of sentence encoders")
+    output: str = setting("the folder to make; the report is its README.md")
+    text: list[str] = setting(
         f"the sentences: one or more text files, one sentence a line, {PLAIN_OR_COMPRESSED}, or data folders; "
         "may be left out where there are --vectors, but then no sentence can be shown",
         [],
     )
-    vectors: list[str] = argument(
+    vectors: list[str] = setting(
         "the vectors of these sentences, a .npy file of float32 or float16 (sentences, dim) for each model, in the "
         "same order, line by line those of --text; by default the sentences are encoded",
         [],
     )
-    query: list[str] = argument("one or more sentences, in quotes, whose similarities are counted", [])
-    queries: str | None = argument(
+    query: list[str] = setting("one or more sentences, in quotes, whose similarities are counted", [])
+    queries: str | None = setting(
         "a text file of such sentences, one a line, 1,000 at most", None, names=["--queries", "--query-file"]
     )
-    thresholds: list[float] = argument(
+    thresholds: list[float] = setting(
         "cosines, from -1 to 1, for which the share of sentences that reach them is given", [0.5, 0.6, 0.7, 0.8, 0.9]
     )
-    neighbours: int = argument(
+    neighbours: int = setting(
         "how many nearest sentences of each query to list", 10, names=["--neighbours", "--top-k"]
     )
-    examples: int | None = argument(
+    examples: int | None = setting(
         "with --text: how many sentences to show of each band of 0.1 of the cosine, drawn at random, for the first 12 "
         "queries; 0 for none [default: 3]",
         None,
     )
-    columns: list[str] = argument(
+    columns: list[str] = setting(
         "columns of the data folders to read, separated by commas or spaces; by default sentence, text, sentence1 and "
         "sentence2, as far as there are",
         [],
     )
-    split: str | None = argument("split of the data folders to read [default: train]", None)
-    batch_size: int = argument("sentences in a padded batch; a model of type avg needs no batches", 256)
+    split: str | None = setting("split of the data folders to read [default: train]", None)
+    batch_size: int = setting("sentences in a padded batch; a model of type avg needs no batches", 256)
     device: str = device_argument()
-    seed: int | None = argument("with --text: seed of the draw of examples [default: 0]", None)
-    overwrite: bool = argument("replace an existing output folder", False)
+    seed: int | None = setting("with --text: seed of the draw of examples [default: 0]", None)
+    overwrite: bool = setting("replace an existing output folder", False)
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,8 +121,8 @@ def main(argv: Sequence[str]) -> None:
         record = _record(queries, found)
         _write(staging, arguments, queries, found, record, texts)
     table = _table(queries, found, arguments.thresholds)
-    message(table.rstrip())
-    message(f"the report is {arguments.output}/README.md")
+    say(table.rstrip())
+    say(f"the report is {arguments.output}/README.md")
 
 
 def _check(arguments: Arguments) -> None:
@@ -147,7 +149,7 @@ def _check(arguments: Arguments) -> None:
 
 def _stored(arguments: Arguments) -> list[VectorFile]:
     """Opens the files of vectors, and the encoders once, so that what does not fit is told before any long work."""
-    from ..encoding.vector_file import VectorFile
+    from ..encoders.vector_file import VectorFile
 
     files = [VectorFile(Path(path), half=True) for path in arguments.vectors]
     for place, model in enumerate(arguments.model):
@@ -169,10 +171,10 @@ def _count(
     """Runs all sentences past one model."""
     from tqdm.auto import tqdm
 
-    from ..analysis.similarity_bands import DRAWN, BandSamples
-    from ..analysis.similarity_distribution import SimilarityDistribution
-    from ..encoding.best_sentences import BestSentences
-    from ..encoding.sentence_blocks import StreamCounts, encoded_blocks, stored_blocks
+    from ..encoders.best_sentences import BestSentences
+    from ..encoders.sentence_blocks import StreamCounts, encoded_blocks, stored_blocks
+    from ..studies.analysis.similarity_bands import DRAWN, BandSamples
+    from ..studies.analysis.similarity_distribution import SimilarityDistribution
 
     encoder = open_encoder(model, arguments.device)
     vectors, known = embed_queries(encoder, queries, arguments.batch_size)
@@ -207,7 +209,7 @@ def _count(
 
 def _record(queries: Sequence[str], found: Mapping[str, _Found]) -> dict[str, Any]:
     """Collects the numbers of the report as JSON values."""
-    from ..analysis.similarity_distribution import QUANTILES
+    from ..studies.analysis.similarity_distribution import QUANTILES
 
     def described(item: SimilarityDistribution, examples: Sequence[Sequence[str]]) -> dict[str, Any]:
         return {
@@ -246,8 +248,8 @@ def _write(
     record: dict[str, Any],
     texts: Texts,
 ) -> None:
-    from ..analysis.similarity_bands import DRAWN
-    from ..analysis.similarity_plots import MOST_PANELS, plot_distributions, plot_shares_above
+    from ..studies.analysis.similarity_bands import DRAWN
+    from ..studies.analysis.similarity_plots import MOST_PANELS, plot_distributions, plot_shares_above
 
     drawn = [
         (query, {name: item.distributions[number] for name, item in found.items() if number in item.distributions})
@@ -359,7 +361,7 @@ def _nearest_table(number: int, found: Mapping[str, _Found]) -> str:
 
 
 def _bands(distribution: SimilarityDistribution, examples: Sequence[Sequence[str]]) -> list[Band]:
-    from ..analysis.similarity_bands import describe_bands
+    from ..studies.analysis.similarity_bands import describe_bands
 
     if not any(examples):
         return []

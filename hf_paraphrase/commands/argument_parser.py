@@ -38,6 +38,11 @@ class VerbParser(HfArgumentParser):
 
     def add_argument(self, *names: Any, **settings: Any) -> Any:
         """Adds a flag under the names that its field lists, else under its own one, with hyphens."""
+        constraints = settings.pop("constraints", None)
+        if constraints is not None and constraints.choices is not None:
+            settings.setdefault("choices", list(constraints.choices))
+        if isinstance(settings.get("help"), str):
+            settings["help"] = settings["help"].replace("%", "%%")  # argparse takes a percent sign for a format
         shown = settings.pop("names", None) or [name for name in names if "_" not in name]
         settings.setdefault("dest", names[-1].lstrip("-").replace("-", "_"))
         if settings.get("action") == "store_false":

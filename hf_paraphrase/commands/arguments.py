@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
-import json
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -15,18 +12,6 @@ if TYPE_CHECKING:
     from .argument_parser import VerbParser
 
 T = TypeVar("T")
-
-
-def argument(help: str, default: Any = dataclasses.MISSING, **metadata: Any) -> Any:
-    """Declares one command line flag as a dataclass field: its help text (with the unit) and its default.
-
-    A list collects the values of all occurrences of the flag; so does a string with a `separator`, which joins them.
-    `names` are all names of a flag that has several, as they shall be shown: ["--top-k", "--neighbours"].
-    """
-    help = help.replace("%", "%%")  # argparse would take a percent sign for a format
-    if isinstance(default, list):
-        return dataclasses.field(default_factory=lambda: list(default), metadata={"help": help, **metadata})
-    return dataclasses.field(default=default, metadata={"help": help, **metadata})
 
 
 def parse(arguments_class: type[T], verb: str, argv: Sequence[str]) -> T:
@@ -53,11 +38,6 @@ def parse(arguments_class: type[T], verb: str, argv: Sequence[str]) -> T:
     if unknown:
         parser.error(f"unknown argument{'s' if len(unknown) > 1 else ''} {' '.join(unknown)}")
     return parsed
-
-
-def settings_of(arguments: Any) -> dict[str, Any]:
-    """Returns every argument with its value, ready for `provenance.json`."""
-    return json.loads(json.dumps(dataclasses.asdict(arguments), default=str))
 
 
 def _expand_config(words: list[str], parser: VerbParser) -> list[str]:
@@ -103,8 +83,3 @@ def _read_yaml(path: Path) -> dict[str, Any]:
     if not isinstance(content, dict):
         raise InputError("the configuration must be a mapping of `flag: value`", path=path)
     return content
-
-
-def message(text: str) -> None:
-    """Prints a message for the user to standard error; standard output is for data."""
-    print(text, file=sys.stderr, flush=True)  # noqa: T201

@@ -15,13 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 from tqdm import tqdm
 
-from ..data.parquet import count_rows, iterate_batches, read_schema, split_sizes
-from ..data.schema import BACK_TRANSLATED, require_columns
-from ..data.whole_files import write_parts_whole
-from ..errors import InputError, OutputError, UsageError
-from ..filtering.source_card import inherited_metadata
-from ..hub.cards import write_card
-from ..hub.folders import (
+from ..artefacts.cards import write_card
+from ..artefacts.folders import (
     check_output,
     check_same_job,
     check_unfinished,
@@ -29,10 +24,16 @@ from ..hub.folders import (
     staging_path,
     working_folder,
 )
-from ..hub.provenance import fingerprint, read_provenance, write_provenance
+from ..artefacts.provenance import fingerprint, read_provenance, write_provenance
+from ..artefacts.whole_files import write_parts_whole
+from ..data.parquet import count_rows, iterate_batches, read_schema, split_sizes
+from ..data.schema import BACK_TRANSLATED, require_columns
+from ..errors import InputError, OutputError, UsageError
+from ..filtering.inherited_cards import inherited_metadata
+from ..messages import is_main_process, say
+from ..settings import setting, settings_of
 from ..translation.memory import keep_freed_memory
-from .arguments import argument, message, parse, settings_of
-from .processes import is_main_process
+from .arguments import parse
 from .search_flags import check_search_flags, search_constraints
 from .translation_languages import check_languages
 from .translation_tables import translation_table
@@ -54,52 +55,52 @@ _PATIENCE = datetime.timedelta(days=30)
 class Arguments:
     """Translate the foreign side of a bitext with beam search and keep the n-best list as paraphrase pairs."""
 
-    model: list[str] = argument(
+    model: list[str] = setting(
         "translation model folder, from train-nmt; several with one vocabulary translate together, by their mean "
         "log-probability"
     )
-    bitext: str = argument("data folder with the columns id, source, target, source_lang, from `prepare bitext`")
-    output: str = argument("data folder for the pairs; it appears whole at the end")
-    split: str = argument("split of the bitext to translate", "train")
-    num_beams: int = argument("beam width (paper 000: 50)", 50)
-    num_return_sequences: int | None = argument(
+    bitext: str = setting("data folder with the columns id, source, target, source_lang, from `prepare bitext`")
+    output: str = setting("data folder for the pairs; it appears whole at the end")
+    split: str = setting("split of the bitext to translate", "train")
+    num_beams: int = setting("beam width (paper 000: 50)", 50)
+    num_return_sequences: int | None = setting(
         "hypotheses kept per sentence, at most the beam width; as many if not given", None
     )
-    length_penalty: float = argument(
+    length_penalty: float = setting(
         "exponent of the length by which scores are divided to rank; 0 ranks by the sum", 1.0
     )
-    min_length_ratio: float = argument(
+    min_length_ratio: float = setting(
         "least length of a translation as a share of its source's, in units (reference: 0.5)", 0.0
     )
-    max_length_ratio: float = argument(
+    max_length_ratio: float = setting(
         "greatest length of a translation as a multiple of its source's, in units (reference: 3)", 3.0
     )
-    max_target_units: int = argument("greatest length of a translation whatever its source, in units", 1_000)
-    forbid_unknown: bool = argument("ban the unknown unit", False)
-    no_repeat_ngram_size: int = argument("no run of so many units comes twice in a translation; 0: no ban", 0)
-    lexical_table: str | None = argument(
+    max_target_units: int = setting("greatest length of a translation whatever its source, in units", 1_000)
+    forbid_unknown: bool = setting("ban the unknown unit", False)
+    no_repeat_ngram_size: int = setting("no run of so many units comes twice in a translation; 0: no ban", 0)
+    lexical_table: str | None = setting(
         "translate with a candidate vocabulary for each batch, from this table (a file from lexical-table)", None
     )
-    candidates_frequent: int | None = argument(
+    candidates_frequent: int | None = setting(
         "the most frequent target units that are always candidates; 10,000 with a table if not given (paper 000)", None
     )
-    candidates_per_unit: int | None = argument(
+    candidates_per_unit: int | None = setting(
         "likeliest translations of each source unit that are candidates; 25 with a table if not given (paper 000)",
         None,
     )
-    candidates_from_reference: bool = argument(
+    candidates_from_reference: bool = setting(
         "the reference's own units are candidates too (paper 000 does so; it leaks the reference)", False
     )
-    max_sentences: int | None = argument("translate only the first so many sentences", None)
-    max_source_tokens: int = argument("longer sources are skipped and recorded, in sub-word units", 250)
-    shard_size: int = argument("sentences per shard, the unit of work that is never done twice", 1_000)
-    precision: str = argument(
+    max_sentences: int | None = setting("translate only the first so many sentences", None)
+    max_source_tokens: int = setting("longer sources are skipped and recorded, in sub-word units", 250)
+    shard_size: int = setting("sentences per shard, the unit of work that is never done twice", 1_000)
+    precision: str = setting(
         "arithmetic of the search (scores are fp32): auto takes bf16 where the hardware has it",
         "auto",
         choices=["auto", "bf16", "fp32"],
     )
-    overwrite: bool = argument("replace an existing output folder (once the new one is complete)", False)
-    resume: bool = argument("continue the unfinished job for this output", False)
+    overwrite: bool = setting("replace an existing output folder (once the new one is complete)", False)
+    resume: bool = setting("continue the unfinished job for this output", False)
 
 
 def main(argv: Sequence[str]) -> None:
@@ -115,12 +116,7 @@ def main(argv: Sequence[str]) -> None:
     import torch
     from accelerate import PartialState
 
-    from ..translation.back_translation import (
-        BackTranslator,
-        SearchOptions,
-        job_description,
-        run_job,
-    )
+    from ..translation.back_translation import BackTranslator, SearchOptions, job_description, run_job
     from ..translation.ensemble import load_translation_models
     from ..translation.lexical_table import LexicalTable
     from ..translation.shard_files import ShardFiles, check_number_of_shards, number_of_shards
@@ -201,8 +197,8 @@ def main(argv: Sequence[str]) -> None:
             shutil.rmtree(staging / "shards", ignore_errors=True)
             move_into_place(staging, target)
             (target / _JOB).unlink(missing_ok=True)
-            message(f"back-translated pairs: {arguments.output}")
-            message(f"load them: load_dataset({arguments.output!r}, split='train')")
+            say(f"back-translated pairs: {arguments.output}")
+            say(f"load them: load_dataset({arguments.output!r}, split='train')")
 
 
 def _check_table(arguments: Arguments, table: LexicalTable, config: Any, units: str) -> None:
@@ -348,7 +344,7 @@ def _assemble(
     }
     write_card(staging, "dataset_cards", "back_translated", values)
     if skipped := results["skipped_sentences"]:
-        message(f"{skipped:,} of {results['sentences']:,} sentences have no translation; skipped.jsonl says why")
+        say(f"{skipped:,} of {results['sentences']:,} sentences have no translation; skipped.jsonl says why")
 
 
 def _skipped_lines(reports: Iterable[dict[str, Any]], results: dict[str, Any]) -> Iterator[str]:

@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 from ..errors import UsageError
-from .arguments import argument
+from ..settings import setting
 
 CPU = "cpu"
 
 
 def device_argument() -> Any:
     """Declares `--device`."""
-    return argument(
+    return setting(
         "where the encoder computes: cpu, or a device of this machine as torch names it, such as cuda, cuda:1 or mps; "
         "vectors of different devices differ by rounding",
         CPU,

@@ -8,9 +8,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ..data.text_files import PLAIN_OR_COMPRESSED, LineErrors, read_lines
-from ..encoding.vector_file import NpyWriter
+from ..encoders.vector_file import NpyWriter
 from ..errors import InputError, OutputError, UsageError
-from .arguments import argument, message, parse
+from ..messages import say
+from ..settings import setting
+from .arguments import parse
 from .devices import check_device, device_argument
 
 _BLOCK_LINES = 20_000
@@ -20,15 +22,15 @@ _BLOCK_LINES = 20_000
 class Arguments:
     """Embed the lines of a text file, one sentence a line, as the rows of a NumPy file (float32)."""
 
-    model: str = argument(
+    model: str = setting(
         "folder of a sentence encoder, as train-encoder and train-sdae make it, or namespace/name of one on the Hub"
     )
-    input: str = argument(f"text file, one sentence a line, {PLAIN_OR_COMPRESSED}; - reads standard input")
-    output: str = argument("the .npy file to write; it appears whole or not at all")
-    batch_size: int = argument("sentences in a padded batch; a model of type avg needs no batches", 256)
-    normalize: bool = argument("divide each embedding by its Euclidean norm", False)
+    input: str = setting(f"text file, one sentence a line, {PLAIN_OR_COMPRESSED}; - reads standard input")
+    output: str = setting("the .npy file to write; it appears whole or not at all")
+    batch_size: int = setting("sentences in a padded batch; a model of type avg needs no batches", 256)
+    normalize: bool = setting("divide each embedding by its Euclidean norm", False)
     device: str = device_argument()
-    overwrite: bool = argument("replace an existing output file", False)
+    overwrite: bool = setting("replace an existing output file", False)
 
 
 class StrictLines(LineErrors):
@@ -62,7 +64,7 @@ def main(argv: Sequence[str]) -> None:
 
     from tqdm.auto import tqdm
 
-    from ..encoding.sentence_encoder import SentenceEncoder
+    from ..encoders.sentence_encoder import SentenceEncoder
 
     encoder = SentenceEncoder.from_pretrained(arguments.model, device=device)
     empty = 0
@@ -75,8 +77,8 @@ def main(argv: Sequence[str]) -> None:
             empty += sum(not line.strip() for line in lines)
             progress.update(len(lines))
     if empty:
-        message(f"{empty} empty line{'s' if empty > 1 else ''}: embedded to zeros")
-    message(f"{writer.rows} embeddings of {encoder.dimension} components lie in {output}; np.load opens them")
+        say(f"{empty} empty line{'s' if empty > 1 else ''}: embedded to zeros")
+    say(f"{writer.rows} embeddings of {encoder.dimension} components lie in {output}; np.load opens them")
 
 
 def check_file(output: Path, *, overwrite: bool) -> Path:

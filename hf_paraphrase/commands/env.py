@@ -9,15 +9,16 @@ import platform
 import sys
 from collections.abc import Sequence
 
-from ..hub.provenance import versions
-from .arguments import argument, parse
+from ..artefacts.provenance import versions
+from ..settings import setting
+from .arguments import parse
 
 
 @dataclasses.dataclass
 class Arguments:
     """Print the versions of Python and of the packages that matter, the processor and the accelerators."""
 
-    json: bool = argument("print JSON instead of lines", False)
+    json: bool = setting("print JSON instead of lines", False)
 
 
 def main(argv: Sequence[str]) -> None:

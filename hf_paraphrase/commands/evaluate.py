@@ -12,15 +12,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from ..artefacts.evaluated_card import add_results, check_evaluated_card
+from ..artefacts.folders import write_text_whole
 from ..errors import OutputError, UsageError
 from ..evaluation.floors import FLOORS
 from ..evaluation.graded_set import Encode
 from ..evaluation.protocols import PAPER, PROTOCOLS
 from ..evaluation.scorer import Scorer
 from ..evaluation.transfer.registry import TASKS
-from ..hub.evaluated_card import add_results, check_evaluated_card
-from ..hub.folders import write_text_whole
-from .arguments import argument, message, parse
+from ..messages import say
+from ..settings import setting
+from .arguments import parse
 from .devices import check_device, device_argument
 from .evaluate_paraphrase import ParaphraseSuite
 from .evaluate_senteval import SentEvalSuite
@@ -55,47 +57,47 @@ class Arguments:
     standard output.
     """
 
-    data: list[str] = argument(
+    data: list[str] = setting(
         "the folder below which the STS sets lie, or the graded data folder; for the suite paraphrase labelled data "
         "folders, each a line of the tables; for the suite senteval the folder below which its files lie",
     )
-    model: list[str] = argument("encoder folders, or namespace/name of some on the Hub, side by side", [])
-    baseline: list[str] = argument(f"floors without training to print beside the models: {', '.join(FLOORS)}", [])
-    suite: str = argument("which benchmark", "sts", choices=list(SUITES))
-    protocols: list[str] = argument(
+    model: list[str] = setting("encoder folders, or namespace/name of some on the Hub, side by side", [])
+    baseline: list[str] = setting(f"floors without training to print beside the models: {', '.join(FLOORS)}", [])
+    suite: str = setting("which benchmark", "sts", choices=list(SUITES))
+    protocols: list[str] = setting(
         f"which protocols of the suite sts, separated by commas or spaces: {', '.join((PAPER, *PROTOCOLS))}; "
         "by default all for which there is data",
         [],
     )
-    split: str = argument("the split of a graded data folder", "test")
-    dev_split: str = argument(
+    split: str = setting("the split of a graded data folder", "test")
+    dev_split: str = setting(
         "suite paraphrase: the split on which the perceptron is trained and thresholds are chosen; if it is the test "
         "split too, that is parted into 5 folds without a common sentence",
         "validation",
     )
-    test_split: str = argument("suite paraphrase: the split that is tested on", "test")
-    positive_above: float | None = argument(
+    test_split: str = setting("suite paraphrase: the split that is tested on", "test")
+    positive_above: float | None = setting(
         "suite paraphrase: instead of reading the column label, take the pairs with a score above this for "
         "paraphrases and those below it for others, and leave out those at it; 2.5 for scores of 1 to 4",
         None,
     )
-    both_orders: bool = argument("suite paraphrase: train the perceptron on each pair and on its mirror image", False)
-    seeds: int = argument("suite paraphrase: perceptrons that are trained, with the seeds 1 to this", 5)
-    tasks: list[str] = argument(
+    both_orders: bool = setting("suite paraphrase: train the perceptron on each pair and on its mirror image", False)
+    seeds: int = setting("suite paraphrase: perceptrons that are trained, with the seeds 1 to this", 5)
+    tasks: list[str] = setting(
         f"suite senteval: which tasks, separated by commas or spaces: {', '.join(TASKS)}; by default all whose files "
         "are there",
         [],
     )
-    sick_test_on_trial: bool = argument(
+    sick_test_on_trial: bool = setting(
         "suite senteval: test SICK on its trial part, and choose the settings on a ninth of its train part; for want "
         "of the test part, and not comparable with published figures",
         False,
     )
-    batch_size: int = argument("sentences a batch of the encoder", 256)
+    batch_size: int = setting("sentences a batch of the encoder", 256)
     device: str = device_argument()
-    output: str | None = argument("a JSON file for the results", None)
-    overwrite: bool = argument("replace an existing results file", False)
-    update_card: bool = argument(
+    output: str | None = setting("a JSON file for the results", None)
+    overwrite: bool = setting("replace an existing results file", False)
+    update_card: bool = setting(
         "put each model's tables, beside the floors, into a section of its card README.md and the results into the "
         "card's model-index and provenance.json; earlier ones are replaced",
         False,
@@ -117,7 +119,7 @@ def main(argv: Sequence[str]) -> None:
     if arguments.output is not None:
         record = suite.record(results)
         write_text_whole(arguments.output, json.dumps(record, indent=2, ensure_ascii=False, allow_nan=False) + "\n")
-        message(f"results in {arguments.output}")
+        say(f"results in {arguments.output}")
     if arguments.update_card:
         for item in results:
             if item.kind == "model":
@@ -125,7 +127,7 @@ def main(argv: Sequence[str]) -> None:
                 section = _card_section(suite, suite.report(own))
                 name, evaluation = suite.evaluation(item, suite.record([item]))
                 add_results(item.name, name, evaluation, section=suite.SECTION, text=section)
-                message(f"results in {Path(item.name) / 'README.md'}")
+                say(f"results in {Path(item.name) / 'README.md'}")
 
 
 def _check(arguments: Arguments) -> None:
@@ -159,7 +161,7 @@ def _check(arguments: Arguments) -> None:
 
 def _encoder(name: str, arguments: Arguments) -> Encode:
     """Opens an encoder and returns its `encode` with the batch size filled in."""
-    from ..encoding.sentence_encoder import SentenceEncoder
+    from ..encoders.sentence_encoder import SentenceEncoder
 
     encoder = SentenceEncoder.from_pretrained(name, device=arguments.device)
     return lambda texts: encoder.encode(texts, batch_size=arguments.batch_size, show_progress_bar=True)

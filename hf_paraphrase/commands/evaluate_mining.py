@@ -10,24 +10,26 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..analysis.figures import check_plots
+from ..artefacts.cards import write_card
+from ..artefacts.folders import check_output, check_same_job, output_folder, write_text_whole
+from ..artefacts.provenance import fingerprint, write_provenance
 from ..errors import UsageError
+from ..evaluation.figures import check_plots
 from ..evaluation.tables import format_table
-from ..hub.cards import write_card
-from ..hub.folders import check_output, check_same_job, output_folder, write_text_whole
-from ..hub.provenance import fingerprint, write_provenance
-from ..mining.margins import MARGINS
-from ..mining.matching import MATCHINGS
-from ..mining.random_pairs import PAPERS_NEGATIVES
-from ..mining.recall import SIZES
-from .arguments import argument, message, parse, settings_of
+from ..messages import say
+from ..settings import setting, settings_of
+from ..studies.mining.margins import MARGINS
+from ..studies.mining.matching import MATCHINGS
+from ..studies.mining.random_pairs import PAPERS_NEGATIVES
+from ..studies.mining.recall import SIZES
+from .arguments import parse
 from .mining_tables import counts, outcome_table, percent, random_table, recall_table
 
 if TYPE_CHECKING:
-    from ..mining.embedding import EncoderFolders
-    from ..mining.measures import Curve
-    from ..mining.recall import RecallRow
-    from ..mining.study import ScoreBank, TaskPart
+    from ..studies.mining.embedding import EncoderFolders
+    from ..studies.mining.measures import Curve
+    from ..studies.mining.recall import RecallRow
+    from ..studies.mining.study import ScoreBank, TaskPart
 
 _WORK = "work"
 _PLOTTED = 12
@@ -37,38 +39,38 @@ _PLOTTED = 12
 class Arguments:
     """Measure mining. Files that `mine` made: --pairs A B --gold FILE. A study of a whole task: --task DIR/fr-en."""
 
-    pairs: list[str] = argument("files that `mine` made, each a row of the table", [])
-    gold: str | None = argument("with --pairs: the true pairs, `source id TAB target id`", None)
-    task: str | None = argument(
+    pairs: list[str] = setting("files that `mine` made, each a row of the table", [])
+    gold: str | None = setting("with --pairs: the true pairs, `source id TAB target id`", None)
+    task: str | None = setting(
         "what the files of a task begin with, e.g. task/fr-en for task/fr-en.test.fr, .en and .gold", None
     )
-    tuning_part: str = argument("part of the task on which thresholds are chosen", "training")
-    test_part: str = argument("part of the task on which everything is measured", "test")
-    encoder: str | None = argument("folder of an encoder of both languages, which finds the candidates", None)
-    source_encoder: str | None = argument("with --target-encoder: folder of an encoder of the source language", None)
-    target_encoder: str | None = argument("folder of an encoder of the target language, in the same space", None)
-    candidates: int = argument("candidates of a source sentence that are scored", 40)
-    recall_sizes: list[int] = argument("numbers of candidates of a source sentence of the table of recall", [*SIZES])
-    scoring_encoder: list[str] = argument(
+    tuning_part: str = setting("part of the task on which thresholds are chosen", "training")
+    test_part: str = setting("part of the task on which everything is measured", "test")
+    encoder: str | None = setting("folder of an encoder of both languages, which finds the candidates", None)
+    source_encoder: str | None = setting("with --target-encoder: folder of an encoder of the source language", None)
+    target_encoder: str | None = setting("folder of an encoder of the target language, in the same space", None)
+    candidates: int = setting("candidates of a source sentence that are scored", 40)
+    recall_sizes: list[int] = setting("numbers of candidates of a source sentence of the table of recall", [*SIZES])
+    scoring_encoder: list[str] = setting(
         "folders of other encoders that score the candidates, or SOURCE_FOLDER:TARGET_FOLDER", []
     )
-    classifier: list[str] = argument("folders of classifiers of parallel sentences", [])
-    margin: str = argument("kind of the margin scores", "ratio", choices=list(MARGINS))
-    neighbours: int = argument("sentences in a neighbourhood of the margin scores", 4)
-    one_to_one: str = argument("how the rows with a one-to-one matching match", "greedy", choices=list(MATCHINGS))
-    fixed_threshold: float = argument("threshold of the rows that are the paper's set-up", 0.99)
-    random_negatives: int = argument(
+    classifier: list[str] = setting("folders of classifiers of parallel sentences", [])
+    margin: str = setting("kind of the margin scores", "ratio", choices=list(MARGINS))
+    neighbours: int = setting("sentences in a neighbourhood of the margin scores", 4)
+    one_to_one: str = setting("how the rows with a one-to-one matching match", "greedy", choices=list(MATCHINGS))
+    fixed_threshold: float = setting("threshold of the rows that are the paper's set-up", 0.99)
+    random_negatives: int = setting(
         "random pairs for each true one in the comparison of classifiers that is not on candidates; 0 = leave it out",
         PAPERS_NEGATIVES,
     )
-    batch_size: int = argument("sentences in a padded batch; a model of type avg needs no batches", 256)
-    seed: int = argument("seed of the random pairs", 0)
-    output: str | None = argument(
+    batch_size: int = setting("sentences in a padded batch; a model of type avg needs no batches", 256)
+    seed: int = setting("seed of the random pairs", 0)
+    output: str | None = setting(
         "report folder: tables, curves as TSV, PNG and SVG (needs matplotlib), results.json; needed with --task",
         None,
     )
-    resume: bool = argument("go on with an unfinished run of the same command", False)
-    overwrite: bool = argument("replace an existing output folder", False)
+    resume: bool = setting("go on with an unfinished run of the same command", False)
+    overwrite: bool = setting("replace an existing output folder", False)
 
 
 def main(argv: Sequence[str]) -> None:
@@ -97,7 +99,7 @@ def main(argv: Sequence[str]) -> None:
 def _measure_files(arguments: Arguments) -> None:
     if arguments.gold is None:
         raise UsageError("--pairs needs --gold", remedy="name the file of true pairs")
-    from ..mining.mined_file import mined_curve, read_gold_ids
+    from ..studies.mining.mined_file import mined_curve, read_gold_ids
 
     gold = read_gold_ids(Path(arguments.gold))
     curves = {path: mined_curve(Path(path), gold) for path in dict.fromkeys(arguments.pairs)}
@@ -122,12 +124,12 @@ def _measure_files(arguments: Arguments) -> None:
     with output_folder(arguments.output, overwrite=arguments.overwrite) as staging:
         tables = {"Measures": table}
         _write_report(staging, arguments, tables, curves, {}, results, [*arguments.pairs, arguments.gold])
-    message(f"report: {arguments.output}")
+    say(f"report: {arguments.output}")
 
 
 def _study(arguments: Arguments) -> None:
-    from ..mining.embedding import EncoderFolders
-    from ..mining.study import ScoreBank, TaskPart, outcome, ways
+    from ..studies.mining.embedding import EncoderFolders
+    from ..studies.mining.study import ScoreBank, TaskPart, outcome, ways
 
     task = _check_study(arguments)
     encoders = EncoderFolders.of(arguments.encoder, arguments.source_encoder, arguments.target_encoder, "encoder")
@@ -201,7 +203,7 @@ def _study(arguments: Arguments) -> None:
         (staging / "job.json").unlink()
         curves = {item.way.label: item.curve for item in outcomes}
         _write_report(staging, arguments, tables, curves, random_curves, results, inputs)
-    message(f"report: {arguments.output}")
+    say(f"report: {arguments.output}")
 
 
 def _check_study(arguments: Arguments) -> str:
@@ -222,7 +224,7 @@ def _check_study(arguments: Arguments) -> str:
 
 
 def _filtering(arguments: Arguments) -> Any:
-    from ..mining.run import FilterOptions
+    from ..studies.mining.run import FilterOptions
 
     return FilterOptions(arguments.candidates, batch_size=arguments.batch_size)
 
@@ -249,13 +251,13 @@ def _check_names(names: Sequence[str], flag: str) -> None:
 
 def _check_models(encoders: Iterable[EncoderFolders], classifiers: Iterable[str]) -> None:
     """Opens everything once before any long work."""
-    from ..encoding.sentence_encoder import SentenceEncoder
+    from ..encoders.sentence_encoder import SentenceEncoder
 
     for item in encoders:
         for folder in item.folders:
             SentenceEncoder.from_pretrained(folder)
     for folder in classifiers:
-        from ..encoding.parallel_classification import ParallelClassifier
+        from ..studies.mining.parallel_classification import ParallelClassifier
 
         ParallelClassifier.from_pretrained(folder)
 
@@ -263,8 +265,8 @@ def _check_models(encoders: Iterable[EncoderFolders], classifiers: Iterable[str]
 def _recall(
     bank: ScoreBank, encoders: EncoderFolders, scorers: dict[str, EncoderFolders], sizes: Sequence[int]
 ) -> dict[str, list[RecallRow]]:
-    from ..mining.recall import gold_ranks
-    from ..mining.recall import recall_table as rows_of
+    from ..studies.mining.recall import gold_ranks
+    from ..studies.mining.recall import recall_table as rows_of
 
     tables = {}
     for name, item in {f"the filter ({encoders.names})": encoders, **scorers}.items():
@@ -277,7 +279,7 @@ def _recall(
 def _random_pairs(
     bank: ScoreBank, part: TaskPart, classifiers: dict[str, str], arguments: Arguments
 ) -> dict[str, Curve]:
-    from ..mining.random_pairs import random_pair_curve
+    from ..studies.mining.random_pairs import random_pair_curve
 
     if not arguments.random_negatives:
         return {}
@@ -302,7 +304,7 @@ def _write_report(
     results: dict[str, Any],
     inputs: Sequence[str],
 ) -> None:
-    from ..mining.curve_files import file_stem, plot_curves, write_curve
+    from ..studies.mining.curve_files import file_stem, plot_curves, write_curve
 
     plots = []
     for title, group in (("candidates", curves), ("random_pairs", random_curves)):

@@ -11,12 +11,14 @@ from typing import Any
 
 from tqdm import tqdm
 
+from ..artefacts.evaluated_card import add_results, check_evaluated_card
+from ..artefacts.folders import write_text_whole
+from ..artefacts.provenance import fingerprint, read_provenance, versions
 from ..data.parquet import read_table
 from ..errors import InputError, OutputError, UsageError
-from ..hub.evaluated_card import add_results, check_evaluated_card
-from ..hub.folders import write_text_whole
-from ..hub.provenance import fingerprint, read_provenance, versions
-from .arguments import argument, message, parse, settings_of
+from ..messages import say
+from ..settings import setting, settings_of
+from .arguments import parse
 from .search_flags import check_search_flags, search_constraints
 from .translation_languages import check_languages
 from .translation_tables import translation_table
@@ -29,29 +31,29 @@ CARD_SECTION = "hf-paraphrase evaluate-nmt"
 class Arguments:
     """Translate the source side of a bitext and print sacrebleu's BLEU and chrF2 with their signatures."""
 
-    model: list[str] = argument(
+    model: list[str] = setting(
         "translation model folder, from train-nmt; several with one vocabulary translate together, by their mean "
         "log-probability"
     )
-    bitext: str = argument("data folder with the columns source and target, from `prepare bitext`")
-    split: str = argument("split to translate", "test")
-    num_beams: list[int] = argument("beam widths, each scored by itself; 1 is greedy search", [5])
-    length_penalty: float = argument("exponent of the length that normalises a hypothesis' score", 1.0)
-    min_length_ratio: float = argument(
+    bitext: str = setting("data folder with the columns source and target, from `prepare bitext`")
+    split: str = setting("split to translate", "test")
+    num_beams: list[int] = setting("beam widths, each scored by itself; 1 is greedy search", [5])
+    length_penalty: float = setting("exponent of the length that normalises a hypothesis' score", 1.0)
+    min_length_ratio: float = setting(
         "least length of a translation as a share of its source's, in units (reference: 0.5)", 0.0
     )
-    max_length_ratio: float = argument(
+    max_length_ratio: float = setting(
         "greatest length of a translation as a multiple of its source's, in units (reference: 3)", 3.0
     )
-    max_target_units: int = argument("greatest length of a translation whatever its source, in units", 1_000)
-    forbid_unknown: bool = argument("ban the unknown unit", False)
-    no_repeat_ngram_size: int = argument("no run of so many units comes twice in a translation; 0: no ban", 0)
-    cased: bool = argument("score with case (the default ignores it)", False)
-    max_sentences: int | None = argument("translate only so many sentences", None)
-    output: str | None = argument("JSON file for the scores", None)
-    translations: str | None = argument("text file for the translations of the last beam width, one a line", None)
-    overwrite: bool = argument("replace existing files", False)
-    update_card: bool = argument(
+    max_target_units: int = setting("greatest length of a translation whatever its source, in units", 1_000)
+    forbid_unknown: bool = setting("ban the unknown unit", False)
+    no_repeat_ngram_size: int = setting("no run of so many units comes twice in a translation; 0: no ban", 0)
+    cased: bool = setting("score with case (the default ignores it)", False)
+    max_sentences: int | None = setting("translate only so many sentences", None)
+    output: str | None = setting("JSON file for the scores", None)
+    translations: str | None = setting("text file for the translations of the last beam width, one a line", None)
+    overwrite: bool = setting("replace existing files", False)
+    update_card: bool = setting(
         "put the scores into a section of the model's card README.md, its model-index and provenance.json; earlier "
         "ones are replaced",
         False,
@@ -109,10 +111,10 @@ def main(argv: Sequence[str]) -> None:
     sys.stdout.write(f"BLEU  {results[-1]['bleu_signature']}\nchrF2 {results[-1]['chrf_signature']}\n")
     if arguments.output is not None:
         write_text_whole(arguments.output, json.dumps(results, indent=2) + "\n")
-        message(f"scores: {arguments.output}")
+        say(f"scores: {arguments.output}")
     if arguments.translations is not None:
         write_text_whole(arguments.translations, "".join(f"{line}\n" for line in translations))
-        message(f"translations: {arguments.translations}")
+        say(f"translations: {arguments.translations}")
     if arguments.update_card:
         _update_card(arguments, results)
 
@@ -133,4 +135,4 @@ def _update_card(arguments: Arguments, results: list[dict[str, Any]]) -> None:
     measured = {**read_provenance(folder).get("evaluations", {}), name: evaluation}
     text = f"## Evaluation\n\nWritten by `hf-paraphrase evaluate-nmt`.\n\n{translation_table(measured)}"
     add_results(folder, name, evaluation, section=CARD_SECTION, text=text)
-    message(f"scores in {Path(folder) / 'README.md'}")
+    say(f"scores in {Path(folder) / 'README.md'}")

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
+from ..artefacts.hub_models import fetched_folder
+from ..artefacts.provenance import fingerprint, versions
 from ..errors import UsageError
 from ..evaluation.scorer import Scorer
-from ..hub.provenance import fingerprint, versions
-from ..models.hub_models import fetched_folder
-from .arguments import settings_of
+from ..settings import settings_of
 
 if TYPE_CHECKING:
     from .evaluate import Arguments

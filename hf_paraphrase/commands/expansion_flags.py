@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from .processes import say
+from ..messages import say
 
 if TYPE_CHECKING:
-    from ..expansion.expander import Expander
+    from ..studies.expansion.expander import Expander
 
 AUTO = "auto"
 
@@ -20,7 +20,7 @@ def wordnet_folder(arguments: Any) -> str | None:
     """
     if arguments.expansion is None:
         return None
-    from ..expansion.wordnet import find_wordnet
+    from ..studies.expansion.wordnet import find_wordnet
 
     return str(find_wordnet(None if arguments.expansion == AUTO else arguments.expansion))
 
@@ -40,7 +40,7 @@ def open_expander(arguments: Any, share: float, *, at_least: int = 0) -> Expande
     folder = wordnet_folder(arguments)
     if folder is None:
         return None
-    from ..expansion.processes import ExpanderSettings
+    from ..studies.expansion.processes import ExpanderSettings
 
     if not arguments.expansion_decontaminate:
         say(

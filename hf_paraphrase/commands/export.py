@@ -7,14 +7,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..encoding.onnx_encoder import ONNX_FILE, is_onnx_folder, require_packages
+from ..artefacts.folders import check_output, output_folder
+from ..artefacts.hub_models import model_folder
+from ..artefacts.model_loading import check_model_type, load_model_folder
+from ..encoders.onnx_encoder import ONNX_FILE, is_onnx_folder, require_packages
 from ..errors import ModelError, OutputError, UsageError
 from ..export.stored_weights import WEIGHTS, StoredWeights, store_weights
-from ..hub.folders import check_output, output_folder
-from ..models.hub_models import model_folder
-from ..models.loading import check_model_type, load_model_folder
+from ..messages import say
 from ..models.registry import SENTENCE_ENCODERS, model_class
-from .arguments import argument, message, parse, settings_of
+from ..settings import setting, settings_of
+from .arguments import parse
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
@@ -31,17 +33,17 @@ class Arguments:
     folder like the given one. Translation models and reference classifiers cannot be exported.
     """
 
-    model: str = argument(
+    model: str = setting(
         "folder of a sentence encoder, as train-encoder and train-sdae make it, or namespace/name of one on the Hub"
     )
-    output: str = argument("the folder to write; it appears whole or not at all")
-    format: str = argument("onnx: a graph; safetensors: a model folder", "onnx", choices=["onnx", "safetensors"])
-    weights: str = argument(
+    output: str = setting("the folder to write; it appears whole or not at all")
+    format: str = setting("onnx: a graph; safetensors: a model folder", "onnx", choices=["onnx", "safetensors"])
+    weights: str = setting(
         "how matrices are stored: float32; float16, half the size; int8, a quarter, one scale a row, for onnx only",
         "float32",
         choices=list(WEIGHTS),
     )
-    overwrite: bool = argument("replace an existing output folder", False)
+    overwrite: bool = setting("replace an existing output folder", False)
 
 
 def main(argv: Sequence[str]) -> None:
@@ -62,7 +64,7 @@ def main(argv: Sequence[str]) -> None:
     with output_folder(arguments.output, overwrite=arguments.overwrite) as staging:
         results = export(arguments, model, tokenizer, source, staging, name)
     difference = results.get("largest_difference")
-    message(
+    say(
         f"{arguments.output}: {results['megabytes']:.1f} MB of weights ({results['source_megabytes']:.1f} MB in "
         f"{source}); cosine with the model's vectors at least {results['lowest_cosine']:.6f}"
         + ("" if difference is None else f"; the graph differs from PyTorch by {difference:.1e} at most")

@@ -12,19 +12,21 @@ from pathlib import Path
 import pyarrow as pa
 from tqdm import tqdm
 
+from ..artefacts.cards import write_card
+from ..artefacts.folders import check_output, output_folder
+from ..artefacts.provenance import write_provenance
 from ..data.containment import check_ngrams
 from ..data.decontamination import load_fingerprints
 from ..data.parquet import count_rows, read_schema, split_names, write_split
 from ..errors import InputError, UsageError
+from ..filtering.inherited_cards import inherited_metadata
 from ..filtering.one_per_reference import WAYS
 from ..filtering.pipeline import FilterOptions, check_options, choose_rows, kept_batches, kept_schema, tokens_of
 from ..filtering.random_pairs import RandomPairs
 from ..filtering.selections import parse_selection
-from ..filtering.source_card import inherited_metadata
-from ..hub.cards import write_card
-from ..hub.folders import check_output, output_folder
-from ..hub.provenance import write_provenance
-from .arguments import argument, message, parse, settings_of
+from ..messages import say
+from ..settings import setting, settings_of
+from .arguments import parse
 
 _NEGATIVE_FIRST = re.compile(r"-[\d.][^-]*[<>=!]")
 
@@ -44,58 +46,58 @@ class Arguments:
     the pairs that are kept, noise and negatives are made.
     """
 
-    pairs: str = argument("the data folder of pairs (sentence1, sentence2)")
-    output: str = argument("the data folder to make")
-    keep: list[str] = argument(
+    pairs: str = setting("the data folder of pairs (sentence1, sentence2)")
+    output: str = setting("the data folder to make")
+    keep: list[str] = setting(
         "comparisons of a column with numbers, in quotes, e.g. 'overlap_1<=0.7' '5<=length<=30' 'rank==0'; all must "
         "hold; length, length_reference, length_ratio (tokens), overlap_1..3, overlap_clipped_1..3, bleu, "
         "edit_distance, repetition_1, repetition_3, copy_rate (0 to 1) and cost (nats per token) are computed where "
         "they are not columns yet; what needs a model, such as perplexity, score adds",
         [],
     )
-    drop_identical: bool = argument("leave out pairs whose sides are the same but for case and spacing", False)
-    decontaminate: list[str] = argument(
+    drop_identical: bool = setting("leave out pairs whose sides are the same but for case and spacing", False)
+    decontaminate: list[str] = setting(
         "evaluation files or folders, or lists of fingerprints: pairs of which either side is in them go",
         [],
     )
-    decontaminate_ngrams: int = argument(
+    decontaminate_ngrams: int = setting(
         "words in an n-gram: pairs of which a side shares most of its n-grams with an evaluation set, or contains a "
         "sentence of one, go as well; 8 is usual, 0 = whole sentences only",
         0,
     )
-    decontaminate_share: float = argument(
+    decontaminate_share: float = setting(
         "least share of the n-grams of a side that must occur in one evaluation set, above 0 to 1", 0.7
     )
-    one_per_reference: str | None = argument(
+    one_per_reference: str | None = setting(
         "keep one translation of each reference (id): best = lowest rank, random, diverse = lowest BLEU against it",
         None,
         choices=list(WAYS),
     )
-    by: str | None = argument(
+    by: str | None = setting(
         "the column by which --first and --max-tokens rank, the highest first; the pairs stay in their order "
         "[default: the order of the folder is that of their rank, as in Opusparcus and in --ranked pivot pairs]",
         None,
     )
-    first: int | None = argument("take this many of the remaining pairs, the best first", None)
-    max_tokens: int | None = argument(
+    first: int | None = setting("take this many of the remaining pairs, the best first", None)
+    max_tokens: int | None = setting(
         "take the remaining pairs, the best first, until they have this many tokens (words between white space), both "
         "sides together: as much training data as another set has (paper 003, section 4.3)",
         None,
     )
-    sample: int | None = argument("how many of the remaining pairs to draw; all if there are fewer", None)
-    noise: float = argument(
+    sample: int | None = setting("how many of the remaining pairs to draw; all if there are fewer", None)
+    noise: float = setting(
         "share of the kept pairs, 0 to 1, of which the second sentence is exchanged at random: a known part of wrong "
         "pairs among the paraphrases, marked in the column noise",
         0.0,
     )
-    negatives: int | None = argument(
+    negatives: int | None = setting(
         "a seed: add as many random pairs as are kept, with label 0 (the others get label 1); for losses that use "
         "labels",
         None,
     )
-    seed: int = argument("seed of the draws, of the noise too", 0)
-    split: str = argument("the split to filter", "train")
-    overwrite: bool = argument("replace an existing output folder", False)
+    seed: int = setting("seed of the draws, of the noise too", 0)
+    split: str = setting("the split to filter", "train")
+    overwrite: bool = setting("replace an existing output folder", False)
 
 
 def main(argv: Sequence[str]) -> None:
@@ -190,18 +192,18 @@ def main(argv: Sequence[str]) -> None:
                 "seed": arguments.seed,
             },
         )
-    message(choice.funnel.table().rstrip())
+    say(choice.funnel.table().rstrip())
     for name, count in sorted(choice.contamination.items()):
-        message(f"left out for a sentence of {name}: {count:,}")
+        say(f"left out for a sentence of {name}: {count:,}")
     for name, left in choice.shortfalls.items():
         what = _SHORTFALLS[name].format(left=left)
-        message(f"{what}, {getattr(arguments, name):,} were asked for: all are kept")
+        say(f"{what}, {getattr(arguments, name):,} were asked for: all are kept")
     left_out = [name for name in split_names(folder) if name != split]
     if left_out:
-        message(f"only the split `{split}` was filtered; not in the output: {', '.join(left_out)}")
+        say(f"only the split `{split}` was filtered; not in the output: {', '.join(left_out)}")
     if "noise" in counts:
-        message(f"{counts['noise']:,} of the pairs made random, {counts['negatives']:,} negatives added")
-    message(f"{rows:,} pairs in {arguments.output}; the kept ones have {counts['tokens']:,} tokens")
+        say(f"{counts['noise']:,} of the pairs made random, {counts['negatives']:,} negatives added")
+    say(f"{rows:,} pairs in {arguments.output}; the kept ones have {counts['tokens']:,} tokens")
 
 
 def _check_ranked(arguments: Arguments) -> None:

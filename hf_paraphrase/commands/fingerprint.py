@@ -12,7 +12,9 @@ import numpy as np
 from ..data.decontamination import SHORTEST_IN_WORDS, fingerprint_sentences, load_fingerprints
 from ..data.text_files import PLAIN_OR_COMPRESSED, LineErrors, read_lines
 from ..errors import InputError, OutputError, UsageError
-from .arguments import argument, message, parse
+from ..messages import say
+from ..settings import setting
+from .arguments import parse
 
 
 @dataclass
@@ -23,13 +25,13 @@ class Arguments:
     every run of characters that are not alphanumeric into one space; sentences below four words have none.
     """
 
-    output: str = argument("the list to write, .txt or .txt.gz; one fingerprint a line, sorted, each once")
-    data: list[str] = argument(
+    output: str = setting("the list to write, .txt or .txt.gz; one fingerprint a line, sorted, each once")
+    data: list[str] = setting(
         "evaluation files or folders in any layout that --decontaminate reads, or prepared data folders",
         [],
     )
-    text: list[str] = argument(f"text files of one sentence a line (UTF-8; {PLAIN_OR_COMPRESSED})", [])
-    overwrite: bool = argument("replace an existing file", False)
+    text: list[str] = setting(f"text files of one sentence a line (UTF-8; {PLAIN_OR_COMPRESSED})", [])
+    overwrite: bool = setting("replace an existing file", False)
 
 
 def main(argv: Sequence[str]) -> None:
@@ -50,8 +52,8 @@ def main(argv: Sequence[str]) -> None:
     every = np.unique(np.concatenate([*numbers.values(), np.empty(0, np.uint64)]))
     write_list(output, every)
     for name, values in numbers.items():
-        message(f"{name}: {len(values):,} fingerprints")
-    message(f"{len(every):,} different fingerprints in {output}; --decontaminate takes the file in place of the sets")
+        say(f"{name}: {len(values):,} fingerprints")
+    say(f"{len(every):,} different fingerprints in {output}; --decontaminate takes the file in place of the sets")
 
 
 def check_list(output: Path, *, overwrite: bool) -> Path:

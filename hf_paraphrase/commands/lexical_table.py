@@ -10,7 +10,9 @@ import pyarrow as pa
 
 from ..data.parquet import read_table
 from ..errors import OutputError, UsageError
-from .arguments import argument, message, parse
+from ..messages import say
+from ..settings import setting
+from .arguments import parse
 from .translation_languages import check_languages
 
 
@@ -18,16 +20,16 @@ from .translation_languages import check_languages
 class Arguments:
     """Estimate p(target unit | source unit) from bitext, for the candidate vocabularies of back-translate."""
 
-    model: str = argument("translation model folder, from train-nmt, whose units the table is about")
-    bitext: list[str] = argument("data folders with the columns source and target, normally those it was trained on")
-    output: str = argument("file for the table, e.g. lexical_table.safetensors")
-    split: str = argument("split of the bitext", "train")
-    iterations: int = argument("rounds of expectation maximisation", 5)
-    tension: float = argument("how strongly alignments prefer the diagonal; 0 is IBM model 1", 4.0)
-    translations: int = argument("translations kept of each source unit, at most", 100)
-    max_words: int = argument("pairs with a longer side are left out, in words", 80)
-    max_sentences: int | None = argument("use only the first so many pairs of each folder", None)
-    overwrite: bool = argument("replace an existing file", False)
+    model: str = setting("translation model folder, from train-nmt, whose units the table is about")
+    bitext: list[str] = setting("data folders with the columns source and target, normally those it was trained on")
+    output: str = setting("file for the table, e.g. lexical_table.safetensors")
+    split: str = setting("split of the bitext", "train")
+    iterations: int = setting("rounds of expectation maximisation", 5)
+    tension: float = setting("how strongly alignments prefer the diagonal; 0 is IBM model 1", 4.0)
+    translations: int = setting("translations kept of each source unit, at most", 100)
+    max_words: int = setting("pairs with a longer side are left out, in words", 80)
+    max_sentences: int | None = setting("use only the first so many pairs of each folder", None)
+    overwrite: bool = setting("replace an existing file", False)
 
 
 def main(argv: Sequence[str]) -> None:
@@ -58,7 +60,7 @@ def main(argv: Sequence[str]) -> None:
     for folder in arguments.bitext:
         check_languages([arguments.model], model, folder, arguments.split)
     sources, targets, left_out = trainable_rows(pa.concat_tables(tables), max_words=arguments.max_words)
-    message(f"{len(sources):,} sentence pairs ({left_out:,} empty or too long)")
+    say(f"{len(sources):,} sentence pairs ({left_out:,} empty or too long)")
     table = estimate_lexical_table(
         tokenizer(sources, add_special_tokens=False)["input_ids"],
         tokenizer(text_target=targets, add_special_tokens=False)["input_ids"],
@@ -69,4 +71,4 @@ def main(argv: Sequence[str]) -> None:
         translations=arguments.translations,
     )
     table.save(output, units=unit_fingerprint(tokenizer))
-    message(f"lexical table of {len(table.targets):,} translations: {arguments.output}")
+    say(f"lexical table of {len(table.targets):,} translations: {arguments.output}")

@@ -10,12 +10,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ..artefacts.folders import check_same_job, check_unfinished, staging_path, working_folder
+from ..artefacts.provenance import FILE_NAME, fingerprint, write_provenance
 from ..data.text_files import COMPRESSED, PLAIN_OR_COMPRESSED
 from ..errors import InputError, OutputError, UsageError
 from ..evaluation.tables import format_table
-from ..hub.folders import check_same_job, check_unfinished, staging_path, working_folder
-from ..hub.provenance import FILE_NAME, fingerprint, write_provenance
-from ..mining.collection import (
+from ..messages import say
+from ..settings import setting, settings_of
+from ..studies.mining.collection import (
     LAYOUTS,
     Collection,
     check_different,
@@ -24,19 +26,19 @@ from ..mining.collection import (
     read_collection,
     read_gold,
 )
-from ..mining.comparable_files import write_gold
-from ..mining.margins import MARGINS
-from ..mining.matching import MATCHINGS
-from .arguments import argument, message, parse, settings_of
+from ..studies.mining.comparable_files import write_gold
+from ..studies.mining.margins import MARGINS
+from ..studies.mining.matching import MATCHINGS
+from .arguments import parse
 from .devices import CPU, check_device, device_argument
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from ..mining.embedding import EncoderFolders
-    from ..mining.measures import Curve
-    from ..mining.run import FilterOptions, ScoreOptions
+    from ..studies.mining.embedding import EncoderFolders
+    from ..studies.mining.measures import Curve
+    from ..studies.mining.run import FilterOptions, ScoreOptions
 
 _JOB = "job.json"
 _PAIRS_AT_A_TIME = 1 << 18
@@ -47,67 +49,65 @@ _NOT_OF_THE_JOB = {"output", "overwrite", "resume"}
 class Arguments:
     """Find the translations between two collections of sentences, each in one language."""
 
-    source: str = argument(f"text file of the source collection, {PLAIN_OR_COMPRESSED}")
-    target: str = argument("text file of the target collection")
-    output: str = argument(
+    source: str = setting(f"text file of the source collection, {PLAIN_OR_COMPRESSED}")
+    target: str = setting("text file of the target collection")
+    output: str = setting(
         "the tab-separated file to make: score, source id, target id, source sentence, target sentence, the best first"
     )
-    layout: str = argument(
+    layout: str = setting(
         "lines: one sentence a line, whose number is its id; bucc: `id TAB sentence`, and the pairs are also written "
         "as `source id TAB target id` beside the output, with the suffix .gold",
         "lines",
         choices=list(LAYOUTS),
     )
-    encoder: str | None = argument("folder of an encoder of both languages, which finds the candidates", None)
-    source_encoder: str | None = argument("with --target-encoder: folder of an encoder of the source language", None)
-    target_encoder: str | None = argument("folder of an encoder of the target language, in the same space", None)
-    candidates: int = argument("target sentences of the greatest cosine that are looked at for a source sentence", 40)
-    approximate: bool = argument(
+    encoder: str | None = setting("folder of an encoder of both languages, which finds the candidates", None)
+    source_encoder: str | None = setting("with --target-encoder: folder of an encoder of the source language", None)
+    target_encoder: str | None = setting("folder of an encoder of the target language, in the same space", None)
+    candidates: int = setting("target sentences of the greatest cosine that are looked at for a source sentence", 40)
+    approximate: bool = setting(
         "search candidates in inverted lists instead of all targets, which needs faiss-cpu; the share of the true "
         "candidates that are found is measured on a sample and printed",
         False,
     )
-    probes: int = argument("with --approximate: lists to read for a sentence; 0 = a sixteenth, at least 8", 0)
-    margin: str | None = argument(
+    probes: int = setting("with --approximate: lists to read for a sentence; 0 = a sixteenth, at least 8", 0)
+    margin: str | None = setting(
         "score a pair by its cosine against the mean cosine of the neighbourhoods of both sentences; ratio if no kind "
         "is named; absolute = the cosine",
         None,
-        nargs="?",
-        const="ratio",
+        alone="ratio",
         choices=list(MARGINS),
     )
-    neighbours: int = argument("with --margin: sentences in a neighbourhood", 4)
-    scoring_encoder: str | None = argument("folder of another encoder, for the cosine or margin of the score", None)
-    source_scoring_encoder: str | None = argument("the same for the source language alone", None)
-    target_scoring_encoder: str | None = argument("the same for the target language alone", None)
-    classifier: str | None = argument(
+    neighbours: int = setting("with --margin: sentences in a neighbourhood", 4)
+    scoring_encoder: str | None = setting("folder of another encoder, for the cosine or margin of the score", None)
+    source_scoring_encoder: str | None = setting("the same for the source language alone", None)
+    target_scoring_encoder: str | None = setting("the same for the target language alone", None)
+    classifier: str | None = setting(
         "folder of a classifier of parallel sentences, whose probability is the score; with --margin or "
         "--scoring-encoder it is combined with that score",
         None,
     )
-    combine: str = argument("how two scores become one", "product", choices=["product", "mean"])
-    one_to_one: str | None = argument(
+    combine: str = setting("how two scores become one", "product", choices=["product", "mean"])
+    one_to_one: str | None = setting(
         "use no sentence twice: greedy takes pairs by falling score (what the bare flag means), exact those of the "
         "greatest total score",
         None,
-        nargs="?",
-        const="greedy",
+        alone="greedy",
         choices=list(MATCHINGS),
     )
-    threshold: float | None = argument("least score of a pair; without it and --tune-on all pairs are given", None)
-    tune_on: str | None = argument(
+    threshold: float | None = setting("least score of a pair; without it and --tune-on all pairs are given", None)
+    tune_on: str | None = setting(
         "choose the threshold with the best F1 on another pair of collections: PREFIX, of which the files are "
         "PREFIX.gold and PREFIX with the endings of --source and --target",
         None,
     )
-    gold: str | None = argument(
+    gold: str | None = setting(
         "file of the true pairs, `source id TAB target id`: precision, recall and F1 are printed", None
     )
-    batch_size: int = argument("sentences in a padded batch; a model of type avg needs no batches", 256)
+    batch_size: int = setting("sentences in a padded batch; a model of type avg needs no batches", 256)
     device: str = device_argument()
-    seed: int = argument("with --approximate: seed of the lists", 0)
-    resume: bool = argument("go on with an unfinished run of the same command", False)
-    overwrite: bool = argument("replace an existing output", False)
+    seed: int = setting("with --approximate: seed of the lists", 0)
+    resume: bool = setting("go on with an unfinished run of the same command", False)
+    overwrite: bool = setting("replace an existing output", False)
 
 
 @dataclass(frozen=True)
@@ -144,9 +144,9 @@ def main(argv: Sequence[str]) -> None:
     gold = read_gold(Path(arguments.gold), *collections) if arguments.gold else None
     tuning = _read_tuning(arguments)
 
-    from ..mining.matching import by_score, matching
-    from ..mining.measures import Curve, are_gold
-    from ..mining.run import FilterOptions, MiningRun, ScoreOptions
+    from ..studies.mining.matching import by_score, matching
+    from ..studies.mining.measures import Curve, are_gold
+    from ..studies.mining.run import FilterOptions, MiningRun, ScoreOptions
 
     filtering = FilterOptions(
         arguments.candidates,
@@ -170,11 +170,11 @@ def main(argv: Sequence[str]) -> None:
                 curve = _tune(tuning, encoders, filtering, scores_of, arguments.one_to_one, staging / "tuning")
                 threshold = curve.best_threshold()
                 results["tuning"] = {"threshold": threshold, **curve.best().as_dict()}
-                message(f"threshold {threshold:.6g}: F1 {100 * curve.best().f1:.2f} on {arguments.tune_on}")
+                say(f"threshold {threshold:.6g}: F1 {100 * curve.best().f1:.2f} on {arguments.tune_on}")
             run = MiningRun(collections, encoders, filtering, staging / "collections", show_progress_bar=True)
             if run.approximate_recall is not None:
                 results["approximate_recall"] = run.approximate_recall
-                message(f"of the true candidates of a sample {100 * run.approximate_recall:.2f} % were found")
+                say(f"of the true candidates of a sample {100 * run.approximate_recall:.2f} % were found")
             scores = run.scores(scores_of)
             source, target = run.pairs.source, run.pairs.target
             kept = matching(arguments.one_to_one, source, target, scores)
@@ -198,7 +198,7 @@ def main(argv: Sequence[str]) -> None:
         _move(staging, files)
     if "measures" in results:
         sys.stdout.write(_table(results))
-    message(f"{results['pairs']:,} pairs of {results['candidates']:,} candidates: {arguments.output}")
+    say(f"{results['pairs']:,} pairs of {results['candidates']:,} candidates: {arguments.output}")
 
 
 def _check(arguments: Arguments) -> _Files:
@@ -233,7 +233,7 @@ def _check_outputs(files: _Files, *, overwrite: bool) -> None:
 
 
 def _encoders(arguments: Arguments) -> tuple[EncoderFolders, EncoderFolders | None]:
-    from ..mining.embedding import EncoderFolders
+    from ..studies.mining.embedding import EncoderFolders
 
     encoders = EncoderFolders.of(arguments.encoder, arguments.source_encoder, arguments.target_encoder, "encoder")
     if encoders is None:
@@ -248,12 +248,12 @@ def _check_models(
     encoders: EncoderFolders, scoring: EncoderFolders | None, classifier: str | None, device: str
 ) -> None:
     """Opens what will be needed late once before any long work."""
-    from ..encoding.sentence_encoder import SentenceEncoder
+    from ..encoders.sentence_encoder import SentenceEncoder
 
     for folder in [*encoders.folders, *(scoring.folders if scoring else [])]:
         SentenceEncoder.from_pretrained(folder, device=device)
     if classifier is not None:
-        from ..encoding.parallel_classification import ParallelClassifier
+        from ..studies.mining.parallel_classification import ParallelClassifier
 
         ParallelClassifier.from_pretrained(classifier, device=device)
 
@@ -267,7 +267,7 @@ def _read(source: Path, target: Path, layout: str) -> tuple[Collection, Collecti
             notes.append(f"{empty:,} empty, which are left out")
         if repeated := count_repeated(collection):
             notes.append(f"{repeated:,} repeated, which stay")
-        message(f"{collection.path.name}: {', '.join(notes)}")
+        say(f"{collection.path.name}: {', '.join(notes)}")
     return collections
 
 
@@ -314,9 +314,9 @@ def _tune(
     one_to_one: str | None,
     folder: Path,
 ) -> Curve:
-    from ..mining.matching import matching
-    from ..mining.measures import Curve, are_gold
-    from ..mining.run import MiningRun
+    from ..studies.mining.matching import matching
+    from ..studies.mining.measures import Curve, are_gold
+    from ..studies.mining.run import MiningRun
 
     source, target, gold = tuning
     run = MiningRun((source, target), encoders, filtering, folder, show_progress_bar=True)

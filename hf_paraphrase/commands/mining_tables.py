@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ..evaluation.tables import format_table
-from ..mining.measures import Curve, Measures
-from ..mining.recall import RecallRow
-from ..mining.study import Outcome
+from ..studies.mining.measures import Curve, Measures
+from ..studies.mining.recall import RecallRow
+from ..studies.mining.study import Outcome
 
 
 def percent(measures: Measures) -> list[str]:

@@ -9,16 +9,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ..artefacts.evaluated_card import add_results, check_evaluated_card
+from ..artefacts.folders import write_text_whole
+from ..artefacts.provenance import fingerprint, versions
 from ..errors import InputError, OutputError, UsageError
-from ..hub.evaluated_card import add_results, check_evaluated_card
-from ..hub.folders import write_text_whole
-from ..hub.provenance import fingerprint, versions
-from .arguments import argument, message, parse, settings_of
+from ..messages import say
+from ..settings import setting, settings_of
+from .arguments import parse
 from .supervised_tables import score_table
 
 if TYPE_CHECKING:
-    from ..data.labelled_texts import LabelledTexts
-    from ..encoding.sentence_classification import SentenceJudge
+    from ..studies.supervised.labelled_texts import LabelledTexts
+    from ..studies.supervised.sentence_classification import SentenceJudge
 
 CARD_SECTION = "hf-paraphrase predict"
 """The name of the section that `--update-card` writes, in the comments that enclose it."""
@@ -32,17 +34,17 @@ class Arguments:
     output; --output takes the predictions themselves, a row each.
     """
 
-    model: str = argument("the folder of a model that train-supervised made")
-    data: str = argument("data folder with sentence1 and sentence2, or sentence1 or text alone, as in training")
-    split: str = argument("the split", "test")
-    target_column: str | None = argument(
+    model: str = setting("the folder of a model that train-supervised made")
+    data: str = setting("data folder with sentence1 and sentence2, or sentence1 or text alone, as in training")
+    split: str = setting("the split", "test")
+    target_column: str | None = setting(
         "the column of classes or scores [default: entailment, label or score, if there]", None
     )
-    output: str | None = argument(
+    output: str | None = setting(
         "a TSV file for the predictions: row, prediction, its probability (of classes), and what the data says", None
     )
-    overwrite: bool = argument("replace an existing predictions file", False)
-    update_card: bool = argument(
+    overwrite: bool = setting("replace an existing predictions file", False)
+    update_card: bool = setting(
         "put the table into a section of the model's card README.md and the results into the card's model-index and "
         "provenance.json; earlier ones of the same split are replaced",
         False,
@@ -60,7 +62,7 @@ def main(argv: Sequence[str]) -> None:
     """
     arguments = parse(Arguments, "predict", argv)
     _check(arguments)
-    from ..encoding.sentence_classification import SentenceJudge
+    from ..studies.supervised.sentence_classification import SentenceJudge
 
     judge = SentenceJudge.from_pretrained(arguments.model)
     texts, column = _texts(arguments, judge)
@@ -80,7 +82,7 @@ def main(argv: Sequence[str]) -> None:
         sys.stdout.flush()
     if arguments.output is not None:
         write_text_whole(arguments.output, found)
-        message(f"{len(texts):,} predictions in {arguments.output}")
+        say(f"{len(texts):,} predictions in {arguments.output}")
     if arguments.update_card and table is not None:
         _update_card(arguments, table, column)
 
@@ -98,9 +100,9 @@ def _check(arguments: Arguments) -> None:
 
 def _texts(arguments: Arguments, judge: SentenceJudge) -> tuple[LabelledTexts, str | None]:
     """Reads the split and says in which column its classes or scores are, if anywhere."""
-    from ..data.labelled_texts import CLASSES, SCORES, read_labelled
+    from ..artefacts.class_names import class_names
     from ..data.parquet import read_schema
-    from ..hub.class_names import class_names
+    from ..studies.supervised.labelled_texts import CLASSES, SCORES, read_labelled
 
     present = read_schema(arguments.data, arguments.split).names
     column = arguments.target_column
@@ -127,9 +129,9 @@ def _judged(judge: SentenceJudge, texts: LabelledTexts) -> tuple[str, dict[str, 
     """Applies the model; returns the predictions as TSV and, where the right answers are known, the scores."""
     import numpy as np
 
-    from ..encoding.sentence_classification import predicted_classes, predicted_scores
-    from ..evaluation.supervised_scores import ClassScores, GradedScores
-    from ..training.supervised_tasks import class_numbers
+    from ..studies.supervised.scores import ClassScores, GradedScores
+    from ..studies.supervised.sentence_classification import predicted_classes, predicted_scores
+    from ..studies.supervised.tasks import class_numbers
 
     config: Any = judge.model.config
     names = [config.id2label[number] for number in range(config.num_labels)]
@@ -172,4 +174,4 @@ def _update_card(arguments: Arguments, table: dict[str, Any], column: str | None
     }
     text = f"## Evaluation\n\nWritten by `hf-paraphrase predict` on {name}.\n\n{score_table({arguments.split: table})}"
     add_results(arguments.model, f"predict {name}", evaluation, section=CARD_SECTION, text=text)
-    message(f"results in {Path(arguments.model) / 'README.md'}")
+    say(f"results in {Path(arguments.model) / 'README.md'}")

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ..data.bucc import BuccOptions
-from .arguments import argument, parse
+from ..data.sources.bucc import BuccOptions
+from ..settings import setting
+from .arguments import parse
 from .prepare_source import SourceArguments, SourceCard, prepare_source
 
 
@@ -14,8 +15,8 @@ from .prepare_source import SourceArguments, SourceCard, prepare_source
 class Arguments(SourceArguments):
     """Makes a data folder of BUCC 2017 for one language: the gold pairs, and the two sides to be mined."""
 
-    data_dir: str = argument("the folder below which files such as fr-en.training.fr, .en and .gold lie")
-    lang: str = argument("the foreign language", choices=["de", "fr", "ru", "zh"], names=["--lang", "--language"])
+    data_dir: str = setting("the folder below which files such as fr-en.training.fr, .en and .gold lie")
+    lang: str = setting("the foreign language", choices=["de", "fr", "ru", "zh"], names=["--lang", "--language"])
 
 
 def main(argv: Sequence[str]) -> None:

@@ -11,15 +11,17 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ..data.comparable import ComparableOptions, ComparableTask, make_comparable
+from ..artefacts.cards import write_card
+from ..artefacts.folders import check_output, output_folder
+from ..artefacts.provenance import write_provenance
 from ..data.parquet import read_schema, read_table, split_sizes, write_split
 from ..data.schema import BITEXT, require_columns
+from ..data.sources.comparable import ComparableOptions, ComparableTask, make_comparable
 from ..errors import InputError, UsageError
-from ..hub.cards import write_card
-from ..hub.folders import check_output, output_folder
-from ..hub.provenance import write_provenance
-from ..mining.comparable_files import identifiers, write_gold, write_side
-from .arguments import argument, message, parse, settings_of
+from ..messages import say
+from ..settings import setting, settings_of
+from ..studies.mining.comparable_files import identifiers, write_gold, write_side
+from .arguments import parse
 from .prepare_reports import check_license
 
 BITEXT_FOLDER = "bitext"
@@ -30,21 +32,21 @@ PARTS = ("sample", "training", "test")
 class Arguments:
     """Makes two collections of sentences with a few translations hidden in them, to be found with `mine`."""
 
-    output: str = argument("the folder to make: the task in the layout of BUCC 2017, and in bitext/ what is left over")
-    bitext: list[str] = argument("one or more folders made by `prepare bitext`, of one pair of languages")
-    split: str = argument("the split of the bitexts to take", "train")
-    sentences: int = argument("sentences on each side of the parts training and test", 20_000)
-    sample_sentences: int = argument("sentences on each side of the part sample", 2_000)
-    share: float = argument("share of each side that has its translation on the other, above 0 and below 1", 0.03)
-    min_words: int = argument("fewest words of a sentence of the task", 4)
-    max_words: int = argument("most words of a sentence of the task", 60)
-    near_duplicate: float = argument(
+    output: str = setting("the folder to make: the task in the layout of BUCC 2017, and in bitext/ what is left over")
+    bitext: list[str] = setting("one or more folders made by `prepare bitext`, of one pair of languages")
+    split: str = setting("the split of the bitexts to take", "train")
+    sentences: int = setting("sentences on each side of the parts training and test", 20_000)
+    sample_sentences: int = setting("sentences on each side of the part sample", 2_000)
+    share: float = setting("share of each side that has its translation on the other, above 0 and below 1", 0.03)
+    min_words: int = setting("fewest words of a sentence of the task", 4)
+    max_words: int = setting("most words of a sentence of the task", 60)
+    near_duplicate: float = setting(
         "similarity from which on two sentences count as one, above 0 to 1: 1 - Levenshtein distance / length", 0.9
     )
-    validation_size: int = argument("rows of the left-over bitext to hold out for validation", 1_000)
-    seed: int = argument("seed of all draws", 0)
-    license: str | None = argument("the licence of the sentences for the card, as the Hub spells it", None)
-    overwrite: bool = argument("replace an existing output folder", False)
+    validation_size: int = setting("rows of the left-over bitext to hold out for validation", 1_000)
+    seed: int = setting("seed of all draws", 0)
+    license: str | None = setting("the licence of the sentences for the card, as the Hub spells it", None)
+    overwrite: bool = setting("replace an existing output folder", False)
 
 
 def main(argv: Sequence[str]) -> None:
@@ -74,7 +76,7 @@ def main(argv: Sequence[str]) -> None:
         raise UsageError("--bitext names a folder twice", remedy="name each once")
     rows = _read(folders, arguments.split)
     languages = tuple(_language(rows, f"{side}_lang", folders[0]) for side in ("source", "target"))
-    message(f"{len(rows):,} rows; drawing the parts takes some minutes at tens of thousands of sentences")
+    say(f"{len(rows):,} rows; drawing the parts takes some minutes at tens of thousands of sentences")
     task = make_comparable(rows, options)
     with output_folder(arguments.output, overwrite=arguments.overwrite) as staging:
         _write_task(staging, task, languages)
@@ -118,12 +120,12 @@ def main(argv: Sequence[str]) -> None:
         )
     for name in PARTS:
         part = task.parts[name]
-        message(
+        say(
             f"{name}: {len(part.source):,} sentences a side, {len(part.gold):,} pairs hidden in them "
             f"({part.near_duplicates:,} groups left out as near-duplicates)"
         )
-    message(f"bitext that shares no sentence with them: {task.counts['train']:,} rows")
-    message(f"task folder: {arguments.output}")
+    say(f"bitext that shares no sentence with them: {task.counts['train']:,} rows")
+    say(f"task folder: {arguments.output}")
 
 
 def _read(folders: Sequence[Path], split: str) -> pa.Table:

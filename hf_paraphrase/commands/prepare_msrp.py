@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ..data.msrp import MsrpOptions
-from .arguments import argument, parse
+from ..data.sources.msrp import MsrpOptions
+from ..settings import setting
+from .arguments import parse
 from .prepare_source import SourceArguments, SourceCard, prepare_source
 
 
@@ -14,7 +15,7 @@ from .prepare_source import SourceArguments, SourceCard, prepare_source
 class Arguments(SourceArguments):
     """Makes a data folder of the Microsoft Research Paraphrase Corpus."""
 
-    data_dir: str = argument("the folder below which msr_paraphrase_train.txt and msr_paraphrase_test.txt lie")
+    data_dir: str = setting("the folder below which msr_paraphrase_train.txt and msr_paraphrase_test.txt lie")
 
 
 def main(argv: Sequence[str]) -> None:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ..data.pit2015 import Pit2015Options
-from .arguments import argument, parse
+from ..data.sources.pit2015 import Pit2015Options
+from ..settings import setting
+from .arguments import parse
 from .prepare_source import SourceArguments, SourceCard, prepare_source
 
 
@@ -14,7 +15,7 @@ from .prepare_source import SourceArguments, SourceCard, prepare_source
 class Arguments(SourceArguments):
     """Makes a data folder of PIT-2015 (Xu, Callison-Burch and Dolan 2015)."""
 
-    data_dir: str = argument(
+    data_dir: str = setting(
         "the folder below which train.data, dev.data, test.data and test.label lie, or some of them"
     )
 

@@ -9,16 +9,17 @@ from pathlib import Path
 import pyarrow.compute as pc
 from tqdm import tqdm
 
+from ..artefacts.cards import write_card
+from ..artefacts.folders import check_output, output_folder
+from ..artefacts.provenance import write_provenance
 from ..data.containment import check_ngrams
 from ..data.decontamination import drop_contaminated, load_fingerprints
 from ..data.parquet import count_rows, iterate_batches, split_sizes, write_split
-from ..data.pivot import PIVOT, pivot_pairs
 from ..data.schema import PAIRS
+from ..data.sources.pivot import PIVOT, pivot_pairs
 from ..errors import InputError, UsageError
-from ..hub.cards import write_card
-from ..hub.folders import check_output, output_folder
-from ..hub.provenance import write_provenance
-from .arguments import argument, parse, settings_of
+from ..settings import setting, settings_of
+from .arguments import parse
 from .prepare_reports import card_columns, check_license, report
 
 
@@ -26,26 +27,26 @@ from .prepare_reports import card_columns, check_license, report
 class Arguments:
     """Makes a paraphrase data folder of the pairs of target sentences that share a source sentence."""
 
-    output: str = argument("the data folder to make")
-    bitext: list[str] = argument("one or more folders made by `prepare bitext`, with one target language")
-    split: str = argument("the split of the bitexts to take", "train")
-    max_pairs_per_source: int = argument("greatest number of pairs from one source sentence; 0 = no limit", 0)
-    ranked: bool = argument(
+    output: str = setting("the data folder to make")
+    bitext: list[str] = setting("one or more folders made by `prepare bitext`, with one target language")
+    split: str = setting("the split of the bitexts to take", "train")
+    max_pairs_per_source: int = setting("greatest number of pairs from one source sentence; 0 = no limit", 0)
+    ranked: bool = setting(
         "put the pairs that share the most source sentences (the column num_pivots) first, for `filter --first`", False
     )
-    decontaminate: list[str] = argument(
+    decontaminate: list[str] = setting(
         "evaluation files or folders, or lists of fingerprints: pairs of which a sentence is in them go", []
     )
-    decontaminate_ngrams: int = argument(
+    decontaminate_ngrams: int = setting(
         "words in an n-gram: pairs of which a sentence shares most of its n-grams with an evaluation set, or contains "
         "a sentence of one, go as well; 8 is usual, 0 = whole sentences only",
         0,
     )
-    decontaminate_share: float = argument(
+    decontaminate_share: float = setting(
         "least share of the n-grams of a sentence that must occur in one evaluation set, above 0 to 1", 0.7
     )
-    license: str | None = argument("the licence of the pairs for the card, as the Hub spells it, e.g. cc-by-2.0", None)
-    overwrite: bool = argument("replace an existing output folder", False)
+    license: str | None = setting("the licence of the pairs for the card, as the Hub spells it, e.g. cc-by-2.0", None)
+    overwrite: bool = setting("replace an existing output folder", False)
 
 
 def main(argv: Sequence[str]) -> None:

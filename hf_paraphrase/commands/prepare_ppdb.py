@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ..data.languages import check_language
-from ..data.ppdb import PpdbOptions
+from ..data.sources.ppdb import PpdbOptions
 from ..data.text_files import PLAIN_OR_COMPRESSED
-from .arguments import argument, parse
+from ..settings import setting
+from .arguments import parse
 from .prepare_source import SourceCard, TrainingSourceArguments, prepare_source
 
 
@@ -16,21 +17,21 @@ from .prepare_source import SourceCard, TrainingSourceArguments, prepare_source
 class Arguments(TrainingSourceArguments):
     """Makes a data folder of PPDB 1.0 or 2.0, any pack and size, its lexical lists, or its annotated sample."""
 
-    file: list[str] = argument(f"one or more files, {PLAIN_OR_COMPRESSED}, read in their order")
-    layout: str = argument(
+    file: list[str] = setting(f"one or more files, {PLAIN_OR_COMPRESSED}, read in their order")
+    layout: str = setting(
         "rules: the database; lexical: a head and its paraphrases a line; annotated: the sample with human scores; "
         "auto: tell by the first line",
         "auto",
         choices=["auto", "rules", "lexical", "annotated"],
     )
-    columns: list[str] = argument(
+    columns: list[str] = setting(
         "the features to keep, separated by spaces or commas, e.g. PPDB2.0Score AGigaSim; all by default", []
     )
-    max_tokens: int = argument(
+    max_tokens: int = setting(
         "take pairs from the beginning until they have this many tokens, both sides together; 0 = all", 0
     )
-    drop_identical: bool = argument("leave out pairs of which both sides are the same", False)
-    lang: str = argument("language code of the phrases", "en", names=["--lang", "--language"])
+    drop_identical: bool = setting("leave out pairs of which both sides are the same", False)
+    lang: str = setting("language code of the phrases", "en", names=["--lang", "--language"])
 
 
 def main(argv: Sequence[str]) -> None:

@@ -8,10 +8,10 @@ from typing import Any
 
 import pyarrow as pa
 
+from ..artefacts.origins import is_url
 from ..errors import UsageError
 from ..evaluation.tables import format_table
-from ..hub.origins import is_url
-from .arguments import message
+from ..messages import say
 
 _LICENSE = re.compile(r"[a-z0-9][a-z0-9.+-]*")
 
@@ -93,9 +93,9 @@ def report(
     for split, rules in counts.items():
         left_out = [f"{rule} {count:,}" for rule, count in rules.items() if rule not in {"lines", "rows"} and count]
         origin = f" of {rules['lines']:,} {unit}" if "lines" in rules else " drawn"
-        message(f"{split}: {rules['rows']:,} rows{origin}" + (f" ({', '.join(left_out)})" if left_out else ""))
+        say(f"{split}: {rules['rows']:,} rows{origin}" + (f" ({', '.join(left_out)})" if left_out else ""))
     if contamination:
-        message("evaluation sets met: " + ", ".join(f"{name} {count:,}" for name, count in contamination.items()))
+        say("evaluation sets met: " + ", ".join(f"{name} {count:,}" for name, count in contamination.items()))
     if malformed:
-        message("skipped, first of them:\n" + "\n".join(f"  {line}" for line in malformed))
-    message(f"data folder: {output}")
+        say("skipped, first of them:\n" + "\n".join(f"  {line}" for line in malformed))
+    say(f"data folder: {output}")

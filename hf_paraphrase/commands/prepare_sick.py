@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ..data.sick import SickOptions
-from .arguments import argument, parse
+from ..data.sources.sick import SickOptions
+from ..settings import setting
+from .arguments import parse
 from .prepare_source import SourceArguments, SourceCard, prepare_source
 
 
@@ -14,7 +15,7 @@ from .prepare_source import SourceArguments, SourceCard, prepare_source
 class Arguments(SourceArguments):
     """Makes a data folder of SICK 2014 (Marelli et al. 2014)."""
 
-    data_dir: str = argument(
+    data_dir: str = setting(
         "the folder below which SICK_train.txt, SICK_trial.txt and SICK_test_annotated.txt lie, or some of them"
     )
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ..data.simpwiki import SimpwikiOptions
-from .arguments import argument, parse
+from ..data.sources.simpwiki import SimpwikiOptions
+from ..settings import setting
+from .arguments import parse
 from .prepare_source import SourceCard, TrainingSourceArguments, prepare_source
 
 
@@ -14,9 +15,9 @@ from .prepare_source import SourceCard, TrainingSourceArguments, prepare_source
 class Arguments(TrainingSourceArguments):
     """Makes a data folder of SimpWiki 2.0 (Coster and Kauchak 2011), or of plain aligned sentences."""
 
-    normal: str = argument("`normal.aligned`: title, paragraph number, sentence, tab-separated; or plain sentences")
-    simple: str = argument("`simple.aligned`, line by line")
-    drop_identical: bool = argument("leave out pairs of which both sides are the same", False)
+    normal: str = setting("`normal.aligned`: title, paragraph number, sentence, tab-separated; or plain sentences")
+    simple: str = setting("`simple.aligned`, line by line")
+    drop_identical: bool = setting("leave out pairs of which both sides are the same", False)
 
 
 def main(argv: Sequence[str]) -> None:

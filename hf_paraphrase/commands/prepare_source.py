@@ -11,14 +11,15 @@ from typing import Any
 
 from tqdm import tqdm
 
+from ..artefacts.cards import write_card
+from ..artefacts.folders import check_output, output_folder
+from ..artefacts.provenance import write_provenance
 from ..data.containment import DEFAULT_SHARE
 from ..data.parquet import split_sizes, write_split
 from ..data.skipped_lines import FILE_NAME
-from ..data.source import SourceCorpus, SourceOptions
-from ..hub.cards import write_card
-from ..hub.folders import check_output, output_folder
-from ..hub.provenance import write_provenance
-from .arguments import argument, message, settings_of
+from ..data.sources.source import SourceCorpus, SourceOptions
+from ..messages import say
+from ..settings import setting, settings_of
 from .prepare_reports import report, watched
 
 
@@ -26,31 +27,31 @@ from .prepare_reports import report, watched
 class SourceArguments:
     """The flags that all sources share."""
 
-    output: str = argument("the data folder to make")
-    on_error: str = argument(
+    output: str = setting("the data folder to make")
+    on_error: str = setting(
         "raise: a malformed line ends the work; skip: it is left out, counted, and listed in skipped_lines.tsv",
         "raise",
         choices=["raise", "skip"],
     )
-    overwrite: bool = argument("replace an existing output folder", False)
+    overwrite: bool = setting("replace an existing output folder", False)
 
 
 @dataclass(kw_only=True)
 class TrainingSourceArguments(SourceArguments):
     """The flags that sources of training pairs share."""
 
-    decontaminate: list[str] = argument(
+    decontaminate: list[str] = setting(
         "evaluation files or folders, or lists of fingerprints: training pairs of which a sentence is in them go", []
     )
-    decontaminate_ngrams: int = argument(
+    decontaminate_ngrams: int = setting(
         "words in an n-gram: pairs of which a side shares most of its n-grams with an evaluation set, or contains a "
         "sentence of one, go as well; 8 is usual, 0 = whole sentences only",
         0,
     )
-    decontaminate_share: float = argument(
+    decontaminate_share: float = setting(
         "least share of the n-grams of a side that must occur in one evaluation set, above 0 to 1", DEFAULT_SHARE
     )
-    negatives: int | None = argument(
+    negatives: int | None = setting(
         "a seed: add as many random pairs, with label 0 (the others get label 1); for losses that use labels", None
     )
 
@@ -119,14 +120,14 @@ def prepare_source(arguments: Any, options_class: type[SourceOptions], command: 
         write_provenance(staging, command=command, settings=settings, inputs=options.inputs(), results=results)
         write_card(staging, "dataset_cards", card.template, values | {"missing": missing})
     for name, count in corpus.negatives.items():
-        message(f"{name}: {count:,} negatives added")
+        say(f"{name}: {count:,} negatives added")
     if missing:
-        message("not there: " + ", ".join(missing))
+        say("not there: " + ", ".join(missing))
     report(arguments.output, corpus.counts, corpus.contamination, corpus.malformed)
 
 
 def _card_values(folder: Path, corpus: SourceCorpus, card: SourceCard) -> dict[str, Any]:
-    from ..data.source_builder import part_features
+    from ..data.sources.source_builder import part_features
 
     sizes = {str(size["name"]): size for size in split_sizes(folder)}
     configurations: dict[str, dict[str, Any]] = {}

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ..data.sts import StsOptions
-from .arguments import argument, parse
+from ..data.sources.sts import StsOptions
+from ..settings import setting
+from .arguments import parse
 from .prepare_source import SourceArguments, SourceCard, prepare_source
 
 
@@ -14,7 +15,7 @@ from .prepare_source import SourceArguments, SourceCard, prepare_source
 class Arguments(SourceArguments):
     """Makes a data folder of SemEval STS 2012–2016, one split a year; `evaluate` reads it as it does the raw files."""
 
-    data_dir: str = argument(
+    data_dir: str = setting(
         "the folder below which files such as STS12-en-test/STS.input.MSRpar.txt and STS.gs.MSRpar.txt lie"
     )
 

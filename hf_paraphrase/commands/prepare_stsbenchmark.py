@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ..data.stsbenchmark import StsBenchmarkOptions
-from .arguments import argument, parse
+from ..data.sources.stsbenchmark import StsBenchmarkOptions
+from ..settings import setting
+from .arguments import parse
 from .prepare_source import SourceArguments, SourceCard, prepare_source
 
 
@@ -14,7 +15,7 @@ from .prepare_source import SourceArguments, SourceCard, prepare_source
 class Arguments(SourceArguments):
     """Makes a data folder of the STS benchmark (Cer et al. 2017)."""
 
-    data_dir: str = argument("the folder below which sts-train.csv, sts-dev.csv and sts-test.csv lie, or some of them")
+    data_dir: str = setting("the folder below which sts-train.csv, sts-dev.csv and sts-test.csv lie, or some of them")
 
 
 def main(argv: Sequence[str]) -> None:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ..data.transfer import TransferOptions
-from .arguments import argument, parse
+from ..data.sources.transfer import TransferOptions
+from ..settings import setting
+from .arguments import parse
 from .prepare_source import SourceArguments, SourceCard, prepare_source
 
 
@@ -14,7 +15,7 @@ from .prepare_source import SourceArguments, SourceCard, prepare_source
 class Arguments(SourceArguments):
     """Makes a data folder of MR, CR, SUBJ, MPQA and TREC, one configuration a set."""
 
-    data_dir: str = argument("the folder below which rt-polarity.pos, custrev.pos, TREC_10.label and so on lie")
+    data_dir: str = setting("the folder below which rt-polarity.pos, custrev.pos, TREC_10.label and so on lie")
 
 
 def main(argv: Sequence[str]) -> None:

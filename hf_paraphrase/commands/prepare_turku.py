@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ..data.turku import TurkuOptions
-from .arguments import argument, parse
+from ..data.sources.turku import TurkuOptions
+from ..settings import setting
+from .arguments import parse
 from .prepare_source import SourceArguments, SourceCard, prepare_source
 
 
@@ -14,12 +15,12 @@ from .prepare_source import SourceArguments, SourceCard, prepare_source
 class Arguments(SourceArguments):
     """Makes a data folder of the Turku Paraphrase Corpus (Kanerva et al. 2021): Finnish, or the Swedish test set."""
 
-    data_dir: str = argument(
+    data_dir: str = setting(
         "the folder below which train.json, dev.json, test.json, opus-pb-dev.json and "
         "opus-parsebank-sample-annotated.tsv lie, or some of them, plain or compressed"
     )
-    lang: str = argument("the language", "fi", choices=["fi", "sv"], names=["--lang", "--language"])
-    rewrites: bool = argument(
+    lang: str = setting("the language", "fi", choices=["fi", "sv"], names=["--lang", "--language"])
+    rewrites: bool = setting(
         "also make the configuration `rewrites` of the pairs as the annotators rewrote them", False
     )
 

@@ -13,7 +13,9 @@ from ..hub.folder_kinds import REPO_TYPES
 from ..hub.published_record import is_record
 from ..hub.publishing import MAIN, Plan, check_licence, plan_push, send
 from ..hub.tokens import find_token, redact
-from .arguments import argument, message, parse
+from ..messages import say
+from ..settings import setting
+from .arguments import parse
 
 
 @dataclass
@@ -24,28 +26,28 @@ class Arguments:
     that of HF_TOKEN, of `hf auth login`, or of --token-file; it is never a flag's value and never printed.
     """
 
-    path: str = argument("the folder: a model, data, or an `evaluate` metric")
-    repo_id: str = argument("the repository, namespace/name, or name in your own namespace; it is made if missing")
-    repo_type: str | None = argument(
+    path: str = setting("the folder: a model, data, or an `evaluate` metric")
+    repo_id: str = setting("the repository, namespace/name, or name in your own namespace; it is made if missing")
+    repo_type: str | None = setting(
         "what it is on the Hub; by default the folder's files tell", None, choices=list(REPO_TYPES)
     )
-    private: bool = argument("make the repository private; a public one that exists is refused", False)
-    revision: str = argument("the branch; it is made from main if missing", MAIN)
-    commit_message: str | None = argument("the commit's first line; by default it names the folder", None)
-    dry_run: bool = argument(
+    private: bool = setting("make the repository private; a public one that exists is refused", False)
+    revision: str = setting("the branch; it is made from main if missing", MAIN)
+    commit_message: str | None = setting("the commit's first line; by default it names the folder", None)
+    dry_run: bool = setting(
         "list what would be sent, a line of size in bytes, tab and name for each file, and send nothing; "
         "needs no token and no network",
         False,
     )
-    exclude: list[str] = argument(
+    exclude: list[str] = setting(
         "patterns (*, ?, [...]) of files and folders to leave out, by name or by place in the folder",
         [],
     )
-    prune: bool = argument("delete files on the branch that the folder does not have", False)
-    allow_any_license: bool = argument(
+    prune: bool = setting("delete files on the branch that the folder does not have", False)
+    allow_any_license: bool = setting(
         "send data although its card states no licence, or one that does not allow passing it on", False
     )
-    token_file: str | None = argument("a file that holds the token, by default HF_TOKEN or the saved login", None)
+    token_file: str | None = setting("a file that holds the token, by default HF_TOKEN or the saved login", None)
 
 
 def main(argv: Sequence[str]) -> None:
@@ -78,27 +80,27 @@ def _run(arguments: Arguments) -> None:
         exclude=arguments.exclude,
     )
     for name, reason in plan.files.left_out:
-        message(f"stays here: {name} ({reason})")
+        say(f"stays here: {name} ({reason})")
     changed = [file.name for file in plan.files.files if file.content is not None]
     records = [name for name in changed if is_record(name)]
     if records:
-        message(f"paths in {', '.join(records)} are shortened to their last part on the Hub, not here")
+        say(f"paths in {', '.join(records)} are shortened to their last part on the Hub, not here")
     cards = [name for name in changed if name not in records]
     if cards:
-        message(f"the code in {', '.join(cards)} names {plan.repo_id} there; the folder here stays as it is")
+        say(f"the code in {', '.join(cards)} names {plan.repo_id} there; the folder here stays as it is")
     elif "/" not in plan.repo_id:
-        message("code in the card that names this folder names the repository there, with your namespace")
+        say("code in the card that names this folder names the repository there, with your namespace")
     if arguments.dry_run:
         sys.stdout.write("".join(f"{file.size}\t{file.name}\n" for file in plan.files.files))
-        message(f"{_what(plan)}, would go to {_where(plan, arguments.private)}; nothing was sent")
+        say(f"{_what(plan)}, would go to {_where(plan, arguments.private)}; nothing was sent")
     if plan.licence_problem is not None and arguments.allow_any_license:
-        message(f"warning: {plan.licence_problem}")
+        say(f"warning: {plan.licence_problem}")
     if not arguments.allow_any_license:
         check_licence(plan)
     if arguments.dry_run:
         return
     token = find_token(arguments.token_file)
-    message(f"{_what(plan)}, to {_where(plan, arguments.private)}")
+    say(f"{_what(plan)}, to {_where(plan, arguments.private)}")
     with tqdm(desc="compare", total=plan.files.size, unit="B", unit_scale=True) as bar:
 
         def compared(size: int) -> None:
@@ -115,15 +117,13 @@ def _run(arguments: Arguments) -> None:
             progress=compared,
         )
     changes = pushed.changes
-    message(
+    say(
         f"{_count(len(changes.send))} sent ({_size(changes.size)}), {len(changes.unchanged):,} already there"
         + (f", {len(pruned):,} deleted" if (pruned := pushed.pruned) else "")
     )
     if changes.stale and not pruned:
-        message(
-            f"the branch also has {', '.join(changes.stale)}, which the folder does not; --prune deletes such files"
-        )
-    message(f"commit {pushed.commit}")
+        say(f"the branch also has {', '.join(changes.stale)}, which the folder does not; --prune deletes such files")
+    say(f"commit {pushed.commit}")
     sys.stdout.write(f"{pushed.url}\n")
 
 

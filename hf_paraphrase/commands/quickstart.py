@@ -14,11 +14,13 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
+from ..artefacts.folders import is_filled, write_text_whole
+from ..artefacts.provenance import read_provenance, write_provenance
 from ..data.parquet import read_table
 from ..errors import OutputError
-from ..hub.folders import is_filled, write_text_whole
-from ..hub.provenance import read_provenance, write_provenance
-from .arguments import argument, message, parse, settings_of
+from ..messages import say
+from ..settings import setting, settings_of
+from .arguments import parse
 
 _MODEL_TYPES = ("avg", "gran")
 _RESUMABLE = {"train-nmt", "back-translate", "train-encoder"}
@@ -33,17 +35,17 @@ class Arguments:
     verb that one runs on real data. The sample shows the machinery, not the quality that real data gives.
     """
 
-    output: str = argument(
+    output: str = setting(
         "folder for all artefacts: bitext/ rnn_search/ back_translated/ pairs/ avg/ gran/ results.json"
     )
-    num_pairs: int = argument("sentence pairs of the sample bitext, at least 2,000", 22_000)
-    nmt_epochs: float = argument("passes of the translation model over the bitext", 8.0)
-    max_sentences: int = argument("sentences to translate back", 6_000)
-    num_beams: int = argument("beam width of the back-translation", 8)
-    num_return_sequences: int = argument("translations kept per sentence before filtering", 4)
-    seed: int = argument("seed of the sample and of all training", 0)
-    overwrite: bool = argument("replace what is in the output folder", False)
-    resume: bool = argument("keep the steps that are finished and go on from there", False)
+    num_pairs: int = setting("sentence pairs of the sample bitext, at least 2,000", 22_000)
+    nmt_epochs: float = setting("passes of the translation model over the bitext", 8.0)
+    max_sentences: int = setting("sentences to translate back", 6_000)
+    num_beams: int = setting("beam width of the back-translation", 8)
+    num_return_sequences: int = setting("translations kept per sentence before filtering", 4)
+    seed: int = setting("seed of the sample and of all training", 0)
+    overwrite: bool = setting("replace what is in the output folder", False)
+    resume: bool = setting("keep the steps that are finished and go on from there", False)
 
 
 def main(argv: Sequence[str]) -> None:
@@ -83,10 +85,10 @@ class _Steps:
         """Runs `verb`, which makes the artefact `name`; what it prints goes to standard error."""
         path = self.output / name
         if self.resume and (path.is_file() or (path / "provenance.json").is_file()):
-            message(f"{name}: there already")
+            say(f"{name}: there already")
             return
         command = [*verb.split(), *words, "--output", str(path)]
-        message(f"\n$ hf-paraphrase {shlex.join(command)}")
+        say(f"\n$ hf-paraphrase {shlex.join(command)}")
         module = importlib.import_module(f".{command[0].replace('-', '_')}", __package__)
         flag = "--resume" if self.resume and command[0] in _RESUMABLE else "--overwrite"
         with contextlib.redirect_stdout(sys.stderr):
@@ -140,8 +142,8 @@ def _make_data_and_models(arguments: Arguments, steps: _Steps) -> None:
 
 def _measure(arguments: Arguments, steps: _Steps) -> dict[str, Any]:
     """Collects what the steps measured, and asks the encoders for the test scores and some neighbours."""
-    from ..encoding.nearest_neighbours import nearest_neighbours
-    from ..encoding.sentence_encoder import SentenceEncoder
+    from ..encoders.nearest_neighbours import nearest_neighbours
+    from ..encoders.sentence_encoder import SentenceEncoder
 
     output = steps.output
     bleu = json.loads((output / "bleu.json").read_text(encoding="utf-8"))[-1]

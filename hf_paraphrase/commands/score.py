@@ -12,22 +12,24 @@ from typing import Any
 
 from tqdm import tqdm
 
+from ..artefacts.cards import write_card
+from ..artefacts.folders import check_output, check_same_job, check_unfinished, output_folder, write_text_whole
+from ..artefacts.hub_models import model_folder
+from ..artefacts.provenance import fingerprint, write_provenance
 from ..data.parquet import count_rows, read_schema, split_names
 from ..data.row_ranges import iterate_rows
 from ..data.text_files import PLAIN_OR_COMPRESSED, LineErrors, read_lines
 from ..errors import HfParaphraseError, InputError, UsageError
 from ..filtering.held_out import draw_references, held_out_texts
+from ..filtering.inherited_cards import inherited_metadata
 from ..filtering.language_model.training import train_language_model
 from ..filtering.measures.registry import MEASURES, choose_measures, configure
 from ..filtering.pair_batch import PairBatch
 from ..filtering.pipeline import check_pairs
 from ..filtering.scoring import ScoringJob, Shard, plan_shards, run_scoring
-from ..filtering.source_card import inherited_metadata
-from ..hub.cards import write_card
-from ..hub.folders import check_output, check_same_job, check_unfinished, output_folder, write_text_whole
-from ..hub.provenance import fingerprint, write_provenance
-from ..models.hub_models import model_folder
-from .arguments import argument, message, parse, settings_of
+from ..messages import say
+from ..settings import setting, settings_of
+from .arguments import parse
 
 _JOB = "job.json"
 _ARPA = "language_model.arpa"
@@ -52,50 +54,50 @@ class Arguments:
     Only --hold-out leaves rows out: those of the references on which it estimates the language model.
     """
 
-    pairs: str = argument("the data folder of pairs (sentence1, sentence2)")
-    output: str = argument("the data folder to make; it appears whole at the end")
-    measures: list[str] = argument(
+    pairs: str = setting("the data folder of pairs (sentence1, sentence2)")
+    output: str = setting("the data folder to make; it appears whole at the end")
+    measures: list[str] = setting(
         f"which measures, separated by commas or spaces: {', '.join(MEASURES)}; by default all but clipped_overlap "
         "and language, as far as the pairs have the columns and you give the models they need",
         [],
     )
-    language_model: str | None = argument("ARPA file of lower-cased tokens, for perplexity", None)
-    language_model_text: str | None = argument(
+    language_model: str | None = setting("ARPA file of lower-cased tokens, for perplexity", None)
+    language_model_text: str | None = setting(
         f"text, one sentence a line, {PLAIN_OR_COMPRESSED}, to estimate the language model on; it is "
         "kept in the output as language_model.arpa and, for the package kenlm, language_model.binary",
         None,
     )
-    hold_out: int | None = argument(
+    hold_out: int | None = setting(
         "take so many references, with all their pairs, out of the pairs and estimate the language model on them "
         "(paper 000: 40,000); the output keeps them as held_out.txt",
         None,
     )
-    classifier: str | None = argument(
+    classifier: str | None = setting(
         "reference classifier folder, for reference_probability and classifier_seen", None
     )
-    encoder: str | None = argument("sentence encoder folder, for similarity", None)
-    translation_model: str | None = argument(
+    encoder: str | None = setting("sentence encoder folder, for similarity", None)
+    translation_model: str | None = setting(
         "translation model folder, for the cost of pairs that have no log_prob and num_tokens; needs source", None
     )
-    language: str | None = argument(
+    language: str | None = setting(
         "the language that sentence2 should be in, ISO 639; adds the measure language, for which it is en otherwise",
         None,
         names=["--language", "--lang"],
     )
-    seed: int = argument("seed of the draw of --hold-out", 0)
-    batch_size: int = argument("pairs held in memory at a time by each process", 10_000)
-    shard_size: int | None = argument(
+    seed: int = setting("seed of the draw of --hold-out", 0)
+    batch_size: int = setting("pairs held in memory at a time by each process", 10_000)
+    shard_size: int | None = setting(
         "pairs of a shard, the unit of work that is never done twice; by default a sixteenth of the split, at least "
         "10,000 and at most 250,000",
         None,
     )
-    workers: int | None = argument(
+    workers: int | None = setting(
         "processes; by default as many as there are processors, fewer for few pairs",
         None,
         names=["--workers", "--num-workers"],
     )
-    overwrite: bool = argument("replace an existing output folder (once the new one is complete)", False)
-    resume: bool = argument("continue the unfinished job for this output", False)
+    overwrite: bool = setting("replace an existing output folder (once the new one is complete)", False)
+    resume: bool = setting("continue the unfinished job for this output", False)
 
 
 def main(argv: Sequence[str]) -> None:
@@ -129,10 +131,10 @@ def main(argv: Sequence[str]) -> None:
         added = list(dict.fromkeys(column for split in measures for column in _added(job, split)))
         for split in rows:
             for column in sorted(set(read_schema(folder, split).names) & set(_added(job, split))):
-                message(f"{split}: the column {column} was there before and is computed anew")
+                say(f"{split}: the column {column} was there before and is computed anew")
         _describe(arguments, folder, staging, rows, added, measures, facts)
     (target / _JOB).unlink(missing_ok=True)
-    message(f"{sum(rows.values()):,} pairs with {', '.join(added)} in {arguments.output}")
+    say(f"{sum(rows.values()):,} pairs with {', '.join(added)} in {arguments.output}")
 
 
 def _check(arguments: Arguments) -> None:
@@ -165,16 +167,16 @@ def _chosen(arguments: Arguments, folder: Path, settings: dict[str, Any]) -> dic
             names.append("language")
         chosen[split] = names
     every = [name for name in MEASURES if any(name in names for names in chosen.values())]
-    for setting, name in _MEASURE_OF.items():
-        if settings.get(setting) is not None and name not in every:
+    for given, name in _MEASURE_OF.items():
+        if settings.get(given) is not None and name not in every:
             raise UsageError(
-                f"score: --{setting.replace('_', '-')} is for the measure {name}, which is not computed",
+                f"score: --{given.replace('_', '-')} is for the measure {name}, which is not computed",
                 remedy=f"add it to --measures; it reads the columns {', '.join(configured[name].requires)}",
             )
     for split, names in chosen.items():
         left_out = [name for name in every if name not in names]
         if left_out:
-            message(f"split `{split}`: without {', '.join(left_out)}, whose columns it does not have")
+            say(f"split `{split}`: without {', '.join(left_out)}, whose columns it does not have")
     return chosen
 
 
@@ -220,10 +222,10 @@ def _prepared(
             facts = train_language_model(texts, staging / _ARPA, source=source)
             write_text_whole(staging / _MODEL_FACTS, json.dumps(facts, indent=2) + "\n")
         facts = json.loads((staging / _MODEL_FACTS).read_text(encoding="utf-8"))
-        message(f"language model: {facts['tokens']:,} tokens in {facts['sentences']:,} sentences")
+        say(f"language model: {facts['tokens']:,} tokens in {facts['sentences']:,} sentences")
         if facts["fallback_discounts"]:
             orders = ", ".join(map(str, facts["fallback_discounts"]))
-            message(f"language model: too little text to estimate the discounts of order {orders}; 0.5, 1, 1.5 taken")
+            say(f"language model: too little text to estimate the discounts of order {orders}; 0.5, 1, 1.5 taken")
     return ScoringJob(folder, measures, settings, arguments.batch_size, held_out), facts
 
 
@@ -255,7 +257,7 @@ def _try_out(job: ScoringJob) -> None:
             remedy="give a model of lower-cased words of the language of sentence2",
         )
     if tokens and unknown > tokens / 2:
-        message(f"the language model knows only {1 - unknown / tokens:.0%} of the words of the first pairs")
+        say(f"the language model knows only {1 - unknown / tokens:.0%} of the words of the first pairs")
 
 
 def _run(job: ScoringJob, shards: Sequence[Shard], staging: Path, workers: int | None) -> None:

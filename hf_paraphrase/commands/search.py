@@ -13,23 +13,25 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+from ..artefacts.cards import write_card
+from ..artefacts.folders import check_output, output_folder
+from ..artefacts.hub_models import model_folder
+from ..artefacts.provenance import write_provenance
 from ..data.parquet import split_sizes, write_split
 from ..data.text_files import PLAIN_OR_COMPRESSED
 from ..errors import InputError, ModelError, UsageError
-from ..filtering.source_card import inherited_metadata
-from ..hub.cards import write_card
-from ..hub.folders import check_output, output_folder
-from ..hub.provenance import write_provenance
-from ..models.hub_models import model_folder
-from .arguments import argument, message, parse, settings_of
+from ..filtering.inherited_cards import inherited_metadata
+from ..messages import say
+from ..settings import setting, settings_of
+from .arguments import parse
 from .devices import check_device, device_argument
 from .search_corpus import Corpus
 
 if TYPE_CHECKING:
-    from ..encoding.index_builder import BuiltIndex, IndexOptions
-    from ..encoding.mining import MinedPairs
-    from ..encoding.search import SearchIndex
-    from ..encoding.sentence_encoder import SentenceEncoder
+    from ..encoders.index_builder import BuiltIndex, IndexOptions
+    from ..encoders.paraphrase_mining import MinedPairs
+    from ..encoders.search import SearchIndex
+    from ..encoders.sentence_encoder import SentenceEncoder
 
 MINED = pa.schema([("sentence1", pa.string()), ("sentence2", pa.string()), ("score", pa.float64())])
 _PAIRS_PER_BATCH = 100_000
@@ -47,67 +49,67 @@ class Arguments:
     Two encoders side by side: --model A --compare B --corpus FILE --query TEXT, or --index A --compare B --query TEXT.
     """
 
-    model: str | None = argument(
+    model: str | None = setting(
         "folder of a sentence encoder, which encodes the corpus; with --index it encodes the queries, and must be the "
         "encoder that the index was built with (the index holds a copy that is used by default)",
         None,
     )
-    corpus: str | None = argument(
+    corpus: str | None = setting(
         f"the sentences: a text file, one a line, {PLAIN_OR_COMPRESSED}, or a data folder", None
     )
-    columns: list[str] = argument(
+    columns: list[str] = setting(
         "columns of the data folder to read, separated by commas or spaces; by default sentence, text, sentence1 and "
         "sentence2, as far as there are",
         [],
     )
-    split: str | None = argument("split of the data folder to read [default: train]", None)
-    keep_repeated: bool = argument("keep a sentence that comes several times as often in the index", False)
-    index: str | None = argument("an index folder that this command made", None)
-    query: list[str] = argument("one or more sentences, in quotes, whose nearest neighbours are printed", [])
-    query_file: str | None = argument(
+    split: str | None = setting("split of the data folder to read [default: train]", None)
+    keep_repeated: bool = setting("keep a sentence that comes several times as often in the index", False)
+    index: str | None = setting("an index folder that this command made", None)
+    query: list[str] = setting("one or more sentences, in quotes, whose nearest neighbours are printed", [])
+    query_file: str | None = setting(
         "a text file of such sentences, one a line", None, names=["--query-file", "--queries"]
     )
-    top_k: int | None = argument("neighbours of each query [default: 10]", None, names=["--top-k", "--neighbours"])
-    compare: str | None = argument(
+    top_k: int | None = setting("neighbours of each query [default: 10]", None, names=["--top-k", "--neighbours"])
+    compare: str | None = setting(
         "with queries: a second encoder (with --corpus) or a second index (with --index), printed beside the first",
         None,
     )
-    format: str | None = argument(
+    format: str | None = setting(
         "layout of the neighbours: tsv = query, rank, cosine, position in the corpus, sentence; jsonl; markdown; by "
         "default tsv, with --compare markdown",
         None,
         choices=["tsv", "jsonl", "markdown"],
     )
-    mine: bool = argument("write all pairs of sentences of the index that reach --threshold to --output", False)
-    threshold: float | None = argument("with --mine: least cosine of a pair, above 0 to 1 [default: 0.8]", None)
-    max_pairs: int | None = argument(
+    mine: bool = setting("write all pairs of sentences of the index that reach --threshold to --output", False)
+    threshold: float | None = setting("with --mine: least cosine of a pair, above 0 to 1 [default: 0.8]", None)
+    max_pairs: int | None = setting(
         "with --mine: how many pairs to keep at most, those of the greatest cosine [default: 1000000]", None
     )
-    identical: str | None = argument(
+    identical: str | None = setting(
         "keep or drop neighbours and pairs that are the same text but for case and spacing; by default neighbours are "
         "kept and pairs dropped",
         None,
         choices=["keep", "drop"],
     )
-    method: str | None = argument(
+    method: str | None = setting(
         "exact = compare with every sentence; approximate = with those in the nearest of many lists, which needs "
         "faiss-cpu; by default exact for a new index, and approximate for one that was built so",
         None,
         choices=["exact", "approximate"],
     )
-    lists: int | None = argument(
+    lists: int | None = setting(
         "approximate, when building: how many lists; by default 4 times the root of the sentences, at most 2,048", None
     )
-    probes: int | None = argument(
+    probes: int | None = setting(
         "approximate: how many lists a query reads (when mining: a list is compared with); by default what the index "
         "was built with, a sixteenth of the lists but at least 8",
         None,
     )
-    output: str | None = argument("the index folder, or with --mine the data folder of pairs, to make", None)
-    batch_size: int = argument("sentences in a padded batch; a model of type avg needs no batches", 256)
+    output: str | None = setting("the index folder, or with --mine the data folder of pairs, to make", None)
+    batch_size: int = setting("sentences in a padded batch; a model of type avg needs no batches", 256)
     device: str = device_argument()
-    seed: int | None = argument("approximate, when building: seed of the lists' centroids [default: 0]", None)
-    overwrite: bool = argument("replace an existing output folder", False)
+    seed: int | None = setting("approximate, when building: seed of the lists' centroids [default: 0]", None)
+    overwrite: bool = setting("replace an existing output folder", False)
 
 
 def main(argv: Sequence[str]) -> None:
@@ -204,14 +206,14 @@ def _build(arguments: Arguments) -> None:
         inputs: list[str | Path] = [model, corpus.path]
         write_provenance(staging, command="search", settings=record, inputs=inputs, results=results)
         _write_index_card(staging, arguments, corpus, results)
-    message(f"an index of {settings.rows:,} sentences is in {arguments.output}")
+    say(f"an index of {settings.rows:,} sentences is in {arguments.output}")
 
 
 def _build_into(folder: Path, encoder: SentenceEncoder, corpus: Corpus, arguments: Arguments) -> BuiltIndex:
     """Builds the index of a corpus and says what happened to its sentences."""
     from tqdm.auto import tqdm
 
-    from ..encoding.index_builder import IndexOptions, build_index
+    from ..encoders.index_builder import IndexOptions, build_index
 
     options: IndexOptions = IndexOptions(
         approximate=arguments.method == "approximate",
@@ -241,9 +243,9 @@ def _build_into(folder: Path, encoder: SentenceEncoder, corpus: Corpus, argument
         (counts.zero, "of which the encoder knows no word: no search finds them"),
     ):
         if number:
-            message(f"{number:,} of {counts.sentences:,} sentences {what}")
+            say(f"{number:,} of {counts.sentences:,} sentences {what}")
     if settings.recall is not None:
-        message(
+        say(
             f"{settings.lists:,} lists, of which a query reads {settings.probes}: they find "
             f"{100 * settings.recall:.1f} % of the true 10 nearest neighbours of a sample"
         )
@@ -279,7 +281,7 @@ def _print_neighbours(arguments: Arguments) -> None:
         sys.stdout.flush()
         shortest = min(map(len, indexes))
         if top_k > shortest:
-            message(f"--top-k is {top_k:,}, but there are only {shortest:,} sentences")
+            say(f"--top-k is {top_k:,}, but there are only {shortest:,} sentences")
     if without == total:
         raise InputError(
             "no neighbour of any query: the encoder knows none of their words",
@@ -287,7 +289,7 @@ def _print_neighbours(arguments: Arguments) -> None:
             remedy="give sentences in the language that the encoder was trained on",
         )
     if without:
-        message(f"{without:,} of {total:,} queries have no neighbours: the encoder knows none of their words")
+        say(f"{without:,} of {total:,} queries have no neighbours: the encoder knows none of their words")
 
 
 def _mine(arguments: Arguments) -> None:
@@ -324,10 +326,10 @@ def _mine(arguments: Arguments) -> None:
             }
             write_card(staging, "dataset_cards", "mined", values)
     if pairs.found > len(pairs):
-        message(f"{pairs.found:,} pairs reach the threshold; the best {len(pairs):,} are kept (--max-pairs)")
+        say(f"{pairs.found:,} pairs reach the threshold; the best {len(pairs):,} are kept (--max-pairs)")
     if not len(pairs):
-        message(f"no pair has a cosine of {threshold} or more")
-    message(f"{len(pairs):,} pairs are in {arguments.output}")
+        say(f"no pair has a cosine of {threshold} or more")
+    say(f"{len(pairs):,} pairs are in {arguments.output}")
 
 
 def _sentence_pairs(index: SearchIndex, pairs: MinedPairs) -> Iterator[pa.Table]:
@@ -340,7 +342,7 @@ def _sentence_pairs(index: SearchIndex, pairs: MinedPairs) -> Iterator[pa.Table]
 
 def _open(arguments: Arguments, source: str, stack: ExitStack) -> SearchIndex:
     """Opens an index folder, or builds one for the time being with the encoder `source`."""
-    from ..encoding.search import SearchIndex
+    from ..encoders.search import SearchIndex
 
     if arguments.corpus is None:
         encoder = None if arguments.model is None else _encoder(arguments.model, arguments.device)
@@ -370,14 +372,14 @@ def _corpus(arguments: Arguments) -> Corpus:
 
 
 def _encoder(model: str, device: str) -> SentenceEncoder:
-    from ..encoding.sentence_encoder import SentenceEncoder
+    from ..encoders.sentence_encoder import SentenceEncoder
 
     return SentenceEncoder.from_pretrained(model, device=device)
 
 
 def _copy_encoder(model: Path, folder: Path) -> None:
     """Copies the encoder into the index, so that the folder is complete in itself."""
-    from ..encoding.search import ENCODER_FOLDER
+    from ..encoders.search import ENCODER_FOLDER
 
     ignored = shutil.ignore_patterns(".*", "checkpoint-*", "__pycache__")
     try:

@@ -12,7 +12,7 @@ def score_table(parts: Mapping[str, Mapping[str, Any]]) -> str:
     """Lays out what was measured on some parts; classes also by class.
 
     Args:
-        parts: For each part the fields of :class:`~..evaluation.supervised_scores.ClassScores` or `GradedScores`.
+        parts: For each part the fields of :class:`~..studies.supervised.scores.ClassScores` or `GradedScores`.
     """
     first = next(iter(parts.values()))
     if "accuracy" not in first:

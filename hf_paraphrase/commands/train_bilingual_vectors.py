@@ -9,23 +9,25 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ..artefacts.cards import write_card
+from ..artefacts.folders import check_output, check_same_job, check_unfinished, write_text_whole
+from ..artefacts.origins import languages_read
+from ..artefacts.provenance import fingerprint, write_provenance
 from ..errors import InputError, OutputError, UsageError
-from ..hub.cards import write_card
-from ..hub.folders import check_output, check_same_job, check_unfinished, write_text_whole
-from ..hub.origins import languages_read
-from ..hub.provenance import fingerprint, write_provenance
+from ..messages import say
 from ..models.sentence_transformers_files import write_module_files
+from ..settings import setting, settings_of
 from ..tokenization.word_level import DIGITS
-from .arguments import argument, message, parse, settings_of
-from .checkpointed_run import CHECKPOINTS, RECORD, checkpointed_output, end_at_once
+from ..training.checkpointed_run import CHECKPOINTS, RECORD, checkpointed_output, end_at_once
+from .arguments import parse
 from .prepare_reports import check_license
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerFast
 
-    from ..encoding.word_lookup import TokenIds
-    from ..training.bilingual_vectors import BilingualTraining
-    from ..training.parallel_examples import ParallelTexts
+    from ..studies.mining.bilingual_vectors import BilingualTraining
+    from ..studies.mining.parallel_examples import ParallelTexts
+    from ..tokenization.word_lookup import TokenIds
 
 _PROGRESS = "progress.json"
 _UNCHECKED_ON_RESUME = {"output", "overwrite", "resume", "license"}
@@ -39,38 +41,36 @@ class Arguments:
     The output has two sentence encoders, source and target: means of word vectors, comparable by cosine.
     """
 
-    bitext: str = argument("bitext folder that `prepare bitext` made (splits train and, if it has one, validation)")
-    output: str = argument("the folder to make; the encoders are its subfolders source and target")
-    dimension: int = argument("components of a vector", 300)
-    epochs: int = argument("passes over the bitext", 10)
-    window: int = argument(
-        "words on either side that skip-gram predicts at most; each word draws from 1 to so many", 5
-    )
-    negatives: int = argument("noise words of skip-gram for each predicted word", 5)
-    subsampling: float = argument(
+    bitext: str = setting("bitext folder that `prepare bitext` made (splits train and, if it has one, validation)")
+    output: str = setting("the folder to make; the encoders are its subfolders source and target")
+    dimension: int = setting("components of a vector", 300)
+    epochs: int = setting("passes over the bitext", 10)
+    window: int = setting("words on either side that skip-gram predicts at most; each word draws from 1 to so many", 5)
+    negatives: int = setting("noise words of skip-gram for each predicted word", 5)
+    subsampling: float = setting(
         "skip-gram leaves out occurrences of words whose share of all words is above this, the more the higher it is; "
         "0 for none",
         1e-4,
     )
-    aligned_weight: float = argument("weight of the squared distance between the means of aligned sentences", 30.0)
-    batch_size: int = argument("sentence pairs in a batch", 256)
-    learning_rate: float = argument("learning rate of Adam at the start; it falls to 0 in a straight line", 2e-2)
-    digits: str = argument(
+    aligned_weight: float = setting("weight of the squared distance between the means of aligned sentences", 30.0)
+    batch_size: int = setting("sentence pairs in a batch", 256)
+    learning_rate: float = setting("learning rate of Adam at the start; it falls to 0 in a straight line", 2e-2)
+    digits: str = setting(
         "what becomes of digits: keep, zero (each becomes 0) or remove; the tokenizers do it", "keep"
     )
-    lower_case: bool = argument("lower-case all text", True, names=["--lower-case", "--lowercase"])
-    vocabulary_size: int = argument(
+    lower_case: bool = setting("lower-case all text", True, names=["--lower-case", "--lowercase"])
+    vocabulary_size: int = setting(
         "words of each language at most; 0 for all", 0, names=["--vocabulary-size", "--vocab-size"]
     )
-    min_frequency: int = argument("a word enters the vocabulary if it occurs so many times", 2)
-    max_pairs: int | None = argument("train on a random sample of so many pairs", None)
-    seed: int = argument("seed of the sample, the initial vectors, the order and all draws", 0)
-    license: str | None = argument(
+    min_frequency: int = setting("a word enters the vocabulary if it occurs so many times", 2)
+    max_pairs: int | None = setting("train on a random sample of so many pairs", None)
+    seed: int = setting("seed of the sample, the initial vectors, the order and all draws", 0)
+    license: str | None = setting(
         "the licence of the vectors for the cards, as the Hub spells it, e.g. apache-2.0 [default: none is claimed]",
         None,
     )
-    overwrite: bool = argument("replace an existing output folder", False)
-    resume: bool = argument(
+    overwrite: bool = setting("replace an existing output folder", False)
+    resume: bool = setting(
         "continue a run that was interrupted, from its last whole epoch, with the same result", False
     )
 
@@ -91,9 +91,9 @@ def main(argv: Sequence[str]) -> None:
     if end_at_once(output, settings_of(arguments), lambda: _job(arguments)):
         return
 
-    from ..training.bilingual_vectors import BilingualSettings, BilingualTraining
-    from ..training.parallel_examples import TRAIN, VALIDATION, read_parallel_texts
-    from ..training.parallel_tokenizers import word_tokenizers
+    from ..studies.mining.bilingual_vectors import BilingualSettings, BilingualTraining
+    from ..studies.mining.parallel_examples import TRAIN, VALIDATION, read_parallel_texts
+    from ..studies.mining.parallel_tokenizers import word_tokenizers
 
     texts = read_parallel_texts(arguments.bitext, max_pairs=arguments.max_pairs, seed=arguments.seed)
     try:
@@ -113,15 +113,15 @@ def main(argv: Sequence[str]) -> None:
         (len(tokenizers[0]), len(tokenizers[1])),
         BilingualSettings(**{name: getattr(arguments, name) for name in fields}),
     )
-    message(
+    say(
         f"{len(training):,} pairs; {len(tokenizers[0]):,} and {len(tokenizers[1]):,} words; "
         f"{len(ids[TRAIN][0].ids):,} and {len(ids[TRAIN][1].ids):,} occurrences"
     )
     with checkpointed_output(arguments.output, overwrite=arguments.overwrite, resume=arguments.resume) as staging:
         epochs = _train(arguments, training, texts, ids.get(VALIDATION), staging)
         _write(arguments, texts, training, tokenizers, epochs, staging)
-    message(f"the encoders lie in {arguments.output}/source and {arguments.output}/target; filter candidates with")
-    message(
+    say(f"the encoders lie in {arguments.output}/source and {arguments.output}/target; filter candidates with")
+    say(
         f"  hf-paraphrase mine --source FILE --target FILE --source-encoder {arguments.output}/source "
         f"--target-encoder {arguments.output}/target --output pairs.tsv"
     )
@@ -155,8 +155,8 @@ def _job(arguments: Arguments) -> dict[str, Any]:
 def _known_words(
     texts: ParallelTexts, tokenizers: Sequence[PreTrainedTokenizerFast], split: str
 ) -> tuple[TokenIds, TokenIds]:
-    from ..encoding.token_lookup import ids_of, lookup_for
-    from ..training.bilingual_vectors import without_unknown
+    from ..studies.mining.bilingual_vectors import without_unknown
+    from ..tokenization.token_lookup import ids_of, lookup_for
 
     source, target = (
         without_unknown(
@@ -183,7 +183,7 @@ def _train(
     folder.mkdir(exist_ok=True)
     epochs = _load_checkpoint(folder, training)
     if arguments.resume:
-        message(f"resuming after epoch {len(epochs)}" if epochs else "nothing to resume yet")
+        say(f"resuming after epoch {len(epochs)}" if epochs else "nothing to resume yet")
     total = len(training) * arguments.epochs
     with tqdm(total=total, initial=len(training) * len(epochs), unit=" pairs", unit_scale=True, desc="train") as bar:
         for number in range(len(epochs), arguments.epochs):
@@ -203,7 +203,7 @@ def _retrieval(
     training: BilingualTraining, texts: ParallelTexts, validation: tuple[TokenIds, TokenIds]
 ) -> dict[str, float]:
     from ..evaluation.translation_retrieval import translation_retrieval
-    from ..training.parallel_examples import VALIDATION
+    from ..studies.mining.parallel_examples import VALIDATION
 
     source, target = (training.sentence_sums(side, ids) for side, ids in zip(_SIDES, validation, strict=True))
     return asdict(translation_retrieval(texts.source[VALIDATION], texts.target[VALIDATION], source, target))
@@ -260,7 +260,8 @@ def _write(
 ) -> None:
     import torch
 
-    from ..models.avg import AvgConfig, AvgModel
+    from ..models.configuration_avg import AvgConfig
+    from ..models.modeling_avg import AvgModel
     from ..tokenization.word_level import save_tokenizer
 
     settings = settings_of(arguments)

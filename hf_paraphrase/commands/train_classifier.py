@@ -8,24 +8,32 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..data.reference_lists import PARTS, DrawnLists, draw_reference_lists
-from ..data.seen_references import FILE_NAME, write_seen
+from ..artefacts.cards import write_card
+from ..artefacts.folders import check_output, check_unfinished, staging_path
+from ..artefacts.origins import languages_read
+from ..artefacts.provenance import write_provenance
 from ..data.text_files import PLAIN_OR_COMPRESSED
 from ..errors import UsageError
-from ..hub.cards import write_card
-from ..hub.folders import check_output, check_unfinished, staging_path
-from ..hub.origins import languages_read
-from ..hub.provenance import write_provenance
-from .arguments import argument, message, parse, settings_of
-from .checkpointed_run import CHECKPOINTS, checkpointed_output, end_at_once, find_checkpoint, job_of, train_from
+from ..filtering.reference_classifier.reference_lists import PARTS, DrawnLists, draw_reference_lists
+from ..filtering.reference_classifier.seen_references import FILE_NAME, write_seen
+from ..messages import is_main_process, say
+from ..settings import setting, settings_of
+from ..training.checkpointed_run import (
+    CHECKPOINTS,
+    checkpointed_output,
+    end_at_once,
+    find_checkpoint,
+    job_of,
+    train_from,
+)
+from .arguments import parse
 from .prepare_reports import check_license
-from .processes import is_main_process, say
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerFast
 
-    from ..training.classifier_trainer import ClassifierTrainer
-    from ..training.reference_examples import ReferenceExamples
+    from ..filtering.reference_classifier.classifier_trainer import ClassifierTrainer
+    from ..filtering.reference_classifier.reference_examples import ReferenceExamples
 
 
 @dataclass
@@ -37,51 +45,51 @@ class Arguments:
     column classifier_seen, and `filter --keep 'classifier_seen==0'` leaves them out.
     """
 
-    pairs: str = argument("data folder of back-translated pairs, best with an n-best list for each reference")
-    output: str = argument("the model folder to make")
-    body: str = argument("avg (mean of word vectors) or lstm (state behind the last word)", "avg")
-    negatives: str = argument(
+    pairs: str = setting("data folder of back-translated pairs, best with an n-best list for each reference")
+    output: str = setting("the model folder to make")
+    body: str = setting("avg (mean of word vectors) or lstm (state behind the last word)", "avg")
+    negatives: str = setting(
         "which translation of an n-best list an epoch sees: random, or hardest (chosen when the epoch begins, as the "
         "one with the highest probability of being a reference)",
         "random",
     )
-    mined: list[str] = argument(
+    mined: list[str] = setting(
         "data folders of pairs whose references, by id or by text, the classifier must not see", []
     )
-    train_size: int = argument("references to train on; all three sizes shrink alike where there are fewer", 40_000)
-    dev_size: int = argument("references to choose the epoch on", 5_000)
-    test_size: int = argument("references to report accuracy on", 5_000)
-    initial_vectors: str | None = argument(
+    train_size: int = setting("references to train on; all three sizes shrink alike where there are fewer", 40_000)
+    dev_size: int = setting("references to choose the epoch on", 5_000)
+    test_size: int = setting("references to report accuracy on", 5_000)
+    initial_vectors: str | None = setting(
         f"word vectors to start from, in the text layout of GloVe or word2vec, {PLAIN_OR_COMPRESSED}", None
     )
-    vocabulary_size: int = argument(
+    vocabulary_size: int = setting(
         "words in the vocabulary at most, those of the training part; 0 for all",
         50_000,
         names=["--vocabulary-size", "--vocab-size"],
     )
-    min_frequency: int = argument("a word enters the vocabulary if it occurs so many times in the training part", 2)
-    lower_case: bool = argument(
+    min_frequency: int = setting("a word enters the vocabulary if it occurs so many times in the training part", 2)
+    lower_case: bool = setting(
         "lower-case all text (most translation models give lower-cased text)",
         True,
         names=["--lower-case", "--lowercase"],
     )
-    split_contractions: bool = argument("split English contractions as the Penn Treebank does (do n't)", True)
-    embedding_size: int | None = argument(
+    split_contractions: bool = setting("split English contractions as the Penn Treebank does (do n't)", True)
+    embedding_size: int | None = setting(
         "components of a word vector [default: as the initial vectors, else 300]", None
     )
-    hidden_size: int | None = argument("components of the LSTM's state [default: as the word vectors]", None)
-    epochs: int = argument("passes over the references", 10)
-    batch_size: int = argument("sentences in a batch on each process", 100)
-    learning_rate: float = argument("learning rate of Adam, constant", 1e-3)
-    embedding_penalty: float = argument("weight of half the squared norm of the word vectors", 0.0)
-    dropout: float = argument("probability to drop a component of a word vector or of the sentence vector", 0.0)
-    seed: int = argument("seed of the draws, the initial weights, the order and dropout", 0)
-    report_to: str = argument("where the Trainer logs to, e.g. tensorboard; none for nowhere", "none")
-    license: str | None = argument(
+    hidden_size: int | None = setting("components of the LSTM's state [default: as the word vectors]", None)
+    epochs: int = setting("passes over the references", 10)
+    batch_size: int = setting("sentences in a batch on each process", 100)
+    learning_rate: float = setting("learning rate of Adam, constant", 1e-3)
+    embedding_penalty: float = setting("weight of half the squared norm of the word vectors", 0.0)
+    dropout: float = setting("probability to drop a component of a word vector or of the sentence vector", 0.0)
+    seed: int = setting("seed of the draws, the initial weights, the order and dropout", 0)
+    report_to: str = setting("where the Trainer logs to, e.g. tensorboard; none for nowhere", "none")
+    license: str | None = setting(
         "the licence of the model for the card, as the Hub spells it, e.g. apache-2.0 [default: none is claimed]", None
     )
-    overwrite: bool = argument("replace an existing output folder", False)
-    resume: bool = argument("continue a run that was interrupted, with the same result", False)
+    overwrite: bool = setting("replace an existing output folder", False)
+    resume: bool = setting("continue a run that was interrupted, with the same result", False)
 
 
 def main(argv: Sequence[str]) -> None:
@@ -106,7 +114,7 @@ def main(argv: Sequence[str]) -> None:
     _tell(drawn)
     tokenizer, model, coverage = _model(arguments, drawn)
 
-    from ..training.reference_examples import ReferenceExamples
+    from ..filtering.reference_classifier.reference_examples import ReferenceExamples
 
     examples = {part: ReferenceExamples.encode(drawn.parts[part], tokenizer) for part in PARTS}
     if not examples["train"].has_choice:
@@ -122,9 +130,9 @@ def main(argv: Sequence[str]) -> None:
     with checkpointed_output(arguments.output, overwrite=arguments.overwrite, resume=arguments.resume) as staging:
         trainer = _train(arguments, model, examples, staging)
         results = _write(arguments, drawn, trainer, tokenizer, examples, coverage, staging)
-    message(_table(results["test"], results["dev"]).rstrip())
-    message(f"the classifier lies in {arguments.output}; add its probabilities to pairs with")
-    message(f"  hf-paraphrase score --pairs DIR --classifier {arguments.output} --output DIR")
+    say(_table(results["test"], results["dev"]).rstrip())
+    say(f"the classifier lies in {arguments.output}; add its probabilities to pairs with")
+    say(f"  hf-paraphrase score --pairs DIR --classifier {arguments.output} --output DIR")
 
 
 def check(arguments: Arguments) -> None:
@@ -169,8 +177,9 @@ def _model(arguments: Arguments, drawn: DrawnLists) -> tuple[PreTrainedTokenizer
     import torch
     from transformers import set_seed
 
-    from ..encoding.reference_classification import token_arrays
-    from ..models.reference_classifier import ReferenceClassifier, ReferenceClassifierConfig
+    from ..filtering.reference_classifier.reference_classification import token_arrays
+    from ..models.configuration_reference_classifier import ReferenceClassifierConfig
+    from ..models.modeling_reference_classifier import ReferenceClassifier
     from ..tokenization.word_level import build_word_level_tokenizer, sentence_vocabulary
     from ..training.word_vectors import initial_embeddings, read_word_vectors
 
@@ -227,7 +236,7 @@ def _train(
     import torch
     from tqdm.auto import tqdm
 
-    from ..training.classifier_trainer import ClassifierTrainer, ClassifierTrainingArguments
+    from ..filtering.reference_classifier.classifier_trainer import ClassifierTrainer, ClassifierTrainingArguments
 
     training_arguments = ClassifierTrainingArguments(
         output_dir=str(staging / CHECKPOINTS),

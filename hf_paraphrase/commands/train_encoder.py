@@ -9,27 +9,28 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ..artefacts.folders import check_output, check_unfinished, staging_path
+from ..artefacts.origins import languages_read
+from ..encoders.encoder_folder import write_encoder_folder
+from ..encoders.encoder_kinds import ENCODER_KINDS
 from ..errors import InputError, UsageError
-from ..hub.encoder_folder import write_encoder_folder
-from ..hub.folders import check_output, check_unfinished, staging_path
-from ..hub.origins import languages_read
+from ..messages import is_main_process, say
 from ..models.sentence_transformers_files import needs_own_code
-from ..training.encoder_kinds import ENCODER_KINDS
-from .arguments import message, parse, settings_of
-from .checkpointed_run import CHECKPOINTS, checkpointed_output, end_at_once, job_of
+from ..settings import settings_of
+from ..training.checkpointed_run import CHECKPOINTS, checkpointed_output, end_at_once, job_of
+from .arguments import parse
 from .expansion_flags import open_expander, wordnet_folder
-from .processes import is_main_process, say
 from .train_encoder_arguments import MODEL_OPTIONS, Arguments, check
 from .train_encoder_expansion import described, expansion_writer, with_definitions
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
-    from ..training.arguments import EncoderTrainingArguments
-    from ..training.encoder_vocabulary import EncoderVocabulary
-    from ..training.expansions import Expansions
-    from ..training.pairs import EncodedPairs
-    from ..training.trainer import EncoderTrainer
+    from ..encoders.encoded_pairs import EncodedPairs
+    from ..encoders.encoder_vocabulary import EncoderVocabulary
+    from ..encoders.trainer import EncoderTrainer
+    from ..encoders.training_arguments import EncoderTrainingArguments
+    from ..studies.expansion.training_expansions import Expansions
 
 _RECORD = f"{CHECKPOINTS}/settings.json"
 
@@ -54,8 +55,8 @@ def main(argv: Sequence[str]) -> None:
         return
     scorer = _scorer(arguments.dev_data)
 
-    from ..training.losses import LOSSES
-    from ..training.pairs import encode_pairs
+    from ..encoders.encoded_pairs import encode_pairs
+    from ..encoders.losses import LOSSES
 
     expander = open_expander(arguments, arguments.expansion_words, at_least=1)
     vocabulary = new_vocabulary(arguments, lambda: with_definitions(expander, _sentences(arguments)))
@@ -109,7 +110,7 @@ def _scorer(dev_data: str | None) -> Callable[..., dict[str, float]] | None:
 
 
 def _sentences(arguments: Arguments) -> Iterable[str]:
-    from ..training.pairs import iterate_pairs
+    from ..encoders.encoded_pairs import iterate_pairs
 
     blocks = iterate_pairs(arguments.pairs, max_pairs=arguments.max_pairs, seed=arguments.seed)
     return chain.from_iterable(chain(first, second) for first, second in blocks)
@@ -122,7 +123,7 @@ def new_vocabulary(arguments: Arguments, sentences: Callable[[], Iterable[str]])
         arguments: The checked settings.
         sentences: Streams the sentences whose words the vocabulary is to have, as often as it is called.
     """
-    from ..training.encoder_vocabulary import EncoderVocabulary, given_vocabulary, with_trigrams, word_level_vocabulary
+    from ..encoders.encoder_vocabulary import EncoderVocabulary, given_vocabulary, with_trigrams, word_level_vocabulary
 
     kind = ENCODER_KINDS[arguments.model_type]
     common: dict[str, Any] = {
@@ -161,8 +162,8 @@ def untrained_model(
     """Makes the encoder with its initial vectors; returns it and how many words have one (None without vectors)."""
     import torch
 
-    from ..training.encoder_kinds import new_encoder
-    from ..training.encoder_vocabulary import start_embeddings
+    from ..encoders.encoder_kinds import new_encoder
+    from ..encoders.encoder_vocabulary import start_embeddings
     from ..training.word_frequencies import FREQUENCY_CONSTANT
 
     vectors = vocabulary.vectors
@@ -202,7 +203,7 @@ def training_arguments(arguments: Arguments, folder: Path) -> EncoderTrainingArg
     """Turns the checked settings into those of the Trainer, which keeps its checkpoints in `folder`."""
     import torch
 
-    from ..training.arguments import EncoderTrainingArguments
+    from ..encoders.training_arguments import EncoderTrainingArguments
 
     return EncoderTrainingArguments(
         output_dir=str(folder),
@@ -242,9 +243,9 @@ def _train(
 ) -> EncoderTrainer:
     from tqdm.auto import tqdm
 
+    from ..encoders.trainer import EncoderTrainer
     from ..training.callbacks import last_checkpoint
     from ..training.processes import wait_for_all
-    from ..training.trainer import EncoderTrainer
 
     # Made first, because it joins the processes.
     trainer_arguments = training_arguments(arguments, folder)
@@ -286,11 +287,11 @@ def _checkpoint(
                 remedy="give the same settings, or start afresh with --overwrite and without --resume",
             )
         checkpoint = find(folder)
-        message(f"resuming after step {checkpoint.name.rpartition('-')[2]}" if checkpoint else "resuming at the start")
+        say(f"resuming after step {checkpoint.name.rpartition('-')[2]}" if checkpoint else "resuming at the start")
         return checkpoint
     record.write_text(json.dumps(wanted, indent=2) + "\n", encoding="utf-8")
     if arguments.resume:
-        message("nothing to resume: starting afresh")
+        say("nothing to resume: starting afresh")
     return None
 
 
@@ -303,7 +304,7 @@ def _write(
     folder: Path,
     expansions: Expansions | None,
 ) -> None:
-    from ..training.pairs import sides_of
+    from ..encoders.encoded_pairs import sides_of
 
     scores, kept = trainer.scores(), trainer.best_scores()
     untrained = next((entry for entry in scores if entry["step"] == 0), None)
@@ -360,7 +361,7 @@ def _inputs(arguments: Arguments) -> list[str]:
 
 
 def _start(arguments: Arguments, coverage: Any) -> str:
-    from ..training.initial_vectors import SENTENCE_ENCODER, kind_of_source
+    from ..encoders.initial_vectors import SENTENCE_ENCODER, kind_of_source
     from ..training.word_frequencies import FREQUENCY_CONSTANT
 
     start = "random"
@@ -378,11 +379,9 @@ def _summary(arguments: Arguments, trainer: EncoderTrainer) -> None:
     for entry in scores:
         label = "untrained" if entry["step"] == 0 else f"epoch {entry['epoch']:g}"
         mark = " (kept)" if kept is not None and entry["step"] == kept["step"] else ""
-        message(f"{label:>12}  {entry['dev_mean']:6.2f}{mark}")
-    message(f"the encoder lies in {arguments.output}; load it with")
-    message(f"  hf-paraphrase encode --model {arguments.output} --input FILE --output FILE.npy")
-    message(
-        f"  SentenceEncoder.from_pretrained({str(arguments.output)!r})  # from hf_paraphrase import SentenceEncoder"
-    )
+        say(f"{label:>12}  {entry['dev_mean']:6.2f}{mark}")
+    say(f"the encoder lies in {arguments.output}; load it with")
+    say(f"  hf-paraphrase encode --model {arguments.output} --input FILE --output FILE.npy")
+    say(f"  SentenceEncoder.from_pretrained({str(arguments.output)!r})  # from hf_paraphrase import SentenceEncoder")
     trust = ", trust_remote_code=True" if needs_own_code(ENCODER_KINDS[arguments.model_type].model_type) else ""
-    message(f"  SentenceTransformer({str(arguments.output)!r}{trust})  # from sentence_transformers")
+    say(f"  SentenceTransformer({str(arguments.output)!r}{trust})  # from sentence_transformers")

@@ -12,8 +12,8 @@ from .train_encoder_arguments import Arguments
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerFast
 
-    from ..expansion.expander import Expander
-    from ..training.expansions import Expansions, ExpansionWriter
+    from ..studies.expansion.expander import Expander
+    from ..studies.expansion.training_expansions import Expansions, ExpansionWriter
 
 _BLOCK = 10_000
 
@@ -38,7 +38,7 @@ def expansion_writer(
     """Makes what expands the sentences of the pairs as they are read; None without an expander."""
     if expander is None:
         return None
-    from ..training.expansions import ExpansionWriter
+    from ..studies.expansion.training_expansions import ExpansionWriter
 
     return ExpansionWriter(
         expander,

@@ -11,15 +11,16 @@ from typing import Any
 
 import pyarrow as pa
 
+from ..artefacts.cards import write_card
+from ..artefacts.folders import check_output, check_same_job, check_unfinished, staging_path
+from ..artefacts.provenance import fingerprint, write_provenance
 from ..data.parquet import read_schema, read_table, split_names
 from ..errors import InputError, UsageError
-from ..hub.cards import write_card
-from ..hub.folders import check_output, check_same_job, check_unfinished, staging_path
-from ..hub.provenance import fingerprint, write_provenance
-from .arguments import argument, message, parse, settings_of
-from .checkpointed_run import CHECKPOINTS, checkpointed_output, end_at_once
+from ..messages import is_main_process, say
+from ..settings import setting, settings_of
+from ..training.checkpointed_run import CHECKPOINTS, checkpointed_output, end_at_once, shared_by
+from .arguments import parse
 from .prepare_reports import check_license
-from .processes import is_main_process, say, shared_by
 from .train_nmt_model import check_initial_model, initial_model, new_model, taken_over
 
 _POSITIVE = (
@@ -44,79 +45,79 @@ _FREE_ON_RESUME = {"bitext", "output", "overwrite", "resume", "report_to", "lice
 class Arguments:
     """Train an RNNsearch model (GRU encoder-decoder with attention, paper 000 §3) from source to target language."""
 
-    bitext: list[str] = argument(
+    bitext: list[str] = setting(
         "data folders with the columns source and target, from `prepare bitext`; several are mixed, one that is named "
         "twice counts twice, and the dev set is that of the first"
     )
-    output: str = argument("folder for the finished model; it appears whole at the end")
-    initial_model: str | None = argument(
+    output: str = setting("folder for the finished model; it appears whole at the end")
+    initial_model: str | None = setting(
         "a translation model to go on from: its weights and its tokenizer are taken, and with them vocabulary, casing "
         "and sizes, whatever the flags say",
         None,
     )
-    vocab_size: int = argument(
+    vocab_size: int = setting(
         "number of BPE units, joint or of each side", 8_000, names=["--vocabulary-size", "--vocab-size"]
     )
-    joint_vocabulary: bool = argument(
+    joint_vocabulary: bool = setting(
         "learn one set of BPE units for both sides, or one for each (which needs --no-share-embeddings)", True
     )
-    lowercase: bool = argument("lower-case both sides", True, names=["--lower-case", "--lowercase"])
-    hidden_size: int = argument("size of the GRU states (paper: 1000)", 512)
-    embedding_size: int = argument("size of the word embeddings (paper: 620)", 320)
-    dropout: float = argument("dropout rate on embeddings, annotations and readout (paper: 0)", 0.3)
-    word_dropout: float = argument("share of whole word embeddings left out while training (paper: 0)", 0.0)
-    bpe_dropout: float = argument(
+    lowercase: bool = setting("lower-case both sides", True, names=["--lower-case", "--lowercase"])
+    hidden_size: int = setting("size of the GRU states (paper: 1000)", 512)
+    embedding_size: int = setting("size of the word embeddings (paper: 620)", 320)
+    dropout: float = setting("dropout rate on embeddings, annotations and readout (paper: 0)", 0.3)
+    word_dropout: float = setting("share of whole word embeddings left out while training (paper: 0)", 0.0)
+    bpe_dropout: float = setting(
         "share of the BPE merges left out at random, so that every epoch cuts words anew (Provilkov et al. 2020, who "
         "take 0.1; paper: 0)",
         0.0,
     )
-    label_smoothing: float = argument("probability mass spread over the vocabulary in the loss (paper: 0)", 0.1)
-    initialization: str = argument(
+    label_smoothing: float = setting("probability mass spread over the vocabulary in the loss (paper: 0)", 0.1)
+    initialization: str = setting(
         "initial weights: the paper's small normal ones (reference), or Glorot's, which learn faster",
         "xavier",
         choices=["reference", "xavier"],
     )
-    share_embeddings: bool = argument("one matrix for source, target and output embeddings (paper: false)", True)
-    epochs: float = argument("passes over the training pairs", 20.0)
-    batch_size: int = argument("sentence pairs per mini-batch and process", 80)
-    gradient_accumulation_steps: int = argument("mini-batches per update", 1)
-    optimizer: str = argument(
+    share_embeddings: bool = setting("one matrix for source, target and output embeddings (paper: false)", True)
+    epochs: float = setting("passes over the training pairs", 20.0)
+    batch_size: int = setting("sentence pairs per mini-batch and process", 80)
+    gradient_accumulation_steps: int = setting("mini-batches per update", 1)
+    optimizer: str = setting(
         "Adam with warm-up and cosine decay, or the paper's Adadelta (ρ 0.95, ε 1e-6) with a constant rate; the loss "
         "is the mean over target units and its gradient's norm is clipped to 1",
         "adam",
         choices=["adam", "adadelta"],
     )
-    learning_rate: float | None = argument(
+    learning_rate: float | None = setting(
         "peak learning rate of Adam, or constant factor of Adadelta's steps; 0.001 and 1 if not given", None
     )
-    warmup_steps: int = argument("steps of linear warm-up before the cosine decay to zero (Adam)", 400)
-    freeze_embeddings_epochs: float = argument(
+    warmup_steps: int = setting("steps of linear warm-up before the cosine decay to zero (Adam)", 400)
+    freeze_embeddings_epochs: float = setting(
         "epochs of a second stage in which both embeddings and the output layer are frozen; kept if dev BLEU rises",
         0.0,
     )
-    freeze_embeddings_learning_rate: float | None = argument(
+    freeze_embeddings_learning_rate: float | None = setting(
         "learning rate of that stage; a tenth of the first one's for Adam and the same for Adadelta if not given", None
     )
-    average_checkpoints: int = argument(
+    average_checkpoints: int = setting(
         "measure the mean of the weights of the last so many checkpoints as well, and keep it if it is the best", 0
     )
-    evaluations: int = argument("how often to measure dev BLEU (greedy) and write a checkpoint", 20)
-    max_words: int = argument("pairs with a longer side are left out, in words", 80)
-    max_units: int | None = argument("pairs with a longer side are left out, in BPE units (paper: 50)", None)
-    dev_split: str = argument("split for choosing the checkpoint", "validation")
-    max_dev_pairs: int = argument("dev pairs used during training", 1_000)
-    precision: str = argument(
+    evaluations: int = setting("how often to measure dev BLEU (greedy) and write a checkpoint", 20)
+    max_words: int = setting("pairs with a longer side are left out, in words", 80)
+    max_units: int | None = setting("pairs with a longer side are left out, in BPE units (paper: 50)", None)
+    dev_split: str = setting("split for choosing the checkpoint", "validation")
+    max_dev_pairs: int = setting("dev pairs used during training", 1_000)
+    precision: str = setting(
         "arithmetic of the matrix products: auto takes bf16 where the hardware has it",
         "auto",
         choices=["auto", "bf16", "fp32"],
     )
-    seed: int = argument("seed of initialisation, order and dropout", 0)
-    report_to: str = argument("logging integration, e.g. tensorboard or wandb", "none")
-    license: str | None = argument(
+    seed: int = setting("seed of initialisation, order and dropout", 0)
+    report_to: str = setting("logging integration, e.g. tensorboard or wandb", "none")
+    license: str | None = setting(
         "the licence of the model for the card, as the Hub spells it, e.g. apache-2.0 [default: none is claimed]", None
     )
-    overwrite: bool = argument("replace an existing output folder (once the new one is complete)", False)
-    resume: bool = argument("continue the unfinished run for this output", False)
+    overwrite: bool = setting("replace an existing output folder (once the new one is complete)", False)
+    resume: bool = setting("continue the unfinished run for this output", False)
 
 
 def main(argv: Sequence[str]) -> None:
@@ -136,8 +137,8 @@ def main(argv: Sequence[str]) -> None:
         arguments.output, overwrite=arguments.overwrite, resume=arguments.resume, record=_RECORD
     ) as staging:
         train(arguments, staging)
-    message(f"translation model: {arguments.output}")
-    message(f"load it: AutoModelForSeq2SeqLM.from_pretrained({arguments.output!r}) after `import hf_paraphrase`")
+    say(f"translation model: {arguments.output}")
+    say(f"load it: AutoModelForSeq2SeqLM.from_pretrained({arguments.output!r}) after `import hf_paraphrase`")
 
 
 def _check(arguments: Arguments) -> None:

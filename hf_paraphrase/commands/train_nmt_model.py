@@ -15,7 +15,8 @@ def new_model(
     arguments: Arguments, sources: Sequence[str], targets: Sequence[str], languages: tuple[str, str]
 ) -> tuple[Any, Any]:
     """Learns the units of a bitext and makes a model of random weights for them."""
-    from ..models.rnn_search import RnnSearchConfig, RnnSearchForConditionalGeneration
+    from ..models.configuration_rnn_search import RnnSearchConfig
+    from ..models.modeling_rnn_search import RnnSearchForConditionalGeneration
     from ..tokenization.subword import train_bpe_tokenizer, train_separate_bpe_tokenizer
 
     tokenizer: Any
@@ -52,8 +53,8 @@ def check_initial_model(folder: str, languages: tuple[str, str]) -> None:
         InputError: If it translates from or to another language.
         ModelError: If it is no translation model.
     """
-    from ..models.loading import check_model_type
-    from ..models.rnn_search import RnnSearchConfig
+    from ..artefacts.model_loading import check_model_type
+    from ..models.configuration_rnn_search import RnnSearchConfig
 
     check_model_type(folder, ["rnn_search"], kind="translation model", verb="train-nmt")
     config = RnnSearchConfig.from_pretrained(folder)
@@ -71,8 +72,8 @@ def initial_model(folder: str, arguments: Arguments) -> tuple[Any, Any]:
     Raises:
         ModelError: If it is damaged.
     """
-    from ..models.loading import load_model_folder
-    from ..models.rnn_search import RnnSearchForConditionalGeneration
+    from ..artefacts.model_loading import load_model_folder
+    from ..models.modeling_rnn_search import RnnSearchForConditionalGeneration
 
     names = ("dropout", "word_dropout", "label_smoothing")
     settings = {name: getattr(arguments, name) for name in names}

@@ -8,25 +8,33 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ..artefacts.cards import write_card
+from ..artefacts.folders import check_output, check_unfinished, staging_path
+from ..artefacts.origins import languages_read
+from ..artefacts.plain_files import check_plain_folder
+from ..artefacts.provenance import write_provenance
 from ..errors import InputError, ModelError, UsageError
-from ..hub.cards import write_card
-from ..hub.folders import check_output, check_unfinished, staging_path
-from ..hub.origins import languages_read
-from ..hub.provenance import write_provenance
+from ..messages import is_main_process, say
+from ..settings import setting, settings_of
 from ..tokenization.word_level import DIGITS
-from ..untrusted.plain_files import check_plain_folder
-from .arguments import argument, message, parse, settings_of
-from .checkpointed_run import CHECKPOINTS, checkpointed_output, end_at_once, find_checkpoint, job_of, train_from
+from ..training.checkpointed_run import (
+    CHECKPOINTS,
+    checkpointed_output,
+    end_at_once,
+    find_checkpoint,
+    job_of,
+    train_from,
+)
+from .arguments import parse
 from .prepare_reports import check_license
-from .processes import is_main_process, say
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
     from transformers import PreTrainedModel, PreTrainedTokenizerFast
 
-    from ..encoding.sentence_encoder import SentenceEncoder
-    from ..training.parallel_examples import ParallelExamples, ParallelTexts
-    from ..training.parallel_trainer import ParallelTrainer
+    from ..encoders.sentence_encoder import SentenceEncoder
+    from ..studies.mining.parallel_examples import ParallelExamples, ParallelTexts
+    from ..studies.mining.parallel_trainer import ParallelTrainer
     from ..training.word_vectors import Coverage
 
 
@@ -39,57 +47,57 @@ class Arguments:
     for classifiers that meet filtered candidates. The epoch with the best F1 on the split validation is kept.
     """
 
-    bitext: str = argument("bitext folder that `prepare bitext` made (splits train and, if it has one, validation)")
-    output: str = argument("the model folder to make")
-    negatives: int = argument("pairs that are not parallel for each that is, drawn anew in each epoch", 5)
-    encoder: str | None = argument(
+    bitext: str = setting("bitext folder that `prepare bitext` made (splits train and, if it has one, validation)")
+    output: str = setting("the model folder to make")
+    negatives: int = setting("pairs that are not parallel for each that is, drawn anew in each epoch", 5)
+    encoder: str | None = setting(
         "model folder of a sentence encoder for both languages, by whose cosine the n-best lists are made; without "
         "one all negatives are random",
         None,
     )
-    source_encoder: str | None = argument("instead of --encoder: the encoder of the source side", None)
-    target_encoder: str | None = argument("instead of --encoder: the encoder of the target side", None)
-    n_best: int = argument("target sentences in the n-best list of a source sentence", 40)
-    hard_negatives: float = argument("share of the negatives that come from the n-best list, from 0 to 1", 0.8)
-    digits: str = argument(
+    source_encoder: str | None = setting("instead of --encoder: the encoder of the source side", None)
+    target_encoder: str | None = setting("instead of --encoder: the encoder of the target side", None)
+    n_best: int = setting("target sentences in the n-best list of a source sentence", 40)
+    hard_negatives: float = setting("share of the negatives that come from the n-best list, from 0 to 1", 0.8)
+    digits: str = setting(
         "what becomes of digits: keep, zero (each becomes 0) or remove; the tokenizers do it", "keep"
     )
-    lower_case: bool = argument("lower-case all text", True, names=["--lower-case", "--lowercase"])
-    vocabulary_size: int = argument(
+    lower_case: bool = setting("lower-case all text", True, names=["--lower-case", "--lowercase"])
+    vocabulary_size: int = setting(
         "words of each language at most, those of the training part; 0 for all",
         0,
         names=["--vocabulary-size", "--vocab-size"],
     )
-    min_frequency: int = argument("a word enters the vocabulary if it occurs so many times in the training part", 2)
-    score_layer: str = argument(
+    min_frequency: int = setting("a word enters the vocabulary if it occurs so many times in the training part", 2)
+    score_layer: str = setting(
         "bilinear (the paper) or product_difference (a hidden layer over the product and the absolute difference of "
         "the sentence vectors, the authors' later code)",
         "bilinear",
     )
-    share_rnn: bool = argument("read both languages with the same recurrent weights (the authors' later code)", False)
-    initial_vectors: str | None = argument(
+    share_rnn: bool = setting("read both languages with the same recurrent weights (the authors' later code)", False)
+    initial_vectors: str | None = setting(
         "folder of word vectors to start from, as `train-bilingual-vectors` makes it [default: random ones]", None
     )
-    embedding_size: int | None = argument(
+    embedding_size: int | None = setting(
         "components of a word vector [default: as the initial vectors, else 300]", None
     )
-    hidden_size: int = argument("components of the recurrent state in each direction", 200)
-    score_hidden_size: int = argument("size of the hidden layer of --score-layer product_difference", 128)
-    epochs: int = argument("passes over the parallel pairs", 10)
-    batch_size: int = argument(
+    hidden_size: int = setting("components of the recurrent state in each direction", 200)
+    score_hidden_size: int = setting("size of the hidden layer of --score-layer product_difference", 128)
+    epochs: int = setting("passes over the parallel pairs", 10)
+    batch_size: int = setting(
         "labelled pairs in a batch on each process; one in 1 + --negatives of them is parallel", 128
     )
-    learning_rate: float = argument("learning rate of Adam, constant", 2e-4)
-    max_grad_norm: float = argument("clip the norm of the gradient to this; 0 does not clip", 5.0)
-    dropout: float = argument("probability to drop a component of a word vector or of a sentence vector", 0.0)
-    max_pairs: int | None = argument("train on a random sample of so many pairs", None)
-    seed: int = argument("seed of the sample, the initial weights, the order, the negatives and dropout", 0)
-    report_to: str = argument("where the Trainer logs to, e.g. tensorboard; none for nowhere", "none")
-    license: str | None = argument(
+    learning_rate: float = setting("learning rate of Adam, constant", 2e-4)
+    max_grad_norm: float = setting("clip the norm of the gradient to this; 0 does not clip", 5.0)
+    dropout: float = setting("probability to drop a component of a word vector or of a sentence vector", 0.0)
+    max_pairs: int | None = setting("train on a random sample of so many pairs", None)
+    seed: int = setting("seed of the sample, the initial weights, the order, the negatives and dropout", 0)
+    report_to: str = setting("where the Trainer logs to, e.g. tensorboard; none for nowhere", "none")
+    license: str | None = setting(
         "the licence of the model for the card, as the Hub spells it, e.g. apache-2.0 [default: none is claimed]", None
     )
-    overwrite: bool = argument("replace an existing output folder", False)
-    resume: bool = argument("continue a run that was interrupted, with the same result", False)
+    overwrite: bool = setting("replace an existing output folder", False)
+    resume: bool = setting("continue a run that was interrupted, with the same result", False)
 
 
 def main(argv: Sequence[str]) -> None:
@@ -111,8 +119,8 @@ def main(argv: Sequence[str]) -> None:
     if end_at_once(output, settings, lambda: job_of(settings, _inputs(arguments))):
         return
 
-    from ..training.parallel_examples import ParallelExamples, read_parallel_texts
-    from ..training.parallel_tokenizers import word_tokenizers
+    from ..studies.mining.parallel_examples import ParallelExamples, read_parallel_texts
+    from ..studies.mining.parallel_tokenizers import word_tokenizers
 
     encoders = _encoders(arguments)
     texts = read_parallel_texts(arguments.bitext, max_pairs=arguments.max_pairs, seed=arguments.seed)
@@ -130,7 +138,7 @@ def main(argv: Sequence[str]) -> None:
     _tell(examples, tokenizers)
     candidates = None
     if encoders is not None:
-        from ..mining.training_candidates import nearest_targets
+        from ..studies.mining.training_candidates import nearest_targets
 
         show = is_main_process()
         candidates = nearest_targets(examples, encoders[0], encoders[1], arguments.n_best, show_progress_bar=show)
@@ -143,8 +151,8 @@ def main(argv: Sequence[str]) -> None:
     with checkpointed_output(arguments.output, overwrite=arguments.overwrite, resume=arguments.resume) as staging:
         trainer = _train(arguments, model, examples, candidates, staging)
         _write(arguments, texts, trainer, tokenizers, coverage, staging)
-    message(f"the classifier lies in {arguments.output}; with an encoder that finds candidates it scores them:")
-    message(
+    say(f"the classifier lies in {arguments.output}; with an encoder that finds candidates it scores them:")
+    say(
         "  hf-paraphrase mine --source FILE --target FILE --encoder DIR "
         f"--classifier {arguments.output} --output pairs.tsv"
     )
@@ -201,7 +209,7 @@ def check_encoders(encoder: str | None, source_encoder: str | None, target_encod
 
 def _encoders(arguments: Arguments) -> list[SentenceEncoder] | None:
     """Opens the encoders of both sides; None without any."""
-    from ..encoding.sentence_encoder import SentenceEncoder
+    from ..encoders.sentence_encoder import SentenceEncoder
 
     if arguments.encoder is not None:
         return [SentenceEncoder.from_pretrained(arguments.encoder)] * 2
@@ -211,7 +219,7 @@ def _encoders(arguments: Arguments) -> list[SentenceEncoder] | None:
 
 
 def _tell(examples: ParallelExamples, tokenizers: Sequence[PreTrainedTokenizerFast]) -> None:
-    from ..training.parallel_examples import VALIDATION
+    from ..studies.mining.parallel_examples import VALIDATION
 
     counts = ", ".join(f"{len(pairs):,} pairs {split}" for split, pairs in examples.pairs.items())
     sizes = " and ".join(f"{len(tokenizer):,}" for tokenizer in tokenizers)
@@ -232,7 +240,8 @@ def _model(
     import torch
     from transformers import set_seed
 
-    from ..models.parallel_bigru import ParallelBiGruConfig, ParallelBiGruModel
+    from ..models.configuration_parallel_bigru import ParallelBiGruConfig
+    from ..models.modeling_parallel_bigru import ParallelBiGruModel
 
     tables = [] if arguments.initial_vectors is None else _initial_vectors(arguments, tokenizers, examples)
     source, target = tokenizers
@@ -265,8 +274,8 @@ def _initial_vectors(
     """Reads the initial vectors of both sides, (words, dim) each, and how many words have one."""
     import numpy as np
 
-    from ..training.encoder_vocabulary import start_embeddings
-    from ..training.initial_vectors import read_initial_vectors
+    from ..encoders.encoder_vocabulary import start_embeddings
+    from ..encoders.initial_vectors import read_initial_vectors
 
     assert arguments.initial_vectors is not None
     check_plain_folder(arguments.initial_vectors, ModelError)
@@ -307,8 +316,8 @@ def _train(
     import torch
     from tqdm.auto import tqdm
 
-    from ..training.parallel_examples import NegativeDraw
-    from ..training.parallel_trainer import ParallelTrainer, ParallelTrainingArguments
+    from ..studies.mining.parallel_examples import NegativeDraw
+    from ..studies.mining.parallel_trainer import ParallelTrainer, ParallelTrainingArguments
 
     training_arguments = ParallelTrainingArguments(
         output_dir=str(staging / CHECKPOINTS),
@@ -341,7 +350,7 @@ def _write(
     coverage: Sequence[Coverage],
     staging: Path,
 ) -> None:
-    from ..encoding.parallel_classification import SOURCE_TOKENIZER, TARGET_TOKENIZER
+    from ..studies.mining.parallel_classification import SOURCE_TOKENIZER, TARGET_TOKENIZER
     from ..tokenization.word_level import save_tokenizer
 
     trainer.model.save_pretrained(staging)

@@ -10,23 +10,31 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..artefacts.folders import check_output, check_unfinished, staging_path
+from ..artefacts.origins import languages_read
+from ..encoders.encoder_folder import write_encoder_folder
 from ..errors import HfParaphraseError, InputError, UsageError
-from ..hub.encoder_folder import write_encoder_folder
-from ..hub.folders import check_output, check_unfinished, staging_path
-from ..hub.origins import languages_read
-from .arguments import message, parse, settings_of
-from .checkpointed_run import CHECKPOINTS, checkpointed_output, end_at_once, find_checkpoint, job_of, train_from
+from ..messages import is_main_process, say
+from ..settings import settings_of
+from ..training.checkpointed_run import (
+    CHECKPOINTS,
+    checkpointed_output,
+    end_at_once,
+    find_checkpoint,
+    job_of,
+    train_from,
+)
+from .arguments import parse
 from .expansion_flags import open_expander, wordnet_folder
-from .processes import is_main_process, say
 from .train_sdae_arguments import Arguments, check
 from .train_sdae_expansion import UnknownWords, look_at_dev
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerFast
 
-    from ..training.sdae_batches import SdaeCollator, SentenceExpander
-    from ..training.sdae_sentences import SdaeSentences
-    from ..training.sdae_trainer import SdaeTrainer
+    from ..studies.sdae.batches import SdaeCollator, SentenceExpander
+    from ..studies.sdae.sentences import SdaeSentences
+    from ..studies.sdae.trainer import SdaeTrainer
     from ..training.word_vectors import WordVectors
 
 _OF_THE_RESULT = ("keep_decoder",)
@@ -121,7 +129,7 @@ def _vocabulary(arguments: Arguments) -> tuple[PreTrainedTokenizerFast, WordVect
     Raises:
         HfParaphraseError: If a file or folder is malformed or does not fit, or there are no two words to tell apart.
     """
-    from ..training.encoder_vocabulary import given_vocabulary, word_level_vocabulary
+    from ..encoders.encoder_vocabulary import given_vocabulary, word_level_vocabulary
 
     common: dict[str, Any] = {"initial_vectors": arguments.initial_vectors, "show_progress_bar": is_main_process()}
     if arguments.tokenizer is not None:
@@ -165,7 +173,7 @@ def _sentences(
     Raises:
         InputError: If no sentence is left.
     """
-    from ..training.sdae_sentences import FEWEST_WORDS, encode_sentences
+    from ..studies.sdae.sentences import FEWEST_WORDS, encode_sentences
 
     found = encode_sentences(
         _lines(arguments), tokenizer, max_words=arguments.max_words, keep_text=keep_text, scratch=scratch
@@ -202,8 +210,9 @@ def _model(
     import torch
     from transformers import set_seed
 
-    from ..models.sdae import SdaeConfig, SdaeModel
-    from ..training.encoder_vocabulary import start_embeddings
+    from ..encoders.encoder_vocabulary import start_embeddings
+    from ..models.configuration_sdae import SdaeConfig
+    from ..models.modeling_sdae import SdaeModel
 
     size = arguments.embedding_size or (_WORD_SIZE if vectors is None else vectors.matrix.shape[1])
     set_seed(arguments.seed)
@@ -239,8 +248,8 @@ def _collators(
     dev: SdaeSentences,
     expander: SentenceExpander | None,
 ) -> tuple[SdaeCollator, SdaeCollator]:
-    from ..training.sdae_batches import SdaeCollator
-    from ..training.sdae_noise import WordNoise
+    from ..studies.sdae.batches import SdaeCollator
+    from ..studies.sdae.noise import WordNoise
 
     noise = WordNoise(arguments.noise, arguments.drop, arguments.swap, tokenizer.unk_token_id)
     common: dict[str, Any] = {"seed": arguments.seed, "expander": expander}
@@ -257,7 +266,7 @@ def _train(
     import torch
     from tqdm.auto import tqdm
 
-    from ..training.sdae_trainer import SdaeTrainer, SdaeTrainingArguments
+    from ..studies.sdae.trainer import SdaeTrainer, SdaeTrainingArguments
     from ..translation.trainer import bf16_is_fast
 
     training_arguments = SdaeTrainingArguments(
@@ -346,7 +355,7 @@ def _start(arguments: Arguments, coverage: Any) -> str:
 
 
 def _summary(arguments: Arguments) -> None:
-    message(f"the encoder lies in {arguments.output}; load it with")
-    message(f"  hf-paraphrase encode --model {arguments.output} --input FILE --output FILE.npy")
-    message(f"  SentenceEncoder.from_pretrained({arguments.output!r})  # from hf_paraphrase import SentenceEncoder")
-    message(f"  SentenceTransformer({arguments.output!r}, trust_remote_code=True)  # from sentence_transformers")
+    say(f"the encoder lies in {arguments.output}; load it with")
+    say(f"  hf-paraphrase encode --model {arguments.output} --input FILE --output FILE.npy")
+    say(f"  SentenceEncoder.from_pretrained({arguments.output!r})  # from hf_paraphrase import SentenceEncoder")
+    say(f"  SentenceTransformer({arguments.output!r}, trust_remote_code=True)  # from sentence_transformers")

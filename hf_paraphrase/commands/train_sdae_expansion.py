@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..errors import InputError
-from .processes import say
+from ..messages import say
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerFast
 
-    from ..expansion.expander import Expander
-    from ..training.sdae_sentences import SdaeSentences
+    from ..studies.expansion.expander import Expander
+    from ..studies.sdae.sentences import SdaeSentences
 
 
 @dataclass(frozen=True)
@@ -44,8 +44,8 @@ def look_at_dev(
     Raises:
         InputError: If no word of them can be expanded.
     """
-    from ..encoding.token_lookup import ids_of, lookup_for
-    from ..training.sdae_batches import DEV_EPOCH
+    from ..studies.sdae.batches import DEV_EPOCH
+    from ..tokenization.token_lookup import ids_of, lookup_for
 
     unknown = -1 if tokenizer.unk_token_id is None else tokenizer.unk_token_id
     plain = float((np.concatenate([dev.ids(number) for number in range(len(dev))]) == unknown).mean())

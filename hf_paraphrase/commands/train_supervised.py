@@ -8,24 +8,32 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ..artefacts.cards import write_card
+from ..artefacts.folders import check_output, check_unfinished, staging_path
+from ..artefacts.origins import languages_read
+from ..artefacts.provenance import write_provenance
 from ..errors import ModelError, UsageError
-from ..hub.cards import write_card
-from ..hub.folders import check_output, check_unfinished, staging_path
-from ..hub.origins import languages_read
-from ..hub.provenance import write_provenance
-from .arguments import argument, message, parse, settings_of
-from .checkpointed_run import CHECKPOINTS, checkpointed_output, end_at_once, find_checkpoint, job_of, train_from
+from ..messages import is_main_process, say
+from ..settings import setting, settings_of
+from ..training.checkpointed_run import (
+    CHECKPOINTS,
+    checkpointed_output,
+    end_at_once,
+    find_checkpoint,
+    job_of,
+    train_from,
+)
+from .arguments import parse
 from .prepare_reports import check_license
-from .processes import is_main_process, say
 from .supervised_tables import score_table
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
-    from ..encoding.sentence_classification import ClassifierInputs
-    from ..training.compact_vocabulary import CompactVocabulary
-    from ..training.supervised_tasks import SupervisedData
-    from ..training.supervised_trainer import SupervisedTrainer
+    from ..studies.supervised.compact_vocabulary import CompactVocabulary
+    from ..studies.supervised.sentence_classification import ClassifierInputs
+    from ..studies.supervised.tasks import SupervisedData
+    from ..studies.supervised.trainer import SupervisedTrainer
 
 _TASKS = ("classification", "entailment", "similarity", "regression")
 
@@ -40,52 +48,52 @@ class Arguments:
     dev part, by accuracy or Pearson's r.
     """
 
-    model: str = argument("the folder of the pretrained encoder, of any type")
-    data: str = argument("data folder, e.g. of prepare sick, transfer or stsbenchmark")
-    output: str = argument("the model folder to make")
-    task: str = argument(
+    model: str = setting("the folder of the pretrained encoder, of any type")
+    data: str = setting("data folder, e.g. of prepare sick, transfer or stsbenchmark")
+    output: str = setting("the model folder to make")
+    task: str = setting(
         "classification (of sentences or pairs), entailment (classes of pairs), similarity (scores of pairs as a "
         "distribution over the whole numbers of a scale) or regression (scores, by squared error)",
         "classification",
         choices=list(_TASKS),
     )
-    target_column: str | None = argument(
+    target_column: str | None = setting(
         "the column of classes or scores [default: label; entailment or label; score]", None
     )
-    train_split: str = argument("the split to train on; a configuration's is called e.g. mr.train", "train")
-    dev_split: str | None = argument(
+    train_split: str = setting("the split to train on; a configuration's is called e.g. mr.train", "train")
+    dev_split: str | None = setting(
         "the split to choose the epoch on [default: validation or dev if there and not the test split, else a share "
         "of the training split]",
         None,
     )
-    test_split: str | None = argument("a split to report on; it chooses nothing", None)
-    dev_share: float = argument("share of the training split to draw where there is no dev split", 0.1)
-    test_share: float = argument("share of the training split to draw as test part; 0 for none", 0.0)
-    split_seed: int = argument("seed of these draws, apart from --seed", 0)
-    lowest_score: int = argument("the low end of the scale, for similarity", 1)
-    highest_score: int = argument("the high end of the scale, for similarity", 5)
-    from_scratch: bool = argument("start from random parameters instead of the encoder's", False)
-    initial_vectors: str | None = argument(
+    test_split: str | None = setting("a split to report on; it chooses nothing", None)
+    dev_share: float = setting("share of the training split to draw where there is no dev split", 0.1)
+    test_share: float = setting("share of the training split to draw as test part; 0 for none", 0.0)
+    split_seed: int = setting("seed of these draws, apart from --seed", 0)
+    lowest_score: int = setting("the low end of the scale, for similarity", 1)
+    highest_score: int = setting("the high end of the scale, for similarity", 5)
+    from_scratch: bool = setting("start from random parameters instead of the encoder's", False)
+    initial_vectors: str | None = setting(
         "with --from-scratch, word vectors to start from: GloVe or word2vec text, or a model folder", None
     )
-    freeze_encoder: bool = argument("train the head alone", False)
-    lambda_w: float = argument("weight of half the squared distance of the word vectors from their start", 0.0)
-    lambda_c: float = argument("weight of half that of the encoder's other parameters", 0.0)
-    lambda_head: float = argument("weight of half the squared norm of the head's matrices", 0.0)
-    head_hidden_size: int = argument("units of the hidden layer for pairs", 50)
-    ordered: bool = argument("let the head for pairs see which sentence is the first", False)
-    dropout: float = argument("probability to drop a component of the sentence vector or a hidden unit", 0.0)
-    epochs: int = argument("passes over the training part", 10)
-    batch_size: int = argument("rows in a batch on each process", 25)
-    learning_rate: float = argument("learning rate of Adam, constant", 1e-3)
-    max_grad_norm: float = argument("clip the gradient's norm to this; 0 does not clip", 0.0)
-    seed: int = argument("seed of the initial parameters, the order and dropout", 0)
-    report_to: str = argument("where the Trainer logs to, e.g. tensorboard; none for nowhere", "none")
-    license: str | None = argument(
+    freeze_encoder: bool = setting("train the head alone", False)
+    lambda_w: float = setting("weight of half the squared distance of the word vectors from their start", 0.0)
+    lambda_c: float = setting("weight of half that of the encoder's other parameters", 0.0)
+    lambda_head: float = setting("weight of half the squared norm of the head's matrices", 0.0)
+    head_hidden_size: int = setting("units of the hidden layer for pairs", 50)
+    ordered: bool = setting("let the head for pairs see which sentence is the first", False)
+    dropout: float = setting("probability to drop a component of the sentence vector or a hidden unit", 0.0)
+    epochs: int = setting("passes over the training part", 10)
+    batch_size: int = setting("rows in a batch on each process", 25)
+    learning_rate: float = setting("learning rate of Adam, constant", 1e-3)
+    max_grad_norm: float = setting("clip the gradient's norm to this; 0 does not clip", 0.0)
+    seed: int = setting("seed of the initial parameters, the order and dropout", 0)
+    report_to: str = setting("where the Trainer logs to, e.g. tensorboard; none for nowhere", "none")
+    license: str | None = setting(
         "the licence of the model for the card, as the Hub spells it, e.g. apache-2.0 [default: none is claimed]", None
     )
-    overwrite: bool = argument("replace an existing output folder", False)
-    resume: bool = argument("continue a run that was interrupted, with the same result", False)
+    overwrite: bool = setting("replace an existing output folder", False)
+    resume: bool = setting("continue a run that was interrupted, with the same result", False)
 
 
 def main(argv: Sequence[str]) -> None:
@@ -110,7 +118,7 @@ def main(argv: Sequence[str]) -> None:
     model, tokenizer, coverage = _model(arguments, data)
     inputs = _inputs(data, tokenizer)
 
-    from ..training.compact_vocabulary import CompactVocabulary
+    from ..studies.supervised.compact_vocabulary import CompactVocabulary
 
     vocabulary = CompactVocabulary.of_inputs(model, list(inputs.values()))
     small = vocabulary.compacted(model)
@@ -124,9 +132,9 @@ def main(argv: Sequence[str]) -> None:
         trainer = _train(arguments, small, inputs, staging)
         vocabulary.restore(trainer.model, model)
         results = _write(arguments, data, trainer, model, tokenizer, inputs, vocabulary, coverage, staging)
-    message(score_table({part: results[part] for part in ("test", "dev") if part in results}).rstrip())
-    message(f"the model lies in {arguments.output}; apply it with")
-    message(f"  hf-paraphrase predict --model {arguments.output} --data DIR --split SPLIT --output FILE.tsv")
+    say(score_table({part: results[part] for part in ("test", "dev") if part in results}).rstrip())
+    say(f"the model lies in {arguments.output}; apply it with")
+    say(f"  hf-paraphrase predict --model {arguments.output} --data DIR --split SPLIT --output FILE.tsv")
 
 
 def check(arguments: Arguments) -> None:
@@ -167,8 +175,8 @@ def check(arguments: Arguments) -> None:
 
 
 def _data(arguments: Arguments) -> SupervisedData:
-    from ..hub.class_names import class_names
-    from ..training.supervised_tasks import TASKS, SplitRequest, read_supervised, target_column
+    from ..artefacts.class_names import class_names
+    from ..studies.supervised.tasks import TASKS, SplitRequest, read_supervised, target_column
 
     splits = SplitRequest(
         arguments.train_split,
@@ -204,9 +212,10 @@ def _model(arguments: Arguments, data: SupervisedData) -> tuple[PreTrainedModel,
     import numpy as np
     from transformers import set_seed
 
-    from ..encoding.sentence_encoder import SentenceEncoder
-    from ..models.sentence_classifier import SentenceClassifier, SentenceClassifierConfig
-    from ..training.supervised_tasks import TASKS, TRAIN
+    from ..encoders.sentence_encoder import SentenceEncoder
+    from ..models.configuration_sentence_classifier import SentenceClassifierConfig
+    from ..models.modeling_sentence_classifier import SentenceClassifier
+    from ..studies.supervised.tasks import TASKS, TRAIN
 
     opened = SentenceEncoder.from_pretrained(arguments.model)
     encoder: Any = opened.model
@@ -247,8 +256,8 @@ def _fill_vectors(arguments: Arguments, encoder: Any, opened: Any, train: Any) -
     import numpy as np
     import torch
 
-    from ..encoding.sentence_classification import tokenize
-    from ..training.initial_vectors import check_coverage, read_initial_vectors, words_of_tokens
+    from ..encoders.initial_vectors import check_coverage, read_initial_vectors, words_of_tokens
+    from ..studies.supervised.sentence_classification import tokenize
     from ..training.word_vectors import initial_embeddings
 
     if encoder.config.model_type == "concatenation":
@@ -284,8 +293,8 @@ def _fill_vectors(arguments: Arguments, encoder: Any, opened: Any, train: Any) -
 def _inputs(data: SupervisedData, tokenizer: PreTrainedTokenizerBase) -> dict[str, ClassifierInputs]:
     import numpy as np
 
-    from ..encoding.sentence_classification import tokenize
-    from ..training.supervised_tasks import class_numbers
+    from ..studies.supervised.sentence_classification import tokenize
+    from ..studies.supervised.tasks import class_numbers
 
     numbers = {name: place for place, name in enumerate(data.classes)}
     found = {}
@@ -301,7 +310,7 @@ def _train(
     import torch
     from tqdm.auto import tqdm
 
-    from ..training.supervised_trainer import SupervisedTrainer, SupervisedTrainingArguments
+    from ..studies.supervised.trainer import SupervisedTrainer, SupervisedTrainingArguments
 
     training_arguments = SupervisedTrainingArguments(
         output_dir=str(staging / CHECKPOINTS),
@@ -339,8 +348,8 @@ def _write(
     coverage: Any,
     staging: Path,
 ) -> dict[str, Any]:
+    from ..studies.supervised.tasks import TASKS, TRAIN
     from ..tokenization.word_level import save_tokenizer
-    from ..training.supervised_tasks import TASKS, TRAIN
 
     model.eval().save_pretrained(staging)
     save_tokenizer(tokenizer, staging)

@@ -8,12 +8,14 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ..artefacts.cards import write_card
+from ..artefacts.folders import check_output, output_folder
+from ..artefacts.provenance import write_provenance
 from ..data.text_files import PLAIN_OR_COMPRESSED
 from ..errors import InputError, UsageError
-from ..hub.cards import write_card
-from ..hub.folders import check_output, output_folder
-from ..hub.provenance import write_provenance
-from .arguments import argument, message, parse, settings_of
+from ..messages import say
+from ..settings import setting, settings_of
+from .arguments import parse
 from .prepare_reports import check_license
 
 if TYPE_CHECKING:
@@ -33,54 +35,54 @@ _MEASURED = 10_000
 class Arguments:
     """Learn a tokenizer for a sentence encoder from text or from the sentences of paraphrase pairs."""
 
-    output: str = argument("the tokenizer folder to make")
-    kind: str = argument(
+    output: str = setting("the tokenizer folder to make")
+    kind: str = setting(
         "word (one token a word); pieces of words: bpe (byte-pair encoding) or unigram; or morfessor (morphs by "
         "Morfessor Baseline, paper 003; the text must fit the memory as counts of its words)",
         "word",
         choices=list(KINDS),
     )
-    text: list[str] = argument(f"text files, one sentence a line, {PLAIN_OR_COMPRESSED}", [])
-    pairs: str | None = argument(
+    text: list[str] = setting(f"text files, one sentence a line, {PLAIN_OR_COMPRESSED}", [])
+    pairs: str | None = setting(
         "data folder with the columns sentence1 and sentence2, or a bitext with source and target (split train)", None
     )
-    vocabulary_size: int | None = argument(
+    vocabulary_size: int | None = setting(
         "tokens at most, [PAD] and [UNK] among them; 0 for all words; not for morfessor, which finds the number of "
         "morphs itself [default: 200000 words or 10000 pieces]",
         None,
         names=["--vocabulary-size", "--vocab-size"],
     )
-    min_frequency: int | None = argument(
+    min_frequency: int | None = setting(
         "a word enters the vocabulary, a pair of pieces is merged, and Morfessor learns from a word, if it occurs so "
         "many times (not for unigram) [default: 2, for morfessor 1]",
         None,
     )
-    corpus_weight: float | None = argument(
+    corpus_weight: float | None = setting(
         "of morfessor: weight of the cost of the words against that of the lexicon; above 1 splits words less, below "
         "1 more [default: 1]",
         None,
     )
-    dampening: str | None = argument(
+    dampening: str | None = setting(
         "of morfessor: how often a word counts that occurs n times: none (n), log (log2(n + 1), rounded) or ones (1) "
         "[default: none]",
         None,
         choices=["none", "log", "ones"],
     )
-    segmentation: str | None = argument(
+    segmentation: str | None = setting(
         "of morfessor: a segmentation to take instead of learning one, as `morfessor-train --save-segmentation` "
         "writes it (`12 talo + ssa`); the text then is what vocabulary and tokens are measured on",
         None,
     )
-    seed: int = argument("of morfessor: seed of the order in which it goes over the words", 0)
-    lower_case: bool = argument("lower-case all text", True, names=["--lower-case", "--lowercase"])
-    split_contractions: bool = argument(
+    seed: int = setting("of morfessor: seed of the order in which it goes over the words", 0)
+    lower_case: bool = setting("lower-case all text", True, names=["--lower-case", "--lowercase"])
+    split_contractions: bool = setting(
         "split English contractions as the Penn Treebank does (do n't); for word only", True
     )
-    license: str | None = argument(
+    license: str | None = setting(
         "the licence of the tokenizer for the card, as the Hub spells it, e.g. apache-2.0 [default: none is claimed]",
         None,
     )
-    overwrite: bool = argument("replace an existing output folder", False)
+    overwrite: bool = setting("replace an existing output folder", False)
 
 
 def main(argv: Sequence[str]) -> None:
@@ -130,13 +132,13 @@ def main(argv: Sequence[str]) -> None:
             "segmentation": None if arguments.segmentation is None else Path(arguments.segmentation).name,
         }
         write_card(staging, "model_cards", "tokenizer", card)
-    message(
+    say(
         f"{arguments.kind}: {len(tokenizer)} tokens from {counter.number} sentences; "
         f"{results['tokens_per_sentence']:.2f} tokens a sentence, {100 * results['unknown_share']:.2f} % unknown"
     )
     if learnt:
-        message(f"{learnt['words']:,} different words before segmentation, {learnt['morphs']:,} morphs after it")
-    message(f"the tokenizer lies in {arguments.output}; hf-paraphrase train-encoder --tokenizer {arguments.output} …")
+        say(f"{learnt['words']:,} different words before segmentation, {learnt['morphs']:,} morphs after it")
+    say(f"the tokenizer lies in {arguments.output}; hf-paraphrase train-encoder --tokenizer {arguments.output} …")
 
 
 def sentences_of(text: Sequence[str], pairs: str | None) -> Iterator[str]:
@@ -145,7 +147,7 @@ def sentences_of(text: Sequence[str], pairs: str | None) -> Iterator[str]:
     Raises:
         InputError: If a file or the folder is missing or malformed.
     """
-    from ..training.pairs import iterate_pairs
+    from ..encoders.encoded_pairs import iterate_pairs
     from ..training.word_frequencies import numbered_lines
 
     for path in text:
@@ -250,14 +252,14 @@ def _learn_morphs(arguments: Arguments, sentences: Iterable[str]) -> tuple[PreTr
     else:
         if max(counts.values()) < (arguments.min_frequency or 1):
             raise InputError(f"no word occurs {arguments.min_frequency} times", remedy="lower --min-frequency")
-        message(f"learning morphs from {len(counts):,} different words")
+        say(f"learning morphs from {len(counts):,} different words")
         morphs = learn_morphs(
             counts,
             corpus_weight=arguments.corpus_weight or 1.0,
             dampening=arguments.dampening or "none",
             min_frequency=arguments.min_frequency or 1,
             seed=arguments.seed,
-            progress=lambda number, cost: message(f"round {number}: {cost:,.0f} nats"),
+            progress=lambda number, cost: say(f"round {number}: {cost:,.0f} nats"),
         )
     alphabet = {letter for word in counts for letter in word}
     tokenizer = morfessor_tokenizer(morphs, alphabet, lower_case=arguments.lower_case)

@@ -11,28 +11,23 @@ from typing import Any
 
 from tqdm import tqdm
 
-from ..analysis.figures import check_plots
-from ..analysis.tuning_plot import plot_grid
-from ..analysis.tuning_tables import bins_table, cells_table, filters_table, ranges_table, runs_csv
+from ..artefacts.cards import write_card
+from ..artefacts.folders import check_output, check_unfinished, output_folder, write_text_whole
+from ..artefacts.provenance import write_provenance
 from ..data.parquet import iterate_batches, read_schema
 from ..errors import InputError, UsageError
 from ..evaluation.dev import dev_sets
+from ..evaluation.figures import check_plots
 from ..evaluation.reported_sets import read_test_sets
-from ..evaluation.tuning_choice import (
-    Cell,
-    ChosenCell,
-    TuningRun,
-    choose_by_dev,
-    compare_with_random,
-    mean_test,
-)
 from ..filtering.one_per_reference import WAYS
-from ..filtering.selection_pool import SelectionPool
-from ..filtering.tuning_grids import GRIDS, RANDOM, RECOLLECTED, FilterRange, filter_ranges
-from ..hub.cards import write_card
-from ..hub.folders import check_output, check_unfinished, output_folder, write_text_whole
-from ..hub.provenance import write_provenance
-from .arguments import argument, message, parse, settings_of
+from ..filtering.tuning.selection_pool import SelectionPool
+from ..filtering.tuning.tuning_choice import Cell, ChosenCell, TuningRun, choose_by_dev, compare_with_random, mean_test
+from ..filtering.tuning.tuning_grids import GRIDS, RANDOM, RECOLLECTED, FilterRange, filter_ranges
+from ..filtering.tuning.tuning_plot import plot_grid
+from ..filtering.tuning.tuning_tables import bins_table, cells_table, filters_table, ranges_table, runs_csv
+from ..messages import say
+from ..settings import setting, settings_of
+from .arguments import parse
 from .tune_runs import NOTES, SIMILARITIES, TuningRuns, encoder_files, encoder_settings, run_settings
 
 Grid = dict[Cell, list[TuningRun]]
@@ -47,46 +42,44 @@ class Arguments:
     a paired bootstrap over the sentence pairs of the test sets. The ranges are those of paper 000.
     """
 
-    pairs: list[str] = argument("data folders of pairs, each as NAME=DIR or DIR", [])
-    output: str = argument("the folder to make", "")
-    dev_data: str = argument("folder with the STS 2016 sets, or a graded data folder, on which all is chosen", "")
-    data: str | None = argument(
+    pairs: list[str] = setting("data folders of pairs, each as NAME=DIR or DIR", [])
+    output: str = setting("the folder to make", "")
+    dev_data: str = setting("folder with the STS 2016 sets, or a graded data folder, on which all is chosen", "")
+    data: str | None = setting(
         "folder with the test sets (STS 2012 to 2015, SICK, Twitter) or a graded data folder; without it there are no "
         "test means",
         None,
     )
-    filters: list[str] = argument(f"which filters, separated by commas or spaces: {', '.join(GRIDS)}", [])
-    keep: list[str] = argument(
+    filters: list[str] = setting(f"which filters, separated by commas or spaces: {', '.join(GRIDS)}", [])
+    keep: list[str] = setting(
         "further ranges as for filter, in quotes; commas join comparisons that must all hold, e.g. "
         "'overlap_1<=0.7,bleu<0.5'; among those over the same columns one is chosen",
         [],
     )
-    encoders: list[str] = argument(
+    encoders: list[str] = setting(
         "model types, or YAML files of train-encoder as FILE or NAME=FILE [default: avg]", []
     )
-    initial_vectors: str | None = argument("word vectors that all encoders start from, as for train-encoder", None)
-    epochs: float | None = argument(
+    initial_vectors: str | None = setting("word vectors that all encoders start from, as for train-encoder", None)
+    epochs: float | None = setting(
         "passes over the pairs at most; the best of them is chosen [default: as train-encoder]", None
     )
-    sample: int = argument("pairs to train on; a filter that leaves fewer is trained on those", 24_000)
-    one_per_reference: str = argument(
+    sample: int = setting("pairs to train on; a filter that leaves fewer is trained on those", 24_000)
+    one_per_reference: str = setting(
         "keep one translation of each reference: best, random, diverse, or none [default: best where there are ranks]",
         "auto",
     )
-    seeds: list[int] = argument(
+    seeds: list[int] = setting(
         "seeds of the sample and the training, for the chosen cells and the random selection [default: 0 1 2]", []
     )
-    grid_seeds: int = argument("how many of the seeds every cell of the grid is trained with", 1)
-    bootstrap: int = argument("bootstrap replicates", 1000)
-    test_all: bool = argument(
+    grid_seeds: int = setting("how many of the seeds every cell of the grid is trained with", 1)
+    bootstrap: int = setting("bootstrap replicates", 1000)
+    test_all: bool = setting(
         "also report the test means of all cells, and those of length_bins with their difference from random (table "
         "5); they choose nothing",
         False,
     )
-    overwrite: bool = argument("replace an existing output folder", False)
-    resume: bool = argument(
-        "continue an unfinished grid; its finished runs are kept, whatever else has changed", False
-    )
+    overwrite: bool = setting("replace an existing output folder", False)
+    resume: bool = setting("continue an unfinished grid; its finished runs are kept, whatever else has changed", False)
 
 
 def main(argv: Sequence[str]) -> None:
@@ -113,7 +106,7 @@ def main(argv: Sequence[str]) -> None:
     with output_folder(arguments.output, overwrite=arguments.overwrite, resume=arguments.resume) as staging:
         runs = TuningRuns(staging, pairs, pools, encoders, Path(arguments.dev_data), tests, sample=arguments.sample)
         if runs.known:
-            message(f"{runs.known} finished runs found")
+            say(f"{runs.known} finished runs found")
         first = arguments.seeds[: arguments.grid_seeds]
         grid = _train_grid(runs, list(pairs), list(encoders), points, first)
         chosen = choose_by_dev(grid)
@@ -135,7 +128,7 @@ def main(argv: Sequence[str]) -> None:
         shutil.rmtree(staging / "trainer", ignore_errors=True)
     sys.stdout.write(filters_table(compared, list(pairs), list(encoders), bool(tests)))
     for line in _best_lines(compared, list(encoders), pools, arguments):
-        message(line)
+        say(line)
 
 
 def _check(arguments: Arguments) -> dict[str, Path]:
@@ -187,11 +180,11 @@ def _pool(arguments: Arguments, folder: Path, points: Sequence[FilterRange]) -> 
             for batch in iterate_batches(folder, columns=["classifier_seen"])
         )
         if seen:
-            message(f"{folder}: {seen:,} rows are of references that a classifier has seen; `filter` leaves them out")
+            say(f"{folder}: {seen:,} rows are of references that a classifier has seen; `filter` leaves them out")
     selections = [selection for point in points for selection in point.selections]
     pool = SelectionPool(folder, selections, None if way == "none" else way)
     if pool.unusable:
-        message(f"{folder}: {pool.unusable:,} of {pool.num_rows:,} rows have an empty side or a label other than 1")
+        say(f"{folder}: {pool.unusable:,} of {pool.num_rows:,} rows have an empty side or a label other than 1")
     return pool
 
 
@@ -205,9 +198,9 @@ def _check_selections(arguments: Arguments, pools: dict[str, SelectionPool], poi
         nothing = [point.label for point, count in counts.items() if not count]
         few = [point for point, count in counts.items() if 0 < count < arguments.sample]
         if nothing:
-            message(f"{name}: nothing is selected by {', '.join(nothing)}; left out")
+            say(f"{name}: nothing is selected by {', '.join(nothing)}; left out")
         if few:
-            message(
+            say(
                 f"{name}: {len(few)} of {len(points)} selections have fewer than {arguments.sample:,} pairs and are "
                 f"trained on what there is ({min(counts[point] for point in few):,} at least)"
             )

@@ -11,25 +11,26 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..artefacts.provenance import fingerprint
 from ..data.parquet import read_schema, read_table
+from ..encoders.encoder_kinds import ENCODER_KINDS
 from ..errors import HfParaphraseError, OutputError, UsageError
 from ..evaluation.dev import dev_scorer
 from ..evaluation.graded_set import GradedSet
 from ..evaluation.scored_set import score_with_encoder
 from ..evaluation.sts import evaluate_scored
-from ..evaluation.tuning_choice import TuningRun
-from ..filtering.selection_pool import SelectionPool
-from ..filtering.tuning_grids import FilterRange
-from ..hub.provenance import fingerprint
-from ..training.encoder_kinds import ENCODER_KINDS
-from .arguments import parse, settings_of
+from ..filtering.tuning.selection_pool import SelectionPool
+from ..filtering.tuning.tuning_choice import TuningRun
+from ..filtering.tuning.tuning_grids import FilterRange
+from ..settings import settings_of
+from .arguments import parse
 from .train_encoder import new_vocabulary, training_arguments, untrained_model
 from .train_encoder_arguments import Arguments as EncoderArguments
 from .train_encoder_arguments import check
 
 if TYPE_CHECKING:
-    from ..training.encoder_vocabulary import EncoderVocabulary
-    from ..training.pair_pool import PairPool
+    from ..encoders.encoder_vocabulary import EncoderVocabulary
+    from ..filtering.tuning.pair_pool import PairPool
 
 NOTES = "runs.jsonl"
 SIMILARITIES = "similarities"
@@ -192,9 +193,9 @@ class TuningRuns:
         )
 
     def _train(self, data: str, settings: EncoderArguments, rows: np.ndarray, seed: int) -> dict[str, Any]:
-        from ..encoding.sentence_encoder import SentenceEncoder
-        from ..training.trainer import DEV_SCORE
-        from ..training.tuning_trainer import TuningTrainer
+        from ..encoders.sentence_encoder import SentenceEncoder
+        from ..encoders.trainer import DEV_SCORE
+        from ..filtering.tuning.tuning_trainer import TuningTrainer
 
         vocabulary = self._vocabulary(settings)
         pairs = self._pool(data, settings, vocabulary).subset(rows)
@@ -243,8 +244,8 @@ class TuningRuns:
         return list(self._contents.values())
 
     def _pool(self, data: str, settings: EncoderArguments, vocabulary: EncoderVocabulary) -> PairPool:
-        from ..training.pair_pool import PairPool
-        from ..training.pairs import LABEL
+        from ..encoders.encoded_pairs import LABEL
+        from ..filtering.tuning.pair_pool import PairPool
 
         key = data, self._vocabulary_key(settings)
         if key not in self._pair_pools:

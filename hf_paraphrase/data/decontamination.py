@@ -24,8 +24,8 @@ import pyarrow.compute as pc
 from ..errors import InputError
 from .containment import DEFAULT_SHARE, Containment, combined
 from .parquet import iterate_batches, read_schema, split_names
+from .sources.tmx import tmx_texts
 from .text_files import COMPRESSED, read_blocks
-from .tmx import tmx_texts
 
 SHORTEST_IN_WORDS = 4
 _NOT_ALPHANUMERIC = re.compile(r"[\W_]+")

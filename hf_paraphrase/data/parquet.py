@@ -12,9 +12,9 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from ..artefacts.json_files import read_json_object
+from ..artefacts.plain_files import check_plain
 from ..errors import InputError, UsageError
-from ..untrusted.json_files import read_json_object
-from ..untrusted.plain_files import check_plain
 from .schema import require_columns, require_texts
 
 ROWS_PER_SHARD = 1_000_000

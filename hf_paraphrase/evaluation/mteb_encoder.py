@@ -1,7 +1,7 @@
 """An encoder as the benchmark mteb wants it, without sentence-transformers and without importing mteb.
 
 mteb (version 2) accepts a `SentenceTransformer`, and every encoder folder opens as one. This wrapper computes the same
-vectors by :class:`~..encoding.sentence_encoder.SentenceEncoder`, which is faster.
+vectors by :class:`~..encoders.sentence_encoder.SentenceEncoder`, which is faster.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class MtebEncoder:
     mteb_model_meta: Any = None
 
     def __init__(self, folder: str | os.PathLike[str], *, device: str | None = None) -> None:
-        from ..encoding.sentence_encoder import SentenceEncoder
+        from ..encoders.sentence_encoder import SentenceEncoder
 
         self.encoder = SentenceEncoder.from_pretrained(folder, device=device)
 
@@ -52,7 +52,7 @@ class MtebEncoder:
 
         Args:
             inputs: Batches, each with its texts under `text`: mteb gives a `DataLoader` of them.
-            batch_size: As for :meth:`~..encoding.sentence_encoder.SentenceEncoder.encode`.
+            batch_size: As for :meth:`~..encoders.sentence_encoder.SentenceEncoder.encode`.
             show_progress_bar: As for it.
             **kwargs: What mteb tells beside that: the task, its split and subset, and the kind of prompt. An encoder
                 without prompts embeds a text the same whatever they are.

@@ -13,7 +13,7 @@ from ..errors import UsageError
 from .concatenated import evaluate_concatenated
 from .protocol_result import ProtocolResult
 from .scored_set import ScoredSet
-from .senteval import evaluate_senteval
+from .senteval_sts import evaluate_senteval
 from .sick import evaluate_sick
 from .sts_benchmark import evaluate_sts_benchmark
 from .wieting2021 import evaluate_wieting2021

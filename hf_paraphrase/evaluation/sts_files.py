@@ -1,7 +1,7 @@
 """Finds and reads the semantic textual similarity (STS) sets below a folder, raw or prepared.
 
 Raw layouts: SemEval STS 2012–2016 (`STS.input.<set>.txt` beside `STS.gs.<set>.txt`), SICK 2014 (`SICK_*.txt`),
-PIT-2015 (`*.data`, `test.label`) and the STS benchmark (`sts-*.csv`), read by :mod:`hf_paraphrase.data.graded_files`.
+PIT-2015 (`*.data`, `test.label`) and the STS benchmark (`sts-*.csv`), read by `graded_files`.
 Prepared: the Parquet files that `prepare sts`, `sick`, `pit2015` and `stsbenchmark` make of them.
 """
 
@@ -19,8 +19,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from ..data.graded_files import SET_NAMES, recognise_graded_file
-from ..data.graded_source import files_below
+from ..data.sources.graded_files import SET_NAMES, recognise_graded_file
+from ..data.sources.graded_source import files_below
 from ..data.text_files import LineErrors
 from ..errors import InputError
 from .graded_set import GradedSet

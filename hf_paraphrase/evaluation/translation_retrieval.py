@@ -10,7 +10,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from ..data.decontamination import normalise_all
-from ..encoding.nearest_neighbours import nearest_neighbours
+from ..encoders.nearest_neighbours import nearest_neighbours
 
 
 @dataclass(frozen=True)

@@ -8,10 +8,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..hub.cards import write_card
-from ..hub.provenance import FILE_NAME, SOURCE_FILE_NAME, write_provenance
-from ..models.hub_models import repository_name
-from .source_card import source_metadata, source_text
+from ..artefacts.cards import write_card
+from ..artefacts.hub_models import repository_name
+from ..artefacts.provenance import FILE_NAME, SOURCE_FILE_NAME, write_provenance
+from .inherited_card import source_metadata, source_text
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase

@@ -8,7 +8,7 @@ from typing import Any
 
 import onnx
 
-from ..encoding.onnx_encoder import ONNX_FILE
+from ..encoders.onnx_encoder import ONNX_FILE
 from ..errors import ModelError, OutputError
 from .averaging_graphs import avg_graph, concatenation_graph
 from .counted_tokens import ATTENTION_MASK, INPUT_IDS

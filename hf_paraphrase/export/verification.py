@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..encoding.onnx_encoder import open_session
+from ..encoders.onnx_encoder import open_session
 from ..errors import ModelError
 from .onnx_model import EMBEDDINGS, TOKEN_VECTORS
 

@@ -10,9 +10,9 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from ..artefacts.card_head import CARD, texts
+from ..artefacts.provenance import FILE_NAME as PROVENANCE
 from ..errors import InputError, OutputError, UsageError
-from .card_head import CARD, texts
-from .provenance import FILE_NAME as PROVENANCE
 from .travelling_files import FileList, TravellingFile
 
 REPO_TYPES = ("model", "dataset", "space")

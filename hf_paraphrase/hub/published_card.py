@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 
-from .card_head import CARD
+from ..artefacts.card_head import CARD
 from .published_record import is_record, published_record
 from .travelling_files import FileList, TravellingFile
 

@@ -7,7 +7,7 @@ import re
 from pathlib import PurePosixPath
 from typing import Any
 
-from .provenance import FILE_NAME, SOURCE_FILE_NAME
+from ..artefacts.provenance import FILE_NAME, SOURCE_FILE_NAME
 
 _ELSEWHERE = re.compile(
     r"(?P<name>[^=/\\\s]*=)?"

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from .provenance import fingerprint
+from ..artefacts.provenance import fingerprint
 from .travelling_files import FileList, TravellingFile
 
 if TYPE_CHECKING:

@@ -15,11 +15,11 @@ class ModelEntry:
     """Where the classes of a model type are and what they are for.
 
     Attributes:
-        config: The configuration class, in `models/<type>/configuration_<type>.py`.
-        model: The model class, in `models/<type>/modeling_<type>.py`; the package `models/<type>` has both names.
+        config: The configuration class, in `configuration_<type>.py`.
+        model: The model class, in `modeling_<type>.py`.
         auto_class: The Auto class of transformers that opens it.
         is_sentence_encoder: Whether its forward pass gives sentence embeddings.
-        tokenizer: The tokenizer class, in `models/<type>/tokenization_<type>.py`, of a type that needs one of its own.
+        tokenizer: The tokenizer class, in `tokenization_<type>.py`, of a type that needs one of its own.
     """
 
     config: str
@@ -62,14 +62,14 @@ SENTENCE_ENCODERS = tuple(name for name, entry in MODELS.items() if entry.is_sen
 
 def config_class(model_type: str) -> type[PreTrainedConfig]:
     """Imports the configuration class of a model type (and nothing of its model)."""
-    module = importlib.import_module(f"{__package__}.{model_type}.configuration_{model_type}")
+    module = importlib.import_module(f"{__package__}.configuration_{model_type}")
     found: type[PreTrainedConfig] = getattr(module, MODELS[model_type].config)
     return found
 
 
 def model_class(model_type: str) -> type[PreTrainedModel]:
     """Imports the model class of a model type."""
-    module = importlib.import_module(f"{__package__}.{model_type}.modeling_{model_type}")
+    module = importlib.import_module(f"{__package__}.modeling_{model_type}")
     found: type[PreTrainedModel] = getattr(module, MODELS[model_type].model)
     return found
 
@@ -79,6 +79,6 @@ def tokenizer_class(model_type: str) -> type[PreTrainedTokenizerBase] | None:
     name = MODELS[model_type].tokenizer
     if name is None:
         return None
-    module = importlib.import_module(f"{__package__}.{model_type}.tokenization_{model_type}")
+    module = importlib.import_module(f"{__package__}.tokenization_{model_type}")
     found: type[PreTrainedTokenizerBase] = getattr(module, name)
     return found

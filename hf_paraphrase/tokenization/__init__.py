@@ -9,32 +9,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ..lazy import lazy_attributes
+from ..lazy import lazy_exports
 
 if TYPE_CHECKING:
-    from .character_trigram import build_character_trigram_tokenizer as build_character_trigram_tokenizer
-    from .encoder_pieces import train_encoder_bpe as train_encoder_bpe
-    from .encoder_pieces import train_encoder_unigram as train_encoder_unigram
-    from .encoder_tokenizer import load_encoder_tokenizer as load_encoder_tokenizer
-    from .subword import train_bpe_tokenizer as train_bpe_tokenizer
-    from .subword import train_separate_bpe_tokenizer as train_separate_bpe_tokenizer
-    from .word_level import build_word_level_tokenizer as build_word_level_tokenizer
-    from .word_level import save_tokenizer as save_tokenizer
-    from .word_level import sentence_vocabulary as sentence_vocabulary
+    from .character_trigram import build_character_trigram_tokenizer
+    from .encoder_pieces import train_encoder_bpe, train_encoder_unigram
+    from .encoder_tokenizer import load_encoder_tokenizer
+    from .subword import train_bpe_tokenizer, train_separate_bpe_tokenizer
+    from .word_level import build_word_level_tokenizer, save_tokenizer, sentence_vocabulary
 
-_MODULE_OF = {
-    "build_character_trigram_tokenizer": ".character_trigram",
-    "train_encoder_bpe": ".encoder_pieces",
-    "train_encoder_unigram": ".encoder_pieces",
-    "load_encoder_tokenizer": ".encoder_tokenizer",
-    "train_bpe_tokenizer": ".subword",
-    "train_separate_bpe_tokenizer": ".subword",
-    "build_word_level_tokenizer": ".word_level",
-    "save_tokenizer": ".word_level",
-    "sentence_vocabulary": ".word_level",
-}
-
-__all__ = [*_MODULE_OF]
-
-
-__getattr__, __dir__ = lazy_attributes(__name__, _MODULE_OF)
+__getattr__, __dir__, __all__ = lazy_exports(__name__)

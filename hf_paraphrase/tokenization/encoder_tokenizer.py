@@ -7,8 +7,8 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ..artefacts.foreign_model_folder import check_model_folder, opening
 from ..errors import ModelError
-from ..untrusted.model_folder import check_model_folder, opening
 from .word_level import PAD_TOKEN, UNKNOWN_TOKEN, as_fast_tokenizer
 
 if TYPE_CHECKING:

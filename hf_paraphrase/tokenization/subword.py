@@ -21,7 +21,7 @@ from transformers import PreTrainedTokenizerFast
 from ..errors import InputError
 
 if TYPE_CHECKING:
-    from ..models.rnn_search import RnnSearchTokenizer
+    from ..models.tokenization_rnn_search import RnnSearchTokenizer
 
 PAD, START, END, UNKNOWN = "<pad>", "<s>", "</s>", "<unk>"
 _SPACE = "▁"
@@ -83,7 +83,7 @@ def train_separate_bpe_tokenizer(
     Raises:
         InputError: If the texts of a side are empty.
     """
-    from ..models.rnn_search import RnnSearchTokenizer
+    from ..models.tokenization_rnn_search import RnnSearchTokenizer
 
     return RnnSearchTokenizer(
         tokenizer_object=_train_bpe(targets, vocab_size, lowercase=lowercase),

@@ -17,8 +17,8 @@ from transformers import (
     TrainingArguments,
 )
 
-from .arguments import EncoderTrainingArguments
-from .collator import EpochBatches
+from ..encoders.training_arguments import EncoderTrainingArguments
+from .batches import EpochBatches
 
 
 class SilentProgress(ProgressCallback):

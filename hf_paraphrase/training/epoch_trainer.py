@@ -10,8 +10,8 @@ from torch import Tensor, nn
 from torch.utils.data import DataLoader
 from transformers import PreTrainedModel, Trainer, TrainerCallback, TrainerControl, TrainerState, TrainingArguments
 
+from .batches import EpochBatches, PairItems
 from .callbacks import keep_standard_output
-from .collator import EpochBatches, PairItems
 
 
 class EpochTrainer(Trainer):

@@ -9,34 +9,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ..lazy import lazy_attributes
+from ..lazy import lazy_exports
 
 if TYPE_CHECKING:
-    from .back_translation import BackTranslator as BackTranslator
-    from .back_translation import SearchOptions as SearchOptions
-    from .beam_search import Hypothesis as Hypothesis
-    from .beam_search import translate as translate
-    from .beam_search import translate_batch as translate_batch
-    from .bleu import corpus_scores as corpus_scores
-    from .constraints import SearchConstraints as SearchConstraints
-    from .ensemble import load_translation_models as load_translation_models
-    from .loading import load_translation_model as load_translation_model
-    from .scoring import score_translations as score_translations
+    from .back_translation import BackTranslator, SearchOptions
+    from .beam_search import Hypothesis, translate, translate_batch
+    from .bleu import corpus_scores
+    from .constraints import SearchConstraints
+    from .ensemble import load_translation_models
+    from .loading import load_translation_model
+    from .scoring import score_translations
 
-_MODULE_OF = {
-    "BackTranslator": ".back_translation",
-    "SearchOptions": ".back_translation",
-    "Hypothesis": ".beam_search",
-    "translate": ".beam_search",
-    "translate_batch": ".beam_search",
-    "corpus_scores": ".bleu",
-    "SearchConstraints": ".constraints",
-    "load_translation_models": ".ensemble",
-    "load_translation_model": ".loading",
-    "score_translations": ".scoring",
-}
-
-__all__ = [*_MODULE_OF]
-
-
-__getattr__, __dir__ = lazy_attributes(__name__, _MODULE_OF)
+__getattr__, __dir__, __all__ = lazy_exports(__name__)

@@ -22,8 +22,8 @@ from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 from ..data.parquet import iterate_batches
 from ..data.schema import BACK_TRANSLATED
-from ..encoding.threads import in_threads
 from ..errors import ModelError
+from ..training.threads import in_threads
 from .batch_threads import single_threaded_operations, threads_for
 from .beam_search import Hypothesis, is_searched_fast, search_batches, translate_batch
 from .candidates import CandidateVocabulary

@@ -7,8 +7,8 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from ..models.rnn_search import RnnSearchForConditionalGeneration
-from ..models.rnn_search.matrix_products import affine
+from ..models.matrix_products import affine
+from ..models.modeling_rnn_search import RnnSearchForConditionalGeneration
 from .attention_energies import AttentionKeys
 
 

@@ -20,8 +20,8 @@ from transformers import (
 from transformers.modeling_outputs import Seq2SeqLMOutput
 
 from ..errors import ModelError
-from ..models.rnn_search import RnnSearchConfig, RnnSearchForConditionalGeneration
-from ..models.rnn_search.modeling_rnn_search import RnnSearchCache, RnnSearchEncoderOutput
+from ..models.configuration_rnn_search import RnnSearchConfig
+from ..models.modeling_rnn_search import RnnSearchCache, RnnSearchEncoderOutput, RnnSearchForConditionalGeneration
 from .loading import check_translation_model, load_translation_model
 
 

@@ -17,7 +17,7 @@ from transformers import GenerationConfig, LogitsProcessorList, PreTrainedModel,
 from transformers.generation import EosTokenCriteria, MaxLengthCriteria, SuppressTokensLogitsProcessor
 from transformers.generation.utils import GenerateBeamEncoderDecoderOutput
 
-from ..models.rnn_search import RnnSearchForConditionalGeneration
+from ..models.modeling_rnn_search import RnnSearchForConditionalGeneration
 from .decoder_steps import DecoderSteps
 from .top_continuations import Continuations, best_continuations, log_normalizers
 

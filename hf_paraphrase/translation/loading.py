@@ -7,9 +7,9 @@ import os
 import torch
 from transformers import PreTrainedModel, PreTrainedTokenizerFast
 
+from ..artefacts.model_loading import check_model_type, load_model_folder
 from ..errors import ModelError
-from ..models.loading import check_model_type, load_model_folder
-from ..models.rnn_search import RnnSearchForConditionalGeneration
+from ..models.modeling_rnn_search import RnnSearchForConditionalGeneration
 from .memory import keep_freed_memory
 
 

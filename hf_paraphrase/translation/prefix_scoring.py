@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 import torch
 from torch import Tensor
 
-from ..models.rnn_search import RnnSearchForConditionalGeneration
+from ..models.modeling_rnn_search import RnnSearchForConditionalGeneration
 from .decoder_steps import Annotated, Attended, DecoderSteps
 from .top_continuations import log_normalizers
 

@@ -8,7 +8,8 @@ from train_nmt_runs import train
 
 from hf_paraphrase.data.parquet import write_split
 from hf_paraphrase.data.schema import BITEXT
-from hf_paraphrase.models.rnn_search import RnnSearchConfig, RnnSearchForConditionalGeneration
+from hf_paraphrase.models.configuration_rnn_search import RnnSearchConfig
+from hf_paraphrase.models.modeling_rnn_search import RnnSearchForConditionalGeneration
 from hf_paraphrase.tokenization.subword import train_bpe_tokenizer
 
 FRENCH = ["un", "deux", "trois", "quatre", "cinq", "six", "sept", "huit"]

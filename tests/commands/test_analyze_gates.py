@@ -6,12 +6,14 @@ import json
 import pytest
 import torch
 
-from hf_paraphrase.analysis import analyze_gates
 from hf_paraphrase.commands import main
-from hf_paraphrase.encoding.sentence_encoder import SentenceEncoder
+from hf_paraphrase.encoders.sentence_encoder import SentenceEncoder
 from hf_paraphrase.errors import InputError, ModelError, UsageError
-from hf_paraphrase.models.avg import AvgConfig, AvgModel
-from hf_paraphrase.models.gran import GranConfig, GranModel
+from hf_paraphrase.models.configuration_avg import AvgConfig
+from hf_paraphrase.models.configuration_gran import GranConfig
+from hf_paraphrase.models.modeling_avg import AvgModel
+from hf_paraphrase.models.modeling_gran import GranModel
+from hf_paraphrase.studies.gates.gate_analysis import analyze_gates
 from hf_paraphrase.tokenization.word_level import build_word_level_tokenizer, save_tokenizer
 
 WORDS = ["the", "a", "cat", "dog", "sat", "ran", "on", "mat", "."]

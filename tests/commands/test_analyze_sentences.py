@@ -11,15 +11,17 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hf_paraphrase.analysis.figures import new_figure, plot_label, save_plot
-from hf_paraphrase.analysis.plain_text import plain_markdown
+from hf_paraphrase.artefacts.provenance import read_provenance
 from hf_paraphrase.commands import main
 from hf_paraphrase.data.parquet import write_split
-from hf_paraphrase.encoding.known_texts import KnownTexts
-from hf_paraphrase.encoding.sentence_encoder import SentenceEncoder
-from hf_paraphrase.hub.provenance import read_provenance
-from hf_paraphrase.models.avg import AvgConfig, AvgModel
-from hf_paraphrase.models.gran import GranConfig, GranModel
+from hf_paraphrase.encoders.known_texts import KnownTexts
+from hf_paraphrase.encoders.sentence_encoder import SentenceEncoder
+from hf_paraphrase.evaluation.figures import new_figure, plot_label, save_plot
+from hf_paraphrase.models.configuration_avg import AvgConfig
+from hf_paraphrase.models.configuration_gran import GranConfig
+from hf_paraphrase.models.modeling_avg import AvgModel
+from hf_paraphrase.models.modeling_gran import GranModel
+from hf_paraphrase.studies.analysis.plain_text import plain_markdown
 from hf_paraphrase.tokenization.word_level import build_word_level_tokenizer, save_tokenizer
 
 WORDS = [f"w{number}" for number in range(12)]

@@ -5,22 +5,24 @@ import dataclasses
 import pytest
 from help_texts import help_of
 
-from hf_paraphrase.commands.arguments import argument, message, parse, settings_of
+from hf_paraphrase.commands.arguments import parse
 from hf_paraphrase.errors import InputError, UsageError
+from hf_paraphrase.messages import say
+from hf_paraphrase.settings import setting, settings_of
 
 
 @dataclasses.dataclass
 class Arguments:
     """Do something."""
 
-    output: str = argument("folder")
-    num_beams: list[int] = argument("beam widths", [5])
-    keep: list[str] = argument("selections, 50% of them", [])
-    length_penalty: float = argument("exponent", 1.0)
-    max_sentences: int | None = argument("limit", None)
-    lowercase: bool = argument("lower-case", True, names=["--lower-case", "--lowercase"])
-    cased: bool = argument("with case", False)
-    precision: str = argument("arithmetic", "auto", choices=["auto", "fp32"])
+    output: str = setting("folder")
+    num_beams: list[int] = setting("beam widths", [5])
+    keep: list[str] = setting("selections, 50% of them", [])
+    length_penalty: float = setting("exponent", 1.0)
+    max_sentences: int | None = setting("limit", None)
+    lowercase: bool = setting("lower-case", True, names=["--lower-case", "--lowercase"])
+    cased: bool = setting("with case", False)
+    precision: str = setting("arithmetic", "auto", choices=["auto", "fp32"])
 
 
 def read(*words):
@@ -204,5 +206,5 @@ def test_settings_are_plain_json_values():
 
 
 def test_messages_go_to_standard_error(capsys):
-    message("hello")
+    say("hello")
     assert capsys.readouterr() == ("", "hello\n")

@@ -7,10 +7,10 @@ import pyarrow.parquet as pq
 import pytest
 import torch
 
+from hf_paraphrase.artefacts import folders
 from hf_paraphrase.commands import main
 from hf_paraphrase.data.parquet import read_table
 from hf_paraphrase.errors import ModelError
-from hf_paraphrase.hub import folders
 from hf_paraphrase.translation import back_translation
 from hf_paraphrase.translation.loading import load_translation_model
 from hf_paraphrase.translation.shard_files import ShardFiles

@@ -14,10 +14,10 @@ import pytest
 import yaml
 from huggingface_hub import DatasetCard, ModelCard
 
+from hf_paraphrase.artefacts.model_index import measured_results
+from hf_paraphrase.artefacts.provenance import read_provenance
 from hf_paraphrase.commands import main
 from hf_paraphrase.data.parquet import write_split
-from hf_paraphrase.hub.model_index import measured_results
-from hf_paraphrase.hub.provenance import read_provenance
 
 URL = "https://huggingface.co/datasets/org/numbers"
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)

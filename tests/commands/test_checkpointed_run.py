@@ -5,10 +5,10 @@ import os
 
 import pytest
 
-from hf_paraphrase.commands.checkpointed_run import checkpointed_output, end_at_once, job_of
+from hf_paraphrase.artefacts.folders import check_same_job, staging_path
+from hf_paraphrase.artefacts.provenance import write_provenance
 from hf_paraphrase.errors import OutputError
-from hf_paraphrase.hub.folders import check_same_job, staging_path
-from hf_paraphrase.hub.provenance import write_provenance
+from hf_paraphrase.training.checkpointed_run import checkpointed_output, end_at_once, job_of
 
 RECORDS = ["job.json", "checkpoints/settings.json"]
 JOB = {"seed": 1}

@@ -8,10 +8,10 @@ import torch
 
 from hf_paraphrase.commands import main
 from hf_paraphrase.commands.devices import check_device, devices
-from hf_paraphrase.encoding.parallel_classification import ParallelClassifier
-from hf_paraphrase.encoding.sentence_encoder import SentenceEncoder
+from hf_paraphrase.encoders.sentence_encoder import SentenceEncoder
 from hf_paraphrase.errors import HubError, UsageError
-from hf_paraphrase.mining.classification import ClassifiedSides
+from hf_paraphrase.studies.mining.classification import ClassifiedSides
+from hf_paraphrase.studies.mining.parallel_classification import ParallelClassifier
 
 VERBS = {
     "encode": "encode --model m --input text --output v.npy",
@@ -45,7 +45,8 @@ def files(tmp_path, monkeypatch):
 
 @pytest.fixture
 def index(files):
-    from hf_paraphrase.models.avg import AvgConfig, AvgModel
+    from hf_paraphrase.models.configuration_avg import AvgConfig
+    from hf_paraphrase.models.modeling_avg import AvgModel
     from hf_paraphrase.tokenization.word_level import build_word_level_tokenizer, save_tokenizer
 
     AvgModel(AvgConfig(vocab_size=12, hidden_size=5, initializer_range=0.5)).save_pretrained("encoder")

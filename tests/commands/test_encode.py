@@ -9,9 +9,9 @@ import pytest
 import torch
 
 from hf_paraphrase.commands import main
-from hf_paraphrase.encoding.sentence_encoder import SentenceEncoder
-from hf_paraphrase.models.avg.configuration_avg import AvgConfig
-from hf_paraphrase.models.avg.modeling_avg import AvgModel
+from hf_paraphrase.encoders.sentence_encoder import SentenceEncoder
+from hf_paraphrase.models.configuration_avg import AvgConfig
+from hf_paraphrase.models.modeling_avg import AvgModel
 from hf_paraphrase.tokenization.word_level import build_word_level_tokenizer, save_tokenizer
 
 LINES = ["w1 w2", "", "w3\u2028w4", "unknown words", "w5\tw6"]

@@ -25,7 +25,7 @@ class VowelEncoder:
 
 @pytest.fixture
 def encoders(monkeypatch):
-    from hf_paraphrase.encoding.sentence_encoder import SentenceEncoder
+    from hf_paraphrase.encoders.sentence_encoder import SentenceEncoder
 
     def from_pretrained(name, **settings):
         if "missing" in str(name):
@@ -105,7 +105,7 @@ def test_protocols_asked_for_are_printed_in_that_order_even_without_data(encoder
 
 
 def test_all_protocols_together_encode_each_distinct_sentence_once(monkeypatch, sts, capsys):
-    from hf_paraphrase.encoding.sentence_encoder import SentenceEncoder
+    from hf_paraphrase.encoders.sentence_encoder import SentenceEncoder
 
     seen = []
 

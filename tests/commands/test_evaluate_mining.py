@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 from hf_paraphrase.commands import main
-from hf_paraphrase.encoding.parallel_classification import ParallelClassifier
-from hf_paraphrase.mining.classification import ClassifiedSides
-from hf_paraphrase.mining.random_pairs import random_pair_curve
-from hf_paraphrase.mining.study import TaskPart, ways
+from hf_paraphrase.studies.mining.classification import ClassifiedSides
+from hf_paraphrase.studies.mining.parallel_classification import ParallelClassifier
+from hf_paraphrase.studies.mining.random_pairs import random_pair_curve
+from hf_paraphrase.studies.mining.study import TaskPart, ways
 
-sys.path.append(str(Path(__file__).parents[1] / "mining"))
+sys.path.append(str(Path(__file__).parents[1] / "studies" / "mining"))
 from mined_corpora import write_classifier, write_encoder, write_task
 
 
@@ -149,7 +149,7 @@ def test_a_study_that_was_broken_off_goes_on_with_the_same_result(work, monkeypa
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr("hf_paraphrase.mining.study.outcome", fail)
+        patch.setattr("hf_paraphrase.studies.mining.study.outcome", fail)
         assert evaluate(words.replace("report", "other")) == 130
     assert not Path("other").exists()
     assert evaluate(words.replace("report", "other")) == 2

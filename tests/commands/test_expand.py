@@ -13,7 +13,8 @@ import pytest
 from hf_paraphrase.commands import main
 from hf_paraphrase.data.parquet import read_table, write_split
 from hf_paraphrase.data.schema import PAIRS
-from hf_paraphrase.expansion import Expander, processes
+from hf_paraphrase.studies.expansion import processes
+from hf_paraphrase.studies.expansion.expander import Expander
 
 pytest.importorskip("denckring_en_pos")
 pytest.importorskip("lemminflect")

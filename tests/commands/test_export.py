@@ -14,11 +14,11 @@ from huggingface_hub import ModelCard
 from safetensors.numpy import load_file
 from transformers import AutoConfig, AutoModel
 
+from hf_paraphrase.artefacts.cards import template_path
 from hf_paraphrase.commands import main
-from hf_paraphrase.encoding.sentence_encoder import SentenceEncoder
-from hf_paraphrase.hub.cards import template_path
-from hf_paraphrase.models.concatenation.tokenization_concatenation import ConcatenationTokenizer
+from hf_paraphrase.encoders.sentence_encoder import SentenceEncoder
 from hf_paraphrase.models.registry import config_class, model_class
+from hf_paraphrase.models.tokenization_concatenation import ConcatenationTokenizer
 from hf_paraphrase.tokenization.character_trigram import build_character_trigram_tokenizer, trigram_vocabulary
 from hf_paraphrase.tokenization.word_level import build_word_level_tokenizer, save_tokenizer
 

@@ -12,7 +12,7 @@ import pytest
 
 from hf_paraphrase.commands import main
 from hf_paraphrase.data.parquet import read_table
-from hf_paraphrase.data.tmx import tmx_texts
+from hf_paraphrase.data.sources.tmx import tmx_texts
 
 
 @pytest.fixture

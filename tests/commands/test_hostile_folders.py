@@ -13,7 +13,8 @@ import pytest
 from hf_paraphrase.commands import main
 from hf_paraphrase.data.parquet import write_split
 from hf_paraphrase.data.schema import PAIRS
-from hf_paraphrase.models.avg import AvgConfig, AvgModel
+from hf_paraphrase.models.configuration_avg import AvgConfig
+from hf_paraphrase.models.modeling_avg import AvgModel
 from hf_paraphrase.tokenization.word_level import build_word_level_tokenizer, save_tokenizer
 
 MODEL_COMMANDS = {

@@ -9,10 +9,10 @@ import pytest
 
 from hf_paraphrase.commands import main
 from hf_paraphrase.data.parquet import read_table
-from hf_paraphrase.mining import candidate_parts
-from hf_paraphrase.mining.candidates import candidate_blocks
+from hf_paraphrase.studies.mining import candidate_parts
+from hf_paraphrase.studies.mining.candidates import candidate_blocks
 
-sys.path.append(str(Path(__file__).parents[1] / "mining"))
+sys.path.append(str(Path(__file__).parents[1] / "studies" / "mining"))
 from mined_corpora import write_classifier, write_encoder, write_task
 
 
@@ -108,7 +108,7 @@ def test_a_second_encoder_scores_what_the_first_one_found(work):
 
 
 def test_a_classifier_scores_by_its_probabilities_alone_or_with_the_margin(work):
-    from hf_paraphrase.encoding.parallel_classification import ParallelClassifier
+    from hf_paraphrase.studies.mining.parallel_classification import ParallelClassifier
 
     words = f"{SIDES} --encoder encoder --candidates 4 --classifier classifier"
     assert mine(words) == 0
@@ -164,7 +164,7 @@ def test_a_run_that_was_broken_off_goes_on_with_the_same_result(work, monkeypatc
     words = f"{SIDES} --encoder encoder --candidates 5 --margin --threshold 1"
     assert mine(words, "whole.tsv") == 0
     for place in ("candidates", "candidate_parts"):
-        monkeypatch.setattr(f"hf_paraphrase.mining.{place}.SOURCES_PER_BLOCK", 16)
+        monkeypatch.setattr(f"hf_paraphrase.studies.mining.{place}.SOURCES_PER_BLOCK", 16)
     started = []
 
     def broken(*arguments, **options):

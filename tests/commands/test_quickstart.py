@@ -7,7 +7,7 @@ from datasets import load_dataset
 from transformers import AutoModel, AutoModelForSeq2SeqLM
 
 from hf_paraphrase.commands import main
-from hf_paraphrase.encoding.sentence_encoder import SentenceEncoder
+from hf_paraphrase.encoders.sentence_encoder import SentenceEncoder
 
 SMALL = ["--num-pairs", "1200", "--nmt-epochs", "16", "--max-sentences", "80", "--num-beams", "20"]
 

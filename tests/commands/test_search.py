@@ -9,15 +9,14 @@ import pytest
 import torch
 from datasets import load_dataset
 
-from hf_paraphrase import SearchIndex
+from hf_paraphrase.artefacts.provenance import read_provenance
 from hf_paraphrase.commands import main
 from hf_paraphrase.commands.search_results import as_markdown
 from hf_paraphrase.data.parquet import read_table, write_split
-from hf_paraphrase.encoding.search import Neighbour
-from hf_paraphrase.encoding.sentence_encoder import SentenceEncoder
-from hf_paraphrase.hub.provenance import read_provenance
-from hf_paraphrase.models.avg.configuration_avg import AvgConfig
-from hf_paraphrase.models.avg.modeling_avg import AvgModel
+from hf_paraphrase.encoders.search import Neighbour, SearchIndex
+from hf_paraphrase.encoders.sentence_encoder import SentenceEncoder
+from hf_paraphrase.models.configuration_avg import AvgConfig
+from hf_paraphrase.models.modeling_avg import AvgModel
 from hf_paraphrase.tokenization.word_level import build_word_level_tokenizer, save_tokenizer
 
 LINES = ["w1 w2", "w2 w1", "w3\u2028w4", "", "W1  w2", "w5 | w6", "w1 w2", "w7", "unheard of"]

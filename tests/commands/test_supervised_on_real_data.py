@@ -7,7 +7,8 @@ import torch
 
 from hf_paraphrase.commands import main
 from hf_paraphrase.data.parquet import read_table
-from hf_paraphrase.models.avg import AvgConfig, AvgModel
+from hf_paraphrase.models.configuration_avg import AvgConfig
+from hf_paraphrase.models.modeling_avg import AvgModel
 from hf_paraphrase.tokenization.word_level import build_word_level_tokenizer, save_tokenizer, sentence_vocabulary
 
 pytestmark = pytest.mark.real_data

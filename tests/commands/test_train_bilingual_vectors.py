@@ -5,9 +5,9 @@ import json
 import numpy as np
 import pytest
 
-from hf_paraphrase import SentenceEncoder
 from hf_paraphrase.commands import main
 from hf_paraphrase.data.parquet import read_table
+from hf_paraphrase.encoders.sentence_encoder import SentenceEncoder
 from hf_paraphrase.evaluation.translation_retrieval import translation_retrieval
 
 TINY = ["--dimension", "12", "--epochs", "4", "--subsampling", "0", "--aligned-weight", "10", "--batch-size", "16"]
@@ -70,7 +70,7 @@ def test_sentence_transformers_files_lie_in_both_folders(bitext, tmp_path):
 def test_an_interrupted_run_continues_from_its_last_whole_epoch_with_the_same_vectors(
     bitext, tmp_path, capsys, monkeypatch
 ):
-    from hf_paraphrase.training.bilingual_vectors import BilingualTraining
+    from hf_paraphrase.studies.mining.bilingual_vectors import BilingualTraining
 
     whole, made = tmp_path / "whole", tmp_path / "made"
     words = ["--bitext", bitext, *TINY]

@@ -140,7 +140,7 @@ def test_a_missing_column_is_named(tmp_path, capsys):
 def test_an_unfinished_run_is_not_destroyed_and_other_settings_do_not_continue_it(
     pairs, tmp_path, capsys, monkeypatch
 ):
-    from hf_paraphrase.training.classifier_trainer import ClassifierTrainer
+    from hf_paraphrase.filtering.reference_classifier.classifier_trainer import ClassifierTrainer
 
     whole, made = tmp_path / "whole", tmp_path / "made"
     words = ["--pairs", pairs, *TINY]

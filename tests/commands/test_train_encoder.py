@@ -17,7 +17,7 @@ from transformers import AutoModel, AutoTokenizer
 from hf_paraphrase.commands import main
 from hf_paraphrase.data.parquet import write_split
 from hf_paraphrase.data.schema import PAIRS
-from hf_paraphrase.encoding.sentence_encoder import SentenceEncoder
+from hf_paraphrase.encoders.sentence_encoder import SentenceEncoder
 
 GRADED = pa.schema([*PAIRS, ("score", pa.float64())])
 
@@ -209,7 +209,7 @@ def test_labelled_pairs_train_with_the_contrastive_loss_and_its_own_margin(tmp_p
 
 def test_the_default_margins_are_those_of_the_losses():
     from hf_paraphrase.commands.train_encoder_arguments import _MARGINS
-    from hf_paraphrase.training.losses import LOSSES
+    from hf_paraphrase.encoders.losses import LOSSES
 
     assert {name: loss.default_margin for name, loss in LOSSES.items()} == _MARGINS
 

@@ -14,9 +14,9 @@ from transformers import AutoTokenizer, BertConfig, BertModel
 from hf_paraphrase.commands import main
 from hf_paraphrase.data.parquet import write_split
 from hf_paraphrase.data.schema import PAIRS
-from hf_paraphrase.encoding.sentence_encoder import SentenceEncoder
+from hf_paraphrase.encoders.distillation import Teacher, principal_components
+from hf_paraphrase.encoders.sentence_encoder import SentenceEncoder
 from hf_paraphrase.tokenization.word_level import build_word_level_tokenizer, save_tokenizer
-from hf_paraphrase.training.distillation import Teacher, principal_components
 
 FIRST = [f"a{number % 7} a{number % 11} common" for number in range(40)]
 SECOND = [f"b{number % 7} b{number % 11} common" for number in range(40)]

@@ -7,7 +7,7 @@ from safetensors.torch import load_file
 from train_nmt_runs import command, train
 from two_processes import launch
 
-from hf_paraphrase.models.rnn_search import RnnSearchForConditionalGeneration
+from hf_paraphrase.models.modeling_rnn_search import RnnSearchForConditionalGeneration
 from hf_paraphrase.translation import trainer
 
 # Adam's first steps have the same length however small a gradient is, which makes rounding errors large.

@@ -7,11 +7,12 @@ import numpy as np
 import pytest
 from transformers import AutoModel
 
-from hf_paraphrase import SentenceEncoder
 from hf_paraphrase.commands import main
 from hf_paraphrase.data.parquet import read_table
-from hf_paraphrase.encoding.parallel_classification import ParallelClassifier
-from hf_paraphrase.models.avg import AvgConfig, AvgModel
+from hf_paraphrase.encoders.sentence_encoder import SentenceEncoder
+from hf_paraphrase.models.configuration_avg import AvgConfig
+from hf_paraphrase.models.modeling_avg import AvgModel
+from hf_paraphrase.studies.mining.parallel_classification import ParallelClassifier
 from hf_paraphrase.tokenization.word_level import build_word_level_tokenizer, save_tokenizer
 
 TINY = [
@@ -82,7 +83,7 @@ def test_a_trained_classifier_is_a_whole_model_folder(bitext, tmp_path, capsys):
 
 
 def test_hard_negatives_come_from_the_n_best_list_of_the_encoder(bitext, encoder, tmp_path, capsys, monkeypatch):
-    from hf_paraphrase.training.parallel_examples import NegativeDraw
+    from hf_paraphrase.studies.mining.parallel_examples import NegativeDraw
 
     seen = []
     draw = NegativeDraw.__call__
@@ -182,7 +183,7 @@ def test_without_a_validation_part_the_last_epoch_is_kept_and_said(tmp_path, wri
 def test_an_interrupted_training_is_not_destroyed_and_ends_with_the_weights_of_an_undisturbed_one(
     bitext, tmp_path, capsys, monkeypatch
 ):
-    from hf_paraphrase.training.parallel_trainer import ParallelTrainer
+    from hf_paraphrase.studies.mining.parallel_trainer import ParallelTrainer
 
     whole, made = tmp_path / "whole", tmp_path / "made"
     words = ["--bitext", bitext, *TINY, "--dropout", "0.1"]

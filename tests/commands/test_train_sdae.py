@@ -11,9 +11,9 @@ import pytest
 import torch
 from transformers import AutoModel, AutoTokenizer
 
-from hf_paraphrase import SentenceEncoder
 from hf_paraphrase.commands import main
 from hf_paraphrase.data.parquet import write_split
+from hf_paraphrase.encoders.sentence_encoder import SentenceEncoder
 
 TINY = ["--hidden-size", "12", "--embedding-size", "6", "--max-steps", "12", "--batch-size", "8", "--dev-size", "10"]
 TINY += ["--evaluations", "3", "--precision", "fp32", "--min-frequency", "1", "--learning-rate", "0.01"]
@@ -89,7 +89,7 @@ def test_the_same_command_gives_the_same_bytes_and_another_seed_or_noise_others(
 
 
 def test_a_killed_run_is_continued_to_the_same_weights_and_not_destroyed_or_mixed(text, tmp_path, capsys, monkeypatch):
-    from hf_paraphrase.training.sdae_trainer import SdaeTrainer
+    from hf_paraphrase.studies.sdae.trainer import SdaeTrainer
 
     whole, made = tmp_path / "whole", tmp_path / "made"
     words = ["--text", text, *TINY]

@@ -11,9 +11,11 @@ from transformers import AutoModelForSequenceClassification, AutoTokenizer, pipe
 
 from hf_paraphrase.commands import main
 from hf_paraphrase.data.parquet import write_split
-from hf_paraphrase.encoding.sentence_classification import SentenceJudge
-from hf_paraphrase.models.avg import AvgConfig, AvgModel
-from hf_paraphrase.models.gran import GranConfig, GranModel
+from hf_paraphrase.models.configuration_avg import AvgConfig
+from hf_paraphrase.models.configuration_gran import GranConfig
+from hf_paraphrase.models.modeling_avg import AvgModel
+from hf_paraphrase.models.modeling_gran import GranModel
+from hf_paraphrase.studies.supervised.sentence_classification import SentenceJudge
 from hf_paraphrase.tokenization.word_level import build_word_level_tokenizer, save_tokenizer
 
 WORDS = [f"w{number}" for number in range(20)]
@@ -162,7 +164,7 @@ def test_the_same_command_gives_the_same_weights(root, tmp_path):
 def test_an_interrupted_run_is_continued_to_the_same_weights_and_others_are_refused(
     root, tmp_path, capsys, monkeypatch
 ):
-    from hf_paraphrase.training.collator import EpochBatches
+    from hf_paraphrase.training.batches import EpochBatches
 
     words = ["--model", root / "gran", "--data", root / "pairs", "--task", "similarity", *TINY, "--dropout", 0.2]
     assert run("train-supervised", *words, "--output", tmp_path / "whole") == 0

@@ -12,8 +12,8 @@ from hf_paraphrase.commands.tune_runs import TuningRuns, encoder_files, encoder_
 from hf_paraphrase.data.parquet import read_table, write_split
 from hf_paraphrase.errors import OutputError
 from hf_paraphrase.evaluation.correlation import pearson
-from hf_paraphrase.filtering.selection_pool import SelectionPool
-from hf_paraphrase.filtering.tuning_grids import FilterRange
+from hf_paraphrase.filtering.tuning.selection_pool import SelectionPool
+from hf_paraphrase.filtering.tuning.tuning_grids import FilterRange
 
 GOOD, BAD = "quality>0.5", "quality<0.5"
 DEV = {

@@ -29,7 +29,7 @@ from hf_paraphrase.data.parquet import (
 from hf_paraphrase.data.row_ranges import iterate_rows
 from hf_paraphrase.data.schema import PAIRS
 from hf_paraphrase.errors import HfParaphraseError, InputError
-from hf_paraphrase.filtering.source_card import inherited_metadata
+from hf_paraphrase.filtering.inherited_cards import inherited_metadata
 
 READERS = {
     "read_table": lambda folder: read_table(folder, "train", ["sentence1"]),

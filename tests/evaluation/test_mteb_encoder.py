@@ -5,10 +5,11 @@ import pytest
 import torch
 from torch.utils.data import DataLoader
 
-from hf_paraphrase.encoding.sentence_encoder import SentenceEncoder
+from hf_paraphrase.encoders.sentence_encoder import SentenceEncoder
 from hf_paraphrase.errors import ModelError
 from hf_paraphrase.evaluation.mteb_encoder import MtebEncoder
-from hf_paraphrase.models.avg import AvgConfig, AvgModel
+from hf_paraphrase.models.configuration_avg import AvgConfig
+from hf_paraphrase.models.modeling_avg import AvgModel
 from hf_paraphrase.tokenization.word_level import build_word_level_tokenizer, save_tokenizer
 
 TEXTS = ["the cat sat", "", "a dog", "the the dog ran", "cat", "never seen"]

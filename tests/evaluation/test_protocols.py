@@ -15,7 +15,7 @@ from hf_paraphrase.evaluation.protocol_result import YEARS, sets_of_year, shorte
 from hf_paraphrase.evaluation.protocols import PROTOCOLS, choose_protocols
 from hf_paraphrase.evaluation.report import NamedResult, format_report
 from hf_paraphrase.evaluation.scored_set import ScoredSet, score_with_encoder, score_with_similarity
-from hf_paraphrase.evaluation.senteval import evaluate_senteval
+from hf_paraphrase.evaluation.senteval_sts import evaluate_senteval
 from hf_paraphrase.evaluation.sick import evaluate_sick
 from hf_paraphrase.evaluation.sts import evaluate_scored, evaluate_sts
 from hf_paraphrase.evaluation.sts_benchmark import evaluate_sts_benchmark

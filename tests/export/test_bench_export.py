@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 import torch
 
-from hf_paraphrase.models.avg.configuration_avg import AvgConfig
-from hf_paraphrase.models.avg.modeling_avg import AvgModel
+from hf_paraphrase.models.configuration_avg import AvgConfig
+from hf_paraphrase.models.modeling_avg import AvgModel
 from hf_paraphrase.tokenization.word_level import build_word_level_tokenizer, save_tokenizer
 
 SCRIPT = Path(__file__).resolve().parents[2] / "scripts" / "bench_export.py"

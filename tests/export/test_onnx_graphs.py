@@ -12,7 +12,7 @@ from hf_paraphrase.export import onnx_model
 from hf_paraphrase.export.graph_builder import OPSET
 from hf_paraphrase.export.onnx_model import build_onnx, save_onnx
 from hf_paraphrase.export.verification import TOLERANCE, lowest_cosine, probes, verify
-from hf_paraphrase.models.rnn_search import RnnSearchConfig
+from hf_paraphrase.models.configuration_rnn_search import RnnSearchConfig
 
 OUTPUTS = ["last_hidden_state", "pooler_output", "sentence_embedding"]
 

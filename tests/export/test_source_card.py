@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from hf_paraphrase.export.source_card import source_metadata, source_text
+from hf_paraphrase.export.inherited_card import source_metadata, source_text
 
 CARD = """---
 language: 'no'

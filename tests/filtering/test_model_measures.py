@@ -10,8 +10,8 @@ import torch
 from hf_paraphrase.errors import InputError, ModelError, UsageError
 from hf_paraphrase.filtering.language_model.training import train_language_model
 from hf_paraphrase.filtering.measures.registry import add_measures, choose_measures, configure
-from hf_paraphrase.models.avg.configuration_avg import AvgConfig
-from hf_paraphrase.models.avg.modeling_avg import AvgModel
+from hf_paraphrase.models.configuration_avg import AvgConfig
+from hf_paraphrase.models.modeling_avg import AvgModel
 from hf_paraphrase.tokenization.word_level import build_word_level_tokenizer, save_tokenizer
 
 
@@ -104,7 +104,7 @@ def encoder(tmp_path_factory):
 
 
 def test_similarity_is_the_cosine_of_the_embeddings(encoder):
-    from hf_paraphrase.encoding.sentence_encoder import SentenceEncoder
+    from hf_paraphrase.encoders.sentence_encoder import SentenceEncoder
 
     pairs = [("a b", "b a"), ("a c", "d"), ("", "a"), ("", "")]
     found = scored(pairs_table(pairs), "similarity", encoder=str(encoder))["similarity"]

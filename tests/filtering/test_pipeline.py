@@ -12,10 +12,10 @@ from hf_paraphrase.data.decontamination import load_fingerprints
 from hf_paraphrase.data.parquet import iterate_batches, write_split
 from hf_paraphrase.errors import InputError, UsageError
 from hf_paraphrase.filtering.funnel import Funnel
+from hf_paraphrase.filtering.inherited_cards import inherited_metadata
 from hf_paraphrase.filtering.one_per_reference import choose_one_per_reference
 from hf_paraphrase.filtering.pipeline import FilterOptions, choose_rows, kept_batches, kept_schema
 from hf_paraphrase.filtering.selections import parse_selection
-from hf_paraphrase.filtering.source_card import inherited_metadata
 
 
 def random_pairs(size=300, seed=0):

@@ -4,12 +4,14 @@ import pyarrow as pa
 import pytest
 import torch
 
-from hf_paraphrase.data.seen_references import text_fingerprints, write_seen
-from hf_paraphrase.encoding.reference_classification import ReferenceScorer
 from hf_paraphrase.errors import ModelError, UsageError
 from hf_paraphrase.filtering.measures.registry import add_measures, choose_measures, configure
-from hf_paraphrase.models.avg import AvgConfig, AvgModel
-from hf_paraphrase.models.reference_classifier import ReferenceClassifier, ReferenceClassifierConfig
+from hf_paraphrase.filtering.reference_classifier.reference_classification import ReferenceScorer
+from hf_paraphrase.filtering.reference_classifier.seen_references import text_fingerprints, write_seen
+from hf_paraphrase.models.configuration_avg import AvgConfig
+from hf_paraphrase.models.configuration_reference_classifier import ReferenceClassifierConfig
+from hf_paraphrase.models.modeling_avg import AvgModel
+from hf_paraphrase.models.modeling_reference_classifier import ReferenceClassifier
 from hf_paraphrase.tokenization.word_level import build_word_level_tokenizer, save_tokenizer
 
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 from transformers import pipeline
 
-from hf_paraphrase.encoding.sentence_encoder import SentenceEncoder
+from hf_paraphrase.encoders.sentence_encoder import SentenceEncoder
 
 TEXTS = ["The doctor bought a car.", "cat", "A zebra on the café?"]
 

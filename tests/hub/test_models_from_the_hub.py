@@ -7,12 +7,13 @@ import pytest
 import torch
 from hub_stand_in import TOKEN
 
-from hf_paraphrase.encoding.sentence_encoder import SentenceEncoder
+from hf_paraphrase.artefacts import hub_models
+from hf_paraphrase.encoders.sentence_encoder import SentenceEncoder
 from hf_paraphrase.errors import HubError, ModelError
 from hf_paraphrase.hub.publishing import push
 from hf_paraphrase.hub.travelling_files import list_files
-from hf_paraphrase.models import hub_models
-from hf_paraphrase.models.avg import AvgConfig, AvgModel
+from hf_paraphrase.models.configuration_avg import AvgConfig
+from hf_paraphrase.models.modeling_avg import AvgModel
 from hf_paraphrase.tokenization.word_level import build_word_level_tokenizer, save_tokenizer
 
 

@@ -11,11 +11,11 @@ import torch
 from transformers import AutoTokenizer
 
 import hf_paraphrase.models
-from hf_paraphrase.encoding.parallel_classification import ParallelClassifier
-from hf_paraphrase.encoding.sentence_classification import SentenceJudge
-from hf_paraphrase.encoding.sentence_encoder import SentenceEncoder
-from hf_paraphrase.models.loading import load_model_folder
+from hf_paraphrase.artefacts.model_loading import load_model_folder
+from hf_paraphrase.encoders.sentence_encoder import SentenceEncoder
 from hf_paraphrase.models.registry import MODELS, model_class
+from hf_paraphrase.studies.mining.parallel_classification import ParallelClassifier
+from hf_paraphrase.studies.supervised.sentence_classification import SentenceJudge
 from hf_paraphrase.translation.loading import load_translation_model
 
 PACKAGE = Path(hf_paraphrase.models.__file__).parent

@@ -7,7 +7,7 @@ import json
 import numpy as np
 import pytest
 
-from hf_paraphrase.encoding.sentence_encoder import SentenceEncoder
+from hf_paraphrase.encoders.sentence_encoder import SentenceEncoder
 from hf_paraphrase.models.sentence_transformers_files import needs_own_code
 
 KNOWN = ["The doctor bought a car.", "two men play chess", "it's raining", "cat", "the the cat"]

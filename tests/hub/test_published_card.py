@@ -6,8 +6,8 @@ import pytest
 from card_values import ROOT, VALUES
 from hub_stand_in import TOKEN
 
+from hf_paraphrase.artefacts.cards import render_card
 from hf_paraphrase.commands import main
-from hf_paraphrase.hub.cards import render_card
 from hf_paraphrase.hub.published_card import published_card
 from hf_paraphrase.hub.publishing import plan_push, push
 

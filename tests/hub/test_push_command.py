@@ -18,7 +18,8 @@ from hub_stand_in import TOKEN
 from safetensors.numpy import save_file
 
 from hf_paraphrase.commands import main
-from hf_paraphrase.models.avg import AvgConfig, AvgModel
+from hf_paraphrase.models.configuration_avg import AvgConfig
+from hf_paraphrase.models.modeling_avg import AvgModel
 from hf_paraphrase.tokenization.word_level import build_word_level_tokenizer, save_tokenizer
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -14,7 +14,7 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hf_paraphrase.analysis.ngram_statistics import count_ngrams
+from hf_paraphrase.artefacts.card_head import read_head
 from hf_paraphrase.errors import UsageError
 from hf_paraphrase.evaluation.correlation import correlations
 from hf_paraphrase.filtering.measures.copy_rate import CopyRate
@@ -22,10 +22,10 @@ from hf_paraphrase.filtering.measures.overlap import Overlap
 from hf_paraphrase.filtering.measures.repetition import Repetition
 from hf_paraphrase.filtering.pair_batch import PairBatch
 from hf_paraphrase.filtering.tokens import tokenize
-from hf_paraphrase.hub.card_head import read_head
 from hf_paraphrase.hub.folder_kinds import check_whole, kind_of
 from hf_paraphrase.hub.travelling_files import list_files
 from hf_paraphrase.metrics import METRICS, load_metric, metric_path
+from hf_paraphrase.studies.analysis.ngram_statistics import count_ngrams
 
 TEXTS = st.text("ab ,.'xyzÀ\u0301", min_size=1, max_size=24)
 

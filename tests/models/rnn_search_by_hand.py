@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import torch
 
-from hf_paraphrase.models.rnn_search import RnnSearchConfig, RnnSearchForConditionalGeneration
+from hf_paraphrase.models.configuration_rnn_search import RnnSearchConfig
+from hf_paraphrase.models.modeling_rnn_search import RnnSearchForConditionalGeneration
 
 PAD, START, END = 0, 1, 2
 HIDDEN, EMBEDDING, ATTENTION, READOUT, VOCABULARY, SOURCE_VOCABULARY = 6, 4, 5, 8, 9, 11

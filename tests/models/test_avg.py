@@ -9,8 +9,8 @@ from safetensors.torch import load_file
 from transformers import AutoConfig, AutoModel
 
 import hf_paraphrase  # noqa: F401  (registers the model types)
-from hf_paraphrase.models.avg.configuration_avg import AvgConfig
-from hf_paraphrase.models.avg.modeling_avg import AvgModel
+from hf_paraphrase.models.configuration_avg import AvgConfig
+from hf_paraphrase.models.modeling_avg import AvgModel
 
 
 def make(**settings):

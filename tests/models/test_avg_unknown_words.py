@@ -6,9 +6,9 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hf_paraphrase.encoding.sentence_encoder import SentenceEncoder
-from hf_paraphrase.models.avg.configuration_avg import AvgConfig
-from hf_paraphrase.models.avg.modeling_avg import AvgModel
+from hf_paraphrase.encoders.sentence_encoder import SentenceEncoder
+from hf_paraphrase.models.configuration_avg import AvgConfig
+from hf_paraphrase.models.modeling_avg import AvgModel
 from hf_paraphrase.tokenization.word_level import build_word_level_tokenizer
 
 PAD, UNKNOWN = 0, 1

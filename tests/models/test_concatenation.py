@@ -11,10 +11,13 @@ from padded_rows import padded
 from safetensors.torch import load_file
 from transformers import AutoConfig, AutoModel, AutoTokenizer
 
-from hf_paraphrase.encoding.sentence_encoder import SentenceEncoder
+from hf_paraphrase.encoders.sentence_encoder import SentenceEncoder
 from hf_paraphrase.errors import ModelError
-from hf_paraphrase.models.avg import AvgConfig, AvgModel
-from hf_paraphrase.models.concatenation import ConcatenationConfig, ConcatenationModel, ConcatenationTokenizer
+from hf_paraphrase.models.configuration_avg import AvgConfig
+from hf_paraphrase.models.configuration_concatenation import ConcatenationConfig
+from hf_paraphrase.models.modeling_avg import AvgModel
+from hf_paraphrase.models.modeling_concatenation import ConcatenationModel
+from hf_paraphrase.models.tokenization_concatenation import ConcatenationTokenizer
 from hf_paraphrase.tokenization.character_trigram import build_character_trigram_tokenizer, trigram_vocabulary
 from hf_paraphrase.tokenization.word_level import build_word_level_tokenizer, save_tokenizer, sentence_vocabulary
 

@@ -6,14 +6,14 @@ import sys
 
 import torch
 
-from hf_paraphrase.models.avg.configuration_avg import AvgConfig
-from hf_paraphrase.models.avg.modeling_avg import AvgModel
-from hf_paraphrase.models.gran.configuration_gran import GranConfig
-from hf_paraphrase.models.gran.modeling_gran import GranModel
-from hf_paraphrase.models.recurrent.configuration_recurrent import RecurrentConfig
-from hf_paraphrase.models.recurrent.modeling_recurrent import RecurrentModel
-from hf_paraphrase.models.sdae.configuration_sdae import SdaeConfig
-from hf_paraphrase.models.sdae.modeling_sdae import SdaeModel
+from hf_paraphrase.models.configuration_avg import AvgConfig
+from hf_paraphrase.models.configuration_gran import GranConfig
+from hf_paraphrase.models.configuration_recurrent import RecurrentConfig
+from hf_paraphrase.models.configuration_sdae import SdaeConfig
+from hf_paraphrase.models.modeling_avg import AvgModel
+from hf_paraphrase.models.modeling_gran import GranModel
+from hf_paraphrase.models.modeling_recurrent import RecurrentModel
+from hf_paraphrase.models.modeling_sdae import SdaeModel
 
 SCRIPT = """
 import sys, torch

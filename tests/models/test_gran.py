@@ -10,8 +10,8 @@ from recurrent_by_hand import ROWS, parameters, sigmoid, states_of_both, with_al
 from transformers import AutoModel
 
 import hf_paraphrase  # noqa: F401  (registers the model types)
-from hf_paraphrase.models.gran.configuration_gran import GranConfig
-from hf_paraphrase.models.gran.modeling_gran import GranModel
+from hf_paraphrase.models.configuration_gran import GranConfig
+from hf_paraphrase.models.modeling_gran import GranModel
 
 VARIANTS = [
     {"cell": "lstm"},

@@ -7,8 +7,8 @@ import torch
 from torch import nn
 from torch.nn import functional
 
-from hf_paraphrase.models.rnn_search import matrix_products
-from hf_paraphrase.models.rnn_search.matrix_products import Linear, affine
+from hf_paraphrase.models import matrix_products
+from hf_paraphrase.models.matrix_products import Linear, affine
 
 SHAPES = [(3, 5, 7), (1, 16, 1), (40, 8, 33)]
 

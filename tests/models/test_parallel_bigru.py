@@ -10,7 +10,8 @@ from torch import nn
 from torch.nn import functional
 from transformers import AutoModel
 
-from hf_paraphrase.models.parallel_bigru import ParallelBiGruConfig, ParallelBiGruModel
+from hf_paraphrase.models.configuration_parallel_bigru import ParallelBiGruConfig
+from hf_paraphrase.models.modeling_parallel_bigru import ParallelBiGruModel
 
 SOURCE = torch.tensor([[5, 6, 7, 0], [8, 0, 0, 0], [9, 5, 3, 11]])
 TARGET = torch.tensor([[4, 4, 2], [9, 3, 0], [7, 0, 0]])

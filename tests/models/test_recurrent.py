@@ -8,8 +8,8 @@ from recurrent_by_hand import ROWS, parameters, states_of_both, with_all_paramet
 from transformers import AutoModel
 
 import hf_paraphrase  # noqa: F401  (registers the model types)
-from hf_paraphrase.models.recurrent.configuration_recurrent import RecurrentConfig
-from hf_paraphrase.models.recurrent.modeling_recurrent import RecurrentModel
+from hf_paraphrase.models.configuration_recurrent import RecurrentConfig
+from hf_paraphrase.models.modeling_recurrent import RecurrentModel
 
 CELLS = [
     {"cell": "lstm"},

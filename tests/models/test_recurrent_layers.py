@@ -8,18 +8,18 @@ import torch
 from recurrent_by_hand import run_cell, with_all_parameters_moved
 from torch import nn
 
-import hf_paraphrase.models.gran as gran
-import hf_paraphrase.models.parallel_bigru as parallel_bigru
-import hf_paraphrase.models.recurrent as recurrent
-import hf_paraphrase.models.rnn_search as rnn_search
-import hf_paraphrase.models.sdae as sdae
-from hf_paraphrase.models.gran.configuration_gran import GranConfig
-from hf_paraphrase.models.gran.modeling_gran import GranModel
-from hf_paraphrase.models.recurrent.configuration_recurrent import RecurrentConfig
-from hf_paraphrase.models.recurrent.matrix_products import affine
-from hf_paraphrase.models.recurrent.modeling_recurrent import RecurrentModel
-from hf_paraphrase.models.recurrent.packed_sentences import PackedSentences
-from hf_paraphrase.models.recurrent.recurrent_layers import initialize_layer, make_cell, token_dropout
+import hf_paraphrase.models as gran
+import hf_paraphrase.models as parallel_bigru
+import hf_paraphrase.models as recurrent
+import hf_paraphrase.models as rnn_search
+import hf_paraphrase.models as sdae
+from hf_paraphrase.models.configuration_gran import GranConfig
+from hf_paraphrase.models.configuration_recurrent import RecurrentConfig
+from hf_paraphrase.models.matrix_products import affine
+from hf_paraphrase.models.modeling_gran import GranModel
+from hf_paraphrase.models.modeling_recurrent import RecurrentModel
+from hf_paraphrase.models.packed_sentences import PackedSentences
+from hf_paraphrase.models.recurrent_layers import initialize_layer, make_cell, token_dropout
 
 LENGTHS = [3, 0, 5, 1, 5]
 CELLS = [

@@ -8,7 +8,8 @@ import pytest
 import torch
 from transformers import AutoConfig, AutoModelForSequenceClassification
 
-from hf_paraphrase.models.reference_classifier import ReferenceClassifier, ReferenceClassifierConfig
+from hf_paraphrase.models.configuration_reference_classifier import ReferenceClassifierConfig
+from hf_paraphrase.models.modeling_reference_classifier import ReferenceClassifier
 
 BODIES = ("avg", "lstm")
 IDS = torch.tensor([[5, 6, 7, 0], [8, 0, 0, 0], [9, 5, 3, 11]])

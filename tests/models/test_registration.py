@@ -11,11 +11,11 @@ from hf_paraphrase.models.registry import MODELS
 
 CHECK = """
 from transformers import AutoConfig, AutoModel, AutoModelForSeq2SeqLM
-from hf_paraphrase.models.avg import AvgConfig, AvgModel
-from hf_paraphrase.models.gran import GranConfig, GranModel
-from hf_paraphrase.models.recurrent import RecurrentConfig, RecurrentModel
-from hf_paraphrase.models.rnn_search import RnnSearchConfig, RnnSearchForConditionalGeneration
-from hf_paraphrase.models.sdae import SdaeConfig, SdaeModel
+from hf_paraphrase.models import AvgConfig, AvgModel
+from hf_paraphrase.models import GranConfig, GranModel
+from hf_paraphrase.models import RecurrentConfig, RecurrentModel
+from hf_paraphrase.models import RnnSearchConfig, RnnSearchForConditionalGeneration
+from hf_paraphrase.models import SdaeConfig, SdaeModel
 for name, config in (("avg", AvgConfig), ("gran", GranConfig), ("rnn_search", RnnSearchConfig)):
     assert type(AutoConfig.for_model(name)) is config
 small = {"vocab_size": 9, "hidden_size": 4}
@@ -36,7 +36,7 @@ ORDERS = {
         "assert config.readout_size == 4\n" + CHECK
     ),
     # A modeling file imported first pulls in transformers, and transformers may pull in its Auto classes: a circle.
-    "RNNsearch's modeling file first": "import hf_paraphrase.models.rnn_search.modeling_rnn_search\n" + CHECK,
+    "RNNsearch's modeling file first": "import hf_paraphrase.models.modeling_rnn_search\n" + CHECK,
 }
 
 

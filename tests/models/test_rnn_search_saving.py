@@ -9,7 +9,8 @@ import torch
 from rnn_search_by_hand import EMBEDDING, SOURCE_VOCABULARY, VOCABULARY, make
 from transformers import AutoConfig, AutoModelForSeq2SeqLM
 
-from hf_paraphrase.models.rnn_search import RnnSearchConfig, RnnSearchForConditionalGeneration
+from hf_paraphrase.models.configuration_rnn_search import RnnSearchConfig
+from hf_paraphrase.models.modeling_rnn_search import RnnSearchForConditionalGeneration
 
 
 @pytest.mark.parametrize("initialization", ["reference", "xavier"])

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 import torch
 
-from hf_paraphrase.models.rnn_search import RnnSearchConfig, RnnSearchForConditionalGeneration
-from hf_paraphrase.models.rnn_search.modeling_rnn_search import RnnSearchWordDropout
+from hf_paraphrase.models.configuration_rnn_search import RnnSearchConfig
+from hf_paraphrase.models.modeling_rnn_search import RnnSearchForConditionalGeneration, RnnSearchWordDropout
 
 
 def test_word_dropout_leaves_out_whole_words_and_scales_up_the_others() -> None:

@@ -8,10 +8,11 @@ from torch.nn import functional
 from transformers import AutoModel
 
 import hf_paraphrase  # noqa: F401  (registers the model types)
-from hf_paraphrase.models.sdae import SdaeConfig, SdaeModel
-from hf_paraphrase.models.sdae.packed_gru import PackedGru
-from hf_paraphrase.models.sdae.packed_sentences import PackedSentences
-from hf_paraphrase.models.sdae.readout_loss import summed_cross_entropy
+from hf_paraphrase.models.configuration_sdae import SdaeConfig
+from hf_paraphrase.models.modeling_sdae import SdaeModel
+from hf_paraphrase.models.packed_gru import PackedGru
+from hf_paraphrase.models.packed_sentences import PackedSentences
+from hf_paraphrase.models.readout_loss import summed_cross_entropy
 
 ROWS = [[5, 6, 7], [8], [], [9, 5, 5, 11, 3, 2], [1, 4], [7, 7, 7, 7, 7]]
 SAID = [[5, 6, 7, 4], [8, 2], [3], [9, 5, 11, 3], [], [7, 7]]
@@ -147,7 +148,7 @@ def test_gradient_of_the_layer_agrees_with_finite_differences(with_initial, cont
 
 
 def test_cross_entropy_in_blocks_is_that_of_pytorch(monkeypatch):
-    from hf_paraphrase.models.sdae import readout_loss
+    from hf_paraphrase.models import readout_loss
 
     torch.manual_seed(0)
     states, weight, bias = torch.randn(23, 5), torch.randn(11, 5), torch.randn(11)

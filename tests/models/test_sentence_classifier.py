@@ -11,12 +11,13 @@ import torch
 from transformers import AutoConfig, AutoModelForSequenceClassification, pipeline
 
 import hf_paraphrase  # noqa: F401  (registers the model types)
-from hf_paraphrase.models.avg import AvgConfig
-from hf_paraphrase.models.concatenation import ConcatenationConfig
-from hf_paraphrase.models.gran import GranConfig
-from hf_paraphrase.models.recurrent import RecurrentConfig
-from hf_paraphrase.models.sdae import SdaeConfig
-from hf_paraphrase.models.sentence_classifier import SentenceClassifier, SentenceClassifierConfig
+from hf_paraphrase.models.configuration_avg import AvgConfig
+from hf_paraphrase.models.configuration_concatenation import ConcatenationConfig
+from hf_paraphrase.models.configuration_gran import GranConfig
+from hf_paraphrase.models.configuration_recurrent import RecurrentConfig
+from hf_paraphrase.models.configuration_sdae import SdaeConfig
+from hf_paraphrase.models.configuration_sentence_classifier import SentenceClassifierConfig
+from hf_paraphrase.models.modeling_sentence_classifier import SentenceClassifier
 from hf_paraphrase.tokenization.word_level import build_word_level_tokenizer
 
 ENCODERS = {

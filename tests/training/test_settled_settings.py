@@ -4,13 +4,11 @@ import dataclasses
 
 import pytest
 
-from hf_paraphrase.training import (
-    ClassifierTrainingArguments,
-    EncoderTrainingArguments,
-    ParallelTrainingArguments,
-    SdaeTrainingArguments,
-    SupervisedTrainingArguments,
-)
+from hf_paraphrase.encoders.training_arguments import EncoderTrainingArguments
+from hf_paraphrase.filtering.reference_classifier.classifier_trainer import ClassifierTrainingArguments
+from hf_paraphrase.studies.mining.parallel_trainer import ParallelTrainingArguments
+from hf_paraphrase.studies.sdae.trainer import SdaeTrainingArguments
+from hf_paraphrase.studies.supervised.trainer import SupervisedTrainingArguments
 
 EVERY_EPOCH = [ClassifierTrainingArguments, ParallelTrainingArguments, SupervisedTrainingArguments]
 

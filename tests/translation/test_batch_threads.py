@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from hf_paraphrase.encoding.threads import in_threads
+from hf_paraphrase.training.threads import in_threads
 from hf_paraphrase.translation.batch_threads import (
     MOST_PLAIN_THREADS,
     MOST_THREADS,

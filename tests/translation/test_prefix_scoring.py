@@ -3,7 +3,8 @@ from __future__ import annotations
 import pytest
 import torch
 
-from hf_paraphrase.models.rnn_search import RnnSearchConfig, RnnSearchForConditionalGeneration
+from hf_paraphrase.models.configuration_rnn_search import RnnSearchConfig
+from hf_paraphrase.models.modeling_rnn_search import RnnSearchForConditionalGeneration
 from hf_paraphrase.translation import prefix_scoring
 from hf_paraphrase.translation.prefix_scoring import prefix_tree_scores
 

@@ -7,7 +7,8 @@ import pytest
 import torch
 
 from hf_paraphrase.filtering.measures.registry import add_measures, configure
-from hf_paraphrase.models.rnn_search import RnnSearchConfig, RnnSearchForConditionalGeneration
+from hf_paraphrase.models.configuration_rnn_search import RnnSearchConfig
+from hf_paraphrase.models.modeling_rnn_search import RnnSearchForConditionalGeneration
 from hf_paraphrase.tokenization.subword import train_bpe_tokenizer
 from hf_paraphrase.translation.scoring import score_translations
 

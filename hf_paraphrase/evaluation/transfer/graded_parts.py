@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from ...data.graded_source import GradedSourceOptions
+from ...data.sources.graded_source import GradedSourceOptions
 from ...errors import InputError
 from .source_parts import parts_below, read_part
 

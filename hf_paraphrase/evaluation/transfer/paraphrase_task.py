@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ...data.msrp import SCHEMA, MsrpOptions
+from ...data.sources.msrp import SCHEMA, MsrpOptions
 from .classifier import PENALTIES
 from .cross_validation import Protocol, check_enough, folds_then_test
 from .source_parts import parts_below, read_part

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ...data.transfer import QUESTION_TYPES, TREC, TransferOptions
+from ...data.sources.transfer import QUESTION_TYPES, TREC, TransferOptions
 from .classifier import PENALTIES
 from .cross_validation import Protocol, check_enough, folds_then_test
 from .source_parts import parts_below, read_part

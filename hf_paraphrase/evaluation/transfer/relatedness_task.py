@@ -12,8 +12,8 @@ from pathlib import Path
 
 import numpy as np
 
-from ...data.graded_files import STS_BENCHMARK
-from ...data.stsbenchmark import StsBenchmarkOptions
+from ...data.sources.graded_files import STS_BENCHMARK
+from ...data.sources.stsbenchmark import StsBenchmarkOptions
 from ..correlation import pearson, spearman
 from .cross_validation import Protocol
 from .graded_parts import read_graded_parts

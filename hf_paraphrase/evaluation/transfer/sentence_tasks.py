@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ...data.transfer import BINARY, TransferOptions
+from ...data.sources.transfer import BINARY, TransferOptions
 from .classifier import PENALTIES
 from .cross_validation import Protocol, check_enough, nested_folds
 from .source_parts import parts_below, read_part

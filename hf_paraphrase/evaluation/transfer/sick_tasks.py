@@ -14,8 +14,8 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
-from ...data.graded_files import SICK
-from ...data.sick import SickOptions
+from ...data.sources.graded_files import SICK
+from ...data.sources.sick import SickOptions
 from ...errors import InputError
 from .classifier import PENALTIES
 from .cross_validation import Protocol, dev_then_test

@@ -10,8 +10,8 @@ from pathlib import Path
 import pyarrow as pa
 
 from ...data.parquet import iterate_batches, read_schema, shard_paths, split_names
-from ...data.source import Part, SourceOptions
-from ...data.source_files import NothingThereError
+from ...data.sources.source import Part, SourceOptions
+from ...data.sources.source_files import NothingThereError
 from ...data.text_files import LineErrors
 
 _SHARDS = f"*-{'[0-9]' * 5}-of-{'[0-9]' * 5}.parquet"

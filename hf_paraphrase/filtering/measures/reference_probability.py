@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from ...data.seen_references import is_seen, read_seen
-from ...models.hub_models import model_folder
+from ...artefacts.hub_models import model_folder
 from ..pair_batch import PairBatch
+from ..reference_classifier.seen_references import is_seen, read_seen
 
 if TYPE_CHECKING:
-    from ...encoding.reference_classification import ReferenceScorer
+    from ..reference_classifier.reference_classification import ReferenceScorer
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class ReferenceProbability:
 
     @cached_property
     def _scorer(self) -> ReferenceScorer:
-        from ...encoding.reference_classification import ReferenceScorer
+        from ..reference_classifier.reference_classification import ReferenceScorer
 
         return ReferenceScorer.from_pretrained(str(self.classifier))
 

@@ -11,7 +11,7 @@ import numpy as np
 from ..pair_batch import PairBatch
 
 if TYPE_CHECKING:
-    from ...encoding.sentence_encoder import SentenceEncoder
+    from ...encoders.sentence_encoder import SentenceEncoder
 
 
 @dataclass(frozen=True)
@@ -35,6 +35,6 @@ class Similarity:
 
     @cached_property
     def _encoder(self) -> SentenceEncoder:
-        from ...encoding.sentence_encoder import SentenceEncoder
+        from ...encoders.sentence_encoder import SentenceEncoder
 
         return SentenceEncoder.from_pretrained(str(self.encoder))

@@ -1,0 +1,174 @@
+"""Model folders that lie on the Hub: `namespace/name` is fetched where no such folder is here.
+
+What is fetched is data: settings, weights in safetensors or as an ONNX graph, tokenizers, and the records beside them.
+The classes are those of this package, so no code of a repository is fetched or run. A repository that holds something
+else than a model of this package may be hundreds of gigabytes large: of it the settings are fetched and nothing else.
+"""
+
+from __future__ import annotations
+
+import glob
+import os
+from pathlib import Path
+
+from ..errors import HfParaphraseError, HubError, ModelError
+from ..models.registry import MODELS
+from .json_files import read_json_object
+
+_SETTINGS = "config.json"
+_TOKENIZER = ("tokenizer.json", "tokenizer_config.json", "special_tokens_map.json", "added_tokens.json")
+_NUMBER = "[0-9]" * 5
+# In a pattern of the Hub's client `*` also stands for `/`, and so for whatever else the repository holds.
+FETCHED = (
+    _SETTINGS,
+    "generation_config.json",
+    "model.safetensors",
+    "model.safetensors.index.json",
+    f"model-{_NUMBER}-of-{_NUMBER}.safetensors",
+    "onnx/model.onnx",
+    *_TOKENIZER,
+    "tokenizers.json",
+    "source_tokenizer.json",
+    *(f"{side}_tokenizer/{name}" for side in ("source", "target") for name in _TOKENIZER),
+    "modules.json",
+    "sentence_bert_config.json",
+    "config_sentence_transformers.json",
+    "1_Pooling/config.json",
+    "README.md",
+    "provenance.json",
+    "source_provenance.json",
+    "references.tsv",
+)
+"""The files that are fetched, all that the model folders of this package hold but code."""
+_FOLDERS: dict[tuple[str, str | None], Path] = {}
+"""What was fetched by this process: a verb that opens a model twice must get the same one."""
+
+
+def model_folder(name: str | os.PathLike[str], *, revision: str | None = None) -> Path:
+    """Gives the folder of a model, which is fetched from the Hub if it must be.
+
+    Args:
+        name: A folder; or, as text and where there is no such file or folder, a repository `namespace/name`, or
+            `namespace/name/folder` for a model in a folder of one.
+        revision: The branch, tag or commit of a repository; `main` by default.
+
+    Returns:
+        The folder. A name that is neither a folder nor can be a repository's comes back as it is. Of a model of a
+        type that is not of this package the folder has `config.json` alone, which is enough to refuse it by.
+
+    Raises:
+        ModelError: If the Hub has no such repository, branch or model in it, or does not let this user see it, or if
+            the model's `config.json` is damaged.
+        HubError: If the Hub cannot be reached, and no copy of the model is here from an earlier time.
+    """
+    repository = _repository(name)
+    if repository is None:
+        return Path(name)
+    key = (str(name), revision)
+    if key not in _FOLDERS or not _FOLDERS[key].is_dir():
+        _FOLDERS[key] = _fetch(*repository, revision)
+    return _FOLDERS[key]
+
+
+def fetched_folder(name: str | os.PathLike[str]) -> Path | None:
+    """Gives the folder that this process has fetched by a name; None for anything else. Nothing is fetched."""
+    if not isinstance(name, str) or os.path.lexists(name):
+        return None
+    return next((folder for (known, _), folder in _FOLDERS.items() if known == name), None)
+
+
+def repository_name(place: str | os.PathLike[str]) -> str | None:
+    """Gives the name by which this process has fetched a model, from that name or from its folder; else None."""
+    return next((name for (name, _), folder in _FOLDERS.items() if place in (name, folder)), None)
+
+
+def _repository(name: str | os.PathLike[str]) -> tuple[str, str] | None:
+    """Reads a name as a repository and a folder in it (empty for the whole); None where it can be none."""
+    if not isinstance(name, str) or os.path.lexists(name):
+        return None
+    parts = name.split("/")
+    if len(parts) < 2 or any(part in {"", ".", ".."} for part in parts):
+        return None
+    # A longer name that begins with a folder of this place is a path with a mistake in it.
+    if len(parts) > 2 and Path(parts[0]).exists():
+        return None
+    from huggingface_hub.errors import HFValidationError
+    from huggingface_hub.utils import validate_repo_id
+
+    repo_id = "/".join(parts[:2])
+    try:
+        validate_repo_id(repo_id)
+    except HFValidationError:
+        return None
+    return repo_id, "/".join(parts[2:])
+
+
+def _fetch(repo_id: str, inner: str, revision: str | None) -> Path:
+    folder = _download(repo_id, inner, revision, (_SETTINGS,))
+    if not (folder / _SETTINGS).is_file():
+        what = f"no folder {inner} with a model" if inner else "no model"
+        raise ModelError(
+            f"the repository has {what}: there is no {_SETTINGS}",
+            path=repo_id,
+            remedy="see its list of files on the Hub; namespace/name/folder names a model in a folder of it",
+        )
+    if read_json_object(folder / _SETTINGS, ModelError).get("model_type") not in tuple(MODELS):
+        return folder
+    return _download(repo_id, inner, revision, FETCHED)
+
+
+def _download(repo_id: str, inner: str, revision: str | None, names: tuple[str, ...]) -> Path:
+    """Fetches some files of a folder of a repository, and returns where the folder is then if there are any."""
+    import huggingface_hub
+
+    patterns = [f"{glob.escape(inner)}/{name}" if inner else name for name in names]
+    problem: HfParaphraseError
+    try:
+        return Path(huggingface_hub.snapshot_download(repo_id, revision=revision, allow_patterns=patterns)) / inner
+    # The client raises errors of several libraries; their texts are long and may hold addresses with keys.
+    except Exception as error:
+        problem = _explain(error, repo_id, revision)
+    raise problem from None
+
+
+def _explain(error: Exception, repo_id: str, revision: str | None) -> HfParaphraseError:
+    from huggingface_hub import constants
+    from huggingface_hub.errors import (
+        GatedRepoError,
+        HfHubHTTPError,
+        LocalEntryNotFoundError,
+        OfflineModeIsEnabled,
+        RepositoryNotFoundError,
+        RevisionNotFoundError,
+    )
+
+    place = f"{constants.ENDPOINT}/{repo_id}"
+    nothing = "no such model folder"
+    if isinstance(error, GatedRepoError):
+        return ModelError(
+            f"{nothing}, and the model on the Hub asks its users for their consent",
+            path=repo_id,
+            remedy=f"give it at {place}, then log in with `hf auth login`",
+        )
+    if isinstance(error, RepositoryNotFoundError):
+        return ModelError(
+            f"{nothing}, and no such model on the Hub that you may see",
+            path=repo_id,
+            remedy="give a folder, or namespace/name of a model there; for a private one log in with `hf auth login`",
+        )
+    if isinstance(error, RevisionNotFoundError):
+        return ModelError(f"the model on the Hub has no revision `{revision}`", path=repo_id, remedy=f"see {place}")
+    if constants.HF_HUB_OFFLINE or isinstance(error, OfflineModeIsEnabled):
+        return HubError(
+            f"{nothing}, and the Hub's client is set to work offline and has no copy of such a model",
+            path=repo_id,
+            remedy="give a folder, or unset HF_HUB_OFFLINE",
+        )
+    if isinstance(error, HfHubHTTPError) and not isinstance(error, LocalEntryNotFoundError):
+        status = getattr(getattr(error, "response", None), "status_code", "unknown")
+        return HubError(f"{nothing}, and the Hub answered with status {status}", path=repo_id, remedy="try it later")
+    return HubError(
+        f"{nothing}, and the Hub cannot be asked for it: {type(error.__cause__ or error).__name__}",
+        path=repo_id,
+        remedy=f"give a folder, or see your network and {constants.ENDPOINT}",
+    )

@@ -1,0 +1,119 @@
+"""Opens model folders for the commands, with errors that a user can act on."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from ..errors import ModelError
+from .foreign_model_folder import check_model_folder, check_tensors, opening
+from .hub_models import model_folder
+from .json_files import read_json_object
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel, PreTrainedTokenizerFast
+
+_REMEDY = "train or copy it again"
+
+
+def check_model_type(folder: str | os.PathLike[str], expected: Sequence[str], *, kind: str, verb: str) -> str:
+    """Returns the model type of a folder if it is an expected one; reads nothing but `config.json`.
+
+    Args:
+        folder: The model folder, or the name of a repository of the Hub; see :func:`~.hub_models.model_folder`.
+        expected: The model types that will do.
+        kind: What they are called, e.g. `sentence encoder`, for the message.
+        verb: The verb that makes such folders, for the remedy.
+
+    Raises:
+        ModelError: If the folder is missing, has no readable `config.json` or no weights, or is of another type.
+        HubError: If it is a repository of the Hub and cannot be fetched.
+    """
+    folder = model_folder(folder)
+    remedy = f"give a folder that {verb} made"
+    if not folder.is_dir():
+        problem = "this is a file, not a model folder" if folder.exists() else "no such model folder"
+        raise ModelError(problem, path=folder, remedy=f"{remedy}, or namespace/name of such a model on the Hub")
+    path = folder / "config.json"
+    if not os.path.lexists(path):
+        raise ModelError("not a model folder: it has no config.json", path=folder, remedy=remedy)
+    found = read_json_object(path, ModelError).get("model_type")
+    if found not in expected:
+        raise ModelError(
+            f"a model of type `{str(found)[:80]}` is not a {kind}",
+            path=folder,
+            remedy=f"give one of type {', '.join(expected)}, made by {verb}",
+        )
+    if not any(folder.glob("*.safetensors")):
+        raise ModelError("the model has no weights (model.safetensors)", path=folder, remedy="copy the model again")
+    return str(found)
+
+
+def load_model_folder(
+    folder: str | os.PathLike[str], model_class: type[PreTrainedModel], **settings: Any
+) -> tuple[PreTrainedModel, PreTrainedTokenizerFast]:
+    """Loads weights and tokenizer and checks that they are complete and fit each other.
+
+    Args:
+        folder: A folder, or a repository of the Hub, whose model type was checked.
+        model_class: The class of that type.
+        **settings: Values of the configuration that are other than in the folder.
+
+    Returns:
+        The model in evaluation mode, on the CPU, and its tokenizer.
+
+    Raises:
+        ModelError: If anything is damaged, missing, left over, of another model, or leads out of the folder.
+    """
+    folder = model_folder(folder)
+    model = load_weights(folder, model_class, **settings)
+    return model, load_tokenizer(folder, model.config.vocab_size)
+
+
+def load_weights(
+    folder: str | os.PathLike[str], model_class: type[PreTrainedModel], **settings: Any
+) -> PreTrainedModel:
+    """Loads the weights of a model folder; see :func:`load_model_folder`.
+
+    Raises:
+        ModelError: If anything is damaged, missing, left over, of another model, or leads out of the folder.
+    """
+    check_tensors(model_class, folder, check_model_folder(folder), settings)
+    with opening("the model", folder, _REMEDY):
+        model, loading = model_class.from_pretrained(
+            folder,
+            local_files_only=True,
+            output_loading_info=True,
+            use_safetensors=True,
+            trust_remote_code=False,
+            **settings,
+        )
+    wrong = sorted(map(str, [*loading["missing_keys"], *loading["unexpected_keys"], *loading["mismatched_keys"]]))
+    if wrong:
+        raise ModelError(f"the weights do not fit the configuration: {', '.join(wrong)}", path=folder, remedy=_REMEDY)
+    return model.eval()
+
+
+def load_tokenizer(folder: str | os.PathLike[str], vocabulary_size: int) -> PreTrainedTokenizerFast:
+    """Loads the tokenizer of a model folder that was checked, and checks that the model has a vector for every id.
+
+    Args:
+        folder: The folder.
+        vocabulary_size: The number of vectors.
+
+    Raises:
+        ModelError: If it is damaged, missing, or of another model.
+    """
+    from transformers import AutoTokenizer
+
+    with opening("the model", folder, _REMEDY):
+        tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
+    highest = max(tokenizer.get_vocab().values(), default=0)
+    if highest >= vocabulary_size:
+        raise ModelError(
+            f"the tokenizer has ids up to {highest}, the model {vocabulary_size} vectors",
+            path=folder,
+            remedy="the tokenizer files belong to another model",
+        )
+    return tokenizer

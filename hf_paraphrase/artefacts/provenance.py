@@ -1,0 +1,153 @@
+"""`provenance.json`: how an artefact came to be."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import platform
+from collections.abc import Iterable, Mapping
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+from ..errors import InputError
+from .folders import write_text_whole
+from .hub_models import fetched_folder, repository_name
+from .json_files import read_json_object
+from .origins import KEPT_OUT, origin_of
+
+FILE_NAME = "provenance.json"
+SOURCE_FILE_NAME = "source_provenance.json"
+"""That of the model that an export was made of."""
+_KEEPING_OUT = ("decontaminate", "expansion_decontaminate")
+"""Settings that name evaluation data of which nothing may be in what is made."""
+_KINDS: dict[type, str] = {dict: "an object", list: "a list"}
+_PACKAGES = (
+    "hf-paraphrase",
+    "torch",
+    "transformers",
+    "datasets",
+    "tokenizers",
+    "accelerate",
+    "sacrebleu",
+    "sacremoses",
+    "onnx",
+    "onnxruntime",
+)
+
+
+def fingerprint(path: str | os.PathLike[str]) -> str:
+    """Computes the SHA-256 of a file, or of the names and contents of all visible files below a folder.
+
+    Cards and provenance files are left out of a folder's fingerprint: they carry dates and paths, not data.
+
+    Raises:
+        InputError: If there is no such file or folder, or it cannot be read.
+    """
+    path = fetched_folder(path) or Path(path)
+    digest = hashlib.sha256()
+    if path.is_dir():
+        for file in sorted(p for p in path.rglob("*") if p.is_file()):
+            name = file.relative_to(path)
+            if file.name not in {FILE_NAME, "README.md"} and not any(part.startswith(".") for part in name.parts):
+                digest.update(name.as_posix().encode())
+                digest.update(bytes.fromhex(fingerprint(file)))
+        return digest.hexdigest()
+    try:
+        with path.open("rb") as stream:
+            while block := stream.read(1 << 20):
+                digest.update(block)
+    except OSError as error:
+        raise InputError(f"cannot read: {error.strerror}", path=path) from error
+    return digest.hexdigest()
+
+
+def versions() -> dict[str, str]:
+    """Returns the versions of Python and of the packages that shape a result; an absent package is left out."""
+    found = {"python": platform.python_version()}
+    for package in _PACKAGES:
+        try:
+            found[package] = metadata.version(package)
+        except metadata.PackageNotFoundError:
+            continue
+    return found
+
+
+def write_provenance(
+    folder: str | os.PathLike[str],
+    *,
+    command: str,
+    settings: Mapping[str, Any],
+    inputs: Iterable[str | os.PathLike[str]] = (),
+    results: Mapping[str, Any] | None = None,
+) -> dict[str, Any]:
+    """Writes `provenance.json` and returns its content.
+
+    Args:
+        folder: The artefact.
+        command: The verb that made it, e.g. `train-nmt`.
+        settings: Every setting with its value, the seed among them.
+        inputs: Files and folders that were read; each is recorded by name and SHA-256, and with what its own card and
+            provenance say of its licence, languages, source and inputs. Those that the settings name as data to keep
+            out are marked as such.
+        results: What was measured.
+
+    Raises:
+        OutputError: If the file cannot be written.
+    """
+    kept_out = {str(path) for name in _KEEPING_OUT for path in settings.get(name) or ()}
+    record = {
+        "command": f"hf-paraphrase {command}",
+        "settings": dict(settings),
+        "seed": settings.get("seed"),
+        "versions": versions(),
+        "inputs": [
+            {
+                **origin_of(fetched_folder(item) or item),
+                "name": repository_name(item) or Path(item).name,
+                "sha256": fingerprint(item),
+            }
+            | ({KEPT_OUT: True} if str(item) in kept_out else {})
+            for item in inputs
+        ],
+        "results": dict(results or {}),
+    }
+    text = json.dumps(record, indent=2, ensure_ascii=False, default=str)
+    write_text_whole(Path(folder) / FILE_NAME, text + "\n")
+    return record
+
+
+def read_provenance(folder: str | os.PathLike[str]) -> dict[str, Any]:
+    """Reads `provenance.json` of an artefact; an empty dictionary if there is none.
+
+    Raises:
+        InputError: If the file is damaged, or a part of it is of another kind than :func:`write_provenance` writes.
+    """
+    path = Path(folder) / FILE_NAME
+    if not os.path.lexists(path):
+        return {}
+    record = read_json_object(path)
+    for part, kind in (("settings", dict), ("results", dict), ("evaluations", dict), ("inputs", list)):
+        if not isinstance(record.get(part, kind()), kind):
+            raise InputError(f"`{part}` is not {_KINDS[kind]}", path=path, remedy="copy or make the artefact again")
+    return record
+
+
+def add_evaluation(folder: str | os.PathLike[str], name: str, evaluation: Mapping[str, Any]) -> dict[str, Any]:
+    """Puts what was measured after an artefact was made into its `provenance.json`, and returns the whole record.
+
+    Args:
+        folder: The artefact; a provenance file is made where there is none.
+        name: What was measured on what; an earlier evaluation of that name is replaced.
+        evaluation: Results with settings, inputs and versions, as JSON values.
+
+    Raises:
+        InputError: As :func:`read_provenance`.
+        OutputError: If the file cannot be written.
+    """
+    record = read_provenance(folder)
+    record["evaluations"] = {**record.get("evaluations", {}), name: dict(evaluation)}
+    text = json.dumps(record, indent=2, ensure_ascii=False, default=str)
+    write_text_whole(Path(folder) / FILE_NAME, text + "\n")
+    return record

@@ -1,0 +1,175 @@
+"""BUCC 2017 (Zweigenbaum, Sharoff and Rapp 2017): comparable corpora with known parallel sentences.
+
+    builder = BuccBuilder(lang="fr", data_dir="bucc2017/fr-en")
+    builder.download_and_prepare()
+    gold = builder.as_dataset(split="train")
+
+The default configuration is the gold alignment with the texts, in the columns of a bitext; `foreign` and `english` are
+the two sides to be mined. Under datasets 3 this file runs as a loading script, see
+:mod:`hf_paraphrase.data.sources.source_builder`. `prepare bucc` makes a data folder of the same rows.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any, ClassVar
+
+import datasets
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from hf_paraphrase.data.schema import BITEXT
+from hf_paraphrase.data.sources.source import Part, SourceOptions
+from hf_paraphrase.data.sources.source_builder import SourceBuilder
+from hf_paraphrase.data.sources.source_files import find_files
+from hf_paraphrase.data.text_files import LineErrors
+from hf_paraphrase.data.typed_fields import Field, read_typed_fields
+from hf_paraphrase.errors import InputError, UsageError
+
+LANGUAGES = ("de", "fr", "ru", "zh")
+GOLD = pa.schema([*BITEXT, ("source_id", pa.string()), ("target_id", pa.string())])
+SENTENCES = pa.schema([("id", pa.string()), ("text", pa.string()), ("lang", pa.string())])
+
+_SPLITS = {"sample": "sample", "train": "training", "test": "test"}
+
+
+@dataclass
+class BuccOptions(SourceOptions):
+    """What to read; the flags of `prepare bucc` have the same names and meanings.
+
+    Attributes:
+        data_dir: The folder with files such as `fr-en.training.fr`, at any depth.
+        lang: The foreign language: de, fr, ru or zh.
+    """
+
+    CONFIGURATIONS: ClassVar[tuple[str, ...]] = ("default", "foreign", "english")
+
+    data_dir: str | None = None
+    lang: str = ""
+
+    def parts(self) -> list[Part]:
+        """Lists the parts that are there; gold alignments need both sides."""
+        if self.lang not in LANGUAGES:
+            raise UsageError(f"--lang `{self.lang}` is not in BUCC 2017", remedy=f"one of {', '.join(LANGUAGES)}")
+        found = self._files()
+        parts = []
+        for split in _SPLITS:
+            foreign, english = found.get(f"{split}/{self.lang}"), found.get(f"{split}/en")
+            gold = found.get(f"{split}/gold")
+            if gold is None:
+                continue
+            if foreign is None or english is None:
+                lacking = self.lang if foreign is None else "en"
+                raise InputError(f"no sentences in {lacking} beside it", path=gold, remedy="put both sides there")
+            read = partial(_read_gold, gold, (foreign, english), self.lang)
+            files = (gold, foreign, english)
+            parts.append(Part(split, GOLD, (read,), files, texts=("source", "target")))
+        for configuration, lang in (("foreign", self.lang), ("english", "en")):
+            for split in _SPLITS:
+                path = found.get(f"{split}/{lang}")
+                if path is not None:
+                    read = partial(_read_sentences, path, lang)
+                    parts.append(
+                        Part(split, SENTENCES, (read,), (path,), configuration=configuration, texts=("text",))
+                    )
+        return parts
+
+    def missing(self) -> list[str]:
+        """Names the files that are not there."""
+        found = self._files()
+        return [name for key, name in self._names().items() if key not in found]
+
+    def _names(self) -> dict[str, str]:
+        return {
+            f"{split}/{side}": f"{self.lang}-en.{name}.{side}"
+            for split, name in _SPLITS.items()
+            for side in (self.lang, "en", "gold")
+        }
+
+    def _files(self) -> dict[str, Path]:
+        return find_files(self.data_dir, self._names())
+
+
+@dataclass
+class BuccConfig(datasets.BuilderConfig, BuccOptions):
+    """The configuration of the builder: the fields of :class:`BuccOptions`."""
+
+
+class BuccBuilder(SourceBuilder):
+    """Builds a BUCC 2017 set for one language; `config_name` is `LANG`, `LANG.foreign` or `LANG.english`."""
+
+    BUILDER_CONFIG_CLASS = BuccConfig
+    DESCRIPTION = "BUCC 2017: two monolingual corpora with parallel sentences hidden in them."
+    CITATION = (
+        "Pierre Zweigenbaum, Serge Sharoff and Reinhard Rapp. 2017. Overview of the Second BUCC Shared Task: Spotting "
+        "Parallel Sentences in Comparable Corpora. In Proceedings of BUCC 2017, 60-67."
+    )
+
+    @classmethod
+    def choose(cls, config_name: str | None, settings: dict[str, Any]) -> tuple[str, str]:
+        """Reads language and configuration off a name such as `fr` or `fr.english`."""
+        name = config_name or settings.get("lang") or ""
+        lang, _, configuration = name.partition(".")
+        configuration = configuration or "default"
+        if lang not in LANGUAGES or configuration not in BuccOptions.CONFIGURATIONS:
+            raise UsageError(f"no configuration `{name}`", remedy="e.g. fr, fr.foreign, fr.english")
+        if settings.setdefault("lang", lang) != lang:
+            raise UsageError(f"the configuration is `{name}`, but lang is `{settings['lang']}`", remedy="give one")
+        return name, configuration
+
+
+def _identifier(name: str, lang: str) -> Field:
+    return Field(name, pattern=rf"{lang}-[0-9]{{9}}", example=f"{lang}-000000123")
+
+
+def _read_sentences(path: Path, lang: str, errors: LineErrors, left_out: Counter[str]) -> Iterator[pa.Table]:
+    for _, table in read_typed_fields(path, [_identifier("id", lang), Field("text")], errors):
+        yield table.append_column("lang", pa.repeat(pa.scalar(lang), table.num_rows))
+
+
+def _read_gold(
+    path: Path, sides: tuple[Path, Path], lang: str, errors: LineErrors, left_out: Counter[str]
+) -> Iterator[pa.Table]:
+    """Joins the alignment with the texts; only the texts it names are held in memory."""
+    fields = [_identifier("source_id", lang), _identifier("target_id", "en")]
+    blocks = list(read_typed_fields(path, fields, errors))
+    lines = np.concatenate([lines for lines, _ in blocks])
+    gold = pa.concat_tables([table for _, table in blocks]).combine_chunks()
+    texts = []
+    good = np.ones(gold.num_rows, dtype=bool)
+    for side, (name, file) in enumerate(zip(("source_id", "target_id"), sides, strict=True)):
+        wanted = gold.column(name).combine_chunks()
+        known = _texts(file, (lang, "en")[side], pc.unique(wanted))
+        column = [known.get(identifier) for identifier in wanted.to_pylist()]
+        for row in np.flatnonzero([text is None for text in column] & good):
+            errors.meet(f"`{wanted[int(row)].as_py()}` is not in {file.name}", path, int(lines[row]), "mend the line")
+        good &= np.array([text is not None for text in column], dtype=bool)
+        texts.append(pa.array(column, pa.string()))
+    count = gold.num_rows
+    table = pa.table(
+        {
+            "id": pc.binary_join_element_wise(gold.column("source_id"), gold.column("target_id"), " "),
+            "source": texts[0],
+            "target": texts[1],
+            "source_lang": pa.repeat(pa.scalar(lang), count),
+            "target_lang": pa.repeat(pa.scalar("en"), count),
+            "source_id": gold.column("source_id"),
+            "target_id": gold.column("target_id"),
+        },
+        schema=GOLD,
+    )
+    yield table.filter(pa.array(good))
+
+
+def _texts(path: Path, lang: str, wanted: pa.Array) -> dict[str, str]:
+    """Finds the sentences with the given numbers. Malformed lines are met when the side itself is read."""
+    found: dict[str, str] = {}
+    for _, table in read_typed_fields(path, [_identifier("id", lang), Field("text")], LineErrors("skip")):
+        table = table.filter(pc.is_in(table.column("id"), wanted))
+        found.update(zip(table.column("id").to_pylist(), table.column("text").to_pylist(), strict=True))
+    return found

@@ -1,0 +1,282 @@
+"""Makes a task of the kind of BUCC 2017 from bitext: two collections of sentences, a few translations hidden in them.
+
+The shared task (Zweigenbaum, Sharoff and Rapp 2017, section 3) plants sentence pairs of a parallel corpus in two
+monolingual corpora. Where only bitext is at hand, its own sentences fill the collections up: of most of its pairs one
+side only is taken. So that nothing true is missing from the gold, what goes together stays together: rows that share a
+sentence on either side, in any spelling, form one group (a connected component of the graph of translations), and a
+group gives the task one pair, one source sentence, one target sentence, or nothing at all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from ...errors import InputError, UsageError
+from ..cleaning import count_words
+from ..decontamination import normalise_all
+from ..row_selection import text_keys
+
+_SPARE = 0.25
+_LEAST_SPARE = 20
+_ROWS_AT_A_TIME = 500
+
+
+@dataclass(frozen=True)
+class ComparableOptions:
+    """How a task is made.
+
+    Attributes:
+        sentences: Sentences on each side of a part, by the part's name.
+        share: The share of each side that is planted pairs.
+        min_words: The fewest words, between white space, of a sentence of the task.
+        max_words: The most.
+        near_duplicate: From which similarity on (1 = equal) two sentences count as one: 1 − the Levenshtein distance
+            of the normalised texts, over the length of the longer.
+        largest_group: Groups of more rows than this go to the training bitext whole.
+        validation_size: Rows of the bitext to hold out for validation.
+        seed: Of all draws.
+    """
+
+    sentences: Mapping[str, int]
+    share: float = 0.03
+    min_words: int = 4
+    max_words: int = 60
+    near_duplicate: float = 0.9
+    largest_group: int = 100
+    validation_size: int = 1000
+    seed: int = 0
+
+    def check(self) -> None:
+        """Checks the numbers.
+
+        Raises:
+            UsageError: If one is out of range.
+        """
+        for name, low in (("min_words", 1), ("max_words", self.min_words), ("largest_group", 1)):
+            if getattr(self, name) < low:
+                raise UsageError(f"{name} {getattr(self, name)} is below {low}", remedy=f"give {low} or more")
+        if not 0 < self.share < 1:
+            raise UsageError(f"the share {self.share} of planted pairs is not between 0 and 1", remedy="e.g. 0.03")
+        if not 0 < self.near_duplicate <= 1:
+            raise UsageError(f"the similarity {self.near_duplicate} is not above 0 and at most 1", remedy="e.g. 0.9")
+        if self.validation_size < 0:
+            raise UsageError(f"validation_size {self.validation_size} is negative", remedy="give 0 or more")
+        for part, number in self.sentences.items():
+            if number < 2 or not 1 <= self.planted(number) < number:
+                raise UsageError(
+                    f"{number} sentences a side are too few for the part `{part}`",
+                    remedy=f"at least {2 / self.share:.0f}",
+                )
+
+    def planted(self, sentences: int) -> int:
+        """Returns the number of planted pairs of a part with so many sentences a side."""
+        return round(self.share * sentences)
+
+
+@dataclass
+class ComparablePart:
+    """One part of the task.
+
+    Attributes:
+        source: The source sentences in their order.
+        target: The target sentences in their order.
+        gold: The planted pairs, as positions in the two lists (pairs, 2), in the order of the source.
+        near_duplicates: How many groups were left out because a sentence of theirs is nearly one of the other side.
+    """
+
+    source: list[str]
+    target: list[str]
+    gold: NDArray[np.int64]
+    near_duplicates: int = 0
+
+
+@dataclass
+class ComparableTask:
+    """A task and the bitext that shares no sentence with it.
+
+    Attributes:
+        parts: The parts by name.
+        train: Which rows of the input are the training bitext (rows,).
+        validation: Which are its validation part (rows,).
+        counts: How many rows and groups there were, and what became of them.
+    """
+
+    parts: dict[str, ComparablePart]
+    train: NDArray[np.bool_]
+    validation: NDArray[np.bool_]
+    counts: dict[str, int] = field(default_factory=dict)
+
+
+def make_comparable(rows: pa.Table, options: ComparableOptions) -> ComparableTask:
+    """Draws a task from the rows of a bitext.
+
+    Args:
+        rows: A table with the string columns `source` and `target`.
+        options: How.
+
+    Returns:
+        The task. Two sentences that differ only in case and punctuation are the same sentence; no sentence of the
+        bitext parts is in the task, on either side, and none of one part in another.
+
+    Raises:
+        UsageError: For options out of range.
+        InputError: If the bitext has too few groups for the parts that are wanted.
+    """
+    options.check()
+    texts = {side: rows.column(side).combine_chunks().fill_null("") for side in ("source", "target")}
+    normal = {side: normalise_all(column) for side, column in texts.items()}
+    usable = np.logical_and.reduce(
+        [np.not_equal(column.to_numpy(zero_copy_only=False), "") for column in normal.values()]
+    )
+    group = _groups(*normal.values())
+    sizes = np.bincount(group[usable], minlength=int(group.max(initial=-1)) + 1)
+    words = [count_words(column) for column in texts.values()]
+    fits = usable & (sizes[group] <= options.largest_group)
+    for length in words:
+        fits &= (length >= options.min_words) & (length <= options.max_words)
+    # A sentence that is its own translation would be found by anyone.
+    same = np.equal(*(column.to_numpy(zero_copy_only=False) for column in normal.values()))
+    fits &= ~same
+    random = np.random.default_rng([options.seed, len(rows)])
+    chosen = _one_row_a_group(group, fits, random)
+    counts = {
+        "rows": len(rows),
+        "unusable_rows": int((~usable).sum()),
+        "groups": int((sizes > 0).sum()),
+        "groups_that_fit": len(chosen),
+    }
+    parts: dict[str, ComparablePart] = {}
+    taken = np.zeros(len(sizes), bool)
+    for name, number in options.sentences.items():
+        parts[name], used, chosen = _draw(chosen, texts, normal, number, options, random, name)
+        taken[group[used]] = True
+    left = usable & ~taken[group]
+    validation = _validation(group, left, options.validation_size, random)
+    counts |= {"rows_of_the_task": int((usable & taken[group]).sum()), "validation": int(validation.sum())}
+    train = left & ~validation
+    counts["train"] = int(train.sum())
+    if not train.any():
+        raise InputError("no row is left for the training bitext", remedy="make the parts smaller, or add bitexts")
+    return ComparableTask(parts, train, validation, counts)
+
+
+def _groups(source: pa.Array, target: pa.Array) -> NDArray[np.int64]:
+    """Numbers the connected components of rows that share a normalised sentence, on whichever side (rows,)."""
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
+    keys = np.concatenate([text_keys(source), text_keys(target)])
+    different, nodes = np.unique(keys, return_inverse=True)
+    left, right = nodes.reshape(-1)[: len(source)], nodes.reshape(-1)[len(source) :]
+    edges = coo_array((np.ones(len(left), bool), (left, right)), shape=(len(different), len(different)))
+    _, labels = connected_components(edges, directed=False)
+    return np.asarray(labels, np.int64)[left]
+
+
+def _one_row_a_group(
+    group: NDArray[np.int64], fits: NDArray[np.bool_], random: np.random.Generator
+) -> NDArray[np.int64]:
+    """Draws a row of each group that has one that fits; the groups come in random order."""
+    order = random.permutation(np.flatnonzero(fits))
+    _, first = np.unique(group[order], return_index=True)
+    return order[np.sort(first)]
+
+
+def _draw(
+    chosen: NDArray[np.int64],
+    texts: Mapping[str, pa.Array],
+    normal: Mapping[str, pa.Array],
+    number: int,
+    options: ComparableOptions,
+    random: np.random.Generator,
+    name: str,
+) -> tuple[ComparablePart, NDArray[np.int64], NDArray[np.int64]]:
+    """Draws one part from the front of the rows; gives also the rows that are used up, and those that are left."""
+    planted = options.planted(number)
+    single = number - planted
+    sizes = [size + max(_LEAST_SPARE, round(_SPARE * size)) for size in (planted, single, single)]
+    if sum(sizes) > len(chosen):
+        raise InputError(
+            f"the part `{name}` takes {sum(sizes):,} groups of translations, and {len(chosen):,} are left",
+            remedy="make the parts smaller, or add bitexts",
+        )
+    pairs, *drawn = np.split(chosen[: sum(sizes)], np.cumsum(sizes)[:-1])
+    first = np.array([_like_earlier(normal, pairs, place, options.near_duplicate) for place in range(len(pairs))])
+    spare = [pairs[~first][planted:]]
+    pairs = pairs[~first][:planted]
+    sides: list[NDArray[np.int64]] = []
+    for side, other, rows in zip(("source", "target"), ("target", "source"), drawn, strict=True):
+        # The sentence itself must not be that of a planted pair, nor its translation, which nobody sees, be on the
+        # other side: either would be a pair that is true and not in the gold.
+        alike = _like_any(normal[side], rows, pairs, options.near_duplicate)
+        against = np.concatenate([pairs, *sides])
+        alike |= _like_any(normal[other], rows, against, options.near_duplicate)
+        if sides:
+            alike |= _like_any(normal[side], rows, sides[0], options.near_duplicate)
+        sides.append(rows[~alike][:single])
+        spare.append(rows[~alike][single:])
+    if len(pairs) < planted or min(map(len, sides)) < single:
+        raise InputError(
+            f"too many sentences of the part `{name}` are near-duplicates of others",
+            remedy="raise --near-duplicate, or make the part smaller",
+        )
+    order = [random.permutation(number) for _ in range(2)]
+    placed = [np.concatenate([pairs, own])[places] for own, places in zip(sides, order, strict=True)]
+    gold = np.stack([np.argsort(places)[:planted] for places in order], axis=1)
+    sentences = [
+        [" ".join(text.split()) for text in texts[side].take(pa.array(which)).to_pylist()]
+        for side, which in zip(("source", "target"), placed, strict=True)
+    ]
+    left = np.concatenate(spare)
+    used = np.setdiff1d(chosen[: sum(sizes)], left)
+    near = len(used) - planted - 2 * single
+    part = ComparablePart(sentences[0], sentences[1], gold[np.argsort(gold[:, 0])], near)
+    return part, used, np.concatenate([chosen[sum(sizes) :], left])
+
+
+def _like_earlier(normal: Mapping[str, pa.Array], rows: NDArray[np.int64], place: int, limit: float) -> bool:
+    """Tells whether either sentence of a row is a near-duplicate of one of the rows before it."""
+    one = rows[place : place + 1]
+    return any(bool(_like_any(column, one, rows[:place], limit)[0]) for column in normal.values())
+
+
+def _like_any(normal: pa.Array, rows: NDArray[np.int64], others: NDArray[np.int64], limit: float) -> NDArray[np.bool_]:
+    """Tells which sentences are near-duplicates of any of some others (rows,)."""
+    from rapidfuzz.distance import Levenshtein
+    from rapidfuzz.process import cdist
+
+    alike = np.zeros(len(rows), bool)
+    if not len(others):
+        return alike
+    known = normal.take(pa.array(others)).to_pylist()
+    lengths = np.fromiter(map(len, known), np.int64, len(known))
+    by_length = np.argsort(lengths, kind="stable")
+    known, lengths = [known[place] for place in by_length.tolist()], lengths[by_length]
+    own = normal.take(pa.array(rows)).to_pylist()
+    order = np.argsort(np.fromiter(map(len, own), np.int64, len(own)), kind="stable")
+    # Lengths that differ by more than the limit allows need no comparison, so like lengths are looked at together.
+    for start in range(0, len(own), _ROWS_AT_A_TIME):
+        places = order[start : start + _ROWS_AT_A_TIME]
+        queries = [own[place] for place in places.tolist()]
+        low, high = np.searchsorted(lengths, [limit * len(queries[0]), len(queries[-1]) / limit + 1])
+        if low < high:
+            found = cdist(queries, known[low:high], scorer=Levenshtein.normalized_similarity, score_cutoff=limit)
+            alike[places] = (found >= limit).any(axis=1)
+    return alike
+
+
+def _validation(
+    group: NDArray[np.int64], left: NDArray[np.bool_], size: int, random: np.random.Generator
+) -> NDArray[np.bool_]:
+    """Draws whole groups until they have as many rows as wanted (rows,), never more."""
+    sizes = np.bincount(group[left], minlength=int(group.max(initial=-1)) + 1)
+    order = random.permutation(np.flatnonzero(sizes))
+    fitting = order[np.cumsum(sizes[order]) <= size]
+    drawn = np.zeros(len(sizes), bool)
+    drawn[fitting] = True
+    return left & drawn[group]

@@ -1,0 +1,301 @@
+r"""Message catalogues of gettext (.po and .mo) as parallel text.
+
+A catalogue pairs the messages of a program, which are English, with their translations. Left out, and counted, are
+obsolete messages, fuzzy ones (guessed from a similar message and unchecked), untranslated ones, the header, and on
+request those with placeholders. Of a message with plural forms, both sides of the singular and of the plural are
+pairs: the translation whose form the catalogue's `Plural-Forms` rule gives for the number 1, and that for 5 (which in
+Slavic languages is the form for most numbers). Line breaks in messages become spaces.
+
+`polib` parses the files.
+"""
+
+from __future__ import annotations
+
+import gettext
+import importlib.util
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from ...errors import InputError, UsageError
+from ..languages import is_language, language_tag
+from ..text_files import COMPRESSED, LONGEST_LINE_BYTES, LineErrors, read_blocks
+from .tmx import single_line
+
+PLURALS = ("pair", "skip")
+_SINGULAR, _PLURAL = 1, 5
+_MAGIC = {b"\xde\x12\x04\x95", b"\x95\x04\x12\xde"}
+_LINE = re.compile(r"\(line (\d+)\)")
+_PO_LINE = re.compile(
+    r'\s*(?:#.*|(?:(?:msgctxt|msgid|msgid_plural|msgstr(?:\[\d+\])?)\s*)?"(?:[^"\\]|\\.)*"\s*)?', re.DOTALL
+)
+_RULE = re.compile(r"nplurals\s*=\s*(\d+)\s*;\s*plural\s*=\s*([^;]+)")
+# printf and Python (%s, %(name)d, %1$s, %1), braces ({0}, {name}, {{ name }}, ${name}), shell ($NAME), and mark-up.
+_PLACEHOLDER = re.compile(
+    r"%(?:\([^)]*\)|\d+\$)?[-+#0]*(?:\d+|\*)?(?:\.\d+)?(?:hh?|ll?|[qjztL])?[diouxXeEfFgGcrsaSp]|%\d"
+    r"|\$?\{[^{}]*\}|\$[A-Za-z_]\w*|</?[A-Za-z][^<>]*>"
+)
+
+
+@dataclass(frozen=True)
+class Catalogue:
+    """A catalogue file.
+
+    Attributes:
+        path: The file.
+        trusted: Whether its place says that it is in the language asked for; otherwise its header must.
+    """
+
+    path: Path
+    trusted: bool
+
+
+class _Text(str):
+    """A text whose lines end at line feeds only: `str.splitlines` would break messages at U+2028 or a form feed."""
+
+    __slots__ = ()
+
+    def splitlines(self, keepends: bool = False) -> list[str]:
+        """Splits the text at line feeds."""
+        return [line.removesuffix("\r") for line in self.split("\n")]
+
+
+def find_catalogues(path: Path, lang: str) -> list[Catalogue]:
+    """Finds the catalogues in a language: the file itself, or all .po and .mo files below a folder.
+
+    Where a .po and a .mo file of one name lie side by side, the .po file is taken. In a folder, the language is that
+    of the folder `LC_MESSAGES` lies in, or the name of the file or of its folder, or else what the header says.
+
+    Args:
+        path: A file, plain or compressed, or a folder.
+        lang: The language code of the translations.
+
+    Raises:
+        InputError: If there is no such file or folder, or no catalogue in the language.
+    """
+    if not path.exists():
+        raise InputError("no such file or folder", path=path, remedy="check --gettext")
+    if not path.is_dir():
+        if _kind(path) is None:
+            raise InputError("the name ends neither in .po nor in .mo", path=path, remedy="give a gettext catalogue")
+        return [Catalogue(path, trusted=False)]
+    files = [file for file in sorted(path.rglob("*")) if file.is_file() and _kind(file) is not None]
+    sources = {_stem(file) for file in files if _kind(file) == ".po"}
+    found: list[Catalogue] = []
+    others: set[str] = set()
+    for file in files:
+        if _kind(file) == ".mo" and _stem(file) in sources:
+            continue
+        place = _stem(file.resolve())
+        standard = place.parent.name == "LC_MESSAGES"
+        tags = [place.parent.parent.name] if standard else [place.name, place.parent.name]
+        if any(is_language(tag, lang) for tag in tags):
+            found.append(Catalogue(file, trusted=True))
+        elif standard and language_tag(tags[0]):
+            others.update(tags)
+        else:
+            found.append(Catalogue(file, trusted=False))
+    if not found:
+        names = ", ".join(sorted(others)[:20])
+        raise InputError(
+            f"no catalogue in {lang}" if names else "no gettext catalogue (.po, .mo)",
+            path=path,
+            remedy=f"there are {names}" if names else "name the folder that holds them",
+        )
+    return found
+
+
+def package_folders(package: str) -> list[Path]:
+    """Returns the folders of an installed Python package without importing it.
+
+    Raises:
+        UsageError: If the name is no name of a package.
+        InputError: If no such package is installed.
+    """
+    if not package.isidentifier():
+        raise UsageError(f"--gettext-package `{package}` is no name", remedy="give one top-level package, e.g. django")
+    try:
+        found = importlib.util.find_spec(package)
+    except (ImportError, ValueError):
+        found = None
+    if found is None or not found.submodule_search_locations:
+        raise InputError(f"no package `{package}` is installed here", remedy="install it, or give --gettext a folder")
+    return [Path(folder) for folder in found.submodule_search_locations]
+
+
+def read_catalogues(
+    catalogues: Sequence[Catalogue],
+    lang: str,
+    english: str,
+    errors: LineErrors,
+    *,
+    plurals: str = "pair",
+    drop_placeholders: bool = False,
+) -> Iterator[tuple[np.ndarray, dict[str, pa.Array]]]:
+    """Streams the messages of catalogues, one catalogue at a time.
+
+    Args:
+        catalogues: The files, from :func:`find_catalogues`.
+        lang: Language code of the translations.
+        english: The name of the English column, `source` or `target`; the translations go to the other.
+        errors: What to do about a malformed file, which is left out whole under `skip`. Messages that are left out
+            are counted there under `obsolete`, `fuzzy`, `untranslated`, `plural` and `placeholder`.
+        plurals: `pair` or `skip` messages with plural forms.
+        drop_placeholders: Leave out messages with `%s`, `{name}`, `$name`, mark-up and the like on either side.
+
+    Yields:
+        The numbers of the messages (rows,), int64, from 1 over all files, and the arrays `source` and `target`.
+
+    Raises:
+        InputError: If a file is missing, damaged or malformed, or no catalogue is in the language.
+    """
+    foreign = "source" if english == "target" else "target"
+    number = used = 0
+    others: set[str] = set()
+    for index, catalogue in enumerate(catalogues, start=1):
+        try:
+            entries = _parse(catalogue.path)
+        except InputError as error:
+            if errors.policy == "raise":
+                raise
+            errors.meet_record(error.message, catalogue.path, error.line or 1, "mend the file", index)
+            continue
+        tag = entries.metadata.get("Language", "")
+        if not catalogue.trusted and (language_tag(tag) or len(catalogues) > 1) and not is_language(tag, lang):
+            others.add(tag or "unstated")
+            continue
+        used += 1
+        pairs: list[tuple[str, str]] = []
+        rule = _plural_rule(entries.metadata.get("Plural-Forms", ""))
+        for entry in entries:
+            pairs += _pairs_of(entry, rule, errors, plurals, drop_placeholders)
+        if pairs:
+            numbers = np.arange(number + 1, number + 1 + len(pairs), dtype=np.int64)
+            number += len(pairs)
+            left, right = zip(*pairs, strict=True)
+            yield numbers, {english: pa.array(left, pa.string()), foreign: pa.array(right, pa.string())}
+    if not used and others:
+        raise InputError(
+            f"no catalogue in {lang}",
+            path=catalogues[0].path,
+            remedy=f"the languages found are {', '.join(sorted(others)[:20])}",
+        )
+
+
+def _pairs_of(
+    entry: Any, rule: tuple[int, int], errors: LineErrors, plurals: str, drop_placeholders: bool
+) -> Iterator[tuple[str, str]]:
+    """Gives the pairs of a message, English first, and counts those that are left out."""
+    if entry.obsolete:
+        errors.left_out["obsolete"] += 1
+        return
+    if "fuzzy" in entry.flags:
+        errors.left_out["fuzzy"] += 1
+        return
+    pairs = [(entry.msgid, entry.msgstr)]
+    if entry.msgid_plural:
+        if plurals == "skip":
+            errors.left_out["plural"] += 1
+            return
+        singular, plural = (entry.msgstr_plural.get(form, "") for form in rule)
+        # A language without plural forms has one translation: that of the general message.
+        pairs = [(entry.msgid, singular)] if rule[0] != rule[1] else []
+        pairs.append((entry.msgid_plural, plural))
+    for english, foreign in pairs:
+        if not foreign.strip():
+            errors.left_out["untranslated"] += 1
+        elif drop_placeholders and (_PLACEHOLDER.search(english) or _PLACEHOLDER.search(foreign)):
+            errors.left_out["placeholder"] += 1
+        else:
+            yield single_line(english), single_line(foreign)
+
+
+def _plural_rule(header: str) -> tuple[int, int]:
+    """Returns the indices of the forms for 1 and for 5, by the header `nplurals=…; plural=…;` of a catalogue."""
+    match = _RULE.search(header)
+    if match is None:
+        return 0, 1
+    try:
+        # The standard library's own parser of this small language; it allows nothing but arithmetic on n.
+        form = gettext.c2py(match[2].strip())
+        return int(form(_SINGULAR)), int(form(_PLURAL))
+    except (ValueError, ZeroDivisionError, OverflowError):
+        return 0, min(1, max(int(match[1][:3]) - 1, 0))
+
+
+def _parse(path: Path) -> Any:
+    """Parses a catalogue.
+
+    Raises:
+        InputError: If it is missing, damaged, in an encoding it does not name, or malformed.
+    """
+    import polib
+
+    content = bytearray()
+    for block in read_blocks(path):
+        content += block
+        if len(content) > LONGEST_LINE_BYTES:
+            raise InputError(f"a catalogue of more than {LONGEST_LINE_BYTES >> 20} MiB", path=path, remedy="split it")
+    raw = bytes(content)
+    if not raw:
+        raise InputError("the file is empty", path=path, remedy="give a gettext catalogue")
+    if _kind(path) == ".mo" and raw[:4] not in _MAGIC:
+        raise InputError("not a compiled gettext catalogue", path=path, remedy="give what msgfmt made")
+    # polib takes a text that is the name of a file for the file; no name holds a line feed or a NUL.
+    encoding = polib.detect_encoding(raw + b"\n\0", True)
+    try:
+        if _kind(path) == ".mo":
+            return polib.mofile(raw + b"\0", encoding=encoding)
+        text = raw.decode("utf-8-sig" if encoding.lower().replace("_", "-") in {"utf-8", "utf8"} else encoding)
+        _check_lines(text, path)
+        return polib.pofile(_Text(text + "\n"), encoding="utf-8")
+    except UnicodeDecodeError as error:
+        line = raw.count(b"\n", 0, error.start) + 1 if _kind(path) == ".po" else None
+        raise InputError(
+            f"not {encoding}: byte 0x{error.object[error.start]:02x}",
+            path=path,
+            line=line,
+            remedy="convert it, or correct the charset in its header",
+        ) from error
+    except InputError:
+        raise
+    except Exception as error:
+        # The parser lets any error of its own through for a malformed file.
+        lines = _LINE.findall(str(error))
+        raise InputError(
+            "not a well-formed gettext catalogue",
+            path=path,
+            line=int(lines[-1]) if lines else None,
+            remedy="mend it; msgfmt --check names the fault",
+        ) from error
+
+
+def _check_lines(text: str, path: Path) -> None:
+    """Checks that every line is blank, a comment, or a keyword with a string: polib cuts off what it takes for quotes.
+
+    Raises:
+        InputError: For the first line that is not.
+    """
+    for number, line in enumerate(text.split("\n"), start=1):
+        if not _PO_LINE.fullmatch(line):
+            raise InputError(
+                "not a line of a gettext catalogue",
+                path=path,
+                line=number,
+                remedy="mend it; msgfmt --check names the fault",
+            )
+
+
+def _kind(path: Path) -> str | None:
+    suffix = Path(path.stem).suffix if path.suffix in COMPRESSED else path.suffix
+    return suffix if suffix in {".po", ".mo"} else None
+
+
+def _stem(path: Path) -> Path:
+    """The path without `.po` or `.mo` and the suffix of a compression."""
+    return (path.with_suffix("") if path.suffix in COMPRESSED else path).with_suffix("")

@@ -1,0 +1,337 @@
+"""Reads the raw files of graded evaluation sets: SemEval STS, SICK, PIT-2015 and the STS benchmark.
+
+All are UTF-8 text without csv quoting; only a line feed ends a line, because the sentences themselves contain rarer
+Unicode line separators. The sets are small: each is read whole.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from ...errors import InputError
+from ..text_files import LineErrors
+
+MAXIMUM_SCORE = 5.0
+
+SET_NAMES: dict[str, tuple[str, ...]] = {
+    "STS12": ("MSRpar", "MSRvid", "SMTeuroparl", "OnWN", "SMTnews"),
+    "STS13": ("headlines", "OnWN", "FNWN", "SMT"),
+    "STS14": ("deft-forum", "deft-news", "headlines", "images", "OnWN", "tweet-news"),
+    "STS15": ("answers-forums", "answers-students", "belief", "headlines", "images"),
+    "STS16": ("answer-answer", "headlines", "plagiarism", "postediting", "question-question"),
+}
+"""The sets of each year that are scored, in the order of the papers."""
+
+_STS_INPUT = re.compile(r"^STS(?:20)?(?P<year>1[2-7])?\.(?P<kind>input|gs)\.(?P<set>.+)\.txt$", re.IGNORECASE)
+_STS_FOLDER = re.compile(r"STS(?:[-_. ]?(?:20)?|.*20)(?P<year>1[2-7])(?!\d)", re.IGNORECASE)
+_SICK = re.compile(r"^SICK_(train|trial|test)(?:_annotated)?\.txt$", re.IGNORECASE)
+_PIT = re.compile(r"^(train|dev|test)\.data$")
+_STS_BENCHMARK = re.compile(r"^sts-(train|dev|test)\.csv$")
+_NOT_A_TEST = re.compile(r"(?<![a-z])(train|trial)(?![a-z])", re.IGNORECASE)
+_PIT_VOTES = re.compile(r"^\((\d+), (\d+)\)$")
+_PIT_LABELS = {"true": 1, "false": 0, "----": None}
+
+_GRADED = [("sentence1", pa.string()), ("sentence2", pa.string()), ("score", pa.float64())]
+_NAMED = [("benchmark", pa.string()), ("subset", pa.string())]
+STS = pa.schema([*_GRADED, *_NAMED])
+SICK = pa.schema([*_GRADED, ("id", pa.string()), ("entailment", pa.string()), *_NAMED])
+STS_BENCHMARK = pa.schema(
+    [*_GRADED, ("genre", pa.string()), ("file", pa.string()), ("year", pa.string()), ("id", pa.string()), *_NAMED]
+)
+PIT = pa.schema(
+    [
+        *_GRADED,
+        ("label", pa.int64()),
+        ("judgement", pa.string()),
+        ("topic_id", pa.string()),
+        ("topic", pa.string()),
+        ("tags1", pa.string()),
+        ("tags2", pa.string()),
+        *_NAMED,
+    ]
+)
+"""All of them have `sentence1`, `sentence2`, `score`, and as `benchmark` and `subset` the set they belong to."""
+
+Read = Callable[[LineErrors, Counter[str]], pa.Table]
+
+
+@dataclass(frozen=True)
+class GradedFile:
+    """A file that belongs to a graded set.
+
+    Attributes:
+        family: The benchmark with its year: `STS12` … `STS16`, `SICK`, `Twitter`, `STS-B`; `STS12 train` for a part
+            that is no test set.
+        name: The set's name within its family, e.g. `MSRpar`.
+        path: The file.
+        schema: Of the rows.
+        files: All files that are read for it.
+        read: Reads the set; None if only the scores are there and the sentences are not.
+    """
+
+    family: str
+    name: str
+    path: Path
+    schema: pa.Schema
+    files: tuple[Path, ...] = ()
+    read: Read | None = None
+
+
+def recognise_graded_file(path: Path) -> GradedFile | None:
+    """Tells which graded set a file belongs to, by its name; None for any other file.
+
+    Raises:
+        InputError: For a SemEval set of which no folder's name tells the year.
+    """
+    if match := _STS_INPUT.match(path.name):
+        return _recognise_semeval(path, match)
+    if match := _SICK.match(path.name):
+        return _described("SICK", match[1].lower(), path, SICK, (path,), read_sick)
+    if match := _PIT.match(path.name):
+        labels = path.with_suffix(".label")
+        files = (path, labels) if labels.is_file() else (path,)
+        return _described("Twitter", match[1], path, PIT, files, read_pit)
+    if match := _STS_BENCHMARK.match(path.name):
+        return _described("STS-B", match[1], path, STS_BENCHMARK, (path,), read_stsbenchmark)
+    return None
+
+
+def _described(
+    family: str,
+    name: str,
+    path: Path,
+    schema: pa.Schema,
+    files: tuple[Path, ...],
+    read_file: Callable[[Path, LineErrors, Counter[str]], list[dict[str, Any]]],
+) -> GradedFile:
+    def read(errors: LineErrors, left_out: Counter[str]) -> pa.Table:
+        named = {"benchmark": family, "subset": name}
+        return pa.Table.from_pylist([row | named for row in read_file(path, errors, left_out)], schema=schema)
+
+    return GradedFile(family, name, path, schema, files, read)
+
+
+def _recognise_semeval(path: Path, match: re.Match[str]) -> GradedFile | None:
+    if match["set"].upper() == "ALL":
+        return None  # the concatenation of a year's sets
+    year, folders = match["year"], [path.parent.name]
+    for parent in [path.parent.resolve(), *path.parent.resolve().parents]:
+        if year is not None:
+            break
+        in_name = _STS_FOLDER.search(parent.name)
+        year = in_name["year"] if in_name else None
+        folders.append(parent.name)
+    if year is None:
+        raise InputError(
+            "cannot tell the year of this STS set", path=path, remedy="put it into a folder named like STS12-en-test"
+        )
+    # Only the folders from the one that names the year downward tell what the files are for.
+    other = next((found[1].lower() for folder in folders if (found := _NOT_A_TEST.search(folder))), None)
+    family = f"STS{year}" + ("" if other is None else f" {other}")
+    name = _set_name(f"STS{year}", match["set"])
+    if match["kind"].lower() == "gs":
+        sentences = path.with_name(re.sub(r"\.gs\.", ".input.", path.name, count=1, flags=re.IGNORECASE))
+        return None if sentences.is_file() else GradedFile(family, name, path, STS)
+    gold = path.with_name(re.sub(r"\.input\.", ".gs.", path.name, count=1, flags=re.IGNORECASE))
+    files = (path, gold) if gold.is_file() else (path,)
+    return _described(family, name, path, STS, files, lambda path, *rest: read_semeval(path, gold, *rest))
+
+
+def _set_name(family: str, raw: str) -> str:
+    """Maps a file's set name to that of `SET_NAMES`: `surprise.OnWN` is OnWN, case does not matter."""
+    plain = re.sub(r"^surprise\.", "", raw, flags=re.IGNORECASE)
+    return next((name for name in SET_NAMES.get(family, ()) if name.lower() == plain.lower()), plain)
+
+
+def read_semeval(path: Path, gold: Path, errors: LineErrors, left_out: Counter[str]) -> list[dict[str, Any]]:
+    """Reads a SemEval set; a pair with a blank gold line is unscored and left out.
+
+    Raises:
+        InputError: For a missing gold file, one of another length, or a malformed line.
+    """
+    if not gold.is_file():
+        raise InputError("no gold file beside it", path=path, remedy=f"put {gold.name} there")
+    lines, golds = _lines(path, errors), _lines(gold, errors)
+    if len(lines) != len(golds):
+        raise InputError(
+            f"{len(lines)} lines, but {len(golds)} in {gold.name}",
+            path=path,
+            line=min(len(lines), len(golds)) + 1,
+            remedy="both need one line a pair; an unscored pair has a blank gold line",
+        )
+    rows = []
+    for number, (line, text) in enumerate(zip(lines, golds, strict=True), start=1):
+        if line is None or text is None:
+            continue
+        if not text.strip():
+            left_out["unscored"] += 1
+            continue
+        fields = _fields(line, 2, path, number, errors)
+        score = None if fields is None else _number(text, gold, number, errors)
+        if fields is not None and score is not None:
+            rows.append(_pair(fields[0], fields[1], score))
+    return rows
+
+
+def read_sick(path: Path, errors: LineErrors, left_out: Counter[str]) -> list[dict[str, Any]]:
+    """Reads SICK by its header.
+
+    Raises:
+        InputError: If the header lacks a column, or for a malformed line.
+    """
+    lines = _lines(path, errors)
+    header = (lines[0] or "").split("\t") if lines else []
+    wanted = ("sentence_A", "sentence_B", "relatedness_score")
+    missing = [name for name in wanted if name not in header]
+    if missing:
+        raise InputError(f"the header lacks {', '.join(missing)}", path=path, line=1)
+    first, second, score_field = (header.index(name) for name in wanted)
+    optional = {name: header.index(raw) for name, raw in _SICK_COLUMNS.items() if raw in header}
+    least = max(first, second, score_field, *optional.values()) + 1
+    rows = []
+    for number, line in enumerate(lines[1:], start=2):
+        fields = None if line is None else _fields(line, least, path, number, errors)
+        score = None if fields is None else _number(fields[score_field], path, number, errors)
+        if fields is not None and score is not None:
+            others = {name: fields[place] for name, place in optional.items()}
+            rows.append(_pair(fields[first], fields[second], score) | others)
+    return rows
+
+
+_SICK_COLUMNS = {"id": "pair_ID", "entailment": "entailment_judgment"}
+
+
+def read_stsbenchmark(path: Path, errors: LineErrors, left_out: Counter[str]) -> list[dict[str, Any]]:
+    """Reads the STS benchmark: genre, file, year, id, score, two sentences, and in some lines a source and licence.
+
+    Raises:
+        InputError: For a malformed line.
+    """
+    rows = []
+    for number, line in enumerate(_lines(path, errors), start=1):
+        fields = None if line is None else _fields(line, 7, path, number, errors)
+        score = None if fields is None else _number(fields[4], path, number, errors)
+        if fields is not None and score is not None:
+            others = dict(zip(("genre", "file", "year", "id"), fields, strict=False))
+            rows.append(_pair(fields[5], fields[6], score) | others)
+    return rows
+
+
+def read_pit(path: Path, errors: LineErrors, left_out: Counter[str]) -> list[dict[str, Any]]:
+    """Reads PIT-2015: fields 3 and 4 are the sentences; the score is on a scale of 0 to 1.
+
+    The test file is scored by `test.label` (binary label, expert grade divided by 5), all pairs counting, the
+    debatable ones too (Xu, Callison-Burch and Dolan 2015, similarity task). Train and dev have the votes `(yes, no)`
+    of five annotators in field 5: the score is the share of yes. The label is 1 from three votes on, 0 up to one, and
+    null between, where the pair is debatable.
+
+    Raises:
+        InputError: For missing labels of the test file, labels of another length, or a malformed line.
+    """
+    labels = path.with_suffix(".label")
+    lines = _lines(path, errors)
+    if path.name == "test.data" and not labels.is_file():
+        raise InputError("no test.label beside it", path=path, remedy="put the gold labels there")
+    gold: list[str | None] = [None] * len(lines)
+    if labels.is_file():
+        gold = _lines(labels, errors)
+        if len(gold) != len(lines):
+            raise InputError(
+                f"{len(gold)} lines, but {len(lines)} in {path.name}",
+                path=labels,
+                line=min(len(lines), len(gold)) + 1,
+                remedy="both need one line a pair",
+            )
+    rows = []
+    for number, (line, text) in enumerate(zip(lines, gold, strict=True), start=1):
+        fields = None if line is None else _fields(line, 5, path, number, errors)
+        if fields is None or (labels.is_file() and text is None):
+            continue
+        if labels.is_file():
+            judged = _gold_judgement(text or "", labels, number, errors)
+        else:
+            judged = _votes(fields[4], path, number, errors)
+        if judged is None:
+            continue
+        score, label = judged
+        padded = [*fields, None, None]
+        rows.append(
+            _pair(fields[2], fields[3], score)
+            | {"label": label, "judgement": fields[4], "topic_id": fields[0], "topic": fields[1]}
+            | {"tags1": padded[5], "tags2": padded[6]}
+        )
+    return rows
+
+
+def _gold_judgement(text: str, path: Path, number: int, errors: LineErrors) -> tuple[float, int | None] | None:
+    fields = _fields(text, 2, path, number, errors)
+    score = None if fields is None else _number(fields[1], path, number, errors)
+    if fields is None or score is None:
+        return None
+    if fields[0].strip() not in _PIT_LABELS:
+        errors.meet(f"`{fields[0]}` is not true, false or ----", path, number, "mend the line")
+        return None
+    return score, _PIT_LABELS[fields[0].strip()]
+
+
+def _votes(text: str, path: Path, number: int, errors: LineErrors) -> tuple[float, int | None] | None:
+    match = _PIT_VOTES.match(text.strip())
+    if match is None or int(match[1]) + int(match[2]) == 0:
+        errors.meet(f"`{text}` is not a count of votes like (3, 2)", path, number, "mend the line")
+        return None
+    yes = int(match[1])
+    return yes / (yes + int(match[2])), 1 if yes >= 3 else 0 if yes <= 1 else None
+
+
+def _pair(sentence1: str, sentence2: str, score: float) -> dict[str, Any]:
+    return {"sentence1": sentence1.strip(), "sentence2": sentence2.strip(), "score": score}
+
+
+def _lines(path: Path, errors: LineErrors) -> list[str | None]:
+    """Returns the lines of a UTF-8 file without their ends; None for one that is not UTF-8 and is skipped."""
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        raise InputError(f"cannot read: {error.strerror}", path=path) from error
+    raw = content.removeprefix(b"\xef\xbb\xbf").split(b"\n")
+    if raw[-1] == b"":
+        raw.pop()
+    lines: list[str | None] = []
+    for number, line in enumerate(raw, start=1):
+        try:
+            lines.append(line.decode("utf-8").removesuffix("\r"))
+        except UnicodeDecodeError:
+            errors.meet("not UTF-8 text", path, number, "convert it to UTF-8")
+            lines.append(None)
+    return lines
+
+
+def _fields(line: str, count: int, path: Path, number: int, errors: LineErrors) -> list[str] | None:
+    fields = line.split("\t")
+    if len(fields) >= count:
+        return fields
+    errors.meet(
+        f"{len(fields)} tab-separated field{'s' if len(fields) > 1 else ''}, {count} or more expected",
+        path,
+        number,
+        "mend the line",
+    )
+    return None
+
+
+def _number(text: str, path: Path, number: int, errors: LineErrors) -> float | None:
+    try:
+        value = float(text)
+    except ValueError:
+        value = float("nan")
+    if 0.0 <= value <= MAXIMUM_SCORE:
+        return value
+    errors.meet(f"`{text.strip()}` is not a score from 0 to {MAXIMUM_SCORE:g}", path, number, "mend the line")
+    return None

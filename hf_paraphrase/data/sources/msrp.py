@@ -1,0 +1,85 @@
+"""The Microsoft Research Paraphrase Corpus (Dolan, Quirk and Brockett 2004) as a `datasets` builder.
+
+    builder = MsrpBuilder(data_dir="MSRParaphraseCorpus")
+    builder.download_and_prepare()
+    pairs = builder.as_dataset(split="test")
+
+The files have a header, no quoting, and quotes that open and never close. Under datasets 3 this file runs as a loading
+script, see :mod:`hf_paraphrase.data.sources.source_builder`. `prepare msrp` makes a data folder of the same rows.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+import datasets
+import pyarrow as pa
+
+from hf_paraphrase.data.sources.source import Part, SourceOptions
+from hf_paraphrase.data.sources.source_builder import SourceBuilder
+from hf_paraphrase.data.sources.source_files import find_files
+from hf_paraphrase.data.text_files import LineErrors
+from hf_paraphrase.data.typed_fields import Field, read_typed_fields
+
+FIELDS = (
+    Field("label", pa.int64(), low=0, high=1),
+    Field("id1", pattern="[0-9]+", example="702876"),
+    Field("id2", pattern="[0-9]+", example="702977"),
+    Field("sentence1"),
+    Field("sentence2"),
+)
+SCHEMA = pa.schema(
+    [
+        ("sentence1", pa.string()),
+        ("sentence2", pa.string()),
+        ("label", pa.int64()),
+        ("id1", pa.string()),
+        ("id2", pa.string()),
+    ]
+)
+_FILES = {"train": "msr_paraphrase_train.txt", "test": "msr_paraphrase_test.txt"}
+
+
+@dataclass
+class MsrpOptions(SourceOptions):
+    """What to read; the flags of `prepare msrp` have the same names and meanings.
+
+    Attributes:
+        data_dir: The folder with `msr_paraphrase_train.txt` and `msr_paraphrase_test.txt`, at any depth.
+    """
+
+    data_dir: str | None = None
+
+    def parts(self) -> list[Part]:
+        """Lists the splits that are there."""
+        found = find_files(self.data_dir, _FILES)
+        return [Part(split, SCHEMA, (partial(_read, path),), (path,)) for split, path in found.items()]
+
+    def missing(self) -> list[str]:
+        """Names the files that are not there."""
+        return [name for split, name in _FILES.items() if split not in find_files(self.data_dir, _FILES)]
+
+
+@dataclass
+class MsrpConfig(datasets.BuilderConfig, MsrpOptions):
+    """The configuration of the builder: the fields of :class:`MsrpOptions`."""
+
+
+class MsrpBuilder(SourceBuilder):
+    """Builds the labelled pairs of the Microsoft Research Paraphrase Corpus."""
+
+    BUILDER_CONFIG_CLASS = MsrpConfig
+    DESCRIPTION = "Microsoft Research Paraphrase Corpus: news sentences labelled as paraphrases or not."
+    CITATION = (
+        "Bill Dolan, Chris Quirk and Chris Brockett. 2004. Unsupervised Construction of Large Paraphrase Corpora: "
+        "Exploiting Massively Parallel News Sources. In Proceedings of COLING 2004, 350-356."
+    )
+
+
+def _read(path: Path, errors: LineErrors, left_out: Counter[str]) -> Iterator[pa.Table]:
+    for _, table in read_typed_fields(path, FIELDS, errors, header_lines=1):
+        yield table

@@ -1,0 +1,135 @@
+"""The transfer sets of SentEval (MR, CR, SUBJ, MPQA, TREC) as a `datasets` builder.
+
+    builder = TransferBuilder(config_name="trec", data_dir="transfer")
+    builder.download_and_prepare()
+    questions = builder.as_dataset(split="test")
+
+One configuration a set, in its SentEval files (Conneau and Kiela 2018): one sentence a line, a file a class; TREC has
+`CLASS:subclass question`, in Latin-1. Under datasets 3 this file runs as a loading script, see
+:mod:`hf_paraphrase.data.sources.source_builder`. `prepare transfer` makes a data folder of the same rows.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import ClassVar
+
+import datasets
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from hf_paraphrase.data.sources.source import Part, SourceOptions
+from hf_paraphrase.data.sources.source_builder import SourceBuilder
+from hf_paraphrase.data.sources.source_files import find_files
+from hf_paraphrase.data.text_files import LineErrors, read_lines
+from hf_paraphrase.errors import InputError
+
+BINARY = pa.schema([("text", pa.string()), ("label", pa.int64())])
+TREC = pa.schema([("text", pa.string()), ("label", pa.int64()), ("fine_label", pa.string())])
+QUESTION_TYPES = ("ABBR", "DESC", "ENTY", "HUM", "LOC", "NUM")
+
+_BINARY_FILES = {
+    "mr": (("negative", "rt-polarity.neg"), ("positive", "rt-polarity.pos")),
+    "cr": (("negative", "custrev.neg"), ("positive", "custrev.pos")),
+    "subj": (("objective", "subj.objective"), ("subjective", "subj.subjective")),
+    "mpqa": (("negative", "mpqa.neg"), ("positive", "mpqa.pos")),
+}
+_TREC_FILES = {"train": "train_5500.label", "test": "TREC_10.label"}
+_NAMES = {
+    **{f"{name}/{index}": file for name, files in _BINARY_FILES.items() for index, (_, file) in enumerate(files)},
+    **{f"trec/{split}": file for split, file in _TREC_FILES.items()},
+}
+
+
+@dataclass
+class TransferOptions(SourceOptions):
+    """What to read; the flags of `prepare transfer` have the same names and meanings.
+
+    Attributes:
+        data_dir: The folder with the files, at any depth.
+    """
+
+    CONFIGURATIONS: ClassVar[tuple[str, ...]] = ("mr", "cr", "subj", "mpqa", "trec")
+
+    data_dir: str | None = None
+
+    def parts(self) -> list[Part]:
+        """Lists the sets that are there; a set with one class only is an error."""
+        found = find_files(self.data_dir, _NAMES)
+        parts = []
+        for name, files in _BINARY_FILES.items():
+            paths = [found.get(f"{name}/{index}") for index in range(2)]
+            present = tuple(path for path in paths if path is not None)
+            if len(present) == 1:
+                lacking = files[paths.index(None)][1]
+                raise InputError(
+                    f"{lacking} is not there", path=present[0], remedy=f"{name.upper()} needs a file for each class"
+                )
+            if present:
+                readers = tuple(partial(_read_class, path, index) for index, path in enumerate(present))
+                classes = {"label": tuple(label for label, _ in files)}
+                # Blank lines count: the published sizes have them.
+                parts.append(
+                    Part("train", BINARY, readers, present, configuration=name, texts=(), class_names=classes)
+                )
+        for split in _TREC_FILES:
+            path = found.get(f"trec/{split}")
+            if path is not None:
+                classes = {"label": QUESTION_TYPES}
+                reader = partial(_read_questions, path)
+                parts.append(
+                    Part(split, TREC, (reader,), (path,), configuration="trec", texts=("text",), class_names=classes)
+                )
+        return parts
+
+    def missing(self) -> list[str]:
+        """Names the sets that are not there."""
+        present = {(part.configuration, part.split) for part in self.parts()}
+        sets = [(name, "train") for name in _BINARY_FILES] + [("trec", split) for split in _TREC_FILES]
+        return [f"{name} {split}" for name, split in sets if (name, split) not in present]
+
+
+@dataclass
+class TransferConfig(datasets.BuilderConfig, TransferOptions):
+    """The configuration of the builder: the fields of :class:`TransferOptions`."""
+
+
+class TransferBuilder(SourceBuilder):
+    """Builds one of the transfer sets: labelled sentences."""
+
+    BUILDER_CONFIG_CLASS = TransferConfig
+    DESCRIPTION = "Labelled sentences on which fixed sentence embeddings are evaluated with a classifier."
+    CITATION = (
+        "Alexis Conneau and Douwe Kiela. 2018. SentEval: An Evaluation Toolkit for Universal Sentence "
+        "Representations. In Proceedings of LREC 2018."
+    )
+
+
+def _read_class(path: Path, label: int, errors: LineErrors, left_out: Counter[str]) -> Iterator[pa.Table]:
+    for lines in read_lines(path, errors):
+        texts = lines.drop_null()
+        yield pa.table([texts, pa.repeat(pa.scalar(label, pa.int64()), len(texts))], schema=BINARY)
+
+
+def _read_questions(path: Path, errors: LineErrors, left_out: Counter[str]) -> Iterator[pa.Table]:
+    first_line = 1
+    for lines in read_lines(path, errors, encoding="latin-1"):
+        fields = pc.extract_regex(lines, r"(?s)^(?P<coarse>[A-Z]+):(?P<fine>[A-Za-z]+) (?P<text>.+)$")
+        coarse = pc.index_in(pc.struct_field(fields, "coarse"), pa.array(QUESTION_TYPES))
+        good = pc.and_(fields.is_valid(), coarse.is_valid()).to_numpy(zero_copy_only=False)
+        for row in np.flatnonzero(~good):
+            errors.meet(
+                "not a question with its type",
+                path,
+                first_line + int(row),
+                f"expected e.g. `NUM:dist How far …`, with one of {', '.join(QUESTION_TYPES)}",
+            )
+        first_line += len(lines)
+        keep = pa.array(good)
+        columns = [pc.struct_field(fields, name).filter(keep) for name in ("text", "fine")]
+        yield pa.table([columns[0], coarse.filter(keep).cast(pa.int64()), columns[1]], schema=TREC)

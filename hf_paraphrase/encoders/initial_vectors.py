@@ -1,0 +1,140 @@
+"""Where initial word vectors come from: a text file, a saved model, or a sentence encoder to distil."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ..data.numbered_lines import numbered_lines
+from ..errors import InputError, UsageError
+from ..training.word_vectors import Coverage, WordVectors, read_word_vectors
+from .distillation import DISTILLED_DIMENSION, Teacher, distill_word_vectors
+from .saved_vectors import read_saved_vectors, vector_table
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedTokenizerFast
+
+FILE, SAVED_MODEL, SENTENCE_ENCODER = "word vectors", "saved model", "distilled from the sentence encoder"
+
+
+def kind_of_source(source: str | os.PathLike[str]) -> str:
+    """Tells what kind of initial vectors lie at a path: a file, a model with a table of vectors, or another model.
+
+    Raises:
+        InputError: If there is nothing.
+        ModelError: If it is a model folder and damaged.
+    """
+    path = Path(source)
+    if path.is_dir():
+        return SENTENCE_ENCODER if vector_table(path) is None else SAVED_MODEL
+    if not path.exists():
+        raise InputError("no such file or folder", path=path, remedy="give a file of word vectors or a model folder")
+    return FILE
+
+
+def read_initial_vectors(
+    source: str | os.PathLike[str],
+    words: Sequence[str],
+    *,
+    first: int | None = None,
+    dimension: int | None = None,
+    pieces: Sequence[str] | None = None,
+    device: str | None = None,
+    show_progress_bar: bool = False,
+) -> WordVectors:
+    """Reads or makes vectors for words.
+
+    Args:
+        source: A file in the text layout of GloVe or word2vec; the folder of a model with a table of word vectors
+            (ours, model2vec, sentence-transformers' `StaticEmbedding`); or that of any other sentence encoder, which
+            is then distilled.
+        words: The wanted words, each once; the words to distil.
+        first: Keep the first so many words of the source too. A sentence encoder has none.
+        dimension: The number of components wanted; for a sentence encoder, how many to keep (256 if None).
+        pieces: As for :func:`~hf_paraphrase.encoders.saved_vectors.read_saved_vectors`.
+        device: Where a sentence encoder computes; None for the CPU.
+        show_progress_bar: Show the progress of a sentence encoder on standard error.
+
+    Raises:
+        InputError: If the source is missing or malformed.
+        ModelError: If a model folder is damaged or of a kind that cannot be followed.
+        UsageError: If the source has another number of components than is wanted.
+    """
+    kind = kind_of_source(source)
+    if kind == SENTENCE_ENCODER:
+        teacher = Teacher.from_pretrained(source, device=device)
+        vectors = distill_word_vectors(
+            teacher, words, dimension=dimension or DISTILLED_DIMENSION, show_progress_bar=show_progress_bar
+        )
+        vectors.source = Path(source)
+        return vectors
+    if kind == SAVED_MODEL:
+        vectors = read_saved_vectors(source, set(words), first=first or 0, pieces=pieces)
+    else:
+        vectors = read_word_vectors(source, set(words), first=first)
+    found = vectors.matrix.shape[1]
+    if dimension not in (None, found):
+        raise UsageError(
+            f"--hidden-size {dimension}, but the initial vectors have {found} components",
+            path=source,
+            remedy="leave --hidden-size out",
+        )
+    return vectors
+
+
+def read_word_list(path: str | os.PathLike[str]) -> list[str]:
+    """Reads words from a file, one a line, or the words of a file of word vectors or counts: what stands first.
+
+    Returns:
+        The words in the order of the file, each once.
+
+    Raises:
+        InputError: If the file is missing, empty or not UTF-8.
+    """
+    path = Path(path)
+    words: dict[str, None] = {}
+    for number, line in numbered_lines(path):
+        fields = line.split()
+        header = number == 1 and len(fields) == 2 and all(item.isdigit() for item in fields)
+        if fields and not header:
+            words.setdefault(fields[0])
+    if not words:
+        raise InputError("the file has no words", path=path, remedy="give a file with a word a line")
+    return list(words)
+
+
+def check_coverage(coverage: Coverage, source: str | os.PathLike[str]) -> None:
+    """Refuses initial vectors that have nothing to do with the pairs.
+
+    Raises:
+        InputError: If no token of the pairs has a vector.
+    """
+    if coverage.tokens and not coverage.tokens_with_vector:
+        raise InputError(
+            "no word of the pairs has a vector here",
+            path=source,
+            remedy="give vectors in the language of the pairs, and written as they are (lower case?)",
+        )
+
+
+def words_of_tokens(tokenizer: PreTrainedTokenizerFast) -> list[str | None]:
+    """Tells which word each token of a vocabulary stands for.
+
+    Tokens of a word-level tokenizer are words. A sub-word token stands for the word that it spells if the tokenizer
+    turns this word into that token alone; one from inside a word (`##ing`) stands for none.
+
+    Returns:
+        The words by id, None for none (vocabulary,).
+    """
+    backend = tokenizer.backend_tokenizer
+    tokens: list[str] = tokenizer.convert_ids_to_tokens(range(len(tokenizer)))
+    if json.loads(backend.to_str())["model"]["type"] == "WordLevel":
+        return list(tokens)
+    backend.no_padding()
+    backend.no_truncation()
+    texts = [backend.decode([token], skip_special_tokens=False).strip() for token in range(len(tokens))]
+    encoded = backend.encode_batch_fast(texts, add_special_tokens=False)
+    return [text if item.ids == [row] else None for row, (text, item) in enumerate(zip(texts, encoded, strict=True))]

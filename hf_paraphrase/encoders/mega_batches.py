@@ -1,0 +1,158 @@
+"""Mega-batches: pools of mini-batches whose negatives are chosen together, before their updates."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from safetensors.torch import load_file, save_file
+from torch import Tensor
+
+from ..errors import InputError
+from ..training.batches import EpochBatches
+from .collator import PairCollator, Sentences
+from .negatives import NONE
+
+_FILE = "mega_batch.safetensors"
+
+
+class MegaBatchSchedule:
+    """Tells which mini-batches of an epoch form a mega-batch.
+
+    A mega-batch holds M mini-batches, and at the end of an epoch those that are left. M is constant, or annealed as in
+    Wieting et al. 2019 ("Simple and Effective Paraphrastic Similarity from Parallel Translations"): it is 1 at first
+    and grows by one after every `anneal` mini-batches of the whole training, up to `size`; a mega-batch keeps the M
+    with which it began. All of this follows from the numbers of the mini-batches alone, so a resumed run cuts as the
+    first one did.
+
+    Args:
+        batches: The number of mini-batches in an epoch.
+        size: The greatest M.
+        anneal: The number of mini-batches after which M grows; 0 for a constant M.
+    """
+
+    def __init__(self, batches: int, size: int, anneal: int = 0) -> None:
+        self.batches = batches
+        self.size = size
+        self.anneal = anneal
+        self._last = (-1, 0, 0)
+
+    def size_after(self, done: int) -> int:
+        """Returns the M of a mega-batch that begins when `done` mini-batches were trained on."""
+        return self.size if self.anneal == 0 else min(self.size, 1 + done // self.anneal)
+
+    def bounds(self, epoch: int, number: int) -> tuple[int, int]:
+        """Finds the mega-batch of a mini-batch.
+
+        Args:
+            epoch: The epoch, from 0.
+            number: The number of the mini-batch in the epoch, from 0.
+
+        Returns:
+            The numbers of the first mini-batch of the mega-batch and of the first one behind it.
+        """
+        last, start, end = self._last
+        if last != epoch or number < start:
+            start = end = 0
+        while end <= number:
+            start = end
+            end = min(start + self.size_after(epoch * self.batches + start), self.batches)
+        self._last = (epoch, start, end)
+        return start, end
+
+
+@dataclass
+class MegaBatch:
+    """A pool of mini-batches with the negatives that were chosen in it.
+
+    Attributes:
+        epoch: The epoch, from 0.
+        start: The number in the epoch of the first mini-batch.
+        end: The number of the first mini-batch that is no longer of the pool.
+        first: The place of the first pair in the order of the epoch.
+        sentences: The sentences (2 * pairs) as the updates see them, i.e. scrambled: first all first sentences, then
+            their partners in the same order.
+        chosen: The number of each sentence's negative among them (2 * pairs,), or :data:`~.negatives.NONE`.
+    """
+
+    epoch: int
+    start: int
+    end: int
+    first: int
+    sentences: Sentences
+    chosen: NDArray[np.int64]
+
+    def part(self, begin: int, end: int, pad_token_id: int) -> tuple[Tensor, Tensor, Tensor]:
+        """Makes a mini-batch that holds some of the pairs and all their negatives, each sentence once.
+
+        Args:
+            begin: The place in the order of the epoch of the first pair.
+            end: The place behind the last pair.
+            pad_token_id: Fills up short sentences.
+
+        Returns:
+            `input_ids` and `attention_mask` (2 * pairs + others, length): first sentences, partners, and the negatives
+            that are neither; and the row of each sentence's negative (2 * pairs,), or :data:`~.negatives.NONE`.
+        """
+        pairs = np.arange(begin, end) - self.first
+        own = np.concatenate([pairs, pairs + len(self.sentences) // 2])
+        negatives = self.chosen[own]
+        exists = negatives != NONE
+        rows = np.concatenate([own, np.setdiff1d(negatives[exists], own)])
+        order = rows.argsort()
+        chosen = np.full(len(own), NONE, np.int64)
+        chosen[exists] = order[np.searchsorted(rows, negatives[exists], sorter=order)]
+        ids, mask = self.sentences.padded(rows, pad_token_id)
+        return ids, mask, torch.from_numpy(chosen)
+
+    def save(self, folder: Path) -> None:
+        """Writes what a resumed run could not choose again, because the weights have moved on since."""
+        bounds = torch.tensor([self.epoch, self.start, self.end])
+        save_file({"bounds": bounds, "chosen": torch.from_numpy(self.chosen)}, folder / _FILE)
+
+
+def pooled_sentences(
+    batches: EpochBatches, collator: PairCollator, epoch: int, start: int, end: int
+) -> tuple[int, Sentences]:
+    """Lays out the sentences of the mini-batches from `start` up to `end` of an epoch.
+
+    Returns:
+        The place of their first pair in the order of the epoch, and the sentences (2 * pairs).
+    """
+    first, last = batches.joint(start)[0], batches.joint(end - 1)[1]
+    pairs = batches.order(epoch)[first:last]
+    return first, collator.sentences([epoch] * len(pairs), pairs)
+
+
+def load_mega_batch(folder: Path, batches: EpochBatches, collator: PairCollator) -> MegaBatch | None:
+    """Reads the mega-batch that was running when a checkpoint was written.
+
+    Args:
+        folder: The checkpoint.
+        batches: The batches of the run.
+        collator: Makes the same texts again.
+
+    Returns:
+        The mega-batch; None if none was running.
+
+    Raises:
+        InputError: If it does not fit the batches.
+    """
+    path = folder / _FILE
+    if not path.is_file():
+        return None
+    saved = load_file(path)
+    epoch, start, end = (int(item) for item in saved["bounds"])
+    chosen = saved["chosen"].numpy()
+    if 0 <= start < end <= batches.joint_batches:
+        first, sentences = pooled_sentences(batches, collator, epoch, start, end)
+        if len(sentences) == len(chosen):
+            return MegaBatch(epoch, start, end, first, sentences, chosen)
+    raise InputError(
+        f"the checkpoint is of a run with other batches: {len(chosen)} negatives for mini-batches {start} to {end}",
+        path=path,
+        remedy="resume with the settings and the number of processes of the interrupted run, or start afresh",
+    )

@@ -1,0 +1,312 @@
+"""Texts to sentence embeddings."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, cast, overload
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..artefacts.hub_models import model_folder
+from ..artefacts.model_loading import check_model_type, load_model_folder
+from ..data.given_texts import list_of_texts
+from ..models.registry import SENTENCE_ENCODERS, model_class
+from ..tokenization.token_lookup import Lookup, characters_worth_it, lookup_for, state_of
+from ..tokenization.word_lookup import TokenIds
+from ..training.threads import in_threads
+from .onnx_encoder import is_onnx_folder, load_onnx_folder
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel, PreTrainedTokenizerFast
+
+    from ..models.modeling_avg import AvgModel
+    from ..models.modeling_concatenation import ConcatenationModel
+    from .onnx_encoder import OnnxModel
+
+TOKENS_PER_BATCH = 1 << 16
+"""Padded tokens in a batch at most (a single longer text is a batch of its own), so that long texts fit in memory."""
+CHARACTERS_PER_BLOCK = 1 << 20
+"""Characters that are tokenised at a time at most (a single longer text is a block of its own)."""
+_ROWS_PER_MEAN = 1024
+
+
+class SentenceEncoder:
+    """Embeds texts with an encoder and its tokenizer.
+
+    Args:
+        model: An encoder whose `forward` gives `pooler_output` (batch, dim), or an exported one.
+        tokenizer: Its fast tokenizer.
+    """
+
+    def __init__(self, model: PreTrainedModel | OnnxModel, tokenizer: PreTrainedTokenizerFast) -> None:
+        self.model = model
+        self.tokenizer = tokenizer
+        self._lookup: tuple[object, Lookup | None] | None = None
+
+    @classmethod
+    def from_pretrained(
+        cls, folder: str | os.PathLike[str], *, device: str | None = None, revision: str | None = None
+    ) -> SentenceEncoder:
+        """Opens a model folder, or a model of the Hub.
+
+        Args:
+            folder: The folder of a trained encoder, or one that `export` made of it; or, where there is no such
+                folder, the name `namespace/name` of a repository that holds one. No code of it is fetched or run.
+            device: Where to compute, e.g. `cuda`; None for the CPU, which is all that an ONNX model has.
+            revision: The branch, tag or commit of the repository; `main` by default.
+
+        Raises:
+            ModelError: If the folder is missing, holds another kind of model, or is damaged, or the Hub has no such
+                repository.
+            HubError: If the Hub cannot be reached.
+            UsageError: If it is an ONNX model and onnxruntime is not installed, or the device is not the CPU.
+        """
+        folder = model_folder(folder, revision=revision)
+        if is_onnx_folder(folder):
+            exported, its_tokenizer = load_onnx_folder(folder, device=device)
+            return cls(exported, its_tokenizer)
+        model, tokenizer = load_model_folder(folder, model_class(_check_encoder(folder)))
+        return cls(model.to(device or "cpu"), tokenizer)
+
+    @property
+    def dimension(self) -> int:
+        """The number of components of an embedding."""
+        return int(self.model.config.hidden_size)
+
+    def tokenize(self, texts: str | Sequence[str]) -> list[list[int]]:
+        """Computes the token ids of each text, without padding or truncation; a single text is a list of one.
+
+        Raises:
+            TypeError: If a text is not a string.
+        """
+        listed = list_of_texts(texts)
+        backend = self.tokenizer.backend_tokenizer
+        backend.no_padding()
+        backend.no_truncation()
+        return [item.ids for item in backend.encode_batch_fast(listed, add_special_tokens=True)]
+
+    def token_ids(self, texts: str | Sequence[str]) -> TokenIds:
+        """Computes the ids that :meth:`tokenize` gives, laid end to end; many times faster for many texts.
+
+        Raises:
+            TypeError: If a text is not a string.
+        """
+        return TokenIds.joined(self._token_blocks(list_of_texts(texts)))
+
+    @overload
+    def encode(
+        self, texts: str, *, batch_size: int = ..., normalize: bool = ..., show_progress_bar: bool = ...
+    ) -> NDArray[np.float32]: ...
+
+    @overload
+    def encode(
+        self, texts: Sequence[str], *, batch_size: int = ..., normalize: bool = ..., show_progress_bar: bool = ...
+    ) -> NDArray[np.float32]: ...
+
+    def encode(
+        self,
+        texts: str | Sequence[str],
+        *,
+        batch_size: int = 256,
+        normalize: bool = False,
+        show_progress_bar: bool = False,
+    ) -> NDArray[np.float32]:
+        """Embeds texts.
+
+        Texts of like length share a batch, whatever their order; batch size and order change a result by no more
+        than rounding. Averages (`AvgModel`, `ConcatenationModel`) need neither: their tokens are laid end to end,
+        and no result depends on any other text. A text without tokens embeds to zeros, and stays zero when normalised.
+
+        Args:
+            texts: One text or several.
+            batch_size: Texts in a batch at most, for encoders that need padding.
+            normalize: Divide each embedding by its Euclidean norm.
+            show_progress_bar: Show the progress, in texts, on standard error.
+
+        Returns:
+            float32 (texts, dim) in the order of the texts, or (dim,) for a single text.
+
+        Raises:
+            TypeError: If a text is not a string.
+            ValueError: If `batch_size` is not positive.
+        """
+        import torch
+        from tqdm.auto import tqdm
+
+        from ..models.modeling_avg import AvgModel
+        from ..models.modeling_concatenation import ConcatenationModel
+
+        if isinstance(texts, str):
+            return self.encode([texts], batch_size=batch_size, normalize=normalize)[0]
+        if batch_size < 1:
+            raise ValueError(f"batch_size must be at least 1, not {batch_size}")
+        texts = list_of_texts(texts)
+        self.model.eval()
+        vectors = np.zeros((len(texts), self.dimension), np.float32)
+        progress = tqdm(total=len(texts), unit=" texts", desc="encode", disable=not show_progress_bar)
+        with torch.inference_mode(), progress:
+            # A subclass may compute something else.
+            if type(self.model) in (AvgModel, ConcatenationModel):
+                for rows in self._word_averages(texts, vectors, normalize):
+                    progress.update(rows.stop - rows.start)
+            else:
+                for done in self._padded_batches(texts, batch_size, vectors, normalize):
+                    progress.update(done)
+            progress.update(len(texts) - progress.n)
+        return vectors
+
+    def _word_averages(self, texts: list[str], vectors: NDArray[np.float32], normalize: bool) -> Iterator[slice]:
+        """Fills `vectors` (texts, dim) with means of word vectors, and gives the rows that are done."""
+        import torch
+
+        model = cast("AvgModel | ConcatenationModel", self.model)
+        tokenize, blocks = self._blocks(texts)
+
+        def embed(rows: slice) -> slice:
+            # This setting holds for one thread only.
+            with torch.inference_mode():
+                ids = tokenize(texts[rows])
+                for first in range(0, len(ids.offsets) - 1, _ROWS_PER_MEAN):
+                    offsets = ids.offsets[first : first + _ROWS_PER_MEAN + 1]
+                    tokens = torch.from_numpy(ids.ids[offsets[0] : offsets[-1]]).to(model.device)
+                    lengths = torch.from_numpy(np.diff(offsets)).to(model.device)
+                    part = model.mean_of_words(tokens, lengths).float().cpu().numpy()
+                    start = rows.start + first
+                    vectors[start : start + len(part)] = normalized(part) if normalize else part
+            return rows
+
+        yield from in_threads(embed, blocks, torch.get_num_threads())
+
+    def _padded_batches(
+        self, texts: list[str], batch_size: int, vectors: NDArray[np.float32], normalize: bool
+    ) -> Iterator[int]:
+        """Fills `vectors` (texts, dim) in padded batches, and tells how many rows each of them had."""
+        import torch
+
+        ids = TokenIds.joined(self._token_blocks(texts))
+
+        def embed(rows: list[int]) -> int:
+            lengths = ids.lengths[rows]
+            mask = np.arange(lengths.max()) < lengths[:, None]
+            tokens = np.full(mask.shape, self.tokenizer.pad_token_id or 0, np.int64)
+            tokens[mask] = ids.of_texts(np.array(rows))
+            # This setting holds for one thread only.
+            with torch.inference_mode():
+                output = self.model(
+                    torch.from_numpy(tokens).to(self.model.device),
+                    attention_mask=torch.from_numpy(mask).to(self.model.device),
+                    return_token_vectors=False,
+                )
+                part = output.pooler_output.float().cpu().numpy()
+            vectors[rows] = normalized(part) if normalize else part
+            return len(rows)
+
+        # A recurrent step is too small to be worth sharing among processors; a batch is not.
+        threads = torch.get_num_threads() if self.model.device.type == "cpu" else 1
+        yield from in_threads(embed, list(batches_of_like_length(ids.lengths, batch_size)), threads)
+
+    def _token_blocks(self, texts: list[str]) -> Iterator[TokenIds]:
+        """Computes the ids that :meth:`tokenize` gives, block by block in the order of the texts."""
+        import torch
+
+        tokenize, blocks = self._blocks(texts)
+        yield from in_threads(lambda rows: tokenize(texts[rows]), blocks, torch.get_num_threads())
+
+    def _blocks(self, texts: list[str]) -> tuple[Callable[[list[str]], TokenIds], list[slice]]:
+        """Chooses the way to tokenise some texts, and the blocks in which to do it."""
+        import torch
+
+        ends = np.fromiter(map(len, texts), np.int64, len(texts)).cumsum()
+        characters = int(ends[-1]) if len(ends) else 0
+        vocabulary = len(self.tokenizer)
+        worth_it = characters >= characters_worth_it(self.tokenizer.backend_tokenizer)
+        if worth_it and (lookup := self._word_lookup()) is not None:
+            # As many blocks for every thread, so that none waits while another works on an odd one.
+            threads = torch.get_num_threads()
+            rounds = -(-characters // (threads * CHARACTERS_PER_BLOCK))
+            size = max(-(-characters // (threads * rounds)), 8 * vocabulary)
+            borders = np.searchsorted(ends, np.arange(size, characters, size), side="left") + 1
+            borders = np.unique(np.concatenate([[0], borders, [len(texts)]]))
+            return lookup, [slice(first, last) for first, last in pairwise(borders.tolist())]
+        # The library has threads of its own.
+        return lambda part: TokenIds.of_lists(self.tokenize(part)), [slice(0, len(texts))]
+
+    def _word_lookup(self) -> Lookup | None:
+        """Gives the lookup of the tokenizer as it is now, or None if it must do the work itself."""
+        backend = self.tokenizer.backend_tokenizer
+        state = (id(backend), state_of(backend))
+        if self._lookup is None or self._lookup[0] != state:
+            self._lookup = (state, lookup_for(backend))
+        return self._lookup[1]
+
+    def similarity(
+        self,
+        first: str | Sequence[str] | NDArray[np.floating],
+        second: str | Sequence[str] | NDArray[np.floating],
+        **options: Any,
+    ) -> NDArray[np.float32]:
+        """Computes the cosine of every text of `first` with every text of `second`, float32 (first, second).
+
+        The cosine with a text without tokens, or a zero vector, is 0.
+
+        Args:
+            first: One text or several, or embeddings of some: an array of floats (first, dim), or (dim,) for one.
+            second: The same for the other side.
+            **options: Passed to :meth:`encode`.
+
+        Raises:
+            TypeError: If a text is not a string.
+            ValueError: If an array of floats has more than two axes, or the sides differ in their components.
+        """
+        rows, columns = (self._unit_vectors(side, options) for side in (first, second))
+        if rows.shape[1] != columns.shape[1]:
+            raise ValueError(
+                f"vectors of {rows.shape[1]} components cannot be compared with vectors of {columns.shape[1]}"
+            )
+        return rows @ columns.T
+
+    def _unit_vectors(
+        self, side: str | Sequence[str] | NDArray[np.floating], options: dict[str, Any]
+    ) -> NDArray[np.float32]:
+        """Gives the unit vectors (texts, dim) of texts, or of embeddings that were made before."""
+        if not isinstance(side, str) and hasattr(side, "__array__"):
+            # A tensor of PyTorch: NumPy knows neither bfloat16 nor gradients.
+            array = side.detach().float().cpu().numpy() if hasattr(side, "detach") else np.asarray(side)
+            if array.dtype.kind == "f":
+                if array.ndim not in (1, 2):
+                    raise ValueError(f"embeddings must have the shape (texts, dim) or (dim,), not {array.shape}")
+                return normalized(np.atleast_2d(array).astype(np.float32, copy=False))
+        return self.encode(list_of_texts(cast("str | Sequence[str]", side)), **{**options, "normalize": True})
+
+
+def normalized(vectors: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Divides each row (rows, dim) by its Euclidean norm; zero rows stay zero."""
+    norms = np.linalg.norm(vectors, axis=1, keepdims=True)
+    return (vectors / np.where(norms == 0, 1.0, norms)).astype(np.float32)
+
+
+def _check_encoder(folder: str | os.PathLike[str]) -> str:
+    """Returns the model type of a folder if it is a sentence encoder; reads nothing but `config.json`.
+
+    Raises:
+        ModelError: If the folder is missing, has no readable `config.json` or no weights, or is of another type.
+    """
+    return check_model_type(folder, SENTENCE_ENCODERS, kind="sentence encoder", verb="train-encoder")
+
+
+def batches_of_like_length(lengths: Sequence[int] | NDArray[np.int64], batch_size: int) -> Iterator[list[int]]:
+    """Groups rows of like length, the longest first; rows of length 0 are left out."""
+    batch: list[int] = []
+    order = np.argsort(-np.asarray(lengths, np.int64), kind="stable")
+    for row in order.tolist():
+        if lengths[row] == 0:
+            break
+        if batch and (len(batch) == batch_size or (len(batch) + 1) * lengths[batch[0]] > TOKENS_PER_BATCH):
+            yield batch
+            batch = []
+        batch.append(row)
+    if batch:
+        yield batch

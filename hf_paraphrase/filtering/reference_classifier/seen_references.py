@@ -1,0 +1,78 @@
+"""The references that a classifier has seen, by which others can leave them out.
+
+A classifier's folder holds `references.tsv`: for every reference of its training, dev and test part the part, its id
+and a fingerprint of its text, so that the text itself need not be handed on. The fingerprint is that of
+:mod:`...data.decontamination`, but sentences of fewer than four words have one as well.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from ...data.decontamination import normalise_all
+from ...errors import ModelError
+
+FILE_NAME = "references.tsv"
+_HEADER = "part\tid\tfingerprint\n"
+
+
+def text_fingerprints(texts: Sequence[str | None]) -> NDArray[np.uint64]:
+    """Computes a number for each text, equal for texts with the same words, whatever their case and punctuation.
+
+    Args:
+        texts: Sentences (texts,); a missing one counts as empty.
+    """
+    given = [text or "" for text in texts]
+    normal = normalise_all(pa.array(given, pa.string())).to_pylist()
+    # A text without any word, such as a row of dots, stands for itself.
+    digests = [
+        hashlib.sha256((short or text).encode()).digest()[:8] for short, text in zip(normal, given, strict=True)
+    ]
+    return np.frombuffer(b"".join(digests), dtype=">u8").astype(np.uint64)
+
+
+def write_seen(folder: str | os.PathLike[str], rows: Iterable[tuple[str, str, int]]) -> None:
+    """Writes the list of seen references: for each the part, the id (empty if it has none) and the fingerprint."""
+    with (Path(folder) / FILE_NAME).open("w", encoding="utf-8", newline="\n") as file:
+        file.write(_HEADER)
+        for part, identifier, fingerprint in rows:
+            file.write(f"{part}\t{' '.join(identifier.split())}\t{fingerprint:016x}\n")
+
+
+def read_seen(folder: str | os.PathLike[str]) -> NDArray[np.uint64]:
+    """Reads the fingerprints of all references that a classifier has seen, ascending, each once.
+
+    Raises:
+        ModelError: If the folder has no such list, or it is damaged.
+    """
+    path = Path(folder) / FILE_NAME
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise ModelError(
+            f"the classifier has no readable list of the references it has seen: {error}",
+            path=path,
+            remedy="copy the whole folder again",
+        ) from error
+    numbers = []
+    for number, line in enumerate(lines[1:], start=2):
+        fields = line.split("\t")
+        try:
+            numbers.append(int(fields[2], 16).to_bytes(8))
+        except (IndexError, ValueError, OverflowError) as error:
+            raise ModelError(
+                f"`{line[:80]}` has no fingerprint", path=path, line=number, remedy="copy it again"
+            ) from error
+    return np.unique(np.frombuffer(b"".join(numbers), dtype=">u8").astype(np.uint64))
+
+
+def is_seen(texts: Sequence[str | None], seen: NDArray[np.uint64]) -> NDArray[np.bool_]:
+    """Tells which texts are among those seen (texts,)."""
+    return np.isin(text_fingerprints(texts), seen)

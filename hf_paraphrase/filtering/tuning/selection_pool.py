@@ -1,0 +1,132 @@
+"""All pairs of a folder with the numbers that filters look at, so that many filters read and measure them once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from ...data.parquet import count_rows, iterate_batches, read_schema
+from ...errors import InputError
+from ..measures.registry import MEASURES, add_measures, measures_of
+from ..one_per_reference import WAYS, choose_one_per_reference
+from ..pair_batch import numeric_column
+from ..pipeline import FilterOptions, check_options
+from ..selections import Selection
+
+_LABEL = "label"
+
+
+class SelectionPool:
+    """Chooses the same rows as `filter` does, for any number of filters, among those that can be trained on.
+
+    A row with an empty side, or with a label other than 1, is in no selection, so that a sample is of the size that
+    was asked for wherever enough rows are left.
+
+    Columns that the pairs have are taken as they are; those that can be measured without a model are computed once.
+    In memory are one number a row for every column looked at.
+
+    Args:
+        folder: A data folder of pairs.
+        columns: Selections of all filters to come, for their columns.
+        one_per_reference: A way of keeping one translation of each reference, or None for all.
+        split: The split to read.
+
+    Attributes:
+        num_rows: How many rows the split has.
+        unusable: How many of them have an empty side or a label other than 1.
+        usable_texts: Selections with which `filter` leaves those out too, as text; none where there are none.
+
+    Raises:
+        InputError: If there are no pairs, or none that can be trained on, or a column is missing.
+        UsageError: For a selection on a column that is neither there nor measurable.
+    """
+
+    def __init__(
+        self, folder: Path, columns: Sequence[Selection], one_per_reference: str | None, split: str = "train"
+    ) -> None:
+        self.folder, self.split, self.one_per_reference = folder, split, one_per_reference
+        options = FilterOptions(selections=tuple(columns), one_per_reference=one_per_reference)
+        schema = read_schema(folder, split)
+        check_options(options, schema, str(folder))
+        self.num_rows = count_rows(folder, split)
+        if not self.num_rows:
+            raise InputError("there are no pairs", path=folder)
+        wanted = options.columns
+        lacking = [name for name in wanted if name not in schema.names]
+        measures = measures_of(lacking)
+        inputs = {
+            "sentence1",
+            "sentence2",
+            "id",
+            _LABEL,
+            *wanted,
+            *(name for item in measures for name in MEASURES[item].requires),
+        }
+        parts: dict[str, list[np.ndarray]] = {name: [] for name in wanted}
+        references: list[int] = []
+        filled: list[np.ndarray] = []
+        labelled: list[np.ndarray] = []
+        for batch in iterate_batches(folder, split, [name for name in schema.names if name in inputs]):
+            filled.append(_has_text(batch.column("sentence1")) & _has_text(batch.column("sentence2")))
+            if _LABEL in schema.names:
+                labelled.append(np.array([value == 1 for value in batch.column(_LABEL).to_pylist()], dtype=bool))
+            table = add_measures(pa.Table.from_batches([batch]), measures, only=lacking)
+            for name in wanted:
+                parts[name].append(numeric_column(table, name))
+            if one_per_reference is not None:
+                texts = table.column("sentence1").to_pylist()
+                ids = table.column("id").to_pylist() if "id" in table.schema.names else [None] * len(texts)
+                references += [hash(pair) for pair in zip(ids, texts, strict=True)]
+        self._columns = {name: np.concatenate(values) for name, values in parts.items()}
+        self._references = np.array(references, dtype=np.int64)
+        predicates: list[str] = []
+        self._usable = np.concatenate(filled)
+        if not self._usable.all():
+            predicates += ["length_reference>0", "length>0"]
+        if labelled:
+            paraphrases = np.concatenate(labelled)
+            predicates += [] if paraphrases.all() else [f"{_LABEL}==1"]
+            self._usable &= paraphrases
+        self.usable_texts = tuple(predicates)
+        self.unusable = self.num_rows - int(self._usable.sum())
+        if self.unusable == self.num_rows:
+            raise InputError(
+                "no pair can be trained on: a side is empty, or the label is not 1",
+                path=folder,
+                remedy="give pairs of sentences that are paraphrases",
+            )
+
+    def select(self, selections: Sequence[Selection], sample: int | None, seed: int) -> tuple[NDArray[np.int64], int]:
+        """Takes the steps of `filter`: the selections, one translation a reference, the sample.
+
+        Args:
+            selections: The predicates, all of which must hold.
+            sample: How many of the remaining pairs to draw; None, or more than there are, for all.
+            seed: Seed of the draws.
+
+        Returns:
+            The rows that are kept, ascending; and how many there were to draw from.
+        """
+        kept = self._usable.copy()
+        for selection in selections:
+            kept &= selection.mask(self._columns[selection.column])
+        rows = np.flatnonzero(kept)
+        if self.one_per_reference is not None and len(rows):
+            ranking = [self._columns[name][rows] for name in WAYS[self.one_per_reference]]
+            values = ranking[0] if ranking else None
+            rows = rows[choose_one_per_reference(self._references[rows], self.one_per_reference, values, seed)]
+        available = len(rows)
+        if sample is not None and available > sample:
+            rows = np.sort(np.random.default_rng(seed).choice(rows, size=sample, replace=False))
+        return rows, available
+
+
+def _has_text(column: pa.Array) -> NDArray[np.bool_]:
+    """Tells which values are more than white space (rows,); a missing one is not."""
+    lengths = pc.utf8_length(pc.utf8_trim_whitespace(column)).fill_null(0)
+    return np.asarray(pc.greater(lengths, 0).to_numpy(zero_copy_only=False), dtype=bool)

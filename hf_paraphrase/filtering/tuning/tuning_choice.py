@@ -1,0 +1,172 @@
+"""What a grid of training runs says: the range that the dev set chooses for each filter, and how it does on the test.
+
+Nothing here looks at a test score before the choice is made.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from statistics import mean, stdev
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...evaluation.bootstrap import Interval, bootstrap_means
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One cell of a grid.
+
+    Attributes:
+        data: The name of the data set.
+        encoder: The name of the encoder.
+        filter: The name of the filter.
+        range: The range as text.
+    """
+
+    data: str
+    encoder: str
+    filter: str
+    range: str
+
+
+@dataclass(frozen=True, eq=False)
+class TuningRun:
+    """One trained encoder.
+
+    Attributes:
+        seed: Seed of the sample and of the training.
+        pairs: How many pairs it was trained on.
+        available: How many pairs the filter left to draw them from.
+        dev: The best dev mean of any epoch, Pearson × 100.
+        epoch: That epoch.
+        untrained: The dev mean before training.
+        curve: The dev mean after every epoch.
+        tests: For each test set Pearson × 100 at that epoch.
+        similarities: For each test set the cosines of its pairs (pairs,); None where there are no test sets.
+        seconds: How long training and scoring took.
+    """
+
+    seed: int
+    pairs: int
+    available: int
+    dev: float
+    epoch: float
+    untrained: float
+    curve: tuple[float, ...]
+    tests: Mapping[str, float]
+    similarities: Mapping[str, NDArray[np.float64]] | None
+    seconds: float
+
+    @property
+    def test(self) -> float | None:
+        """The unweighted mean over the test sets."""
+        return mean(self.tests.values()) if self.tests else None
+
+
+@dataclass(frozen=True)
+class ChosenCell:
+    """The cell of a filter that the dev set chose, beside the random selection from the same data.
+
+    Attributes:
+        cell: The cell.
+        runs: Its runs, one a seed.
+        baseline: The runs of the random selection, one a seed.
+        difference: Test mean minus that of the random selection, with its interval; None without test sets.
+        replicates: The difference in every bootstrap replicate (replicates,), for means over data sets.
+    """
+
+    cell: Cell
+    runs: Sequence[TuningRun]
+    baseline: Sequence[TuningRun]
+    difference: Interval | None = None
+    replicates: NDArray[np.float64] | None = None
+
+    @property
+    def dev(self) -> float:
+        """The mean dev score over the seeds."""
+        return mean(run.dev for run in self.runs)
+
+    @property
+    def test(self) -> float | None:
+        """The mean test score over the seeds."""
+        return mean_test(self.runs)
+
+    @property
+    def test_text(self) -> str:
+        """The mean test score and its standard deviation over the seeds."""
+        return spread([run.test for run in self.runs if run.test is not None])
+
+
+def mean_test(runs: Sequence[TuningRun]) -> float | None:
+    """Computes the mean test score of runs; None without test sets."""
+    scores = [run.test for run in runs if run.test is not None]
+    return mean(scores) if scores else None
+
+
+def spread(values: Sequence[float]) -> str:
+    """Writes mean and standard deviation; a dash for no value."""
+    if not values:
+        return "–"
+    deviation = f" ± {stdev(values):.1f}" if len(values) > 1 else ""
+    return f"{mean(values):.1f}{deviation}"
+
+
+def choose_by_dev(grid: Mapping[Cell, Sequence[TuningRun]]) -> dict[tuple[str, str, str], Cell]:
+    """Chooses for every encoder, filter and data set the cell with the highest dev mean over its seeds.
+
+    Args:
+        grid: The runs of every cell that selects anything; all with the same seeds.
+
+    Returns:
+        For each (encoder, filter, data set) its cell; of equal ones the first.
+    """
+    best: dict[tuple[str, str, str], tuple[float, Cell]] = {}
+    for cell, runs in grid.items():
+        key, score = (cell.encoder, cell.filter, cell.data), mean(run.dev for run in runs)
+        if key not in best or score > best[key][0]:
+            best[key] = score, cell
+    return {key: cell for key, (_, cell) in best.items()}
+
+
+def compare_with_random(
+    cell: Cell,
+    runs: Sequence[TuningRun],
+    baseline: Sequence[TuningRun],
+    scores: Mapping[str, NDArray[np.float64]],
+    *,
+    replicates: int = 1000,
+) -> ChosenCell:
+    """Compares a chosen cell with the random selection by a paired bootstrap over the sentence pairs of the test sets.
+
+    In each replicate both are the means over their seeds; the interval says how the difference depends on the pairs of
+    the test sets, not how it depends on the seeds.
+
+    Args:
+        cell: The cell.
+        runs: Its runs.
+        baseline: The runs of the random selection.
+        scores: For each test set the human scores.
+        replicates: Bootstrap replicates.
+    """
+    if not scores or any(run.similarities is None for run in (*runs, *baseline)):
+        return ChosenCell(cell, runs, baseline)
+    systems = [run.similarities or {} for run in (*runs, *baseline)]
+    means = bootstrap_means(
+        [np.stack([system[name] for system in systems]) for name in scores],
+        [scores[name] for name in scores],
+        replicates=replicates,
+    )
+    found = means[:, : len(runs)].mean(1) - means[:, len(runs) :].mean(1)
+    value = (mean_test(runs) or 0.0) - (mean_test(baseline) or 0.0)
+    return ChosenCell(cell, runs, baseline, Interval.of(value, found), found)
+
+
+def mean_difference(chosen: Sequence[ChosenCell]) -> Interval | None:
+    """Computes the mean difference from random selection over data sets, which share the bootstrap's draws."""
+    if any(item.difference is None or item.replicates is None for item in chosen):
+        return None
+    value = mean(item.difference.value for item in chosen if item.difference is not None)
+    return Interval.of(value, np.mean([item.replicates for item in chosen if item.replicates is not None], axis=0))

@@ -1,0 +1,139 @@
+"""The tables of a grid of training runs: tables 5 to 7 and 12 of paper 000, and every run as CSV."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Collection, Mapping, Sequence
+from statistics import mean
+
+from ...evaluation.tables import format_table, number
+from .tuning_choice import Cell, ChosenCell, TuningRun, mean_difference, mean_test, spread
+from .tuning_grids import RANDOM
+
+Grid = Mapping[Cell, Sequence[TuningRun]]
+"""The runs of every cell."""
+
+Compared = Mapping[tuple[str, str, str], ChosenCell]
+"""For each (encoder, filter, data set) the cell that was chosen."""
+
+
+def runs_csv(grid: Grid, shown: Collection[Cell], chosen: Collection[Cell]) -> str:
+    """Writes a row a run.
+
+    Args:
+        grid: The runs of every cell.
+        shown: The cells whose test means are to be seen.
+        chosen: The cells that the dev set chose.
+    """
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    names = ("data", "encoder", "filter", "range", "seed", "available", "pairs", "untrained", "dev", "epoch", "test")
+    writer.writerow([*names, "chosen", "seconds"])
+    for cell, runs in grid.items():
+        for run in runs:
+            test = run.test if cell in shown else None
+            values = [run.untrained, run.dev, run.epoch, test]
+            texts = ["" if value is None else f"{value:.3f}" for value in values]
+            what = [cell.data, cell.encoder, cell.filter, cell.range, run.seed, run.available, run.pairs]
+            writer.writerow([*what, *texts, int(cell in chosen), run.seconds])
+    return text.getvalue()
+
+
+def filters_table(compared: Compared, data: Sequence[str], encoders: Sequence[str], tested: bool) -> str:
+    """Lays out tables 6, 7 and 12: a row a filter, means over the data sets.
+
+    Args:
+        compared: What was chosen, beside the random selection.
+        data: The data sets, in their order.
+        encoders: The encoders, in their order.
+        tested: Whether there are test sets.
+
+    A filter that selects nothing from some data set is a mean over fewer of them than the random selection, and says
+    so; its difference from random is over the same ones.
+    """
+    filters = list(dict.fromkeys(name for _, name, _ in compared))
+    header = ["filter"]
+    for encoder in encoders:
+        header += [f"{encoder}: dev", *([f"{encoder}: test", "minus random [95 %]"] if tested else [])]
+    rows = []
+    for name in filters:
+        held = [item for item in data if any((encoder, name, item) in compared for encoder in encoders)]
+        row = [name if len(held) == len(data) else f"{name} ({len(held)} of {len(data)} data sets)"]
+        for encoder in encoders:
+            items = [compared[encoder, name, item] for item in data if (encoder, name, item) in compared]
+            row.append(number(mean(item.dev for item in items)) if items else "–")
+            if tested:
+                tests = [item.test for item in items if item.test is not None]
+                difference = mean_difference(items) if items and name != RANDOM else None
+                row += [number(mean(tests)) if tests else "–", "" if difference is None else difference.text()]
+        rows.append(row)
+    return format_table(header, rows)
+
+
+def cells_table(compared: Compared, tested: bool) -> str:
+    """Lays out what was chosen: a row for each filter, data set and encoder.
+
+    Args:
+        compared: What was chosen, beside the random selection.
+        tested: Whether there are test sets.
+    """
+    header = ["filter", "data", "encoder", "chosen range", "pairs", "epoch", "dev"]
+    rows = []
+    for (encoder, name, data), item in compared.items():
+        row = [name, data, encoder, item.cell.range or "–", f"{mean(run.pairs for run in item.runs):,.0f}"]
+        row += [" ".join(f"{run.epoch:g}" for run in item.runs), spread([run.dev for run in item.runs])]
+        if tested:
+            row += [item.test_text, "" if item.difference is None or name == RANDOM else item.difference.text()]
+        rows.append(row)
+    return format_table([*header, *(["test", "minus random [95 %]"] if tested else [])], rows)
+
+
+def ranges_table(grid: Grid, compared: Compared, tested: bool) -> str:
+    """Lays out every cell: a row a range, the dev mean (and, for table 5, the test mean) of each data and encoder.
+
+    Args:
+        grid: The runs of every cell.
+        compared: What was chosen, beside the random selection.
+        tested: Whether the test means are to be seen.
+    """
+    columns = list(dict.fromkeys((cell.data, cell.encoder) for cell in grid))
+    header = ["filter", "range"]
+    for data, encoder in columns:
+        header += [f"{data} {encoder}: dev", *([f"{data} {encoder}: test"] if tested else [])]
+    rows = []
+    for name, label in dict.fromkeys((cell.filter, cell.range) for cell in grid):
+        row = [name, label or "–"]
+        for data, encoder in columns:
+            cell = Cell(data, encoder, name, label)
+            runs = grid.get(cell, [])
+            chosen = runs and (encoder, name, data) in compared and compared[encoder, name, data].cell == cell
+            row.append(spread([run.dev for run in runs]) + (" (chosen)" if chosen and name != RANDOM else ""))
+            if tested:
+                row.append(number(mean_test(runs)) if runs else "–")
+        rows.append(row)
+    return format_table(header, rows)
+
+
+def bins_table(compared: Mapping[Cell, ChosenCell]) -> str:
+    """Lays out table 5: a row for each data set and encoder, a column a bin with its dev and test mean and its pairs.
+
+    Args:
+        compared: Every bin that selects anything, and the random selection, beside the random selection of the same
+            data, encoder and seeds.
+    """
+    ranges = list(dict.fromkeys((cell.filter, cell.range) for cell in compared))
+    rows = []
+    for data, encoder in dict.fromkeys((cell.data, cell.encoder) for cell in compared):
+        row = [data, encoder]
+        for key in ranges:
+            item = compared.get(Cell(data, encoder, *key))
+            row.append("–" if item is None else _bin_text(item))
+        rows.append(row)
+    return format_table(["data", "encoder", *(label or name for name, label in ranges)], rows)
+
+
+def _bin_text(item: ChosenCell) -> str:
+    difference = "" if item.cell.filter == RANDOM or item.difference is None else f" ({item.difference.text()})"
+    pairs = f"{mean(run.pairs for run in item.runs):,.0f}"
+    return f"dev {item.dev:.1f}, test {number(item.test)}{difference}, {pairs} pairs"

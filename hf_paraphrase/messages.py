@@ -1,0 +1,59 @@
+"""What is said to the user while something runs: log records of the package, written once for all processes.
+
+The command line shows them on standard error; from Python they are those of the logger `hf_paraphrase`.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TextIO
+
+LOGGER = logging.getLogger("hf_paraphrase")
+
+
+def process_count() -> int:
+    """Counts the processes that `accelerate launch` or `torchrun` started; 1 without them."""
+    # A cluster may export WORLD_SIZE alone; RANK comes from what starts the processes.
+    processes = os.environ.get("WORLD_SIZE", "1") if "RANK" in os.environ else "1"
+    return int(processes) if processes.isdecimal() else 1
+
+
+def is_main_process() -> bool:
+    """Tells whether this is the process that writes; `accelerate launch` and `torchrun` number several from 0."""
+    return os.environ.get("RANK", "0") == "0"
+
+
+def say(text: str) -> None:
+    """Tells the user something, once for all processes."""
+    if is_main_process():
+        LOGGER.info("%s", text)
+
+
+@contextmanager
+def shown_messages() -> Iterator[None]:
+    """Shows what is said on standard error, as it is and at once, while the block runs."""
+    handler = _StandardError()
+    handler.setFormatter(logging.Formatter("%(message)s"))
+    level = LOGGER.level
+    LOGGER.addHandler(handler)
+    LOGGER.setLevel(logging.INFO)
+    try:
+        yield
+    finally:
+        LOGGER.setLevel(level)
+        LOGGER.removeHandler(handler)
+
+
+class _StandardError(logging.StreamHandler[TextIO]):
+    """Writes to what standard error is at the moment of writing, which tests and notebooks exchange."""
+
+    def __init__(self) -> None:
+        logging.Handler.__init__(self)
+
+    @property
+    def stream(self) -> TextIO:  # type: ignore[override]
+        return sys.stderr

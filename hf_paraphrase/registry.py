@@ -1,0 +1,123 @@
+"""The one kind of registry: a name and the object behind it, from a file of ours or of a user.
+
+What the package itself has stands here as one line, `name: "module:attribute"`, and is imported at first use. A file
+of one's own adds to it, from Python or through `hf-paraphrase --import FILE VERB …`:
+
+    from hf_paraphrase.registry import LOSSES
+
+    @LOSSES.register("mine")
+    class MyLoss(torch.nn.Module): ...
+"""
+
+from __future__ import annotations
+
+import difflib
+import importlib
+import importlib.util
+import os
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any, Generic, TypeVar
+
+from .errors import HfParaphraseError, InputError, UsageError
+
+T = TypeVar("T")
+
+
+class Registry(Mapping[str, Any], Generic[T]):
+    """Objects of one kind by their names.
+
+    Args:
+        kind: What they are, in a word or two, for messages.
+        entries: For each name where the object is, `module:attribute`.
+    """
+
+    def __init__(self, kind: str, entries: Mapping[str, str]) -> None:
+        self.kind = kind
+        self._entries: dict[str, Any] = dict(entries)
+
+    def register(self, name: str) -> Callable[[T], T]:
+        """Returns a decorator that gives what it decorates a name here.
+
+        Raises:
+            UsageError: If the name is taken by something else.
+        """
+
+        def add(value: T) -> T:
+            # A file that is imported anew, as in a notebook, replaces what it registered before.
+            known = self._entries.get(name)
+            if known is not None and _home(known) != _home(value):
+                raise UsageError(f"there is a {self.kind} `{name}` already", remedy="register it under another name")
+            self._entries[name] = value
+            return value
+
+        return add
+
+    def __getitem__(self, name: str) -> T:
+        """Returns what has the name, importing it where that was not done yet.
+
+        Raises:
+            UsageError: If nothing has it.
+        """
+        if name not in self._entries:
+            near = difflib.get_close_matches(str(name), self._entries, 1)
+            hint = f"`{near[0]}` is the nearest of " if near else "one of "
+            raise UsageError(f"there is no {self.kind} `{name}`", remedy=f"{hint}{', '.join(self._entries)}")
+        value = self._entries[name]
+        if isinstance(value, str):
+            module, _, attribute = value.partition(":")
+            value = self._entries[name] = getattr(importlib.import_module(module), attribute)
+        found: T = value
+        return found
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._entries
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._entries)
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+
+def _home(value: Any) -> str:
+    if isinstance(value, str):
+        return value
+    return f"{getattr(value, '__module__', type(value).__module__)}:{getattr(value, '__qualname__', repr(value))}"
+
+
+def import_file(path: str | os.PathLike[str]) -> None:
+    """Runs a Python file of the user, which registers what is in it.
+
+    Raises:
+        InputError: If there is no such file, or it fails.
+    """
+    path = Path(path)
+    if not path.is_file():
+        raise InputError("no such file", path=path, remedy="--import takes a Python file")
+    name = f"hf_paraphrase_import_{path.stem}"
+    spec = importlib.util.spec_from_file_location(name, path)
+    if spec is None or spec.loader is None:
+        raise InputError("not a Python file", path=path, remedy="--import takes a file that ends in .py")
+    module = importlib.util.module_from_spec(spec)
+    # Classes are looked up by their module, e.g. when a model of one's own is saved with its code.
+    sys.modules[name] = module
+    try:
+        spec.loader.exec_module(module)
+    except HfParaphraseError:
+        del sys.modules[name]
+        raise
+    except Exception as error:
+        del sys.modules[name]
+        raise InputError(f"cannot be imported: {type(error).__name__}: {error}", path=path) from error
+
+
+LOSSES: Registry[Any] = Registry(
+    "loss",
+    {
+        "margin": "hf_paraphrase.encoders.losses:MarginLoss",
+        "contrastive": "hf_paraphrase.encoders.losses:ContrastiveLoss",
+    },
+)
+"""Losses of encoder training, `torch.nn.Module` classes."""

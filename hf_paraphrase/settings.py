@@ -1,0 +1,283 @@
+"""How a settings dataclass says each of its fields once, and how a function takes such settings.
+
+A field made by :func:`setting` has its type, default, help (with the unit) and constraints in one place. From there
+come the flag of the command line with its help, the check with its error, the parameters of the function in Python
+(:func:`recipe`), and its documentation.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import inspect
+import json
+import os
+import textwrap
+import types
+import typing
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ParamSpec, Protocol, TypeVar, cast
+
+from .errors import UsageError
+
+P = ParamSpec("P")
+S = TypeVar("S", bound="Settings")
+R = TypeVar("R")
+R_co = TypeVar("R_co", covariant=True)
+
+_CONSTRAINTS = "constraints"
+
+
+@dataclass(frozen=True)
+class Constraints:
+    """What must hold of a value that is not None, or of each of a list.
+
+    Attributes:
+        above: It is greater than this.
+        at_least: It is this or greater.
+        below: It is less than this.
+        at_most: It is this or less.
+        choices: It is one of these names.
+        only_with: It may differ from its default only where these other fields have one of these values; an empty
+            collection of values stands for anything but the field's default.
+        excludes: It may differ from its default only where these other fields do not.
+    """
+
+    above: float | None = None
+    at_least: float | None = None
+    below: float | None = None
+    at_most: float | None = None
+    choices: Iterable[str] | None = None
+    only_with: Mapping[str, tuple[Any, ...]] = dataclasses.field(default_factory=dict)
+    excludes: tuple[str, ...] = ()
+
+
+def setting(
+    help: str,
+    default: Any = dataclasses.MISSING,
+    *,
+    above: float | None = None,
+    at_least: float | None = None,
+    below: float | None = None,
+    at_most: float | None = None,
+    choices: Iterable[str] | None = None,
+    only_with: str | Mapping[str, Any] | None = None,
+    excludes: str | Sequence[str] = (),
+    names: Sequence[str] | None = None,
+    separator: str | None = None,
+    alone: Any = dataclasses.MISSING,
+) -> Any:
+    """Declares a field of a settings dataclass.
+
+    Args:
+        help: What it is, with the unit.
+        default: Its default; required without one. The flag of a list collects the values of all its occurrences.
+        above: See :class:`Constraints`, as for the others up to `excludes`.
+        at_least: See there.
+        below: See there.
+        at_most: See there.
+        choices: Names, or a registry, whose names then count as they are when a value is checked.
+        only_with: The name of another field, which must be given too, or the values that other fields must have.
+        excludes: The names of other fields.
+        names: All names of a flag that has several, as they shall be shown: `["--top-k", "--neighbours"]`.
+        separator: Joins the values of all occurrences of the flag to one text.
+        alone: What the flag means where no value follows it; it always needs one without this.
+    """
+    others = {only_with: ()} if isinstance(only_with, str) else dict(only_with or {})
+    constraints = Constraints(
+        above=above,
+        at_least=at_least,
+        below=below,
+        at_most=at_most,
+        choices=choices,
+        only_with={name: value if isinstance(value, tuple) else (value,) for name, value in others.items()},
+        excludes=(excludes,) if isinstance(excludes, str) else tuple(excludes),
+    )
+    metadata: dict[str, Any] = {"help": help, _CONSTRAINTS: constraints}
+    metadata |= {"names": list(names)} if names else {}
+    metadata |= {"separator": separator} if separator else {}
+    metadata |= {} if alone is dataclasses.MISSING else {"nargs": "?", "const": alone}
+    if isinstance(default, list):
+        return dataclasses.field(default_factory=lambda: list(default), metadata=metadata)
+    return dataclasses.field(default=default, metadata=metadata)
+
+
+def constraints_of(field: dataclasses.Field[Any]) -> Constraints:
+    """Returns the constraints of a field; none for a field that :func:`setting` did not make."""
+    found: Constraints = field.metadata.get(_CONSTRAINTS, Constraints())
+    return found
+
+
+def flag(name: str) -> str:
+    """Returns a field's name as the command line spells it."""
+    return f"--{name.replace('_', '-')}"
+
+
+class Settings:
+    """Base class of settings dataclasses; a subclass checks what concerns several fields in its own :meth:`check`."""
+
+    def check(self) -> None:
+        """Refuses values that do not fit, and puts defaults that depend on other fields in their places.
+
+        Raises:
+            UsageError: For a value of another type, out of its range, or excluded by another field.
+        """
+        check_fields(self)
+
+    def record(self) -> dict[str, Any]:
+        """Returns every field with its value, ready for `provenance.json`."""
+        return settings_of(self)
+
+
+def settings_of(settings: Any) -> dict[str, Any]:
+    """Returns every field of a dataclass with its value, ready for `provenance.json`."""
+    return json.loads(json.dumps(dataclasses.asdict(settings), default=str))
+
+
+def is_given(settings: Any, name: str) -> bool:
+    """Tells whether a field has another value than its default."""
+    field = type(settings).__dataclass_fields__[name]
+    if field.default_factory is not dataclasses.MISSING:
+        return bool(getattr(settings, name) != field.default_factory())
+    return bool(getattr(settings, name) != field.default)
+
+
+def check_fields(settings: Any) -> None:
+    """Checks each field of a dataclass that :func:`setting` made: its type first, then its constraints.
+
+    A path object is taken for its name.
+
+    Raises:
+        UsageError: At the first field that does not fit.
+    """
+    hints = typing.get_type_hints(type(settings))
+    for field in dataclasses.fields(settings):
+        if _CONSTRAINTS not in field.metadata:
+            continue
+        value = getattr(settings, field.name)
+        if isinstance(value, os.PathLike):
+            value = os.fspath(value)
+            setattr(settings, field.name, value)
+        if not _fits(value, hints[field.name]):
+            raise UsageError(
+                f"{flag(field.name)} is {value!r}, of another type than {_type_name(hints[field.name])}",
+                remedy="give one of that type",
+            )
+        for item in value if isinstance(value, list) else [value]:
+            _check_value(field.name, item, constraints_of(field))
+    for field in dataclasses.fields(settings):
+        if _CONSTRAINTS in field.metadata and is_given(settings, field.name):
+            _check_others(settings, field.name, constraints_of(field))
+
+
+def _check_value(name: str, value: Any, constraints: Constraints) -> None:
+    if value is None:
+        return
+    if constraints.choices is not None and value not in (choices := list(constraints.choices)):
+        raise UsageError(f"{flag(name)} `{value}` is unknown", remedy=f"one of {', '.join(choices)}")
+    bounds = (
+        (constraints.above, lambda bound: value > bound, "above"),
+        (constraints.at_least, lambda bound: value >= bound, "at least"),
+        (constraints.below, lambda bound: value < bound, "below"),
+        (constraints.at_most, lambda bound: value <= bound, "at most"),
+    )
+    stated = [(bound, holds, words) for bound, holds, words in bounds if bound is not None]
+    if not all(holds(bound) for bound, holds, _ in stated):
+        wanted = " and ".join(f"{words} {bound:g}" for bound, _, words in stated)
+        raise UsageError(f"{flag(name)} must be {wanted}, not {value}")
+
+
+def _check_others(settings: Any, name: str, constraints: Constraints) -> None:
+    for other, values in constraints.only_with.items():
+        found = getattr(settings, other)
+        if values and found not in values:
+            wanted = " or ".join(f"{flag(other)} {_spelled(value)}" for value in values)
+            raise UsageError(f"{flag(name)} is for {wanted}", remedy="give that too, or leave it out")
+        if not values and not is_given(settings, other):
+            raise UsageError(f"{flag(name)} is for {flag(other)}", remedy="give that too, or leave it out")
+    for other in constraints.excludes:
+        if is_given(settings, other):
+            raise UsageError(f"{flag(name)} and {flag(other)} exclude each other", remedy="leave one of them out")
+
+
+def _spelled(value: Any) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _fits(value: Any, hint: Any) -> bool:
+    origin = typing.get_origin(hint)
+    if origin in (typing.Union, types.UnionType):
+        return any(_fits(value, part) for part in typing.get_args(hint))
+    if hint is Any:
+        return True
+    if origin is list:
+        (part,) = typing.get_args(hint)
+        return isinstance(value, list) and all(_fits(item, part) for item in value)
+    if hint is float:
+        return isinstance(value, int | float) and not isinstance(value, bool)
+    if hint is int:
+        return isinstance(value, int) and not isinstance(value, bool)
+    return isinstance(value, origin or hint)
+
+
+def _type_name(hint: Any) -> str:
+    return str(hint).replace("NoneType", "None") if typing.get_origin(hint) else getattr(hint, "__name__", str(hint))
+
+
+class Recipe(Protocol[P, R_co]):
+    """A function that is called with the fields of its settings.
+
+    Attributes:
+        settings: The settings dataclass.
+    """
+
+    settings: type[Settings]
+
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R_co:
+        """Runs it with settings of these fields."""
+        ...
+
+    def run(self, settings: Any) -> R_co:
+        """Runs it with settings that exist already, as the command line does; they are checked first."""
+        ...
+
+
+def recipe(settings_class: Callable[P, S]) -> Callable[[Callable[[S], R]], Recipe[P, R]]:
+    """Turns a function of settings into one of their fields, with their names, types, defaults and help.
+
+    Args:
+        settings_class: The settings dataclass, a :class:`Settings`.
+    """
+
+    def decorate(function: Callable[[S], R]) -> Recipe[P, R]:
+        def run(settings: S) -> R:
+            settings.check()
+            return function(settings)
+
+        @functools.wraps(function)
+        def call(*args: P.args, **kwargs: P.kwargs) -> R:
+            return run(settings_class(*args, **kwargs))
+
+        made = cast(Any, call)
+        made.settings, made.run = settings_class, run
+        made.__signature__ = inspect.signature(settings_class).replace(
+            return_annotation=inspect.signature(function).return_annotation
+        )
+        made.__annotations__ = {name: hint for name, hint in function.__annotations__.items() if name == "return"}
+        made.__doc__ = _documented(function, cast(Any, settings_class))
+        return cast(Recipe[P, R], made)
+
+    return decorate
+
+
+def _documented(function: Callable[..., Any], settings_class: type[Any]) -> str:
+    """Puts what the fields are into a docstring of Google's style, before its first section."""
+    text = inspect.cleandoc(function.__doc__ or "")
+    lines = ["Args:"]
+    for field in dataclasses.fields(settings_class):
+        described = f"{field.name}: {field.metadata.get('help', '')}".rstrip()
+        lines += textwrap.wrap(described, 112, initial_indent="    ", subsequent_indent="        ")
+    sections = [f"\n{name}:" for name in ("Returns", "Yields", "Raises") if f"\n{name}:" in text]
+    place = min((text.index(section) for section in sections), default=len(text))
+    return f"{text[:place].rstrip()}\n\n" + "\n".join(lines) + "\n" + text[place:]

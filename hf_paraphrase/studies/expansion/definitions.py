@@ -1,0 +1,220 @@
+"""Definitions that fit into the place of a word: cleaned, inflected, and with their article apart.
+
+WordNet defines a noun by a noun phrase, a verb by a verb phrase in the base form, adjectives and adverbs by phrases of
+many kinds. The paper (004, Table 1) puts them into the sentence as they are (`I take the first step or steps ... but
+stopped`); here the head of the definition takes over number and tense of the word, as far as the head can be found
+with certainty.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from ...data.decontamination import Fingerprints
+from .inflection import Analysis, analyse, base_of_verb, inflected, is_verb
+from .tagger import PartOfSpeechTagger
+from .wordnet import WordNet
+from .words import split_words
+
+Key = tuple[str, str]
+"""A word in lower case and its label."""
+_BRACKETS = re.compile(r"\([^()]*\)|\[[^\[\]]*\]")
+_SPACES = re.compile(r"\s+")
+_ARTICLES = frozenset(["a", "an", "the"])
+_PERSON = {"someone": "person", "somebody": "person", "something": "thing"}
+_BEFORE_HEAD = frozenset(["ADJ", "ADV", "NUM", "PROPN"])
+_SUBORDINATE = frozenset(["to", "that", "which", "who", "whose", "when", "where", "while", "what", "if", "as", "so"])
+_PLURAL_VERBS = {"is": "are", "was": "were", "has": "have", "does": "do"}
+
+
+class Definition(NamedTuple):
+    """What may stand in the place of a word.
+
+    Attributes:
+        text: The definition, inflected as the word was, without a leading article.
+        article: The article that the definition began with; empty if it had none, or if the word is a plural.
+        form: The word's form, as a tag of the Penn Treebank.
+    """
+
+    text: str
+    article: str
+    form: str
+
+
+class Definitions:
+    """The definitions of words by their form and label; each is made once.
+
+    Args:
+        wordnet: Where the definitions come from.
+        tagger: Finds the heads of definitions.
+        whole: Keep all clauses of a definition. By default the first is kept: what follows a semicolon says more
+            about the thing (`occurs in many breeds`) or says the same again.
+        avoid: Senses whose definition is a sentence of these sets are left out. The sets OnWN and FNWN of STS 2012 to
+            2014 are made of WordNet's definitions.
+    """
+
+    def __init__(
+        self,
+        wordnet: WordNet,
+        tagger: PartOfSpeechTagger,
+        *,
+        whole: bool = False,
+        avoid: Fingerprints | None = None,
+    ) -> None:
+        self.wordnet = wordnet
+        self.tagger = tagger
+        self.whole = whole
+        self.avoid = avoid
+        self._of: dict[Key, tuple[Definition, ...]] = {}
+
+    def find(self, keys: Iterable[Key]) -> dict[Key, tuple[Definition, ...]]:
+        """Returns the definitions of words, the most frequent sense first; none for a word that has none.
+
+        Senses that are names (`March`) are left out.
+
+        Args:
+            keys: The words, in lower case, with their labels.
+        """
+        wanted = list(dict.fromkeys(keys))
+        new: list[tuple[Key, Analysis, str, str]] = []
+        for key in wanted:
+            if key in self._of:
+                continue
+            self._of[key] = ()
+            analysis = analyse(*key, self.wordnet)
+            if analysis is None:
+                continue
+            senses = self.wordnet.senses(analysis.lemma, analysis.pos)
+            glosses = [sense.definition for sense in senses if not sense.is_name]
+            texts = {clean_definition(gloss, whole=self.whole): gloss for gloss in reversed(glosses)}
+            new += [(key, analysis, text, gloss) for text, gloss in reversed(texts.items()) if text]
+        if self.avoid is not None:
+            columns = [[text for _, _, text, _ in new], [gloss for *_, gloss in new]]
+            columns.append([clean_definition(gloss, whole=True) for gloss in columns[1]])
+            met, _ = self.avoid.match(columns)
+            new = [item for item, is_met in zip(new, met, strict=True) if not is_met]
+        cut = [split_words(text) for _, _, text, _ in new]
+        labels = self.tagger.tag([parts[1::2] for parts in cut])
+        for (key, analysis, _, _), parts, found in zip(new, cut, labels, strict=True):
+            if parts[1::2]:
+                self._of[key] += (fitted(parts, found, analysis),)
+        return {key: self._of[key] for key in wanted}
+
+
+def clean_definition(gloss: str, *, whole: bool = False) -> str:
+    """Drops remarks in brackets, attributions of quotations and stray punctuation.
+
+    Args:
+        gloss: A gloss without its examples.
+        whole: Keep all clauses instead of the first.
+    """
+    previous = ""
+    while previous != gloss:
+        previous, gloss = gloss, _BRACKETS.sub(" ", gloss)
+    gloss = re.sub(r"[()\[\]\"]", " ", gloss)
+    clauses = [_SPACES.sub(" ", clause).strip(" ,.:`'") for clause in gloss.split(";")]
+    clauses = [clause.replace(" ,", ",") for clause in clauses if clause and not clause.startswith("-")]
+    return "; ".join(clauses if whole else clauses[:1])
+
+
+def fitted(parts: list[str], labels: list[str], analysis: Analysis) -> Definition:
+    """Inflects a definition as a word is inflected, and takes its article off.
+
+    Args:
+        parts: The definition as :func:`~.words.split_words` cuts it, with at least one word.
+        labels: The labels of its words.
+        analysis: The word that it is to replace.
+    """
+    words = parts[1::2]
+    between = parts[0::2]
+    article = ""
+    if analysis.pos == "n":
+        if words[0].lower() in _ARTICLES and len(words) > 1:
+            article = words[0].lower()
+            words, labels, between = words[1:], labels[1:], ["", *between[2:]]
+        elif words[0].lower() in _PERSON and len(words) > 1:
+            article, words[0], labels = "a", _PERSON[words[0].lower()], ["NOUN|-", *labels[1:]]
+        if analysis.form == "NNS":
+            article, words = "", _plural(words, labels, between)
+    elif analysis.pos == "v":
+        words = _conjugated(words, labels, between, analysis.form)
+    elif analysis.form[-1] in "RS" and analysis.form != "RB":
+        between[0] = ("more " if analysis.form.endswith("R") else "most ") + between[0]
+    text = "".join(piece for pair in zip(between, [*words, ""], strict=True) for piece in pair)
+    return Definition(text, article, analysis.form)
+
+
+def _plural(words: list[str], labels: list[str], between: list[str]) -> list[str]:
+    """Puts the head of a noun phrase into the plural; leaves the phrase as it is where the head is not clear.
+
+    The head is the last noun of the first run of nouns and adjectives that has one, after nothing but adjectives,
+    adverbs, numbers, and `and` or `or` between adjectives. With it go nouns joined by `or` and `and`, and the verbs of
+    a relative clause.
+    """
+    kinds = [label.partition("|")[0] for label in labels]
+    place = 0
+    while place < len(words) and kinds[place] != "NOUN":
+        joins = kinds[place] == "CCONJ" and place > 0 and kinds[place - 1] == "ADJ"
+        if kinds[place] not in _BEFORE_HEAD and not joins:
+            return words
+        place += 1
+    head = None
+    while place < len(words) and kinds[place] in {"NOUN", "ADJ"} and (head is None or between[place] == " "):
+        head = place if kinds[place] == "NOUN" else head
+        place += 1
+    if head is None:
+        return words
+    result = list(words)
+    last = head
+    while True:
+        plural = inflected(words[last], "NNS")
+        if plural is None:
+            return words
+        result[last] = plural
+        joined = last + 2 < len(words) and words[last + 1] in {"or", "and"} and kinds[last + 2] == "NOUN"
+        if not joined or (last + 3 < len(words) and kinds[last + 3] == "NOUN"):
+            break
+        last += 2
+    verb = last + 2
+    if words[verb - 1 : verb] in (["that"], ["who"], ["which"]):
+        while verb < len(words):
+            if words[verb] in _PLURAL_VERBS:
+                result[verb] = _PLURAL_VERBS[words[verb]]
+            elif words[verb].endswith("s") and (kinds[verb] == "VERB" or verb > last + 2):
+                result[verb] = base_of_verb(words[verb]) or words[verb]
+            if words[verb + 1 : verb + 2] not in (["or"], ["and"]):
+                break
+            verb += 2
+    return result
+
+
+def _conjugated(words: list[str], labels: list[str], between: list[str], form: str) -> list[str]:
+    """Gives the verbs that head a definition the form of the word.
+
+    They are the first word, or the first after an adverb, the verbs joined to it by commas, `or` and `and`, and verbs
+    behind a later `or`, unless an infinitive or a relative clause may have begun before.
+    """
+    kinds = [label.partition("|")[0] for label in labels]
+    place = 1 if len(words) > 1 and kinds[0] == "ADV" and not is_verb(words[0]) and is_verb(words[1]) else 0
+    if not is_verb(words[place]):
+        return words
+    result = list(words)
+    while True:
+        result[place] = inflected(words[place], form) or words[place]
+        step = 1
+        joined = place + 1 < len(words) and words[place + 1] in {"or", "and"}
+        if joined:
+            step = 2
+        elif place + 1 < len(words) and between[place + 1].strip() != ",":
+            break
+        place += step
+        if place >= len(words) or not is_verb(words[place]):
+            break
+    for later in range(place + 1, len(words)):
+        if words[later] in _SUBORDINATE:
+            break
+        if words[later - 1] == "or" and labels[later] in {"VERB|Fin", "VERB|Inf", "AUX|Fin"} and is_verb(words[later]):
+            result[later] = inflected(words[later], form) or words[later]
+    return result

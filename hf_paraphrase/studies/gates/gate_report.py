@@ -1,0 +1,237 @@
+"""The numbers of the gate analysis: means by tag, label, kind of word, word and position, beside the paper's lists."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .function_words import kind_of_word
+from .gates import WordGates
+from .grouped_means import GroupMean, explained_share, from_own_mean, grouped_means
+from .tagged_text import DEPENDENCY, TAG
+
+PAPER_HIGH = {
+    TAG: ("NNP", "NNPS", "CD", "NNS", "VBG", "NN", "JJ", "UH", "VBN", "JJS"),
+    DEPENDENCY: ("number", "nn", "num", "acomp", "appos", "pobj", "vmod", "dobj", "amod", "conj"),
+}
+"""The top ten of paper 001 ("Analyzing GRAN Gates"): Penn Treebank tags, Stanford dependencies."""
+PAPER_LOW = {
+    TAG: ("TO", "WDT", "DT", "WP", "IN", "CC", "PRP", "EX", "WRB", "POS"),
+    DEPENDENCY: ("possessive", "cop", "det", "auxpass", "prep", "cc", "mark", "aux", "expl", "neg"),
+}
+"""The bottom ten of paper 001."""
+UNIVERSAL_HIGH = ("PROPN", "NOUN", "NUM", "ADJ", "INTJ")
+"""The universal parts of speech of the tags in the paper's top ten that have one of their own."""
+UNIVERSAL_LOW = ("DET", "ADP", "CCONJ", "SCONJ", "PRON", "PART")
+"""Those of the tags in its bottom ten."""
+SAME_LABEL = {"compound": "nn", "nummod": "num", "acl": "vmod", "obj": "dobj", "aux:pass": "auxpass"}
+"""What later parsers and Universal Dependencies call labels of the paper."""
+POSITIONS = 15
+"""How many positions from each end of a sentence are told apart; all beyond are one."""
+_BEYOND = f"{POSITIONS + 1}+"
+
+
+@dataclass(frozen=True)
+class PaperComparison:
+    """How far a ranking agrees with the two lists of the paper.
+
+    Attributes:
+        high: How many groups of the paper's top ten occur often enough here.
+        low: How many of its bottom ten do.
+        in_order: The share of pairs of one of each, in per cent, in which the first has the higher mean; 50 would be
+            chance.
+        in_order_by_norm: The same by the mean norm of the gated vectors a_t.
+        high_mean: The mean over those of the top ten.
+        low_mean: The mean over those of the bottom ten.
+    """
+
+    high: int
+    low: int
+    in_order: float
+    in_order_by_norm: float
+    high_mean: float
+    low_mean: float
+
+    @property
+    def verdict(self) -> str:
+        """Whether the paper's finding, content words above function words, is there."""
+        return "holds" if self.in_order >= 75 else "does not hold" if self.in_order <= 50 else "in part"
+
+
+@dataclass(frozen=True)
+class GateReport:
+    """All that the report says.
+
+    Attributes:
+        labels: For each kind of label the groups, the highest mean first.
+        kinds: Means by kind of English word.
+        words: Means of the words that are frequent enough, lower-cased.
+        from_start: Means by position from the start.
+        from_end: Means by position from the end.
+        adjusted_from_start: Distances from the words' own means by position from the start.
+        adjusted_from_end: The same from the end.
+        paper: For each kind of label how it compares with the paper, where any of its labels is there.
+        mean: The mean gate over all words.
+        spread: Their standard deviation.
+        explained: The share of the variance that the word alone explains.
+        plain_norm: The mean norm of x_t.
+        gated_norm: That of a_t.
+        details: For each kind of label and each of its groups the mean norms of x_t and of a_t, and the mean distance
+            of its gates from the mean gate of all words at the same position from the start.
+        unknown: The share of unknown words.
+    """
+
+    labels: dict[str, list[GroupMean]]
+    kinds: list[GroupMean]
+    words: list[GroupMean]
+    from_start: list[GroupMean]
+    from_end: list[GroupMean]
+    adjusted_from_start: list[GroupMean]
+    adjusted_from_end: list[GroupMean]
+    paper: dict[str, PaperComparison]
+    mean: float
+    spread: float
+    explained: float
+    plain_norm: float
+    gated_norm: float
+    details: dict[str, dict[str, tuple[float, float, float]]]
+    unknown: float
+
+    @property
+    def tables(self) -> dict[str, list[GroupMean]]:
+        """All means by the name of their table."""
+        return {
+            **self.labels,
+            "kinds": self.kinds,
+            "words": self.words,
+            "positions_from_start": self.from_start,
+            "positions_from_end": self.from_end,
+            "positions_from_start_adjusted": self.adjusted_from_start,
+            "positions_from_end_adjusted": self.adjusted_from_end,
+        }
+
+
+def gate_report(found: WordGates, *, min_count: int = 20, replicates: int = 200, seed: int = 0) -> GateReport:
+    """Computes all means with their intervals.
+
+    Args:
+        found: The gates of the words of a text.
+        min_count: Words and labels that occur less often are left out.
+        replicates: Bootstrap replicates of the intervals.
+        seed: Seed of the bootstrap.
+    """
+    means = partial(grouped_means, replicates=replicates, seed=seed)
+    lowered = [word.lower() for word in found.words]
+    counts = Counter(lowered)
+    known = [word if found.known[place] else None for place, word in enumerate(lowered)]
+    frequent = [word if word is not None and counts[word] >= min_count else None for word in known]
+    kinds = [kind_of_word(word) for word in found.words]
+    own = from_own_mean(found.gates, lowered)
+    there = ~np.isnan(own)
+    places = (found.positions, found.lengths - 1 - found.positions)
+    raw = [_by_position(means, found.gates, place, found.sentences) for place in places]
+    adjusted = [_by_position(means, own[there], place[there], found.sentences[there]) for place in places]
+    labels = {
+        name: _frequent(means, found, found.labels[name], min_count)
+        for name in sorted(found.labels, key=lambda name: name != TAG)
+    }
+    place = np.minimum(found.positions, POSITIONS)
+    at_place = np.bincount(place, weights=found.gates) / np.bincount(place).clip(1)
+    numbers = np.stack([found.plain_norms, found.gated_norms, found.gates - at_place[place]])
+    details: dict[str, dict[str, tuple[float, float, float]]] = {}
+    for kind, items in found.labels.items():
+        columns = np.array([item if item is not None else "" for item in items])
+        details[kind] = {item.name: tuple(numbers[:, columns == item.name].mean(1).tolist()) for item in labels[kind]}
+    norms = {kind: {name: item[1] for name, item in items.items()} for kind, items in details.items()}
+    compared = {name: compare(name, groups, norms[name]) for name, groups in labels.items()}
+    paper = {name: item for name, item in compared.items() if item is not None}
+    return GateReport(
+        labels=labels,
+        kinds=means(found.gates, kinds, found.sentences),
+        words=means(found.gates, frequent, found.sentences),
+        from_start=raw[0],
+        from_end=raw[1],
+        adjusted_from_start=adjusted[0],
+        adjusted_from_end=adjusted[1],
+        paper=paper,
+        mean=float(found.gates.mean()),
+        spread=float(found.gates.std()),
+        explained=explained_share(found.gates, lowered),
+        plain_norm=float(found.plain_norms.mean()),
+        gated_norm=float(found.gated_norms.mean()),
+        details=details,
+        unknown=float(1 - found.known.mean()),
+    )
+
+
+def compare(kind: str, groups: Sequence[GroupMean], norms: Mapping[str, float]) -> PaperComparison | None:
+    """Compares a ranking with the paper's lists; None unless at least one label of each list is there.
+
+    Args:
+        kind: The kind of label.
+        groups: The mean gates.
+        norms: The mean norm of the gated vectors of each of them.
+    """
+    gates = {item.name: item.mean.value for item in groups}
+    high, low = _of_lists(kind, gates)
+    if not high or not low:
+        return None
+    return PaperComparison(
+        len(high),
+        len(low),
+        _share_in_order(high, low),
+        _share_in_order(*_of_lists(kind, norms)),
+        float(np.mean(high)),
+        float(np.mean(low)),
+    )
+
+
+def highest_labels(kind: str) -> tuple[str, ...]:
+    """Lists the labels that count as those of the paper's top ten."""
+    return PAPER_HIGH.get(kind, ()) + (UNIVERSAL_HIGH if kind == TAG else _other_names(PAPER_HIGH.get(kind, ())))
+
+
+def lowest_labels(kind: str) -> tuple[str, ...]:
+    """Lists the labels that count as those of the paper's bottom ten."""
+    return PAPER_LOW.get(kind, ()) + (UNIVERSAL_LOW if kind == TAG else _other_names(PAPER_LOW.get(kind, ())))
+
+
+def _other_names(names: Sequence[str]) -> tuple[str, ...]:
+    return tuple(new for new, old in SAME_LABEL.items() if old in names)
+
+
+def _of_lists(kind: str, values: Mapping[str, float]) -> tuple[list[float], list[float]]:
+    """Picks the values of the labels of the paper's two lists that are there."""
+    high, low = (
+        [values[name] for name in names if name in values] for names in (highest_labels(kind), lowest_labels(kind))
+    )
+    return high, low
+
+
+def _share_in_order(high: Sequence[float], low: Sequence[float]) -> float:
+    ordered = [float(one > other) + 0.5 * (one == other) for one in high for other in low]
+    return 100 * float(np.mean(ordered))
+
+
+def _frequent(
+    means: Callable[..., list[GroupMean]], found: WordGates, items: Sequence[str | None], min_count: int
+) -> list[GroupMean]:
+    counts = Counter(items)
+    kept = [item if item is not None and counts[item] >= min_count else None for item in items]
+    return means(found.gates, kept, found.sentences)
+
+
+def _by_position(
+    means: Callable[..., list[GroupMean]],
+    values: NDArray[np.float64],
+    places: NDArray[np.int64],
+    sentences: NDArray[np.int64],
+) -> list[GroupMean]:
+    names = [str(place + 1) if place < POSITIONS else _BEYOND for place in places.tolist()]
+    order = {str(place + 1): place for place in range(POSITIONS)} | {_BEYOND: POSITIONS}
+    return sorted(means(values, names, sentences), key=lambda item: order[item.name])

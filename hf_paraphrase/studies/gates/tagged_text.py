@@ -1,0 +1,192 @@
+"""Reads sentences whose words carry labels: parts of speech, and perhaps dependency labels.
+
+Four layouts are told apart by the first line that is not empty:
+
+* `word/TAG word/TAG …`, a sentence a line, the last slash counts;
+* `word TAB tag` or `word TAB tag TAB dependency`, a word a line, an empty line between sentences;
+* CoNLL-U (https://universaldependencies.org/format.html): ten fields a word; the tag is the language's own (XPOS)
+  where there is one, else the universal one, and the label that of the dependency on its head;
+* the files of PIT-2015: seven fields a line, the last two of which are sentences of `word/entity/tag/chunk/event`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from ...data.text_files import LineErrors, read_lines
+from ...errors import InputError
+
+TAG, DEPENDENCY = "tag", "dependency"
+_LAYOUTS = "word/TAG on one line, word TAB tag a line, CoNLL-U, or a file of PIT-2015"
+_PIT_FIELDS, _PIT_PARTS, _CONLLU_FIELDS = 7, 5, 10
+
+
+@dataclass(frozen=True)
+class LabelledSentence:
+    """A sentence whose words are known, with labels for each of them.
+
+    Attributes:
+        text: The sentence as an encoder reads it.
+        spans: Where each word begins and ends in the text.
+        labels: For each kind of label, e.g. :data:`TAG`, that of every word.
+    """
+
+    text: str
+    spans: tuple[tuple[int, int], ...]
+    labels: dict[str, tuple[str, ...]] = field(default_factory=dict)
+
+    @classmethod
+    def of_words(cls, words: list[str], labels: dict[str, list[str]] | None = None) -> LabelledSentence:
+        """Makes a sentence of words with a space between them."""
+        spans, start = [], 0
+        for word in words:
+            spans.append((start, start + len(word)))
+            start += len(word) + 1
+        return cls(" ".join(words), tuple(spans), {name: tuple(items) for name, items in (labels or {}).items()})
+
+    @property
+    def words(self) -> list[str]:
+        """The words as they stand in the text."""
+        return [self.text[start:end] for start, end in self.spans]
+
+
+def read_tagged(path: Path) -> Iterator[LabelledSentence]:
+    """Streams the sentences of a tagged file.
+
+    Raises:
+        InputError: If the file is missing, not UTF-8, of none of the four layouts, or has a word without a tag.
+    """
+    lines = _numbered(path)
+    first = next((item for item in lines if item[1].strip()), None)
+    if first is None:
+        raise InputError("there is no text in it", path=path, remedy=f"give {_LAYOUTS}")
+    number, line = first
+    fields = line.split("\t")
+    items = _rejoined(first, lines)
+    if line.startswith("# ") or (len(fields) == _CONLLU_FIELDS and fields[0].split("-")[0].isdigit()):
+        yield from _conllu(items, path)
+    elif len(fields) == _PIT_FIELDS:
+        yield from _pit(items, path)
+    elif len(fields) in {2, 3}:
+        yield from _vertical(items, len(fields), path)
+    elif len(fields) == 1 and "/" in line:
+        for number, line in items:
+            if line.strip():
+                yield _slashed(line, 2, 1, path, number)
+    else:
+        raise InputError("neither words nor tags can be told", path=path, line=number, remedy=f"give {_LAYOUTS}")
+
+
+def _numbered(path: Path) -> Iterator[tuple[int, str]]:
+    number = 0
+    for block in read_lines(path, LineErrors()):
+        for line in block.to_pylist():
+            number += 1
+            yield number, line
+
+
+def _rejoined(first: tuple[int, str], rest: Iterator[tuple[int, str]]) -> Iterator[tuple[int, str]]:
+    yield first
+    yield from rest
+
+
+def _slashed(line: str, parts: int, place: int, path: Path, number: int) -> LabelledSentence:
+    words, tags = [], []
+    for item in line.split():
+        # The word itself may hold slashes.
+        found = item.rsplit("/", parts - 1)
+        if len(found) != parts or not found[0] or not found[place]:
+            expected = "word/TAG" if parts == 2 else "word/entity/tag/chunk/event"
+            raise InputError(f"`{item[:80]}` is not {expected}", path=path, line=number, remedy="mend the line")
+        words.append(found[0])
+        tags.append(found[place])
+    return LabelledSentence.of_words(words, {TAG: tags})
+
+
+def _pit(lines: Iterator[tuple[int, str]], path: Path) -> Iterator[LabelledSentence]:
+    for number, line in lines:
+        if not line.strip():
+            continue
+        fields = line.split("\t")
+        if len(fields) != _PIT_FIELDS:
+            raise InputError(
+                f"{len(fields)} tab-separated fields where {_PIT_FIELDS} are expected", path=path, line=number
+            )
+        for text in fields[5:]:
+            yield _slashed(text, _PIT_PARTS, 2, path, number)
+
+
+def _vertical(lines: Iterator[tuple[int, str]], count: int, path: Path) -> Iterator[LabelledSentence]:
+    names = (TAG, DEPENDENCY)[: count - 1]
+    words: list[str] = []
+    labels: dict[str, list[str]] = {name: [] for name in names}
+    for number, line in lines:
+        if not line.strip():
+            if words:
+                yield LabelledSentence.of_words(words, labels)
+            words, labels = [], {name: [] for name in names}
+            continue
+        fields = [item.strip() for item in line.split("\t")]
+        if len(fields) != count or not all(fields):
+            raise InputError(
+                f"`{line[:80]}` is not {count} tab-separated fields (word, {', '.join(names)})",
+                path=path,
+                line=number,
+                remedy="mend the line; an empty one stands between sentences",
+            )
+        words.append(fields[0])
+        for name, value in zip(names, fields[1:], strict=True):
+            labels[name].append(value)
+    if words:
+        yield LabelledSentence.of_words(words, labels)
+
+
+def _conllu(lines: Iterator[tuple[int, str]], path: Path) -> Iterator[LabelledSentence]:
+    words: list[str] = []
+    labels: dict[str, list[str]] = {TAG: [], DEPENDENCY: []}
+    for number, line in lines:
+        if not line.strip():
+            if words:
+                yield LabelledSentence.of_words(words, labels)
+            words, labels = [], {TAG: [], DEPENDENCY: []}
+            continue
+        if line.startswith("#"):
+            continue
+        fields = line.split("\t")
+        if len(fields) != _CONLLU_FIELDS:
+            raise InputError(
+                f"{len(fields)} tab-separated fields where CoNLL-U has {_CONLLU_FIELDS}", path=path, line=number
+            )
+        if not fields[0].isdigit():
+            continue  # a contraction that is spelled out below, or a word that is not there
+        words.append(fields[1])
+        labels[TAG].append(fields[4] if fields[4] != "_" else fields[3])
+        labels[DEPENDENCY].append(fields[7])
+    if words:
+        yield LabelledSentence.of_words(words, labels)
+
+
+def tagged_lines(text: Path, tags: Path) -> Iterator[LabelledSentence]:
+    """Streams sentences whose words, separated by spaces, lie in one file and their tags in another, line by line.
+
+    Raises:
+        InputError: If a file is missing, the lines do not match, or a line has more words than tags or fewer.
+    """
+    words_of, tags_of = list(_numbered(text)), list(_numbered(tags))
+    if len(words_of) != len(tags_of):
+        raise InputError(
+            f"{len(tags_of)} lines, but {text} has {len(words_of)}", path=tags, remedy="give a line of tags a sentence"
+        )
+    for (number, line), (_, labels) in zip(words_of, tags_of, strict=True):
+        words, found = line.split(), labels.split()
+        if len(words) != len(found):
+            raise InputError(
+                f"{len(found)} tags for {len(words)} words",
+                path=tags,
+                line=number,
+                remedy="give a tag for every word between spaces",
+            )
+        if words:
+            yield LabelledSentence.of_words(words, {TAG: found})

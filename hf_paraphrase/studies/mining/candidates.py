@@ -1,0 +1,183 @@
+"""The candidate filter: for every source sentence the n target sentences of the greatest cosine.
+
+Section 2.2 of "BUCC 2017 Shared Task: a First Attempt Toward a Deep Learning Framework for Identifying Parallel
+Sentences in Comparable Corpora" (Grégoire and Langlais 2017). All pairs are compared, so nothing is missed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...encoders.vector_file import VectorFile
+from ...training.threads import in_threads
+
+if TYPE_CHECKING:
+    from .running_best import UnitBlock
+
+Vectors = NDArray[np.float32] | VectorFile
+"""A matrix of vectors (rows, dim): an array, a memory-mapped one, or a file that is read block by block."""
+Block = tuple[slice, NDArray[np.int64], NDArray[np.float32]]
+"""Sources, and of each the rows (sources, n) and the cosines (sources, n) of its candidates."""
+SOURCES_PER_BLOCK = 4096
+_SOURCES_AT_A_TIME = 1024
+_TARGETS_AT_A_TIME = 4096
+
+
+def best_candidates(
+    source_vectors: Vectors,
+    target_vectors: Vectors,
+    n: int,
+    *,
+    precision: str | None = None,
+    device: str | None = None,
+    show_progress_bar: bool = False,
+) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+    """Finds the n best targets by cosine for every source, exactly.
+
+    Memory is that of the result and of a few blocks, about 200 MB a thread, however long the sides are. What decides
+    are cosines in double precision, so the order is exact up to its rounding, about 1e-15; neither `precision` nor
+    `device`, the number of threads or the other sentences change a result.
+
+    Args:
+        source_vectors: float32 (sources, dim).
+        target_vectors: float32 (targets, dim).
+        n: How many of each; fewer are given where there are fewer targets.
+        precision: `bfloat16` or `float32`: the type of the products that rule out most pairs; by default the one in
+            which the processor is fastest.
+        device: Where those are computed, e.g. `cuda`; by default a GPU where there is one.
+        show_progress_bar: Show the progress, in sources, on standard error.
+
+    Returns:
+        The rows of the candidates (sources, n), int64, the best first and of equal ones the lower row first, and
+        their cosines (sources, n), float32. A zero vector has cosine 0 with everything.
+
+    Raises:
+        ValueError: If n is not positive, the dimensions differ, or a vector is not finite.
+    """
+    size = min(n, len(target_vectors))
+    rows = np.empty((len(source_vectors), max(size, 0)), np.int64)
+    cosines = np.empty(rows.shape, np.float32)
+    blocks = candidate_blocks(
+        source_vectors,
+        target_vectors,
+        n,
+        precision=precision,
+        device=device,
+        show_progress_bar=show_progress_bar,
+    )
+    for part, part_rows, part_cosines in blocks:
+        rows[part], cosines[part] = part_rows, part_cosines
+    return rows, cosines
+
+
+def candidate_blocks(
+    source_vectors: Vectors,
+    target_vectors: Vectors,
+    n: int,
+    *,
+    first_block: int = 0,
+    precision: str | None = None,
+    device: str | None = None,
+    show_progress_bar: bool = False,
+) -> Iterator[Block]:
+    """Computes what :func:`best_candidates` does, block by block of 4,096 sources.
+
+    Args:
+        source_vectors: As there.
+        target_vectors: As there.
+        n: As there.
+        first_block: How many blocks to leave out, those that an earlier run computed.
+        precision: As there.
+        device: As there.
+        show_progress_bar: As there.
+
+    Yields:
+        The sources of a block, and the rows and cosines of their candidates.
+
+    Raises:
+        ValueError: As there.
+    """
+    if n < 1:
+        raise ValueError(f"n must be at least 1, not {n}")
+    if source_vectors.ndim != 2 or target_vectors.ndim != 2 or source_vectors.shape[1] != target_vectors.shape[1]:
+        raise ValueError(
+            f"sources {source_vectors.shape} and targets {target_vectors.shape} must be matrices of one dimension"
+        )
+    import torch
+    from tqdm.auto import tqdm
+
+    from .device_best import best_on_device
+    from .running_best import PRECISIONS, default_precision
+
+    kind = precision or default_precision()
+    if kind not in PRECISIONS:
+        raise ValueError(f"precision must be one of {', '.join(PRECISIONS)}, not {kind}")
+    place = device or ("cuda" if torch.cuda.is_available() else "cpu")
+    size = min(n, len(target_vectors))
+    starts = range(first_block * SOURCES_PER_BLOCK, len(source_vectors), SOURCES_PER_BLOCK)
+    blocks = [slice(start, min(start + SOURCES_PER_BLOCK, len(source_vectors))) for start in starts]
+
+    def best(part: slice) -> Block:
+        sources = np.asarray(source_vectors[part], np.float32)
+        # To a zero vector all targets are equal, so none of them would ever be ruled out.
+        filled = sources.any(axis=1)
+        rows = np.tile(np.arange(size), (len(sources), 1))
+        cosines = np.zeros(rows.shape, np.float32)
+        # This setting holds for one thread only.
+        with torch.inference_mode():
+            if size and filled.any():
+                rows[filled], cosines[filled] = best_of_filled(sources[filled])
+        return part, rows, cosines
+
+    def best_of_filled(sources: NDArray[np.float32]) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+        if torch.device(place).type == "cpu":
+            return _best_of_block(sources, target_vectors, size, kind)
+        found, sure = best_on_device(sources, target_vectors, size, place)
+        if not sure.all():
+            # More targets than the spare ones are as good as the last: settle them one by one.
+            found[0][~sure], found[1][~sure] = _best_of_block(sources[~sure], target_vectors, size, "float32")
+        return found
+
+    threads = torch.get_num_threads() if torch.device(place).type == "cpu" else 1
+    with tqdm(
+        total=len(source_vectors),
+        initial=min(starts.start, len(source_vectors)),
+        unit=" sentences",
+        desc="candidates",
+        disable=not show_progress_bar,
+    ) as progress:
+        for block in in_threads(best, blocks, threads):
+            progress.update(len(block[1]))
+            yield block
+
+
+def _best_of_block(
+    sources: NDArray[np.float32], target_vectors: Vectors, n: int, precision: str
+) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+    """Compares sources (sources, dim) with all targets on the processor."""
+    import torch
+
+    from .running_best import RunningBest, UnitBlock
+
+    starts = range(0, len(sources), _SOURCES_AT_A_TIME)
+    parts = [UnitBlock.of(start, sources[start : start + _SOURCES_AT_A_TIME], precision) for start in starts]
+    best = [RunningBest(part, n, precision) for part in parts]
+    buffer = torch.empty(_SOURCES_AT_A_TIME * _TARGETS_AT_A_TIME, dtype=getattr(torch, precision))
+    mask = np.empty(len(buffer), bool)
+    for targets in _target_blocks(target_vectors, precision):
+        for running in best:
+            running.look(targets, buffer, mask)
+    found = [running.result() for running in best]
+    return np.concatenate([rows for rows, _ in found]), np.concatenate([cosines for _, cosines in found])
+
+
+def _target_blocks(target_vectors: Vectors, precision: str) -> Iterator[UnitBlock]:
+    from .running_best import UnitBlock
+
+    for start in range(0, len(target_vectors), _TARGETS_AT_A_TIME):
+        block = np.asarray(target_vectors[start : start + _TARGETS_AT_A_TIME], np.float32)
+        yield UnitBlock.of(start, block, precision)

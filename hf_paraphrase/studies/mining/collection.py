@@ -1,0 +1,151 @@
+"""A collection of sentences to be mined, and the gold pairs of two collections, from text files."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from ...data.text_files import LineErrors, read_fields, read_lines
+from ...errors import InputError
+
+LAYOUTS = ("lines", "bucc")
+
+
+class StrictFile(LineErrors):
+    """A malformed line ends the work: leaving it out would shift the numbers of the lines, or lose a sentence."""
+
+    def meet(self, text: str, path: Path, line: int, remedy: str) -> None:
+        """Raises for a malformed line.
+
+        Raises:
+            InputError: Always.
+        """
+        raise InputError(text, path=path, line=line, remedy=remedy)
+
+
+@dataclass(frozen=True)
+class Collection:
+    """Sentences with their names.
+
+    Attributes:
+        path: The file that they come from.
+        names: The name of each: its id, or the number of its line from 1.
+        sentences: The sentences.
+    """
+
+    path: Path
+    names: Sequence[str]
+    sentences: Sequence[str]
+
+    def __len__(self) -> int:
+        return len(self.sentences)
+
+    @property
+    def empty(self) -> int:
+        """How many of the sentences have no character but white space; they are never candidates."""
+        return sum(not text.strip() for text in self.sentences)
+
+    def positions(self) -> dict[str, int]:
+        """Maps each name to its place."""
+        return {name: place for place, name in enumerate(self.names)}
+
+
+def read_collection(path: Path, layout: str) -> Collection:
+    """Reads one side, plain or compressed.
+
+    Args:
+        path: The file.
+        layout: `lines` for one sentence a line, `bucc` for `id TAB sentence` as in the shared task of BUCC 2017.
+
+    Raises:
+        InputError: If the file is missing, empty, not UTF-8 or not in this layout, an id is empty or comes twice, or
+            no line has a sentence.
+    """
+    if layout == "lines":
+        sentences = [text for block in read_lines(path, StrictFile()) for text in block.to_pylist()]
+        names = [str(number) for number in range(1, len(sentences) + 1)]
+    else:
+        remedy = "one sentence a line as `id TAB sentence`, or --layout lines"
+        names, sentences = [], []
+        first_lines: dict[str, int] = {}
+        for lines, texts in read_fields(path, ["id", "sentence"], StrictFile(), remedy=remedy):
+            sentences += texts["sentence"].to_pylist()
+            block = texts["id"].to_pylist()
+            names += block
+            for line, name in zip(lines.tolist(), block, strict=True):
+                if not name.strip():
+                    raise InputError("the id is empty", path=path, line=line, remedy=remedy)
+                if name in first_lines:
+                    raise InputError(
+                        f"the id `{name[:80]}` was in line {first_lines[name]:,} already",
+                        path=path,
+                        line=line,
+                        remedy="give every sentence an id of its own",
+                    )
+                first_lines[name] = line
+    collection = Collection(path, names, sentences)
+    if collection.empty == len(sentences):
+        raise InputError("there is no sentence in it", path=path, remedy="give one sentence a line")
+    return collection
+
+
+def check_different(source: Collection, target: Collection) -> None:
+    """Refuses two collections of the same sentences, of which each would be found as its own translation.
+
+    Raises:
+        InputError: If they are the same.
+    """
+    if source.path.resolve() == target.path.resolve() or source.sentences == target.sentences:
+        raise InputError(
+            "source and target are the same sentences",
+            path=target.path,
+            remedy="give two languages; hf-paraphrase search --mine finds paraphrases in one collection",
+        )
+
+
+def read_gold(path: Path, source: Collection, target: Collection) -> NDArray[np.int64]:
+    """Reads the true pairs, `source id TAB target id` a line; a pair that comes twice counts once.
+
+    Args:
+        path: The file.
+        source: The source side.
+        target: The target side.
+
+    Returns:
+        The places of the pairs (pairs, 2), sorted.
+
+    Raises:
+        InputError: If the file is missing, empty or malformed, or an id is not in its collection.
+    """
+    sides: list[tuple[Collection, Mapping[str, int]]] = [(side, side.positions()) for side in (source, target)]
+    found: list[tuple[int, int]] = []
+    remedy = "one pair a line as `source id TAB target id`; without ids in the collections, the numbers of the lines"
+    for lines, texts in read_fields(path, ["source", "target"], StrictFile(), remedy=remedy):
+        columns = [texts["source"].to_pylist(), texts["target"].to_pylist()]
+        for line, pair in zip(lines.tolist(), zip(*columns, strict=True), strict=True):
+            places = []
+            for name, (side, positions) in zip(pair, sides, strict=True):
+                if name not in positions:
+                    raise InputError(
+                        f"the id `{name[:80]}` is not in {side.path.name}", path=path, line=line, remedy=remedy
+                    )
+                places.append(positions[name])
+            found.append((places[0], places[1]))
+    return np.array(sorted(set(found)), np.int64).reshape(-1, 2)
+
+
+def one_line(text: str) -> str:
+    """Returns a sentence without tabs and line ends, so that it fits a field of a tab-separated file."""
+    return " ".join(text.split()) if any(character in text for character in "\t\r\n") else text
+
+
+def count_repeated(collection: Collection) -> int:
+    """Counts the sentences that were there before, word for word."""
+    import pyarrow as pa
+
+    return len(collection) - int(pc.count_distinct(pa.array(list(collection.sentences), pa.string())).as_py())

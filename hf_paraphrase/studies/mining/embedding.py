@@ -1,0 +1,163 @@
+"""The vectors of two collections by one encoder, or by one for each language with a common space."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+from tqdm.auto import tqdm
+
+from ...encoders.vector_file import NpyWriter, VectorFile
+from ...errors import InputError, UsageError
+from .collection import Collection
+
+if TYPE_CHECKING:
+    from ...encoders.known_texts import KnownTexts
+
+_SENTENCES_AT_A_TIME = 16_384
+
+
+@dataclass(frozen=True)
+class EncoderFolders:
+    """The folders of the encoders of both sides.
+
+    Attributes:
+        source: That of the source side.
+        target: That of the target side; the same where one encoder is for both.
+    """
+
+    source: str
+    target: str
+
+    @classmethod
+    def of(cls, both: str | None, source: str | None, target: str | None, flag: str) -> EncoderFolders | None:
+        """Makes sense of three flags: `--encoder`, or `--source-encoder` with `--target-encoder`.
+
+        Args:
+            both: One encoder for both sides.
+            source: One for the source side.
+            target: One for the target side.
+            flag: How the first is called, e.g. `encoder`.
+
+        Returns:
+            The folders; None if none was given.
+
+        Raises:
+            UsageError: If too many or too few were given.
+        """
+        if both is not None and source is None and target is None:
+            return cls(both, both)
+        if both is None and source is not None and target is not None:
+            return cls(source, target)
+        if both is None and source is None and target is None:
+            return None
+        raise UsageError(
+            f"give either --{flag}, or --source-{flag} and --target-{flag}", remedy="one encoder, or one a side"
+        )
+
+    @classmethod
+    def parse(cls, text: str) -> EncoderFolders:
+        """Reads `DIR` or `SOURCE_DIR:TARGET_DIR`."""
+        if ":" in text and not os.path.isdir(text):  # noqa: PTH112
+            source, _, target = text.partition(":")
+            return cls(source, target)
+        return cls(text, text)
+
+    @property
+    def names(self) -> str:
+        """How the encoders are called in a table: the name of the folder, or of the one that both lie in."""
+        one, two = Path(self.source).resolve(), Path(self.target).resolve()
+        return one.name if one == two or one.parent != two.parent else one.parent.name
+
+    @property
+    def folders(self) -> list[str]:
+        """The folders, each once."""
+        return list(dict.fromkeys([self.source, self.target]))
+
+
+@dataclass(frozen=True)
+class EncodedSides:
+    """The vectors of both collections, of length 1, or 0 for a sentence of which the encoder knows no word.
+
+    Attributes:
+        source: (sources, dim).
+        target: (targets, dim).
+    """
+
+    source: VectorFile
+    target: VectorFile
+
+
+def encode_sides(
+    encoders: EncoderFolders,
+    collections: Sequence[Collection],
+    folder: Path,
+    name: str,
+    *,
+    batch_size: int = 256,
+    device: str | None = None,
+    show_progress_bar: bool = False,
+) -> EncodedSides:
+    """Encodes both collections into files; one that is there is taken as it is.
+
+    Args:
+        encoders: The encoders.
+        collections: The source and the target side.
+        folder: Where the vectors are kept; it must be for this input alone.
+        name: Tells the files of several encoders apart.
+        batch_size: Sentences in a padded batch.
+        device: Where the encoders compute, e.g. `cuda`; None for the CPU.
+        show_progress_bar: Show the progress, in sentences, on standard error.
+
+    Raises:
+        ModelError: If a folder is not a sentence encoder.
+        InputError: If the encoders differ in dimension, or know no word of a side.
+    """
+    from ...encoders.known_texts import KnownTexts
+    from ...encoders.sentence_encoder import SentenceEncoder
+
+    opened = {path: KnownTexts(SentenceEncoder.from_pretrained(path, device=device)) for path in encoders.folders}
+    texts = [opened[path] for path in (encoders.source, encoders.target)]
+    dimensions = [item.encoder.dimension for item in texts]
+    if dimensions[0] != dimensions[1]:
+        raise InputError(
+            f"vectors of {dimensions[1]} components, those of the source side have {dimensions[0]}",
+            path=encoders.target,
+            remedy="give two encoders that were trained together",
+        )
+    files = []
+    for side, encoder, collection in zip(("source", "target"), texts, collections, strict=True):
+        path = folder / f"{name}-{side}.npy"
+        if not path.is_file():
+            _encode(encoder, collection, path, batch_size, show_progress_bar)
+        files.append(VectorFile(path))
+        if files[-1].shape != (len(collection), dimensions[0]):
+            raise InputError("vectors of another input", path=path, remedy="start afresh with --overwrite")
+    return EncodedSides(*files)
+
+
+def _encode(encoder: KnownTexts, collection: Collection, path: Path, batch_size: int, show_progress_bar: bool) -> None:
+    known = False
+    with (
+        NpyWriter(path, encoder.encoder.dimension) as writer,
+        tqdm(
+            total=len(collection), unit=" sentences", desc=f"encode {path.stem}", disable=not show_progress_bar
+        ) as progress,
+    ):
+        for start in range(0, len(collection), _SENTENCES_AT_A_TIME):
+            vectors = encoder.embed(collection.sentences[start : start + _SENTENCES_AT_A_TIME], batch_size=batch_size)
+            if not np.isfinite(vectors).all():
+                raise InputError("the encoder gives vectors that are not finite", path=collection.path)
+            known = known or bool(vectors.any())
+            writer.write(vectors)
+            progress.update(len(vectors))
+        if not known:
+            raise InputError(
+                "the encoder knows no word of these sentences",
+                path=collection.path,
+                remedy="give an encoder for their language; source and target may have been exchanged",
+            )

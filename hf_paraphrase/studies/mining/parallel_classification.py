@@ -1,0 +1,226 @@
+"""Scores pairs of sentences in two languages with a classifier of parallel sentences (paper 002)."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...artefacts.foreign_model_folder import check_model_folder
+from ...artefacts.hub_models import model_folder
+from ...artefacts.model_loading import check_model_type, load_tokenizer, load_weights
+from ...data.given_texts import list_of_texts
+from ...encoders.sentence_encoder import batches_of_like_length
+from ...errors import ModelError
+from ...models.registry import model_class
+from ...tokenization.token_lookup import ids_of, lookup_for
+from ...tokenization.word_lookup import TokenIds
+from ...training.threads import in_threads
+
+if TYPE_CHECKING:
+    from torch import Tensor
+    from transformers import PreTrainedModel, PreTrainedTokenizerFast
+
+    from ...models.modeling_parallel_bigru import ParallelBiGruModel
+
+MODEL_TYPE = "parallel_bigru"
+SOURCE_TOKENIZER = "source_tokenizer"
+TARGET_TOKENIZER = "target_tokenizer"
+"""The subfolders of a classifier's folder that hold its tokenizers."""
+_PAIRS_AT_A_TIME = 8192
+
+
+class ParallelClassifier:
+    """A classifier of parallel sentences with the tokenizers of both languages.
+
+    Lower-casing and the treatment of digits are part of the tokenizers, so raw text goes in.
+
+    Args:
+        model: The classifier.
+        source_tokenizer: The tokenizer of the source language.
+        target_tokenizer: The tokenizer of the target language.
+    """
+
+    def __init__(
+        self,
+        model: PreTrainedModel,
+        source_tokenizer: PreTrainedTokenizerFast,
+        target_tokenizer: PreTrainedTokenizerFast,
+    ) -> None:
+        self.model = model
+        self.source_tokenizer = source_tokenizer
+        self.target_tokenizer = target_tokenizer
+
+    @classmethod
+    def from_pretrained(
+        cls, folder: str | os.PathLike[str], *, device: str | None = None, revision: str | None = None
+    ) -> ParallelClassifier:
+        """Opens the folder of a classifier, or a classifier of the Hub.
+
+        Args:
+            folder: A folder that `train-parallel-classifier` made, or a repository `namespace/name` that holds one.
+            device: Where to compute, e.g. `cuda`; None for the CPU.
+            revision: The branch, tag or commit of the repository; `main` by default.
+
+        Raises:
+            ModelError: If the folder is missing, damaged, or a model of another type.
+            HubError: If the Hub cannot be reached.
+        """
+        folder = model_folder(folder, revision=revision)
+        verb = "hf-paraphrase train-parallel-classifier"
+        check_model_type(folder, (MODEL_TYPE,), kind="classifier of parallel sentences", verb=verb)
+        model = load_weights(folder, model_class(MODEL_TYPE))
+        sizes = {
+            SOURCE_TOKENIZER: model.config.source_vocab_size,
+            TARGET_TOKENIZER: model.config.target_vocab_size,
+        }
+        tokenizers = []
+        for name, size in sizes.items():
+            path = Path(folder) / name
+            if not (path / "tokenizer.json").is_file():
+                raise ModelError(f"no {name}/tokenizer.json", path=folder, remedy="copy the model again")
+            check_model_folder(path)
+            tokenizers.append(load_tokenizer(path, size))
+        return cls(model.to(device or "cpu"), *tokenizers)
+
+    @property
+    def dimension(self) -> int:
+        """The number of components of a sentence vector."""
+        return 2 * int(self.model.config.hidden_size)
+
+    def encode_source(
+        self, texts: str | Sequence[str], *, batch_size: int = 256, show_progress_bar: bool = False
+    ) -> NDArray[np.float32]:
+        """Computes the vectors of source sentences; see :meth:`encode_target`."""
+        return self._encode(self.model.encode_source, self.source_tokenizer, texts, batch_size, show_progress_bar)
+
+    def encode_target(
+        self, texts: str | Sequence[str], *, batch_size: int = 256, show_progress_bar: bool = False
+    ) -> NDArray[np.float32]:
+        """Computes the vectors of target sentences.
+
+        Args:
+            texts: The sentences.
+            batch_size: Sentences in a batch at most.
+            show_progress_bar: Show the progress, in sentences, on standard error.
+
+        Returns:
+            float32 (texts, dim) in the order of the texts; zero for a text without words.
+        """
+        return self._encode(self.model.encode_target, self.target_tokenizer, texts, batch_size, show_progress_bar)
+
+    def score(self, source_vectors: NDArray[np.float32], target_vectors: NDArray[np.float32]) -> NDArray[np.float32]:
+        """Scores pairs of sentence vectors, row by row.
+
+        Args:
+            source_vectors: The vectors of the source sentences (pairs, dim).
+            target_vectors: The vectors of the target sentences (pairs, dim).
+
+        Returns:
+            The logits, float32 (pairs,); their sigmoid is the probability that the sentences are parallel.
+        """
+        return score_pairs(self.model, source_vectors, target_vectors)
+
+    def probabilities(self, sources: str | Sequence[str], targets: str | Sequence[str]) -> NDArray[np.float64]:
+        """Computes the probability of each pair of texts that they are parallel, float64 (pairs,).
+
+        Raises:
+            TypeError: If a text is not a string.
+            ValueError: If there are not as many sources as targets.
+        """
+        sources, targets = list_of_texts(sources), list_of_texts(targets)
+        if len(sources) != len(targets):
+            raise ValueError(f"{len(sources)} sources, but {len(targets)} targets")
+        return sigmoid(self.score(self.encode_source(sources), self.encode_target(targets)))
+
+    def _encode(
+        self,
+        encode: Callable[[Tensor, Tensor], Tensor],
+        tokenizer: PreTrainedTokenizerFast,
+        texts: str | Sequence[str],
+        batch_size: int,
+        show_progress_bar: bool,
+    ) -> NDArray[np.float32]:
+        backend = tokenizer.backend_tokenizer
+        ids = ids_of(backend, list_of_texts(texts), lookup_for(backend))
+        return encode_sentences(self.model, encode, ids, batch_size=batch_size, show_progress_bar=show_progress_bar)
+
+
+def encode_sentences(
+    model: PreTrainedModel,
+    encode: Callable[[Tensor, Tensor], Tensor],
+    ids: TokenIds,
+    *,
+    batch_size: int = 256,
+    show_progress_bar: bool = False,
+) -> NDArray[np.float32]:
+    """Computes the vectors of tokenised sentences, those of like length in one batch.
+
+    Args:
+        model: A `ParallelBiGruModel`; its mode is evaluation while this runs.
+        encode: Its `encode_source` or `encode_target`.
+        ids: The token ids.
+        batch_size: Sentences in a batch at most.
+        show_progress_bar: Show the progress, in sentences, on standard error.
+
+    Returns:
+        float32 (sentences, dim).
+
+    Raises:
+        ValueError: If `batch_size` is not positive.
+    """
+    import torch
+    from tqdm.auto import tqdm
+
+    if batch_size < 1:
+        raise ValueError(f"batch_size must be at least 1, not {batch_size}")
+    vectors = np.zeros((len(ids.lengths), 2 * model.config.hidden_size), np.float32)
+    training = model.training
+    model.eval()
+
+    def embed(rows: list[int]) -> int:
+        lengths = ids.lengths[rows]
+        mask = np.arange(lengths.max()) < lengths[:, None]
+        tokens = np.full(mask.shape, model.config.pad_token_id or 0, np.int64)
+        tokens[mask] = ids.of_texts(np.array(rows))
+        # This setting holds for one thread only.
+        with torch.inference_mode():
+            part = encode(torch.from_numpy(tokens).to(model.device), torch.from_numpy(mask).to(model.device))
+        vectors[rows] = part.float().cpu().numpy()
+        return len(rows)
+
+    # A recurrent step is too small to be worth sharing among processors; a batch is not.
+    threads = torch.get_num_threads() if model.device.type == "cpu" else 1
+    with tqdm(total=len(vectors), unit=" texts", desc="encode", disable=not show_progress_bar) as progress:
+        for done in in_threads(embed, list(batches_of_like_length(ids.lengths, batch_size)), threads):
+            progress.update(done)
+        progress.update(len(vectors) - progress.n)
+    model.train(training)
+    return vectors
+
+
+def score_pairs(
+    model: ParallelBiGruModel | PreTrainedModel,
+    source_vectors: NDArray[np.float32],
+    target_vectors: NDArray[np.float32],
+) -> NDArray[np.float32]:
+    """Scores pairs of sentence vectors, row by row, a block at a time: see :meth:`ParallelClassifier.score`."""
+    import torch
+
+    logits = np.empty(len(source_vectors), np.float32)
+    with torch.inference_mode():
+        for start in range(0, len(logits), _PAIRS_AT_A_TIME):
+            rows = slice(start, start + _PAIRS_AT_A_TIME)
+            sides = (torch.from_numpy(side[rows]).to(model.device) for side in (source_vectors, target_vectors))
+            logits[rows] = model.score(*sides).float().cpu().numpy()
+    return logits
+
+
+def sigmoid(logits: NDArray[np.float32]) -> NDArray[np.float64]:
+    """Computes 1 / (1 + exp(-x)) in double precision without overflow."""
+    halves: NDArray[np.float64] = np.tanh(logits.astype(np.float64) / 2)
+    return (1 + halves) / 2

@@ -1,0 +1,303 @@
+"""Parallel sentences as token ids, and the pairs that are not parallel with which a classifier is trained."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from ...data.decontamination import normalise_all
+from ...data.parquet import read_table, split_names
+from ...errors import InputError
+from ...tokenization.token_lookup import ids_of, lookup_for
+from ...tokenization.word_lookup import TokenIds
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedTokenizerFast
+
+TRAIN = "train"
+VALIDATION = "validation"
+NOTHING = -1
+"""In a table of sentence numbers: there is none."""
+_SIDES = ("source", "target")
+_ROUNDS = 20
+_PAIRS_AT_A_TIME = 512
+
+
+@dataclass
+class ParallelTexts:
+    """The texts of a bitext.
+
+    Attributes:
+        source: The source sentences of each split, as the folder has them.
+        target: The target sentences of each split.
+        source_lang: The language code of the source side.
+        target_lang: The language code of the target side.
+    """
+
+    source: dict[str, list[str]]
+    target: dict[str, list[str]]
+    source_lang: str
+    target_lang: str
+
+
+def read_parallel_texts(
+    folder: str | os.PathLike[str], *, max_pairs: int | None = None, seed: int = 0
+) -> ParallelTexts:
+    """Reads the splits `train` and, where there is one, `validation` of a bitext into memory.
+
+    Args:
+        folder: A folder that `prepare bitext` made.
+        max_pairs: Take a random sample of so many training pairs, in the order of the folder; None for all.
+        seed: Seed of the sample.
+
+    Raises:
+        InputError: If the folder, the split `train` or a column is missing, or there are no rows.
+    """
+    texts = ParallelTexts({}, {}, "", "")
+    for split in (TRAIN, VALIDATION) if VALIDATION in split_names(folder) else (TRAIN,):
+        table = read_table(folder, split, [*_SIDES, "source_lang", "target_lang"])
+        if split == TRAIN:
+            if not table.num_rows:
+                raise InputError("the bitext has no rows", path=folder)
+            if max_pairs is not None and max_pairs < table.num_rows:
+                rows = np.sort(np.random.default_rng(seed).choice(table.num_rows, max_pairs, replace=False))
+                table = table.take(pa.array(rows))
+            texts.source_lang = str(table["source_lang"][0].as_py() or "")
+            texts.target_lang = str(table["target_lang"][0].as_py() or "")
+        for side, found in zip(_SIDES, (texts.source, texts.target), strict=True):
+            found[split] = [text or "" for text in table[side].to_pylist()]
+    return texts
+
+
+@dataclass
+class Side:
+    """The different sentences of one language.
+
+    Attributes:
+        texts: The sentences; those of the training pairs come first.
+        ids: Their token ids.
+        groups: A number for each (sentences,), int64, equal where sentences differ in nothing but upper case,
+            punctuation and spaces.
+        trained: How many of them occur in training pairs.
+    """
+
+    texts: list[str]
+    ids: TokenIds
+    groups: NDArray[np.int64]
+    trained: int
+
+    def __len__(self) -> int:
+        return len(self.texts)
+
+
+@dataclass
+class ParallelExamples:
+    """Parallel sentences to learn from and to choose the epoch on.
+
+    Attributes:
+        source: The source sentences.
+        target: The target sentences.
+        pairs: For each split the numbers of the source and of the target sentence of each pair (pairs, 2), int64.
+        dropped: How many pairs were left out because a side had no words.
+        known: What pairs are parallel: sorted numbers made of the groups of both sentences, int64.
+    """
+
+    source: Side
+    target: Side
+    pairs: dict[str, NDArray[np.int64]]
+    dropped: int = 0
+    known: NDArray[np.int64] = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        every = np.concatenate(list(self.pairs.values()))
+        self.known = np.unique(self._keys(every[:, 0], every[:, 1]))
+
+    @classmethod
+    def encode(
+        cls, texts: ParallelTexts, source_tokenizer: PreTrainedTokenizerFast, target_tokenizer: PreTrainedTokenizerFast
+    ) -> ParallelExamples:
+        """Tokenises a bitext; a pair of which a side has no words is left out and counted.
+
+        Raises:
+            InputError: If no training pair is left, or there is only one different target sentence.
+        """
+        sides, numbers = [], []
+        for found, tokenizer in ((texts.source, source_tokenizer), (texts.target, target_tokenizer)):
+            side, number = _side(found, tokenizer)
+            sides.append(side)
+            numbers.append(number)
+        pairs, dropped = {}, 0
+        for split in texts.source:
+            both = np.stack([number[split] for number in numbers], axis=1)
+            filled = np.all([side.ids.lengths[both[:, place]] > 0 for place, side in enumerate(sides)], axis=0)
+            dropped += int((~filled).sum())
+            pairs[split] = both[filled]
+        if not len(pairs[TRAIN]):
+            raise InputError("no usable pairs: every training pair has a side without words")
+        if len(np.unique(sides[1].groups[pairs[TRAIN][:, 1]])) == 1:
+            raise InputError(
+                "all target sentences are the same: there is nothing that is not parallel", remedy="give more pairs"
+            )
+        if VALIDATION in pairs and not len(pairs[VALIDATION]):
+            pairs.pop(VALIDATION)
+        return cls(sides[0], sides[1], pairs, dropped)
+
+    def are_parallel(self, sources: NDArray[np.int64], targets: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Tells which sentences are known to be each other's translations; the arrays are broadcast.
+
+        A pair counts as known if the bitext has it, whatever its upper case, punctuation and spaces. The paper leaves
+        out only the sentence's own translation (j ≠ i); where a bitext translates a sentence in several ways, those
+        are no negatives either.
+        """
+        keys = self._keys(sources, targets)
+        places = np.searchsorted(self.known, keys)
+        found: NDArray[np.bool_] = self.known[np.minimum(places, len(self.known) - 1)] == keys
+        return found
+
+    def _keys(self, sources: NDArray[np.int64], targets: NDArray[np.int64]) -> NDArray[np.int64]:
+        return self.source.groups[sources] * (int(self.target.groups.max(initial=0)) + 1) + self.target.groups[targets]
+
+
+def _side(
+    texts: dict[str, list[str]], tokenizer: PreTrainedTokenizerFast
+) -> tuple[Side, dict[str, NDArray[np.int64]]]:
+    """Finds the different sentences, and which of them each row of each split has."""
+    splits = list(texts)
+    encoded = pa.array([text for split in splits for text in texts[split]], pa.large_string()).dictionary_encode()
+    numbers = encoded.indices.to_numpy().astype(np.int64)
+    ends = np.cumsum([len(texts[split]) for split in splits])
+    parts = dict(zip(splits, np.split(numbers, ends[:-1]), strict=True))
+    different = encoded.dictionary.cast(pa.string())
+    normal = normalise_all(different).to_pylist()
+    kept = different.to_pylist()
+    # A sentence of nothing but punctuation is only equal to itself.
+    names = pa.array([name or text for name, text in zip(normal, kept, strict=True)], pa.large_string())
+    groups = names.dictionary_encode().indices.to_numpy().astype(np.int64)
+    backend = tokenizer.backend_tokenizer
+    ids = ids_of(backend, kept, lookup_for(backend))
+    # Numbers are given in the order of first occurrence, and the training pairs come first.
+    return Side(kept, ids, groups, int(parts[TRAIN].max(initial=-1)) + 1), parts
+
+
+class NegativeDraw:
+    """Draws target sentences that are no translations of given source sentences.
+
+    Random negatives are the targets of other pairs of the same batch, as far as it has enough of them, and of the
+    whole training data beyond. A batch is a random part of a shuffled epoch, so this is the paper's "randomly
+    selecting" (paper 002, section 2.1) anew in every epoch, and every sentence of a batch is encoded only once. With
+    n-best lists a share of the negatives comes from the list of the source sentence instead, as the paper's sections
+    4.3 and 5 propose.
+
+    Args:
+        examples: The sentences.
+        negatives: How many for each pair.
+        candidates: The numbers of the target sentences that are most similar to each source sentence (sources, n),
+            :data:`NOTHING` where there is none; None for random negatives alone.
+        hard_share: The share of the negatives that come from these lists, as far as they are long enough.
+
+    Raises:
+        ValueError: For a share outside [0, 1].
+    """
+
+    def __init__(
+        self,
+        examples: ParallelExamples,
+        negatives: int,
+        *,
+        candidates: NDArray[np.int32] | None = None,
+        hard_share: float = 0.0,
+    ) -> None:
+        if not 0.0 <= hard_share <= 1.0:
+            raise ValueError(f"hard_share must be between 0 and 1, not {hard_share}")
+        self.examples = examples
+        self.negatives = negatives
+        self.candidates = candidates
+        self.hard_share = hard_share
+
+    def __call__(self, pairs: NDArray[np.int64], seed: Sequence[int]) -> NDArray[np.int64]:
+        """Draws the negatives of a batch.
+
+        Args:
+            pairs: The numbers of the sentences of the parallel pairs (pairs, 2).
+            seed: Seed of the draw.
+
+        Returns:
+            The numbers of target sentences (pairs, negatives), different ones for each pair; :data:`NOTHING` where
+            there are not enough.
+        """
+        generator = np.random.default_rng(list(seed))
+        drawn = np.full((len(pairs), self.negatives), NOTHING, np.int64)
+        if self.candidates is not None and self.hard_share > 0:
+            self._draw_hard(drawn, pairs[:, 0], generator)
+        self._draw_from_batch(drawn, pairs, generator)
+        self._draw_from_all(drawn, pairs[:, 0], generator)
+        return drawn
+
+    def _draw_hard(self, drawn: NDArray[np.int64], sources: NDArray[np.int64], generator: np.random.Generator) -> None:
+        assert self.candidates is not None
+        listed = self.candidates[sources].astype(np.int64)
+        order = np.where(listed == NOTHING, 2.0, generator.random(listed.shape)).argsort(axis=1)
+        chosen = np.take_along_axis(listed, order, axis=1)[:, : self.negatives]
+        # A share that is no whole number is kept to on average.
+        wanted, rest = divmod(self.hard_share * self.negatives, 1.0)
+        wanted_here = wanted + (generator.random(len(sources)) < rest)
+        chosen[np.arange(chosen.shape[1]) >= wanted_here[:, None]] = NOTHING
+        drawn[:, : chosen.shape[1]] = chosen
+
+    def _draw_from_batch(
+        self, drawn: NDArray[np.int64], pairs: NDArray[np.int64], generator: np.random.Generator
+    ) -> None:
+        targets = np.unique(pairs[:, 1])
+        barred = self.examples.are_parallel(pairs[:, :1], targets[None])
+        barred |= (drawn[:, :, None] == targets).any(1)
+        order = np.where(barred, 2.0, generator.random(barred.shape))
+        places = order.argsort(axis=1)[:, : self.negatives]
+        found = np.where(np.take_along_axis(barred, places, axis=1), NOTHING, targets[places])
+        # What was drawn before stands at the left, and found ones fill up what is empty behind it.
+        missing = (drawn == NOTHING).sum(1)
+        for place in range(found.shape[1]):
+            rows = np.flatnonzero((missing > place) & (found[:, place] != NOTHING))
+            drawn[rows, self.negatives - missing[rows] + place] = found[rows, place]
+
+    def _draw_from_all(
+        self, drawn: NDArray[np.int64], sources: NDArray[np.int64], generator: np.random.Generator
+    ) -> None:
+        for _ in range(_ROUNDS):
+            rows, places = np.nonzero(drawn == NOTHING)
+            if not len(rows):
+                return
+            tried = generator.integers(self.examples.target.trained, size=len(rows))
+            good = ~self.examples.are_parallel(sources[rows], tried) & ~(drawn[rows] == tried[:, None]).any(1)
+            # Two that were tried for the same pair might be the same: the first one stands.
+            keys = rows * np.int64(len(self.examples.target)) + tried
+            first = np.zeros(len(rows), bool)
+            first[np.unique(keys, return_index=True)[1]] = True
+            good &= first
+            drawn[rows[good], places[good]] = tried[good]
+
+    def labelled(self, pairs: NDArray[np.int64], seed: Sequence[int]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Puts pairs and their negatives together, a few hundred pairs at a time.
+
+        Args:
+            pairs: The numbers of the sentences of the parallel pairs (pairs, 2).
+            seed: Seed of the draw.
+
+        Returns:
+            The numbers of the sentences of all pairs (rows, 2) and their labels (rows,), 1 for the parallel ones,
+            which come first.
+        """
+        others = []
+        for start in range(0, len(pairs), _PAIRS_AT_A_TIME):
+            part = pairs[start : start + _PAIRS_AT_A_TIME]
+            drawn = self(part, [*seed, start])
+            rows, places = np.nonzero(drawn != NOTHING)
+            others.append(np.stack([part[rows, 0], drawn[rows, places]], axis=1))
+        negatives = np.concatenate(others) if others else pairs[:0]
+        labels = np.repeat(np.array([1, 0]), [len(pairs), len(negatives)])
+        return np.concatenate([pairs, negatives]), labels

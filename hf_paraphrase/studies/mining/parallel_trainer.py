@@ -1,0 +1,275 @@
+"""Trains the classifier of parallel sentences on the Trainer of transformers, with negatives drawn in every epoch."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+from transformers import PreTrainedModel, TrainingArguments
+
+from ...tokenization.word_lookup import TokenIds
+from ...training.batches import EpochBatches, Item
+from ...training.epoch_trainer import EpochTrainer
+from ...training.row_adam import RowAdam
+from ...training.settled_settings import ADAM, BATCHES_AND_LOSS, EVERY_EPOCH, Settled, refuse_without_effect
+from .parallel_classification import encode_sentences, score_pairs
+from .parallel_examples import NOTHING, TRAIN, VALIDATION, NegativeDraw, ParallelExamples
+
+DEV_SCORE = "best_f1"
+"""The key of the criterion by which the epoch is chosen."""
+# Beside the epochs' own draws, which are numbered from 0.
+_DEV_DRAW = 1 << 32
+_KEEPING_THE_BEST: Settled = {
+    "load_best_model_at_end": (
+        (False,),
+        "give ParallelTrainer examples with a validation part: the weights of its best epoch are then kept",
+    )
+}
+
+
+@dataclass
+class ParallelTrainingArguments(TrainingArguments):
+    """`TrainingArguments` of the classifier of parallel sentences; defaults as in paper 002, section 3.2.
+
+    A batch is `per_device_train_batch_size` labelled pairs on each process: the paper's training set holds `negatives`
+    pairs that are not parallel for each one that is, so a batch has 1 / (1 + `negatives`) of its size of the latter.
+    """
+
+    per_device_train_batch_size: int = field(
+        default=128, metadata={"help": "labelled pairs in a batch on each process"}
+    )
+    learning_rate: float = field(default=2e-4, metadata={"help": "learning rate of Adam"})
+    num_train_epochs: float = field(default=10.0, metadata={"help": "passes over the parallel pairs"})
+    lr_scheduler_type: Any = field(default="constant", metadata={"help": "schedule of the learning rate"})
+    max_grad_norm: float = field(default=5.0, metadata={"help": "clip the gradient's norm to this; 0 does not clip"})
+    weight_decay: float = field(default=0.0, metadata={"help": "must stay 0: the paper has none"})
+    negatives: int = field(default=5, metadata={"help": "pairs that are not parallel for each one that is"})
+
+    def __post_init__(self) -> None:
+        if self.negatives < 1:
+            raise ValueError(f"negatives must be at least 1, not {self.negatives}")
+        refuse_without_effect(self, {**EVERY_EPOCH, **ADAM, **BATCHES_AND_LOSS})
+        if self.eval_strategy == "no":
+            # A trainer with a validation part sets both.
+            refuse_without_effect(self, _KEEPING_THE_BEST)
+        self.logging_strategy = self.save_strategy = "epoch"
+        self.save_total_limit = 1
+        super().__post_init__()
+
+    @property
+    def pairs_in_batch(self) -> int:
+        """Parallel pairs in a batch on each process."""
+        return max(1, self.per_device_train_batch_size // (1 + self.negatives))
+
+
+@dataclass(frozen=True)
+class ParallelScores:
+    """How well a classifier tells parallel sentences from others.
+
+    Attributes:
+        loss: The mean cross-entropy, in nats a pair.
+        precision: Of the pairs with a probability of at least 0.5, the share that are parallel, in per cent.
+        recall: Of the parallel pairs, the share with such a probability, in per cent.
+        f1: The harmonic mean of the two.
+        best_f1: The highest F1 of all decision thresholds.
+        threshold: The probability at which it is reached.
+        pairs: How many pairs were scored.
+    """
+
+    loss: float
+    precision: float
+    recall: float
+    f1: float
+    best_f1: float
+    threshold: float
+    pairs: int
+
+
+class ParallelTrainer(EpochTrainer):
+    """Trains a classifier of parallel sentences by cross-entropy (paper 002, sections 2.1 and 3.2).
+
+    An epoch sees every parallel pair once, each with negatives that are drawn anew: see
+    :class:`~.parallel_examples.NegativeDraw`. Every different sentence of a batch is encoded once, however many pairs
+    it is in. The paper clips the gradient "to a value of 5"; this is the norm over all parameters, as in the authors'
+    later code.
+
+    With a validation part, the best F1 over all decision thresholds is measured after each epoch on its pairs and on
+    negatives that were drawn once, in the way of the training; the weights of the best epoch are in the model when
+    :meth:`train` returns, the earliest of equals. Without one the last epoch is kept.
+
+    The order and all draws depend on the seed and the epoch alone, so a run that is continued from a checkpoint ends
+    with the weights of an undisturbed one. On one process the word vectors get sparse gradients and
+    `RowAdam`, whose cost does not grow with the vocabularies; elsewhere it is `torch.optim.Adam`.
+
+    Args:
+        model: The classifier.
+        args: The settings.
+        examples: The sentences.
+        draw: Draws the negatives.
+        report: Called with a line of text after each epoch.
+    """
+
+    criterion = DEV_SCORE
+
+    def __init__(
+        self,
+        model: PreTrainedModel,
+        args: ParallelTrainingArguments,
+        examples: ParallelExamples,
+        draw: NegativeDraw,
+        report: Callable[[str], None] | None = None,
+    ) -> None:
+        self.examples = examples
+        self.draw = draw
+        self.dev: tuple[NDArray[np.int64], NDArray[np.int64]] | None = None
+        if VALIDATION in examples.pairs:
+            self.dev = draw.labelled(examples.pairs[VALIDATION], [args.seed, _DEV_DRAW])
+            args.eval_strategy = "epoch"
+            args.load_best_model_at_end = True
+            args.metric_for_best_model = f"eval_{DEV_SCORE}"
+            args.greater_is_better = True
+        batches = EpochBatches(len(examples.pairs[TRAIN]), args.pairs_in_batch, args.seed, args.world_size)
+        dev_size = None if self.dev is None else len(self.dev[1])
+        super().__init__(model, args, batches, self._collate, dev_size=dev_size, report=report)
+        model.sparse_gradients = args.world_size == 1
+
+    def create_optimizer(self, model: nn.Module | None = None) -> torch.optim.Optimizer:
+        """Makes Adam, over rows where gradients are sparse."""
+        if self.optimizer is None:
+            parameters = [item for item in (model or self.model).parameters() if item.requires_grad]
+            kind = RowAdam if self.model.sparse_gradients else torch.optim.Adam
+            self.optimizer = kind(
+                parameters,
+                lr=self.args.learning_rate,
+                betas=(self.args.adam_beta1, self.args.adam_beta2),
+                eps=self.args.adam_epsilon,
+            )
+        return self.optimizer
+
+    def train(self, *args: Any, **kwargs: Any) -> Any:
+        """Trains; gradients of the word vectors are sparse for that time only."""
+        self.model.sparse_gradients = self.args.world_size == 1
+        try:
+            return super().train(*args, **kwargs)
+        finally:
+            self.model.sparse_gradients = False
+
+    def _collate(self, items: list[Item]) -> dict[str, Tensor]:
+        """Makes a batch of parallel pairs and of their negatives, with every different sentence once."""
+        pairs = self.examples.pairs[TRAIN][np.array([number for _, number in items], np.int64)]
+        drawn = self.draw(pairs, [self.args.seed, *items[0]])
+        rows, places = np.nonzero(drawn != NOTHING)
+        sources, source_rows = np.unique(np.concatenate([pairs[:, 0], pairs[rows, 0]]), return_inverse=True)
+        targets, target_rows = np.unique(np.concatenate([pairs[:, 1], drawn[rows, places]]), return_inverse=True)
+        labels = np.repeat(np.array([1, 0]), [len(pairs), len(rows)])
+        batch = {"source_rows": source_rows, "target_rows": target_rows, "labels": labels}
+        pad = self.model.config.pad_token_id or 0
+        for name, side, numbers in (
+            ("source", self.examples.source, sources),
+            ("target", self.examples.target, targets),
+        ):
+            batch[f"{name}_input_ids"], batch[f"{name}_attention_mask"] = _padded(side.ids, numbers, pad)
+        return {name: torch.from_numpy(values) for name, values in batch.items()}
+
+    def compute_loss(
+        self,
+        model: nn.Module,
+        inputs: dict[str, Any],
+        return_outputs: bool = False,
+        num_items_in_batch: Tensor | int | None = None,
+    ) -> Any:
+        """Computes the loss of a batch; `num_items_in_batch` is unused, because the loss is a mean."""
+        output = model(**inputs)
+        return (output.loss, output) if return_outputs else output.loss
+
+    def evaluate(self, *args: Any, **kwargs: Any) -> dict[str, float]:
+        """Measures the classifier on the dev part and reports it."""
+        assert self.dev is not None
+        found = measure(self.accelerator.unwrap_model(self.model), self.examples, *self.dev)
+        metrics = {f"eval_{name}": float(value) for name, value in vars(found).items()}
+        return self.report_scores(
+            metrics,
+            f"epoch {self.state.epoch or 0:g}: dev loss {found.loss:.4f}, F1 {found.f1:.2f}, best F1 "
+            f"{found.best_f1:.2f} from a probability of {found.threshold:.3f} on",
+        )
+
+    def _clip_grad_norm(self, model: nn.Module) -> Tensor:
+        gradients = [item.grad for item in model.parameters() if item.grad is not None]
+        values = [item.coalesce().values() if item.is_sparse else item for item in gradients]
+        norm = torch.linalg.vector_norm(torch.stack([torch.linalg.vector_norm(item) for item in values]))
+        scale = (self.args.max_grad_norm / (norm + 1e-6)).clamp_max(1.0)
+        for gradient in gradients:
+            gradient.mul_(scale)
+        return norm
+
+    def _get_grad_norm(self, model: nn.Module, grad_norm: Tensor | float | None = None) -> Tensor | float | None:
+        # The base class would compute a norm over both tables in every step only to log it.
+        return grad_norm
+
+
+def measure(
+    model: PreTrainedModel, examples: ParallelExamples, pairs: NDArray[np.int64], labels: NDArray[np.int64]
+) -> ParallelScores:
+    """Scores labelled pairs.
+
+    Args:
+        model: The classifier.
+        examples: The sentences.
+        pairs: The numbers of the sentences of each pair (pairs, 2).
+        labels: 1 where they are parallel (pairs,).
+    """
+    vectors = []
+    for place, (side, encode) in enumerate(
+        ((examples.source, model.encode_source), (examples.target, model.encode_target))
+    ):
+        numbers, rows = np.unique(pairs[:, place], return_inverse=True)
+        ids = TokenIds(
+            side.ids.of_texts(numbers), np.concatenate([np.zeros(1, np.int64), side.ids.lengths[numbers].cumsum()])
+        )
+        vectors.append(encode_sentences(model, encode, ids)[rows])
+    logits = score_pairs(model, *vectors).astype(np.float64)
+    losses = np.logaddexp(0.0, np.where(labels == 1, -logits, logits))
+    chosen = logits >= 0
+    right = int((chosen & (labels == 1)).sum())
+    best, logit = best_f1(logits, labels)
+    return ParallelScores(
+        loss=float(losses.mean()),
+        precision=100.0 * right / max(1, int(chosen.sum())),
+        recall=100.0 * right / max(1, int(labels.sum())),
+        f1=200.0 * right / max(1, int(chosen.sum()) + int(labels.sum())),
+        best_f1=100.0 * best,
+        threshold=float((1.0 + np.tanh(logit / 2)) / 2),
+        pairs=len(labels),
+    )
+
+
+def best_f1(scores: NDArray[np.float64], labels: NDArray[np.int64]) -> tuple[float, float]:
+    """Finds the threshold that gives the highest F1 when pairs with at least that score count as parallel.
+
+    Args:
+        scores: The score of each pair (pairs,).
+        labels: 1 where a pair is parallel (pairs,).
+
+    Returns:
+        The F1, from 0 to 1, and the greatest score that reaches it as a threshold.
+    """
+    order = np.argsort(-scores, kind="stable")
+    right = labels[order].cumsum()
+    values = 2.0 * right / (np.arange(1, len(order) + 1) + labels.sum())
+    # Pairs of equal score come in or stay out together.
+    values[:-1][scores[order][:-1] == scores[order][1:]] = -1.0
+    place = int(values.argmax())
+    return float(values[place]), float(scores[order[place]])
+
+
+def _padded(ids: TokenIds, rows: NDArray[np.int64], pad: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    lengths = ids.lengths[rows]
+    mask = np.arange(max(1, int(lengths.max(initial=0)))) < lengths[:, None]
+    tokens = np.full(mask.shape, pad, np.int64)
+    tokens[mask] = ids.of_texts(rows)
+    return tokens, mask.astype(np.int64)

@@ -1,0 +1,155 @@
+"""Which sentences make which batch of the denoising autoencoder, and what a batch looks like."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Protocol
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from ...tokenization.token_lookup import ids_of, lookup_for
+from ...training.batches import EpochBatches, Item
+from .noise import WordNoise
+from .sentences import SdaeSentences
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedTokenizerFast
+
+EXPANSION_USES = ("noise", "regulariser")
+_BATCHES_PER_POOL = 20
+# Beside the epochs' own draws, which are numbered from 0.
+DEV_EPOCH = 1 << 32
+"""The number under which the noise of the dev set is drawn."""
+
+
+class SentenceExpander(Protocol):
+    """What replaces words by their definitions: `Expander`, or anything that acts like it."""
+
+    def expand(self, sentences: Sequence[str], epoch: int = 0) -> list[str]:
+        """Expands some sentences, each by itself; the epoch chooses among the draws."""
+
+
+class LengthBatches(EpochBatches):
+    """Batches of sentences of like length, in an order that depends on the seed and the epoch alone.
+
+    The sentences are shuffled, those of twenty joint batches at a time sorted by length and cut into joint batches,
+    and these shuffled; what is left over comes last.
+
+    Args:
+        lengths: The length of each sentence (sentences,).
+        batch_sentences: The number of sentences in a batch of one process.
+        seed: The seed.
+        num_processes: The number of processes that take turns.
+    """
+
+    def __init__(self, lengths: NDArray[np.int64], batch_sentences: int, seed: int, num_processes: int = 1) -> None:
+        super().__init__(len(lengths), batch_sentences, seed, num_processes)
+        self.lengths = lengths
+
+    def order(self, epoch: int) -> NDArray[np.int64]:
+        """Returns the numbers of the sentences in the order of an epoch (sentences,)."""
+        if self._order is None or self._order[0] != epoch:
+            generator = np.random.default_rng([self.seed, epoch])
+            order = generator.permutation(self.size)
+            joint = self.batch_pairs * self.num_processes
+            for start in range(0, self.size, joint * _BATCHES_PER_POOL):
+                pool = order[start : start + joint * _BATCHES_PER_POOL]
+                pool[:] = pool[np.argsort(self.lengths[pool], kind="stable")]
+            whole = self.size // joint * joint
+            batches = order[:whole].reshape(-1, joint)
+            order[:whole] = batches[generator.permutation(len(batches))].reshape(-1)
+            self._order = epoch, order
+        return self._order[1]
+
+
+class SdaeCollator:
+    """Makes batches: what is read, with noise, and what is to be said.
+
+    The noise of a sentence depends on the seed, the epoch and the sentence alone. With an expander, words are replaced
+    by their definitions in one of two ways (paper 004, section 2.1): as a further noise, the expanded sentence gets
+    the noise of words and the original is to be said; or as a regulariser, for which the original and the expanded
+    sentence, both without noise, follow the noisy ones in the batch.
+
+    Args:
+        sentences: The sentences.
+        tokenizer: Their tokenizer.
+        noise: The noise over words.
+        seed: Seed of the draws.
+        expander: What expands sentences; None for no expansion.
+        expansion_use: `noise` or `regulariser`.
+
+    Raises:
+        ValueError: For another use.
+    """
+
+    def __init__(
+        self,
+        sentences: SdaeSentences,
+        tokenizer: PreTrainedTokenizerFast,
+        noise: WordNoise,
+        *,
+        seed: int,
+        expander: SentenceExpander | None = None,
+        expansion_use: str = "noise",
+    ) -> None:
+        if expansion_use not in EXPANSION_USES:
+            raise ValueError(f"expansion_use must be one of {', '.join(EXPANSION_USES)}, not {expansion_use!r}")
+        self.sentences = sentences
+        self.noise = noise
+        self.seed = seed
+        self.expander = expander
+        self.regularise = expander is not None and expansion_use == "regulariser"
+        self.pad_id = tokenizer.pad_token_id
+        self._backend = tokenizer.backend_tokenizer
+        self._lookup = lookup_for(self._backend)
+
+    def __call__(self, items: Sequence[Item]) -> dict[str, Tensor]:
+        """Makes a batch of sentences, each given by the epoch (from 0), which is that of all, and its number.
+
+        Returns:
+            `input_ids` and `attention_mask` (rows, length), and `labels` (sentences, length), -100 at padding. There
+            are as many rows as sentences, or three times as many for the regulariser.
+        """
+        originals = [self.sentences.ids(number) for _, number in items]
+        expanded = originals if self.expander is None else self.expanded(items)
+        read = originals if self.regularise else expanded
+        rows = [
+            self.noise(words, np.random.default_rng([self.seed, epoch, number]))
+            for (epoch, number), words in zip(items, read, strict=True)
+        ]
+        if self.regularise:
+            rows += [*originals, *expanded]
+        input_ids = padded_rows(rows, self.pad_id)
+        lengths = torch.tensor([len(row) for row in rows])
+        return {
+            "input_ids": input_ids,
+            "attention_mask": (torch.arange(input_ids.shape[1]) < lengths.unsqueeze(1)).long(),
+            "labels": padded_rows(originals, -100),
+        }
+
+    def expanded(self, items: Sequence[Item]) -> list[NDArray[np.int32]]:
+        """Expands sentences and tokenises them; one that comes out without words stays as it was.
+
+        Raises:
+            ValueError: If there is no expander.
+        """
+        if self.expander is None:
+            raise ValueError("there is no expander")
+        texts = [self.sentences.text(number) for _, number in items]
+        encoded = ids_of(self._backend, self.expander.expand(texts, epoch=items[0][0]), self._lookup)
+        found = np.split(encoded.ids.astype(np.int32), encoded.offsets[1:-1])
+        return [
+            words if len(words) else self.sentences.ids(number)
+            for words, (_, number) in zip(found, items, strict=True)
+        ]
+
+
+def padded_rows(rows: Sequence[NDArray[np.int32]], value: int) -> Tensor:
+    """Pads rows of numbers on the right to (rows, greatest length), int64."""
+    padded = np.full((len(rows), max(map(len, rows), default=0)), value, np.int64)
+    for place, row in enumerate(rows):
+        padded[place, : len(row)] = row
+    return torch.from_numpy(padded)

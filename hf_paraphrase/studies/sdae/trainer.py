@@ -1,0 +1,165 @@
+"""Trains the sequential denoising autoencoder on the Trainer of transformers."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+from transformers import PreTrainedModel, Trainer, TrainerState, TrainingArguments
+
+from ...training.callbacks import LastStep
+from ...training.epoch_trainer import EpochTrainer
+from ...training.settled_settings import ADAM, BATCHES_AND_LOSS, Settled, refuse_without_effect
+from .batches import DEV_EPOCH, LengthBatches, SdaeCollator
+
+_DEV_BATCH = 64
+
+_SPREAD = "the dev loss is measured and a checkpoint written `evaluations` times, evenly spread"
+_EVENLY_SPREAD: Settled = {"eval_strategy": (("no", "steps"), _SPREAD), "save_strategy": (("steps",), _SPREAD)}
+
+
+@dataclass
+class SdaeTrainingArguments(TrainingArguments):
+    """`TrainingArguments` of the denoising autoencoder.
+
+    Adam with a constant learning rate of 2e-4 and gradients clipped to the norm 2, as in the code of Hill, Cho and
+    Korhonen (2016), which paper 004 builds on. Their batches are of 16 sentences; larger ones train more sentences a
+    second.
+    """
+
+    per_device_train_batch_size: int = field(default=64, metadata={"help": "sentences in a batch on each process"})
+    max_steps: int = field(default=10_000, metadata={"help": "updates"})
+    learning_rate: float = field(default=2e-4, metadata={"help": "learning rate of Adam"})
+    lr_scheduler_type: Any = field(default="constant", metadata={"help": "schedule of the learning rate"})
+    max_grad_norm: float = field(default=2.0, metadata={"help": "clip the gradient's norm to this; 0 does not clip"})
+    weight_decay: float = field(default=0.0, metadata={"help": "must stay 0: this is Adam"})
+    evaluations: int = field(default=10, metadata={"help": "dev losses and checkpoints, evenly spread"})
+    compositionality_weight: float = field(
+        default=1.0, metadata={"help": "weight of 1 - cos(original, expanded), where the batches have both"}
+    )
+
+    def __post_init__(self) -> None:
+        if self.max_steps < 1:
+            raise ValueError(f"max_steps must be at least 1, not {self.max_steps}")
+        if self.evaluations < 1:
+            raise ValueError(f"evaluations must be at least 1, not {self.evaluations}")
+        if self.compositionality_weight < 0:
+            raise ValueError(f"compositionality_weight must not be negative, not {self.compositionality_weight}")
+        refuse_without_effect(self, {**_EVENLY_SPREAD, **BATCHES_AND_LOSS, "optim": ADAM["optim"]})
+        self.eval_strategy = self.save_strategy = self.logging_strategy = "steps"
+        self.eval_steps = self.save_steps = self.logging_steps = math.ceil(self.max_steps / self.evaluations)
+        self.save_total_limit = 1
+        self.optim = "adamw_torch_fused"
+        self.remove_unused_columns = False
+        self.ddp_find_unused_parameters = False
+        super().__post_init__()
+
+
+class SdaeTrainer(EpochTrainer):
+    """Trains a denoising autoencoder for a number of updates; the last weights are kept.
+
+    The loss is the reconstruction loss of the model (the sum over a sentence, the mean over the sentences). Where the
+    batches hold originals and expansions, λ · mean(1 - cos(original, expanded)) is added, the compositionality loss of
+    paper 004, section 2.1; the paper does not say what its λ is.
+
+    The order and the noise depend on the seed and the epoch alone, so a run that is continued from a checkpoint ends
+    with the weights of an undisturbed one.
+
+    Args:
+        model: The autoencoder.
+        args: The settings.
+        train: The collator of the training sentences.
+        dev: The collator of the dev sentences. Their noise is drawn once. If it has an expander, which is never a
+            noise there, so that losses with and without expansion can be compared, the distance of each dev sentence
+            from its expansion is measured.
+        report: Called with a line of text after each evaluation.
+    """
+
+    criterion = "loss"
+    # The one that the arguments name, which runs over all parameters at once.
+    create_optimizer = Trainer.create_optimizer
+
+    def __init__(
+        self,
+        model: PreTrainedModel,
+        args: SdaeTrainingArguments,
+        train: SdaeCollator,
+        dev: SdaeCollator,
+        report: Callable[[str], None] | None = None,
+    ) -> None:
+        batches = LengthBatches(
+            train.sentences.lengths(), args.per_device_train_batch_size, args.seed, args.world_size
+        )
+        self.dev = dev
+        super().__init__(model, args, batches, train, dev_size=len(dev.sentences), report=report)
+        self.add_callback(LastStep())
+
+    def train(self, resume_from_checkpoint: str | bool | None = None, **kwargs: Any) -> Any:
+        """Trains; a checkpoint after the last update is only opened, where the Trainer would make one more."""
+        if isinstance(resume_from_checkpoint, str):
+            state = TrainerState.load_from_json(str(Path(resume_from_checkpoint) / "trainer_state.json"))
+            if state.global_step >= self.args.max_steps:
+                self._load_from_checkpoint(resume_from_checkpoint)
+                self.state = state
+                return None
+        return super().train(resume_from_checkpoint=resume_from_checkpoint, **kwargs)
+
+    def compute_loss(
+        self,
+        model: nn.Module,
+        inputs: dict[str, Any],
+        return_outputs: bool = False,
+        num_items_in_batch: Tensor | int | None = None,
+    ) -> Any:
+        """Computes the loss of a batch; `num_items_in_batch` is unused, because the loss is a mean."""
+        output = model(**inputs, return_token_vectors=False)
+        loss, sentences = output.loss, len(inputs["labels"])
+        if len(output.pooler_output) == 3 * sentences:
+            _, originals, expanded = output.pooler_output.split(sentences)
+            loss = loss + self.args.compositionality_weight * compositionality_loss(originals, expanded)
+        return (loss, output) if return_outputs else loss
+
+    @torch.no_grad()
+    def evaluate(self, *args: Any, **kwargs: Any) -> dict[str, float]:
+        """Measures the reconstruction loss on the dev sentences, in nats a word (the end counts as one)."""
+        model = self.accelerator.unwrap_model(self.model)
+        training = model.training
+        model.eval()
+        loss = distance = 0.0
+        size, device = len(self.dev.sentences), self.args.device
+        numbers = self.dev.sentences.lengths().argsort(kind="stable").tolist()
+        for start in range(0, size, _DEV_BATCH):
+            items = [(DEV_EPOCH, number) for number in numbers[start : start + _DEV_BATCH]]
+            batch = {name: item.to(device) for name, item in self.dev(items).items()}
+            with torch.autocast(device.type, torch.bfloat16, enabled=self.args.bf16):
+                output = model(**batch, return_token_vectors=False)
+            loss += output.loss.item() * len(items)
+            if self.dev.regularise:
+                _, originals, expanded = output.pooler_output.split(len(items))
+                distance += compositionality_loss(originals, expanded).item() * len(items)
+        model.train(training)
+        words = int(self.dev.sentences.lengths().sum()) + size
+        metrics = {"eval_loss": loss / words}
+        if self.dev.regularise:
+            metrics["eval_expansion_distance"] = distance / size
+        return self.report_scores(metrics, _line(self.state.global_step, metrics))
+
+
+def compositionality_loss(originals: Tensor, expanded: Tensor) -> Tensor:
+    """Computes the mean of 1 - cos over pairs of embeddings (sentences, dim); the cosine with a zero vector is 0."""
+    # Among them the same sentence twice, where nothing was expanded: its cosine is 1 up to rounding.
+    return (1 - functional.cosine_similarity(originals.float(), expanded.float(), dim=1)).mean()
+
+
+def _line(step: int, metrics: dict[str, float]) -> str:
+    loss = metrics["eval_loss"]
+    line = f"step {step:,}: dev loss {loss:.3f} nats a word (perplexity {math.exp(min(loss, 700.0)):,.1f})"
+    if "eval_expansion_distance" in metrics:
+        line += f", 1 - cos to the expanded sentence {metrics['eval_expansion_distance']:.4f}"
+    return line

@@ -1,0 +1,96 @@
+"""How good the classes and scores of a supervised model are, beside what needs no model."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...evaluation.correlation import is_constant, pearson, spearman
+
+
+@dataclass(frozen=True)
+class ClassScores:
+    """How good classes are, in per cent.
+
+    Attributes:
+        accuracy: Rows with the right class.
+        floor: The accuracy of always giving the class that is the most frequent in these rows.
+        macro_f1: The mean over the classes that occur, given or found, of the harmonic mean of precision and recall.
+        classes: For each class its name, its rows, and the share of them that were found (None without rows).
+        rows: How many rows there are.
+    """
+
+    accuracy: float
+    floor: float
+    macro_f1: float
+    classes: list[dict[str, Any]]
+    rows: int
+
+    @classmethod
+    def of(cls, found: NDArray[np.int64], right: NDArray[np.int64], names: Sequence[str]) -> ClassScores:
+        """Compares the numbers of the classes that were found with the right ones, both (rows,)."""
+        given = np.bincount(right, minlength=len(names))
+        hits = np.bincount(right[found == right], minlength=len(names))
+        guessed = np.bincount(found, minlength=len(names))
+        there = given + guessed > 0
+        f1 = 2 * hits[there] / (given + guessed)[there]
+        classes = [
+            {"name": name, "rows": int(given[place]), "found": _percent(hits[place], given[place])}
+            for place, name in enumerate(names)
+        ]
+        return cls(
+            accuracy=100.0 * float((found == right).mean()),
+            floor=100.0 * float(given.max() / len(right)),
+            macro_f1=100.0 * float(f1.mean()),
+            classes=classes,
+            rows=len(right),
+        )
+
+    @property
+    def criterion(self) -> float:
+        """What an epoch is chosen by."""
+        return self.accuracy
+
+
+@dataclass(frozen=True)
+class GradedScores:
+    """How good scores are.
+
+    Attributes:
+        pearson: Pearson's r × 100 with the given scores; 0 where all found or all given scores are equal.
+        spearman: Spearman's rho × 100.
+        mse: The mean squared error, in squared units of the scores.
+        floor: That of always giving their mean, i.e. their variance.
+        rows: How many rows there are.
+    """
+
+    pearson: float
+    spearman: float
+    mse: float
+    floor: float
+    rows: int
+
+    @classmethod
+    def of(cls, found: NDArray[np.float64], right: NDArray[np.float64]) -> GradedScores:
+        """Compares the scores that were found with the right ones, both (rows,)."""
+        constant = is_constant(found) or is_constant(right)
+        return cls(
+            pearson=0.0 if constant else 100.0 * pearson(found, right),
+            spearman=0.0 if constant else 100.0 * spearman(found, right),
+            mse=float(((found - right) ** 2).mean()),
+            floor=float(right.var()),
+            rows=len(right),
+        )
+
+    @property
+    def criterion(self) -> float:
+        """What an epoch is chosen by."""
+        return self.pearson
+
+
+def _percent(part: Any, whole: Any) -> float | None:
+    return 100.0 * float(part) / float(whole) if whole else None

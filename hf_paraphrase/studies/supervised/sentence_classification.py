@@ -1,0 +1,184 @@
+"""Classes and scores of sentences and pairs, from a sentence classifier's folder."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from ...artefacts.hub_models import model_folder
+from ...artefacts.json_files import read_json_object
+from ...artefacts.model_loading import check_model_type, load_model_folder
+from ...data.given_texts import list_of_texts
+from ...errors import ModelError
+from ...models.registry import SENTENCE_ENCODERS, model_class
+from ...tokenization.word_lookup import TokenIds
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel, PreTrainedTokenizerBase
+
+MODEL_TYPE = "sentence_classifier"
+_TOKENS_PER_BATCH = 16_384
+
+
+@dataclass
+class ClassifierInputs:
+    """Token ids of single sentences or pairs, and what is to be learned of them.
+
+    Attributes:
+        first: The ids of the sentences, or of the first ones of pairs.
+        second: Those of the second ones; None for single sentences.
+        targets: Class numbers, int64, or scores, float32 (rows,); None if they are not known.
+    """
+
+    first: TokenIds
+    second: TokenIds | None
+    targets: NDArray[Any] | None = None
+
+    def __len__(self) -> int:
+        return len(self.first.offsets) - 1
+
+    def lengths(self) -> NDArray[np.int64]:
+        """The number of tokens of each row, of the longer side (rows,)."""
+        own = np.diff(self.first.offsets)
+        return own if self.second is None else np.maximum(own, np.diff(self.second.offsets))
+
+    def batch(self, rows: NDArray[np.int64], pad_token_id: int) -> dict[str, torch.Tensor]:
+        """Makes a batch of some rows, padded on the right, with the names of the model's `forward`."""
+        sides = {"": self.first} | ({} if self.second is None else {"second_": self.second})
+        batch: dict[str, torch.Tensor] = {}
+        for prefix, tokens in sides.items():
+            lengths = tokens.offsets[rows + 1] - tokens.offsets[rows]
+            # A batch of nothing but empty sentences still has a column.
+            ids = np.full((len(rows), max(1, int(lengths.max(initial=0)))), pad_token_id, np.int64)
+            inside = np.arange(ids.shape[1]) < lengths[:, None]
+            ids[inside] = np.concatenate([tokens.ids[tokens.offsets[row] : tokens.offsets[row + 1]] for row in rows])
+            batch[f"{prefix}input_ids"] = torch.from_numpy(ids)
+            batch[f"{prefix}attention_mask"] = torch.from_numpy(inside.astype(np.int64))
+        if self.targets is not None:
+            batch["labels"] = torch.from_numpy(self.targets[rows])
+        return batch
+
+
+def tokenize(
+    tokenizer: PreTrainedTokenizerBase, first: str | Sequence[str], second: str | Sequence[str] | None = None
+) -> ClassifierInputs:
+    """Computes the token ids of sentences or pairs, without padding or truncation."""
+    backend: Any = tokenizer.backend_tokenizer
+    backend.no_padding()
+    backend.no_truncation()
+
+    def ids(texts: str | Sequence[str]) -> TokenIds:
+        return TokenIds.of_lists(
+            [item.ids for item in backend.encode_batch_fast(list_of_texts(texts), add_special_tokens=True)]
+        )
+
+    return ClassifierInputs(ids(first), None if second is None else ids(second))
+
+
+@torch.inference_mode()
+def predicted_logits(model: PreTrainedModel, inputs: ClassifierInputs) -> NDArray[np.float64]:
+    """Computes the logits of all rows (rows, labels), of a regression its scores (rows, 1).
+
+    Rows of like length share a batch; neither their order nor the batches change a result beyond rounding. The model
+    is in evaluation mode for the time, and as before afterwards.
+    """
+    training = model.training
+    model.eval()
+    lengths = inputs.lengths()
+    order = np.argsort(lengths, kind="stable")
+    result = np.empty((len(inputs), model.config.num_labels))
+    pad = model.config.pad_token_id or 0
+    start = 0
+    while start < len(order):
+        stop = start + 1
+        # Ascending lengths: the last row of a batch is its longest.
+        while stop < len(order) and (stop + 1 - start) * max(1, int(lengths[order[stop]])) <= _TOKENS_PER_BATCH:
+            stop += 1
+        rows = order[start:stop]
+        batch = inputs.batch(rows, pad)
+        batch.pop("labels", None)
+        logits = model(**{name: value.to(model.device) for name, value in batch.items()}).logits
+        result[rows] = logits.cpu().double().numpy()
+        start = stop
+    model.train(training)
+    return result
+
+
+def predicted_classes(logits: NDArray[np.float64]) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Turns logits (rows, labels) into the numbers of the likeliest classes and their probabilities, both (rows,)."""
+    shifted = np.exp(logits - logits.max(1, keepdims=True))
+    probabilities = shifted / shifted.sum(1, keepdims=True)
+    found = probabilities.argmax(1)
+    return found, probabilities[np.arange(len(found)), found]
+
+
+def predicted_scores(model: PreTrainedModel, logits: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Turns logits (rows, labels) of a model of scores into scores (rows,)."""
+    scores: NDArray[np.float64] = model.scores(torch.from_numpy(logits)).numpy()
+    return scores
+
+
+class SentenceJudge:
+    """A sentence classifier with its tokenizer.
+
+    Args:
+        model: The classifier.
+        tokenizer: Its tokenizer.
+    """
+
+    def __init__(self, model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase) -> None:
+        self.model = model
+        self.tokenizer = tokenizer
+
+    @classmethod
+    def from_pretrained(cls, folder: str | os.PathLike[str], *, revision: str | None = None) -> SentenceJudge:
+        """Opens the folder of a sentence classifier, or a repository `namespace/name` of the Hub at a revision.
+
+        Raises:
+            ModelError: If the folder is missing, damaged, of another type, or its encoder is none of this package.
+            HubError: If the Hub cannot be reached.
+        """
+        folder = model_folder(folder, revision=revision)
+        check_model_type(folder, (MODEL_TYPE,), kind="sentence classifier", verb="hf-paraphrase train-supervised")
+        path = Path(folder) / "config.json"
+        encoder = read_json_object(path, ModelError).get("sentence_encoder")
+        found = encoder.get("model_type") if isinstance(encoder, dict) else None
+        if found not in SENTENCE_ENCODERS:
+            raise ModelError(
+                f"its encoder is of type `{str(found)[:80]}`",
+                path=path,
+                remedy=f"it must be one of {', '.join(SENTENCE_ENCODERS)}",
+            )
+        return cls(*load_model_folder(Path(folder), model_class(MODEL_TYPE)))
+
+    @property
+    def judges_pairs(self) -> bool:
+        """Whether it takes pairs of sentences."""
+        return bool(self.model.config.pairs)
+
+    @property
+    def gives_scores(self) -> bool:
+        """Whether it gives scores, not classes."""
+        return str(self.model.config.objective) != "classification"
+
+    def logits(self, first: str | Sequence[str], second: str | Sequence[str] | None = None) -> NDArray[np.float64]:
+        """Computes the logits of sentences or pairs (texts, labels)."""
+        return predicted_logits(self.model, tokenize(self.tokenizer, first, second))
+
+    def classes(
+        self, first: str | Sequence[str], second: str | Sequence[str] | None = None
+    ) -> tuple[list[str], NDArray[np.float64]]:
+        """Classifies sentences or pairs; returns the likeliest class of each and its probability (texts,)."""
+        found, probabilities = predicted_classes(self.logits(first, second))
+        return [self.model.config.id2label[int(number)] for number in found], probabilities
+
+    def scores(self, first: str | Sequence[str], second: str | Sequence[str] | None = None) -> NDArray[np.float64]:
+        """Scores sentences or pairs (texts,)."""
+        return predicted_scores(self.model, self.logits(first, second))

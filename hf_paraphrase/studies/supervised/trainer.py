@@ -1,0 +1,151 @@
+"""Trains a head and its encoder together on classes or scores, held close to the encoder's own parameters."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from torch import Tensor, nn
+from transformers import PreTrainedModel, TrainingArguments
+
+from ...training.batches import EpochBatches, Item
+from ...training.epoch_trainer import EpochTrainer
+from ...training.settled_settings import ADAM, BATCHES_AND_LOSS, EVERY_EPOCH, refuse_without_effect
+from .compact_vocabulary import WORD_VECTORS
+from .scores import ClassScores, GradedScores
+from .sentence_classification import ClassifierInputs, predicted_classes, predicted_logits, predicted_scores
+
+CRITERION = "criterion"
+"""The key of what the epoch is chosen by: accuracy in per cent, or Pearson's r × 100."""
+
+
+@dataclass
+class SupervisedTrainingArguments(TrainingArguments):
+    """`TrainingArguments` of supervised training.
+
+    A batch is `per_device_train_batch_size` rows on each process.
+    """
+
+    per_device_train_batch_size: int = field(default=25, metadata={"help": "rows in a batch on each process"})
+    learning_rate: float = field(default=1e-3, metadata={"help": "learning rate of Adam"})
+    num_train_epochs: float = field(default=10.0, metadata={"help": "passes over the training part"})
+    lr_scheduler_type: Any = field(default="constant", metadata={"help": "schedule of the learning rate"})
+    max_grad_norm: float = field(default=0.0, metadata={"help": "clip the gradient's norm to this; 0 does not clip"})
+    weight_decay: float = field(default=0.0, metadata={"help": "must stay 0: the penalties are part of the loss"})
+    lambda_w: float = field(default=0.0, metadata={"help": "weight of the word vectors' distance from their start"})
+    lambda_c: float = field(default=0.0, metadata={"help": "weight of the encoder's other parameters' distance"})
+    lambda_head: float = field(default=0.0, metadata={"help": "weight of the squared norm of the head's matrices"})
+
+    def __post_init__(self) -> None:
+        for name in ("lambda_w", "lambda_c", "lambda_head"):
+            if not getattr(self, name) >= 0:
+                raise ValueError(f"{name} must not be negative, not {getattr(self, name)}")
+        refuse_without_effect(self, {**EVERY_EPOCH, **ADAM, **BATCHES_AND_LOSS})
+        self.logging_strategy = self.eval_strategy = self.save_strategy = "epoch"
+        self.save_total_limit = 1
+        self.load_best_model_at_end = True
+        self.metric_for_best_model = f"eval_{CRITERION}"
+        self.greater_is_better = True
+        super().__post_init__()
+
+
+class SupervisedTrainer(EpochTrainer):
+    """Trains a `SentenceClassifier`, its encoder included, by the loss of its objective and three penalties.
+
+        0.5 λ_w ‖W − W₀‖² + 0.5 λ_c ‖θ_c − θ_c₀‖² + 0.5 λ_head ‖θ_h‖²
+
+    are added, where W are the encoder's word vectors, θ_c its other parameters, W₀ and θ_c₀ their values when the
+    trainer was made, and θ_h the matrices of the head: "Regularize to Unsupervised Representations" of paper 001; the
+    form is that of Wieting et al. 2016. Encoder parameters without gradient are left alone.
+
+    After each epoch the dev part is judged; the weights of the best epoch by accuracy or Pearson's r are in the model
+    when :meth:`train` returns, the earliest of equals. The order depends on the seed and the epoch alone and the
+    draws of dropout are kept in the checkpoints, so a run that is continued ends with the weights of an undisturbed
+    one.
+
+    Args:
+        model: The classifier.
+        args: The settings.
+        train: The training part.
+        dev: The part on which the epoch is chosen.
+        report: Called with a line of text after each epoch.
+    """
+
+    criterion = CRITERION
+
+    def __init__(
+        self,
+        model: PreTrainedModel,
+        args: SupervisedTrainingArguments,
+        train: ClassifierInputs,
+        dev: ClassifierInputs,
+        report: Callable[[str], None] | None = None,
+    ) -> None:
+        self.inputs = train
+        self.dev = dev
+        batches = EpochBatches(len(train), args.per_device_train_batch_size, args.seed, args.world_size)
+        super().__init__(model, args, batches, self._collate, dev_size=len(dev), report=report)
+        # On the device by now.
+        self.start = {name: value.detach().clone() for name, _, value in self._penalized() if name != "head"}
+
+    def _collate(self, items: Sequence[Item]) -> dict[str, Tensor]:
+        rows = np.array([row for _, row in items], np.int64)
+        return self.inputs.batch(rows, self.model.config.pad_token_id or 0)
+
+    def _penalized(self) -> Iterator[tuple[str, float, Tensor]]:
+        """Yields the parameters with a penalty: name (`head` for the head's), weight, value."""
+        model = self.accelerator.unwrap_model(self.model)
+        args = self.args
+        for name, value in model.encoder.named_parameters():
+            weight = args.lambda_w if name == WORD_VECTORS else args.lambda_c
+            if weight > 0 and value.requires_grad:
+                yield name, weight, value
+        if args.lambda_head > 0:
+            for layer in (model.hidden, model.classifier):
+                if layer is not None:
+                    yield "head", args.lambda_head, layer.weight
+
+    def penalty(self) -> Tensor | float:
+        """Computes the three penalties for the parameters as they are now."""
+        total: Tensor | float = 0.0
+        for name, weight, value in self._penalized():
+            distance = value if name == "head" else value - self.start[name]
+            total = total + 0.5 * weight * distance.square().sum()
+        return total
+
+    def compute_loss(
+        self,
+        model: nn.Module,
+        inputs: dict[str, Any],
+        return_outputs: bool = False,
+        num_items_in_batch: Tensor | int | None = None,
+    ) -> Any:
+        """Computes the loss of a batch; `num_items_in_batch` is unused, because the loss is a mean."""
+        output = model(**inputs)
+        loss = output.loss + self.penalty()
+        return (loss, output) if return_outputs else loss
+
+    def evaluate(self, *args: Any, **kwargs: Any) -> dict[str, float]:
+        """Judges the dev part and reports it."""
+        found = self.measure(self.dev)
+        metrics = {f"eval_{CRITERION}": found.criterion}
+        metrics |= {f"eval_{name}": value for name, value in vars(found).items() if name != "classes"}
+        name = "accuracy" if isinstance(found, ClassScores) else "Pearson × 100"
+        return self.report_scores(metrics, f"epoch {self.state.epoch or 0:g}: dev {name} {found.criterion:.2f}")
+
+    def measure(self, inputs: ClassifierInputs) -> ClassScores | GradedScores:
+        """Judges a part whose targets are known."""
+        model = self.accelerator.unwrap_model(self.model)
+        return measured(model, inputs)
+
+
+def measured(model: PreTrainedModel, inputs: ClassifierInputs) -> ClassScores | GradedScores:
+    """Judges inputs with a sentence classifier and compares the result with their targets."""
+    assert inputs.targets is not None
+    logits = predicted_logits(model, inputs)
+    if model.config.objective == "classification":
+        names = [model.config.id2label[number] for number in range(model.config.num_labels)]
+        return ClassScores.of(predicted_classes(logits)[0], inputs.targets, names)
+    return GradedScores.of(predicted_scores(model, logits), inputs.targets.astype(np.float64))

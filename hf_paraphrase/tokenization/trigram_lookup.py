@@ -1,0 +1,142 @@
+"""Character trigrams to ids for a whole block of texts at once, in array operations.
+
+The rules of a character-trigram tokenizer are slow where the `tokenizers` library carries them out, one text and one
+rule at a time. Here the characters of all texts lie in one row, and the ids of all windows are taken from one table.
+The ids are exactly those of `tokenizers`:
+
+* The tokenizer must be one that :mod:`~hf_paraphrase.tokenization.character_trigram` builds, recognised by the JSON
+  of its parts. Any other is left to `tokenizers`.
+* A text that is not plain ASCII is normalised (NFKC, lower case, white space) by the same normalisers of `tokenizers`.
+* A text that holds the text of a special token is given to `tokenizers` whole.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from .character_trigram import text_normalizer, trigram_rules
+from .character_windows import character_windows
+from .word_level import UNKNOWN_ID
+from .word_lookup import TokenIds
+
+if TYPE_CHECKING:
+    from tokenizers import Tokenizer
+
+_TABLE_SIZE = 1 << 24
+"""Entries of a table of all combinations of three characters at most; beyond that ids are found by hashing."""
+_CODE_POINTS = 0x110000
+
+
+class TrigramLookup:
+    """Computes the ids that a character-trigram tokenizer gives, for many texts at once.
+
+    Made by :meth:`for_tokenizer`. It reads nothing but its arguments, so several threads may use it at a time.
+
+    Args:
+        tokenizer: The tokenizer itself; texts that hold a special token are given to it.
+        lower_case: Whether it lower-cases.
+        trigrams: Its vocabulary without special tokens.
+        unknown_id: The id of trigrams that are not in it; None to leave them out.
+        special: The texts of the added tokens.
+    """
+
+    def __init__(
+        self,
+        tokenizer: Tokenizer,
+        *,
+        lower_case: bool,
+        trigrams: Mapping[str, int],
+        unknown_id: int | None,
+        special: Sequence[str],
+    ) -> None:
+        self.tokenizer = tokenizer
+        self.lower_case = lower_case
+        self.unknown_id = unknown_id
+        self.special = list(special)
+        self._normalize = text_normalizer(lower_case=lower_case)
+        points = np.frombuffer("".join(trigrams).encode("utf-32-le"), np.uint32).reshape(-1, 3)
+        characters, numbers = np.unique(points, return_inverse=True)
+        # 0 stands for every character that is in no trigram.
+        self._number = np.zeros(_CODE_POINTS, np.int32)
+        self._number[characters] = np.arange(1, len(characters) + 1)
+        self._base = len(characters) + 1
+        keys = self._keys(numbers.reshape(-1, 3).T.astype(np.int64) + 1)
+        ids = np.fromiter(trigrams.values(), np.int64, len(trigrams))
+        self._table: NDArray[np.int32] | None = None
+        if self._base**3 <= _TABLE_SIZE:
+            self._table = np.full(self._base**3, -1, np.int32)
+            self._table[keys] = ids
+        else:
+            self._options = pc.SetLookupOptions(pa.array(keys))
+            # The last place is that of a key which was not found.
+            self._ids = np.append(ids, -1)
+
+    @classmethod
+    def for_tokenizer(cls, tokenizer: Tokenizer) -> TrigramLookup | None:
+        """Makes the lookup of a tokenizer, or gives None where `tokenizers` must do the work.
+
+        Args:
+            tokenizer: The backend of a fast tokenizer; padding and truncation set on it are passed over.
+        """
+        rules = trigram_rules(tokenizer)
+        if rules is None:
+            return None
+        return cls(
+            tokenizer,
+            lower_case=rules.lower_case,
+            trigrams=rules.trigrams,
+            unknown_id=None if rules.skip_unknown else UNKNOWN_ID,
+            special=[token.content for token in tokenizer.get_added_tokens_decoder().values()],
+        )
+
+    def __call__(self, texts: Sequence[str]) -> TokenIds:
+        """Computes the ids of some texts, without padding or truncation.
+
+        It takes some sixty bytes of memory for each character, so pass texts in blocks.
+
+        Args:
+            texts: The texts.
+
+        Raises:
+            TypeError: If one of them is not a string, or holds half a surrogate pair, which is no Unicode text.
+        """
+        row = "\n".join(texts)
+        present = [text for text in self.special if text in row]
+        if not present:
+            return self._of_windows(texts)
+        special = [any(text in item for text in present) for item in texts]
+        plain = self._of_windows([item for item, is_special in zip(texts, special, strict=True) if not is_special])
+        slow = [item for item, is_special in zip(texts, special, strict=True) if is_special]
+        encodings = self.tokenizer.encode_batch_fast(slow, add_special_tokens=False)
+        both = TokenIds.joined([plain, TokenIds.of_lists([encoding.ids for encoding in encodings])])
+        order = np.argsort(np.argsort(np.array(special), kind="stable"), kind="stable")
+        return TokenIds(both.of_texts(order), np.concatenate([np.zeros(1, np.int64), both.lengths[order].cumsum()]))
+
+    def _of_windows(self, texts: Sequence[str]) -> TokenIds:
+        windows = character_windows(texts, self._normalize, lower_case=self.lower_case)
+        numbers = self._number[windows.points].astype(np.int64)
+        centres = windows.centres
+        keys = self._keys((numbers[centres - 1], numbers[centres], numbers[centres + 1]))
+        if self._table is not None:
+            ids = self._table[keys].astype(np.int64)
+        else:
+            places = pc.index_in(pa.array(keys), options=self._options).fill_null(-1).to_numpy()
+            ids = self._ids[places]
+        unknown = ids < 0
+        if self.unknown_id is not None:
+            ids[unknown] = self.unknown_id
+            return TokenIds(ids, windows.offsets)
+        kept = np.concatenate([np.zeros(1, np.int64), (~unknown).cumsum()])
+        return TokenIds(ids[~unknown], kept[windows.offsets])
+
+    def _keys(self, numbers: Sequence[NDArray[np.int64]] | NDArray[np.int64]) -> NDArray[np.int64]:
+        """Makes one number (windows,) of the numbers of three characters (3, windows)."""
+        first, second, third = numbers
+        keys: NDArray[np.int64] = (first * self._base + second) * self._base + third
+        return keys

@@ -1,0 +1,91 @@
+"""Which items make which batch: an order of its own for every epoch, shared by all processes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+from torch.utils.data import Dataset
+
+Item = tuple[int, int]
+"""An epoch (from 0) and the number of a pair."""
+
+
+class PairItems(Dataset[Item]):
+    """A data set that hands each request through to the collator, which reads a whole batch at once.
+
+    Args:
+        size: The number of pairs.
+    """
+
+    def __init__(self, size: int) -> None:
+        self.size = size
+
+    def __len__(self) -> int:
+        return self.size
+
+    def __getitem__(self, item: Item) -> Item:
+        return item
+
+
+class EpochBatches:
+    """Batches of shuffled pairs; every epoch has its own order, which depends on the seed and the epoch alone.
+
+    Several processes share one order: it is cut into joint batches of `batch_pairs` pairs for each process, and a
+    joint batch is dealt out so that the parts of all processes, laid end to end, are the joint batch. The last one
+    holds what is left over, in parts as equal as can be. A process for which nothing is left gets a pair to keep it
+    busy, because one without a batch would keep the others waiting; :meth:`share` tells that it does not count.
+
+    Args:
+        size: The number of pairs.
+        batch_pairs: The number of pairs in a batch of one process.
+        seed: The seed.
+        num_processes: The number of processes that take turns.
+    """
+
+    def __init__(self, size: int, batch_pairs: int, seed: int, num_processes: int = 1) -> None:
+        self.size = size
+        # Not `batch_size`: accelerate takes a sampler with that attribute to have batches of one size.
+        self.batch_pairs = batch_pairs
+        self.seed = seed
+        self.num_processes = num_processes
+        self.epoch = 0
+        self.drop_last = False
+        self._order: tuple[int, NDArray[np.int64]] | None = None
+
+    def set_epoch(self, epoch: int) -> None:
+        """Sets the epoch (from 0) whose order is given next."""
+        self.epoch = epoch
+
+    @property
+    def joint_batches(self) -> int:
+        """The number of joint batches in an epoch, i.e. of batches on each process."""
+        return -(-self.size // (self.batch_pairs * self.num_processes))
+
+    def order(self, epoch: int) -> NDArray[np.int64]:
+        """Returns the numbers of the pairs in the order of an epoch (pairs,)."""
+        if self._order is None or self._order[0] != epoch:
+            self._order = epoch, np.random.default_rng([self.seed, epoch]).permutation(self.size)
+        return self._order[1]
+
+    def joint(self, number: int) -> tuple[int, int]:
+        """Tells where a joint batch begins and ends in the order of the epoch."""
+        start = number * self.batch_pairs * self.num_processes
+        return start, min(start + self.batch_pairs * self.num_processes, self.size)
+
+    def share(self, number: int, process: int) -> tuple[int, int]:
+        """Tells where the part of one process of a joint batch begins and ends in the order; they may be equal."""
+        start, end = self.joint(number)
+        pairs = end - start
+        return start + pairs * process // self.num_processes, start + pairs * (process + 1) // self.num_processes
+
+    def __len__(self) -> int:
+        return self.joint_batches * self.num_processes
+
+    def __iter__(self) -> Iterator[list[Item]]:
+        epoch = self.epoch
+        order = self.order(epoch)
+        for number in range(len(self)):
+            start, end = self.share(*divmod(number, self.num_processes))
+            yield [(epoch, int(pair)) for pair in order[start : max(end, start + 1)]]

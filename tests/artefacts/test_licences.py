@@ -1,0 +1,59 @@
+from __future__ import annotations
+
+import pytest
+
+from hf_paraphrase.artefacts.licences import refusal
+from hf_paraphrase.data.sources.opusparcus import OpusparcusBuilder
+from hf_paraphrase.data.sources.ppdb import PpdbBuilder
+from hf_paraphrase.data.sources.sick import SickBuilder
+from hf_paraphrase.data.sources.simpwiki import SimpwikiBuilder
+from hf_paraphrase.data.sources.turku import TurkuBuilder
+
+
+@pytest.mark.parametrize(
+    "licence",
+    [
+        "cc-by-2.0",
+        "cc-by-sa-4.0",
+        "cc-by-nc-4.0",
+        "cc-by-nc-sa-3.0",
+        "cc0-1.0",
+        "mit",
+        "apache-2.0",
+        "mpl-2.0",
+        "odbl",
+        "odc-by",
+        "gpl-3.0",
+        "CC-BY-4.0",
+    ],
+)
+def test_licences_that_allow_redistribution_do(licence):
+    assert refusal({"license": licence}) is None
+    assert refusal({"license": [licence, "mit"]}) is None
+
+
+@pytest.mark.parametrize(
+    ("head", "wording"),
+    [
+        ({}, "states no licence"),
+        ({"license": None}, "states no licence"),
+        ({"license": []}, "states no licence"),
+        ({"license": "other"}, "`other`, which does not tell"),
+        ({"license": "unknown"}, "`unknown`, which does not tell"),
+        ({"license": "other", "license_name": "ldc"}, "`other` (ldc), which does not tell"),
+        ({"license": "cc-by-nd-4.0"}, "forbids passing on changed copies"),
+        ({"license": "cc-by-nc-nd-3.0"}, "forbids passing on changed copies"),
+        ({"license": "cc"}, "not one that is known"),
+        ({"license": "research-only"}, "not one that is known"),
+        ({"license": "mit-but-not-really"}, "not one that is known"),
+        ({"license": ["mit", "other"]}, "`other`, which does not tell"),
+        ({"license": {"a": 1}}, "not one that is known"),
+    ],
+)
+def test_whatever_else_does_not_with_the_reason(head, wording):
+    assert wording in (refusal(head) or "")
+
+
+@pytest.mark.parametrize("builder", [OpusparcusBuilder, PpdbBuilder, SickBuilder, SimpwikiBuilder, TurkuBuilder])
+def test_the_licences_of_our_own_sources_are_known(builder):
+    assert refusal({"license": builder.LICENSE}) is None

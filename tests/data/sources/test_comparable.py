@@ -1,0 +1,143 @@
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from hf_paraphrase.data.decontamination import normalise
+from hf_paraphrase.data.sources.comparable import ComparableOptions, make_comparable
+from hf_paraphrase.errors import InputError, UsageError
+
+PARTS = {"test": 40, "training": 60, "sample": 20}
+
+
+def words(random, count):
+    """Words of random letters, so that no two sentences are near-duplicates by chance."""
+    return ["".join(random.choice(list("abcdefghijklmnop"), 7)) for _ in range(count)]
+
+
+def table(rows):
+    return pa.table(
+        {name: pa.array([row[side] for row in rows], pa.string()) for side, name in enumerate(("source", "target"))}
+    )
+
+
+@pytest.fixture(scope="module")
+def bitext():
+    """Rows of which many share a sentence, in other spellings too, and some are near-duplicates of others."""
+    random = np.random.default_rng(0)
+    rows = [(" ".join(words(random, 6)), " ".join(words(random, 5))) for _ in range(900)]
+    for place in range(0, 900, 5):
+        rows.append((rows[place][0].upper() + " !", " ".join(words(random, 5))))
+    for place in range(1, 900, 9):
+        rows.append((" ".join(words(random, 6)), rows[place][1]))
+    for place in range(2, 900, 7):
+        rows.append((rows[place][0] + " x", rows[place][1] + " y"))
+    rows += [
+        ("one two", "three four"),
+        ("the same on both sides", "the same on both sides"),
+        ("...", "no words here at all"),
+    ]
+    return rows
+
+
+@pytest.fixture(scope="module")
+def task(bitext):
+    return make_comparable(table(bitext), ComparableOptions(PARTS, share=0.1, validation_size=30, seed=1))
+
+
+def test_parts_have_the_size_and_the_number_of_planted_pairs_that_were_asked_for(task):
+    for name, number in PARTS.items():
+        part = task.parts[name]
+        assert len(part.source) == len(part.target) == len(set(part.source)) == len(set(part.target)) == number
+        assert part.gold.shape == (number // 10, 2)
+        assert len(set(part.gold[:, 0])) == len(set(part.gold[:, 1])) == number // 10
+
+
+def test_gold_is_every_pair_of_the_bitext_that_holds_between_the_sides(task, bitext):
+    known = {(normalise(source), normalise(target)) for source, target in bitext}
+    for part in task.parts.values():
+        targets = {normalise(text): place for place, text in enumerate(part.target)}
+        true = {
+            (row, targets[target])
+            for row, text in enumerate(part.source)
+            for source, target in known
+            if source == normalise(text) and target in targets
+        }
+        assert {tuple(pair) for pair in part.gold.tolist()} == true
+
+
+def test_no_sentence_of_the_training_bitext_nor_of_another_part_is_in_a_part(task, bitext):
+    sides = [{normalise(text) for text in [*part.source, *part.target]} for part in task.parts.values()]
+    left = np.flatnonzero(task.train | task.validation)
+    trained = {normalise(text) for row in left.tolist() for text in bitext[row]}
+    for number, one in enumerate(sides):
+        assert not one & trained
+        assert not any(one & other for other in sides[:number])
+
+
+def test_training_and_validation_share_no_sentence(task, bitext):
+    parts = [
+        {normalise(text) for row in np.flatnonzero(mask).tolist() for text in bitext[row]}
+        for mask in (task.train, task.validation)
+    ]
+    assert not parts[0] & parts[1]
+    assert 0 < task.validation.sum() <= 30 and task.counts["train"] == task.train.sum()
+
+
+def test_near_duplicates_of_planted_sentences_and_of_their_translations_are_left_out(bitext):
+    options = ComparableOptions({"test": 200}, share=0.2, near_duplicate=0.8, validation_size=0)
+    part = make_comparable(table(bitext), options).parts["test"]
+    translations = {}
+    for source, target in bitext:
+        translations.setdefault(normalise(source), []).append(normalise(target))
+    gold_sources = {part.source[row] for row in part.gold[:, 0]}
+    unseen = [text for source in set(part.source) - gold_sources for text in translations[normalise(source)]]
+    # The near-duplicates of this bitext are those with one letter more at the end.
+    assert not {f"{text} y" for text in unseen} & {normalise(text) for text in part.target}
+    assert part.near_duplicates > 0
+
+
+def test_sentences_out_of_bounds_and_those_equal_on_both_sides_are_never_in_the_task(bitext):
+    options = ComparableOptions({"test": 100}, share=0.1, min_words=6, max_words=6, validation_size=0)
+    rows = [(source, f"{target} more") for source, target in bitext]
+    part = make_comparable(table(rows), options).parts["test"]
+    assert all(len(text.split()) == 6 for text in [*part.source, *part.target])
+    assert "the same on both sides" not in part.source
+
+
+def test_seed_decides_the_task_and_nothing_else_does(bitext):
+    def texts(seed):
+        made = make_comparable(table(bitext), ComparableOptions(PARTS, share=0.1, validation_size=30, seed=seed))
+        return {name: (part.source, part.target, part.gold.tolist()) for name, part in made.parts.items()}
+
+    assert texts(3) == texts(3)
+    assert texts(3)["test"] != texts(4)["test"]
+
+
+def test_a_bitext_that_is_too_small_is_refused_with_the_number_that_is_left(bitext):
+    with pytest.raises(InputError, match=r"takes .* groups of translations, and .* are left"):
+        make_comparable(table(bitext[:50]), ComparableOptions({"test": 60}, share=0.1))
+    with pytest.raises(InputError, match="are left"):
+        make_comparable(table([]), ComparableOptions({"test": 60}, share=0.1))
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"share": 0.0},
+        {"share": 1.0},
+        {"min_words": 0},
+        {"max_words": 3},
+        {"near_duplicate": 0.0},
+        {"validation_size": -1},
+    ],
+)
+def test_numbers_out_of_range_are_refused(settings):
+    with pytest.raises(UsageError):
+        ComparableOptions(PARTS, **settings).check()
+
+
+def test_parts_too_small_for_a_planted_pair_are_refused():
+    with pytest.raises(UsageError, match="too few for the part `sample`"):
+        ComparableOptions({"sample": 10}, share=0.03).check()

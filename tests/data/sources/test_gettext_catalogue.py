@@ -1,0 +1,245 @@
+from __future__ import annotations
+
+import gzip
+
+import polib
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from hf_paraphrase.data.sources.gettext_catalogue import Catalogue, find_catalogues, package_folders, read_catalogues
+from hf_paraphrase.data.sources.tmx import single_line
+from hf_paraphrase.data.text_files import LineErrors
+from hf_paraphrase.errors import InputError, UsageError
+
+FUZZ = settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+HEADER = 'msgid ""\nmsgstr ""\n"Content-Type: text/plain; charset=UTF-8\\n"\n"Language: {lang}\\n"\n{more}\n'
+MESSAGES = """
+# A comment.
+#: file.c:3
+msgid "Open"
+msgstr "Ouvrir"
+
+#, fuzzy
+msgid "Save"
+msgstr "Sauf"
+
+msgid "Close"
+msgstr ""
+
+msgctxt "menu"
+msgid ""
+"A long "
+"message\\nin two lines"
+msgstr "Un long message\\n en deux lignes"
+
+#, c-format
+msgid "%d file"
+msgid_plural "%d files"
+msgstr[0] "%d fichier"
+msgstr[1] "%d fichiers"
+
+#~ msgid "Old"
+#~ msgstr "Vieux"
+"""
+
+
+def header(lang: str = "fr", plural: str = "") -> str:
+    return HEADER.format(lang=lang, more=f'"Plural-Forms: {plural}\\n"\n' if plural else "")
+
+
+def pairs_of(path, lang="fr", errors=None, **options) -> list[tuple[str, str]]:
+    rows = []
+    catalogues = find_catalogues(path, lang)
+    for numbers, block in read_catalogues(catalogues, lang, "target", errors or LineErrors(), **options):
+        assert numbers.tolist() == list(range(len(rows) + 1, len(rows) + 1 + len(numbers)))
+        rows += zip(block["source"].to_pylist(), block["target"].to_pylist(), strict=True)
+    return rows
+
+
+def written(path, text: str):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, encoding="utf-8")
+    if path.suffix == ".mo":
+        polib.pofile(text).save_as_mofile(str(path))
+    return path
+
+
+def test_messages_become_pairs_and_what_is_left_out_is_counted(tmp_path):
+    errors = LineErrors()
+    path = written(tmp_path / "fr.po", header(plural="nplurals=2; plural=(n > 1);") + MESSAGES)
+    assert pairs_of(path, errors=errors) == [
+        ("Ouvrir", "Open"),
+        ("Un long message en deux lignes", "A long message in two lines"),
+        ("%d fichier", "%d file"),
+        ("%d fichiers", "%d files"),
+    ]
+    assert errors.left_out == {"fuzzy": 1, "untranslated": 1, "obsolete": 1}
+
+
+def test_plurals_and_placeholders_are_left_out_on_request(tmp_path):
+    path = written(tmp_path / "fr.po", header() + MESSAGES)
+    errors = LineErrors()
+    assert len(pairs_of(path, errors=errors, plurals="skip")) == 2
+    assert errors.left_out["plural"] == 1
+    errors = LineErrors()
+    assert len(pairs_of(path, errors=errors, drop_placeholders=True)) == 2
+    assert errors.left_out["placeholder"] == 2
+
+
+@pytest.mark.parametrize(
+    ("text", "has"),
+    [
+        ("%s is", True), ("%(name)s", True), ("%1$d", True), ("{name}", True), ("{0}", True), ("{{ x }}", True),
+        ("${x}", True), ("$HOME", True), ("<b>x</b>", True), ("%1 of", True), ("%-5.2f", True), ("%ld", True),
+        ("50% of all", False), ("100 %", False), ("$5", False), ("a < b", False), ("plain", False), ("100%", False),
+    ],
+)  # fmt: skip
+def test_placeholders_are_told_from_prose(tmp_path, text, has):
+    path = written(tmp_path / "fr.po", f'{header()}\nmsgid "{text}"\nmsgstr "x"\n\nmsgid "y"\nmsgstr "y"\n')
+    assert len(pairs_of(path, drop_placeholders=True)) == 2 - has
+
+
+@pytest.mark.parametrize(
+    ("rule", "forms", "expected"),
+    [
+        ("nplurals=1; plural=0;", ["eins"], [("eins", "%d files")]),
+        (
+            "nplurals=3; plural=(n==1) ? 0 : (n>=2 && n<=4) ? 1 : 2;",
+            ["soubor", "soubory", "souborů"],
+            [("soubor", "%d file"), ("souborů", "%d files")],
+        ),
+        ("nplurals=x; plural=!!", ["a", "b"], [("a", "%d file"), ("b", "%d files")]),
+        ("nplurals=2; plural=n/0;", ["a", "b"], [("a", "%d file"), ("b", "%d files")]),
+        ("nplurals=2; plural=__import__('os');", ["a", "b"], [("a", "%d file"), ("b", "%d files")]),
+    ],
+)
+def test_plural_forms_go_by_the_rule_of_the_language(tmp_path, rule, forms, expected):
+    body = 'msgid "%d file"\nmsgid_plural "%d files"\n' + "".join(f'msgstr[{i}] "{f}"\n' for i, f in enumerate(forms))
+    path = written(tmp_path / "cs.po", header("cs", rule) + "\n" + body)
+    assert pairs_of(path, "cs") == expected
+
+
+def test_a_compiled_catalogue_gives_the_pairs_of_its_source_without_those_that_are_not_compiled(tmp_path):
+    text = header(plural="nplurals=2; plural=(n > 1);") + MESSAGES
+    assert sorted(pairs_of(written(tmp_path / "a.mo", text))) == sorted(pairs_of(written(tmp_path / "a.po", text)))
+
+
+def test_a_folder_gives_the_catalogues_of_the_language_by_place_or_header_and_sources_before_compiled_ones(tmp_path):
+    one = '\nmsgid "One"\nmsgstr "{}"\n'
+    root = tmp_path / "locale"
+    written(root / "fr" / "LC_MESSAGES" / "app.po", header("") + one.format("po"))
+    written(root / "fr" / "LC_MESSAGES" / "app.mo", header("") + one.format("mo"))
+    written(root / "fr_CA" / "LC_MESSAGES" / "app.mo", header("") + one.format("ca"))
+    written(root / "de" / "LC_MESSAGES" / "app.po", header("fr") + one.format("de"))
+    written(root / "other" / "fr.po", header("") + one.format("by name"))
+    written(root / "other" / "messages.po", header("fr") + one.format("by header"))
+    written(root / "other" / "unknown.po", header("") + one.format("unknown"))
+    (root / "fr" / "LC_MESSAGES" / "notes.txt").write_text("x")
+    assert sorted(source for source, _ in pairs_of(root)) == ["by header", "by name", "ca", "po"]
+    assert [source for source, _ in pairs_of(root, "de")] == ["de"]
+    with pytest.raises(InputError, match=r"no catalogue in fi.*fr"):
+        pairs_of(root / "fr", "fi")
+
+
+def test_a_single_catalogue_in_another_language_is_refused_and_one_of_unstated_language_taken(tmp_path):
+    with pytest.raises(InputError, match=r"no catalogue in fr.*de_AT"):
+        pairs_of(written(tmp_path / "a.po", header("de_AT") + MESSAGES))
+    assert pairs_of(written(tmp_path / "a.po", header("") + MESSAGES))
+
+
+def test_english_may_be_the_source_side(tmp_path):
+    path = written(tmp_path / "fr.po", header() + '\nmsgid "Yes"\nmsgstr "Oui"\n')
+    [(_, block)] = read_catalogues([Catalogue(path, trusted=True)], "fr", "source", LineErrors())
+    assert (block["source"].to_pylist(), block["target"].to_pylist()) == (["Yes"], ["Oui"])
+
+
+def test_catalogues_of_a_package_are_found_without_importing_it(tmp_path, monkeypatch):
+    package = tmp_path / "some_package_with_words"
+    package.mkdir()
+    (package / "__init__.py").write_text("raise RuntimeError('imported')")
+    written(package / "locale" / "fr" / "LC_MESSAGES" / "a.mo", header() + MESSAGES)
+    monkeypatch.syspath_prepend(tmp_path)
+    [folder] = package_folders("some_package_with_words")
+    assert ("Ouvrir", "Open") in pairs_of(folder)
+    with pytest.raises(InputError, match="no package `no_such_package`"):
+        package_folders("no_such_package")
+    for name in ("os.path", "../x", ""):
+        with pytest.raises(UsageError, match="--gettext-package"):
+            package_folders(name)
+
+
+TEXT = st.text(st.characters(exclude_categories=["Cs", "Cc"]) | st.sampled_from('"\\\u2028\x85\x0c{}%'), max_size=15)
+
+
+@FUZZ
+@given(rows=st.dictionaries(TEXT.filter(str.strip), TEXT.filter(str.strip), max_size=8), compiled=st.booleans())
+def test_any_text_comes_back_as_it_is(tmp_path, rows, compiled):
+    catalogue = polib.POFile(wrapwidth=0)
+    catalogue.metadata = {"Content-Type": "text/plain; charset=UTF-8", "Language": "fr"}
+    catalogue += [polib.POEntry(msgid=english, msgstr=french) for english, french in rows.items()]
+    path = tmp_path / ("a.mo" if compiled else "a.po")
+    path.unlink(missing_ok=True)
+    if compiled:
+        catalogue.save_as_mofile(str(path))
+    else:
+        # Written with line feeds only: `splitlines`, which polib wraps with, knows other line ends.
+        quoted = [(polib.escape(english), polib.escape(french)) for english, french in rows.items()]
+        body = "".join(f'\nmsgid "{english}"\nmsgstr "{french}"\n' for english, french in quoted)
+        path.write_bytes((header() + body).encode())
+    assert sorted(pairs_of(path)) == sorted((single_line(f), single_line(e)) for e, f in rows.items())
+
+
+@FUZZ
+@given(data=st.binary(max_size=200), place=st.integers(0, 700), cut=st.integers(0, 200), kind=st.sampled_from("pm"))
+def test_damaged_catalogues_give_pairs_of_the_catalogue_or_an_input_error(tmp_path, data, place, cut, kind):
+    text = header() + MESSAGES
+    path = written(tmp_path / f"a.{kind}o", text)
+    whole = path.read_bytes()
+    path.write_bytes(whole[:place] + data + whole[place + cut :])
+    try:
+        pairs_of(path)
+    except InputError as error:
+        assert str(path) in str(error)
+    errors = LineErrors("skip")
+    try:
+        assert errors.count == 0 or not pairs_of(path, errors=errors)
+    except InputError as error:
+        assert str(path) in str(error)
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "wording", "line"),
+    [
+        ("a.po", b"", "empty", None),
+        ("a.po", b'msgid "x\nmsgstr "y"\n', "not a line of a gettext", 1),
+        ("a.po", header().encode() + b'\nmsgid "x"\nmsgstr "caf\xe9"\n', "not UTF-8: byte 0xe9", 8),
+        ("a.mo", b"not compiled", "not a compiled gettext catalogue", None),
+        ("a.po.gz", gzip.compress(b'msgid "x"\nmsgstr "y"\n' * 50, mtime=0)[:-9], "damaged or truncated", None),
+        ("a.txt", b"x", "neither in .po nor in .mo", None),
+    ],
+)
+def test_a_malformed_catalogue_is_named_with_its_line(tmp_path, name, content, wording, line):
+    (tmp_path / name).write_bytes(content)
+    with pytest.raises(InputError, match=wording) as caught:
+        pairs_of(tmp_path / name)
+    if line is not None:
+        assert caught.value.line == line
+
+
+def test_a_malformed_catalogue_among_others_is_skipped_whole_and_counted(tmp_path):
+    written(tmp_path / "fr" / "a.po", header() + '\nmsgid "One"\nmsgstr "Un"\n')
+    written(tmp_path / "fr" / "b.po", 'msgid "x\n')
+    errors = LineErrors("skip")
+    assert pairs_of(tmp_path, errors=errors) == [("Un", "One")]
+    assert errors.count == 1
+    assert "b.po" in errors.first[0]
+    with pytest.raises(InputError, match="not a line of"):
+        pairs_of(tmp_path)
+
+
+def test_a_catalogue_in_its_own_encoding_and_a_compressed_one_are_read(tmp_path):
+    text = header().replace("UTF-8", "ISO-8859-1") + '\nmsgid "Coffee"\nmsgstr "Café"\n'
+    (tmp_path / "fr.po.gz").write_bytes(gzip.compress(text.encode("latin-1")))
+    assert pairs_of(tmp_path / "fr.po.gz") == [("Café", "Coffee")]
+    assert pairs_of(tmp_path) == [("Café", "Coffee")]

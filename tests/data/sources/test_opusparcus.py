@@ -1,0 +1,283 @@
+from __future__ import annotations
+
+import bz2
+import json
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from datasets import load_dataset
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from hf_paraphrase.commands import main
+from hf_paraphrase.data.sources.opusparcus import OpusparcusBuilder, OpusparcusOptions
+from hf_paraphrase.data.sources.opusparcus_quality import PUBLISHED, pairs_at_quality
+from hf_paraphrase.data.sources.source import SourceCorpus
+from hf_paraphrase.errors import HfParaphraseError, InputError, UsageError
+
+DEV = 'fr-D1\tQuoi ?\tComment "ça ?\t2.5\nfr-D2\tNon .\tOui .\t1.0\nfr-D7\tNA\tnull\t3.5\n'
+
+
+def train_line(number, lang="fr"):
+    return (
+        f"{lang}-N{number}\tphrase {number} .\tparole {number} .\t{60 - number}.5\t{number}e-1\t{1 + number % 5}\t3\n"
+    )
+
+
+@pytest.fixture
+def distribution(tmp_path):
+    for part in ("train", "dev", "test"):
+        (tmp_path / "raw" / "fr" / part).mkdir(parents=True)
+    lines = "".join(map(train_line, range(1, 21)))
+    (tmp_path / "raw/fr/train/fr-train.txt.bz2").write_bytes(bz2.compress(lines.encode()))
+    (tmp_path / "raw/fr/dev/fr-dev.txt").write_text(DEV)
+    (tmp_path / "raw/fr/test/fr-test.txt").write_text(DEV.replace("-D", "-T"))
+    return tmp_path / "raw"
+
+
+def rows(folder, part="train", lang="fr", **options):
+    with SourceCorpus(OpusparcusOptions(data_dir=str(folder), lang=lang, **options)) as corpus:
+        return [row for table in corpus.batches(corpus.part(part)) for row in table.to_pylist()], corpus
+
+
+def test_training_pairs_that_are_judged_pairs_too_are_left_out_and_counted_however_short_and_whichever_way(
+    distribution, capsys
+):
+    with bz2.open(distribution / "fr/train/fr-train.txt.bz2", "at") as file:
+        file.write("fr-N21\tOui .\tNon .\t1.5\t1e-1\t1\t3\nfr-N22\tNon .\tSi .\t1.5\t1e-1\t1\t3\n")
+    found, corpus = rows(distribution)
+    assert [row["id"] for row in found[19:]] == ["fr-N20", "fr-N22"]
+    assert corpus.counts["train"]["evaluation_pair"] == 1 and corpus.counts["train"]["lines"] == 22
+    assert len(rows(distribution, part="validation")[0]) == 3
+    output = distribution.parent / "out"
+    assert (
+        main(["prepare", "opusparcus", "--data-dir", str(distribution), "--lang", "fr", "--output", str(output)]) == 0
+    )
+    assert "train: 21 rows of 22 lines (evaluation_pair 1)" in capsys.readouterr().err
+    (distribution / "fr/dev/fr-dev.txt").unlink()
+    (distribution / "fr/test/fr-test.txt").unlink()
+    assert len(rows(distribution)[0]) == 22
+
+
+def test_training_pairs_keep_their_order_and_all_seven_fields(distribution):
+    found, _ = rows(distribution)
+    assert found[1] == {
+        "id": "fr-N2",
+        "sentence1": "phrase 2 .",
+        "sentence2": "parole 2 .",
+        "lang": "fr",
+        "pmi": 58.5,
+        "expected_alignments": 0.2,
+        "num_pivot_languages": 3,
+        "edit_distance": 3.0,
+        "score": None,
+        "label": None,
+    }
+    assert [row["id"] for row in found] == [f"fr-N{number}" for number in range(1, 21)]
+
+
+def test_annotated_pairs_keep_every_score_and_the_undecided_ones_have_no_label(distribution):
+    found, _ = rows(distribution, "validation")
+    assert [(row["score"], row["label"]) for row in found] == [(2.5, None), (1.0, 0), (3.5, 1)]
+    assert found[0]["sentence2"] == 'Comment "ça ?'
+    labelled, corpus = rows(distribution, "labelled.test")
+    assert [(row["id"], row["score"], row["label"]) for row in labelled] == [("fr-T2", 1.0, 0), ("fr-T7", 3.5, 1)]
+    assert corpus.counts["labelled.test"]["undecided"] == 1
+
+
+def test_first_and_quality_take_the_best_pairs(distribution, tmp_path):
+    assert [row["id"] for row in rows(distribution, first=3)[0]] == ["fr-N1", "fr-N2", "fr-N3"]
+    table = tmp_path / "table.tsv"
+    table.write_text("fr\t90\t4\nde\t90\t9\nfr\t75\t12\n")
+    assert len(rows(distribution, quality=90, quality_table=str(table))[0]) == 4
+    assert len(rows(distribution, quality=75, quality_table=str(table))[0]) == 12
+    # The published figures go far beyond this small file.
+    assert len(rows(distribution, quality=80)[0]) == 20
+
+
+def test_published_figures_fall_with_the_quality_and_unknown_ones_are_not_guessed():
+    for figures in PUBLISHED.values():
+        ordered = [figures[quality] for quality in sorted(figures, reverse=True)]
+        assert ordered == sorted(set(ordered))
+    assert pairs_at_quality("fi", 80) == 2_500_000
+    with pytest.raises(UsageError, match="known are 95, 80, 70, 60"):
+        pairs_at_quality("fr", 75)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"lang": "it"}, "`it` is not in Opusparcus"),
+        ({"quality": 80, "first": 3}, "give one of them"),
+        ({"first": -1}, "negative"),
+        ({"quality_table": "x"}, "needs --quality"),
+        ({"negatives": -2}, "--negatives is a seed"),
+        ({"lang": "sv"}, "no Opusparcus files for sv"),
+    ],
+)
+def test_settings_that_make_no_sense_are_refused(distribution, options, message):
+    with pytest.raises(HfParaphraseError, match=message):
+        rows(distribution, **{"lang": "fr", **options})
+
+
+def test_negatives_are_as_many_again_never_a_true_pair_and_the_same_for_the_same_seed(distribution):
+    found, corpus = rows(distribution, negatives=1)
+    positives, negatives = found[:20], found[20:]
+    assert corpus.negatives == {"train": 20}
+    assert {row["label"] for row in positives} == {1}
+    assert {row["label"] for row in negatives} == {0}
+    assert sorted(row["sentence2"] for row in negatives) == sorted(row["sentence2"] for row in positives)
+    true = {(row["sentence1"], row["sentence2"]) for row in positives}
+    assert not true & {(row["sentence1"], row["sentence2"]) for row in negatives}
+    assert {row["pmi"] for row in negatives} == {None}
+    assert rows(distribution, negatives=1)[0] == found
+    assert rows(distribution, negatives=2)[0] != found
+
+
+def test_training_pairs_of_evaluation_sentences_go_and_evaluation_pairs_stay(distribution, tmp_path):
+    sentence = "voilà une phrase assez longue"
+    train = bz2.compress(f"fr-N1\t{sentence} !\tx\t1\t1\t1\t1\nfr-N2\ta\tb\t1\t1\t1\t1\n".encode())
+    (distribution / "fr/train/fr-train.txt.bz2").write_bytes(train)
+    (distribution / "fr/test/fr-test.txt").write_text(f"fr-T1\t{sentence}\tautre\t4.0\n")
+    found, corpus = rows(distribution, decontaminate=[str(distribution / "fr/test/fr-test.txt")])
+    assert [row["id"] for row in found] == ["fr-N2"]
+    assert corpus.contamination == {"fr-test.txt": 1}
+    assert corpus.counts["train"]["contaminated"] == 1
+    assert corpus.counts["test"]["rows"] == 1
+
+
+BAD_LINES = {
+    "other language": ("en-D1\ta\tb\t1.0", "id `en-D1` is not of the form fr-D12"),
+    "training id": ("fr-N1\ta\tb\t1.0", "id `fr-N1` is not"),
+    "too few fields": ("fr-D1\ta\tb", "3 fields where 4"),
+    "too many fields": ("fr-D1\ta\tb\t1.0\t", "5 fields where 4"),
+    "nan": ("fr-D1\ta\tb\tnan", "score `nan` is not a number from 1 to 4"),
+    "out of range": ("fr-D1\ta\tb\t4.5", "score `4.5` is not a number from 1 to 4"),
+    "not UTF-8": ("fr-D1\ta\xff\tb\t1.0", "not UTF-8"),
+}
+
+
+@pytest.mark.parametrize("case", BAD_LINES)
+def test_a_malformed_line_is_named_or_skipped_alone(distribution, case):
+    line, message = BAD_LINES[case]
+    path = distribution / "fr/dev/fr-dev.txt"
+    path.write_bytes(b"fr-D9\tx\ty\t2.0\n" + line.encode("latin-1") + b"\nfr-D8\tx\r\x0c\ty\xe2\x80\xa8z\t2.0\n")
+    with pytest.raises(InputError, match=message) as caught:
+        rows(distribution, "validation")
+    assert (caught.value.path, caught.value.line) == (str(path), 2)
+    found, corpus = rows(distribution, "validation", on_error="skip")
+    assert [row["id"] for row in found] == ["fr-D9", "fr-D8"]
+    assert found[1]["sentence1"] == "x\r\x0c"
+    assert found[1]["sentence2"] == "y\u2028z"
+    assert corpus.counts["validation"]["malformed"] == 1
+    assert len(corpus.malformed) == 1
+
+
+def test_a_truncated_archive_is_an_error_even_when_lines_may_be_skipped(distribution):
+    path = distribution / "fr/train/fr-train.txt.bz2"
+    path.write_bytes(path.read_bytes()[:-5])
+    with pytest.raises(InputError, match="damaged or truncated bzip2"):
+        rows(distribution, on_error="skip")
+
+
+def write_hub(folder, name, **columns):
+    path = folder / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    pq.write_table(pa.table(columns), path)
+
+
+def hub_columns(split, count, lang="fr", score=3.0):
+    return {
+        "lang": [lang] * count,
+        "sent1": [f"{split} {index}" for index in range(count)],
+        "sent2": [f"{index} {split}" for index in range(count)],
+        "annot_score": [score] * count,
+        "gem_id": [f"gem-opusparcus-{split}-{index}" for index in range(count)],
+    }
+
+
+def test_parquet_of_the_hub_gives_the_same_columns_with_the_complete_annotated_parts(tmp_path):
+    write_hub(tmp_path, "fr.95/train/0000.parquet", **hub_columns("train", 3, score=0.0))
+    write_hub(tmp_path, "fr.60/train/0000.parquet", **hub_columns("train", 9, score=0.0))
+    write_hub(tmp_path, "de.60/train/0000.parquet", **hub_columns("train", 5, "de", score=0.0))
+    for quality in (95, 60):
+        write_hub(tmp_path, f"fr.{quality}/test/0000.parquet", **hub_columns("test", 1))
+        write_hub(tmp_path, f"fr.{quality}/test.full/0000.parquet", **hub_columns("test", 2, score=2.5))
+    found, corpus = rows(tmp_path)
+    assert len(found) == 9
+    assert found[0]["id"] == "gem-opusparcus-train-0"
+    assert (found[0]["lang"], found[0]["score"]) == ("fr", None)
+    assert len(rows(tmp_path, quality=95)[0]) == 3
+    assert rows(tmp_path, "test")[0][1]["sentence1"] == "test 1"
+    assert len(rows(tmp_path, "test")[0]) == 2
+    assert corpus.options.missing() == ["validation"]
+    # Nothing but undecided pairs: an empty part, not an error.
+    assert rows(tmp_path, "labelled.test")[0] == []
+
+
+def test_parquet_with_six_languages_in_one_file_gives_those_of_the_one(tmp_path):
+    mixed = {name: hub_columns("test", 2)[name] + hub_columns("test", 3, "sv")[name] for name in hub_columns("x", 0)}
+    write_hub(tmp_path, "test-00000-of-00001.parquet", **mixed)
+    found, corpus = rows(tmp_path, "test", lang="sv")
+    assert len(found) == 3
+    assert corpus.counts["test"]["other_language"] == 2
+    bad = hub_columns("test", 2)
+    bad["annot_score"][1] = float("nan")
+    write_hub(tmp_path, "test-00000-of-00001.parquet", **bad)
+    with pytest.raises(InputError, match="annot_score `nan` in row 2"):
+        rows(tmp_path, "test")
+    write_hub(tmp_path, "test-00000-of-00001.parquet", a=["b"])
+    with pytest.raises(InputError, match="no column gem_id"):
+        rows(tmp_path, "test")
+
+
+def test_builder_names_give_language_quality_and_configuration(distribution, tmp_path):
+    table = tmp_path / "table.tsv"
+    table.write_text("fr\t90\t4\n")
+    common = {"data_dir": str(distribution), "cache_dir": str(tmp_path / "cache")}
+    builder = OpusparcusBuilder(config_name="fr.90", quality_table=str(table), **common)
+    builder.download_and_prepare()
+    assert builder.as_dataset(split="train").to_list() == rows(distribution, first=4)[0]
+    labelled = OpusparcusBuilder(config_name="fr.labelled", **common)
+    labelled.download_and_prepare()
+    assert labelled.as_dataset(split="test").to_list() == rows(distribution, "labelled.test")[0]
+    assert set(labelled.as_dataset()) == {"validation", "test"}
+    for name in ("it", "fr.best", None):
+        with pytest.raises(UsageError, match="no configuration"):
+            OpusparcusBuilder(config_name=name, **common)
+
+
+def test_folder_opens_by_configuration_and_its_record_tells_the_selection(distribution, tmp_path, capsys):
+    output = tmp_path / "out"
+    words = ["prepare", "opusparcus", "--data-dir", str(distribution), "--lang", "fr", "--output", str(output)]
+    assert main([*words, "--first", "5", "--negatives", "7"]) == 0
+    assert capsys.readouterr().out == ""
+    whole = load_dataset(str(output), cache_dir=str(tmp_path / "cache"))
+    assert {name: len(split) for name, split in whole.items()} == {"train": 10, "validation": 3, "test": 3}
+    assert whole["train"].to_list() == rows(distribution, first=5, negatives=7)[0]
+    streamed = load_dataset(str(output), "labelled", split="validation", streaming=True)
+    assert list(streamed) == rows(distribution, "labelled.validation")[0]
+    record = json.loads((output / "provenance.json").read_text())
+    assert record["seed"] == 7
+    assert record["results"]["negatives"] == {"train": 5}
+    assert [item["name"] for item in record["inputs"]] == ["fr-train.txt.bz2", "fr-dev.txt", "fr-test.txt"]
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    data=st.binary(max_size=60) | st.text("fr-D12\tab\n\r .\u2028\ufeff", max_size=60).map(str.encode),
+    skip=st.booleans(),
+)
+def test_any_bytes_give_whole_rows_or_one_of_our_errors(tmp_path, data, skip):
+    path = tmp_path / "dev" / "fr-dev.txt"
+    path.parent.mkdir(exist_ok=True)
+    path.write_bytes(data)
+    try:
+        found, _ = rows(tmp_path, "validation", on_error="skip" if skip else "raise")
+    except HfParaphraseError as error:
+        assert "\n" not in str(error)
+        return
+    lines = [line.removesuffix("\r") for line in data.decode("utf-8-sig", errors="replace").split("\n")]
+    for row in found:
+        assert any(line.startswith(f"{row['id']}\t{row['sentence1']}\t{row['sentence2']}\t") for line in lines)

@@ -1,0 +1,132 @@
+from __future__ import annotations
+
+from itertools import combinations
+
+import pyarrow as pa
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from hf_paraphrase.data.decontamination import normalise
+from hf_paraphrase.data.parquet import write_split
+from hf_paraphrase.data.schema import BITEXT
+from hf_paraphrase.data.sources.pivot import PIVOT, pivot_pairs
+from hf_paraphrase.errors import InputError
+
+
+def bitext(folder, rows, language="fr", target_language="en", split="train", shard=3):
+    columns = {
+        "id": [str(i) for i in range(len(rows))],
+        "source": [source for source, _ in rows],
+        "target": [target for _, target in rows],
+        "source_lang": [language] * len(rows),
+        "target_lang": [target_language] * len(rows),
+    }
+    table = pa.table(columns, schema=BITEXT)
+    batches = [table.slice(begin, shard) for begin in range(0, len(rows), shard)]
+    write_split(folder, split, batches, BITEXT, rows_per_shard=shard)
+    return folder
+
+
+def as_tuples(table: pa.Table) -> list[tuple]:
+    assert table.schema == PIVOT
+    return [tuple(row.values())[:4] for row in table.to_pylist()]
+
+
+def test_sentences_that_share_a_translation_are_paired_once_and_in_order(tmp_path):
+    folder = bitext(
+        tmp_path / "a", [("x", "One."), ("y", "Two."), ("x", "Uno."), ("y", "2"), ("z", "Two"), ("x", "one")]
+    )
+    pairs, counts = pivot_pairs([folder])
+    assert as_tuples(pairs) == [("One.", "Uno.", "x", "fr"), ("Two.", "2", "y", "fr")]
+    assert counts == {"rows": 6, "sources": 2, "candidates": 2, "over_limit": 0, "repeated": 0, "pairs": 2}
+
+
+def test_the_same_word_of_two_languages_is_not_one_translation(tmp_path):
+    folders = [bitext(tmp_path / code, [("chat", f"{code} sentence")], code) for code in ("fr", "de")]
+    assert pivot_pairs(folders)[0].num_rows == 0
+
+
+def test_a_pair_found_through_two_languages_is_kept_for_the_first(tmp_path):
+    folders = [
+        bitext(tmp_path / "fr", [("x", "Hello!"), ("x", "Hi!")], "fr"),
+        bitext(tmp_path / "de", [("y", "hi"), ("y", "hello"), ("y", "hey")], "de"),
+    ]
+    pairs, counts = pivot_pairs(folders)
+    assert as_tuples(pairs) == [
+        ("Hello!", "Hi!", "x", "fr"), ("hi", "hey", "y", "de"), ("hello", "hey", "y", "de"),
+    ]  # fmt: skip
+    assert counts["repeated"] == 1
+    assert pairs["num_pivots"].to_pylist() == [2, 1, 1]
+
+
+def test_ranked_pairs_have_the_most_shared_translations_first_and_equal_ones_in_their_order(tmp_path):
+    rows = [
+        ("s", "a"),
+        ("s", "b"),
+        ("t", "c"),
+        ("t", "D"),
+        ("u", "d!"),
+        ("u", "C"),
+        ("u", "e"),
+        ("v", "d"),
+        ("v", "c"),
+    ]
+    folder = bitext(tmp_path / "fi", rows, "en", "fi")
+    plain, counts = pivot_pairs([folder])
+    assert [row[:2] for row in as_tuples(plain)] == [("a", "b"), ("c", "D"), ("d!", "e"), ("C", "e")]
+    assert plain["num_pivots"].to_pylist() == [1, 3, 1, 1]
+    ranked, same = pivot_pairs([folder], ranked=True)
+    assert [row[:2] for row in as_tuples(ranked)] == [("c", "D"), ("a", "b"), ("d!", "e"), ("C", "e")]
+    assert same == counts and ranked["num_pivots"].to_pylist() == [3, 1, 1, 1]
+
+
+ROWS = st.lists(
+    st.tuples(st.sampled_from("xyz"), st.sampled_from(["A", "a!", "b", "B.", "c", "d", "..."])), max_size=14
+)
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(first=ROWS, second=ROWS)
+def test_the_set_of_pairs_is_that_of_a_double_loop(tmp_path_factory, first, second):
+    folder = tmp_path_factory.mktemp("pivot")
+    folders = [bitext(folder / "fr", first, "fr"), bitext(folder / "de", second, "de")]
+    expected: dict[frozenset, set] = {}
+    for language, rows in enumerate((first, second)):
+        for (source, target), (other_source, other) in combinations(rows, 2):
+            forms = {normalise(target), normalise(other)} - {""}
+            if source == other_source and len(forms) == 2:
+                expected.setdefault(frozenset(forms), set()).add((language, source))
+    pairs, counts = pivot_pairs(folders)
+    found = [frozenset((normalise(a), normalise(b))) for a, b, _, _ in as_tuples(pairs)]
+    assert len(found) == len(set(found)) == counts["pairs"]
+    assert set(found) == set(expected)
+    numbers = dict(zip(found, pairs["num_pivots"].to_pylist(), strict=True))
+    assert numbers == {pair: len(sources) for pair, sources in expected.items()}
+    assert counts["candidates"] == counts["pairs"] + counts["repeated"]
+
+
+def test_the_limit_per_source_takes_the_first_pairs_and_counts_the_rest(tmp_path):
+    folder = bitext(tmp_path / "a", [("x", word) for word in "abcd"] + [("y", "e"), ("y", "f")])
+    pairs, counts = pivot_pairs([folder], max_pairs_per_source=2)
+    assert [row[:2] for row in as_tuples(pairs)] == [("a", "b"), ("a", "c"), ("e", "f")]
+    assert counts["over_limit"] == 4
+    assert counts["candidates"] == 7
+
+
+def test_held_out_splits_are_not_touched(tmp_path):
+    bitext(tmp_path / "a", [("x", "one"), ("y", "two")])
+    bitext(tmp_path / "a", [("x", "secret")], split="test")
+    assert pivot_pairs([tmp_path / "a"])[0].num_rows == 0
+    with pytest.raises(InputError, match="no split `dev`"):
+        pivot_pairs([tmp_path / "a"], split="dev")
+
+
+def test_mixed_target_languages_and_folders_of_another_kind_are_refused(tmp_path):
+    folders = [bitext(tmp_path / "a", [("x", "one")]), bitext(tmp_path / "b", [("x", "un")], target_language="fr")]
+    with pytest.raises(InputError, match="target language is fr, but en"):
+        pivot_pairs(folders)
+    table = pa.table({"sentence1": ["a"], "sentence2": ["b"]})
+    write_split(tmp_path / "pairs", "train", [table], table.schema)
+    with pytest.raises(InputError, match="missing columns"):
+        pivot_pairs([tmp_path / "pairs"])

@@ -1,0 +1,217 @@
+from __future__ import annotations
+
+import gzip
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import hf_paraphrase.data.text_files as text_files
+from hf_paraphrase.data.sources.ppdb import PpdbOptions
+from hf_paraphrase.data.sources.ppdb_features import column_names
+from hf_paraphrase.data.sources.source import SourceCorpus
+from hf_paraphrase.errors import HfParaphraseError, InputError, UsageError
+
+ONE = "[NP] ||| {} ||| {} ||| Abstract=0 p(e|f,LHS)={} AGigaSim=0.5 ||| 0-0 1-1\n"
+TWO = "[NN] ||| car ||| auto ||| PPDB2.0Score=5.25 -logp(LHS|e1)=0.01 AGigaSim=NA ||| 0-0 ||| ForwardEntailment\n"
+
+
+def rows(path, **options):
+    paths = path if isinstance(path, list) else [path]
+    with SourceCorpus(PpdbOptions(file=[str(file) for file in paths], **options)) as corpus:
+        return [row for table in corpus.batches(corpus.parts[0]) for row in table.to_pylist()], corpus
+
+
+@pytest.fixture
+def one(tmp_path):
+    path = tmp_path / "ppdb-1.0-s-phrasal.gz"
+    path.write_bytes(gzip.compress("".join(ONE.format(f"a {i}", f"b {i} c", i) for i in range(10)).encode()))
+    return path
+
+
+def test_version_one_has_all_features_as_numbers_and_no_entailment(one):
+    found, corpus = rows(one)
+    assert found[3] == {
+        "sentence1": "a 3",
+        "sentence2": "b 3 c",
+        "lhs": "[NP]",
+        "alignment": "0-0 1-1",
+        "Abstract": 0.0,
+        "p_e_f_LHS": 3.0,
+        "AGigaSim": 0.5,
+    }
+    assert str(corpus.schema(corpus.parts[0]).field("p_e_f_LHS").type) == "double"
+
+
+def test_version_two_has_entailment_and_a_missing_value_is_null(tmp_path):
+    path = tmp_path / "ppdb-2.0-s-lexical"
+    path.write_text(TWO)
+    found, _ = rows(path)
+    assert found == [
+        {
+            "sentence1": "car",
+            "sentence2": "auto",
+            "lhs": "[NN]",
+            "alignment": "0-0",
+            "entailment": "ForwardEntailment",
+            "PPDB2_0Score": 5.25,
+            "minus_logp_LHS_e1": 0.01,
+            "AGigaSim": None,
+        }
+    ]
+
+
+@pytest.mark.parametrize("block", [1, 100, 1 << 20])
+def test_a_feature_that_comes_late_or_is_no_number_makes_a_column_all_the_same(tmp_path, monkeypatch, block):
+    monkeypatch.setattr(text_files, "BLOCK_BYTES", block)
+    path = tmp_path / "p"
+    path.write_text("[X] ||| a ||| b ||| f=1 ||| \n[X] ||| c ||| d ||| g=2 f=x h==3 ||| 0-0\n")
+    found, _ = rows(path)
+    assert [(row["f"], row["g"], row["alignment"]) for row in found] == [("1", None, ""), ("x", 2.0, "0-0")]
+    assert [row["h"] for row in found] == [None, 3.0]
+
+
+def test_columns_can_be_chosen_by_either_name_and_unknown_ones_are_refused(one):
+    found, _ = rows(one, columns=["p(e|f,LHS)", "Abstract"])
+    assert list(found[0]) == ["sentence1", "sentence2", "lhs", "alignment", "p_e_f_LHS", "Abstract"]
+    assert rows(one, columns=["p_e_f_LHS,Abstract"])[0] == found, "commas may stand between names, and in one"
+    assert rows(one, columns=["p_e_f_LHS"])[0][2]["p_e_f_LHS"] == 2.0
+    with pytest.raises(UsageError, match=r"no feature Nothing.*p\(e\|f,LHS\)"):
+        rows(one, columns=["Nothing"])
+
+
+def test_column_names_are_words_that_filter_takes_and_never_collide():
+    names = column_names(["PPDB2.0Score", "p(e|f)", "p(e f)", "-p", "label", "1st", "|"])
+    assert list(names.values()) == ["PPDB2_0Score", "p_e_f", "p_e_f_2", "minus_p", "label_2", "feature_1st", "feature"]
+
+
+@pytest.mark.parametrize(("most", "expected"), [(1, 1), (5, 1), (6, 2), (10, 2), (11, 3), (49, 10), (99, 10), (0, 10)])
+def test_pairs_are_taken_until_they_have_the_tokens(one, most, expected):
+    assert len(rows(one, max_tokens=most)[0]) == expected
+
+
+def test_the_budget_of_tokens_goes_over_all_files(one, tmp_path):
+    found, _ = rows([one, one], max_tokens=60)
+    assert len(found) == 12
+    assert found[:10] == rows(one)[0]
+
+
+BAD = {
+    "too few fields": ("[NP] ||| a ||| b", "3 fields where 5 or 6"),
+    "too many fields": (TWO.strip() + " ||| x", "7 fields where 5 or 6"),
+    "no separator": ("hello", "1 fields where 5 or 6"),
+    "not a feature": ("[NP] ||| a ||| b ||| f=1 oops ||| 0-0", "`oops` is not a feature"),
+    "feature twice": ("[NP] ||| a ||| b ||| f=1 f=2 ||| 0-0", "feature `f` is there twice"),
+    "empty name": ("[NP] ||| a ||| b ||| =2 ||| 0-0", "`=2` is not a feature"),
+    "not UTF-8": ("[NP] ||| a\xff ||| b ||| f=1 ||| 0-0", "not UTF-8"),
+}
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_a_malformed_rule_is_named_or_skipped_alone(tmp_path, case):
+    line, message = BAD[case]
+    path = tmp_path / "p"
+    path.write_bytes(TWO.encode() + line.encode("latin-1") + b"\n" + TWO.encode())
+    with pytest.raises(InputError, match=message) as caught:
+        rows(path)
+    assert caught.value.line == 2
+    found, corpus = rows(path, on_error="skip")
+    assert len(found) == 2
+    assert corpus.counts["train"]["malformed"] == 1
+
+
+def test_the_lexical_layout_gives_a_pair_for_each_paraphrase(tmp_path):
+    path = tmp_path / "ppdb-xl.retrofitting.txt"
+    path.write_text("big large huge\r\nsmall little\n")
+    found, _ = rows(path)
+    assert [(row["sentence1"], row["sentence2"], row["rank"]) for row in found] == [
+        ("big", "large", 0),
+        ("big", "huge", 1),
+        ("small", "little", 0),
+    ]
+    path.write_text("big large\nalone\n")
+    with pytest.raises(InputError, match="no head with paraphrases") as caught:
+        rows(path)
+    assert caught.value.line == 2
+
+
+def test_the_annotated_sample_is_a_graded_set(tmp_path):
+    path = tmp_path / "sample.tsv"
+    path.write_text("3.5\t[NP]\tthis video\tthe movie\t3.0,4.0\n")
+    found, corpus = rows(path)
+    assert corpus.parts[0].split == "test"
+    assert found[0] == {
+        "sentence1": "this video",
+        "sentence2": "the movie",
+        "score": 3.5,
+        "lhs": "[NP]",
+        "votes": [3.0, 4.0],
+    }
+    with pytest.raises(UsageError, match="do not apply"):
+        rows(path, max_tokens=3)
+    for line, message in (("nan\t[X]\ta\tb\t1", "score `nan`"), ("1\t[X]\ta\tb\t1.2.3", "not numbers")):
+        path.write_text(f"1\t[X]\ta\tb\t1\n{line}\n")
+        with pytest.raises(InputError, match=message):
+            rows(path, layout="annotated")
+
+
+def test_layouts_are_not_mixed_and_a_wrong_one_is_an_error(one, tmp_path):
+    lexical = tmp_path / "l"
+    lexical.write_text("big large\n")
+    with pytest.raises(InputError, match="several layouts: lexical, rules"):
+        rows([one, lexical])
+    with pytest.raises(InputError, match="1 fields where 5 or 6"):
+        rows(lexical, layout="rules")
+
+
+def test_negatives_and_identical_pairs(tmp_path):
+    path = tmp_path / "l"
+    path.write_text("".join(f"w{i} v{i} w{i}\n" for i in range(30)))
+    found, corpus = rows(path, drop_identical=True, negatives=5)
+    assert corpus.counts["train"]["identical"] == 30
+    assert [row["label"] for row in found] == [1] * 30 + [0] * 30
+    assert all(row["sentence1"][1:] != row["sentence2"][1:] for row in found[30:])
+    path.write_text("a b\n")
+    with pytest.raises(InputError, match="too few different sentences"):
+        rows(path, negatives=5)
+
+
+@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    data=st.binary(max_size=50) | st.text("ab=1| \t\n\r.[]", max_size=80).map(str.encode),
+    layout=st.sampled_from(["auto", "rules", "lexical", "annotated"]),
+    skip=st.booleans(),
+)
+def test_any_bytes_give_rows_or_one_of_our_errors(tmp_path, data, layout, skip):
+    path = tmp_path / "p"
+    path.write_bytes((TWO.encode() if layout == "rules" else b"") + data)
+    try:
+        found, _ = rows(path, layout=layout, on_error="skip" if skip else "raise")
+    except HfParaphraseError as error:
+        assert "\n" not in str(error)
+        return
+    text = path.read_bytes().decode(errors="replace")
+    for row in found:
+        assert row["sentence1"] in text
+        assert row["sentence2"] in text
+
+
+FEATURE_NAME = st.sampled_from(["PPDB2.0Score", "p(e|f,LHS)", "-logp(LHS|e1)", "Abstract", "x=y"])
+VALUE = st.one_of(st.floats(allow_nan=False, allow_infinity=False).map(repr), st.sampled_from(["NA", "word", "1e2"]))
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(features=st.lists(st.dictionaries(FEATURE_NAME, VALUE, max_size=5), min_size=1, max_size=6))
+def test_features_are_those_of_a_naive_reading(tmp_path, features):
+    path = tmp_path / "p"
+    lines = [" ".join(f"{name}={value}" for name, value in row.items()) for row in features]
+    path.write_text("".join(f"[X] ||| a{i} ||| b ||| {line} ||| \n" for i, line in enumerate(lines)))
+    found, _ = rows(path, layout="rules")
+    known = {name for row in features for name in row}
+    assert len(found[0]) == len(known) + 4
+    for name in known:
+        values = [row.get(name) for row in features]
+        expected = values
+        if "word" not in values:
+            expected = [None if value in (None, "NA") else float(value) for value in values]
+        assert [row[column_names([name])[name]] for row in found] == expected

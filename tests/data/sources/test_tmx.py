@@ -1,0 +1,185 @@
+from __future__ import annotations
+
+import gzip
+from xml.sax.saxutils import escape
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import hf_paraphrase.data.text_files as text_files
+from hf_paraphrase.data.sources.tmx import read_tmx, single_line, tmx_texts
+from hf_paraphrase.data.text_files import LineErrors
+from hf_paraphrase.errors import InputError
+
+FUZZ = settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+HEAD = (
+    '<?xml version="1.0" encoding="UTF-8"?>\n<!DOCTYPE tmx SYSTEM "tmx14.dtd">\n<tmx version="1.4"><header/><body>\n'
+)
+TAIL = "</body></tmx>\n"
+# What XML can carry: no surrogates, no control characters but tab and line ends, and no non-characters.
+XML_TEXT = st.text(
+    st.characters(exclude_categories=["Cs", "Cc"], exclude_characters="\ufffe\uffff")
+    | st.sampled_from('\x85\u2028<>&"'),
+    max_size=20,
+)
+
+
+def unit(*variants: tuple[str, str], attribute: str = "xml:lang") -> str:
+    tuvs = "".join(f'<tuv {attribute}="{tag}"><seg>{text}</seg></tuv>' for tag, text in variants)
+    return f"<tu>{tuvs}</tu>\n"
+
+
+def pairs_of(path, source="fr", target="en", errors=None) -> list[tuple[int, str, str]]:
+    rows = []
+    for numbers, block in read_tmx(path, source, target, errors or LineErrors()):
+        assert len(numbers) == len(block["source"]) == len(block["target"])
+        rows += zip(numbers.tolist(), block["source"].to_pylist(), block["target"].to_pylist(), strict=True)
+    return rows
+
+
+def written(tmp_path, *units: str, name: str = "a.tmx"):
+    path = tmp_path / name
+    path.write_text(HEAD + "".join(units) + TAIL, encoding="utf-8")
+    return path
+
+
+def test_languages_match_whatever_their_region_case_and_attribute_and_others_are_counted(tmp_path):
+    path = written(
+        tmp_path,
+        unit(("EN-us", "yes"), ("FR-fr", "oui")),
+        unit(("fr", "non"), ("de", "nein"), ("en", "no"), attribute="lang"),
+        unit(("de", "nein"), ("en", "no")),
+        unit(("fra", "un"), ("eng", "one")),
+    )
+    errors = LineErrors()
+    assert pairs_of(path, errors=errors) == [(1, "oui", "yes"), (2, "non", "no"), (3, "un", "one")]
+    assert errors.left_out == {"other_languages": 1}
+    assert pairs_of(path, "de", "en") == [(1, "nein", "no"), (2, "nein", "no")]
+    assert pairs_of(path, "fr-FR", "en") == [(1, "oui", "yes")]
+
+
+def test_several_variants_in_a_language_give_every_combination(tmp_path):
+    path = written(tmp_path, unit(("fr", "a"), ("fr-CA", "b"), ("en", "x"), ("en-GB", "y")))
+    assert [pair[1:] for pair in pairs_of(path)] == [("a", "x"), ("a", "y"), ("b", "x"), ("b", "y")]
+
+
+def test_text_of_inline_codes_is_left_out_and_highlighted_text_stays(tmp_path):
+    text = 'A <bpt i="1">&lt;b&gt;</bpt><hi>big <hi>red</hi></hi><ept i="1">&lt;/b&gt;</ept> dog<ph><sub>x</sub></ph>.'
+    path = written(tmp_path, unit(("en", text), ("fr", "Un\n   gros\tchien &amp; <it>code</it>chat. ")))
+    assert pairs_of(path) == [(1, "Un gros chien & chat.", "A big red dog.")]
+
+
+@FUZZ
+@given(
+    rows=st.lists(st.tuples(XML_TEXT, XML_TEXT), min_size=1, max_size=12),
+    block=st.integers(1, 60),
+    encoding=st.sampled_from(["utf-8", "utf-16"]),
+)
+def test_any_text_comes_back_as_it_is_whatever_the_block_size(tmp_path, rows, block, encoding):
+    head = HEAD.replace("UTF-8", encoding)
+    text = head + "".join(unit(("fr", escape(a)), ("en", escape(b))) for a, b in rows) + TAIL
+    path = tmp_path / "a.tmx"
+    path.write_bytes(text.encode(encoding))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(text_files, "BLOCK_BYTES", block)
+        found = pairs_of(path)
+    assert found == [(i, single_line(a), single_line(b)) for i, (a, b) in enumerate(rows, start=1)]
+
+
+@FUZZ
+@given(data=st.binary(max_size=300), cut=st.integers(0, 400), place=st.integers(0, 400))
+def test_damaged_files_give_whole_units_or_an_input_error(tmp_path, data, cut, place):
+    rows = [(f"phrase {i}", f"sentence {i}") for i in range(5)]
+    whole = (HEAD + "".join(unit(("fr", a), ("en", b)) for a, b in rows) + TAIL).encode()
+    path = tmp_path / "a.tmx"
+    path.write_bytes(whole[:place] + data + whole[place + cut :])
+    try:
+        found = pairs_of(path, errors=LineErrors("skip"))
+    except InputError as error:
+        assert str(path) in str(error)
+        return
+    if not data:
+        # What was cut out may join two units, but a sentence that is whole is never beside another one's translation.
+        assert all(b == f"sentence {a.split()[-1]}" for _, a, b in found if (a, b) in rows)
+
+
+@pytest.mark.parametrize(
+    ("declaration", "use"),
+    [
+        ('<!DOCTYPE tmx [<!ENTITY a "aaaaaaaaaa"><!ENTITY b "&a;&a;&a;">]>', "&b;"),
+        ('<!DOCTYPE tmx [<!ENTITY a SYSTEM "file:///etc/passwd">]>', "&a;"),
+        ('<!DOCTYPE tmx [<!ENTITY % a SYSTEM "http://127.0.0.1/x.dtd"> %a;]>', "x"),
+        ('<!DOCTYPE tmx [<!ENTITY unused "x">]>', "x"),
+    ],
+)
+def test_entities_are_refused_whether_internal_external_or_unused(tmp_path, declaration, use):
+    path = tmp_path / "a.tmx"
+    path.write_text(f"{declaration}<tmx><body>{unit(('fr', use), ('en', use))}{TAIL}")
+    for policy in ("raise", "skip"):
+        with pytest.raises(InputError, match="declares the entity"):
+            pairs_of(path, errors=LineErrors(policy))
+
+
+def test_a_faulty_unit_is_named_by_its_line_and_skipped_alone(tmp_path):
+    good = unit(("fr", "oui"), ("en", "yes"))
+    bad = "<tu><tuv><seg>x</seg></tuv></tu><tu><tuv xml:lang='fr'><seg>a&nbsp;b</seg></tuv></tu>\n"
+    path = written(tmp_path, good, bad, good)
+    with pytest.raises(InputError, match="without a language") as caught:
+        pairs_of(path)
+    assert caught.value.line == 5
+    errors = LineErrors("skip")
+    assert pairs_of(path, errors=errors) == [(1, "oui", "yes"), (2, "oui", "yes")]
+    assert errors.count == 2
+    assert "&nbsp;" in errors.first[1]
+
+
+@pytest.mark.parametrize(
+    ("content", "wording"),
+    [
+        ("", "the file is empty"),
+        ("plain text", "not well-formed XML"),
+        ("<html><body/></html>", "not a translation memory: the document is <html>"),
+        (HEAD + unit(("fr", "a"), ("en", "b")), "not well-formed XML.*no element found"),
+        (HEAD + unit(("fr", "a"), ("en", "b")) + "<tu></body></tmx>", "mismatched tag"),
+        (HEAD + unit(("de", "a"), ("en", "b")) + TAIL, r"no unit has both fr and en.*de \(1 units\)"),
+        (HEAD + TAIL, "it has no unit with a language"),
+        ('<?xml version="1.0" encoding="no-such"?><tmx/>', "encoding"),
+    ],
+)
+def test_what_is_no_usable_translation_memory_is_said_so(tmp_path, content, wording):
+    path = tmp_path / "a.tmx"
+    path.write_text(content)
+    for policy in ("raise", "skip"):
+        with pytest.raises(InputError, match=wording):
+            pairs_of(path, errors=LineErrors(policy))
+
+
+def test_compressed_and_truncated_memories(tmp_path):
+    data = (HEAD + "".join(unit(("fr", f"a{i * i}"), ("en", f"b{i}")) for i in range(500)) + TAIL).encode()
+    path = tmp_path / "a.tmx.gz"
+    path.write_bytes(gzip.compress(data))
+    assert len(pairs_of(path)) == 500
+    path.write_bytes(gzip.compress(data)[:-50])
+    with pytest.raises(InputError, match="damaged or truncated gzip"):
+        pairs_of(path)
+
+
+def test_a_segment_without_end_is_an_error_not_a_memory_fault(tmp_path, monkeypatch):
+    monkeypatch.setattr("hf_paraphrase.data.sources.tmx.LONGEST_LINE_BYTES", 1000)
+    path = written(tmp_path, unit(("fr", "x" * 2000), ("en", "y")))
+    with pytest.raises(InputError, match="a segment of more than"):
+        pairs_of(path)
+
+
+def test_units_are_given_on_before_the_file_is_read_to_its_end(tmp_path, monkeypatch):
+    monkeypatch.setattr(text_files, "BLOCK_BYTES", 1000)
+    path = written(tmp_path, *(unit(("fr", f"a{i}"), ("en", f"b{i}")) for i in range(5000)))
+    sizes = [len(numbers) for numbers, _ in read_tmx(path, "fr", "en", LineErrors())]
+    assert max(sizes) < 30
+    assert sum(sizes) == 5000
+
+
+def test_all_languages_of_a_memory_are_given_where_it_is_an_evaluation_set(tmp_path):
+    path = written(tmp_path, unit(("fr", "un"), ("en", "one"), ("de", "eins")))
+    assert [text for texts in tmx_texts(path) for text in texts] == ["un", "one", "eins"]

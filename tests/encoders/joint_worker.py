@@ -1,0 +1,150 @@
+"""Trains small encoders for test_processes.py: in one process when imported, in several under torchrun."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import torch
+from safetensors.torch import save_file
+from transformers import TrainerCallback
+
+from hf_paraphrase.encoders.encoded_pairs import encode_pairs
+from hf_paraphrase.encoders.trainer import EncoderTrainer
+from hf_paraphrase.encoders.training_arguments import EncoderTrainingArguments
+from hf_paraphrase.models.configuration_avg import AvgConfig
+from hf_paraphrase.models.configuration_gran import GranConfig
+from hf_paraphrase.models.modeling_avg import AvgModel
+from hf_paraphrase.models.modeling_gran import GranModel
+from hf_paraphrase.studies.expansion.training_expansions import Expansions
+from hf_paraphrase.tokenization.word_level import build_word_level_tokenizer
+from hf_paraphrase.training.callbacks import last_checkpoint
+from hf_paraphrase.training.processes import gather_rows, num_processes, process_index, wait_for_all
+
+JOINT = 6
+"""Pairs in a joint batch."""
+
+RUNS = {
+    # 23 pairs leave 5 for the last joint batch, which two processes share unequally; 19 leave 1, and one has nothing.
+    "avg": {},
+    "idle process": {"max_pairs": 19},
+    "fewer pairs than processes": {"max_pairs": 1},
+    "random opposite": {"negatives": "random", "negatives_from": "opposite", "max_pairs": 21},
+    "recurrent": {"kind": "gru", "negatives": "mix", "scramble": 0.5, "lambda_c": 0.01, "lambda_w": 0.02},
+    "mega-batches": {"mega_batch_size": 3, "max_pairs": 19},
+    "mega-batches opposite": {"mega_batch_size": 2, "negatives": "mix", "negatives_from": "opposite", "kind": "lstm"},
+    "annealed": {"mega_batch_size": 3, "mega_batch_anneal": 2, "scramble": 0.5, "max_grad_norm": 0.01},
+    "accumulated": {"mega_batch_size": 3, "gradient_accumulation_steps": 2, "max_pairs": 19},
+    "accumulated in batches": {"gradient_accumulation_steps": 2},
+    "labelled": {"loss": "contrastive", "margin": 1.2},
+    "labelled idle process": {"loss": "contrastive", "max_pairs": 19, "kind": "gru"},
+    "expanded": {"expansion_weight": 0.7, "max_pairs": 19, "kind": "gru", "scramble": 0.5},
+    "expanded in mega-batches": {"expansion_weight": 0.7, "mega_batch_size": 2},
+    "expanded labelled": {"expansion_weight": 0.7, "loss": "contrastive", "margin": 1.2},
+    "resumed": {"mega_batch_size": 4, "evaluations_per_epoch": 4, "kill": 6},
+}
+
+
+class Noting(TrainerCallback):
+    """Keeps the gradients of every update."""
+
+    def __init__(self):
+        self.gradients = []
+
+    def on_pre_optimizer_step(self, args, state, control, model=None, **kwargs):
+        named = getattr(model, "module", model).named_parameters()
+        self.gradients.append({name: item.grad.clone() for name, item in named})
+
+
+class Killed(Exception):
+    """Stands for a run that is killed."""
+
+
+class KillAt(TrainerCallback):
+    def __init__(self, step):
+        self.step = step
+
+    def on_step_end(self, args, state, control, **kwargs):
+        if state.global_step == self.step:
+            raise Killed
+
+
+def make(kind):
+    torch.manual_seed(0)
+    if kind == "avg":
+        return AvgModel(AvgConfig(vocab_size=62, hidden_size=8, initializer_range=0.5)).double()
+    return GranModel(GranConfig(vocab_size=62, hidden_size=8, initializer_range=0.5, cell=kind)).double()
+
+
+def train(folder, pairs_folder, kind="avg", max_pairs=None, kill=None, **settings):
+    """Trains for two epochs; returns the losses and gradients (stacked over the updates) and the final weights."""
+    tokenizer = build_word_level_tokenizer([f"{letter}{x}" for letter in "ab" for x in range(30)])
+    pairs = encode_pairs(pairs_folder, tokenizer, max_pairs=max_pairs)
+    if settings.get("loss") == "contrastive":
+        pairs.labels = (np.arange(len(pairs)) % 3 > 0).astype(np.int8)
+    expansions = None
+    if "expansion_weight" in settings:
+        # Every third sentence has two expansions, of two and three words, and every second one of these joins.
+        rows = np.arange(0, 2 * len(pairs), 3)
+        numbers = np.full(2 * len(pairs), -1)
+        numbers[rows] = np.arange(len(rows))
+        offsets = np.concatenate([[0], np.tile([2, 3], len(rows)).cumsum()])
+        tokens = np.random.default_rng(1).integers(2, 62, offsets[-1]).astype(np.int32)
+        expansions = Expansions(tokens, offsets, numbers, rows[::2], 2)
+    options = {"num_train_epochs": 2, "learning_rate": 0.02, "use_cpu": True, "report_to": "none", "seed": 5}
+    options |= {"disable_tqdm": True, "dense_optimizer": True, "logging_strategy": "steps", "logging_steps": 1}
+    batch = JOINT // int(os.environ.get("WORLD_SIZE", "1"))
+
+    def trainer():
+        arguments = EncoderTrainingArguments(
+            output_dir=str(folder), per_device_train_batch_size=batch, **options, **settings
+        )
+        made = EncoderTrainer(make(kind), arguments, pairs, tokenizer, expansions=expansions)
+        made.add_callback(noting)
+        return made
+
+    noting = Noting()
+    running = trainer()
+    if kill is None:
+        running.train()
+    else:
+        running.add_callback(KillAt(kill))
+        try:
+            running.train()
+        except Killed:
+            running = trainer()
+            noting.gradients.pop()  # of the step that was lost
+            running.train(resume_from_checkpoint=str(last_checkpoint(Path(folder))))
+    losses = [entry["loss"] for entry in running.state.log_history if "loss" in entry]
+    result = {f"weight {name}": value.contiguous() for name, value in running.model.state_dict().items()}
+    for name in noting.gradients[0]:
+        result[f"gradient {name}"] = torch.stack([step[name] for step in noting.gradients])
+    return {"losses": torch.tensor(losses, dtype=torch.float64), **result}
+
+
+def main(pairs_folder, output):
+    for name, settings in RUNS.items():
+        result = train(output / name, pairs_folder, **settings)
+        save_file(result, output / f"{name} {process_index()}.safetensors")
+    # Rows of processes with 0 and 2 rows, and a loss that both compute from all rows.
+    rows = torch.arange(6.0).reshape(2, 3)[: 2 * process_index()].requires_grad_()
+    gathered = gather_rows(rows)
+    (gathered.square().sum() / num_processes()).backward()
+    # What one process did slowly before they waited for one another, the other sees.
+    if process_index():
+        time.sleep(1)
+        (output / "done").touch()
+    wait_for_all()
+    result = {
+        "gathered": gathered.detach(),
+        "gradient": rows.grad,
+        "waited": torch.tensor((output / "done").is_file()),
+    }
+    save_file(result, output / f"gathered {process_index()}.safetensors")
+
+
+if __name__ == "__main__":
+    main(*map(Path, sys.argv[1:]))

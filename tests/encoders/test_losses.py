@@ -1,0 +1,83 @@
+from __future__ import annotations
+
+import pytest
+import torch
+from test_negatives import batch, cosine
+
+from hf_paraphrase.encoders.losses import LOSSES, ContrastiveLoss, MarginLoss, compositional_penalty, drift_penalty
+from hf_paraphrase.encoders.negatives import NONE, choose_negatives
+
+
+@pytest.mark.parametrize("pairs", [2, 3, 7])
+@pytest.mark.parametrize("kinds", [5, 100])
+def test_loss_equals_a_loop_over_the_pairs(pairs, kinds):
+    for seed in range(20):
+        vectors, keys = batch(pairs, kinds, seed)
+        chosen = choose_negatives(vectors, keys)
+        rows = vectors.tolist()
+        total = 0.0
+        for s, t in zip(range(pairs), range(pairs, 2 * pairs), strict=True):
+            for sentence in (s, t):
+                negative = int(chosen[sentence])
+                if negative != NONE:
+                    total += max(0.0, 0.4 - cosine(rows[s], rows[t]) + cosine(rows[sentence], rows[negative]))
+        assert MarginLoss(0.4)(vectors, chosen).item() == pytest.approx(total / pairs, abs=1e-12)
+
+
+def test_gradient_agrees_with_finite_differences_and_flows_through_the_negatives():
+    vectors, keys = batch(3, 100, 11)
+    vectors = vectors.requires_grad_()
+    chosen = choose_negatives(vectors, keys)
+    assert torch.autograd.gradcheck(lambda x: MarginLoss(1.5)(x, chosen), (vectors,))
+    used = chosen[0].item()
+    hinge = torch.tensor([used, NONE, NONE, NONE, NONE, NONE])
+    MarginLoss(1.5)(vectors, hinge).backward()
+    assert vectors.grad[used].abs().sum() > 0
+
+
+def test_zero_vectors_have_cosine_zero_and_no_gradient():
+    vectors = torch.tensor([[0.0, 0.0], [1.0, 0.0], [1.0, 1.0], [0.0, 1.0]], requires_grad=True)
+    loss = MarginLoss(0.4)(vectors, torch.tensor([1, 0, 3, 2]))
+    loss.backward()
+    assert loss.isfinite() and vectors.grad.isfinite().all() and not vectors.grad[0].any()
+
+
+def test_a_loss_within_the_margin_is_zero():
+    vectors = torch.tensor([[1.0, 0.0], [0.0, 1.0], [1.0, 0.0], [0.0, 1.0]])
+    assert MarginLoss(0.9)(vectors, torch.tensor([1, 0, 3, 2])).item() == 0
+    assert MarginLoss(1.5)(vectors, torch.tensor([1, 0, 3, 2])).item() == pytest.approx(1.0)
+
+
+def test_penalties_have_the_factor_one_half():
+    assert compositional_penalty([torch.tensor([1.0, 2.0]), torch.tensor([[3.0]])], 0.1).item() == pytest.approx(0.7)
+    assert compositional_penalty([], 0.1) == 0
+    assert drift_penalty(torch.tensor([[1.0, 2.0]]), torch.tensor([[0.0, 4.0]]), 0.1).item() == pytest.approx(0.25)
+
+
+def test_contrastive_loss_is_the_formula_of_paper_003_with_only_the_hinge_squared():
+    torch.manual_seed(0)
+    vectors, labels = torch.randn(12, 5, dtype=torch.float64), torch.tensor([1, 0, 1, 0, 0, 1])
+    expected = 0.0
+    for row, label in enumerate(labels.tolist()):
+        distance = 1 - torch.cosine_similarity(vectors[row], vectors[6 + row], dim=0).item()
+        expected += distance if label else max(0.0, 0.9 - distance) ** 2
+    assert ContrastiveLoss(0.9)(vectors, labels).item() == pytest.approx(expected / 6, abs=1e-12)
+    vectors.requires_grad_()
+    assert torch.autograd.gradcheck(lambda x: ContrastiveLoss(1.7)(x, labels), (vectors,))
+
+
+def test_pairs_that_are_no_paraphrases_cost_nothing_beyond_the_margin():
+    vectors = torch.tensor([[1.0, 0.0], [0.0, 1.0]])
+    assert ContrastiveLoss(1.0)(vectors, torch.tensor([0])).item() == 0
+    assert ContrastiveLoss(1.5)(vectors, torch.tensor([0])).item() == pytest.approx(0.25)
+    assert ContrastiveLoss(1.5)(vectors, torch.tensor([1])).item() == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize("name", LOSSES)
+def test_every_loss_tells_its_settings_and_source(name):
+    loss = LOSSES[name]()
+    assert loss.settings == {"margin": loss.default_margin} and f"margin={loss.default_margin}" in repr(loss)
+    assert LOSSES[name](0.7).settings == {"margin": 0.7}
+    assert loss.description and any(character.isdigit() for character in loss.source)
+    with pytest.raises(ValueError, match="margin"):
+        LOSSES[name](-0.1)

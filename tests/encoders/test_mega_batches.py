@@ -1,0 +1,369 @@
+from __future__ import annotations
+
+import itertools
+import json
+import shutil
+
+import numpy as np
+import pyarrow as pa
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from safetensors.torch import load_file, save_file
+from transformers import TrainerCallback
+
+from hf_paraphrase.data.parquet import write_split
+from hf_paraphrase.data.schema import PAIRS
+from hf_paraphrase.encoders.collator import PairCollator
+from hf_paraphrase.encoders.encoded_pairs import encode_pairs
+from hf_paraphrase.encoders.mega_batches import MegaBatch, MegaBatchSchedule, pooled_sentences
+from hf_paraphrase.encoders.negatives import NONE, choose_negatives
+from hf_paraphrase.encoders.trainer import EncoderTrainer
+from hf_paraphrase.encoders.training_arguments import EncoderTrainingArguments
+from hf_paraphrase.errors import InputError
+from hf_paraphrase.models.configuration_avg import AvgConfig
+from hf_paraphrase.models.configuration_gran import GranConfig
+from hf_paraphrase.models.modeling_avg import AvgModel
+from hf_paraphrase.models.modeling_gran import GranModel
+from hf_paraphrase.tokenization.word_level import build_word_level_tokenizer
+from hf_paraphrase.training.batches import EpochBatches
+from hf_paraphrase.training.callbacks import last_checkpoint
+
+SIZE = 62
+BATCH = 4
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory):
+    """Tokenizer and 23 pairs, so that the last batch of an epoch is short; five pairs repeat sentences of others."""
+    folder = tmp_path_factory.mktemp("pairs")
+    generator = np.random.default_rng(0)
+    sentences = [generator.integers(30, size=generator.integers(2, 7)) for _ in range(18)]
+    sides = [[" ".join(f"{letter}{x}" for x in row) for row in sentences] for letter in "ab"]
+    first, second = sides
+    rows = [*zip(first, second, strict=True), *zip(first[:2], second[:2], strict=True)]
+    rows += [(first[3], second[4]), (second[5], first[5]), (first[6], first[6])]
+    table = pa.table({"sentence1": [row[0] for row in rows], "sentence2": [row[1] for row in rows]})
+    write_split(folder, "train", [table], PAIRS)
+    tokenizer = build_word_level_tokenizer([f"{letter}{x}" for letter in "ab" for x in range(30)])
+    return tokenizer, encode_pairs(folder, tokenizer)
+
+
+def make(kind="avg", **settings):
+    torch.manual_seed(0)
+    if kind == "avg":
+        return AvgModel(AvgConfig(vocab_size=SIZE, hidden_size=8, initializer_range=0.5, **settings)).double()
+    return GranModel(GranConfig(vocab_size=SIZE, hidden_size=8, initializer_range=0.5, cell=kind, **settings)).double()
+
+
+def trainer_of(folder, data, model=None, scorer=None, **settings):
+    tokenizer, pairs = data
+    options = {"num_train_epochs": 2, "per_device_train_batch_size": BATCH, "learning_rate": 0.02, "use_cpu": True}
+    options |= {"report_to": "none", "disable_tqdm": True, "seed": 5, "dense_optimizer": True, **settings}
+    arguments = EncoderTrainingArguments(output_dir=str(folder), **options)
+    return EncoderTrainer(model or make(), arguments, pairs, tokenizer, scorer=scorer)
+
+
+def cosine(a, b):
+    return (a @ b) / (a.norm() * b.norm())
+
+
+def embed(model, ids):
+    """One sentence (dim,), alone in its batch."""
+    return model(torch.from_numpy(np.asarray(ids, np.int64))[None]).pooler_output[0]
+
+
+def choose_one(sentence, texts, vectors, draws, coins, negatives, mode):
+    """The negative of one sentence of a pool by the definition; `texts` are the unscrambled token sequences."""
+    size = len(texts)
+    pairs = size // 2
+    partner = (sentence + pairs) % size
+    allowed = [
+        other
+        for other in range(size)
+        if texts[other] not in (texts[sentence], texts[partner])
+        and (mode == "both" or (other < pairs) != (sentence < pairs))
+    ]
+    if not allowed:
+        return NONE
+    if negatives == "max" or (negatives == "mix" and coins[sentence]):
+        return max(allowed, key=lambda other: float(cosine(vectors[sentence], vectors[other])))
+    numbers = draws[1]
+    return sorted(allowed, key=lambda other: (numbers[texts[other]], other))[int(draws[0][sentence] * len(allowed))]
+
+
+def naive_training(model, pairs, *, epochs, negatives, mode, mega, anneal=0, seed=5, scramble=0.0, margin=0.4):
+    """Trains sentence by sentence: no batches of sentences, no blocks, no sparse anything."""
+    optimizer = torch.optim.Adam(model.parameters(), lr=0.02)
+    every = [tuple(pairs.tokens[a:b].tolist()) for a, b in itertools.pairwise(pairs.offsets)]
+    numbers_of = dict(zip(every, pairs.keys.tolist(), strict=True))
+    collator = PairCollator(pairs, pad_token_id=0, scramble=scramble, seed=seed)
+    done = 0
+    losses = []
+    for epoch in range(epochs):
+        order = np.random.default_rng([seed, epoch]).permutation(len(pairs)).tolist()
+        batches = [order[start : start + BATCH] for start in range(0, len(order), BATCH)]
+        while batches:
+            size = mega if not anneal else min(mega, 1 + done // anneal)
+            pool, batches = batches[:size], batches[size:]
+            numbers = list(itertools.chain.from_iterable(pool))
+            half = len(numbers)
+            rows = [2 * number for number in numbers] + [2 * number + 1 for number in numbers]
+            texts = [every[row] for row in rows]
+            seen = []  # the texts with their words in the order of this epoch
+            for side in range(2):
+                for number in numbers:
+                    alone = collator([(epoch, number)])
+                    seen.append(alone["input_ids"][side][alone["attention_mask"][side] > 0].numpy())
+            with torch.no_grad():
+                vectors = [embed(model, ids) for ids in seen]
+            generator = torch.Generator().manual_seed((seed << 32) + done)
+            if len(pool) == 1:
+                keys = torch.from_numpy(pairs.keys[rows])
+                chosen = choose_negatives(
+                    torch.stack(vectors), keys, negatives=negatives, negatives_from=mode, generator=generator
+                ).tolist()
+            else:
+                draws = torch.rand(2 * half, generator=generator, dtype=torch.float64).tolist()
+                coins = (torch.rand(2 * half, generator=generator) < 0.5).tolist()
+                chosen = [
+                    choose_one(sentence, texts, vectors, (draws, numbers_of), coins, negatives, mode)
+                    for sentence in range(2 * half)
+                ]
+            place = 0
+            for batch in pool:
+                loss = torch.zeros((), dtype=torch.float64)
+                for pair in range(place, place + len(batch)):
+                    one, other = embed(model, seen[pair]), embed(model, seen[pair + half])
+                    for sentence, vector in ((pair, one), (pair + half, other)):
+                        if chosen[sentence] != NONE:
+                            negative = embed(model, seen[chosen[sentence]])
+                            loss = loss + (margin - cosine(one, other) + cosine(vector, negative)).clamp_min(0)
+                optimizer.zero_grad()
+                if loss.requires_grad:
+                    (loss / len(batch)).backward()
+                else:
+                    for parameter in model.parameters():
+                        parameter.grad = torch.zeros_like(parameter)
+                optimizer.step()
+                losses.append(loss.item() / len(batch))
+                place += len(batch)
+                done += 1
+    return losses
+
+
+def assert_equal_models(model, reference, **tolerances):
+    for name, value in reference.state_dict().items():
+        torch.testing.assert_close(
+            model.state_dict()[name], value, msg=lambda text, name=name: f"{name}: {text}", **tolerances
+        )
+
+
+@pytest.mark.parametrize("negatives", ["max", "random", "mix"])
+@pytest.mark.parametrize("mode", ["both", "opposite"])
+@pytest.mark.parametrize("mega", [1, 2, 4, 9])
+def test_training_equals_a_naive_loop(tmp_path, data, negatives, mode, mega):
+    reference = make()
+    losses = naive_training(reference, data[1], epochs=2, negatives=negatives, mode=mode, mega=mega)
+    settings = {"negatives": negatives, "negatives_from": mode, "mega_batch_size": mega}
+    trainer = trainer_of(tmp_path, data, **settings, logging_strategy="steps", logging_steps=1)
+    trainer.train()
+    logged = [entry["loss"] for entry in trainer.state.log_history if "loss" in entry]
+    assert len(losses) == 12 and logged == pytest.approx(losses, abs=1e-6)  # summed in float32
+    assert_equal_models(trainer.model, reference, rtol=1e-9, atol=1e-11)
+
+
+def test_annealed_and_scrambled_training_of_a_recurrent_encoder_equals_a_naive_loop(tmp_path, data):
+    settings = {"mega_batch_size": 3, "mega_batch_anneal": 3, "scramble": 0.7}
+    reference = make("lstm")
+    naive_training(reference, data[1], epochs=3, negatives="max", mode="both", mega=3, anneal=3, scramble=0.7)
+    trainer = trainer_of(tmp_path, data, make("lstm"), num_train_epochs=3, **settings)
+    trainer.train()
+    assert_equal_models(trainer.model, reference, rtol=1e-8, atol=1e-10)
+
+
+def test_larger_pools_find_harder_negatives(tmp_path, data):
+    """Guards against a setting that is read and then forgotten."""
+    weights = []
+    for size in (1, 2, 6):
+        trainer = trainer_of(tmp_path / str(size), data, mega_batch_size=size, learning_rate=1e-12)
+        trainer.train()
+        weights.append(trainer.state.log_history[-1]["train_loss"])
+    assert weights[0] < weights[1] < weights[2]
+
+
+def test_row_wise_training_with_mega_batches_is_a_first_step_of_dense_adam(tmp_path, data):
+    models = []
+    for dense in (True, False):
+        trainer = trainer_of(tmp_path / str(dense), data, mega_batch_size=3, max_steps=1, dense_optimizer=dense)
+        trainer.train()
+        models.append(trainer.model)
+        assert trainer.sparse_gradients is not dense
+    assert_equal_models(*models)
+
+
+@given(st.integers(1, 40), st.integers(1, 12), st.integers(0, 9), st.integers(0, 3), st.randoms())
+def test_schedule_cuts_epochs_into_runs_of_the_annealed_size(batches, size, anneal, epoch, random):
+    expected = {}
+    start = 0
+    while start < batches:
+        done = epoch * batches + start
+        end = min(start + (min(size, 1 + done // anneal) if anneal else size), batches)
+        expected.update(dict.fromkeys(range(start, end), (start, end)))
+        start = end
+    schedule = MegaBatchSchedule(batches, size, anneal)
+    asked = [random.randrange(batches) for _ in range(20)]  # in any order, as after a resume
+    assert [schedule.bounds(epoch, number) for number in asked] == [expected[number] for number in asked]
+    assert [schedule.bounds(epoch, number) for number in range(batches)] == list(expected.values())
+
+
+@given(st.integers(0, 10**6))
+def test_part_holds_each_sentence_once_and_points_to_the_chosen_ones(data, seed):
+    generator = np.random.default_rng(seed)
+    batches = EpochBatches(23, BATCH, seed=1)
+    collator = PairCollator(data[1], pad_token_id=0, scramble=0.5, seed=1)
+    first, sentences = pooled_sentences(batches, collator, 2, 1, 4)
+    chosen = generator.integers(-1, len(sentences), len(sentences))
+    pool = MegaBatch(2, 1, 4, first, sentences, chosen)
+    begin, end = batches.joint(2)
+    ids, mask, local = pool.part(begin, end, 0)
+    whole = collator([(2, int(pair)) for pair in batches.order(2)[begin:end]])
+    own = 2 * (end - begin)
+    length = int(mask[:own].sum(1).max())
+    assert torch.equal(ids[:own, :length], whole["input_ids"]) and torch.equal(
+        mask[:own, :length], whole["attention_mask"]
+    )
+    places = [*range(begin - first, end - first), *range(begin - first + 12, end - first + 12)]
+    for row, place in enumerate(places):
+        if chosen[place] == NONE:
+            assert local[row] == NONE
+            continue
+        text = ids[local[row]][mask[local[row]] > 0].numpy()
+        wanted = sentences.tokens[sentences.offsets[chosen[place]] : sentences.offsets[chosen[place] + 1]]
+        assert np.array_equal(text, wanted)
+        assert chosen[place] not in places or int(local[row]) == places.index(chosen[place])
+    assert len(ids) == len({*places, *(int(chosen[place]) for place in places if chosen[place] != NONE)})
+
+
+class Killed(Exception):
+    """Stands for a run that is killed."""
+
+
+class KillAt(TrainerCallback):
+    def __init__(self, step):
+        self.step = step
+
+    def on_step_end(self, args, state, control, **kwargs):
+        if state.global_step == self.step:
+            raise Killed
+
+
+RESUMED = {
+    "mega_batch_size": 4,
+    "mega_batch_anneal": 2,
+    "negatives": "mix",
+    "scramble": 0.5,
+    "evaluations_per_epoch": 6,
+    "num_train_epochs": 3,
+    "dense_optimizer": False,
+}
+
+
+def constant_score(encode):
+    return {"dev_mean": 1.0}
+
+
+@pytest.fixture(scope="module")
+def undisturbed(tmp_path_factory, data):
+    trainer = trainer_of(tmp_path_factory.mktemp("a"), data, make(dropout=0.3), **RESUMED)
+    trainer.train()
+    return trainer.model
+
+
+@pytest.mark.parametrize("step", range(2, 18, 3))
+def test_a_run_killed_inside_a_mega_batch_resumes_to_the_same_weights(tmp_path, data, undisturbed, step):
+    killed = trainer_of(tmp_path, data, make(dropout=0.3), **RESUMED)
+    killed.add_callback(KillAt(step))
+    with pytest.raises(Killed):
+        killed.train()
+    checkpoint = last_checkpoint(tmp_path)
+    assert checkpoint.name == f"checkpoint-{step - 1}"
+    resumed = trainer_of(tmp_path, data, make(dropout=0.3), **RESUMED)
+    resumed.train(resume_from_checkpoint=str(checkpoint))
+    for name, value in undisturbed.state_dict().items():
+        assert torch.equal(value, resumed.model.state_dict()[name]), name
+
+
+def test_the_score_between_two_steps_changes_nothing(tmp_path, data, undisturbed):
+    scored = trainer_of(tmp_path, data, make(dropout=0.3), constant_score, **RESUMED)
+    scored.train()
+    assert len(scored.scores()) == 19
+    last = load_file(last_checkpoint(tmp_path) / "model.safetensors")
+    assert torch.equal(last["embeddings"], undisturbed.embeddings)
+
+
+def test_a_checkpoint_without_its_running_negatives_or_with_others_is_refused(tmp_path, data):
+    settings = {"mega_batch_size": 6, "evaluations_per_epoch": 6}
+    killed = trainer_of(tmp_path, data, **settings)
+    killed.add_callback(KillAt(4))
+    with pytest.raises(Killed):
+        killed.train()
+    checkpoint = last_checkpoint(tmp_path)
+    saved = load_file(checkpoint / "mega_batch.safetensors")
+    assert saved["bounds"].tolist() == [0, 0, 6] and saved["chosen"].shape == (46,)
+    for broken in (None, {**saved, "chosen": saved["chosen"][:5]}, {**saved, "bounds": torch.tensor([0, 3, 99])}):
+        folder = tmp_path / "broken" / checkpoint.name
+        shutil.copytree(checkpoint, folder)
+        (folder / "mega_batch.safetensors").unlink()
+        if broken is not None:
+            save_file({name: value.contiguous() for name, value in broken.items()}, folder / "mega_batch.safetensors")
+        with pytest.raises(InputError, match="negatives"):
+            trainer_of(tmp_path / "broken", data, **settings).train(resume_from_checkpoint=str(folder))
+        shutil.rmtree(tmp_path / "broken")
+    assert json.loads((checkpoint / "trainer_state.json").read_text())["global_step"] == 3
+
+
+def test_training_again_chooses_again(tmp_path, data):
+    settings = {"mega_batch_size": 9, "num_train_epochs": 1}
+    trainer = trainer_of(tmp_path / "a", data, **settings)
+    trainer.train()
+    first = trainer.mega_batch
+    trainer.train()
+    assert (first.start, first.end) == (trainer.mega_batch.start, trainer.mega_batch.end) == (0, 6)
+    assert trainer.mega_batch is not first
+
+
+def test_gradient_accumulation_walks_through_the_mini_batches_of_a_pool(tmp_path, data):
+    """Without a change of weights, the losses of mini-batches do not depend on how many make an update."""
+    losses = []
+    for accumulation in (1, 2):
+        seen = []
+
+        class Noting(EncoderTrainer):
+            def compute_loss(self, model, inputs, *args, seen=seen, **kwargs):
+                loss = super().compute_loss(model, inputs, *args, **kwargs)
+                seen.append((inputs["place"], float(loss.detach())))
+                return loss
+
+        trainer = trainer_of(
+            tmp_path / str(accumulation),
+            data,
+            mega_batch_size=3,
+            gradient_accumulation_steps=accumulation,
+            learning_rate=1e-15,
+        )
+        trainer.__class__ = Noting
+        trainer.train()
+        losses.append(seen)
+    places = [(epoch, number) for epoch in range(2) for number in range(6)]
+    assert [place for place, _ in losses[0]] == [place for place, _ in losses[1]] == places
+    assert [loss for _, loss in losses[0]] == pytest.approx([loss for _, loss in losses[1]], abs=1e-9)
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"mega_batch_size": 0}, {"mega_batch_size": 3, "mega_batch_anneal": -1}, {"mega_batch_anneal": 150}]
+)
+def test_senseless_mega_batches_are_refused(tmp_path, wrong):
+    with pytest.raises(ValueError, match="mega_batch"):
+        EncoderTrainingArguments(output_dir=str(tmp_path), **wrong)

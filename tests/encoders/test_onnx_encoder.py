@@ -1,0 +1,81 @@
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+import torch
+
+from hf_paraphrase.commands import main
+from hf_paraphrase.encoders.onnx_encoder import is_onnx_folder, open_session
+from hf_paraphrase.encoders.sentence_encoder import SentenceEncoder
+from hf_paraphrase.errors import ModelError, UsageError
+from hf_paraphrase.models.configuration_avg import AvgConfig
+from hf_paraphrase.models.modeling_avg import AvgModel
+from hf_paraphrase.tokenization.word_level import build_word_level_tokenizer, save_tokenizer
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("model")
+    torch.manual_seed(0)
+    AvgModel(AvgConfig(vocab_size=12, hidden_size=5, initializer_range=0.5)).save_pretrained(folder)
+    save_tokenizer(build_word_level_tokenizer(f"w{number}" for number in range(10)), folder)
+    return folder
+
+
+@pytest.fixture
+def exported(model, tmp_path):
+    assert main(["export", "--model", str(model), "--output", str(tmp_path / "onnx")]) == 0
+    return tmp_path / "onnx"
+
+
+def test_long_and_short_texts_in_many_batches_give_the_vectors_of_the_model(model, exported):
+    texts = [" ".join(f"w{place % 10}" for place in range(number % 37)) for number in range(300)]
+    expected = SentenceEncoder.from_pretrained(model).encode(texts, normalize=True)
+    found = SentenceEncoder.from_pretrained(exported, device="cpu").encode(texts, normalize=True, batch_size=16)
+    assert found.dtype == np.float32
+    np.testing.assert_allclose(found, expected, atol=1e-6)
+
+
+def test_a_folder_with_weights_and_a_graph_is_a_model_folder(model, exported):
+    assert is_onnx_folder(exported) and not is_onnx_folder(model)
+    (exported / "model.safetensors").write_bytes((model / "model.safetensors").read_bytes())
+    assert not is_onnx_folder(exported)
+    assert isinstance(SentenceEncoder.from_pretrained(exported).model, AvgModel)
+
+
+def set_config(folder, **values):
+    path = folder / "config.json"
+    path.write_text(json.dumps({**json.loads(path.read_text()), **values}))
+
+
+@pytest.mark.parametrize(
+    ("damage", "text"),
+    [
+        (
+            lambda folder: (folder / "onnx" / "model.onnx").write_bytes(b"no graph"),
+            "onnxruntime cannot open the graph",
+        ),
+        (lambda folder: (folder / "config.json").unlink(), "the model cannot be opened"),
+        (lambda folder: (folder / "tokenizer.json").write_text("{"), "the model cannot be opened"),
+        (lambda folder: set_config(folder, model_type="bert"), "'bert' is not a sentence encoder"),
+        (lambda folder: set_config(folder, hidden_size=6), "no `sentence_embedding` of 6 components"),
+        (lambda folder: set_config(folder, vocab_size=3), "ids up to 11, the model 3 vectors"),
+    ],
+)
+def test_damaged_folders_end_in_one_line(exported, damage, text):
+    damage(exported)
+    with pytest.raises(ModelError) as caught:
+        SentenceEncoder.from_pretrained(exported)
+    assert text in str(caught.value) and str(exported) in str(caught.value)
+
+
+def test_another_device_than_the_cpu_is_refused(exported):
+    with pytest.raises(UsageError, match="an ONNX model computes on the CPU here, not on cuda"):
+        SentenceEncoder.from_pretrained(exported, device="cuda")
+
+
+def test_a_graph_that_is_not_there_is_an_error_with_its_path(tmp_path):
+    with pytest.raises(ModelError, match=r"none\.onnx: onnxruntime cannot open the graph"):
+        open_session(tmp_path / "none.onnx")

@@ -1,0 +1,248 @@
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+import pytest
+import torch
+
+from hf_paraphrase.data.parquet import write_split
+from hf_paraphrase.encoders.collator import PairCollator
+from hf_paraphrase.encoders.encoded_pairs import encode_pairs, iterate_pairs, sides_of
+from hf_paraphrase.errors import InputError, OutputError
+from hf_paraphrase.tokenization.word_level import build_word_level_tokenizer
+from hf_paraphrase.training.batches import EpochBatches, PairItems
+
+WORDS = [f"w{number}" for number in range(50)]
+INT64 = pa.int64()
+SCHEMA = pa.schema([("id", pa.int64()), ("sentence1", pa.string()), ("sentence2", pa.string())])
+
+
+def folder_of(path, rows, rows_per_shard=4):
+    table = pa.table({"id": range(len(rows)), "sentence1": [a for a, _ in rows], "sentence2": [b for _, b in rows]})
+    batches = [pa.Table.from_batches([batch]) for batch in table.cast(SCHEMA).to_batches(max_chunksize=3)]
+    write_split(path, "train", batches, SCHEMA, rows_per_shard=rows_per_shard)
+    return path
+
+
+@pytest.fixture
+def tokenizer():
+    return build_word_level_tokenizer(WORDS)
+
+
+ROWS = [(" ".join(WORDS[i : i + 1 + i % 5]), " ".join(WORDS[i + 1 : i + 3 + i % 3])) for i in range(11)]
+
+
+def rows_of(pairs):
+    return [pairs.tokens[a:b].tolist() for a, b in zip(pairs.offsets[:-1], pairs.offsets[1:], strict=True)]
+
+
+def test_pairs_are_tokenised_in_order_across_shards(tmp_path, tokenizer):
+    pairs = encode_pairs(folder_of(tmp_path, ROWS), tokenizer)
+    expected = [tokenizer(text)["input_ids"] for pair in ROWS for text in pair]
+    assert rows_of(pairs) == expected and len(pairs) == 11
+    for i, first in enumerate(expected):
+        for j, second in enumerate(expected):
+            assert (pairs.keys[i] == pairs.keys[j]) == (first == second)
+    counts = pairs.counts(len(tokenizer))
+    assert counts.sum() == sum(map(len, expected)) and counts[2] == sum(row.count(2) for row in expected)
+
+
+def test_empty_and_missing_sides_are_dropped_and_counted(tmp_path, tokenizer):
+    rows = [("w1", ""), (None, "w2"), ("  ", "w3"), *ROWS]
+    pairs = encode_pairs(folder_of(tmp_path, rows), tokenizer)
+    assert pairs.dropped == 3 and len(pairs) == 11
+
+
+def labelled_folder(path, labels, kind=INT64):
+    schema = pa.schema([("sentence1", pa.string()), ("sentence2", pa.string()), ("label", kind)])
+    rows = ROWS[: len(labels)]
+    columns = {"sentence1": [a for a, _ in rows], "sentence2": [b for _, b in rows], "label": labels}
+    write_split(path, "train", [pa.table(columns, schema=schema)], schema)
+    return path
+
+
+def test_pairs_without_any_label_are_paraphrases_unless_the_labels_are_to_be_learnt(tmp_path, tokenizer):
+    folder = labelled_folder(tmp_path, [None] * 5)
+    pairs = encode_pairs(folder, tokenizer)
+    assert len(pairs) == 5 and pairs.not_paraphrases == 0
+    with pytest.raises(InputError, match="label None"):
+        encode_pairs(folder, tokenizer, labelled=True)
+    with pytest.raises(InputError, match="label None"):
+        encode_pairs(labelled_folder(tmp_path / "some", [1, None, 0]), tokenizer)
+
+
+def test_labels_stay_with_their_pairs_and_reach_the_batch(tmp_path, tokenizer):
+    labels = [1, 0, 0, 1, 1, 0, 1]
+    folder = labelled_folder(tmp_path, labels)
+    pairs = encode_pairs(folder, tokenizer, labelled=True)
+    assert pairs.labels.tolist() == labels and pairs.not_paraphrases == 0
+    batch = PairCollator(pairs, pad_token_id=0)([(0, 5), (0, 0), (0, 3)])
+    assert batch["labels"].tolist() == [0, 1, 1]
+    sample = encode_pairs(folder, tokenizer, labelled=True, max_pairs=4, seed=3)
+    everything = rows_of(pairs)
+    places = [everything[::2].index(row) for row in rows_of(sample)[::2]]
+    assert sample.labels.tolist() == [labels[place] for place in places]
+
+
+@pytest.mark.parametrize("kind", [pa.bool_(), pa.int8(), pa.float64()])
+def test_without_labels_asked_for_pairs_that_are_no_paraphrases_are_left_out(tmp_path, tokenizer, kind):
+    labels = [1, 0, 0, 1, 1]
+    pairs = encode_pairs(labelled_folder(tmp_path, pa.array(labels).cast(kind).to_pylist(), kind), tokenizer)
+    assert pairs.labels is None and len(pairs) == 3 and pairs.not_paraphrases == 2
+    expected = [tokenizer(text)["input_ids"] for row, pair in enumerate(ROWS[:5]) if labels[row] for text in pair]
+    assert rows_of(pairs) == expected
+
+
+@pytest.mark.parametrize("wrong", [2, None, -1])
+def test_other_labels_are_an_input_error(tmp_path, tokenizer, wrong):
+    with pytest.raises(InputError, match="neither 0 nor 1"):
+        encode_pairs(labelled_folder(tmp_path, [1, wrong, 0]), tokenizer, labelled=True)
+
+
+def test_labelled_pairs_need_a_label_and_unlabelled_ones_a_paraphrase(tmp_path, tokenizer):
+    with pytest.raises(InputError, match="no column `label`"):
+        encode_pairs(folder_of(tmp_path / "a", ROWS), tokenizer, labelled=True)
+    with pytest.raises(InputError, match="no pair is labelled as a paraphrase"):
+        encode_pairs(labelled_folder(tmp_path / "b", [0, 0]), tokenizer)
+
+
+def test_token_ids_lie_in_nameless_files_and_leave_nothing_behind(tmp_path, tokenizer):
+    scratch = tmp_path / "scratch"
+    scratch.mkdir()
+    pairs = encode_pairs(folder_of(tmp_path / "pairs", ROWS), tokenizer, scratch=scratch)
+    assert list(scratch.iterdir()) == [] and isinstance(pairs.tokens.base, np.memmap)
+    with pytest.raises(OutputError, match="cannot write"):
+        encode_pairs(tmp_path / "pairs", tokenizer, scratch=tmp_path / "absent")
+
+
+@pytest.mark.parametrize(
+    ("rows", "same"),
+    [
+        ([("w1", "w2")], True),
+        ([("w1", "w2"), ("w2", "w1"), ("w1", "w1")], True),
+        ([("w1 w2", "w1 w2")] * 3, True),
+        ([("w1", "w2"), ("w1", "w3")], False),
+        ([("w1 w2", "w3"), ("w2 w1", "w3")], False),
+    ],
+)
+def test_pairs_without_any_negative_are_recognised(tmp_path, tokenizer, rows, same):
+    assert encode_pairs(folder_of(tmp_path, rows), tokenizer).are_all_the_same() == same
+
+
+def test_counts_are_the_same_in_one_piece_and_in_many(tmp_path, tokenizer, monkeypatch):
+    pairs = encode_pairs(folder_of(tmp_path, ROWS), tokenizer)
+    whole = pairs.counts(len(tokenizer))
+    monkeypatch.setattr("hf_paraphrase.encoders.encoded_pairs._TOKENS_PER_COUNT", 7)
+    assert pairs.counts(len(tokenizer)).tolist() == whole.tolist()
+
+
+def test_a_set_without_usable_pairs_is_an_input_error(tmp_path, tokenizer):
+    with pytest.raises(InputError, match="every pair has an empty side"):
+        encode_pairs(folder_of(tmp_path / "a", [("", "w1")]), tokenizer)
+    with pytest.raises(InputError, match="no pairs"):
+        encode_pairs(folder_of(tmp_path / "b", []), tokenizer)
+
+
+def test_a_sample_is_random_ordered_and_of_the_asked_size(tmp_path, tokenizer):
+    folder = folder_of(tmp_path, ROWS)
+    everything = rows_of(encode_pairs(folder, tokenizer))
+    first = rows_of(encode_pairs(folder, tokenizer, max_pairs=5, seed=1))
+    assert len(first) == 10 and first == rows_of(encode_pairs(folder, tokenizer, max_pairs=5, seed=1))
+    places = [everything.index(row) for row in first[::2]]
+    assert places == sorted(set(places)) and places != list(range(0, 10, 2))
+    assert rows_of(encode_pairs(folder, tokenizer, max_pairs=99)) == everything
+
+
+@pytest.mark.parametrize("size", [1, 2, 7, 20, 21, 22, 23])
+@pytest.mark.parametrize("processes", [1, 2, 3])
+def test_the_parts_of_all_processes_are_the_joint_batches_of_one(processes, size):
+    batches, alone = EpochBatches(size, 5, 1, num_processes=processes), EpochBatches(size, 5 * processes, 1)
+    for item in (batches, alone):
+        item.set_epoch(4)
+    found = list(batches)
+    assert len(found) == len(batches) == processes * batches.joint_batches
+    assert {epoch for batch in found for epoch, _ in batch} == {4}
+    for number, joint in enumerate(alone):
+        parts = [found[number * processes + process] for process in range(processes)]
+        shares = [batches.share(number, process) for process in range(processes)]
+        counted = [part[: end - start] for part, (start, end) in zip(parts, shares, strict=True)]
+        assert [item for part in counted for item in part] == joint
+        assert all(len(part) == max(1, len(real)) for part, real in zip(parts, counted, strict=True))
+        assert max(map(len, counted)) - min(map(len, counted)) <= 1
+
+
+def test_every_pair_comes_once_an_epoch_and_the_short_batch_is_kept():
+    batches = list(EpochBatches(23, 5, seed=1))
+    assert sorted(pair for batch in batches for _, pair in batch) == list(range(23))
+    assert [len(batch) for batch in batches] == [5, 5, 5, 5, 3]
+
+
+def test_order_differs_between_epochs_and_seeds_and_is_repeatable():
+    def order(seed, epoch):
+        batches = EpochBatches(50, 7, seed)
+        batches.set_epoch(epoch)
+        return [pair for batch in batches for _, pair in batch]
+
+    assert order(1, 0) == order(1, 0)
+    assert order(1, 0) != order(1, 1) and order(1, 0) != order(2, 0)
+
+
+def test_a_batch_holds_first_sentences_then_partners_padded_on_the_right(tmp_path, tokenizer):
+    pairs = encode_pairs(folder_of(tmp_path, ROWS), tokenizer)
+    expected = rows_of(pairs)
+    items = PairItems(11)
+    batch = PairCollator(pairs, pad_token_id=0)([items[(0, pair)] for pair in (7, 2, 4)])
+    for place, row in enumerate((14, 4, 8, 15, 5, 9)):
+        length = len(expected[row])
+        assert batch["input_ids"][place].tolist() == expected[row] + [0] * (batch["input_ids"].shape[1] - length)
+        assert batch["attention_mask"][place].sum() == length == batch["attention_mask"][place, :length].sum()
+        assert batch["keys"][place] == pairs.keys[row]
+
+
+def test_scrambling_is_drawn_once_a_pair_and_epoch_for_both_sides(tmp_path, tokenizer):
+    rows = [(" ".join(WORDS[i : i + 12]), " ".join(WORDS[i + 2 : i + 14])) for i in range(30)]
+    pairs = encode_pairs(folder_of(tmp_path, rows), tokenizer)
+    collator = PairCollator(pairs, pad_token_id=0, scramble=0.5, seed=1)
+    plain = PairCollator(pairs, pad_token_id=0)
+    fired = []
+    for epoch in range(20):
+        items = [(epoch, pair) for pair in range(30)]
+        ids, original = collator(items)["input_ids"], plain(items)["input_ids"]
+        assert torch.equal(ids.sort(1).values, original.sort(1).values)
+        changed = (ids != original).any(1)
+        assert torch.equal(changed[:30], changed[30:])
+        fired.append(changed[:30])
+        # the two sides overlap in ten words; if one permutation served both, the places would agree
+        assert not torch.equal((ids - original)[:30][changed[:30]], (ids - original)[30:][changed[30:]])
+    fired = torch.stack(fired).double()
+    assert abs(fired.mean() - 0.5) < 0.08 and fired.std(0).min() > 0
+
+
+def test_scrambling_does_not_depend_on_the_batch(tmp_path, tokenizer):
+    pairs = encode_pairs(folder_of(tmp_path, ROWS), tokenizer)
+    collator = PairCollator(pairs, pad_token_id=0, scramble=1.0, seed=1)
+    together = collator([(3, pair) for pair in range(11)])["input_ids"]
+    for pair in range(11):
+        alone = collator([(3, pair)])["input_ids"]
+        assert torch.equal(together[[pair, pair + 11], : alone.shape[1]], alone)
+
+
+def test_scrambled_pairs_keep_the_keys_of_the_unscrambled(tmp_path, tokenizer):
+    pairs = encode_pairs(folder_of(tmp_path, ROWS), tokenizer)
+    items = [(0, pair) for pair in range(11)]
+    scrambled = PairCollator(pairs, pad_token_id=0, scramble=1.0)(items)
+    assert torch.equal(scrambled["keys"], PairCollator(pairs, pad_token_id=0)(items)["keys"])
+
+
+def test_a_bitext_is_pairs_of_its_two_sides_and_back_translations_are_not_a_bitext(tmp_path, tokenizer):
+    columns = {"id": ["1", "2"], "source": ["cat", "dog"], "target": ["dog", "cat cat"]}
+    write_split(tmp_path / "bitext", "train", [pa.table(columns)], pa.table(columns).schema)
+    assert sides_of(tmp_path / "bitext") == ("source", "target")
+    pairs = encode_pairs(tmp_path / "bitext", tokenizer)
+    written = folder_of(tmp_path / "pairs", [("cat", "dog"), ("dog", "cat cat")])
+    other = encode_pairs(written, tokenizer)
+    assert np.array_equal(pairs.tokens, other.tokens) and np.array_equal(pairs.keys, other.keys)
+    assert next(iterate_pairs(tmp_path / "bitext")) == (["cat", "dog"], ["dog", "cat cat"])
+    back = {"sentence1": ["cat"], "sentence2": ["dog"], "source": ["chat"], "target": ["x"]}
+    write_split(tmp_path / "back", "train", [pa.table(back)], pa.table(back).schema)
+    assert sides_of(tmp_path / "back") == ("sentence1", "sentence2")

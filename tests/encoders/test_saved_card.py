@@ -1,0 +1,109 @@
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from huggingface_hub import ModelCard
+
+from hf_paraphrase.artefacts.evaluated_card import add_results, check_evaluated_card
+from hf_paraphrase.data.parquet import write_split
+from hf_paraphrase.data.schema import PAIRS
+from hf_paraphrase.encoders.encoded_pairs import encode_pairs
+from hf_paraphrase.encoders.trainer import EncoderTrainer
+from hf_paraphrase.encoders.training_arguments import EncoderTrainingArguments
+from hf_paraphrase.hub.publishing import check_licence, plan_push
+from hf_paraphrase.models.configuration_avg import AvgConfig
+from hf_paraphrase.models.configuration_gran import GranConfig
+from hf_paraphrase.models.modeling_avg import AvgModel
+from hf_paraphrase.models.modeling_gran import GranModel
+from hf_paraphrase.tokenization.word_level import build_word_level_tokenizer
+
+WORDS = ["dog", "cat", "bites", "man", "hound", "gnaws"]
+
+
+@pytest.fixture
+def saved(tmp_path):
+    """Trains an encoder from Python for an epoch and saves it; returns the trainer and the folder."""
+
+    def make(kind="avg", scorer=None):
+        rows = [" ".join(np.roll(WORDS, turn)[:3]) for turn in range(6)]
+        write_split(tmp_path / "pairs", "train", [pa.table({"sentence1": rows, "sentence2": rows[::-1]})], PAIRS)
+        tokenizer = build_word_level_tokenizer(WORDS)
+        settings = {"vocab_size": len(tokenizer), "hidden_size": 4}
+        model = AvgModel(AvgConfig(**settings)) if kind == "avg" else GranModel(GranConfig(**settings))
+        arguments = EncoderTrainingArguments(
+            str(tmp_path / "run"),
+            num_train_epochs=1,
+            per_device_train_batch_size=3,
+            report_to="none",
+            use_cpu=True,
+            disable_tqdm=True,
+            seed=7,
+            hub_token="hf_secret",
+        )
+        trainer = EncoderTrainer(model, arguments, encode_pairs(tmp_path / "pairs", tokenizer), tokenizer, scorer)
+        trainer.train()
+        trainer.save_model(str(tmp_path / "my_encoder"))
+        return trainer, tmp_path / "my_encoder"
+
+    return make
+
+
+@pytest.mark.parametrize(("kind", "library"), [("avg", "sentence-transformers"), ("gran", "transformers")])
+def test_what_was_saved_from_python_can_be_pushed(saved, kind, library):
+    _, folder = saved(kind)
+    plan = plan_push(folder, "name/my_encoder")
+    check_licence(plan)
+    assert plan.repo_type == "model" and {"README.md", "provenance.json", "model.safetensors"} <= plan.files.names
+    assert plan.head["library_name"] == library and kind in plan.head["tags"]
+    (card,) = (file.content.decode() for file in plan.files.files if file.name == "README.md")
+    assert 'SentenceEncoder.from_pretrained("name/my_encoder")' in card
+
+
+def test_the_card_says_what_the_trainer_knows_and_what_it_does_not(saved):
+    trainer, folder = saved(scorer=lambda encode: {"dev_mean": 12.5})
+    card = ModelCard.load(folder / "README.md")
+    assert card.data.license == "unknown" and card.data.pipeline_tag == "sentence-similarity"
+    assert "# my_encoder" in card.text and "maps a sentence to 4 numbers" in card.text
+    vocabulary = trainer.model.config.vocab_size
+    for row in (
+        "| pairs | 6 in an epoch |",
+        f"| vocabulary | {vocabulary} token vectors, {4 * vocabulary} parameters in all |",
+        "| loss | margin, margin 0.4 |",
+        "| updates | 2 (1 epochs), 3 pairs a batch on each process |",
+        "| seed | 7 |",
+        "| untrained | 12.50 |",
+        "| 1 | 12.50 |",
+    ):
+        assert row in card.text
+    assert "saved from Python" in card.text and "should write here what the pairs are" in card.text
+    text = (folder / "provenance.json").read_text()
+    record = json.loads(text)
+    assert "from Python" in record["command"] and record["seed"] == 7 and record["results"]["updates"] == 2
+    assert record["settings"]["per_device_train_batch_size"] == 3 and "hf_secret" not in text
+    assert str(folder.parent) not in text
+
+
+def test_results_can_be_put_into_the_card_of_what_was_saved_from_python(saved):
+    _, folder = saved()
+    check_evaluated_card(folder, "results")
+    add_results(folder, "sts", {"kind": "evaluate"}, section="results", text="| 70.0 |")
+    card = (folder / "README.md").read_text()
+    assert card.index("| 70.0 |") < card.index("## Limits")
+
+
+def test_a_card_that_is_there_is_kept_with_its_record_and_a_warning(saved, caplog):
+    trainer, folder = saved()
+    assert "stay as they were" not in caplog.text
+    (folder / "README.md").write_text("mine\n")
+    record = (folder / "provenance.json").read_bytes()
+    trainer.state.global_step = 99
+    trainer.save_model(str(folder))
+    assert (folder / "README.md").read_text() == "mine\n" and (folder / "provenance.json").read_bytes() == record
+    assert "stay as they were" in caplog.text
+    (folder / "README.md").unlink()
+    trainer.save_model(str(folder))
+    assert "| updates | 99 " in (folder / "README.md").read_text()
+    assert json.loads((folder / "provenance.json").read_text())["results"]["updates"] == 99

@@ -1,0 +1,165 @@
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+import torch
+from safetensors.torch import save_file
+from tokenizers import Tokenizer, models, pre_tokenizers
+
+from hf_paraphrase.encoders.initial_vectors import (
+    FILE,
+    SAVED_MODEL,
+    SENTENCE_ENCODER,
+    check_coverage,
+    kind_of_source,
+    read_initial_vectors,
+    read_word_list,
+    words_of_tokens,
+)
+from hf_paraphrase.encoders.saved_vectors import read_saved_vectors
+from hf_paraphrase.errors import InputError, ModelError, UsageError
+from hf_paraphrase.models.configuration_avg import AvgConfig
+from hf_paraphrase.models.modeling_avg import AvgModel
+from hf_paraphrase.tokenization.subword import train_bpe_tokenizer
+from hf_paraphrase.tokenization.word_level import build_word_level_tokenizer
+from hf_paraphrase.training.word_vectors import Coverage, initial_embeddings
+
+WORDS = ["the", "cat", "sat", "down"]
+
+
+@pytest.fixture
+def ours(tmp_path):
+    torch.manual_seed(0)
+    folder = tmp_path / "ours"
+    tokenizer = build_word_level_tokenizer(WORDS)
+    AvgModel(AvgConfig(vocab_size=6, hidden_size=5, initializer_range=1.0)).save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+    return folder
+
+
+def word_piece(folder, table, **tensors):
+    """A folder as model2vec makes it: pieces, a table, and no configuration that matters."""
+    folder.mkdir(parents=True)
+    vocabulary = {"[UNK]": 0, "play": 1, "##ing": 2, "##er": 3, "cat": 4}
+    tokenizer = Tokenizer(models.WordPiece(vocabulary, unk_token="[UNK]", max_input_chars_per_word=20))
+    tokenizer.pre_tokenizer = pre_tokenizers.Whitespace()
+    tokenizer.save(str(folder / "tokenizer.json"))
+    save_file({"embeddings": torch.from_numpy(table), **tensors}, folder / "model.safetensors")
+    return folder
+
+
+TABLE = np.arange(15, dtype=np.float32).reshape(5, 3)
+
+
+def test_a_model_of_ours_gives_back_its_own_rows(ours):
+    table = AvgModel.from_pretrained(ours).embeddings.detach().numpy()
+    vectors = read_saved_vectors(ours, {"cat", "dog"}, first=1)
+    assert vectors.words == ["the", "cat", "UUUNKKK"]
+    np.testing.assert_array_equal(vectors.matrix, table[[2, 3, 1]])
+    assert read_saved_vectors(ours, WORDS).words == [*WORDS, "UUUNKKK"]
+
+
+def test_starting_from_a_saved_model_with_its_own_vocabulary_gives_its_table_again(ours):
+    table = AvgModel.from_pretrained(ours).embeddings.detach().numpy()
+    names = ["[PAD]", "[UNK]", *WORDS]
+    for vectors in (read_saved_vectors(ours, WORDS), read_saved_vectors(ours, WORDS, pieces=names)):
+        matrix, coverage = initial_embeddings(names, vectors, dimension=5, pad_id=0, unknown_id=1, counts=np.arange(6))
+        np.testing.assert_array_equal(matrix[2:], table[2:])
+        assert coverage.with_vector == 4
+    np.testing.assert_array_equal(read_saved_vectors(ours, WORDS, pieces=names).matrix[1], table[1])
+
+
+def test_a_word_of_several_pieces_is_their_mean_and_unknown_pieces_are_left_out(tmp_path):
+    vectors = read_saved_vectors(word_piece(tmp_path / "m", TABLE), {"playing", "cat", "zzz", "cat zzz"})
+    assert vectors.words == ["cat", "cat zzz", "playing", "UUUNKKK"]
+    expected = [TABLE[4], TABLE[4], (TABLE[1] + TABLE[2]) / 2, TABLE[0]]
+    np.testing.assert_allclose(vectors.matrix, expected)
+
+
+def test_shared_rows_and_weights_of_model2vec_are_followed(tmp_path):
+    folder = word_piece(
+        tmp_path / "m",
+        TABLE[:2],
+        mapping=torch.tensor([0, 1, 1, 0, 1]),
+        weights=torch.tensor([1.0, 2.0, 3.0, 4.0, 0.5], dtype=torch.float64),
+    )
+    vectors = read_saved_vectors(folder, {"cat", "play"})
+    np.testing.assert_allclose(vectors.matrix[:2], [TABLE[1] * 0.5, TABLE[1] * 2])
+
+
+def test_half_precision_and_sentence_transformers_layout(tmp_path):
+    folder = word_piece(tmp_path / "st" / "0_StaticEmbedding", TABLE)
+    save_file({"embedding.weight": torch.from_numpy(TABLE).bfloat16()}, folder / "model.safetensors")
+    vectors = read_saved_vectors(folder.parent, {"cat"})
+    assert vectors.matrix.dtype == np.float32 and vectors.matrix[0].tolist() == TABLE[4].tolist()
+
+
+def test_the_kind_of_a_source_is_found_out(ours, tmp_path):
+    (tmp_path / "v.txt").write_text("a 1 2\n")
+    (tmp_path / "bert").mkdir()
+    save_file({"x": torch.zeros(2)}, tmp_path / "bert" / "model.safetensors")
+    kinds = [kind_of_source(tmp_path / name) for name in ("ours", "v.txt", "bert")]
+    assert kinds == [SAVED_MODEL, FILE, SENTENCE_ENCODER]
+    with pytest.raises(InputError, match="no such file or folder"):
+        kind_of_source(tmp_path / "absent")
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+def test_a_vector_that_is_not_finite_is_named_by_its_word(tmp_path, value):
+    table = TABLE.copy()
+    table[4, 1] = value
+    with pytest.raises(ModelError, match="vector of `cat` is not finite \\(1 such vector\\)"):
+        read_saved_vectors(word_piece(tmp_path / "m", table), {"cat"})
+
+
+def test_damaged_folders_are_refused(ours, tmp_path):
+    with pytest.raises(ModelError, match=r"the shape \(4, 3\), the tokenizer ids up to 4"):
+        read_saved_vectors(word_piece(tmp_path / "m", TABLE[:4]), {"cat"})
+    (tmp_path / "m" / "tokenizer.json").write_text("{")
+    with pytest.raises(ModelError, match="damaged tokenizer"):
+        read_saved_vectors(tmp_path / "m", {"cat"})
+    (tmp_path / "m" / "tokenizer.json").unlink()
+    with pytest.raises(ModelError, match="no tokenizer"):
+        read_saved_vectors(tmp_path / "m", {"cat"})
+    (ours / "model.safetensors").write_bytes(b"x" * 100)
+    with pytest.raises(ModelError, match="damaged weights"):
+        read_initial_vectors(ours, WORDS)
+
+
+def test_another_number_of_components_than_wanted_is_refused(ours, tmp_path):
+    (tmp_path / "v").write_text("cat 1 2\n")
+    for source in (ours, tmp_path / "v"):
+        with pytest.raises(UsageError, match="--hidden-size 7, but the initial vectors have"):
+            read_initial_vectors(source, WORDS, dimension=7)
+
+
+def test_vectors_without_any_word_of_the_pairs_are_refused():
+    with pytest.raises(InputError, match="no word of the pairs has a vector") as caught:
+        check_coverage(Coverage(10, 3, 50, 0), "v.txt")
+    assert caught.value.path == "v.txt"
+    check_coverage(Coverage(10, 3, 50, 1), "v.txt")
+
+
+def test_tokens_stand_for_the_words_that_they_alone_spell(tmp_path):
+    tokenizer = train_bpe_tokenizer(["the cat sat", "the cats sat"] * 5, 60)
+    words = dict(zip(tokenizer.convert_ids_to_tokens(range(len(tokenizer))), words_of_tokens(tokenizer), strict=True))
+    assert words["▁the"] == "the" and words["▁cat"] == "cat" and words["a"] is None
+    level = build_word_level_tokenizer(WORDS)
+    assert words_of_tokens(level) == ["[PAD]", "[UNK]", *WORDS]
+
+
+def test_word_lists_may_be_vectors_or_counts(tmp_path):
+    path = tmp_path / "w"
+    path.write_text("3 2\nthe 1 2\ncat 3 4\nthe 5 6\n\nwin\n")
+    assert read_word_list(path) == ["the", "cat", "win"]
+    path.write_text("\n")
+    with pytest.raises(InputError, match="no words"):
+        read_word_list(path)
+
+
+def test_the_configuration_is_not_needed(tmp_path):
+    folder = word_piece(tmp_path / "m", TABLE)
+    (folder / "config.json").write_text(json.dumps({"model_type": "model2vec"}))
+    assert kind_of_source(folder) == SAVED_MODEL

@@ -1,0 +1,304 @@
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import pyarrow as pa
+import pytest
+import torch
+from transformers import AutoModel, AutoTokenizer, TrainerCallback
+
+from hf_paraphrase.data.parquet import write_split
+from hf_paraphrase.data.schema import PAIRS
+from hf_paraphrase.encoders.collator import PairCollator
+from hf_paraphrase.encoders.encoded_pairs import encode_pairs
+from hf_paraphrase.encoders.losses import ContrastiveLoss, MarginLoss
+from hf_paraphrase.encoders.negatives import choose_negatives
+from hf_paraphrase.encoders.sentence_encoder import SentenceEncoder
+from hf_paraphrase.encoders.trainer import EncoderTrainer
+from hf_paraphrase.encoders.training_arguments import EncoderTrainingArguments
+from hf_paraphrase.models.configuration_avg import AvgConfig
+from hf_paraphrase.models.configuration_gran import GranConfig
+from hf_paraphrase.models.modeling_avg import AvgModel
+from hf_paraphrase.models.modeling_gran import GranModel
+from hf_paraphrase.tokenization.word_level import build_word_level_tokenizer
+from hf_paraphrase.training.callbacks import last_checkpoint
+from hf_paraphrase.training.row_adam import RowAdam
+
+SIZE = 62
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory):
+    """Tokenizer and 53 pairs: sentence 1 in words a…, sentence 2 the same sentence in words b…."""
+    folder = tmp_path_factory.mktemp("pairs")
+    generator = np.random.default_rng(0)
+    sentences = [generator.integers(30, size=generator.integers(2, 7)) for _ in range(53)]
+    table = pa.table(
+        {
+            f"sentence{side}": [" ".join(f"{letter}{x}" for x in row) for row in sentences]
+            for side, letter in ((1, "a"), (2, "b"))
+        }
+    )
+    write_split(folder, "train", [table], PAIRS)
+    tokenizer = build_word_level_tokenizer([f"{letter}{x}" for letter in "ab" for x in range(30)])
+    return tokenizer, encode_pairs(folder, tokenizer)
+
+
+def make(kind="avg", **settings):
+    torch.manual_seed(0)
+    if kind == "avg":
+        return AvgModel(AvgConfig(vocab_size=SIZE, hidden_size=8, initializer_range=0.5, **settings))
+    return GranModel(GranConfig(vocab_size=SIZE, hidden_size=8, initializer_range=0.5, cell=kind, **settings))
+
+
+def scorer(encode):
+    """How often the b sentence nearest to an a word is its own translation, in percent."""
+    first, second = (encode([f"{letter}{x}" for x in range(30)]) for letter in "ab")
+    unit = [x / np.linalg.norm(x, axis=1, keepdims=True) for x in (first, second)]
+    return {"dev_mean": float(((unit[0] @ unit[1].T).argmax(1) == np.arange(30)).mean() * 100)}
+
+
+def trainer_of(folder, data, model=None, score=scorer, **settings):
+    tokenizer, pairs = data
+    options = {"num_train_epochs": 3, "per_device_train_batch_size": 10, "learning_rate": 0.02, "use_cpu": True}
+    options |= {"report_to": "none", "disable_tqdm": True, "seed": 5, **settings}
+    arguments = EncoderTrainingArguments(output_dir=str(folder), **options)
+    return EncoderTrainer(model or make(), arguments, pairs, tokenizer, scorer=score)
+
+
+def test_training_pulls_paraphrases_together_and_writes_nothing_to_standard_output(tmp_path, data, capsys):
+    trainer = trainer_of(tmp_path, data, num_train_epochs=12)
+    trainer.train()
+    scores = trainer.scores()
+    assert [entry["epoch"] for entry in scores] == list(range(13))
+    assert scores[0]["step"] == 0 and scores[1]["step"] == 6
+    assert scores[-1]["dev_mean"] > scores[0]["dev_mean"] + 50
+    assert capsys.readouterr().out == ""
+
+
+def test_first_step_is_the_adam_step_of_the_margin_loss(tmp_path, data):
+    _, pairs = data
+    model, reference = make(), make()
+    trainer = trainer_of(tmp_path, data, model, None, max_steps=1)
+    trainer.train()
+    trainer.batches.set_epoch(0)
+    batch = PairCollator(pairs, pad_token_id=0)(next(iter(trainer.batches)))
+    vectors = reference(batch["input_ids"], batch["attention_mask"]).pooler_output
+    optimizer = torch.optim.Adam(reference.parameters(), lr=0.02)
+    MarginLoss(0.4)(vectors, choose_negatives(vectors, batch["keys"])).backward()
+    optimizer.step()
+    torch.testing.assert_close(model.embeddings, reference.embeddings)
+
+
+def test_labelled_pairs_take_the_steps_of_a_plain_loop_with_the_contrastive_loss(tmp_path, data):
+    tokenizer, pairs = data
+    pairs = dataclasses.replace(pairs, labels=(np.arange(len(pairs)) % 2).astype(np.int8))
+    model, reference = make(), make()
+    trainer = trainer_of(
+        tmp_path,
+        (tokenizer, pairs),
+        model,
+        None,
+        num_train_epochs=2,
+        loss="contrastive",
+        margin=1.1,
+        dense_optimizer=True,
+    )
+    trainer.train()
+    optimizer = torch.optim.Adam(reference.parameters(), lr=0.02)
+    loss = ContrastiveLoss(1.1)
+    for epoch in range(2):
+        trainer.batches.set_epoch(epoch)
+        for items in trainer.batches:
+            batch = PairCollator(pairs, pad_token_id=0)(items)
+            optimizer.zero_grad()
+            loss(reference(batch["input_ids"], batch["attention_mask"]).pooler_output, batch["labels"]).backward()
+            optimizer.step()
+    torch.testing.assert_close(model.embeddings, reference.embeddings)
+    assert not torch.equal(model.embeddings, make().embeddings)
+
+
+def test_the_contrastive_loss_refuses_unlabelled_pairs_and_mega_batches(tmp_path, data):
+    with pytest.raises(ValueError, match="labelled"):
+        trainer_of(tmp_path, data, loss="contrastive")
+    with pytest.raises(ValueError, match="mega_batch_size must be 1"):
+        trainer_of(tmp_path, data, loss="contrastive", mega_batch_size=2)
+
+
+@pytest.mark.parametrize("kind", ["avg", "lstm", "gru"])
+def test_the_weights_of_the_best_epoch_are_kept_and_the_untrained_state_cannot_win(tmp_path, data, kind):
+    values = iter([99.0, 10.0, 30.0, 20.0, 30.0])
+    states = []
+
+    def score(encode):
+        states.append({name: value.clone() for name, value in trainer.model.state_dict().items()})
+        return {"dev_mean": next(values)}
+
+    trainer = trainer_of(tmp_path, data, make(kind), score, num_train_epochs=4)
+    trainer.train()
+    assert trainer.best_scores()["epoch"] == 2  # the first of equals
+    for name, value in trainer.model.state_dict().items():
+        assert torch.equal(value, states[2][name]), name
+        assert name == "x" or not torch.equal(value, states[4][name])
+    assert len(list(tmp_path.glob("checkpoint-*"))) == 2
+
+
+def test_without_a_dev_set_the_last_state_is_kept(tmp_path, data):
+    trainer = trainer_of(tmp_path, data, score=None)
+    trainer.train()
+    assert trainer.scores() == [] and trainer.best_scores() is None and trainer.state.global_step == 18
+
+
+def test_scores_can_be_taken_at_fractions_of_an_epoch(tmp_path, data):
+    trainer = trainer_of(tmp_path, data, num_train_epochs=2, evaluations_per_epoch=4)
+    trainer.train()
+    assert [entry["step"] for entry in trainer.scores()] == [0, 2, 3, 5, 6, 8, 9, 11, 12]
+
+
+class Killed(Exception):
+    """Stands for a run that is killed."""
+
+
+class KillAt(TrainerCallback):
+    def __init__(self, step):
+        self.step = step
+
+    def on_step_end(self, args, state, control, **kwargs):
+        if state.global_step == self.step:
+            raise Killed
+
+
+@pytest.mark.parametrize(
+    ("kind", "settings", "marks"),
+    [
+        ("avg", {}, 1),
+        ("avg", {"dropout": 0.3}, 2),
+        ("lstm", {"word_dropout": 0.3}, 1),
+    ],
+)
+def test_a_killed_and_resumed_run_ends_with_the_weights_of_an_undisturbed_one(tmp_path, data, kind, settings, marks):
+    options = {"scramble": 0.5, "negatives": "mix", "evaluations_per_epoch": marks}
+    undisturbed = trainer_of(tmp_path / "a", data, make(kind, **settings), **options)
+    undisturbed.train()
+    killed = trainer_of(tmp_path / "b", data, make(kind, **settings), **options)
+    killed.add_callback(KillAt(11))
+    with pytest.raises(Killed):
+        killed.train()
+    (tmp_path / "b" / "checkpoint-10").mkdir()  # one that was being written
+    checkpoint = last_checkpoint(tmp_path / "b")
+    assert checkpoint.name == ("checkpoint-6" if marks == 1 else "checkpoint-9")
+    assert not (tmp_path / "b" / "checkpoint-10").exists()
+    resumed = trainer_of(tmp_path / "b", data, make(kind, **settings), **options)
+    resumed.train(resume_from_checkpoint=str(checkpoint))
+    for name, value in undisturbed.model.state_dict().items():
+        assert torch.equal(value, resumed.model.state_dict()[name]), name
+    assert resumed.scores() == undisturbed.scores()
+    assert resumed.best_scores() == undisturbed.best_scores()
+
+
+def test_two_runs_with_one_seed_are_equal_and_another_seed_differs(tmp_path, data):
+    runs = []
+    for name, seed in (("a", 1), ("b", 1), ("c", 2)):
+        trainer = trainer_of(tmp_path / name, data, make(dropout=0.2), None, seed=seed, num_train_epochs=1)
+        trainer.train()
+        runs.append(trainer.model.embeddings.detach())
+    assert torch.equal(runs[0], runs[1]) and not torch.equal(runs[0], runs[2])
+
+
+def test_negatives_are_chosen_without_dropout(tmp_path, data):
+    _, pairs = data
+    model = make(dropout=0.9)
+    trainer = trainer_of(tmp_path, data, model, None)
+    batch = PairCollator(pairs, pad_token_id=0)([(0, pair) for pair in range(10)])
+    tokens = {name: batch[name] for name in ("input_ids", "attention_mask")}
+    model.eval()
+    clean = model(**tokens).pooler_output
+    model.train()
+    noisy = model(**tokens).pooler_output
+    assert torch.equal(trainer._vectors_without_dropout(model, tokens, noisy), clean) and model.training
+
+
+def test_regularisation_adds_its_gradient(tmp_path, data):
+    _, pairs = data
+    batch = PairCollator(pairs, pad_token_id=0)([(0, pair) for pair in range(10)])
+    plain = trainer_of(tmp_path / "a", data, make("lstm"), None)
+    strong = trainer_of(tmp_path / "b", data, make("lstm"), None, lambda_c=0.1, lambda_w=0.2)
+    with torch.no_grad():
+        for trainer in (plain, strong):
+            trainer.model.embeddings += 1
+    difference = strong.compute_loss(strong.model, batch) - plain.compute_loss(plain.model, batch)
+    squares = sum(value.square().sum() for name, value in strong.model.named_parameters() if name != "embeddings")
+    torch.testing.assert_close(difference, 0.05 * squares + 0.1 * SIZE * 8, rtol=1e-4, atol=1e-3)
+
+
+def test_word_vectors_get_sparse_gradients_unless_dense_ones_are_needed(tmp_path, data):
+    for settings, sparse in (({}, True), ({"dense_optimizer": True}, False), ({"lambda_w": 0.1}, False)):
+        trainer = trainer_of(tmp_path, data, score=None, **settings)
+        assert trainer.model.sparse_gradients is sparse
+        assert (type(trainer.create_optimizer()) is torch.optim.Adam) is not sparse
+
+
+def test_clipping_bounds_the_norm_of_sparse_and_dense_gradients(tmp_path, data):
+    _, pairs = data
+    trainer = trainer_of(tmp_path, data, make("lstm"), None, max_grad_norm=1e-3)
+    batch = PairCollator(pairs, pad_token_id=0)([(0, pair) for pair in range(10)])
+    trainer.compute_loss(trainer.model, batch).backward()
+    assert trainer.model.embeddings.grad.is_sparse
+    before = trainer._clip_grad_norm(trainer.model)
+    after = torch.cat([item.grad.to_dense().flatten() for item in trainer.model.parameters()]).norm()
+    assert before > 1e-3 and after <= 1.001e-3
+
+
+def test_training_leaves_dense_gradients_behind_for_other_optimizers(tmp_path, data):
+    trainer = trainer_of(tmp_path, data, score=None, max_steps=1)
+    for _ in range(2):
+        trainer.train()
+        assert trainer.model.sparse_gradients is False
+        assert type(trainer.optimizer.optimizer) is RowAdam
+
+
+@pytest.mark.parametrize("kind", ["avg", "gru"])
+def test_a_saved_model_is_a_whole_folder_and_a_checkpoint_no_more_than_weights(tmp_path, data, kind):
+    trainer = trainer_of(tmp_path / "run", data, make(kind), num_train_epochs=1)
+    trainer.train()
+    (checkpoint,) = (tmp_path / "run").glob("checkpoint-*")
+    assert (checkpoint / "model.safetensors").is_file() and not (checkpoint / "config.json").exists()
+    trainer.save_model()
+    trainer.save_model(str(tmp_path / "other/checkpoint-best"))
+    texts = ["a1 a2 b3", "", "b7"]
+    expected = SentenceEncoder(trainer.model, data[0]).encode(texts)
+    for folder in (tmp_path / "run", tmp_path / "other/checkpoint-best"):
+        np.testing.assert_array_equal(SentenceEncoder.from_pretrained(folder).encode(texts), expected)
+        model = AutoModel.from_pretrained(folder)
+        found = model(**AutoTokenizer.from_pretrained(folder)(texts, padding=True, return_tensors="pt")).pooler_output
+        np.testing.assert_allclose(found.detach().numpy(), expected, atol=1e-6)
+        assert (folder / "modules.json").is_file() and (folder / f"modeling_{model.config.model_type}.py").is_file()
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "instead"),
+    [
+        ("save_strategy", "epoch", "evaluations_per_epoch"),
+        ("save_steps", 100, "evaluations_per_epoch"),
+        ("eval_strategy", "steps", "scorer"),
+        ("eval_steps", 100, "scorer"),
+        ("metric_for_best_model", "loss", "dev_mean"),
+        ("greater_is_better", False, "dev_mean"),
+    ],
+)
+def test_a_setting_without_effect_is_refused_with_what_to_use_instead(tmp_path, name, value, instead):
+    with pytest.raises(ValueError, match=f"{name}=.* would have no effect: .*{instead}"):
+        EncoderTrainingArguments(output_dir=str(tmp_path), **{name: value})
+
+
+def test_the_arguments_of_a_trainer_can_be_copied_with_another_value(tmp_path, data):
+    trainer = trainer_of(tmp_path, data, score=None)
+    assert dataclasses.replace(trainer.args, seed=9).seed == 9
+    EncoderTrainingArguments(output_dir=str(tmp_path), save_strategy="steps", save_steps=500, eval_strategy="no")
+
+
+@pytest.mark.parametrize("wrong", [{"negatives": "all"}, {"scramble": 2.0}, {"evaluations_per_epoch": 0}])
+def test_senseless_settings_are_refused(tmp_path, wrong):
+    with pytest.raises(ValueError):
+        EncoderTrainingArguments(output_dir=str(tmp_path), **wrong)

@@ -1,0 +1,190 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+
+from hf_paraphrase.filtering.reference_classifier.classifier_trainer import (
+    ClassifierTrainer,
+    ClassifierTrainingArguments,
+)
+from hf_paraphrase.filtering.reference_classifier.reference_classification import (
+    ReferenceScorer,
+    reference_probabilities,
+    token_arrays,
+)
+from hf_paraphrase.filtering.reference_classifier.reference_examples import ReferenceExamples, measure_accuracy
+from hf_paraphrase.filtering.reference_classifier.reference_lists import ReferenceLists
+from hf_paraphrase.models.configuration_reference_classifier import ReferenceClassifierConfig
+from hf_paraphrase.models.modeling_reference_classifier import ReferenceClassifier
+from hf_paraphrase.tokenization.word_level import build_word_level_tokenizer
+
+WORDS = [f"w{i}" for i in range(12)]
+
+
+@pytest.fixture(scope="module")
+def tokenizer():
+    return build_word_level_tokenizer(WORDS)
+
+
+def classifier(body="avg", seed=0):
+    torch.manual_seed(seed)
+    size = {"vocab_size": 14, "embedding_size": 5, "initializer_range": 1.0}
+    return ReferenceClassifier(ReferenceClassifierConfig(body=body, **size)).eval()
+
+
+def lists(seed=0, count=12, most=4):
+    """References begin with w0 to w4, translations with w5 to w9."""
+    generator = np.random.default_rng(seed)
+
+    def sentence(low, high):
+        words = generator.integers(low, high, size=generator.integers(1, 6))
+        return " ".join(f"w{i}" for i in [*words, *generator.integers(10, 12, size=2)])
+
+    return ReferenceLists(
+        [sentence(0, 5) for _ in range(count)],
+        [[str(i)] for i in range(count)],
+        np.arange(count, dtype=np.uint64),
+        [[sentence(5, 10) for _ in range(generator.integers(1, most + 1))] for _ in range(count)],
+    )
+
+
+@pytest.mark.parametrize("body", ["avg", "lstm"])
+def test_probabilities_are_those_of_each_sentence_alone(tokenizer, body, monkeypatch):
+    texts = ["w1 w2 w3", "", "w9", "unknown w4 w4", " ".join(WORDS * 9), "w2 w1"]
+    model = classifier(body)
+    tokens, offsets = token_arrays(tokenizer, texts)
+    monkeypatch.setattr("hf_paraphrase.filtering.reference_classifier.reference_classification._TOKENS_PER_BATCH", 7)
+    rows = np.array([5, 0, 3, 1, 4, 2, 0])
+    found = reference_probabilities(model, tokens, offsets, rows)
+    for row, value in zip(rows, found, strict=True):
+        ids = tokenizer(texts[row], return_tensors="pt")["input_ids"].long().reshape(1, -1)
+        assert value == pytest.approx(model(ids).logits.softmax(-1)[0, 1].item(), abs=2e-6)
+    assert ReferenceScorer(model, tokenizer).probabilities(texts).tolist() == pytest.approx(
+        [found[1], found[3], found[5], found[2], found[4], found[0]], abs=2e-6
+    )
+    assert len(ReferenceScorer(model, tokenizer).probabilities([])) == 0
+    # A single text is no list of letters.
+    assert ReferenceScorer(model, tokenizer).probabilities(texts[0]).tolist() == pytest.approx([found[1]], abs=1e-6)
+
+
+def test_a_model_in_training_mode_stays_in_it_and_is_scored_without_dropout(tokenizer):
+    model = classifier()
+    model.config.dropout = 0.5
+    scorer = ReferenceScorer(model, tokenizer)
+    expected = scorer.probabilities(["w1 w2"])
+    model.train()
+    assert scorer.probabilities(["w1 w2"]) == expected and model.training
+
+
+def test_hardest_takes_from_every_list_what_looks_most_human(tokenizer):
+    source, model = lists(), classifier()
+    examples = ReferenceExamples.encode(source, tokenizer)
+    chosen = examples.choose("hardest", [0, 1], model)
+    scorer = ReferenceScorer(model, tokenizer)
+    start = len(source)
+    for row, items in zip(chosen, source.translations, strict=True):
+        assert row - start == int(np.argmax(scorer.probabilities(items)))
+        start += len(items)
+
+
+def test_random_draws_from_every_list_evenly_and_by_the_seed(tokenizer):
+    source = ReferenceLists(["w1"] * 3000, [[]] * 3000, np.zeros(3000, np.uint64), [["w2", "w3", "w4"]] * 3000)
+    examples = ReferenceExamples.encode(source, tokenizer)
+    chosen = examples.choose("random", [7, 0])
+    counts = np.bincount(chosen - examples.lists[:-1], minlength=3)
+    assert counts.sum() == 3000 and counts.min() > 900
+    assert (chosen == examples.choose("random", [7, 0])).all() and (chosen != examples.choose("random", [7, 1])).any()
+    assert (chosen == examples.choose("hardest", [7, 0])).all()
+
+
+def test_a_batch_has_the_ids_the_mask_and_the_labels_of_its_rows(tokenizer):
+    source = ReferenceLists(["w1 w2", "w3"], [[], []], np.zeros(2, np.uint64), [["w4", "w5 w6 w7"], ["w8"]])
+    examples = ReferenceExamples.encode(source, tokenizer)
+    assert examples.has_choice and examples.lists.tolist() == [2, 4, 5]
+    batch = examples.batch(np.array([3, 0, 4]), 0)
+    assert batch["input_ids"].tolist() == [[7, 8, 9], [3, 4, 0], [10, 0, 0]]
+    assert batch["attention_mask"].tolist() == [[1, 1, 1], [1, 1, 0], [1, 0, 0]]
+    assert batch["labels"].tolist() == [0, 1, 0]
+
+
+def test_accuracy_equals_counting(tokenizer):
+    examples, model = ReferenceExamples.encode(lists(1, 30), tokenizer), classifier(seed=3)
+    chosen = examples.choose("random", [0])
+    found = measure_accuracy(model, examples, chosen)
+    rows = [*range(30), *chosen]
+    right = []
+    for row in rows:
+        ids = torch.from_numpy(examples.tokens[examples.offsets[row] : examples.offsets[row + 1]].astype(np.int64))
+        right.append((model(ids[None]).logits.softmax(-1)[0, 1].item() > 0.5) == (row < 30))
+    assert found.references == pytest.approx(100 * np.mean(right[:30]))
+    assert found.translations == pytest.approx(100 * np.mean(right[30:]))
+    assert found.accuracy == pytest.approx(100 * np.mean(right)) and found.sentences == 60
+
+
+def trainer(tokenizer, folder, **settings):
+    arguments = {"num_train_epochs": 4.0, "per_device_train_batch_size": 5, "learning_rate": 0.01, **settings}
+    train, dev = (ReferenceExamples.encode(lists(seed), tokenizer) for seed in (0, 1))
+    return ClassifierTrainer(
+        classifier(seed=5),
+        ClassifierTrainingArguments(output_dir=str(folder), report_to="none", use_cpu=True, **arguments),
+        train,
+        dev,
+    )
+
+
+def test_the_settings_of_adam_reach_the_optimizer_of_a_classifier(tokenizer, tmp_path):
+    defaults = trainer(tokenizer, tmp_path, adam_beta1=0.5, adam_beta2=0.75).create_optimizer().defaults
+    assert defaults["betas"] == (0.5, 0.75)
+
+
+def test_training_learns_to_tell_the_two_kinds_apart_and_keeps_the_best_epoch(tokenizer, tmp_path):
+    trained = trainer(tokenizer, tmp_path, num_train_epochs=12.0, learning_rate=0.1)
+    trained.train()
+    assert trained.best_scores()["accuracy"] > 95
+    assert len(trained.scores()) == 12
+    kept = measure_accuracy(trained.model, trained.dev, trained.dev_choice)
+    assert kept.accuracy == max(entry["accuracy"] for entry in trained.scores())
+    assert trained.test(trained.dev) == kept
+
+
+@pytest.mark.parametrize("negatives", ["random", "hardest"])
+def test_every_epoch_sees_each_reference_once_and_one_of_its_translations(tokenizer, tmp_path, negatives):
+    made = trainer(tokenizer, tmp_path, negatives=negatives)
+    seen = set()
+    for epoch in (0, 1, 2):
+        made.begin_epoch(epoch)
+        rows = [number for batch in made.batches for _, number in batch]
+        assert sorted(rows) == list(range(24))
+        assert (made.chosen >= made.examples.lists[:-1]).all() and (made.chosen < made.examples.lists[1:]).all()
+        seen.add(tuple(made.chosen))
+        labels = torch.cat([made._collate(batch)["labels"] for batch in made.batches])
+        assert labels.sum() == 12 and len(labels) == 24
+    # Without training in between, the model's choice stays the same.
+    assert len(seen) == (2 if negatives == "hardest" else 3)
+
+
+def test_a_continued_run_ends_with_the_weights_of_an_undisturbed_one(tokenizer, tmp_path):
+    whole = trainer(tokenizer, tmp_path / "whole", negatives="hardest")
+    whole.train()
+    # Killed after two epochs: what is there then is the checkpoint.
+    parts = trainer(tokenizer, tmp_path / "parts", negatives="hardest", num_train_epochs=2.0)
+    parts.train()
+    last = max((tmp_path / "parts").glob("checkpoint-*"), key=lambda path: int(path.name.split("-")[1]))
+    resumed = trainer(tokenizer, tmp_path / "parts", negatives="hardest")
+    resumed.train(resume_from_checkpoint=str(last))
+    for one, other in zip(whole.model.parameters(), resumed.model.parameters(), strict=True):
+        assert one.equal(other)
+    assert [entry["accuracy"] for entry in whole.scores()] == [entry["accuracy"] for entry in resumed.scores()]
+
+
+def test_the_penalty_pulls_the_word_vectors_towards_zero(tokenizer, tmp_path):
+    made = trainer(tokenizer, tmp_path, embedding_penalty=0.5)
+    batch = made.examples.batch(np.array([0, 13]), 0)
+    plain = made.model(**batch).loss
+    embeddings = made.model.embeddings
+    torch.testing.assert_close(made.compute_loss(made.model, batch), plain + 0.25 * (embeddings**2).sum())
+    with pytest.raises(ValueError, match="must not be negative"):
+        ClassifierTrainingArguments(output_dir=str(tmp_path), embedding_penalty=-1.0)
+    with pytest.raises(ValueError, match="random, hardest"):
+        ClassifierTrainingArguments(output_dir=str(tmp_path), negatives="worst")

@@ -1,0 +1,138 @@
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from hf_paraphrase.data.parquet import write_split
+from hf_paraphrase.errors import InputError, UsageError
+from hf_paraphrase.filtering.pipeline import FilterOptions, choose_rows
+from hf_paraphrase.filtering.selections import parse_selection
+from hf_paraphrase.filtering.tuning.selection_pool import SelectionPool
+from hf_paraphrase.filtering.tuning.tuning_grids import GRIDS, RANDOM, UNBOUNDED, filter_ranges
+
+
+@pytest.fixture(scope="module")
+def pairs(tmp_path_factory):
+    generator = np.random.default_rng(0)
+
+    def sentence():
+        return " ".join(f"w{i}" for i in generator.integers(9, size=generator.integers(1, 14)))
+
+    rows = 120
+    references = [sentence() for _ in range(rows // 3)]
+    table = pa.table(
+        {
+            "id": [f"n{i // 3}" for i in range(rows)],
+            "sentence1": [references[i // 3] for i in range(rows)],
+            "sentence2": [sentence() for _ in range(rows)],
+            "rank": pa.array([i % 3 for i in range(rows)]),
+            "quality": pa.array([None if i % 7 == 0 else i / rows for i in range(rows)], pa.float64()),
+        }
+    )
+    folder = tmp_path_factory.mktemp("data") / "pairs"
+    write_split(folder, "train", [table.slice(0, 50), table.slice(50)], table.schema)
+    return folder
+
+
+@pytest.mark.parametrize("way", [None, "best", "random", "diverse"])
+@pytest.mark.parametrize("sample", [None, 5])
+@pytest.mark.parametrize(
+    "texts", [(), ("overlap_1<=0.5",), ("3<length<=9", "quality>0.2"), ("quality<=0.9", "bleu<0.3", "rank>=1")]
+)
+def test_the_pool_selects_the_rows_that_filter_keeps(pairs, way, sample, texts):
+    selections = tuple(map(parse_selection, texts))
+    every = [parse_selection(text) for text in ("overlap_1<=1", "length>0", "quality>0", "bleu<2", "rank>=0")]
+    rows, available = SelectionPool(pairs, every, way).select(selections, sample, 3)
+    options = FilterOptions(selections=selections, one_per_reference=way, sample=sample, seed=3)
+    choice = choose_rows(pairs, "train", options)
+    assert rows.tolist() == np.flatnonzero(choice.kept).tolist()
+    counts = [count for step, count in choice.funnel.counts.items() if not step.startswith("sample")]
+    assert available == counts[-1]
+
+
+def test_rows_that_cannot_be_trained_on_are_masked_before_the_sample_is_drawn(tmp_path):
+    rows = 60
+    table = pa.table(
+        {
+            "sentence1": [None if i == 1 else " " if i == 2 else f"a{i} word" for i in range(rows)],
+            "sentence2": [None if i == 4 else "" if i == 5 else f"b{i} word" for i in range(rows)],
+            "label": pa.array([None if i == 7 else int(i % 3 > 0) for i in range(rows)]),
+        }
+    )
+    write_split(tmp_path, "train", [table.slice(0, 20), table.slice(20)], table.schema)
+    pool = SelectionPool(tmp_path, [], None)
+    good = [i for i in range(rows) if i % 3 and i not in {1, 2, 4, 5, 7}]
+    assert pool.select([], None, 0)[0].tolist() == good and pool.unusable == rows - len(good)
+    kept, available = pool.select([], 30, 0)
+    assert len(kept) == 30 and available == len(good) and set(kept.tolist()) <= set(good)
+    selections = tuple(map(parse_selection, pool.usable_texts))
+    choice = choose_rows(tmp_path, "train", FilterOptions(selections=selections, sample=30, seed=0))
+    assert kept.tolist() == np.flatnonzero(choice.kept).tolist()
+
+
+def test_a_folder_without_any_row_to_train_on_is_an_error(tmp_path):
+    table = pa.table({"sentence1": ["a", "b"], "sentence2": ["", "c"], "label": [1, 0]})
+    write_split(tmp_path, "train", [table], table.schema)
+    with pytest.raises(InputError, match="no pair can be trained on"):
+        SelectionPool(tmp_path, [], None)
+
+
+def test_a_selection_of_nothing_is_empty(pairs):
+    nothing = parse_selection("length>100")
+    rows, available = SelectionPool(pairs, [nothing], "best").select([nothing], 5, 0)
+    assert len(rows) == available == 0
+
+
+def test_columns_that_are_not_there_are_named(pairs):
+    with pytest.raises(UsageError, match="there is no column beauty"):
+        SelectionPool(pairs, [parse_selection("beauty>1")], None)
+    with pytest.raises(UsageError, match="hf-paraphrase score"):
+        SelectionPool(pairs, [parse_selection("reference_probability>0.1")], None)
+
+
+def test_an_empty_folder_is_an_error(tmp_path):
+    table = pa.table({"sentence1": pa.array([], pa.string()), "sentence2": pa.array([], pa.string())})
+    write_split(tmp_path, "train", [table], table.schema)
+    with pytest.raises(InputError, match="no pairs"):
+        SelectionPool(tmp_path, [], None)
+
+
+def test_the_grids_are_those_of_the_paper():
+    assert (
+        len(GRIDS["length"]) == 14
+        and GRIDS["length"][0] == "0<=length<=10"
+        and GRIDS["length"][-1] == "30<=length<=100"
+    )
+    assert GRIDS["length_bins"] == ("0<length<=10", "10<length<=20", "20<length<=30", "30<length<=100")
+    assert len(GRIDS["overlap_2"]) == len(GRIDS["bleu"]) == 20 and "0.1<=overlap_2<=0.7" in GRIDS["overlap_2"]
+    assert GRIDS["cost"] == tuple(f"cost<={x}" for x in ("0.2", "0.3", "0.4", "0.5", "0.6", "0.7", "0.8", "0.9", "1"))
+    assert GRIDS["reference_probability"][-1] == "reference_probability>=0.9"
+
+
+def test_perplexity_may_be_unbounded_which_is_the_random_selection():
+    points = [point for point in filter_ranges(["perplexity", "cost"]) if point.label == UNBOUNDED]
+    assert [(point.filter, point.selections) for point in points] == [("perplexity", ())]
+
+
+def test_ranges_of_the_user_are_grids_of_their_columns_and_join_the_one_of_that_name():
+    points = filter_ranges(
+        ["length"], ["length<=12", "0<=length<=10", "bleu<0.5", "bleu<0.3", "bleu<0.5,cost<1", "cost<2,bleu<0.4"]
+    )
+    assert len(points) == 1 + len(GRIDS["length"]) + 1 + 2 + 2
+    names = {point.label: point.filter for point in points}
+    assert names["length<=12"] == "length" and names["bleu<0.5,cost<1"] == names["cost<2,bleu<0.4"] == "bleu+cost"
+    assert names["bleu<0.5"] == names["bleu<0.3"] == "bleu"
+    assert filter_ranges([], ["random<1"])[1].filter != RANDOM
+
+
+def test_points_begin_with_the_random_selection_and_end_with_the_users_own():
+    points = filter_ranges(["length_bins", "length_bins"], ["bleu<0.5, length>3", "bleu<0.5, length>3"])
+    assert [point.filter for point in points] == [RANDOM, *["length_bins"] * 4, "bleu+length"]
+    assert points[0].selections == () and len(points[-1].selections) == 2
+    with pytest.raises(UsageError, match="unknown beauty"):
+        filter_ranges(["beauty"])
+    with pytest.raises(UsageError, match="cannot read"):
+        filter_ranges([], ["bleu<"])
+    with pytest.raises(UsageError, match="no comparison"):
+        filter_ranges([], [" , "])

@@ -1,0 +1,108 @@
+from __future__ import annotations
+
+import math
+from collections import Counter
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from hf_paraphrase.evaluation.bootstrap import Interval
+from hf_paraphrase.filtering.tokens import tokenize
+from hf_paraphrase.studies.analysis.examples import ranked_examples
+from hf_paraphrase.studies.analysis.lengths import LengthStatistics
+from hf_paraphrase.studies.analysis.ngram_statistics import Contrast, contrast_ngrams, count_ngrams
+from hf_paraphrase.studies.analysis.rank_correlations import average_idf, document_frequencies, rank_correlations
+
+TEXTS = st.lists(st.text("ab .'xyz", max_size=24), min_size=1, max_size=6)
+
+
+def ngrams(text, order):
+    tokens = tokenize(text)
+    return [tuple(tokens[i : i + order]) for i in range(len(tokens) - order + 1)]
+
+
+@settings(max_examples=60, deadline=None)
+@given(TEXTS, st.sampled_from([1, 2, 3]))
+def test_entropy_and_repetition_equal_counting(texts, order):
+    found = count_ngrams(texts, order)
+    counts = Counter(gram for text in texts for gram in ngrams(text, order))
+    total = sum(counts.values())
+    expected = -sum(count / total * math.log2(count / total) for count in counts.values())
+    assert found.entropy() == pytest.approx(expected, abs=1e-9)
+    considered = repeated = 0
+    for place, text in enumerate(texts):
+        grams = [gram for gram in ngrams(text, order) if order > 1 or len(gram[0]) >= 3]
+        again = sum(gram in grams[:i] for i, gram in enumerate(grams))
+        assert (found.considered[place], found.repeated[place]) == (len(grams), again)
+        assert found.repetition[place] == (again / len(grams) if grams else 0)
+        considered, repeated = considered + len(grams), repeated + again
+    assert found.repetition_rate() == pytest.approx(100 * repeated / considered if considered else 0)
+
+
+def test_weights_count_sentences_several_times():
+    texts = ["one two two", "two three four", "five five five six"]
+    weights = np.array([2.0, 0.0, 3.0])
+    for order in (1, 2):
+        plain = count_ngrams([texts[0]] * 2 + [texts[2]] * 3, order)
+        weighted = count_ngrams(texts, order)
+        assert weighted.entropy(weights) == pytest.approx(plain.entropy())
+        assert weighted.repetition_rate(weights) == pytest.approx(plain.repetition_rate())
+
+
+def test_the_contrast_finds_fewer_words_and_more_repetition():
+    generator = np.random.default_rng(0)
+    human = [" ".join(f"word{i}" for i in generator.permutation(60)[:9]) for _ in range(80)]
+    machine = [" ".join(f"word{i}" for i in generator.integers(6, size=9)) for _ in range(80)]
+    sides = [[count_ngrams(texts, order) for order in (1, 3)] for texts in (human, machine)]
+    found = contrast_ngrams(*sides, replicates=30)
+    assert [item.verdict for item in found] == ["holds here"] * 4
+    assert [item.verdict for item in contrast_ngrams(*sides[::-1], replicates=30)] == ["does not hold here"] * 4
+    assert [item.verdict for item in contrast_ngrams(sides[0], sides[0], replicates=5)] == ["cannot tell"] * 4
+    for item in found:
+        assert item.difference.value == pytest.approx(item.reference - item.translation)
+        assert item.difference.low < item.difference.value < item.difference.high
+
+
+def test_a_finding_without_a_sign_has_no_verdict():
+    assert Contrast("x", "", 1.0, 2.0, Interval(-1.0, -2.0, -0.5), 0).verdict == "–"
+
+
+def test_idf_is_high_for_rare_words():
+    frequencies = document_frequencies(["the cat", "The dog the", "a bird"])
+    assert frequencies == {"the": 2, "cat": 1, "dog": 1, "a": 1, "bird": 1}
+    common, rare, unknown, empty = average_idf(["the the", "cat dog", "unicorn", ""], frequencies, 3)
+    assert common == pytest.approx(math.log(4 / 3)) and rare == pytest.approx(math.log(2))
+    assert unknown == pytest.approx(math.log(4)) and math.isnan(empty)
+
+
+def test_rank_correlations_are_those_of_scipy_with_missing_values_left_out():
+    from scipy.stats import spearmanr
+
+    generator = np.random.default_rng(0)
+    values, other = generator.normal(size=50), generator.normal(size=50)
+    other[7] = np.nan
+    (found,) = rank_correlations(values, {"length": other})
+    there = ~np.isnan(other)
+    assert found.found.value == pytest.approx(100 * spearmanr(values[there], other[there]).statistic)
+    assert found.found.low < found.found.value < found.found.high
+    (opposite,) = rank_correlations(values, {"length": -values})
+    assert opposite.found.value == pytest.approx(-100) and opposite.verdict == "holds here"
+    (same,) = rank_correlations(values, {"length": values})
+    assert same.verdict == "does not hold here"
+
+
+def test_length_statistics_follow_their_definitions():
+    found = LengthStatistics.of(np.array([1, 10, 11, 30, 101]))
+    assert found.mean == pytest.approx(30.6) and found.median == 11 and found.longest == 101
+    assert found.deviation == pytest.approx(np.std([1, 10, 11, 30, 101], ddof=1))
+    assert found.shares == pytest.approx((40, 20, 20, 0))
+
+
+def test_examples_are_ranked_and_shown_once():
+    first, second = ["a", "b", "c", "same", "d"], ["x", "y", "X", "Same", "z"]
+    ranking = np.array([3.0, 1.0, 2.0, 9.0, np.nan])
+    found = ranked_examples(first, second, ranking, (None, np.arange(5.0)), 3)
+    assert [item.translation for item in found] == ["x", "y", "z"]
+    assert [item.translation_number for item in found] == [0, 1, 4] and found[0].reference_number is None

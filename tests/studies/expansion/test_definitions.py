@@ -1,0 +1,88 @@
+from __future__ import annotations
+
+import pytest
+
+from hf_paraphrase.data.decontamination import load_fingerprints
+from hf_paraphrase.studies.expansion.definitions import Definition, Definitions, clean_definition
+
+
+@pytest.fixture(scope="module")
+def definitions(wordnet, tagger):
+    return Definitions(wordnet, tagger)
+
+
+def first(definitions, word, label):
+    return definitions.find([(word, label)])[word, label][0]
+
+
+@pytest.mark.parametrize(
+    ("gloss", "cleaned"),
+    [
+        ("a dog (of some kind (large)) that barks; occurs in many breeds", "a dog that barks"),
+        ("so lacking in interest; ; ; - Edmund Burke; ; - Mark Twain", "so lacking in interest"),
+        ("(used of persons) having lived long", "having lived long"),
+        ("with (a) , or near", "with, or near"),
+        ("broken ( bracket", "broken bracket"),
+        ("; - nobody", ""),
+        ("a thing, etc.", "a thing, etc"),
+        ("", ""),
+    ],
+)
+def test_remarks_attributions_and_later_clauses_are_dropped(gloss, cleaned):
+    assert clean_definition(gloss) == cleaned
+
+
+def test_whole_definitions_keep_their_clauses():
+    assert clean_definition("one (x); two; - Twain; three", whole=True) == "one; two; three"
+
+
+@pytest.mark.parametrize(
+    ("word", "label", "expected"),
+    [
+        ("boy", "NOUN|-", Definition("youthful male person", "a", "NN")),
+        ("boys", "NOUN|-", Definition("youthful male people", "", "NNS")),
+        ("dogs", "NOUN|-", Definition("members of the genus Canis", "", "NNS")),
+        ("teachers", "NOUN|-", Definition("people whose occupation is teaching", "", "NNS")),
+        ("painter", "NOUN|-", Definition("person who paints or draws pictures", "a", "NN")),
+        ("painters", "NOUN|-", Definition("people who paint or draw pictures", "", "NNS")),
+        ("food", "NOUN|-", Definition("any substance that can be metabolized by an animal", "", "NN")),
+        ("march", "NOUN|-", Definition("act of marching", "the", "NN")),
+        ("started", "VERB|Fin", Definition("took the first step or steps in carrying out an action", "", "VBD")),
+        ("goes", "VERB|Fin", Definition("changes location", "", "VBZ")),
+        ("thinks", "VERB|Fin", Definition("judges or regards", "", "VBZ")),
+        ("saw", "VERB|Fin", Definition("perceived by sight or had the power to perceive by sight", "", "VBD")),
+        ("sleeping", "VERB|Ger", Definition("being asleep", "", "VBG")),
+        ("whispered", "VERB|Part", Definition("spoken softly", "", "VBN")),
+        ("tiresome", "ADJ|-", Definition("so lacking in interest as to cause mental weariness", "", "JJ")),
+        ("smarter", "ADJ|-", Definition("more showing mental alertness", "", "JJR")),
+        ("smartest", "ADJ|-", Definition("most showing mental alertness", "", "JJS")),
+        ("quickly", "ADV|-", Definition("with rapid movements", "", "RB")),
+    ],
+)
+def test_definitions_take_over_the_form_of_the_word(definitions, word, label, expected):
+    assert first(definitions, word, label) == expected
+
+
+def test_senses_that_are_names_are_left_out_and_the_rest_keep_their_order(definitions):
+    texts = [item.text for item in definitions.find([("dog", "NOUN|-")])["dog", "NOUN|-"]]
+    assert texts == ["member of the genus Canis", "dull girl or woman"]
+    assert len(definitions.find([("march", "NOUN|-")])["march", "NOUN|-"]) == 1
+
+
+def test_definitions_that_are_evaluation_sentences_give_place_to_the_next_sense(wordnet, tagger, tmp_path):
+    evaluation = tmp_path / "sts.txt"
+    evaluation.write_text(
+        "A member of the genus Canis; occurs in many breeds.\tA youthful male person!\n"
+        "the act of marching; walking with regular steps\tApply paint to\n"
+    )
+    definitions = Definitions(wordnet, tagger, avoid=load_fingerprints([evaluation]))
+    keys = [("dogs", "NOUN|-"), ("boy", "NOUN|-"), ("march", "NOUN|-"), ("paint", "VERB|Inf"), ("teacher", "NOUN|-")]
+    found = definitions.find(keys)
+    assert [item.text for item in found[keys[0]]] == ["dull girls or women"]
+    # Three words are too few to tell anything.
+    assert [len(found[key]) for key in keys[1:]] == [0, 0, 1, 1]
+
+
+def test_words_without_definition_have_none_and_repeated_keys_cost_nothing(definitions):
+    found = definitions.find([("zyxt", "NOUN|-"), ("boy", "PROPN|-"), ("zyxt", "NOUN|-")])
+    assert found == {("zyxt", "NOUN|-"): (), ("boy", "PROPN|-"): ()}

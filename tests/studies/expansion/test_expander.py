@@ -1,0 +1,210 @@
+from __future__ import annotations
+
+import pickle
+import random
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from hf_paraphrase.errors import InputError, UsageError
+from hf_paraphrase.studies.expansion.expander import Expander
+from hf_paraphrase.studies.expansion.processes import ExpanderSettings, expand_blocks
+
+SENTENCES = [
+    "The boy saw a dog and a tiresome teacher.",
+    "Dogs sleep; the old teacher started and thought quickly.",
+    "I saw the smart boys in March.",
+    "He whispered to the teacher's dog.",
+    "Sleep!",
+    "",
+    "...",
+    "Tom and Mary",
+    "She painted an apple for an hour.",
+    "The dog sleeps.\nThe boys sleep.",
+]
+
+
+@pytest.fixture(scope="module")
+def make(wordnet, tagger):
+    return lambda **options: Expander(wordnet, tagger, **options)
+
+
+@pytest.fixture(scope="module")
+def every(make):
+    return make(share=1.0)
+
+
+@pytest.mark.parametrize(
+    ("sentence", "expanded"),
+    [
+        ("I saw a boy.", "I perceived by sight or had the power to perceive by sight a youthful male person."),
+        ("The old boys", "The having lived for a relatively long time youthful male people"),
+        ("She is a teacher.", "She is a person whose occupation is teaching."),
+        ("He ate an apple.", "He ate a fruit with red or yellow skin."),
+        ("Dogs were there.", "Members of the genus Canis were there."),
+        ("My dog is old!", "My member of the genus Canis is having lived for a relatively long time!"),
+        ("He walked quickly.", "He walked with rapid movements."),
+        ("An old hour", "A having lived for a relatively long time period of time equal to 1/24th of a day"),
+    ],
+)
+def test_definitions_stand_in_the_place_of_words_with_articles_and_capitals_that_fit(every, sentence, expanded):
+    # `apple` is defined without an article, which is then lacking; `ate` is no word of this small dictionary.
+    assert every.expand([sentence]) == [expanded]
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "The Teacher went out with Boy.".replace("went", "was"),
+        "We met in March.",
+        "It is and was and will be of the who.",
+        "The credit card's BOY",
+        "a boy-dog at boy@dog.com and <dog>",
+        "1 2 3",
+        "",
+        "   ",
+    ],
+)
+def test_names_stop_words_and_the_like_stay_as_they_are(every, sentence):
+    found = every.expand_counted([sentence])
+    assert found.texts == [sentence] and found.expanded.tolist() == [0] == found.expandable.tolist()
+
+
+def test_a_noun_before_a_noun_or_a_clitic_is_left_alone(every):
+    assert every.expand(["the dog food"]) == ["the dog any substance that can be metabolized by an animal"]
+    assert every.expand(["The boy's dog barked."]) == ["The boy's member of the genus Canis barked."]
+
+
+def test_verbs_of_being_agree_with_what_is_before_them(every):
+    texts = ["They sleep.", "I sleep.", "We slept.", "The dogs slept.", "It slept."]
+    expected = ["They are asleep.", "I am asleep.", "We were asleep.", None, "It was asleep."]
+    for found, wanted in zip(every.expand(texts), expected, strict=True):
+        assert found == (wanted or "The members of the genus Canis slept.".replace("slept", "were asleep"))
+
+
+def test_most_words_of_another_language_leave_a_sentence_alone(every):
+    sentences = ["Der alte Hund schläft mit dem boy.", "Le vieux chien dort", "dog und Katz"]
+    found = every.expand_counted(sentences)
+    assert found.foreign.tolist() == [True, True, False]
+    assert found.texts[:2] == sentences[:2] and found.texts[2] != sentences[2]
+
+
+def test_the_counts_are_those_of_the_sentences(make):
+    found = make(share=0.5, seed=1).expand_counted(SENTENCES)
+    assert len(found.texts) == len(SENTENCES) == len(found.expanded)
+    for before, after, count, able in zip(SENTENCES, found.texts, found.expanded, found.expandable, strict=True):
+        assert (before != after) == (count > 0) and abs(count - able / 2) < 1
+    assert (found.known <= found.words).all() and found.expandable.sum() > 10
+
+
+def test_the_mean_number_of_expanded_words_is_the_share(make):
+    sentences = [f"{number}: The boy saw a dog." for number in range(3000)]
+    found = make(share=0.4).expand_counted(sentences)
+    assert set(found.expandable.tolist()) == {3} and set(found.expanded.tolist()) == {1, 2}
+    assert found.expanded.mean() == pytest.approx(1.2, abs=0.03)
+    assert not make(share=0.0).expand_counted(sentences).expanded.any()
+    assert (make(share=0.0, at_least=2).expand_counted(sentences).expanded == 2).all()
+    assert (make(share=0.1, at_least=9).expand_counted(sentences).expanded == 3).all()
+
+
+def test_every_expandable_word_is_drawn_alike(make):
+    expander = make(share=0.34)
+    sentences = [f"{number}: The boy saw a dog." for number in range(3000)]
+    texts = expander.expand(sentences)
+    for word in ("boy ", " saw ", "dog."):
+        replaced = sum(word not in text for text in texts) / len(texts)
+        assert replaced == pytest.approx(0.34, abs=0.04)
+
+
+def test_the_result_depends_on_sentence_seed_and_epoch_alone(make):
+    sentences = [f"{text} {number}" for number in range(40) for text in SENTENCES]
+    expander = make(share=0.5, seed=3)
+    expected = expander.expand(sentences, 1)
+    order = list(range(len(sentences)))
+    random.Random(0).shuffle(order)
+    shuffled = make(share=0.5, seed=3).expand([sentences[place] for place in order], 1)
+    assert [shuffled[order.index(place)] for place in range(len(order))] == expected
+    assert [expander.expand([text], 1)[0] for text in sentences[:50]] == expected[:50]
+    assert expander.expand(sentences, 2) != expected != make(share=0.5, seed=4).expand(sentences, 1)
+
+
+def test_blocks_and_forgotten_words_change_nothing(make, monkeypatch):
+    sentences = [f"{text} x{number}" for number in range(40) for text in SENTENCES]
+    expected = make(share=0.5).expand_counted(sentences)
+    monkeypatch.setattr("hf_paraphrase.studies.expansion.expander._BLOCK", 7)
+    monkeypatch.setattr("hf_paraphrase.studies.expansion.tagger._MOST_FORMS", 30)
+    found = make(share=0.5).expand_counted(sentences)
+    assert found.texts == expected.texts
+    for name in ("expanded", "expandable", "words", "known", "foreign"):
+        assert np.array_equal(getattr(found, name), getattr(expected, name))
+
+
+def test_random_senses_take_all_senses_that_are_no_names(make):
+    sentences = [f"The dog {number}" for number in range(200)]
+    texts = {text.rpartition(" ")[0] for text in make(share=1.0, senses="random").expand(sentences)}
+    assert texts == {"The member of the genus Canis", "The dull girl or woman"}
+    assert {text.rpartition(" ")[0] for text in make(share=1.0).expand(sentences)} == {"The member of the genus Canis"}
+
+
+def test_whole_definitions_have_all_their_clauses(make):
+    assert make(share=1.0, whole=True).expand(["The dog."]) == [
+        "The member of the genus Canis; occurs in many breeds."
+    ]
+
+
+def test_a_copy_sent_to_another_process_expands_alike(make):
+    expander = make(share=0.5, seed=2)
+    expected = expander.expand(SENTENCES)
+    assert pickle.loads(pickle.dumps(expander)).expand(SENTENCES) == expected
+
+
+def test_processes_give_the_blocks_in_order_with_the_same_texts(tiny_wordnet, tagger):
+    given = ExpanderSettings(str(tiny_wordnet), share=0.5, seed=2, epoch=1)
+    blocks = [[f"{text} {number}" for text in SENTENCES] for number in range(6)]
+    alone = list(expand_blocks(given, blocks))
+    several = list(expand_blocks(given, iter(blocks), workers=2))
+    assert [block for block, _ in several] == blocks
+    assert [found.texts for _, found in several] == [found.texts for _, found in alone]
+    assert alone[0][1].texts == given.open().expand(blocks[0], 1)
+
+
+ANY_TEXT = st.text(max_size=30) | st.text(st.sampled_from("boy dogs'saw A.\n\u2028\ud800-"), max_size=30)
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    st.lists(
+        st.text(max_size=30) | st.text(st.sampled_from("boy dogs'saw A.\n\u2028\ud800-"), max_size=30), max_size=4
+    )
+)
+def test_any_text_is_expanded_without_an_error_and_line_breaks_stay(every, sentences):
+    texts = every.expand(sentences)
+    assert len(texts) == len(sentences)
+    assert [text.count("\n") for text in texts] == [text.count("\n") for text in sentences]
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [{"share": 1.5}, {"share": -0.1}, {"share": float("nan")}, {"seed": -1}, {"senses": "x"}, {"at_least": -1}],
+)
+def test_values_out_of_range_are_refused(make, wrong):
+    with pytest.raises(UsageError):
+        make(**wrong)
+
+
+def test_a_damaged_dictionary_is_an_error_that_names_the_file(wordnet_folder, tagger):
+    folder = wordnet_folder("dict")
+    (folder / "data.noun").write_bytes((folder / "data.noun").read_bytes()[:300])
+    with pytest.raises(InputError, match=r"data\.noun"):
+        Expander.from_wordnet(folder, share=1.0).expand(["The teacher."])
+
+
+def test_paper_004_table_1_on_the_real_dictionary(real_wordnet, tagger):
+    expander = Expander.from_wordnet(real_wordnet, share=1.0)
+    (text,) = expander.expand(["My dear Mr. Bennet, replied his wife, how can you be so tiresome!"])
+    assert text.endswith("how can you be so so lacking in interest as to cause mental weariness!")
+    assert "Bennet" in text and text.startswith("My ")
+    (text,) = expander.expand(["I started to walk."])
+    assert text.startswith("I took the first step or steps in carrying out an action to use one's feet to advance")

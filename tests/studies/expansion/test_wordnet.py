@@ -1,0 +1,169 @@
+from __future__ import annotations
+
+import os
+import pickle
+
+import pytest
+
+from hf_paraphrase.errors import InputError
+from hf_paraphrase.studies.expansion.wordnet import FILE_OF, WordNet, find_wordnet
+
+
+@pytest.fixture(scope="module")
+def wordnet(tiny_wordnet):
+    return WordNet(tiny_wordnet)
+
+
+def test_senses_come_in_their_order_without_examples(wordnet):
+    definitions = [sense.definition for sense in wordnet.senses("dog", "n")]
+    assert definitions == [
+        "a member of the genus Canis (probably from the wolf); occurs in many breeds",
+        "a dull girl or woman",
+    ]
+    assert wordnet.senses("go", "v")[0].definition == "change location"
+    assert wordnet.senses("domestic_dog", "n") == wordnet.senses("dog", "n")[:1]
+
+
+def test_a_sense_is_a_name_where_its_word_is_written_with_a_capital(wordnet):
+    assert [sense.is_name for sense in wordnet.senses("march", "n")] == [True, False]
+    assert not wordnet.senses("boring", "a")[0].is_name
+
+
+def test_lemmas_are_told_apart_by_part_of_speech(wordnet):
+    assert ("march", "v") in wordnet and ("boy", "v") not in wordnet
+    assert wordnet.senses("boy", "v") == () == wordnet.senses("unheard-of", "n")
+
+
+def test_regular_forms_are_stripped_to_lemmas_that_exist(wordnet):
+    assert wordnet.base_forms("dogs", "n") == ["dog"]
+    assert wordnet.base_forms("boy", "n") == ["boy"]
+    assert wordnet.base_forms("painted", "v") == ["paint"]
+    assert wordnet.base_forms("smarter", "a") == ["smart"]
+    assert wordnet.base_forms("xs", "n") == []
+
+
+def test_a_copy_sent_to_another_process_reads_the_same(wordnet):
+    assert pickle.loads(pickle.dumps(wordnet)).senses("dog", "n") == wordnet.senses("dog", "n")
+
+
+def test_a_package_that_holds_the_folder_as_dict_will_do(wordnet_folder):
+    folder = wordnet_folder("package/dict")
+    assert WordNet(folder.parent).path == folder
+
+
+def test_the_folder_is_found_by_the_environment_and_in_the_usual_places(wordnet_folder, monkeypatch, tmp_path):
+    folder = wordnet_folder("home/dict")
+    monkeypatch.delenv("WNSEARCHDIR", raising=False)
+    monkeypatch.delenv("WNHOME", raising=False)
+    assert find_wordnet(None, [str(tmp_path / "absent"), str(folder)]) == folder
+    with pytest.raises(InputError, match="wordnet-base"):
+        find_wordnet(None, [])
+    monkeypatch.setenv("WNHOME", str(folder.parent))
+    assert find_wordnet(None, []) == folder
+
+
+@pytest.mark.parametrize("name", ["index.verb", "data.adv"])
+def test_a_missing_file_is_named(wordnet_folder, name):
+    folder = wordnet_folder("dict")
+    (folder / name).unlink()
+    with pytest.raises(InputError, match=name):
+        WordNet(folder)
+
+
+def test_another_version_is_refused_and_named(wordnet_folder):
+    with pytest.raises(InputError, match=r"WordNet 2\.1 is not supported \(give 3\.0 or 3\.1\)"):
+        WordNet(wordnet_folder("old", "2.1"))
+
+
+def test_files_of_different_versions_are_refused(wordnet_folder):
+    folder, other = wordnet_folder("a", "3.0"), wordnet_folder("b", "3.1")
+    (folder / "data.verb").write_bytes((other / "data.verb").read_bytes())
+    with pytest.raises(InputError, match=r"data\.verb: of WordNet 3\.1, but index\.noun is of WordNet 3\.0"):
+        WordNet(folder)
+
+
+def test_files_that_are_not_of_wordnet_are_refused(wordnet_folder, tmp_path):
+    folder = wordnet_folder("dict")
+    (folder / "data.adj").write_text("hello\n")
+    with pytest.raises(InputError, match=r"data\.adj: not a file of WordNet"):
+        WordNet(folder)
+    with pytest.raises(InputError, match="no such folder"):
+        WordNet(tmp_path / "absent")
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(InputError, match=r"lacks index\.noun, data\.noun"):
+        WordNet(tmp_path / "empty")
+
+
+def test_a_cut_index_and_one_without_lemmas_are_refused(wordnet_folder):
+    folder = wordnet_folder("dict")
+    content = (folder / "index.noun").read_bytes()
+    (folder / "index.noun").write_bytes(content[:-20])
+    with pytest.raises(InputError, match=r"index\.noun: the file is cut off"):
+        WordNet(folder)
+    (folder / "index.noun").write_bytes(content[: content.index(b"\napple") + 1])
+    with pytest.raises(InputError, match="no lemma"):
+        WordNet(folder)
+
+
+def test_an_index_that_points_beside_the_synsets_is_named_when_the_word_is_asked_for(wordnet_folder):
+    folder = wordnet_folder("dict")
+    data = folder / "data.noun"
+    data.write_bytes(data.read_bytes()[:400])
+    wordnet = WordNet(folder)
+    with pytest.raises(InputError, match=r"data\.noun: no synset at byte .* where the index has `teacher`"):
+        wordnet.senses("teacher", "n")
+
+
+@pytest.mark.parametrize("harm", [b"dog n x 1 @ 2 0 00000099", b"dog n 2 1 @ 2", b"dog n", b"dog n 0 1 @ 0 0 "])
+def test_a_damaged_line_of_the_index_is_named_with_its_number(wordnet_folder, harm):
+    index = wordnet_folder("dict") / "index.noun"
+    lines = index.read_bytes().split(b"\n")
+    place = next(number for number, line in enumerate(lines) if line.startswith(b"dog "))
+    lines[place] = harm
+    index.write_bytes(b"\n".join(lines))
+    with pytest.raises(InputError, match=rf"index\.noun:{place + 1}: a damaged line"):
+        WordNet(index.parent).senses("dog", "n")
+
+
+def test_files_that_lead_elsewhere_are_refused(wordnet_folder, tmp_path):
+    folder = wordnet_folder("dict")
+    (tmp_path / "secret").write_text("x")
+    (folder / "data.noun").unlink()
+    (folder / "data.noun").symlink_to(tmp_path / "secret")
+    with pytest.raises(InputError, match="leads out"):
+        WordNet(folder)
+    (folder / "data.noun").unlink()
+    os.mkfifo(folder / "data.noun")
+    with pytest.raises(InputError, match="neither a file nor a folder"):
+        WordNet(folder)
+
+
+@pytest.mark.slow
+def test_all_senses_are_those_of_nltk(real_wordnet, tmp_path, monkeypatch):
+    nltk = pytest.importorskip("nltk")
+    # NLTK opens nothing outside its own data path, and needs files that some packages leave out.
+    root = tmp_path / "corpora" / "wordnet"
+    root.mkdir(parents=True)
+    for name in FILE_OF.values():
+        for kind in ("index", "data"):
+            (root / f"{kind}.{name}").write_bytes((real_wordnet / f"{kind}.{name}").read_bytes())
+        (root / f"{name}.exc").write_text("")
+    (root / "lexnames").write_text("".join(f"{number:02d}\tname{number}\t1\n" for number in range(45)))
+    monkeypatch.setattr(nltk.data, "path", [str(tmp_path)])
+
+    class Reader(nltk.corpus.reader.wordnet.WordNetCorpusReader):
+        def map_wn(self, version="wordnet"):
+            """Nothing to map: this would want more files."""
+
+    with pytest.warns(UserWarning, match="multilingual"):
+        reference = Reader(nltk.data.find("corpora/wordnet"), None)
+    wordnet = WordNet(real_wordnet)
+    compared = 0
+    for pos in FILE_OF:
+        for lemma in reference.all_lemma_names(pos):
+            # Not `synsets`, which mixes in those of the lemma without its ending.
+            places = reference._lemma_pos_offset_map[lemma][pos]
+            expected = [reference.synset_from_pos_and_offset(pos, place).definition() for place in places]
+            assert [sense.definition for sense in wordnet.senses(lemma, pos)] == expected, lemma
+            compared += len(expected)
+    assert compared > 200_000

@@ -1,0 +1,137 @@
+from __future__ import annotations
+
+import json
+import shutil
+
+import numpy as np
+import pytest
+import torch
+from transformers import AutoModel, AutoTokenizer
+
+from hf_paraphrase.errors import ModelError
+from hf_paraphrase.models.configuration_avg import AvgConfig
+from hf_paraphrase.models.configuration_parallel_bigru import ParallelBiGruConfig
+from hf_paraphrase.models.modeling_avg import AvgModel
+from hf_paraphrase.models.modeling_parallel_bigru import ParallelBiGruModel
+from hf_paraphrase.studies.mining.parallel_classification import ParallelClassifier, sigmoid
+from hf_paraphrase.tokenization.word_level import build_word_level_tokenizer, save_tokenizer
+
+FRENCH = ["Un chat", "un deux trois", "", "chat un deux un 1982 trois deux", "deux"]
+ENGLISH = ["a cat", "one", "two cat one one a", "ONE 1982!", "unknown words"]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    torch.manual_seed(0)
+    path = tmp_path_factory.mktemp("classifier") / "bigru"
+    source = build_word_level_tokenizer(["un", "deux", "trois", "chat", "0000"], contractions=False, digits="zero")
+    target = build_word_level_tokenizer(["one", "two", "a", "cat"], contractions=False, digits="remove")
+    sizes = {"source_vocab_size": len(source), "target_vocab_size": len(target)}
+    config = ParallelBiGruConfig(**sizes, embedding_size=5, hidden_size=3, initializer_range=1.0)
+    ParallelBiGruModel(config).save_pretrained(path)
+    save_tokenizer(source, path / "source_tokenizer")
+    save_tokenizer(target, path / "target_tokenizer")
+    return path
+
+
+@pytest.fixture
+def copy(folder, tmp_path):
+    return shutil.copytree(folder, tmp_path / "copy")
+
+
+@torch.no_grad()
+def test_vectors_and_probabilities_are_those_of_the_auto_classes_one_text_at_a_time(folder):
+    classifier = ParallelClassifier.from_pretrained(folder)
+    model = AutoModel.from_pretrained(folder)
+    tokenizers = [
+        AutoTokenizer.from_pretrained(folder, subfolder=f"{side}_tokenizer") for side in ("source", "target")
+    ]
+    sources, targets = classifier.encode_source(FRENCH), classifier.encode_target(ENGLISH)
+    assert sources.dtype == np.float32 and sources.shape == (5, classifier.dimension) == (5, 6)
+    for row, (french, english) in enumerate(zip(FRENCH, ENGLISH, strict=True)):
+        left = torch.tensor([tokenizers[0](french)["input_ids"]], dtype=torch.long)
+        right = torch.tensor([tokenizers[1](english)["input_ids"]], dtype=torch.long)
+        output = model(left, None, right)
+        np.testing.assert_allclose(sources[row], output.source_vectors[0], atol=1e-6)
+        np.testing.assert_allclose(targets[row], output.target_vectors[0], atol=1e-6)
+        probability = classifier.probabilities([french], [english])[0]
+        assert probability == pytest.approx(output.logits.sigmoid().item(), abs=1e-6)
+    assert not sources[2].any()
+
+
+def test_batches_and_order_change_no_vector(folder):
+    classifier = ParallelClassifier.from_pretrained(folder)
+    whole = classifier.encode_source(FRENCH)
+    np.testing.assert_allclose(classifier.encode_source(FRENCH, batch_size=1), whole, atol=1e-6)
+    np.testing.assert_allclose(classifier.encode_source(FRENCH[::-1])[::-1], whole, atol=1e-6)
+    assert classifier.encode_target([]).shape == (0, 6)
+    with pytest.raises(ValueError, match="batch_size"):
+        classifier.encode_source(FRENCH, batch_size=0)
+
+
+def test_many_pairs_are_scored_block_by_block(folder, monkeypatch):
+    classifier = ParallelClassifier.from_pretrained(folder)
+    generator = np.random.default_rng(0)
+    sides = [generator.normal(size=(50, 6)).astype(np.float32) for _ in range(2)]
+    whole = classifier.score(*sides)
+    monkeypatch.setattr("hf_paraphrase.studies.mining.parallel_classification._PAIRS_AT_A_TIME", 7)
+    np.testing.assert_allclose(classifier.score(*sides), whole, atol=1e-5)
+    with pytest.raises(ValueError, match="2 sources, but 1 targets"):
+        classifier.probabilities(["a", "b"], ["c"])
+
+
+def test_the_sigmoid_does_not_overflow():
+    assert sigmoid(np.array([-1000.0, 0.0, 1000.0], np.float32)).tolist() == [0.0, 0.5, 1.0]
+    assert sigmoid(np.array([2.0], np.float32))[0] == pytest.approx(1 / (1 + np.exp(-2)), abs=1e-12)
+
+
+def another_type(folder):
+    shutil.rmtree(folder)
+    AvgModel(AvgConfig(vocab_size=4, hidden_size=2)).save_pretrained(folder)
+
+
+def large_vocabulary(folder):
+    save_tokenizer(build_word_level_tokenizer([f"w{i}" for i in range(30)]), folder / "target_tokenizer")
+
+
+def linked(folder):
+    secret = folder.parent / "secret.json"
+    secret.write_text('{"password": "hunter2"}')
+    (folder / "source_tokenizer/tokenizer.json").unlink()
+    (folder / "source_tokenizer/tokenizer.json").symlink_to(secret)
+
+
+def other_size(folder):
+    path = folder / "config.json"
+    path.write_text(json.dumps({**json.loads(path.read_text()), "hidden_size": 4}))
+
+
+def gigantic(folder):
+    path = folder / "config.json"
+    path.write_text(json.dumps({**json.loads(path.read_text()), "source_vocab_size": 10**12}))
+
+
+def elsewhere(folder):
+    path = folder / "source_tokenizer/tokenizer_config.json"
+    path.write_text(json.dumps({**json.loads(path.read_text()), "tokenizer_file": "../../secret.json"}))
+
+
+@pytest.mark.parametrize(
+    ("harm", "expected"),
+    [
+        (shutil.rmtree, "no such model folder"),
+        (another_type, "type `avg` is not a classifier of parallel sentences"),
+        (lambda folder: shutil.rmtree(folder / "source_tokenizer"), "no source_tokenizer/tokenizer.json"),
+        (large_vocabulary, "the tokenizer has ids up to 31, the model 6 vectors"),
+        (linked, "a link that leads out of its folder"),
+        (other_size, "do not fit the configuration"),
+        (gigantic, "do not fit the configuration"),
+        (elsewhere, "is not the name of a file in this folder"),
+        (lambda folder: (folder / "target_tokenizer/tokenizer.json").write_text("{}"), "cannot be opened"),
+    ],
+)
+def test_a_folder_that_is_no_whole_classifier_is_refused(copy, harm, expected):
+    harm(copy)
+    with pytest.raises(ModelError, match=expected) as caught:
+        ParallelClassifier.from_pretrained(copy)
+    assert "hunter2" not in str(caught.value)

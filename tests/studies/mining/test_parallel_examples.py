@@ -1,0 +1,193 @@
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from hf_paraphrase.data.parquet import write_split
+from hf_paraphrase.data.schema import BITEXT
+from hf_paraphrase.errors import InputError
+from hf_paraphrase.studies.mining.parallel_examples import (
+    NOTHING,
+    TRAIN,
+    VALIDATION,
+    NegativeDraw,
+    ParallelExamples,
+    ParallelTexts,
+    read_parallel_texts,
+)
+from hf_paraphrase.tokenization.word_level import build_word_level_tokenizer, sentence_vocabulary
+
+PAIRS = [("un chat", "a cat"), ("un chien", "a dog"), ("Un chat.", "a kitten"), ("deux chats", "two cats")]
+DEV = [("un chat", "the cat"), ("trois", "three")]
+
+
+def texts_of(train, dev=()):
+    splits = {TRAIN: list(train), **({VALIDATION: list(dev)} if dev else {})}
+    source, target = ({split: [row[side] for row in rows] for split, rows in splits.items()} for side in (0, 1))
+    return ParallelTexts(source, target, "fr", "en")
+
+
+def examples_of(train, dev=()):
+    texts = texts_of(train, dev)
+    tokenizers = (
+        build_word_level_tokenizer(sentence_vocabulary(side[TRAIN], contractions=False), contractions=False)
+        for side in (texts.source, texts.target)
+    )
+    return ParallelExamples.encode(texts, *tokenizers)
+
+
+def many(count, seed=0):
+    generator = np.random.default_rng(seed)
+    return [
+        (f"s{row} {' '.join(f'w{i}' for i in generator.integers(9, size=3))}", f"t{row} v{row % 5}")
+        for row in range(count)
+    ]
+
+
+def test_equal_sentences_are_one_and_those_of_training_come_first():
+    examples = examples_of(PAIRS, DEV)
+    assert examples.source.texts == ["un chat", "un chien", "Un chat.", "deux chats", "trois"]
+    assert (examples.source.trained, examples.target.trained) == (4, 4)
+    assert examples.pairs[VALIDATION].tolist() == [[0, 4], [4, 5]]
+    assert examples.source.groups[0] == examples.source.groups[2] != examples.source.groups[1]
+
+
+def test_every_translation_of_a_sentence_is_known_whatever_its_case_and_punctuation():
+    examples = examples_of(PAIRS, DEV)
+    known = examples.are_parallel(np.arange(5)[:, None], np.arange(6))
+    expected = [[1, 0, 1, 0, 1, 0], [0, 1, 0, 0, 0, 0], [1, 0, 1, 0, 1, 0], [0, 0, 0, 1, 0, 0], [0, 0, 0, 0, 0, 1]]
+    assert known.astype(int).tolist() == expected
+
+
+def test_sentences_of_nothing_but_punctuation_are_not_all_the_same():
+    examples = examples_of([("!", "!"), ("?", "?"), ("a", "b")])
+    assert examples.are_parallel(np.array([0, 0]), np.array([0, 1])).tolist() == [True, False]
+
+
+def test_pairs_with_a_side_without_words_are_left_out_and_counted():
+    examples = examples_of([*PAIRS, ("", "x"), ("y", " ")], [("", "z")])
+    assert len(examples.pairs[TRAIN]) == 4 and examples.dropped == 3 and VALIDATION not in examples.pairs
+
+
+@pytest.mark.parametrize(
+    ("rows", "expected"),
+    [([("", "a"), ("b", " ")], "no usable pairs"), ([("a", "x"), ("b", "X!")], "are the same")],
+)
+def test_a_bitext_from_which_nothing_can_be_learned_is_refused(rows, expected):
+    with pytest.raises(InputError, match=expected):
+        examples_of(rows)
+
+
+def naive_check(examples, pairs, drawn, negatives):
+    for (source, target), row in zip(pairs, drawn, strict=True):
+        real = [number for number in row if number != NOTHING]
+        assert len(set(real)) == len(real) <= negatives and target not in real
+        for number in real:
+            assert number < examples.target.trained
+            assert not examples.are_parallel(np.array([source]), np.array([number]))[0]
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(2, 40), st.integers(1, 8), st.integers(1, 12), st.floats(0, 1), st.integers(0, 3), st.booleans())
+def test_negatives_are_different_training_targets_that_are_no_known_translations(
+    count, negatives, size, share, seed, hard
+):
+    examples = examples_of([*many(count), (many(1)[0][0], "another translation")])
+    candidates = None
+    if hard:
+        generator = np.random.default_rng(seed)
+        candidates = np.full((len(examples.source), 6), NOTHING, np.int32)
+        for source in range(len(examples.source)):
+            free = [t for t in range(len(examples.target)) if not examples.are_parallel(np.array(source), np.array(t))]
+            taken = generator.permutation(free)[: generator.integers(7)]
+            candidates[source, : len(taken)] = taken
+    draw = NegativeDraw(examples, negatives, candidates=candidates, hard_share=share if hard else 0.0)
+    pairs = examples.pairs[TRAIN][:size]
+    drawn = draw(pairs, [seed, 1])
+    assert drawn.shape == (len(pairs), negatives)
+    naive_check(examples, pairs, drawn, negatives)
+    assert np.array_equal(drawn, draw(pairs, [seed, 1]))
+    if count > 4 * negatives + 8:
+        assert (drawn != NOTHING).all()
+
+
+def test_random_negatives_are_targets_of_the_batch_where_it_has_enough_of_them():
+    examples = examples_of(many(200))
+    pairs = examples.pairs[TRAIN][30:60]
+    drawn = NegativeDraw(examples, 5)(pairs, [0])
+    assert np.isin(drawn, pairs[:, 1]).all()
+    few = NegativeDraw(examples, 5)(pairs[:3], [0])
+    assert np.isin(few, pairs[:3, 1]).sum(1).tolist() == [2, 2, 2] and (few != NOTHING).all()
+
+
+def test_every_other_target_of_a_batch_is_as_likely_a_negative():
+    examples = examples_of(many(9))
+    pairs = examples.pairs[TRAIN]
+    draw = NegativeDraw(examples, 2)
+    counts = np.zeros((9, 9))
+    for seed in range(2000):
+        drawn = draw(pairs, [seed])
+        for row in range(9):
+            counts[row, drawn[row]] += 1
+    assert counts.diagonal().tolist() == [0] * 9
+    rest = counts[~np.eye(9, dtype=bool)]
+    # 500 are expected, with a standard deviation of 19.
+    assert rest.min() > 400 and rest.max() < 600
+
+
+@pytest.mark.parametrize(("share", "least", "most"), [(0.0, 0, 0), (0.8, 4, 4), (1.0, 5, 5), (0.5, 2, 3)])
+def test_the_share_of_hard_negatives_is_kept_to(share, least, most):
+    examples = examples_of(many(300))
+    candidates = np.full((300, 20), NOTHING, np.int32)
+    for source in range(300):
+        candidates[source] = (source + 100 + np.arange(20)) % 300
+    pairs = examples.pairs[TRAIN][:40]
+    drawn = NegativeDraw(examples, 5, candidates=candidates, hard_share=share)(pairs, [0])
+    counts = [np.isin(drawn[row], candidates[pairs[row, 0]]).sum() for row in range(40)]
+    assert least <= min(counts) and max(counts) <= most
+    assert abs(np.mean(counts) - 5 * share) < 0.4 and (drawn != NOTHING).all()
+
+
+def test_a_share_outside_its_range_is_refused():
+    with pytest.raises(ValueError, match="hard_share"):
+        NegativeDraw(examples_of(PAIRS), 5, hard_share=1.5)
+
+
+def test_labelled_pairs_are_the_parallel_ones_and_their_negatives():
+    examples = examples_of(many(30), many(8, seed=3))
+    rows, labels = NegativeDraw(examples, 3).labelled(examples.pairs[VALIDATION], [0])
+    assert labels.tolist() == [1] * 8 + [0] * 24
+    assert np.array_equal(rows[:8], examples.pairs[VALIDATION])
+    assert not examples.are_parallel(rows[8:, 0], rows[8:, 1]).any()
+
+
+def write(folder, **splits):
+    for split, rows in splits.items():
+        columns = {
+            "id": [f"{split}{i}" for i in range(len(rows))],
+            "source": [row[0] for row in rows],
+            "target": [row[1] for row in rows],
+            "source_lang": ["fr"] * len(rows),
+            "target_lang": ["en"] * len(rows),
+        }
+        write_split(folder, split, [pa.Table.from_pydict(columns, schema=BITEXT)], BITEXT)
+    return folder
+
+
+def test_a_bitext_is_read_with_its_languages_and_a_sample_keeps_its_order(tmp_path):
+    folder = write(tmp_path / "b", train=many(50), validation=DEV, test=PAIRS)
+    texts = read_parallel_texts(folder)
+    assert (texts.source_lang, texts.target_lang) == ("fr", "en")
+    assert texts.source == {TRAIN: [row[0] for row in many(50)], VALIDATION: [row[0] for row in DEV]}
+    sample = read_parallel_texts(folder, max_pairs=10, seed=3)
+    rows = [texts.source[TRAIN].index(text) for text in sample.source[TRAIN]]
+    assert len(rows) == 10 and rows == sorted(rows) and rows != list(range(10))
+    assert [texts.target[TRAIN][row] for row in rows] == sample.target[TRAIN]
+
+
+def test_a_bitext_without_rows_is_refused(tmp_path):
+    with pytest.raises(InputError, match="no rows"):
+        read_parallel_texts(write(tmp_path / "b", train=[]))

@@ -1,0 +1,167 @@
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from test_parallel_examples import examples_of, many
+from torch.nn import functional
+
+from hf_paraphrase.models.configuration_parallel_bigru import ParallelBiGruConfig
+from hf_paraphrase.models.modeling_parallel_bigru import ParallelBiGruModel
+from hf_paraphrase.studies.mining.parallel_examples import TRAIN, VALIDATION, NegativeDraw
+from hf_paraphrase.studies.mining.parallel_trainer import ParallelTrainer, ParallelTrainingArguments, best_f1, measure
+
+
+def model_of(examples, **config):
+    torch.manual_seed(0)
+    sizes = {"source_vocab_size": 500, "target_vocab_size": 500, "embedding_size": 5, "hidden_size": 4}
+    return ParallelBiGruModel(ParallelBiGruConfig(**{**sizes, "initializer_range": 1.0, **config}))
+
+
+def trainer_of(folder, examples, model, **options):
+    common = {"output_dir": str(folder), "use_cpu": True, "report_to": "none", "num_train_epochs": 2.0, "seed": 3}
+    args = ParallelTrainingArguments(**{**common, **options})
+    return ParallelTrainer(model, args, examples, NegativeDraw(examples, args.negatives))
+
+
+def test_the_settings_of_the_paper_are_the_defaults(tmp_path):
+    args = ParallelTrainingArguments(output_dir=str(tmp_path))
+    assert (args.per_device_train_batch_size, args.learning_rate, args.num_train_epochs) == (128, 2e-4, 10)
+    assert (args.max_grad_norm, args.negatives, args.pairs_in_batch) == (5.0, 5, 21)
+
+
+@pytest.mark.parametrize("sparse", [True, False])
+def test_the_settings_of_adam_reach_the_optimizer(tmp_path, sparse):
+    examples = examples_of(many(10))
+    options = {"adam_beta1": 0.5, "adam_beta2": 0.75, "adam_epsilon": 1e-3}
+    trainer = trainer_of(tmp_path, examples, model_of(examples), **options)
+    trainer.model.sparse_gradients = sparse
+    defaults = trainer.create_optimizer().defaults
+    assert (defaults["betas"], defaults["eps"]) == ((0.5, 0.75), 1e-3)
+
+
+def test_the_arguments_of_a_trainer_that_keeps_the_best_epoch_can_be_copied(tmp_path):
+    examples = examples_of(many(10), many(3, seed=1))
+    args = trainer_of(tmp_path, examples, model_of(examples)).args
+    assert args.load_best_model_at_end and dataclasses.replace(args, seed=9).load_best_model_at_end
+
+
+def test_the_loss_of_a_batch_is_that_of_its_pairs_scored_one_by_one(tmp_path):
+    examples = examples_of(many(40))
+    trainer = trainer_of(tmp_path, examples, model_of(examples), negatives=3)
+    items = [(0, row) for row in (4, 9, 2, 30)]
+    batch = trainer._collate(items)
+    loss = trainer.compute_loss(trainer.model, batch)
+    pairs = examples.pairs[TRAIN][[4, 9, 2, 30]]
+    drawn = trainer.draw(pairs, [3, *items[0]])
+    losses = []
+    for (source, target), others in zip(pairs, drawn, strict=True):
+        for number, label in [(target, 1.0), *((other, 0.0) for other in others)]:
+            sides = [
+                torch.from_numpy(side.ids.of_texts(np.array([row])))[None]
+                for side, row in ((examples.source, source), (examples.target, number))
+            ]
+            logit = trainer.model(sides[0], None, sides[1]).logits[0]
+            losses.append(functional.binary_cross_entropy_with_logits(logit, torch.tensor(label)))
+    assert len(losses) == 16
+    torch.testing.assert_close(loss, torch.stack(losses).mean())
+    assert len(batch["source_input_ids"]) == 4 and len(batch["target_input_ids"]) == len(
+        np.unique(np.concatenate([pairs[:, 1], drawn.ravel()]))
+    )
+
+
+def test_one_step_is_adam_with_the_gradient_clipped_to_a_norm(tmp_path):
+    examples = examples_of(many(12))
+    model, twin = model_of(examples), model_of(examples)
+    trainer = trainer_of(
+        tmp_path, examples, model, per_device_train_batch_size=72, num_train_epochs=1.0, max_grad_norm=0.05
+    )
+    items = [(0, int(row)) for row in trainer.batches.order(0)]
+    batch = trainer._collate(items)
+    optimizer = torch.optim.Adam(twin.parameters(), lr=2e-4)
+    twin.train()(**batch).loss.backward()
+    norm = torch.nn.utils.clip_grad_norm_(twin.parameters(), 0.05)
+    assert norm > 0.05
+    optimizer.step()
+    trainer.train()
+    assert trainer.model.sparse_gradients is False, "other optimizers take no sparse gradients"
+    for (name, ours), theirs in zip(model.named_parameters(), twin.parameters(), strict=True):
+        torch.testing.assert_close(ours, theirs, atol=1e-7, rtol=1e-4, msg=lambda text, n=name: n + text)
+
+
+def test_negatives_change_from_epoch_to_epoch(tmp_path):
+    examples = examples_of(many(60))
+    trainer = trainer_of(tmp_path, examples, model_of(examples))
+    pairs = examples.pairs[TRAIN][:20]
+    draws = [trainer.draw(pairs, [3, epoch, 0]) for epoch in (0, 1)]
+    assert not np.array_equal(*draws)
+    trainer.begin_epoch(1)
+    assert next(iter(trainer.batches))[0][0] == 1
+
+
+def test_scores_are_those_computed_by_hand():
+    examples = examples_of(many(30), many(9, seed=4))
+    model = model_of(examples).eval()
+    rows, labels = NegativeDraw(examples, 4).labelled(examples.pairs[VALIDATION], [0])
+    found = measure(model, examples, rows, labels)
+    logits = []
+    with torch.no_grad():
+        for source, target in rows:
+            sides = [
+                torch.from_numpy(side.ids.of_texts(np.array([row])))[None]
+                for side, row in ((examples.source, source), (examples.target, target))
+            ]
+            logits.append(model(sides[0], None, sides[1]).logits[0].item())
+    logits = torch.tensor(logits)
+    expected = functional.binary_cross_entropy_with_logits(logits, torch.from_numpy(labels).float())
+    assert found.loss == pytest.approx(expected.item(), abs=1e-5) and found.pairs == 45
+    chosen = (logits >= 0).numpy()
+    right = (chosen & (labels == 1)).sum()
+    assert found.precision == pytest.approx(100 * right / chosen.sum())
+    assert found.recall == pytest.approx(100 * right / 9)
+    assert found.best_f1 >= found.f1
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.lists(st.tuples(st.integers(-4, 4), st.booleans()), min_size=1, max_size=12))
+def test_the_best_f1_is_that_of_trying_every_threshold(rows):
+    scores = np.array([score for score, _ in rows], float)
+    labels = np.array([int(label) for _, label in rows])
+    if not labels.any():
+        return
+    tried = {}
+    for threshold in sorted(set(scores), reverse=True):
+        chosen = scores >= threshold
+        tried[threshold] = 2 * (chosen & (labels == 1)).sum() / (chosen.sum() + labels.sum())
+    value, threshold = best_f1(scores, labels)
+    assert value == pytest.approx(max(tried.values()))
+    assert threshold == max(key for key in tried if tried[key] == pytest.approx(value))
+
+
+def test_the_epoch_with_the_best_dev_score_is_kept_and_without_a_dev_part_the_last(tmp_path, monkeypatch):
+    from hf_paraphrase.studies.mining import parallel_trainer
+
+    examples = examples_of(many(30), many(6, seed=5))
+    model = model_of(examples)
+    seen = []
+    true = parallel_trainer.measure
+
+    def pretend(model, *rest):
+        found = true(model, *rest)
+        seen.append({name: item.clone() for name, item in model.state_dict().items()})
+        values = {**vars(found), "best_f1": [50.0, 70.0, 70.0][len(seen) - 1]}
+        return parallel_trainer.ParallelScores(**values)
+
+    monkeypatch.setattr(parallel_trainer, "measure", pretend)
+    trainer = trainer_of(tmp_path / "a", examples, model, num_train_epochs=3.0)
+    trainer.train()
+    assert trainer.best_scores()["epoch"] == 2 and len(trainer.scores()) == 3
+    assert all(torch.equal(item, seen[1][name]) for name, item in model.state_dict().items())
+    alone = examples_of(many(30))
+    last = trainer_of(tmp_path / "b", alone, model_of(alone))
+    last.train()
+    assert last.best_scores() is None and last.scores() == [] and len(seen) == 3

@@ -1,0 +1,75 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+
+from hf_paraphrase.encoders.sentence_encoder import SentenceEncoder
+from hf_paraphrase.errors import InputError
+from hf_paraphrase.models.configuration_avg import AvgConfig
+from hf_paraphrase.models.modeling_avg import AvgModel
+from hf_paraphrase.studies.mining.parallel_examples import NOTHING, TRAIN, VALIDATION, ParallelExamples, ParallelTexts
+from hf_paraphrase.studies.mining.training_candidates import nearest_targets
+from hf_paraphrase.tokenization.word_level import build_word_level_tokenizer, sentence_vocabulary
+
+
+def texts_of(train, dev=()):
+    splits = {TRAIN: list(train), **({VALIDATION: list(dev)} if dev else {})}
+    source, target = ({split: [row[side] for row in rows] for split, rows in splits.items()} for side in (0, 1))
+    return ParallelTexts(source, target, "fr", "en")
+
+
+def examples_of(train, dev=()):
+    texts = texts_of(train, dev)
+    tokenizers = (
+        build_word_level_tokenizer(sentence_vocabulary(side[TRAIN], contractions=False), contractions=False)
+        for side in (texts.source, texts.target)
+    )
+    return ParallelExamples.encode(texts, *tokenizers)
+
+
+def many(count, seed=0):
+    generator = np.random.default_rng(seed)
+    return [
+        (f"s{row} {' '.join(f'w{i}' for i in generator.integers(9, size=3))}", f"t{row} v{row % 5}")
+        for row in range(count)
+    ]
+
+
+def encoder_of(texts, seed):
+    tokenizer = build_word_level_tokenizer(sentence_vocabulary(texts, contractions=False), contractions=False)
+    model = AvgModel(AvgConfig(vocab_size=len(tokenizer), hidden_size=5, initializer_range=1.0))
+    generator = np.random.default_rng(seed)
+    with torch.no_grad():
+        model.embeddings.copy_(torch.from_numpy(generator.normal(size=(len(tokenizer), 5)).astype(np.float32)))
+    return SentenceEncoder(model, tokenizer)
+
+
+def test_the_n_best_list_is_that_of_all_cosines_without_the_known_translations():
+    examples = examples_of([*many(40), (many(1)[0][0], "t7 v1")], many(5, seed=2))
+    source, target = encoder_of(examples.source.texts, 1), encoder_of(examples.target.texts, 2)
+    found = nearest_targets(examples, source, target, 6)
+    sources = source.encode(examples.source.texts, normalize=True)
+    cosines = sources @ target.encode(examples.target.texts[: examples.target.trained], normalize=True).T
+    known = examples.are_parallel(np.arange(len(examples.source))[:, None], np.arange(examples.target.trained))
+    cosines[known] = -2.0
+    expected = (-cosines).argsort(axis=1, kind="stable")[:, :6]
+    got = np.take_along_axis(cosines, found.astype(np.int64), axis=1)
+    np.testing.assert_allclose(got, np.take_along_axis(cosines, expected, axis=1), atol=1e-5)
+    assert found.dtype == np.int32 and found.shape == (len(examples.source), 6)
+
+
+def test_a_list_that_is_longer_than_the_training_data_is_filled_up_with_nothing():
+    examples = examples_of(many(4))
+    found = nearest_targets(examples, encoder_of(examples.source.texts, 1), encoder_of(examples.target.texts, 2), 9)
+    assert found.shape == (4, 4) and (found == NOTHING).sum(1).tolist() == [1] * 4
+    assert (found[:, -1] == NOTHING).all()
+
+
+def test_encoders_that_know_no_word_of_their_side_are_refused():
+    examples = examples_of(many(4))
+    good = encoder_of(examples.target.texts, 2)
+    silent = encoder_of(examples.source.texts, 1)
+    silent.model.embeddings.data.zero_()
+    with pytest.raises(InputError, match="knows no word of the source side"):
+        nearest_targets(examples, silent, good, 3)

@@ -1,0 +1,275 @@
+"""Sentences, batches and the Trainer of the denoising autoencoder."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+import torch
+from torch.nn import functional
+
+from hf_paraphrase.errors import OutputError
+from hf_paraphrase.models.configuration_sdae import SdaeConfig
+from hf_paraphrase.models.modeling_sdae import SdaeModel
+from hf_paraphrase.studies.sdae.batches import DEV_EPOCH, LengthBatches, SdaeCollator
+from hf_paraphrase.studies.sdae.noise import WordNoise
+from hf_paraphrase.studies.sdae.sentences import encode_sentences
+from hf_paraphrase.studies.sdae.trainer import SdaeTrainer, SdaeTrainingArguments, compositionality_loss
+from hf_paraphrase.tokenization.word_level import build_word_level_tokenizer
+
+WORDS = [f"w{number}" for number in range(30)]
+QUIET = WordNoise("delete", 0.0, 0.0, 1)
+
+
+@pytest.fixture
+def tokenizer():
+    return build_word_level_tokenizer(WORDS)
+
+
+class Expanding:
+    """Puts two words behind every sentence, other ones in every epoch, and counts its calls."""
+
+    def __init__(self):
+        self.calls = []
+
+    def expand(self, sentences, epoch=0):
+        self.calls.append((len(sentences), epoch))
+        return [f"{sentence} w{epoch % 7} w{len(sentence) % 5}" for sentence in sentences]
+
+
+def texts_of(count, seed=0):
+    generator = np.random.default_rng(seed)
+    return [" ".join(generator.choice(WORDS, generator.integers(2, 9))) for _ in range(count)]
+
+
+def encoded(tokenizer, count=60, **settings):
+    return encode_sentences(texts_of(count), tokenizer, max_words=20, keep_text=True, **settings)
+
+
+# ----- sentences
+
+
+def test_sentences_are_kept_in_order_once_and_what_is_left_out_is_counted(tokenizer):
+    texts = ["w1 w2", "", "w3", "W1  w2", "w4 " * 7, "w5 w6 é", " ", "w1 w2"]
+    found = encode_sentences(iter(texts), tokenizer, max_words=6, keep_text=True)
+    assert [found.text(number) for number in range(len(found))] == ["w1 w2", "w5 w6 é"]
+    assert [found.ids(number).tolist() for number in range(2)] == [
+        tokenizer(t)["input_ids"] for t in ("w1 w2", "w5 w6 é")
+    ]
+    assert found.lengths().tolist() == [2, 3]
+    assert vars(found.left_out) == {"empty": 2, "short": 1, "long": 1, "repeated": 2}
+    assert str(found.left_out) == "2 repeated, 1 too long, 1 of one word, 2 empty"
+    counts = found.counts(len(tokenizer))
+    assert counts[tokenizer.convert_tokens_to_ids("w1")] == 3 and counts.sum() == 2 * 3 + 3
+
+
+def test_selected_sentences_are_the_same_ones_and_no_sentence_is_no_error(tokenizer):
+    found = encoded(tokenizer)
+    chosen = found.take(np.array([7, 3]))
+    assert chosen.text(0) == found.text(7) and chosen.ids(1).tolist() == found.ids(3).tolist()
+    assert chosen.take(np.array([1])).text(0) == found.text(3)
+    none = encode_sentences([], tokenizer, max_words=9)
+    assert len(none) == 0 and none.lengths().tolist() == [] and none.counts(5).tolist() == [0] * 5
+    with pytest.raises(ValueError, match="not kept"):
+        encode_sentences(["w1 w2"], tokenizer, max_words=9).text(0)
+
+
+def test_a_folder_that_cannot_be_written_is_one_error(tokenizer, tmp_path):
+    with pytest.raises(OutputError, match="cannot write the tokenised sentences"):
+        encoded(tokenizer, scratch=tmp_path / "absent")
+
+
+# ----- batches
+
+
+def test_an_epoch_is_every_sentence_once_in_batches_of_like_length_and_in_another_order_each_time():
+    lengths = np.random.default_rng(0).integers(2, 40, 1000)
+    batches = LengthBatches(lengths, 8, seed=5)
+    first = [[number for _, number in items] for items in batches]
+    assert sorted(number for items in first for number in items) == list(range(1000))
+    assert [len(items) for items in first] == [8] * 125
+    spreads = [np.ptp(lengths[items]) for items in first]
+    assert np.mean(spreads) < 5 and len({tuple(lengths[items]) for items in first[:20]}) > 5
+    means = np.array([lengths[items].mean() for items in first])
+    assert np.abs(np.diff(means)).mean() > 5, "the batches come in the order of their lengths"
+    again = [[number for _, number in items] for items in LengthBatches(lengths, 8, seed=5)]
+    batches.set_epoch(1)
+    assert again == first != [[number for _, number in items] for items in batches]
+    assert {epoch for items in batches for epoch, _ in items} == {1}
+
+
+def test_two_processes_share_the_joint_batches_and_none_is_lost():
+    lengths = np.random.default_rng(0).integers(2, 40, 101)
+    batches = list(LengthBatches(lengths, 8, seed=5, num_processes=2))
+    assert len(batches) == 14 and len(batches) % 2 == 0
+    assert sorted({number for items in batches for _, number in items}) == list(range(101))
+
+
+def test_a_batch_is_the_noisy_sentences_and_the_originals(tokenizer):
+    sentences = encoded(tokenizer)
+    noise = WordNoise("delete", 0.4, 0.4, 1)
+    batch = SdaeCollator(sentences, tokenizer, noise, seed=3)([(2, 5), (2, 0), (2, 9)])
+    assert set(batch) == {"input_ids", "attention_mask", "labels"}
+    for row, number in enumerate((5, 0, 9)):
+        words = sentences.ids(number)
+        assert batch["labels"][row][batch["labels"][row] >= 0].tolist() == words.tolist()
+        expected = noise(words, np.random.default_rng([3, 2, number]))
+        assert batch["input_ids"][row][batch["attention_mask"][row] == 1].tolist() == expected.tolist()
+        assert not batch["input_ids"][row][batch["attention_mask"][row] == 0].any()
+
+
+def test_noise_is_redrawn_each_epoch_and_does_not_depend_on_the_batch(tokenizer):
+    collate = SdaeCollator(encoded(tokenizer), tokenizer, WordNoise("mask", 0.4, 0.4, 1), seed=3)
+
+    def rows(items):
+        batch = collate(items)
+        ids, mask = batch["input_ids"], batch["attention_mask"]
+        return [row[present == 1].tolist() for row, present in zip(ids, mask, strict=True)]
+
+    assert rows([(0, 4), (0, 5), (0, 6)])[1:] == rows([(0, 5), (0, 6)])
+    assert rows([(0, number) for number in range(20)]) != rows([(1, number) for number in range(20)])
+
+
+def test_expansion_as_noise_is_read_and_the_original_said(tokenizer):
+    sentences, expander = encoded(tokenizer), Expanding()
+    batch = SdaeCollator(sentences, tokenizer, QUIET, seed=0, expander=expander)([(3, 1), (3, 2)])
+    assert expander.calls == [(2, 3)]
+    for row, number in enumerate((1, 2)):
+        text = sentences.text(number)
+        read = batch["input_ids"][row][batch["attention_mask"][row] == 1].tolist()
+        assert read == tokenizer(f"{text} w3 w{len(text) % 5}")["input_ids"]
+        assert batch["labels"][row][batch["labels"][row] >= 0].tolist() == tokenizer(text)["input_ids"]
+
+
+def test_for_the_regulariser_originals_and_expansions_without_noise_follow(tokenizer):
+    sentences = encoded(tokenizer)
+    noise = WordNoise("delete", 0.5, 0.5, 1)
+    collate = SdaeCollator(sentences, tokenizer, noise, seed=0, expander=Expanding(), expansion_use="regulariser")
+    batch = collate([(3, 1), (3, 2)])
+    rows = [ids[mask == 1].tolist() for ids, mask in zip(batch["input_ids"], batch["attention_mask"], strict=True)]
+    plain = SdaeCollator(sentences, tokenizer, noise, seed=0)([(3, 1), (3, 2)])
+    assert rows[:2] == [a[b == 1].tolist() for a, b in zip(plain["input_ids"], plain["attention_mask"], strict=True)]
+    assert rows[2:4] == [sentences.ids(1).tolist(), sentences.ids(2).tolist()]
+    texts = [sentences.text(number) for number in (1, 2)]
+    assert rows[4:] == [tokenizer(f"{text} w3 w{len(text) % 5}")["input_ids"] for text in texts]
+    assert len(batch["labels"]) == 2
+
+
+def test_an_expansion_without_words_leaves_the_sentence_as_it_was(tokenizer):
+    class Silent:
+        def expand(self, sentences, epoch=0):
+            return ["", *sentences[1:]]
+
+    sentences = encoded(tokenizer)
+    batch = SdaeCollator(sentences, tokenizer, QUIET, seed=0, expander=Silent())([(0, 0), (0, 1)])
+    assert batch["input_ids"][0][batch["attention_mask"][0] == 1].tolist() == sentences.ids(0).tolist()
+
+
+def test_another_use_of_expansion_is_refused(tokenizer):
+    with pytest.raises(ValueError, match="expansion_use must be one of noise, regulariser"):
+        SdaeCollator(encoded(tokenizer), tokenizer, QUIET, seed=0, expansion_use="both")
+
+
+# ----- the Trainer
+
+
+def small_model(tokenizer):
+    torch.manual_seed(0)
+    sizes = {"vocab_size": len(tokenizer), "hidden_size": 12, "embedding_size": 6}
+    return SdaeModel(SdaeConfig(initialization="xavier", **sizes))
+
+
+def trainer_of(tokenizer, folder, *, steps=6, expander=None, use="noise", model=None, report=None, **settings):
+    sentences = encoded(tokenizer)
+    noise = WordNoise("delete", 0.2, 0.2, 1)
+    train = SdaeCollator(sentences, tokenizer, noise, seed=0, expander=expander, expansion_use=use)
+    dev = SdaeCollator(
+        sentences.take(np.arange(10)), tokenizer, noise, seed=0, expander=expander, expansion_use="regulariser"
+    )
+    arguments = SdaeTrainingArguments(
+        output_dir=str(folder),
+        max_steps=steps,
+        per_device_train_batch_size=16,
+        use_cpu=True,
+        report_to="none",
+        disable_tqdm=True,
+        **{"evaluations": 2, **settings},
+    )
+    return SdaeTrainer(model or small_model(tokenizer), arguments, train, dev, report=report)
+
+
+def test_the_loss_is_the_reconstruction_plus_the_weighted_distance_of_expanded_sentences(tokenizer, tmp_path):
+    model = small_model(tokenizer)
+    trainer = trainer_of(
+        tokenizer, tmp_path, expander=Expanding(), use="regulariser", model=model, compositionality_weight=2.5
+    )
+    batch = next(iter(trainer.get_train_dataloader()))
+    size = len(batch["labels"])
+    found = trainer.compute_loss(model, batch)
+    output = model(
+        **{**batch, "input_ids": batch["input_ids"][:size], "attention_mask": batch["attention_mask"][:size]}
+    )
+    rows = [ids[mask == 1] for ids, mask in zip(batch["input_ids"], batch["attention_mask"], strict=True)]
+    vectors = [model(row.unsqueeze(0)).pooler_output[0] for row in rows[size:]]
+    distances = [
+        1 - functional.cosine_similarity(vectors[place], vectors[place + size], dim=0) for place in range(size)
+    ]
+    assert torch.stack(distances).mean() > 0.01
+    torch.testing.assert_close(found, output.loss + 2.5 * torch.stack(distances).mean())
+
+
+def test_the_distance_of_a_sentence_from_itself_is_0_and_from_nothing_1():
+    vectors = torch.tensor([[3.0, 4.0], [1.0, 0.0]])
+    assert compositionality_loss(vectors, 2 * vectors).item() == pytest.approx(0.0, abs=1e-6)
+    assert compositionality_loss(vectors, torch.zeros(2, 2)).item() == 1.0
+    assert compositionality_loss(vectors, -vectors).item() == pytest.approx(2.0)
+
+
+def test_the_dev_loss_is_nats_a_word_of_all_dev_sentences_whatever_expansion_is_for(tokenizer, tmp_path):
+    model = small_model(tokenizer).eval()
+    lines = []
+    trainer = trainer_of(tokenizer, tmp_path, expander=Expanding(), model=model, report=lines.append)
+    found = trainer.evaluate()
+    plain = trainer_of(tokenizer, tmp_path, model=model).evaluate()
+    assert found["eval_loss"] == pytest.approx(plain["eval_loss"]) and "eval_expansion_distance" not in plain
+    total = words = distance = 0.0
+    for number in range(10):
+        batch = trainer.dev([(DEV_EPOCH, number)])
+        output = model(**batch)
+        total += output.loss.item()
+        words += (batch["labels"] >= 0).sum().item() + 1
+        distance += compositionality_loss(output.pooler_output[1:2], output.pooler_output[2:]).item() / 10
+    assert found["eval_loss"] == pytest.approx(total / words, rel=1e-5)
+    assert found["eval_expansion_distance"] == pytest.approx(distance, rel=1e-4)
+    assert lines == [
+        f"step 0: dev loss {total / words:.3f} nats a word (perplexity {math.exp(total / words):,.1f}), "
+        f"1 - cos to the expanded sentence {distance:.4f}"
+    ]
+
+
+def test_training_goes_on_for_the_updates_and_lowers_the_dev_loss(tokenizer, tmp_path):
+    trainer = trainer_of(tokenizer, tmp_path, steps=40, learning_rate=0.02)
+    trainer.train()
+    scores = trainer.scores()
+    assert [entry["step"] for entry in scores] == [20, 40] and trainer.state.global_step == 40
+    assert scores[1]["loss"] < scores[0]["loss"] < math.log(len(tokenizer))
+
+
+def test_the_last_update_is_measured_and_kept_whatever_the_interval(tokenizer, tmp_path, trainer_flow):
+    trainer = trainer_of(tokenizer, tmp_path, steps=10, evaluations=4)
+    trainer.train()
+    assert [entry["step"] for entry in trainer.scores()] == [3, 6, 9, 10]
+    assert [path.name for path in tmp_path.glob("checkpoint-*")] == ["checkpoint-10"]
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"steps": 0}, "max_steps must be"),
+        ({"compositionality_weight": -1.0}, "compositionality_weight must not be negative"),
+    ],
+)
+def test_settings_that_mean_nothing_are_refused(tokenizer, tmp_path, settings, message):
+    with pytest.raises(ValueError, match=message):
+        trainer_of(tokenizer, tmp_path, **settings)

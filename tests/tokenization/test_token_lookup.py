@@ -1,0 +1,57 @@
+from __future__ import annotations
+
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from hf_paraphrase.models.tokenization_concatenation import ConcatenationTokenizer
+from hf_paraphrase.tokenization.character_trigram import build_character_trigram_tokenizer
+from hf_paraphrase.tokenization.subword import train_bpe_tokenizer
+from hf_paraphrase.tokenization.token_lookup import characters_worth_it, ids_of, lookup_for, state_of
+from hf_paraphrase.tokenization.word_level import build_word_level_tokenizer
+from hf_paraphrase.tokenization.word_lookup import TokenIds
+
+TEXTS = ["The cat", "", "a\u00e9 [PAD] don't", " ", "cat"]
+
+
+def parts():
+    words = build_word_level_tokenizer(["the", "cat", "n't"])
+    return [words, build_character_trigram_tokenizer(["cat", " th", "at "], skip_unknown=True), words]
+
+
+@settings(max_examples=60, deadline=None)
+@given(texts=st.lists(st.text("catheé [PAD]'n\t", max_size=12), max_size=5))
+def test_ids_of_joined_tokenizers_equal_those_of_each_shifted(texts):
+    tokenizers = parts()[:2]
+    backend = ConcatenationTokenizer(parts=tokenizers).backend_tokenizer
+    expected = [
+        [*tokenizers[0](text)["input_ids"], *(number + 5 for number in tokenizers[1](text)["input_ids"])]
+        for text in texts
+    ]
+    lookup = lookup_for(backend)
+    assert lookup is not None
+    for found in (ids_of(backend, texts, lookup), ids_of(backend, texts, None)):
+        np.testing.assert_array_equal(found.ids, TokenIds.of_lists(expected).ids)
+        np.testing.assert_array_equal(found.offsets, TokenIds.of_lists(expected).offsets)
+
+
+def test_a_part_that_must_be_left_to_tokenizers_leaves_the_whole_to_it():
+    subword = train_bpe_tokenizer(["the cat sat", "the dog"], 30)
+    tokenizer = ConcatenationTokenizer(parts=[parts()[0], subword])
+    assert lookup_for(tokenizer.backend_tokenizer) is None and lookup_for(subword.backend_tokenizer) is None
+    ids = ids_of(tokenizer.backend_tokenizer, TEXTS, None)
+    assert ids.lengths[1] == 0 and len(ids.lengths) == len(TEXTS)
+
+
+def test_the_state_changes_with_any_part():
+    backend = ConcatenationTokenizer(parts=parts()[:2]).backend_tokenizer
+    before = state_of(backend)
+    assert state_of(backend) == before
+    backend.parts[1].add_special_tokens(["<m>"])
+    assert state_of(backend) != before
+
+
+def test_lookups_of_trigrams_are_made_for_shorter_texts_than_those_of_words():
+    words, trigrams, _ = (item.backend_tokenizer for item in parts())
+    assert characters_worth_it(words) == 5 and characters_worth_it(trigrams) == 1
+    assert characters_worth_it(ConcatenationTokenizer(parts=parts()[:2]).backend_tokenizer) == 1
