@@ -17,22 +17,24 @@ if TYPE_CHECKING:
     from .encoders.search import SearchIndex
     from .encoders.sentence_encoder import SentenceEncoder
     from .errors import HfParaphraseError, HubError, InputError, ModelError, OutputError, UsageError
-    from .models.configuration_avg import AvgConfig
-    from .models.configuration_gran import GranConfig
-    from .models.configuration_parallel_bigru import ParallelBiGruConfig
-    from .models.configuration_recurrent import RecurrentConfig
-    from .models.configuration_reference_classifier import ReferenceClassifierConfig
-    from .models.configuration_rnn_search import RnnSearchConfig
-    from .models.configuration_sdae import SdaeConfig
-    from .models.configuration_sentence_classifier import SentenceClassifierConfig
-    from .models.modeling_avg import AvgModel
-    from .models.modeling_gran import GranModel
-    from .models.modeling_parallel_bigru import ParallelBiGruModel
-    from .models.modeling_recurrent import RecurrentModel
-    from .models.modeling_reference_classifier import ReferenceClassifier
-    from .models.modeling_rnn_search import RnnSearchForConditionalGeneration
-    from .models.modeling_sdae import SdaeModel
-    from .models.modeling_sentence_classifier import SentenceClassifier
+    from .models import (
+        AvgConfig,
+        AvgModel,
+        GranConfig,
+        GranModel,
+        ParallelBiGruConfig,
+        ParallelBiGruModel,
+        RecurrentConfig,
+        RecurrentModel,
+        ReferenceClassifier,
+        ReferenceClassifierConfig,
+        RnnSearchConfig,
+        RnnSearchForConditionalGeneration,
+        SdaeConfig,
+        SdaeModel,
+        SentenceClassifier,
+        SentenceClassifierConfig,
+    )
 
 __getattr__, __dir__, __all__ = lazy_exports(__name__)
 

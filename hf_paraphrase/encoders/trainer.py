@@ -125,7 +125,7 @@ class EncoderTrainer(Trainer):
         if args.lambda_w > 0:
             self.initial_embeddings = model.get_parameter("embeddings").detach().clone()
         keep_standard_output(self)
-        self.marks = EpochMarks(self.batches, args, scorer is not None)
+        self.marks = EpochMarks(self.batches, args, args.evaluations_per_epoch, scorer is not None)
         self.add_callback(self.marks)
 
     def get_train_dataloader(self) -> DataLoader[Any]:

@@ -17,7 +17,6 @@ from transformers import (
     TrainingArguments,
 )
 
-from ..encoders.training_arguments import EncoderTrainingArguments
 from .batches import EpochBatches
 
 
@@ -40,15 +39,15 @@ class EpochMarks(TrainerCallback):
 
     Args:
         batches: The batches, which are told the epoch.
-        args: Gives the number of marks in an epoch.
+        args: The settings.
+        marks: The number of marks in an epoch.
         evaluate: Whether there is a dev set to score.
     """
 
-    def __init__(self, batches: EpochBatches, args: EncoderTrainingArguments, evaluate: bool) -> None:
+    def __init__(self, batches: EpochBatches, args: TrainingArguments, marks: int, evaluate: bool) -> None:
         self.batches = batches
         self.evaluate = evaluate
         self.steps = -(-len(batches) // (batches.num_processes * args.gradient_accumulation_steps))
-        marks = args.evaluations_per_epoch
         self.marks = {-(-self.steps * mark // marks) for mark in range(1, marks + 1)}
 
     def on_epoch_begin(

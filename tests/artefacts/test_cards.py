@@ -125,7 +125,7 @@ def test_the_templates_are_in_a_built_wheel(tmp_path):
     with zipfile.ZipFile(wheel) as archive:
         archive.extractall(tmp_path / "installed")
     for kind, name in TEMPLATES:
-        assert (tmp_path / "installed" / "hf_paraphrase" / "hub" / kind / f"{name}.md").is_file()
+        assert (tmp_path / "installed" / "hf_paraphrase" / "artefacts" / kind / f"{name}.md").is_file()
     for name in METRICS:
         folder = tmp_path / "installed" / "hf_paraphrase" / "metrics" / name
         names = {path.name for path in folder.iterdir()}

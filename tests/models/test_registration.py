@@ -77,5 +77,8 @@ def test_every_model_folder_of_the_package_is_registered():
 
     import hf_paraphrase.models
 
-    folders = {path.parent.name for path in Path(hf_paraphrase.models.__file__).parent.glob("*/configuration_*.py")}
+    folders = {
+        path.stem.removeprefix("configuration_")
+        for path in Path(hf_paraphrase.models.__file__).parent.glob("configuration_*.py")
+    }
     assert folders == set(MODELS)

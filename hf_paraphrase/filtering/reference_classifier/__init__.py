@@ -1,4 +1,8 @@
-"""A classifier that tells references from translations (paper 000, section 5.3): its examples, training and scores."""
+"""A classifier that tells references from translations (paper 000, section 5.3).
+
+References and translations of a back-translated corpus go in (`reference_lists`, `reference_examples`), a classifier
+is trained (`classifier_trainer`), and the measure `reference_probability` asks it (`reference_classification`).
+"""
 
 from __future__ import annotations
 

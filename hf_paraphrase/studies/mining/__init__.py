@@ -1,4 +1,9 @@
-"""Parallel sentences in two monolingual collections (paper 002): candidates, scores, decisions, measures."""
+"""Parallel sentences in two monolingual collections (paper 002): candidates, scores, decisions and their measures.
+
+Two collections of sentences go in; `candidates` finds the nearest targets of every source, `scoring` scores the pairs,
+`matching` decides, and `study` measures against known pairs. The verbs are `mine`, `evaluate-mining`,
+`train-bilingual-vectors` and `train-parallel-classifier`.
+"""
 
 from __future__ import annotations
 

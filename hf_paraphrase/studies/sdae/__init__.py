@@ -1,4 +1,8 @@
-"""Sentence encoders trained on plain text as sequential denoising autoencoders (paper 004)."""
+"""Sentence encoders trained on plain text as sequential denoising autoencoders (paper 004; Hill et al. 2016).
+
+`sentences` reads and tokenises the text, `noise` drops and swaps words, `batches` puts both together, and `trainer`
+trains. The verb is `train-sdae`.
+"""
 
 from __future__ import annotations
 

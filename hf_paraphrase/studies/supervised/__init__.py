@@ -1,4 +1,8 @@
-"""Encoders trained with a head on classes or scores, and what comes of them (paper 001, sections 4.5 and 5)."""
+"""Encoders trained with a head on classes or scores of sentences or pairs (paper 001, sections 4.5 and 5).
+
+`tasks` reads the examples, `trainer` trains, and `SentenceJudge` applies what was trained. The verbs are
+`train-supervised` and `predict`.
+"""
 
 from __future__ import annotations
 

@@ -215,7 +215,7 @@ def test_each_record_names_its_inputs_by_fingerprint_and_accounts_for_every_line
 def test_each_builder_gives_the_rows_of_its_folder(source):
     name, flags, sizes = source
     assert main(["prepare", name, *flags, "--output", "out"]) == 0
-    module = importlib.import_module(f"hf_paraphrase.data.{name}")
+    module = importlib.import_module(f"hf_paraphrase.data.sources.{name}")
     builder_class = next(
         value for key, value in vars(module).items() if key.endswith("Builder") and key != "SourceBuilder"
     )
