@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from .encoders.search import SearchIndex
     from .encoders.sentence_encoder import SentenceEncoder
     from .errors import HfParaphraseError, HubError, InputError, ModelError, OutputError, UsageError
+    from .filtering.filter import filter_pairs
     from .models import (
         AvgConfig,
         AvgModel,

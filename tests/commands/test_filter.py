@@ -95,16 +95,16 @@ def test_fewer_of_the_best_than_asked_for_is_said_and_not_hidden(pairs, tmp_path
         (["--keep", "length>>3"], "cannot read `length>>3`"),
         (["--keep", "nothing<3"], "there is no column nothing"),
         (["--keep", "length>1000"], "nothing is left after `length>1000`"),
-        (["--sample", "0"], "--sample is 0"),
+        (["--sample", "0"], "--sample must be at least 1, not 0"),
         (["--sample", "few"], "invalid int value"),
-        (["--first", "0"], "--first is 0"),
-        (["--max-tokens", "-2"], "--max-tokens is -2"),
+        (["--first", "0"], "--first must be at least 1, not 0"),
+        (["--max-tokens", "-2"], "--max-tokens must be at least 1, not -2"),
         (["--by", "rank"], "--by ranks for --first or --max-tokens"),
         (["--by", "pmi", "--first", "3"], "--by: there is no column pmi"),
         (["--by", "id", "--first", "3"], "--by: the column id holds string, not numbers"),
-        (["--noise", "1.5"], "--noise is 1.5"),
-        (["--noise", "nan"], "--noise is nan"),
-        (["--negatives", "-1"], "--negatives is a seed"),
+        (["--noise", "1.5"], "--noise must be at least 0 and at most 1, not 1.5"),
+        (["--noise", "nan"], "--noise must be at least 0 and at most 1, not nan"),
+        (["--negatives", "-1"], "--negatives must be at least 0, not -1"),
         (["--first", "1", "--negatives", "1"], "--negatives: 1 pairs have too few different sentences"),
         (["--split", "dev"], "no split `dev`"),
         (["--one-per-reference", "worst"], "invalid choice"),
@@ -156,7 +156,7 @@ def test_pairs_that_contain_an_evaluation_sentence_go_only_where_ngrams_are_comp
     assert "5-grams" in (tmp_path / "ngrams" / "README.md").read_text()
     capsys.readouterr()
     assert run("filter", "--pairs", pairs, "--decontaminate-ngrams", 5, "--output", tmp_path / "x") == 2
-    assert "needs --decontaminate" in capsys.readouterr().err
+    assert "--decontaminate-ngrams is for --decontaminate" in capsys.readouterr().err
 
 
 def test_the_best_pairs_are_taken_by_a_column_or_in_order_and_stay_in_their_order(pairs, tmp_path, capsys):

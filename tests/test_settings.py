@@ -1,0 +1,108 @@
+from __future__ import annotations
+
+import inspect
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from hf_paraphrase.commands.arguments import parse
+from hf_paraphrase.errors import HfParaphraseError, UsageError
+from hf_paraphrase.registry import Registry
+from hf_paraphrase.settings import Settings, recipe, setting
+
+KINDS = Registry("kind", {"plain": "collections:OrderedDict"})
+
+
+@dataclass(kw_only=True)
+class Baking(Settings):
+    """Bake something."""
+
+    flour: str = setting("the flour, a file")
+    kind: str = setting("the kind of bread", "plain", choices=KINDS)
+    grams: float = setting("weight in grams", 500.0, above=0, at_most=5_000)
+    share: float | None = setting("share of rye", None, at_least=0, below=1)
+    loaves: int = setting("how many", 1, at_least=1)
+    seeds: list[str] = setting("what goes on top", [], choices=("poppy", "sesame"))
+    sourdough: bool = setting("no yeast", False)
+    days: int | None = setting("age of the starter in days", None, at_least=1, only_with={"sourdough": True})
+    glaze: str | None = setting("on the seeds", None, only_with="seeds")
+    yeast: float = setting("grams of yeast", 7.0, above=0, excludes="sourdough")
+
+
+@recipe(Baking)
+def bake(settings: Baking) -> str:
+    """Bakes bread.
+
+    Returns:
+        What came out.
+
+    Raises:
+        InputError: If the oven is cold.
+    """
+    return f"{settings.loaves} of {settings.flour}"
+
+
+@pytest.mark.parametrize(
+    ("fields", "problem"),
+    [
+        ({"grams": 0}, "--grams must be above 0 and at most 5000, not 0"),
+        ({"grams": 6_000.0}, "--grams must be above 0 and at most 5000, not 6000.0"),
+        ({"grams": float("nan")}, "--grams must be above 0 and at most 5000, not nan"),
+        ({"share": 1.0}, "--share must be at least 0 and below 1, not 1.0"),
+        ({"loaves": 0}, "--loaves must be at least 1, not 0"),
+        ({"kind": "flat"}, "--kind `flat` is unknown (one of plain)"),
+        ({"seeds": ["poppy", "sand"]}, "--seeds `sand` is unknown (one of poppy, sesame)"),
+        ({"days": 3}, "--days is for --sourdough true (give that too, or leave it out)"),
+        ({"days": 0, "sourdough": True}, "--days must be at least 1, not 0"),
+        ({"glaze": "milk"}, "--glaze is for --seeds (give that too, or leave it out)"),
+        ({"yeast": 3.0, "sourdough": True}, "--yeast and --sourdough exclude each other (leave one of them out)"),
+        ({"loaves": "two"}, "--loaves is 'two', of another type than int (give one of that type)"),
+        ({"loaves": True}, "--loaves is True, of another type than int (give one of that type)"),
+        ({"seeds": "poppy"}, "--seeds is 'poppy', of another type than list[str] (give one of that type)"),
+        ({"share": "half"}, "--share is 'half', of another type than float | None (give one of that type)"),
+    ],
+)
+def test_a_value_that_does_not_fit_is_refused_from_python_and_by_the_command_line_alike(fields, problem):
+    with pytest.raises(UsageError) as refused:
+        bake(flour="rye", **fields)
+    assert str(refused.value) == problem
+    assert isinstance(refused.value, HfParaphraseError) and isinstance(refused.value, ValueError)
+    if isinstance(fields.get("loaves"), str | bool) or isinstance(fields.get("seeds", fields.get("share")), str):
+        return  # the command line has other words for what has no type yet
+    words = ["--flour", "rye"]
+    for name, value in fields.items():
+        words += [f"--{name}", *map(str, value if isinstance(value, list) else [value])]
+    if {"kind", "seeds"} & fields.keys():
+        with pytest.raises(UsageError, match=r"invalid choice: '(flat|sand)'"):
+            parse(Baking, "bake", words)
+        return
+    with pytest.raises(UsageError) as refused:
+        bake.run(parse(Baking, "bake", words))
+    assert str(refused.value).partition(", not")[0] == problem.partition(", not")[0]
+
+
+def test_values_at_the_bounds_and_path_objects_fit():
+    assert bake(flour=Path("rye"), grams=5_000, share=0, days=1, sourdough=True, seeds=["poppy"], glaze="egg") == (
+        "1 of rye"
+    )
+
+
+def test_a_recipe_shows_the_fields_with_their_defaults_and_help_like_any_function():
+    signature = inspect.signature(bake)
+    assert list(signature.parameters) == list(Baking.__dataclass_fields__)
+    assert signature.parameters["grams"].default == 500.0 and signature.return_annotation == "str"
+    text = bake.__doc__
+    assert text.index("Bakes bread.") < text.index("    grams: weight in grams") < text.index("Returns:")
+    assert text.index("Returns:") < text.index("Raises:") and bake.__name__ == "bake"
+    with pytest.raises(TypeError):
+        bake()
+    with pytest.raises(TypeError):
+        bake(flour="rye", flower="rose")
+
+
+def test_what_a_user_registers_becomes_a_choice(monkeypatch):
+    monkeypatch.setattr(KINDS, "_entries", dict(KINDS._entries))
+    KINDS.register("flat")(dict)
+    assert bake(flour="rye", kind="flat") == "1 of rye"
+    assert parse(Baking, "bake", ["--flour", "rye", "--kind", "flat"]).kind == "flat"
