@@ -9,12 +9,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..data.sentences import Corpus, StrictLines
 from ..data.text_files import read_lines
 from ..errors import InputError, UsageError
 from ..evaluation.report import short_names
 from ..filtering.inherited_cards import inherited_metadata
-from .encode import StrictLines
-from .search_corpus import Corpus
 
 if TYPE_CHECKING:
     from ..encoders.known_texts import KnownTexts

@@ -15,6 +15,7 @@ from ..artefacts.cards import write_card
 from ..artefacts.folders import check_output, output_folder, write_text_whole
 from ..artefacts.provenance import write_provenance
 from ..data.text_files import LineErrors, check_readable, read_lines
+from ..encoders.devices import check_device, device_setting
 from ..errors import InputError, UsageError
 from ..evaluation.figures import check_plots
 from ..evaluation.tables import format_table
@@ -28,7 +29,6 @@ from ..studies.gates.gates import WordGates, check_gran, component_gates, words_
 from ..studies.gates.grouped_means import GroupMean
 from ..studies.gates.tagged_text import DEPENDENCY, TAG, LabelledSentence, read_tagged, tagged_lines
 from .arguments import parse
-from .devices import check_device, device_argument
 
 if TYPE_CHECKING:
     from ..encoders.sentence_encoder import SentenceEncoder
@@ -70,7 +70,7 @@ class Arguments:
     min_count: int = setting("words and labels that occur less often are left out of the tables", 20)
     known_only: bool = setting("leave out words that the model does not know", False)
     bootstrap: int = setting("bootstrap replicates, over sentences, for the intervals", 200)
-    device: str = device_argument()
+    device: str = device_setting()
     seed: int = setting("seed of the bootstrap", 0)
     overwrite: bool = setting("replace an existing output folder", False)
 

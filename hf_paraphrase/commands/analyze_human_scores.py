@@ -14,6 +14,7 @@ from ..artefacts.cards import write_card
 from ..artefacts.folders import check_output, output_folder, write_text_whole
 from ..artefacts.provenance import write_provenance
 from ..data.parquet import check_split_name, split_names
+from ..encoders.devices import check_device, device_setting
 from ..errors import InputError, UsageError
 from ..evaluation.figures import check_plots
 from ..evaluation.graded_set import GradedSet, read_graded_folder
@@ -26,7 +27,6 @@ from ..studies.analysis.human_scores import LEVEL, HumanScores, compare_scores, 
 from ..studies.analysis.plain_text import plain_markdown
 from .analysis_inputs import check_numbers, model_names
 from .arguments import parse
-from .devices import check_device, device_argument
 
 if TYPE_CHECKING:
     from ..encoders.sentence_encoder import SentenceEncoder
@@ -63,7 +63,7 @@ class Arguments:
         None,
     )
     batch_size: int = setting("sentences in a padded batch; a model of type avg needs no batches", 256)
-    device: str = device_argument()
+    device: str = device_setting()
     overwrite: bool = setting("replace an existing output folder", False)
 
 

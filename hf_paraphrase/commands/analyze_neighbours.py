@@ -11,6 +11,7 @@ from ..artefacts.cards import write_card
 from ..artefacts.folders import check_output, output_folder, write_text_whole
 from ..artefacts.provenance import write_provenance
 from ..data.text_files import PLAIN_OR_COMPRESSED
+from ..encoders.devices import check_device, device_setting
 from ..errors import InputError
 from ..evaluation.figures import check_plots
 from ..evaluation.tables import format_table
@@ -20,7 +21,6 @@ from ..studies.analysis.neighbour_lists import MOST_ROWS, side_by_side, summaris
 from ..studies.analysis.plain_text import one_line, plain_markdown
 from .analysis_inputs import Texts, check_numbers, embed_queries, model_names, open_encoder, read_queries
 from .arguments import parse
-from .devices import check_device, device_argument
 
 if TYPE_CHECKING:
     from ..encoders.best_sentences import NearSentence
@@ -55,7 +55,7 @@ class Arguments:
     )
     split: str | None = setting("split of the data folders to read [default: train]", None)
     batch_size: int = setting("sentences in a padded batch; a model of type avg needs no batches", 256)
-    device: str = device_argument()
+    device: str = device_setting()
     overwrite: bool = setting("replace an existing output folder", False)
 
 

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from ..artefacts.evaluated_card import add_results, check_evaluated_card
 from ..artefacts.folders import write_text_whole
+from ..encoders.devices import check_device, device_setting
 from ..errors import OutputError, UsageError
 from ..evaluation.floors import FLOORS
 from ..evaluation.graded_set import Encode
@@ -23,7 +24,6 @@ from ..evaluation.transfer.registry import TASKS
 from ..messages import say
 from ..settings import setting
 from .arguments import parse
-from .devices import check_device, device_argument
 from .evaluate_paraphrase import ParaphraseSuite
 from .evaluate_senteval import SentEvalSuite
 from .evaluate_similarity import SimilaritySuite
@@ -94,7 +94,7 @@ class Arguments:
         False,
     )
     batch_size: int = setting("sentences a batch of the encoder", 256)
-    device: str = device_argument()
+    device: str = device_setting()
     output: str | None = setting("a JSON file for the results", None)
     overwrite: bool = setting("replace an existing results file", False)
     update_card: bool = setting(

@@ -11,12 +11,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
+from ..data.sentences import lines_of_file, lines_of_standard_input
 from ..data.text_files import PLAIN_OR_COMPRESSED
 from ..errors import InputError, OutputError, UsageError
 from ..messages import say
 from ..settings import setting, settings_of
 from .arguments import parse
-from .encode import blocks, standard_input
 
 if TYPE_CHECKING:
     from tqdm.auto import tqdm
@@ -168,7 +168,7 @@ def _expand_text(arguments: Arguments, settings: ExpanderSettings, counts: Count
 
     from ..studies.expansion.processes import expand_blocks
 
-    read = standard_input() if arguments.text == "-" else blocks(Path(str(arguments.text)))
+    read = lines_of_standard_input() if arguments.text == "-" else lines_of_file(Path(str(arguments.text)))
     smaller = (lines[at : at + _BLOCK] for lines in read for at in range(0, len(lines), _BLOCK))
     with (
         _writer(arguments.output) as stream,

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from ..artefacts.folders import check_same_job, check_unfinished, staging_path, working_folder
 from ..artefacts.provenance import FILE_NAME, fingerprint, write_provenance
 from ..data.text_files import COMPRESSED, PLAIN_OR_COMPRESSED
+from ..encoders.devices import CPU, check_device, device_setting
 from ..errors import InputError, OutputError, UsageError
 from ..evaluation.tables import format_table
 from ..messages import say
@@ -30,7 +31,6 @@ from ..studies.mining.comparable_files import write_gold
 from ..studies.mining.margins import MARGINS
 from ..studies.mining.matching import MATCHINGS
 from .arguments import parse
-from .devices import CPU, check_device, device_argument
 
 if TYPE_CHECKING:
     import numpy as np
@@ -104,7 +104,7 @@ class Arguments:
         "file of the true pairs, `source id TAB target id`: precision, recall and F1 are printed", None
     )
     batch_size: int = setting("sentences in a padded batch; a model of type avg needs no batches", 256)
-    device: str = device_argument()
+    device: str = device_setting()
     seed: int = setting("with --approximate: seed of the lists", 0)
     resume: bool = setting("go on with an unfinished run of the same command", False)
     overwrite: bool = setting("replace an existing output", False)

@@ -18,14 +18,14 @@ from ..artefacts.folders import check_output, output_folder
 from ..artefacts.hub_models import model_folder
 from ..artefacts.provenance import write_provenance
 from ..data.parquet import split_sizes, write_split
+from ..data.sentences import Corpus
 from ..data.text_files import PLAIN_OR_COMPRESSED
+from ..encoders.devices import check_device, device_setting
 from ..errors import InputError, ModelError, UsageError
 from ..filtering.inherited_cards import inherited_metadata
 from ..messages import say
 from ..settings import setting, settings_of
 from .arguments import parse
-from .devices import check_device, device_argument
-from .search_corpus import Corpus
 
 if TYPE_CHECKING:
     from ..encoders.index_builder import BuiltIndex, IndexOptions
@@ -107,7 +107,7 @@ class Arguments:
     )
     output: str | None = setting("the index folder, or with --mine the data folder of pairs, to make", None)
     batch_size: int = setting("sentences in a padded batch; a model of type avg needs no batches", 256)
-    device: str = device_argument()
+    device: str = device_setting()
     seed: int | None = setting("approximate, when building: seed of the lists' centroids [default: 0]", None)
     overwrite: bool = setting("replace an existing output folder", False)
 

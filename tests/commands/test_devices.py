@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from hf_paraphrase.commands import main
-from hf_paraphrase.commands.devices import check_device, devices
+from hf_paraphrase.encoders.devices import check_device, devices
 from hf_paraphrase.encoders.sentence_encoder import SentenceEncoder
 from hf_paraphrase.errors import HubError, UsageError
 from hf_paraphrase.studies.mining.classification import ClassifiedSides

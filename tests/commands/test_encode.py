@@ -46,7 +46,7 @@ def test_every_line_becomes_its_row(model, tmp_path, capsys, ending, compressed)
 
 
 def test_blocks_and_options_do_not_change_the_rows(model, tmp_path, monkeypatch):
-    monkeypatch.setattr("hf_paraphrase.commands.encode._BLOCK_LINES", 3)
+    monkeypatch.setattr("hf_paraphrase.data.sentences._BLOCK_LINES", 3)
     lines = [f"w{i % 10} w{i % 7}" for i in range(1000)]
     (tmp_path / "text").write_text("\n".join(lines))
     assert run(model, tmp_path / "text", tmp_path / "v.npy", "--normalize", "--batch-size", "2") == 0
@@ -59,7 +59,7 @@ def given(monkeypatch, content):
 
 
 def test_standard_input_is_read_as_a_file_is(model, tmp_path, monkeypatch):
-    monkeypatch.setattr("hf_paraphrase.commands.encode._BLOCK_LINES", 2)
+    monkeypatch.setattr("hf_paraphrase.data.sentences._BLOCK_LINES", 2)
     given(monkeypatch, b"\xef\xbb\xbfw1\r\nw2 w3\n\nw4")
     assert run(model, "-", tmp_path / "v.npy") == 0
     expected = SentenceEncoder.from_pretrained(model).encode(["w1", "w2 w3", "", "w4"])

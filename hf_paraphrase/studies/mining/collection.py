@@ -10,22 +10,11 @@ import numpy as np
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from ...data.text_files import LineErrors, read_fields, read_lines
+from ...data.sentences import StrictLines
+from ...data.text_files import read_fields, read_lines
 from ...errors import InputError
 
 LAYOUTS = ("lines", "bucc")
-
-
-class StrictFile(LineErrors):
-    """A malformed line ends the work: leaving it out would shift the numbers of the lines, or lose a sentence."""
-
-    def meet(self, text: str, path: Path, line: int, remedy: str) -> None:
-        """Raises for a malformed line.
-
-        Raises:
-            InputError: Always.
-        """
-        raise InputError(text, path=path, line=line, remedy=remedy)
 
 
 @dataclass(frozen=True)
@@ -67,13 +56,13 @@ def read_collection(path: Path, layout: str) -> Collection:
             no line has a sentence.
     """
     if layout == "lines":
-        sentences = [text for block in read_lines(path, StrictFile()) for text in block.to_pylist()]
+        sentences = [text for block in read_lines(path, StrictLines()) for text in block.to_pylist()]
         names = [str(number) for number in range(1, len(sentences) + 1)]
     else:
         remedy = "one sentence a line as `id TAB sentence`, or --layout lines"
         names, sentences = [], []
         first_lines: dict[str, int] = {}
-        for lines, texts in read_fields(path, ["id", "sentence"], StrictFile(), remedy=remedy):
+        for lines, texts in read_fields(path, ["id", "sentence"], StrictLines(), remedy=remedy):
             sentences += texts["sentence"].to_pylist()
             block = texts["id"].to_pylist()
             names += block
@@ -125,7 +114,7 @@ def read_gold(path: Path, source: Collection, target: Collection) -> NDArray[np.
     sides: list[tuple[Collection, Mapping[str, int]]] = [(side, side.positions()) for side in (source, target)]
     found: list[tuple[int, int]] = []
     remedy = "one pair a line as `source id TAB target id`; without ids in the collections, the numbers of the lines"
-    for lines, texts in read_fields(path, ["source", "target"], StrictFile(), remedy=remedy):
+    for lines, texts in read_fields(path, ["source", "target"], StrictLines(), remedy=remedy):
         columns = [texts["source"].to_pylist(), texts["target"].to_pylist()]
         for line, pair in zip(lines.tolist(), zip(*columns, strict=True), strict=True):
             places = []

@@ -8,10 +8,10 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
+from ...data.sentences import StrictLines
 from ...data.text_files import read_fields
 from ...data.typed_fields import Field, read_typed_fields
 from ...errors import InputError
-from .collection import StrictFile
 from .measures import Curve
 
 _NUMBER = re.compile(r"\d+")
@@ -25,7 +25,7 @@ def read_gold_ids(path: Path) -> set[tuple[str, str]]:
     """
     remedy = "one pair a line as `source id TAB target id`"
     gold: set[tuple[str, str]] = set()
-    for _, texts in read_fields(path, ["source", "target"], StrictFile(), remedy=remedy):
+    for _, texts in read_fields(path, ["source", "target"], StrictLines(), remedy=remedy):
         gold.update(zip(texts["source"].to_pylist(), texts["target"].to_pylist(), strict=True))
     return gold
 
@@ -52,7 +52,7 @@ def mined_curve(path: Path, gold: set[tuple[str, str]]) -> Curve:
     remedy = "give a file that hf-paraphrase mine made"
     if path.is_file() and not path.stat().st_size:
         return Curve.of(np.empty(0), np.empty(0, bool), len(gold))
-    for lines, table in read_typed_fields(path, fields, StrictFile(), remedy=remedy):
+    for lines, table in read_typed_fields(path, fields, StrictLines(), remedy=remedy):
         columns = (lines.tolist(), *(table.column(name).to_pylist() for name in ("score", "source", "target")))
         for line, score, source, target in zip(*columns, strict=True):
             if (source, target) in seen:

@@ -1,20 +1,68 @@
-"""The sentences that `search` makes an index of: the lines of a file, or columns of a data folder."""
+"""Sentences in blocks: the lines of a file or of standard input, or the text columns of a data folder."""
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pyarrow as pa
 
-from ..data.parquet import iterate_batches, read_schema
-from ..data.schema import columns_named, require_columns
-from ..data.text_files import check_readable, read_lines
 from ..errors import InputError
-from .encode import StrictLines
+from .parquet import iterate_batches, read_schema
+from .schema import columns_named, require_columns
+from .text_files import LineErrors, check_readable, read_lines
 
 DEFAULT_COLUMNS = ("sentence", "text", "sentence1", "sentence2")
 _BLOCK_LINES = 20_000
+
+
+class StrictLines(LineErrors):
+    """A line that is not UTF-8 ends the work: leaving it out would shift the rows against the lines."""
+
+    def meet(self, text: str, path: Path, line: int, remedy: str) -> None:
+        """Raises for a malformed line.
+
+        Raises:
+            InputError: Always.
+        """
+        raise InputError(text, path=path, line=line, remedy=remedy)
+
+
+def lines_of_file(source: Path) -> Iterator[list[str]]:
+    """Streams the lines of a file in lists of at most 20,000.
+
+    Raises:
+        InputError: As :func:`~hf_paraphrase.data.text_files.read_lines`.
+    """
+    for array in read_lines(source, StrictLines()):
+        for start in range(0, len(array), _BLOCK_LINES):
+            yield array.slice(start, _BLOCK_LINES).to_pylist()
+
+
+def lines_of_standard_input() -> Iterator[list[str]]:
+    """Streams the lines of standard input in lists of at most 20,000, by the rules that hold for files.
+
+    Raises:
+        InputError: If it is empty or not UTF-8.
+    """
+    lines: list[str] = []
+    number = 0
+    for number, raw in enumerate(sys.stdin.buffer, start=1):
+        try:
+            line = raw.decode("utf-8-sig" if number == 1 else "utf-8")
+        except UnicodeDecodeError as error:
+            raise InputError(
+                f"not UTF-8: byte 0x{raw[error.start]:02x}", path="standard input", line=number, remedy="convert it"
+            ) from error
+        lines.append(line.removesuffix("\n").removesuffix("\r"))
+        if len(lines) == _BLOCK_LINES:
+            yield lines
+            lines = []
+    if not number:
+        raise InputError("it is empty", path="standard input", remedy="give one sentence a line")
+    if lines:
+        yield lines
 
 
 class Corpus:
@@ -60,6 +108,4 @@ class Corpus:
                 sides = [batch.column(name).to_pylist() for name in self.columns]
                 yield [text for row in zip(*sides, strict=True) for text in row]
             return
-        for lines in read_lines(self.path, StrictLines()):
-            for start in range(0, len(lines), _BLOCK_LINES):
-                yield lines.slice(start, _BLOCK_LINES).to_pylist()
+        yield from lines_of_file(self.path)

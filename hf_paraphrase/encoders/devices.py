@@ -1,4 +1,4 @@
-"""The flag `--device` of the verbs that embed sentences."""
+"""The setting `device` of what embeds sentences."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from ..settings import setting
 CPU = "cpu"
 
 
-def device_argument() -> Any:
-    """Declares `--device`."""
+def device_setting() -> Any:
+    """Declares a field `device`; who has one calls :func:`check_device` in its check."""
     return setting(
         "where the encoder computes: cpu, or a device of this machine as torch names it, such as cuda, cuda:1 or mps; "
         "vectors of different devices differ by rounding",
