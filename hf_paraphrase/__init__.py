@@ -14,6 +14,7 @@ from .models.registration import register_when_imported
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
+    from .data.folder import DataFolder
     from .encoders.search import SearchIndex
     from .encoders.sentence_encoder import SentenceEncoder
     from .errors import HfParaphraseError, HubError, InputError, ModelError, OutputError, UsageError

@@ -16,8 +16,8 @@ from ..artefacts.cards import write_card
 from ..artefacts.folders import check_output, check_same_job, check_unfinished, output_folder, write_text_whole
 from ..artefacts.hub_models import model_folder
 from ..artefacts.provenance import fingerprint, write_provenance
+from ..data.folder import DataFolder
 from ..data.parquet import count_rows, read_schema, split_names
-from ..data.row_ranges import iterate_rows
 from ..data.text_files import PLAIN_OR_COMPRESSED, LineErrors, read_lines
 from ..errors import HfParaphraseError, InputError, UsageError
 from ..filtering.held_out import draw_references, held_out_texts
@@ -243,7 +243,7 @@ def _try_out(job: ScoringJob) -> None:
     for split in job.measures:
         job.schema(split)
     split = next(iter(job.measures))
-    table = next(iterate_rows(job.folder, split, 0, _LOOKED_AT, batch_size=_LOOKED_AT), None)
+    table = next(DataFolder(job.folder).row_range(split, 0, _LOOKED_AT, batch_size=_LOOKED_AT), None)
     if table is None or "perplexity" not in job.measures[split]:
         return
     batch = PairBatch(table)

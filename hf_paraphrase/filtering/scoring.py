@@ -22,8 +22,8 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from ..data.folder import DataFolder
 from ..data.parquet import count_rows, read_schema, split_names
-from ..data.row_ranges import iterate_rows
 from ..errors import OutputError
 from .held_out import HeldOutReferences
 from .measures.base import Measure
@@ -163,7 +163,9 @@ def write_shard(job: ScoringJob, shard: Shard, output: Path) -> Shard:
     temporary = path.with_name(f".{path.name}.{os.getpid()}.partial")
     try:
         with pq.ParquetWriter(temporary, job.schema(shard.split), compression="zstd") as writer:
-            for table in iterate_rows(job.folder, shard.split, shard.start, shard.stop, batch_size=job.batch_size):
+            for table in DataFolder(job.folder).row_range(
+                shard.split, shard.start, shard.stop, batch_size=job.batch_size
+            ):
                 scored = job.score(table, shard.split)
                 if scored.num_rows:  # `datasets` cannot read a row group without rows
                     writer.write_table(scored.cast(writer.schema))

@@ -15,8 +15,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from hf_paraphrase.data import folder as data_folder
 from hf_paraphrase.data import json_items, text_files
 from hf_paraphrase.data.decontamination import load_fingerprints
+from hf_paraphrase.data.folder import DataFolder
 from hf_paraphrase.data.parquet import (
     count_rows,
     iterate_batches,
@@ -26,7 +28,6 @@ from hf_paraphrase.data.parquet import (
     split_sizes,
     write_split,
 )
-from hf_paraphrase.data.row_ranges import iterate_rows
 from hf_paraphrase.data.schema import PAIRS
 from hf_paraphrase.errors import HfParaphraseError, InputError
 from hf_paraphrase.filtering.inherited_cards import inherited_metadata
@@ -34,7 +35,7 @@ from hf_paraphrase.filtering.inherited_cards import inherited_metadata
 READERS = {
     "read_table": lambda folder: read_table(folder, "train", ["sentence1"]),
     "iterate_batches": lambda folder: list(iterate_batches(folder, "train")),
-    "iterate_rows": lambda folder: list(iterate_rows(folder, "train", 0, 10_000)),
+    "iterate_rows": lambda folder: list(DataFolder(folder).row_range("train", 0, 10_000)),
     "read_schema": lambda folder: read_schema(folder, "train"),
     "count_rows": lambda folder: count_rows(folder, "train"),
     "split_sizes": split_sizes,
@@ -100,11 +101,9 @@ def test_a_column_of_sentences_that_is_there_twice_is_refused(folder):
 
 
 def test_a_footer_that_claims_more_rows_than_the_file_can_hold_is_refused(folder, monkeypatch):
-    from hf_paraphrase.data import parquet
-
     path = shard(folder)
     # Five thousand different rows: no file of that size holds less than one row for a thousand bytes.
-    monkeypatch.setattr(parquet, "_ROWS_PER_BYTE", 5_000 / path.stat().st_size / 2)
+    monkeypatch.setattr(data_folder, "_ROWS_PER_BYTE", 5_000 / path.stat().st_size / 2)
     with pytest.raises(InputError, match="claim to be 5,000 rows"):
         open_shard(path)
 

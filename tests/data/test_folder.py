@@ -1,0 +1,96 @@
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from datasets import load_dataset
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from hf_paraphrase.data.folder import DataFolder, write_split
+from hf_paraphrase.errors import InputError
+
+PAIRS = pa.schema([("sentence1", pa.string()), ("rank", pa.int32())])
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """100 rows in shards of 30 and 40 with row groups of 1 to 7 rows."""
+    table = pa.table({"number": list(range(100))})
+    sizes = [1, 7, 3, 5] * 20
+    batches, start = [], 0
+    while start < 100:
+        size = sizes[len(batches)]
+        batches.append(table.slice(start, size))
+        start += size
+    folder = tmp_path_factory.mktemp("rows")
+    write_split(folder, "train", batches, table.schema, rows_per_shard=30)
+    return folder
+
+
+@settings(deadline=None, max_examples=60)
+@given(start=st.integers(0, 110), length=st.integers(0, 110), size=st.integers(1, 50))
+def test_the_rows_asked_for_come_in_order_in_tables_of_the_size_asked_for(folder, start, length, size):
+    tables = list(DataFolder(folder).row_range("train", start, start + length, batch_size=size))
+    numbers = [number for table in tables for number in table.column("number").to_pylist()]
+    assert numbers == list(range(100))[start : start + length]
+    assert all(table.num_rows == size for table in tables[:-1])
+
+
+def test_a_damaged_shard_is_an_input_error_that_names_it(tmp_path):
+    write_split(tmp_path, "train", [pa.table({"number": [1]})], pa.schema([("number", pa.int64())]))
+    shard = next((tmp_path / "data").glob("*.parquet"))
+    shard.write_bytes(b"no parquet")
+    with pytest.raises(InputError) as caught:
+        list(DataFolder(tmp_path).row_range("train", 0, 1))
+    assert caught.value.path == str(shard)
+
+
+def test_empty_batches_make_no_row_group_that_load_dataset_cannot_read(tmp_path):
+    rows = pa.Table.from_pydict({"sentence1": ["a", "b"], "rank": [0, 1]}, schema=PAIRS)
+    empty = rows.slice(0, 0)
+    assert write_split(tmp_path / "data folder", "train", [empty, rows, empty, rows], PAIRS, rows_per_shard=2) == 4
+    found = load_dataset(str(tmp_path / "data folder"), split="train", cache_dir=str(tmp_path / "cache"))
+    assert found["rank"][:] == [0, 1, 0, 1]
+
+
+def test_what_is_asked_of_an_open_folder(folder):
+    opened = DataFolder.open(folder)
+    assert DataFolder.open(opened) is opened
+    assert os.fspath(opened) == str(folder)
+    assert opened.splits == ["train"]
+    assert opened.count() == 100
+    assert opened.schema() == pa.schema([("number", pa.int64())])
+    assert opened.table().column("number").to_pylist() == list(range(100))
+    assert [split["num_examples"] for split in opened.sizes()] == [100]
+    with pytest.raises(InputError, match=r"missing column sentence1.*the columns are number"):
+        opened.require("sentence1")
+    with pytest.raises(InputError, match=r"no split `dev`.*the splits are train"):
+        opened.schema("dev")
+
+
+def test_a_choice_of_rows_is_what_the_mask_marks_over_all_files(folder):
+    mask = np.arange(100) % 7 == 3
+    batches = list(DataFolder(folder).batches(columns=["number"], rows=mask, batch_size=8))
+    assert [number for batch in batches for number in batch.column("number").to_pylist()] == list(range(3, 100, 7))
+
+
+def test_the_files_are_listed_and_checked_once(folder, monkeypatch):
+    opened = DataFolder(folder)
+    assert opened.count() == 100
+    monkeypatch.setattr(Path, "glob", lambda *_: pytest.fail("the folder was listed again"))
+    assert opened.table(columns=["number"]).num_rows == len(list(opened.row_range("train", 0, 100, batch_size=1)))
+    assert (opened.count(), opened.schema().names) == (100, ["number"])
+
+
+def test_a_file_that_is_missing_is_counted(tmp_path):
+    table = pa.table({"number": list(range(9))})
+    write_split(
+        tmp_path, "train", [table.slice(0, 3), table.slice(3, 3), table.slice(6)], table.schema, rows_per_shard=3
+    )
+    (tmp_path / "data" / "train-00001-of-00003.parquet").unlink()
+    with pytest.raises(InputError, match="2 of 3 shards of split `train` are there"):
+        DataFolder(tmp_path).count()
