@@ -21,8 +21,8 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from hf_paraphrase.encoders.nearest_neighbours import nearest_neighbours
-from hf_paraphrase.encoders.vector_file import NpyWriter, VectorFile
+from hf_paraphrase.encoders.search.nearest_neighbours import nearest_neighbours
+from hf_paraphrase.encoders.search.vector_file import NpyWriter, VectorFile
 from hf_paraphrase.errors import UsageError
 from hf_paraphrase.studies.mining.candidates import best_candidates, candidate_blocks
 from hf_paraphrase.studies.mining.running_best import default_precision

@@ -16,7 +16,7 @@ from ..evaluation.report import short_names
 from ..filtering.inherited_cards import inherited_metadata
 
 if TYPE_CHECKING:
-    from ..encoders.known_texts import KnownTexts
+    from ..encoders.sentence_encoder import KnownTexts
 
 MOST_QUERIES = 1_000
 """Queries of an analysis; a report is for reading, and memory grows with their number."""
@@ -120,8 +120,7 @@ def open_encoder(model: str, device: str) -> KnownTexts:
     Raises:
         ModelError: If the folder is not a sentence encoder.
     """
-    from ..encoders.known_texts import KnownTexts
-    from ..encoders.sentence_encoder import SentenceEncoder
+    from ..encoders.sentence_encoder import KnownTexts, SentenceEncoder
 
     return KnownTexts(SentenceEncoder.from_pretrained(model, device=device))
 

@@ -23,8 +23,8 @@ from .analysis_inputs import Texts, check_numbers, embed_queries, model_names, o
 from .arguments import parse
 
 if TYPE_CHECKING:
-    from ..encoders.best_sentences import NearSentence
-    from ..encoders.sentence_blocks import StreamCounts
+    from ..studies.analysis.best_sentences import NearSentence
+    from ..studies.analysis.sentence_blocks import StreamCounts
 
 _KIND = "neighbours"
 _SHOWN = 20
@@ -113,8 +113,8 @@ def _search(
 ) -> tuple[list[list[NearSentence]], StreamCounts]:
     from tqdm.auto import tqdm
 
-    from ..encoders.best_sentences import BestSentences
-    from ..encoders.sentence_blocks import StreamCounts, encoded_blocks
+    from ..studies.analysis.best_sentences import BestSentences
+    from ..studies.analysis.sentence_blocks import StreamCounts, encoded_blocks
 
     encoder = open_encoder(model, arguments.device)
     vectors, known = embed_queries(encoder, queries, arguments.batch_size)

@@ -24,9 +24,9 @@ from .analysis_inputs import Texts, check_numbers, embed_queries, model_names, o
 from .arguments import parse
 
 if TYPE_CHECKING:
-    from ..encoders.best_sentences import NearSentence
-    from ..encoders.sentence_blocks import SentenceBlock, StreamCounts
-    from ..encoders.vector_file import VectorFile
+    from ..encoders.search.vector_file import VectorFile
+    from ..studies.analysis.best_sentences import NearSentence
+    from ..studies.analysis.sentence_blocks import SentenceBlock, StreamCounts
     from ..studies.analysis.similarity_bands import Band
     from ..studies.analysis.similarity_distribution import SimilarityDistribution
 
@@ -149,7 +149,7 @@ def _check(arguments: Arguments) -> None:
 
 def _stored(arguments: Arguments) -> list[VectorFile]:
     """Opens the files of vectors, and the encoders once, so that what does not fit is told before any long work."""
-    from ..encoders.vector_file import VectorFile
+    from ..encoders.search.vector_file import VectorFile
 
     files = [VectorFile(Path(path), half=True) for path in arguments.vectors]
     for place, model in enumerate(arguments.model):
@@ -171,8 +171,8 @@ def _count(
     """Runs all sentences past one model."""
     from tqdm.auto import tqdm
 
-    from ..encoders.best_sentences import BestSentences
-    from ..encoders.sentence_blocks import StreamCounts, encoded_blocks, stored_blocks
+    from ..studies.analysis.best_sentences import BestSentences
+    from ..studies.analysis.sentence_blocks import StreamCounts, encoded_blocks, stored_blocks
     from ..studies.analysis.similarity_bands import DRAWN, BandSamples
     from ..studies.analysis.similarity_distribution import SimilarityDistribution
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from ..data.sentences import lines_of_file, lines_of_standard_input
 from ..data.text_files import PLAIN_OR_COMPRESSED
 from ..encoders.devices import check_device, device_setting
-from ..encoders.vector_file import NpyWriter
+from ..encoders.search.vector_file import NpyWriter
 from ..errors import InputError, OutputError, UsageError
 from ..messages import say
 from ..settings import setting

@@ -142,7 +142,7 @@ def _make_data_and_models(arguments: Arguments, steps: _Steps) -> None:
 
 def _measure(arguments: Arguments, steps: _Steps) -> dict[str, Any]:
     """Collects what the steps measured, and asks the encoders for the test scores and some neighbours."""
-    from ..encoders.nearest_neighbours import nearest_neighbours
+    from ..encoders.search.nearest_neighbours import nearest_neighbours
     from ..encoders.sentence_encoder import SentenceEncoder
 
     output = steps.output

@@ -28,9 +28,9 @@ from ..settings import setting, settings_of
 from .arguments import parse
 
 if TYPE_CHECKING:
-    from ..encoders.index_builder import BuiltIndex, IndexOptions
-    from ..encoders.paraphrase_mining import MinedPairs
-    from ..encoders.search import SearchIndex
+    from ..encoders.search.build import BuiltIndex, IndexOptions
+    from ..encoders.search.index import SearchIndex
+    from ..encoders.search.paraphrase_mining import MinedPairs
     from ..encoders.sentence_encoder import SentenceEncoder
 
 MINED = pa.schema([("sentence1", pa.string()), ("sentence2", pa.string()), ("score", pa.float64())])
@@ -213,7 +213,7 @@ def _build_into(folder: Path, encoder: SentenceEncoder, corpus: Corpus, argument
     """Builds the index of a corpus and says what happened to its sentences."""
     from tqdm.auto import tqdm
 
-    from ..encoders.index_builder import IndexOptions, build_index
+    from ..encoders.search.build import IndexOptions, build_index
 
     options: IndexOptions = IndexOptions(
         approximate=arguments.method == "approximate",
@@ -342,7 +342,7 @@ def _sentence_pairs(index: SearchIndex, pairs: MinedPairs) -> Iterator[pa.Table]
 
 def _open(arguments: Arguments, source: str, stack: ExitStack) -> SearchIndex:
     """Opens an index folder, or builds one for the time being with the encoder `source`."""
-    from ..encoders.search import SearchIndex
+    from ..encoders.search.index import SearchIndex
 
     if arguments.corpus is None:
         encoder = None if arguments.model is None else _encoder(arguments.model, arguments.device)
@@ -379,7 +379,7 @@ def _encoder(model: str, device: str) -> SentenceEncoder:
 
 def _copy_encoder(model: Path, folder: Path) -> None:
     """Copies the encoder into the index, so that the folder is complete in itself."""
-    from ..encoders.search import ENCODER_FOLDER
+    from ..encoders.search.index import ENCODER_FOLDER
 
     ignored = shutil.ignore_patterns(".*", "checkpoint-*", "__pycache__")
     try:

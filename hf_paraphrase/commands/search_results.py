@@ -6,7 +6,7 @@ import dataclasses
 import json
 from collections.abc import Callable, Sequence
 
-from ..encoders.search import Neighbour
+from ..encoders.search.index import Neighbour
 
 FORMATS = ("tsv", "jsonl", "markdown")
 TSV_HEADER = "query\trank\tscore\tposition\tsentence\n"

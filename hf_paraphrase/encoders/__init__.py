@@ -1,7 +1,7 @@
 """Sentence encoders: trained on pairs with a margin loss, and put to use.
 
 Pairs of sentences go in, an encoder comes out (`trainer`, paper 000, section 4.2); texts go in, embeddings come out
-(`sentence_encoder`); a corpus goes in, an index to search comes out (`index_builder`, `search`).
+(`sentence_encoder`); a corpus goes in, an index to search comes out (`search`).
 """
 
 from __future__ import annotations
@@ -14,8 +14,7 @@ if TYPE_CHECKING:
     from .encoded_pairs import EncodedPairs, encode_pairs, iterate_pairs
     from .encoder_kinds import new_encoder
     from .encoder_vocabulary import EncoderVocabulary, word_level_vocabulary
-    from .index_builder import BuiltIndex, IndexOptions, build_index
-    from .search import Neighbour, SearchIndex
+    from .search import BuiltIndex, IndexOptions, Neighbour, SearchIndex, build_index
     from .sentence_encoder import SentenceEncoder
     from .trainer import EncoderTrainer
     from .training_arguments import EncoderTrainingArguments

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, cast, overload
@@ -12,9 +13,8 @@ from numpy.typing import NDArray
 
 from ..artefacts.hub_models import model_folder
 from ..artefacts.model_loading import check_model_type, load_model_folder
-from ..data.given_texts import list_of_texts
 from ..models.registry import SENTENCE_ENCODERS, model_class
-from ..tokenization.token_lookup import Lookup, characters_worth_it, lookup_for, state_of
+from ..tokenization.token_lookup import Lookup, characters_worth_it, list_of_texts, lookup_for, state_of
 from ..tokenization.word_lookup import TokenIds
 from ..training.threads import in_threads
 from .onnx_encoder import is_onnx_folder, load_onnx_folder
@@ -31,6 +31,7 @@ TOKENS_PER_BATCH = 1 << 16
 CHARACTERS_PER_BLOCK = 1 << 20
 """Characters that are tokenised at a time at most (a single longer text is a block of its own)."""
 _ROWS_PER_MEAN = 1024
+_ALPHANUMERIC = re.compile(r"[^\W_]")
 
 
 class SentenceEncoder:
@@ -280,6 +281,43 @@ class SentenceEncoder:
                     raise ValueError(f"embeddings must have the shape (texts, dim) or (dim,), not {array.shape}")
                 return normalized(np.atleast_2d(array).astype(np.float32, copy=False))
         return self.encode(list_of_texts(cast("str | Sequence[str]", side)), **{**options, "normalize": True})
+
+
+class KnownTexts:
+    """Embeds texts for a search: unit vectors, and zero for a text without any known word.
+
+    Unknown words share one vector, so that all texts of unknown words and a full stop, such as those of another
+    language, would have a cosine of nearly 1 with each other and stand at the top of every list of paraphrases. A
+    token is a known word if it is not the unknown one and has a letter or a digit.
+
+    Args:
+        encoder: The encoder. Its tokens are looked through once.
+    """
+
+    def __init__(self, encoder: SentenceEncoder) -> None:
+        self.encoder = encoder
+        self._words: NDArray[np.bool_] | None = None
+        tokenizer = encoder.tokenizer
+        if tokenizer.unk_token_id is not None:
+            vocabulary = tokenizer.get_vocab()
+            self._words = np.zeros(max(vocabulary.values()) + 1, bool)
+            self._words[[number for token, number in vocabulary.items() if _ALPHANUMERIC.search(token)]] = True
+            self._words[[tokenizer.unk_token_id, *tokenizer.all_special_ids]] = False
+
+    def embed(self, texts: str | Sequence[str], *, batch_size: int = 256) -> NDArray[np.float32]:
+        """Embeds texts as float32 (texts, dim), each row of length 1 or 0.
+
+        Args:
+            texts: One text or several.
+            batch_size: Texts in a padded batch.
+        """
+        texts = list_of_texts(texts)
+        vectors = self.encoder.encode(texts, batch_size=batch_size, normalize=True)
+        if self._words is not None:
+            ids = self.encoder.token_ids(texts)
+            words = np.concatenate([[0], self._words[ids.ids].cumsum()])
+            vectors[words[ids.offsets[1:]] == words[ids.offsets[:-1]]] = 0
+        return vectors
 
 
 def normalized(vectors: NDArray[np.float32]) -> NDArray[np.float32]:

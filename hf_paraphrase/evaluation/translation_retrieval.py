@@ -10,7 +10,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from ..data.decontamination import normalise_all
-from ..encoders.nearest_neighbours import nearest_neighbours
+from ..encoders.search.nearest_neighbours import nearest_neighbours
 
 
 @dataclass(frozen=True)

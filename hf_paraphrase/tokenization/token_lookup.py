@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, Protocol
 
 from . import word_lookup
@@ -13,6 +13,7 @@ from .word_lookup import TokenIds, WordLookup
 
 _SLOWNESS_OF_TRIGRAMS = 16
 """How much dearer a character is to `tokenizers` as a trigram than as part of a word, by order of magnitude."""
+_SHOWN = 60
 
 
 class Lookup(Protocol):
@@ -88,3 +89,32 @@ def ids_of(backend: Any, texts: Sequence[str], lookup: Lookup | None) -> TokenId
     backend.no_padding()
     backend.no_truncation()
     return TokenIds.of_lists([item.ids for item in backend.encode_batch_fast(list(texts), add_special_tokens=False)])
+
+
+def list_of_texts(texts: str | Iterable[str]) -> list[str]:
+    """Makes a list of one text or several; arrays and columns of strings are as good as lists.
+
+    A tokenizer would take a pair of strings for two sentences to be joined, and the letters of a string for texts.
+
+    Args:
+        texts: A single text, which gives a list of one, or several.
+
+    Raises:
+        TypeError: If one of them is not a string, with its place, counted from 0.
+    """
+    if isinstance(texts, str):
+        return [texts]
+    if texts is None or isinstance(texts, bytes):
+        raise TypeError(f"texts is {_described(texts)}, not a string or a sequence of strings")
+    listed = list(texts)
+    if all(issubclass(kind, str) for kind in set(map(type, listed))):
+        return listed
+    place = next(place for place, text in enumerate(listed) if not isinstance(text, str))
+    raise TypeError(f"texts[{place}] is {_described(listed[place])}, not a string")
+
+
+def _described(value: Any) -> str:
+    shown = repr(value)
+    if len(shown) > _SHOWN:
+        shown = f"{shown[: _SHOWN - 1]}…"
+    return "None" if value is None else f"{shown} ({type(value).__name__})"

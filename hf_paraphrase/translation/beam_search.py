@@ -11,7 +11,7 @@ from typing import Any
 import torch
 from transformers import LogitsProcessor, LogitsProcessorList, PreTrainedModel, PreTrainedTokenizerBase
 
-from ..data.given_texts import list_of_texts
+from ..tokenization.token_lookup import list_of_texts
 from .batching import TranslationCollator
 from .constraints import MinimumLengths, SearchConstraints
 from .fast_search import CUT, SearchStopped, fast_beam_search, fast_search_applies

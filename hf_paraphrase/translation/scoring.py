@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
-from ..data.given_texts import list_of_texts
+from ..tokenization.token_lookup import list_of_texts
 from .batching import TranslationCollator
 
 _ROWS_PER_BATCH = 256

@@ -13,7 +13,7 @@ from hf_paraphrase.artefacts.provenance import read_provenance
 from hf_paraphrase.commands import main
 from hf_paraphrase.commands.search_results import as_markdown
 from hf_paraphrase.data.parquet import read_table, write_split
-from hf_paraphrase.encoders.search import Neighbour, SearchIndex
+from hf_paraphrase.encoders.search.index import Neighbour, SearchIndex
 from hf_paraphrase.encoders.sentence_encoder import SentenceEncoder
 from hf_paraphrase.models.configuration_avg import AvgConfig
 from hf_paraphrase.models.modeling_avg import AvgModel

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from ...artefacts.hub_models import model_folder
 from ...artefacts.model_loading import check_model_type, load_model_folder
-from ...data.given_texts import list_of_texts
 from ...models.registry import model_class
+from ...tokenization.token_lookup import list_of_texts
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerFast

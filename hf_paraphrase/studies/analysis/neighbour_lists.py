@@ -10,8 +10,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 
-from ...encoders.best_sentences import NearSentence
 from ...filtering.tokens import tokenize
+from .best_sentences import NearSentence
 from .plain_text import plain_markdown
 
 MOST_ROWS = 50

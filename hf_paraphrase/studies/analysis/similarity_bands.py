@@ -10,9 +10,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ...encoders.sentence_blocks import SentenceBlock
-from ...encoders.sentence_table import text_keys
+from ...encoders.search.sentence_table import text_keys
 from ...filtering.tokens import tokenize
+from .sentence_blocks import SentenceBlock
 
 BANDS = 20
 """Equal bands of the cosine from −1 to 1, each 0.1 wide."""

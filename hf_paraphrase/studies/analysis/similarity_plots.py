@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from ...encoders.best_sentences import NearSentence
 from ...evaluation.figures import COLOURS, new_figure, plot_label, save_plot
+from .best_sentences import NearSentence
 from .similarity_distribution import SimilarityDistribution
 
 MOST_PANELS = 12

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 from tqdm.auto import tqdm
 
-from ...encoders.inverted_lists import InvertedLists, default_lists, default_probes, write_lists
-from ...encoders.vector_file import VectorFile, cosine_of_rows
+from ...encoders.search.inverted_lists import InvertedLists, default_lists, default_probes, write_lists
+from ...encoders.search.vector_file import VectorFile, cosine_of_rows
 from .candidates import best_candidates
 
 _SOURCES_AT_A_TIME = 4096

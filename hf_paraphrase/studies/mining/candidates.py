@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from ...encoders.vector_file import VectorFile
+from ...encoders.search.vector_file import VectorFile
 from ...training.threads import in_threads
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from ...encoders.vector_file import VectorFile
+from ...encoders.search.vector_file import VectorFile
 from .running_best import unit_vectors
 
 _TARGETS_AT_A_TIME = 65_536

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 from tqdm.auto import tqdm
 
-from ...encoders.vector_file import NpyWriter, VectorFile
+from ...encoders.search.vector_file import NpyWriter, VectorFile
 from ...errors import InputError, UsageError
 from .collection import Collection
 
 if TYPE_CHECKING:
-    from ...encoders.known_texts import KnownTexts
+    from ...encoders.sentence_encoder import KnownTexts
 
 _SENTENCES_AT_A_TIME = 16_384
 
@@ -117,8 +117,7 @@ def encode_sides(
         ModelError: If a folder is not a sentence encoder.
         InputError: If the encoders differ in dimension, or know no word of a side.
     """
-    from ...encoders.known_texts import KnownTexts
-    from ...encoders.sentence_encoder import SentenceEncoder
+    from ...encoders.sentence_encoder import KnownTexts, SentenceEncoder
 
     opened = {path: KnownTexts(SentenceEncoder.from_pretrained(path, device=device)) for path in encoders.folders}
     texts = [opened[path] for path in (encoders.source, encoders.target)]

@@ -13,11 +13,10 @@ from numpy.typing import NDArray
 from ...artefacts.foreign_model_folder import check_model_folder
 from ...artefacts.hub_models import model_folder
 from ...artefacts.model_loading import check_model_type, load_tokenizer, load_weights
-from ...data.given_texts import list_of_texts
 from ...encoders.sentence_encoder import batches_of_like_length
 from ...errors import ModelError
 from ...models.registry import model_class
-from ...tokenization.token_lookup import ids_of, lookup_for
+from ...tokenization.token_lookup import ids_of, list_of_texts, lookup_for
 from ...tokenization.word_lookup import TokenIds
 from ...training.threads import in_threads
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ...encoders.vector_file import VectorFile, cosine_of_rows
+from ...encoders.search.vector_file import VectorFile, cosine_of_rows
 from .margins import margin_scores
 
 COMBINATIONS = ("mean", "product")

@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 from ...artefacts.hub_models import model_folder
 from ...artefacts.json_files import read_json_object
 from ...artefacts.model_loading import check_model_type, load_model_folder
-from ...data.given_texts import list_of_texts
 from ...errors import ModelError
 from ...models.registry import SENTENCE_ENCODERS, model_class
+from ...tokenization.token_lookup import list_of_texts
 from ...tokenization.word_lookup import TokenIds
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hf_paraphrase.encoders.sentence_blocks import SentenceBlock
+from hf_paraphrase.studies.analysis.sentence_blocks import SentenceBlock
 from hf_paraphrase.studies.analysis.similarity_bands import BANDS, BandSamples, marking_words
 from hf_paraphrase.studies.analysis.similarity_distribution import BINS, SimilarityDistribution
 

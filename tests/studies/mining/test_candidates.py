@@ -6,7 +6,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hf_paraphrase.encoders.vector_file import VectorFile
+from hf_paraphrase.encoders.search.vector_file import VectorFile
 from hf_paraphrase.studies.mining import candidates
 from hf_paraphrase.studies.mining.candidates import best_candidates, candidate_blocks
 from hf_paraphrase.studies.mining.device_best import best_on_device

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import linear_sum_assignment
 
-from hf_paraphrase.encoders.vector_file import VectorFile
+from hf_paraphrase.encoders.search.vector_file import VectorFile
 from hf_paraphrase.studies.mining.approximate import approximate_candidates
 from hf_paraphrase.studies.mining.candidates import best_candidates
 from hf_paraphrase.studies.mining.margins import margin_scores, neighbourhood_means

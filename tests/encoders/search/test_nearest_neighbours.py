@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hf_paraphrase.encoders.nearest_neighbours import nearest_neighbours
+from hf_paraphrase.encoders.search.nearest_neighbours import nearest_neighbours
 
 
 def by_sorting(queries, corpus, k):

@@ -6,11 +6,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hf_paraphrase.data.parquet import write_split
-from hf_paraphrase.encoders import inverted_lists
-from hf_paraphrase.encoders.inverted_lists import InvertedLists, default_lists, default_probes, write_lists
-from hf_paraphrase.encoders.paraphrase_mining import BestPairs, mine_exactly, mine_lists
-from hf_paraphrase.encoders.sentence_table import SENTENCES, RepeatedTexts, SentenceTable, text_keys
-from hf_paraphrase.encoders.vector_file import NpyWriter, VectorFile, cosine_of_rows
+from hf_paraphrase.encoders.search import inverted_lists
+from hf_paraphrase.encoders.search.inverted_lists import InvertedLists, default_lists, default_probes, write_lists
+from hf_paraphrase.encoders.search.paraphrase_mining import BestPairs, mine_exactly, mine_lists
+from hf_paraphrase.encoders.search.sentence_table import SENTENCES, RepeatedTexts, SentenceTable, text_keys
+from hf_paraphrase.encoders.search.vector_file import NpyWriter, VectorFile, cosine_of_rows
 from hf_paraphrase.errors import InputError
 
 
@@ -208,7 +208,7 @@ def collected(blocks):
 
 @pytest.mark.parametrize("rows", [4096, 300, 64, 7])
 def test_exact_mining_equals_brute_force_in_blocks_of_any_size(stored, monkeypatch, rows):
-    monkeypatch.setattr("hf_paraphrase.encoders.paraphrase_mining._ROWS", rows)
+    monkeypatch.setattr("hf_paraphrase.encoders.search.paraphrase_mining._ROWS", rows)
     expected = by_brute_force(stored[0:300], 0.7)
     assert len(expected) > 300 and (3, 200) in expected
     assert collected(mine_exactly(stored, 0.7)) == expected
@@ -216,7 +216,7 @@ def test_exact_mining_equals_brute_force_in_blocks_of_any_size(stored, monkeypat
 
 @pytest.mark.parametrize("rows", [4096, 5])
 def test_mining_by_lists_is_a_part_of_the_truth_and_all_of_it_with_all_lists(stored, lists, monkeypatch, rows):
-    monkeypatch.setattr("hf_paraphrase.encoders.paraphrase_mining._ROWS", rows)
+    monkeypatch.setattr("hf_paraphrase.encoders.search.paraphrase_mining._ROWS", rows)
     expected = by_brute_force(stored[0:300], 0.7)
     assert collected(mine_lists(lists, 0.7, 7)) == expected
     some = collected(mine_lists(lists, 0.7, 1))

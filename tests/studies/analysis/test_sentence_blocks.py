@@ -8,15 +8,14 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hf_paraphrase.encoders import sentence_blocks
-from hf_paraphrase.encoders.best_sentences import BestSentences
-from hf_paraphrase.encoders.known_texts import KnownTexts
-from hf_paraphrase.encoders.sentence_blocks import SentenceBlock, StreamCounts, encoded_blocks, stored_blocks
-from hf_paraphrase.encoders.sentence_encoder import SentenceEncoder
-from hf_paraphrase.encoders.vector_file import NpyWriter, VectorFile
+from hf_paraphrase.encoders.search.vector_file import NpyWriter, VectorFile
+from hf_paraphrase.encoders.sentence_encoder import KnownTexts, SentenceEncoder
 from hf_paraphrase.errors import InputError, ModelError
 from hf_paraphrase.models.configuration_avg import AvgConfig
 from hf_paraphrase.models.modeling_avg import AvgModel
+from hf_paraphrase.studies.analysis import sentence_blocks
+from hf_paraphrase.studies.analysis.best_sentences import BestSentences
+from hf_paraphrase.studies.analysis.sentence_blocks import SentenceBlock, StreamCounts, encoded_blocks, stored_blocks
 from hf_paraphrase.studies.analysis.similarity_distribution import SimilarityDistribution
 from hf_paraphrase.tokenization.word_level import build_word_level_tokenizer
 

@@ -11,13 +11,12 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from ..data.given_texts import list_of_texts
-from ..errors import InputError, ModelError, UsageError
+from ...errors import InputError, ModelError, UsageError
+from ...tokenization.token_lookup import list_of_texts
+from ..sentence_encoder import KnownTexts, SentenceEncoder
 from .inverted_lists import InvertedLists
-from .known_texts import KnownTexts
 from .nearest_neighbours import nearest_neighbours
 from .paraphrase_mining import BestPairs, MinedPairs, mine_exactly, mine_lists
-from .sentence_encoder import SentenceEncoder
 from .sentence_table import SentenceTable, text_keys
 from .vector_file import VectorFile, cosine_of_rows
 

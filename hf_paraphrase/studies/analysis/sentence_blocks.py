@@ -9,9 +9,9 @@ from itertools import chain, islice
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import InputError, ModelError
-from .known_texts import KnownTexts
-from .vector_file import VectorFile
+from ...encoders.search.vector_file import VectorFile
+from ...encoders.sentence_encoder import KnownTexts
+from ...errors import InputError, ModelError
 
 _CELLS_PER_BLOCK = 1 << 23
 """Components, or cosines, in a block at most: 64 MiB in double precision."""

@@ -11,9 +11,9 @@ import pyarrow.parquet as pq
 import xxhash
 from numpy.typing import NDArray
 
-from ..data.parquet import shard_paths
-from ..data.schema import require_columns
-from ..errors import InputError
+from ...data.parquet import shard_paths
+from ...data.schema import require_columns
+from ...errors import InputError
 
 SENTENCES = pa.schema([("sentence", pa.string()), ("position", pa.int64())])
 """A corpus: each sentence, and its place in the input, from 1."""

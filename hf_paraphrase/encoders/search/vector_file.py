@@ -12,7 +12,7 @@ from typing import IO
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import InputError, OutputError
+from ...errors import InputError, OutputError
 
 _PAIRS_AT_A_TIME = 8192
 

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from ...encoders.search.sentence_table import text_keys
 from .sentence_blocks import SentenceBlock
-from .sentence_table import text_keys
 
 _DIGITS = 6
 """Cosines that agree to so many decimals are equal: single precision holds no more of them."""

@@ -10,13 +10,12 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from ..data.parquet import write_split
-from ..errors import InputError, ModelError, UsageError
+from ...data.parquet import write_split
+from ...errors import InputError, ModelError, UsageError
+from ..sentence_encoder import KnownTexts, SentenceEncoder
+from .index import KEYS_FILE, VECTORS_FILE, IndexSettings
 from .inverted_lists import InvertedLists, default_lists, default_probes, import_faiss, write_lists
-from .known_texts import KnownTexts
 from .nearest_neighbours import nearest_neighbours
-from .search import KEYS_FILE, VECTORS_FILE, IndexSettings
-from .sentence_encoder import SentenceEncoder
 from .sentence_table import ROWS_PER_GROUP, SENTENCES, RepeatedTexts, text_keys
 from .vector_file import NpyWriter, VectorFile
 

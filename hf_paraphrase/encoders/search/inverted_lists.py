@@ -22,7 +22,7 @@ from typing import IO, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import InputError, UsageError
+from ...errors import InputError, UsageError
 from .vector_file import VectorFile
 
 INDEX_FILE = "lists.faiss"

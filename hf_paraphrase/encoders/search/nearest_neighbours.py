@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from .sentence_encoder import normalized
+from ..sentence_encoder import normalized
 from .vector_file import VectorFile
 
 
