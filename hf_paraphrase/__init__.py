@@ -38,6 +38,7 @@ if TYPE_CHECKING:
         SentenceClassifierConfig,
     )
 
-__getattr__, __dir__, __all__ = lazy_exports(__name__)
+__getattr__, __dir__, _names = lazy_exports(__name__)
+__all__ = ["__version__", *_names]
 
 register_when_imported()

@@ -85,7 +85,7 @@ def test_public_names_are_those_imported_for_type_checkers_and_looked_up_once(tm
     with pytest.raises(AttributeError, match="no attribute 'Missing'"):
         module.Missing  # noqa: B018
     del sys.modules["lazily"], sys.modules["lazily.inner"]
-    assert lazy_exports("hf_paraphrase")[2] == hf_paraphrase.__all__
+    assert ["__version__", *lazy_exports("hf_paraphrase")[2]] == hf_paraphrase.__all__
 
 
 def test_the_version_is_the_one_of_the_distribution():

@@ -1,4 +1,4 @@
-"""The very commands of `scripts/run_opusparcus_row.sh`, run on a small archive in the layout of the real one."""
+"""The very commands of `scripts/studies/opusparcus_row.sh`, run on a small archive in the layout of the real one."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from hf_paraphrase.data.parquet import read_table
 
 pytest.importorskip("morfessor")
 
-SCRIPT = Path(__file__).resolve().parents[2] / "scripts" / "run_opusparcus_row.sh"
+SCRIPT = Path(__file__).resolve().parents[2] / "scripts" / "studies" / "opusparcus_row.sh"
 STEMS = ["talo", "auto", "kissa", "koira", "laiva"]
 WHERE = {"ssa": "sisällä", "lla": "päällä", "sta": "sieltä"}
 

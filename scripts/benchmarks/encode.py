@@ -1,0 +1,266 @@
+"""Times `encode` against the installed peers on the same sentences, vocabulary and vectors, all in one run.
+
+One Avg folder is saved and opened by each contestant: this package, model2vec (`StaticModel`) and
+sentence-transformers (`StaticEmbedding`). The contestants take turns, so that a slow minute of the machine meets all
+of them. A peer is timed with its defaults and with settings that may suit it better; the ratio is that to its fastest.
+GRAN (an LSTM without peepholes) is compared with `torch.nn.LSTM` alone on as many tokens, in sentences of the mean
+length and batches without padding. Ratios are of median rates, above 1 = this package is faster.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import json
+import os
+import sys
+import tempfile
+from collections.abc import Callable
+from functools import partial
+from itertools import islice
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+
+from hf_paraphrase.encoders.sentence_encoder import SentenceEncoder
+from hf_paraphrase.errors import InputError
+from hf_paraphrase.models.configuration_avg import AvgConfig
+from hf_paraphrase.models.configuration_gran import GranConfig
+from hf_paraphrase.models.modeling_avg import AvgModel
+from hf_paraphrase.models.modeling_gran import GranModel
+from hf_paraphrase.tokenization.word_level import (
+    UNKNOWN_ID,
+    build_word_level_tokenizer,
+    save_tokenizer,
+    sentence_vocabulary,
+)
+
+# Also where this file is loaded by its path; at the end, because files beside it are named like installed libraries.
+sys.path.append(str(Path(__file__).parent))
+
+from interleaved import (
+    ROUNDS,
+    Contestant,
+    argument_parser,
+    check_least,
+    exit_code,
+    measure,
+    ratios_to_best,
+    timed,
+    write,
+    write_ratios,
+)
+
+BARE_BATCHES = (256, 1024)
+
+Encode = Callable[[list[str]], Any]
+
+
+class Encoder(NamedTuple):
+    """An encoder to be timed.
+
+    Attributes:
+        key: What the ratio to it is called.
+        library: Its name.
+        settings: What differs from its defaults.
+        encode: Embeds sentences.
+    """
+
+    key: str
+    library: str
+    settings: str
+    encode: Encode
+
+
+def main() -> int:
+    """Runs the benchmark and returns the exit code."""
+    arguments = read_arguments()
+
+    def work() -> None:
+        check(arguments)
+        sentences = read_sentences(arguments.text, arguments.sentences)
+        with tempfile.TemporaryDirectory() as folder:
+            run(arguments, sentences, Path(folder))
+
+    return exit_code("benchmarks/encode", work)
+
+
+def read_arguments() -> argparse.Namespace:
+    """Reads the command line."""
+    parser = argument_parser(__doc__)
+    parser.add_argument("--text", help="text file, one sentence a line, plain or compressed; none = the sample")
+    parser.add_argument("--sentences", type=int, default=100_000, help="sentences to encode; fewer lines are repeated")
+    parser.add_argument("--vocabulary", type=int, default=61_000, help="word vectors; unused words fill it up")
+    parser.add_argument("--dimension", type=int, default=300, help="components of a vector")
+    parser.add_argument("--rounds", type=int, default=7, help=ROUNDS)
+    parser.add_argument("--gran-sentences", type=int, default=10_000, help="sentences to encode with GRAN; 0 = none")
+    return parser.parse_args()
+
+
+def check(arguments: argparse.Namespace) -> None:
+    """Refuses numbers that make no sense.
+
+    Raises:
+        UsageError: If a number is too small.
+    """
+    check_least(arguments, {"sentences": 1, "vocabulary": 3, "dimension": 1, "rounds": 1, "gran_sentences": 0})
+
+
+def read_sentences(text: str | None, count: int) -> list[str]:
+    """Reads the first `count` lines that are not empty, or those of the sample, repeated if they are too few.
+
+    Raises:
+        InputError: If the file cannot be read or has no line that is not empty.
+    """
+    if text is None:
+        from hf_paraphrase.data.sample.bitext import sample_bitext
+
+        lines = [pair.english for pair in sample_bitext()["train"]]
+    else:
+        from hf_paraphrase.data.text_files import LineErrors, read_lines
+
+        if not Path(text).is_file():
+            raise InputError("no such file", path=text, remedy="check --text")
+        stream = (line for block in read_lines(Path(text), LineErrors()) for line in block.to_pylist() if line.strip())
+        lines = list(islice(stream, count))
+    if not lines:
+        raise InputError("no line has a word", path=text, remedy="give one sentence a line")
+    return [lines[place % len(lines)] for place in range(count)]
+
+
+def save_avg(sentences: list[str], arguments: argparse.Namespace, folder: Path) -> None:
+    """Saves an Avg model with random vectors, in the layout that `train-encoder` writes.
+
+    The vector of unknown words is zero, as model2vec leaves them out. They count in the mean of the others.
+    """
+    words = sentence_vocabulary(sentences, max_size=arguments.vocabulary - 2)
+    fillers = (f"filler{number}" for number in range(arguments.vocabulary - 2 - len(words)))
+    tokenizer = build_word_level_tokenizer([*words, *fillers])
+    torch.manual_seed(0)
+    size = {"vocab_size": len(tokenizer), "hidden_size": arguments.dimension, "initializer_range": 0.3}
+    model = AvgModel(AvgConfig(**size))
+    with torch.no_grad():
+        model.embeddings[tokenizer.unk_token_id] = 0
+    model.save_pretrained(folder)
+    save_tokenizer(tokenizer, folder)
+    module = {"idx": 0, "name": "0", "path": "", "type": "sentence_transformers.models.StaticEmbedding"}
+    (folder / "modules.json").write_text(json.dumps([module]) + "\n", encoding="utf-8")
+
+
+def avg_encoders(folder: Path) -> list[Encoder]:
+    """Opens the folder with this package and every installed peer."""
+    encoders = [Encoder("", "hf_paraphrase", "", SentenceEncoder.from_pretrained(folder).encode)]
+    try:
+        model2vec = importlib.import_module("model2vec")
+    except ImportError as error:
+        write(f"model2vec is left out: {error}")
+    else:
+        encode = model2vec.StaticModel.from_pretrained(str(folder)).encode
+        key = "avg_encode_vs_model2vec"
+        encoders.append(Encoder(key, "model2vec", "", encode))
+        encoders.append(Encoder(key, "model2vec", "one batch at a time", partial(encode, use_multiprocessing=False)))
+    try:
+        sentence_transformers = importlib.import_module("sentence_transformers")
+    except ImportError as error:
+        write(f"sentence-transformers is left out: {error}")
+    else:
+        encode = sentence_transformers.SentenceTransformer(str(folder), device="cpu").encode
+        encode = partial(encode, show_progress_bar=False)
+        key = "avg_encode_vs_sentence_transformers"
+        encoders.append(Encoder(key, "sentence-transformers", "", encode))
+        encoders.append(Encoder(key, "sentence-transformers", "batch_size=2048", partial(encode, batch_size=2048)))
+    return encoders
+
+
+def compare_vectors(encoders: list[Encoder], sentences: list[str], folder: Path) -> None:
+    """Makes sure that all encoders compute the same, on sentences without unknown words.
+
+    Raises:
+        ValueError: If a vector of one of them differs by more than rounding.
+    """
+    encoder = SentenceEncoder.from_pretrained(folder)
+    unknown = encoder.tokenizer.unk_token_id
+    sample = [text for text in sentences[:20_000] if unknown not in encoder.tokenize([text])[0]]
+    if not sample:
+        write("no sentence is without unknown words: the vectors are not compared")
+        return
+    expected = encoder.encode(sample)
+    for peer in encoders[1:]:
+        difference = float(np.abs(peer.encode(sample) - expected).max())
+        if difference > 1e-5:
+            raise ValueError(f"{peer.library} gives other vectors: they differ by {difference}")
+    write(f"all vectors of {len(sample)} sentences without unknown words agree to 1e-5")
+
+
+def gran_encoders(arguments: argparse.Namespace, folder: Path, tokens: int, sentences: int) -> list[Encoder]:
+    """Makes a GRAN with the tokenizer of the folder, and `torch.nn.LSTM` alone on as many tokens without padding."""
+    avg = SentenceEncoder.from_pretrained(folder)
+    torch.manual_seed(0)
+    size = {"vocab_size": avg.model.config.vocab_size, "hidden_size": arguments.dimension}
+    encoder = SentenceEncoder(GranModel(GranConfig(cell="lstm", peepholes=False, **size)).eval(), avg.tokenizer)
+    lstm = torch.nn.LSTM(arguments.dimension, arguments.dimension, batch_first=True).eval()
+    length = max(round(tokens / sentences), 1)
+    encoders = [Encoder("", "hf_paraphrase", "GRAN", encoder.encode)]
+    for batch in BARE_BATCHES:
+        vectors = torch.randn(batch, length, arguments.dimension)
+        encode = partial(bare_lstm, lstm, vectors, tokens / vectors[..., 0].numel())
+        encoders.append(Encoder("gran_encode_vs_bare_lstm", "bare LSTM", f"batches of {batch} x {length}", encode))
+    return encoders
+
+
+@torch.inference_mode()
+def bare_lstm(lstm: torch.nn.LSTM, vectors: torch.Tensor, batches: float, sentences: list[str]) -> float:
+    """Runs the network on `vectors` (batch, length, dim) as often as its tokens go into those of the sentences.
+
+    Returns:
+        How many times the tokens of the sentences were computed: near 1, as only whole batches are.
+    """
+    whole = max(round(batches), 1)
+    for _ in range(whole):
+        lstm(vectors)
+    return whole / batches
+
+
+def rate(encode: Encode, sentences: list[str]) -> float:
+    """Encodes and returns sentences per second."""
+    # model2vec switches the threads of `tokenizers` off for the whole process.
+    os.environ["TOKENIZERS_PARALLELISM"] = "true"
+    seconds, result = timed(lambda: encode(sentences))
+    share = result if isinstance(result, float) else 1.0
+    return share * len(sentences) / seconds
+
+
+def compare_rates(encoders: list[Encoder], sentences: list[str], rounds: int) -> dict[str, float]:
+    """Lets the encoders take turns, writes a table and returns the ratio to the faster settings of each peer."""
+    contestants = [
+        Contestant(encoder.key, f"{encoder.library} {encoder.settings}", partial(rate, encoder.encode, sentences))
+        for encoder in encoders
+    ]
+    return ratios_to_best(contestants, measure("sentences/s", contestants, rounds, width=46))
+
+
+def run(arguments: argparse.Namespace, sentences: list[str], folder: Path) -> None:
+    """Measures everything and writes the report, the ratios as one JSON object on its last line."""
+    save_avg(sentences, arguments, folder)
+    ids = SentenceEncoder.from_pretrained(folder).tokenize(sentences)
+    tokens = sum(map(len, ids))
+    known = sum(item != UNKNOWN_ID for row in ids for item in row)
+    write(
+        f"{len(sentences):,} sentences of {tokens / len(sentences):.1f} tokens ({known / max(tokens, 1):.2%} known), "
+        f"{arguments.vocabulary:,} x {arguments.dimension} vectors, {torch.get_num_threads()} threads"
+    )
+    encoders = avg_encoders(folder)
+    compare_vectors(encoders, sentences, folder)
+    ratios = compare_rates(encoders, sentences, arguments.rounds)
+    if arguments.gran_sentences:
+        some = sentences[: arguments.gran_sentences]
+        tokens = sum(map(len, ids[: len(some)]))
+        write(f"GRAN on {len(some):,} of them, {tokens:,} tokens")
+        ratios |= compare_rates(gran_encoders(arguments, folder, tokens, len(some)), some, arguments.rounds)
+    write_ratios(ratios)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,147 @@
+"""JoeyNMT's turns in `benchmarks/translate.py`: runs in its own interpreter, takes orders on stdin, answers on stdout.
+
+An order is a line of JSON. `{"do": "search", …}` builds a recurrent model of random weights on first use and answers
+with the seconds of one beam search of a batch; `{"do": "train", …}` with the seconds of some updates.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from types import SimpleNamespace
+from typing import Any
+
+
+def clock(order: dict[str, Any]) -> float:
+    """Tells the seconds since some moment, the wall's or the processor's."""
+    return time.process_time() if order["cpu_time"] else time.perf_counter()
+
+
+def vocabulary(size: int) -> Any:
+    """Builds a vocabulary of so many units."""
+    from joeynmt.vocabulary import Vocabulary
+
+    special = {"unk_token": "<unk>", "pad_token": "<pad>", "bos_token": "<s>", "eos_token": "</s>", "sep_token": None}
+    ids = {"unk_id": 0, "pad_id": 1, "bos_id": 2, "eos_id": 3, "sep_id": None}
+    return Vocabulary([f"unit{number}" for number in range(size - 4)], SimpleNamespace(lang_tags=[], **special, **ids))
+
+
+def build(order: dict[str, Any]) -> Any:
+    """Builds a model: one-layer bidirectional GRU, additive attention, one-layer GRU decoder, no dropout."""
+    import torch
+    from joeynmt.model import build_model
+
+    torch.manual_seed(0)
+    words = vocabulary(order["vocabulary"])
+    side = {
+        "type": "recurrent",
+        "rnn_type": "gru",
+        "embeddings": {"embedding_dim": order["embedding"]},
+        "hidden_size": order["hidden"],
+        "num_layers": 1,
+        "dropout": 0.0,
+    }
+    decoder = {**side, "attention": "bahdanau", "init_hidden": "bridge", "input_feeding": False}
+    settings = {"encoder": {**side, "bidirectional": True}, "decoder": decoder, "tied_embeddings": False}
+    model = build_model(settings, src_vocab=words, trg_vocab=words)
+    model.loss_function = ("crossentropy", 0.0)
+    return model
+
+
+def batch(order: dict[str, Any], target: int | None) -> Any:
+    """Makes a batch of random sentences."""
+    import torch
+    from joeynmt.batch import Batch
+
+    size, source = order["batch"], order["source"]
+    generator = torch.Generator().manual_seed(order["seed"])
+    units = torch.randint(4, order["vocabulary"], (size, source), generator=generator)
+    targets = None
+    if target is not None:
+        targets = torch.randint(4, order["vocabulary"], (size, target + 1), generator=generator)
+        targets[:, 0], targets[:, -1] = 2, 3
+    return Batch(
+        src=units,
+        src_length=torch.full((size,), source),
+        src_prompt_mask=None,
+        trg=targets,
+        trg_prompt_mask=None,
+        indices=torch.arange(size),
+        device=torch.device("cpu"),
+        pad_index=1,
+        eos_index=3,
+        is_train=target is not None,
+    )
+
+
+def search(model: Any, order: dict[str, Any]) -> float:
+    """Searches and returns the seconds it took; no hypothesis may end before the last step."""
+    from joeynmt.search import search as joey_search
+
+    model.eval()
+    sentences = batch(order, None)
+    start = clock(order)
+    found, _, _ = joey_search(
+        model=model,
+        batch=sentences,
+        max_output_length=order["target"],
+        beam_size=order["beams"],
+        beam_alpha=-1,
+        n_best=order["beams"],
+        min_output_length=order["target"],
+        return_prob="hyp",
+    )
+    seconds = clock(order) - start
+    assert len(found) == order["batch"] * order["beams"], found.shape
+    return seconds
+
+
+def train(state: dict[str, Any], order: dict[str, Any]) -> float:
+    """Makes updates and returns the seconds they took."""
+    import torch
+
+    model = state["model"].train()
+    optimizer = state.setdefault("optimizer", torch.optim.Adam(model.parameters(), lr=1e-4))
+    sentences = batch(order, order["target"])
+    start = clock(order)
+    for _ in range(order["updates"]):
+        loss, _, _, _ = model(return_type="loss", **vars(sentences))
+        (loss / order["batch"]).backward()
+        torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+        optimizer.step()
+        optimizer.zero_grad()
+    return clock(order) - start
+
+
+def main() -> None:
+    """Answers orders until stdin ends."""
+    import torch
+
+    answers = sys.stdout
+    # What the library prints must not get between the answers.
+    sys.stdout = sys.stderr
+    states: dict[str, dict[str, Any]] = {}
+    try:
+        import importlib.metadata
+
+        import joeynmt.search  # noqa: F401
+
+        greeting = {"version": importlib.metadata.version("joeynmt"), "torch": torch.__version__}
+    except ImportError as error:
+        greeting = {"error": str(error)}
+    answers.write(json.dumps(greeting) + "\n")
+    answers.flush()
+    for line in sys.stdin:
+        order = json.loads(line)
+        torch.set_num_threads(order["threads"])
+        key = json.dumps([order[name] for name in ("do", "vocabulary", "embedding", "hidden")])
+        if key not in states:
+            states[key] = {"model": build(order)}
+        seconds = search(states[key]["model"], order) if order["do"] == "search" else train(states[key], order)
+        answers.write(json.dumps({"seconds": seconds}) + "\n")
+        answers.flush()
+
+
+if __name__ == "__main__":
+    main()

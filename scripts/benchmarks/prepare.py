@@ -1,0 +1,217 @@
+"""Times `prepare bitext` against the csv loader of `datasets` with a cleaning function in Python, in one run.
+
+All read the same tab-separated file, leave out rows with an empty side, identical sides, too long ones, those of too
+different length and repeats, and write Parquet. The peer is what one writes by hand: `load_dataset("csv")` without
+quoting, a `map` over batches that keeps the good rows of each, `to_parquet`; it runs once in one process and once with
+one process a core. They take turns, so that a slow minute of the machine meets all of them, and must all keep the same
+rows. Start-up and imports do not count. Ratios are of the medians, above 1 = this package is faster; the last line
+gives the one to the faster of the two peers.
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+import shutil
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import datasets
+import pyarrow.parquet as pq
+
+from hf_paraphrase.data.parallel import available_cores
+from hf_paraphrase.data.parquet import write_split
+from hf_paraphrase.data.sample.bitext import sample_bitext
+from hf_paraphrase.data.schema import BITEXT
+from hf_paraphrase.data.sources.bitext_corpus import REPEATING, BitextCorpus, BitextOptions
+from hf_paraphrase.errors import HfParaphraseError
+
+# Also where this file is loaded by its path; at the end, because files beside it are named like installed libraries.
+sys.path.append(str(Path(__file__).parent))
+
+from interleaved import (
+    ROUNDS,
+    Contestant,
+    argument_parser,
+    check_least,
+    exit_code,
+    measure,
+    ratios_to_best,
+    timed,
+    write,
+    write_ratios,
+)
+
+KEY = "prepare_vs_datasets"
+MOST_WORDS = 40
+MOST_RATIO = 2.5
+
+Prepare = Callable[[Path, Path], list[Path]]
+"""Reads a file, cleans it, writes Parquet to a folder that is there, and returns the files."""
+
+
+def main() -> int:
+    """Runs the benchmark and returns the exit code."""
+    arguments = read_arguments()
+    datasets.disable_progress_bars()
+
+    def work() -> None:
+        check_least(arguments, {"rows": 1, "rounds": 1})
+        with tempfile.TemporaryDirectory() as folder:
+            run(arguments, Path(folder))
+
+    return exit_code("benchmarks/prepare", work)
+
+
+def read_arguments() -> argparse.Namespace:
+    """Reads the command line."""
+    parser = argument_parser(__doc__)
+    parser.add_argument("--tsv", help="source and target, tab-separated; none = made from the sample")
+    parser.add_argument("--rows", type=int, default=500_000, help="rows of the file that is made from the sample")
+    parser.add_argument("--rounds", type=int, default=5, help=ROUNDS)
+    return parser.parse_args()
+
+
+def sample_file(path: Path, rows: int) -> Path:
+    """Writes sample pairs, joined by chance to sentences of one to three, with every fault that the rules look for."""
+    pairs = sample_bitext()["train"]
+    draw = random.Random(0)
+    lines: list[str] = []
+    while len(lines) < rows:
+        chosen = draw.choices(pairs, k=draw.randint(1, 3))
+        source, target = (" ".join(getattr(pair, side) for pair in chosen) for side in ("french", "english"))
+        fault = draw.random()
+        if fault < 0.01:
+            target = draw.choice(["", " ", "\u00a0"])
+        elif fault < 0.02:
+            target = source.upper()
+        elif fault < 0.04:
+            source = f"{source} " * 6
+        elif fault < 0.05:
+            target = target.split()[0]
+        elif fault < 0.1 and lines:
+            source, target = draw.choice(lines[-1000:]).split("\t")
+        lines.append(f"{source}\t{target}")
+    path.write_bytes("".join(f"{line}\n" for line in lines).encode())
+    return path
+
+
+def prepare_ours(path: Path, folder: Path) -> list[Path]:
+    """Prepares with this package."""
+    options = BitextOptions(
+        tsv=str(path),
+        source_lang="fr",
+        target_lang="en",
+        drop_identical=True,
+        max_length=MOST_WORDS,
+        max_length_ratio=MOST_RATIO,
+        drop_duplicates="pair",
+    )
+    with BitextCorpus(options, work=folder) as corpus:
+        write_split(folder, "train", corpus.batches("train"), BITEXT, repeating=REPEATING)
+    return sorted((folder / "data").glob("*.parquet"))
+
+
+def keep_good(batch: dict[str, list[str]], indices: list[int]) -> dict[str, list[Any]]:
+    """Keeps the good rows of a batch and gives them ids and languages: plain Python, as one writes it."""
+    kept: dict[str, list[Any]] = {name: [] for name in BITEXT.names}
+    for index, source, target in zip(indices, batch["source"], batch["target"], strict=True):
+        source_length, target_length = len(source.split()), len(target.split())
+        shorter, longer = min(source_length, target_length), max(source_length, target_length)
+        if not shorter or longer > MOST_WORDS or longer > MOST_RATIO * shorter:
+            continue
+        if source.strip().lower() == target.strip().lower():
+            continue
+        row = (f"fr-en-{index + 1:07d}", source, target, "fr", "en")
+        for name, value in zip(BITEXT.names, row, strict=True):
+            kept[name].append(value)
+    return kept
+
+
+def keep_first(batch: dict[str, list[str]], seen: set[int]) -> list[bool]:
+    """Marks the rows whose pair did not occur before."""
+    marks = []
+    for pair in zip(batch["source"], batch["target"], strict=True):
+        key = hash(pair)
+        marks.append(key not in seen)
+        seen.add(key)
+    return marks
+
+
+def prepare_datasets(path: Path, folder: Path, processes: int | None) -> list[Path]:
+    """Prepares with `datasets` and a cleaning function in Python."""
+    rows = datasets.load_dataset(
+        "csv",
+        data_files=str(path),
+        split="train",
+        cache_dir=str(folder / "cache"),
+        delimiter="\t",
+        column_names=["source", "target"],
+        quoting=3,
+        keep_default_na=False,
+    )
+    rows = rows.map(
+        keep_good,
+        batched=True,
+        with_indices=True,
+        num_proc=processes,
+        features=datasets.Features.from_arrow_schema(BITEXT),
+    )
+    rows = rows.filter(keep_first, batched=True, fn_kwargs={"seen": set()}, new_fingerprint=f"kept{time.time_ns():x}")
+    rows.to_parquet(str(folder / "train.parquet"))
+    return [folder / "train.parquet"]
+
+
+def run(arguments: argparse.Namespace, folder: Path) -> None:
+    """Measures everything and writes the report, the ratio as one JSON object on its last line."""
+    path = Path(arguments.tsv) if arguments.tsv else sample_file(folder / "sample.tsv", arguments.rows)
+    with path.open("rb") as stream:
+        lines = sum(block.count(b"\n") for block in iter(partial(stream.read, 1 << 20), b""))
+    cores = available_cores()
+    write(f"{lines:,} rows, {path.stat().st_size / 1e6:,.0f} MB, {cores} cores")
+    preparing: dict[str, Prepare] = {
+        "hf_paraphrase": prepare_ours,
+        "datasets csv + map, 1 process": partial(prepare_datasets, processes=None),
+    }
+    if cores > 1:
+        preparing[f"datasets csv + map, {cores} processes"] = partial(prepare_datasets, processes=cores)
+    kept: dict[str, list[str]] = {}
+    contestants = [
+        Contestant(KEY, name, partial(take_turn, name, prepare, path, lines, folder, kept))
+        for name, prepare in preparing.items()
+    ]
+    medians = measure("rows/s", contestants, arguments.rounds, warm=lambda: check_same(kept))
+    write_ratios(ratios_to_best(contestants, medians))
+
+
+def take_turn(name: str, prepare: Prepare, path: Path, lines: int, folder: Path, kept: dict[str, list[str]]) -> float:
+    """Prepares the file once, notes under the name which rows were kept at first, and returns rows per second."""
+    work = folder / "work"
+    work.mkdir()
+    seconds, files = timed(lambda: prepare(path, work))
+    if name not in kept:
+        kept[name] = [value for file in files for value in pq.read_table(file, columns=["id"])["id"].to_pylist()]
+    shutil.rmtree(work)
+    return lines / seconds
+
+
+def check_same(kept: dict[str, list[str]]) -> None:
+    """Makes sure that all keep the same rows in the same order.
+
+    Raises:
+        HfParaphraseError: If they do not.
+    """
+    ours = next(iter(kept.values()))
+    for name, ids in kept.items():
+        if ids != ours:
+            raise HfParaphraseError(f"{name} keeps {len(ids):,} rows that are not our {len(ours):,}")
+    write(f"all keep the same {len(ours):,} rows")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,192 @@
+"""Times the text measures of `score` against a plain Python loop over the same pairs, in one run.
+
+The measures are length, overlap, BLEU, edit distance and repetition. The loop splits both sides with the same regular
+expression, calls `sacrebleu.sentence_bleu` (tokens as they are, add-one smoothing), counts shared n-grams and
+repetition with sets, and takes the edit distance from the same library as `score`, pair by pair, so that what is
+compared is the work around it. Both sides hold the pairs in memory. The contestants take turns, so that a slow minute
+of the machine meets all of them.
+
+Then the whole job, from a data folder to a data folder, runs with one process and with several. Ratios are of median
+rates, above 1 = this package is faster.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import tempfile
+from collections.abc import Callable
+from functools import partial
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from hf_paraphrase.data.parquet import iterate_batches, write_split
+from hf_paraphrase.errors import UsageError
+from hf_paraphrase.filtering.measures.registry import add_measures
+from hf_paraphrase.filtering.scoring import ScoringJob, plan_shards, run_scoring
+from hf_paraphrase.filtering.tokens import tokenize
+
+# Also where this file is loaded by its path; at the end, because files beside it are named like installed libraries.
+sys.path.append(str(Path(__file__).parent))
+
+from interleaved import (
+    ROUNDS,
+    Comparison,
+    Contestant,
+    argument_parser,
+    check_least,
+    exit_code,
+    measure,
+    over_each,
+    ratios_to_best,
+    timed,
+    write,
+    write_ratios,
+)
+
+MEASURES = ["length", "overlap", "bleu", "edit_distance", "repetition"]
+Row = tuple[float, ...]
+
+
+def main() -> int:
+    """Runs the benchmark and returns the exit code."""
+    arguments = read_arguments()
+
+    def work() -> None:
+        check_least(arguments, {"rows": 1, "loop_rows": 1, "rounds": 1, "workers": 0})
+        table = read_pairs(arguments.pairs, arguments.rows)
+        with tempfile.TemporaryDirectory() as folder:
+            run(arguments, table, Path(folder))
+
+    return exit_code("benchmarks/score", work)
+
+
+def read_arguments() -> argparse.Namespace:
+    """Reads the command line."""
+    parser = argument_parser(__doc__)
+    parser.add_argument("--pairs", help="data folder of pairs; none = pairs of the built-in sample")
+    parser.add_argument("--rows", type=int, default=100_000, help="pairs to score; fewer are repeated")
+    parser.add_argument("--loop-rows", type=int, default=4_000, help="of these the first that the plain loop scores")
+    parser.add_argument("--rounds", type=int, default=5, help=ROUNDS)
+    parser.add_argument("--workers", type=int, default=2, help="processes of the whole job; below 2 = leave it out")
+    return parser.parse_args()
+
+
+def read_pairs(folder: str | None, rows: int) -> pa.Table:
+    """Reads the first pairs of a data folder, or makes some of the sample's sentences.
+
+    Raises:
+        HfParaphraseError: If the folder is not one of pairs, or has none.
+    """
+    if folder is None:
+        from hf_paraphrase.data.sample.bitext import sample_bitext
+
+        texts = [pair.english for pair in sample_bitext()["train"]]
+        table = pa.table({"sentence1": texts, "sentence2": texts[1:] + texts[:1]})
+    else:
+        batches = islice(iterate_batches(folder, "train", ["sentence1", "sentence2"]), rows // 1_000 + 1)
+        table = pa.Table.from_batches(list(batches))
+    if not table.num_rows:
+        raise UsageError("--pairs holds no pairs")
+    return pa.concat_tables([table] * -(-rows // table.num_rows)).slice(0, rows).combine_chunks()
+
+
+def plain_loop(pairs: list[tuple[str, str]]) -> list[Row]:
+    """Scores pairs one by one."""
+    from rapidfuzz.distance import Levenshtein
+    from sacrebleu import sentence_bleu
+
+    rows = []
+    for first, second in pairs:
+        one, two = tokenize(first), tokenize(second)
+        row = [float(len(two)), float(len(one)), len(two) / len(one) if one else float("nan")]
+        for order in (1, 2, 3):
+            grams1, grams2 = grams_of(one, order), grams_of(two, order)
+            shorter, longer = (grams1, grams2) if len(grams1) <= len(grams2) else (grams2, grams1)
+            present = set(longer)
+            row.append(sum(gram in present for gram in shorter) / len(shorter) if shorter else 0.0)
+        bleu = sentence_bleu(" ".join(two), [" ".join(one)], tokenize="none", smooth_method="add-k", smooth_value=1)
+        row.append(bleu.score)
+        row.append(Levenshtein.normalized_distance(first.lower(), second.lower()))
+        for tokens in (two, one):
+            for grams in ([token for token in tokens if len(token) >= 3], grams_of(tokens, 3)):
+                row.append(1 - len(set(grams)) / len(grams) if grams else 0.0)
+        rows.append(tuple(row))
+    return rows
+
+
+def grams_of(tokens: list[str], order: int) -> list[Any]:
+    """Lists the n-grams of one order."""
+    return list(zip(*(tokens[place:] for place in range(order)), strict=False))
+
+
+def compare_values(table: pa.Table, rows: list[Row]) -> None:
+    """Makes sure that both compute the same; BLEU only alike, because the two smooth it differently.
+
+    Raises:
+        ValueError: If a value of the loop differs.
+    """
+    scored = add_measures(table.slice(0, len(rows)), MEASURES)
+    names = [name for name in scored.column_names if name not in {"sentence1", "sentence2"}]
+    different = {}
+    for name, values in zip(names, zip(*rows, strict=True), strict=True):
+        found = scored.column(name).to_pylist()
+        if name != "bleu":
+            different[name] = max(abs(one - two) for one, two in zip(found, values, strict=True) if one == one)
+    if max(different.values()) > 1e-9:
+        raise ValueError(f"the loop gives other values: {different}")
+    write(f"all values of {len(rows):,} pairs but BLEU, whose smoothing differs, agree to 1e-9")
+
+
+def compare_rates(contestants: list[Contestant], rounds: int) -> dict[str, float]:
+    """Lets the contestants take turns, writes a table and returns the ratio of the first to each that has a key."""
+    medians = measure("pairs/s", contestants, rounds, comparison=Comparison("first/this", over_each), width=34)
+    return ratios_to_best(contestants, medians)
+
+
+def contestant(key: str, name: str, pairs: int, work: Callable[[], Any]) -> Contestant:
+    """Describes what to time, and how many pairs that scores."""
+    return Contestant(key, name, lambda: pairs / timed(work)[0])
+
+
+def run(arguments: argparse.Namespace, table: pa.Table, folder: Path) -> None:
+    """Measures everything and writes the report, the ratios as one JSON object on its last line."""
+    loop_table = table.slice(0, arguments.loop_rows)
+    columns = (loop_table.column(name).to_pylist() for name in ("sentence1", "sentence2"))
+    pairs = [(first or "", second or "") for first, second in zip(*columns, strict=True)]
+    tokens = sum(len(tokenize(first)) + len(tokenize(second)) for first, second in pairs)
+    write(f"{table.num_rows:,} pairs, {tokens / len(pairs) / 2:.1f} tokens a side, {os.cpu_count()} processors")
+    compare_values(table, plain_loop(pairs))
+    ratios = compare_rates(
+        [
+            contestant("", "hf_paraphrase, one process", table.num_rows, lambda: add_measures(table, MEASURES)),
+            contestant("score_vs_plain_loop", "plain Python loop", len(pairs), lambda: plain_loop(pairs)),
+        ],
+        arguments.rounds,
+    )
+    if arguments.workers > 1:
+        write_split(folder / "pairs", "train", table.to_batches(max_chunksize=10_000), table.schema)
+        job = ScoringJob(folder / "pairs", {"train": MEASURES}, {}, 10_000)
+        shards = plan_shards(folder / "pairs", max(1, table.num_rows // (8 * arguments.workers)))
+
+        def whole_job(workers: int) -> None:
+            with tempfile.TemporaryDirectory(dir=folder) as output:
+                list(run_scoring(job, shards, Path(output), workers))
+
+        several = f"whole job, {arguments.workers} processes"
+        ratios |= compare_rates(
+            [
+                contestant("", several, table.num_rows, partial(whole_job, arguments.workers)),
+                contestant("score_processes_vs_one", "whole job, one process", table.num_rows, partial(whole_job, 1)),
+            ],
+            arguments.rounds,
+        )
+    write_ratios(ratios)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

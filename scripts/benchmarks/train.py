@@ -1,0 +1,211 @@
+"""Times the training of a word-averaging encoder: row-wise Adam, dense Adam and sentence-transformers, in one run.
+
+All train the same pairs with the same vocabulary, dimension and batch size and take turns, so that a slow minute of
+the machine meets all of them. A turn is a run of the Trainer from its start; its rate is that of the steps after the
+first tenth, so neither start-up nor the final checkpoint counts. sentence-transformers trains a `StaticEmbedding` with
+its `MultipleNegativesRankingLoss`, whose cost is that of our loss with the hardest negative: all cosines of a batch.
+Ratios are of the medians, above 1 = this package, with row-wise Adam and no mega-batches, is faster.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import logging
+import sys
+import tempfile
+import time
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import torch
+from transformers import PreTrainedTokenizerFast, PrinterCallback, TrainerCallback
+
+from hf_paraphrase.data.parquet import write_split
+from hf_paraphrase.data.sample.bitext import sample_bitext
+from hf_paraphrase.data.schema import PAIRS
+from hf_paraphrase.encoders.encoded_pairs import EncodedPairs, encode_pairs, iterate_pairs
+from hf_paraphrase.encoders.trainer import EncoderTrainer
+from hf_paraphrase.encoders.training_arguments import EncoderTrainingArguments
+from hf_paraphrase.models.configuration_avg import AvgConfig
+from hf_paraphrase.models.modeling_avg import AvgModel
+from hf_paraphrase.tokenization.word_level import build_word_level_tokenizer, sentence_vocabulary
+
+# Also where this file is loaded by its path; at the end, because files beside it are named like installed libraries.
+sys.path.append(str(Path(__file__).parent))
+
+from interleaved import (
+    ROUNDS,
+    Contestant,
+    argument_parser,
+    check_least,
+    exit_code,
+    measure,
+    ratios_to_best,
+    write,
+    write_ratios,
+)
+
+
+class StepTimes(TrainerCallback):
+    """Notes when each update ended."""
+
+    def __init__(self) -> None:
+        self.ends: list[float] = []
+
+    def on_step_end(self, *args: Any, **kwargs: Any) -> None:
+        """Notes the time."""
+        self.ends.append(time.perf_counter())
+
+    def rate(self, batch: int) -> float:
+        """Computes pairs per second over the updates after the first tenth."""
+        skipped = len(self.ends) // 10
+        return batch * (len(self.ends) - 1 - skipped) / (self.ends[-1] - self.ends[skipped])
+
+
+def main() -> int:
+    """Runs the benchmark and returns the exit code."""
+    arguments = read_arguments()
+    # The Trainers' advice about settings is not what is measured.
+    logging.getLogger("transformers").setLevel(logging.ERROR)
+
+    def work() -> None:
+        check(arguments)
+        with tempfile.TemporaryDirectory() as folder:
+            run(arguments, Path(folder))
+
+    return exit_code("benchmarks/train", work)
+
+
+def read_arguments() -> argparse.Namespace:
+    """Reads the command line."""
+    parser = argument_parser(__doc__)
+    parser.add_argument("--pairs", help="data folder with sentence1 and sentence2; none = made from the sample")
+    parser.add_argument("--vocabulary", type=int, default=61_000, help="word vectors; unused words fill it up")
+    parser.add_argument("--dimension", type=int, default=256, help="components of a vector")
+    parser.add_argument("--batch", type=int, default=100, help="pairs in a mini-batch")
+    parser.add_argument("--mega-batch", type=int, default=20, help="mini-batches in a mega-batch; 1 = not timed")
+    parser.add_argument("--steps", type=int, default=600, help="updates in a turn of row-wise training")
+    parser.add_argument("--slow-steps", type=int, default=60, help="updates in a turn of the others")
+    parser.add_argument("--rounds", type=int, default=5, help=ROUNDS)
+    return parser.parse_args()
+
+
+def check(arguments: argparse.Namespace) -> None:
+    """Refuses numbers that make no sense.
+
+    Raises:
+        UsageError: If a number is too small.
+    """
+    least = {"vocabulary": 3, "dimension": 1, "batch": 2, "mega_batch": 1, "steps": 10, "slow_steps": 10, "rounds": 1}
+    check_least(arguments, least)
+
+
+def sample_pairs(folder: Path) -> Path:
+    """Writes pairs of English sample sentences, each with the next one: for speed it does not matter which."""
+    texts = [pair.english for pair in sample_bitext()["train"]]
+    write_split(folder, "train", [pa.table({"sentence1": texts, "sentence2": [*texts[1:], texts[0]]})], PAIRS)
+    return folder
+
+
+def train_ours(
+    arguments: argparse.Namespace,
+    tokenizer: PreTrainedTokenizerFast,
+    pairs: EncodedPairs,
+    steps: int,
+    mega_batch: int = 1,
+    dense: bool = False,
+) -> float:
+    """Trains with this package and returns pairs per second."""
+    torch.manual_seed(0)
+    model = AvgModel(AvgConfig(vocab_size=len(tokenizer), hidden_size=arguments.dimension))
+    times = StepTimes()
+    with tempfile.TemporaryDirectory() as folder:
+        settings = EncoderTrainingArguments(
+            output_dir=folder,
+            max_steps=steps,
+            per_device_train_batch_size=arguments.batch,
+            mega_batch_size=mega_batch,
+            dense_optimizer=dense,
+            use_cpu=True,
+            report_to="none",
+            disable_tqdm=True,
+        )
+        trainer = EncoderTrainer(model, settings, pairs, tokenizer)
+        # A checkpoint between two updates would count.
+        trainer.marks.marks.clear()
+        trainer.add_callback(times)
+        trainer.train()
+    return times.rate(arguments.batch)
+
+
+def train_sentence_transformers(
+    arguments: argparse.Namespace, tokenizer: PreTrainedTokenizerFast, texts: list[tuple[str, str]], library: Any
+) -> float:
+    """Trains with sentence-transformers and returns pairs per second."""
+    datasets = importlib.import_module("datasets")
+    modules = importlib.import_module("sentence_transformers.sentence_transformer.modules")
+    losses = importlib.import_module("sentence_transformers.sentence_transformer.losses")
+    torch.manual_seed(0)
+    embedding = modules.StaticEmbedding(tokenizer, embedding_dim=arguments.dimension)
+    model = library.SentenceTransformer(modules=[embedding], device="cpu")
+    data = datasets.Dataset.from_dict({"anchor": [item[0] for item in texts], "positive": [item[1] for item in texts]})
+    times = StepTimes()
+    with tempfile.TemporaryDirectory() as folder:
+        settings = library.SentenceTransformerTrainingArguments(
+            output_dir=folder,
+            max_steps=arguments.slow_steps,
+            per_device_train_batch_size=arguments.batch,
+            learning_rate=1e-3,
+            use_cpu=True,
+            save_strategy="no",
+            logging_strategy="no",
+            report_to="none",
+            disable_tqdm=True,
+        )
+        trainer = library.SentenceTransformerTrainer(
+            model=model, args=settings, train_dataset=data, loss=losses.MultipleNegativesRankingLoss(model)
+        )
+        # It prints to standard output.
+        trainer.remove_callback(PrinterCallback)
+        trainer.add_callback(times)
+        trainer.train()
+    return times.rate(arguments.batch)
+
+
+def run(arguments: argparse.Namespace, folder: Path) -> None:
+    """Measures everything and writes the report, the ratios as one JSON object on its last line."""
+    source = sample_pairs(folder / "pairs") if arguments.pairs is None else Path(arguments.pairs)
+    texts = [item for first, second in iterate_pairs(source) for item in zip(first, second, strict=True) if all(item)]
+    sides = (side for item in texts for side in item)
+    words = sentence_vocabulary(sides, min_frequency=1, max_size=arguments.vocabulary - 2)
+    fillers = (f"filler{number}" for number in range(arguments.vocabulary - 2 - len(words)))
+    tokenizer = build_word_level_tokenizer([*words, *fillers])
+    pairs = encode_pairs(source, tokenizer)
+    write(
+        f"{len(pairs):,} pairs, {len(pairs.tokens) / len(pairs.keys):.1f} tokens a sentence, {len(tokenizer):,} x "
+        f"{arguments.dimension} vectors, {arguments.batch} pairs a batch, {torch.get_num_threads()} threads"
+    )
+    ours = partial(train_ours, arguments, tokenizer, pairs)
+    contestants = [Contestant("", "row-wise Adam", partial(ours, arguments.steps))]
+    if arguments.mega_batch > 1:
+        name = f"row-wise Adam, mega-batches of {arguments.mega_batch}"
+        # The pools are what costs, so a turn has whole ones, and the untimed first tenth too.
+        steps = max(1, arguments.steps // (10 * arguments.mega_batch)) * 10 * arguments.mega_batch
+        contestants.append(Contestant("", name, partial(ours, steps, arguments.mega_batch)))
+    contestants.append(Contestant("avg_train_vs_dense", "dense Adam", partial(ours, arguments.slow_steps, dense=True)))
+    try:
+        library = importlib.import_module("sentence_transformers")
+    except ImportError as error:
+        write(f"sentence-transformers is left out: {error}")
+    else:
+        rate = partial(train_sentence_transformers, arguments, tokenizer, texts, library)
+        name = f"sentence-transformers {library.__version__}"
+        contestants.append(Contestant("avg_train_vs_sentence_transformers", name, rate))
+    write_ratios(ratios_to_best(contestants, measure("pairs/s", contestants, arguments.rounds)))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

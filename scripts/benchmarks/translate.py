@@ -1,0 +1,369 @@
+"""Times beam search and training of RNNsearch against JoeyNMT, in one run.
+
+All take turns, so that a slow minute of the machine meets all of them. JoeyNMT cannot share our environment: it runs
+in its own interpreter, `--joeynmt-python`, as a worker that is idle while others have their turn. Its model has no
+maxout layer and attends once more; sizes, batches, random weights and the number of threads are the same.
+
+Search: a turn translates one batch with the encoder; no hypothesis may end before the last step, so all do the same
+number of hypothesis-steps (sentences * beams * steps), and leaving out finished sentences earns nothing here. The
+full-vocabulary search in bf16 rescores its final lists in fp32 (`rescored`), that in fp32 has exact scores already.
+With candidates the search is in bf16 over the candidates alone, its scores its own; JoeyNMT has no such restriction.
+Training: tokens/s of updates with Adam; where several hidden sizes are timed, the ratio is the lowest of them.
+Ratios are of the medians, above 1 = this package is faster. On a machine that others use too, `--cpu-time` counts the
+processor's seconds of a single thread on both sides instead of the wall's.
+"""
+
+from __future__ import annotations
+
+import argparse
+import copy
+import json
+import statistics
+import subprocess
+import sys
+import time
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from hf_paraphrase.errors import UsageError
+from hf_paraphrase.models.configuration_rnn_search import RnnSearchConfig
+from hf_paraphrase.models.modeling_rnn_search import RnnSearchForConditionalGeneration
+from hf_paraphrase.translation.fast_search import fast_beam_search
+from hf_paraphrase.translation.memory import keep_freed_memory
+from hf_paraphrase.translation.prefix_scoring import prefix_tree_scores
+
+# Also where this file is loaded by its path; at the end, because files beside it are named like installed libraries.
+sys.path.append(str(Path(__file__).parent))
+
+from interleaved import (
+    ROUNDS,
+    Comparison,
+    Contestant,
+    argument_parser,
+    check_least,
+    exit_code,
+    measure,
+    over_last,
+    take_turns,
+    write,
+    write_ratios,
+)
+
+END = 2
+
+
+class JoeyNmt:
+    """JoeyNMT in its own interpreter.
+
+    Args:
+        python: The interpreter.
+
+    Raises:
+        OSError: If it cannot be started or lacks JoeyNMT.
+    """
+
+    def __init__(self, python: str) -> None:
+        worker = str(Path(__file__).with_name("joeynmt_worker.py"))
+        self.process = subprocess.Popen([python, worker], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)  # noqa: S603
+        greeting = self._answer()
+        if "error" in greeting:
+            raise OSError(greeting["error"])
+        self.version: str = greeting["version"]
+
+    def seconds(self, **order: Any) -> float:
+        """Lets it take a turn and returns the seconds it measured."""
+        assert self.process.stdin is not None
+        self.process.stdin.write(
+            json.dumps({"threads": torch.get_num_threads(), "cpu_time": seconds_now.cpu_time, **order}) + "\n"
+        )
+        self.process.stdin.flush()
+        return float(self._answer()["seconds"])
+
+    def close(self) -> None:
+        """Ends it."""
+        assert self.process.stdin is not None
+        self.process.stdin.close()
+        self.process.wait()
+
+    def _answer(self) -> dict[str, Any]:
+        assert self.process.stdout is not None
+        line = self.process.stdout.readline()
+        if not line:
+            raise OSError("its interpreter ended")
+        answer: dict[str, Any] = json.loads(line)
+        return answer
+
+
+class Clock:
+    """Tells the seconds since some moment: the wall's, or those that the processor worked for this process."""
+
+    def __init__(self) -> None:
+        self.cpu_time = False
+
+    def __call__(self) -> float:
+        """Returns the seconds."""
+        return time.process_time() if self.cpu_time else time.perf_counter()
+
+
+seconds_now = Clock()
+
+
+def main() -> int:
+    """Runs the benchmark and returns the exit code."""
+    arguments = read_arguments()
+    return exit_code("benchmarks/translate", lambda: run(arguments))
+
+
+def run(arguments: argparse.Namespace) -> None:
+    """Measures everything and writes the report, the ratios as one JSON object on its last line."""
+    check(arguments)
+    keep_freed_memory()
+    if arguments.cpu_time:
+        torch.set_num_threads(1)
+        seconds_now.cpu_time = True
+    write(f"torch {torch.__version__}, {torch.get_num_threads()} threads")
+    if arguments.scaling:
+        scaling(arguments)
+        return
+    joey = None
+    try:
+        if arguments.joeynmt_python is None:
+            raise OSError("--joeynmt-python is not given")
+        joey = JoeyNmt(arguments.joeynmt_python)
+    except OSError as error:
+        write(f"JoeyNMT is left out: {error}")
+    try:
+        ratios = {}
+        if not arguments.only_train:
+            ratios.update(measure_search(arguments, joey))
+        if not arguments.only_search:
+            ratios.update(measure_training(arguments, joey))
+        write_ratios(ratios)
+    finally:
+        if joey is not None:
+            joey.close()
+
+
+def read_arguments() -> argparse.Namespace:
+    """Reads the command line."""
+    parser = argument_parser(__doc__)
+    parser.add_argument("--joeynmt-python", help="interpreter that can import joeynmt 2.3; none = left out")
+    parser.add_argument("--hidden", type=int, default=1000, help="hidden units of the searched model")
+    parser.add_argument("--embedding", type=int, default=620, help="components of a word embedding")
+    parser.add_argument("--vocabulary", type=int, default=30_000, help="target units of the searched model")
+    parser.add_argument("--candidates", type=int, default=10_300, help="candidate units")
+    parser.add_argument("--beams", type=int, default=50, help="beam width and length of the n-best list")
+    parser.add_argument("--batch", type=int, default=8, help="sentences searched at once")
+    parser.add_argument("--source", type=int, default=10, help="units of a source sentence")
+    parser.add_argument("--steps", type=int, default=15, help="units of a translation")
+    parser.add_argument("--train-hidden", type=int, nargs="+", default=[512, 1000], help="hidden units in training")
+    parser.add_argument("--train-vocabulary", type=int, default=10_000, help="units of each side in training")
+    parser.add_argument("--train-batch", type=int, default=80, help="pairs in a mini-batch")
+    parser.add_argument("--train-length", type=int, default=12, help="units of a training sentence")
+    parser.add_argument("--updates", type=int, default=3, help="updates in a turn")
+    parser.add_argument("--rounds", type=int, default=5, help=ROUNDS)
+    parser.add_argument("--only-search", action="store_true", help="leave training out")
+    parser.add_argument("--only-train", action="store_true", help="leave the search out")
+    parser.add_argument(
+        "--cpu-time", action="store_true", help="one thread, and its processor seconds instead of the wall's"
+    )
+    parser.add_argument(
+        "--scaling", action="store_true", help="instead, how our cost grows with beam width, vocabulary and length"
+    )
+    return parser.parse_args()
+
+
+def check(arguments: argparse.Namespace) -> None:
+    """Refuses numbers that make no sense.
+
+    Raises:
+        UsageError: If a number is too small.
+    """
+    least = dict.fromkeys(["hidden", "embedding", "batch", "source", "steps", "train_batch", "updates", "rounds"], 1)
+    least |= {"vocabulary": 10, "candidates": 10, "beams": 2, "train_vocabulary": 10, "train_length": 2}
+    check_least(arguments, least)
+    if arguments.candidates > arguments.vocabulary:
+        raise UsageError(f"--candidates must be at most --vocabulary, {arguments.vocabulary}")
+    if min(arguments.train_hidden) < 2 or any(hidden % 2 for hidden in [arguments.hidden, *arguments.train_hidden]):
+        raise UsageError("--hidden and --train-hidden must be even: maxout halves them")
+    if arguments.only_search and arguments.only_train:
+        raise UsageError("--only-search and --only-train leave nothing to do")
+
+
+def random_model(vocabulary: int, embedding: int, hidden: int) -> RnnSearchForConditionalGeneration:
+    """Makes a model of random weights."""
+    torch.manual_seed(0)
+    sizes = {"vocab_size": vocabulary, "embedding_size": embedding, "hidden_size": hidden}
+    return RnnSearchForConditionalGeneration(RnnSearchConfig(initialization="xavier", **sizes)).eval()
+
+
+def search(
+    model: RnnSearchForConditionalGeneration,
+    sources: torch.Tensor,
+    beams: int,
+    steps: int,
+    *,
+    candidates: torch.Tensor | None = None,
+    scorer: RnnSearchForConditionalGeneration | None = None,
+    plain: bool = False,
+) -> float:
+    """Searches a batch, rescores the lists if a scorer is given, and returns hypothesis-steps per second."""
+    chosen = {} if plain else {"custom_generate": fast_beam_search, "candidates": candidates}
+    start = seconds_now()
+    with torch.inference_mode():
+        found = model.generate(
+            sources,
+            attention_mask=torch.ones_like(sources),
+            num_beams=beams,
+            num_return_sequences=beams,
+            max_new_tokens=steps,
+            length_penalty=0.0,
+            do_sample=False,
+            **chosen,
+        )[:, 1:].tolist()
+        if scorer is not None:
+            rows = [row for row in range(len(sources)) for _ in range(beams)]
+            prefix_tree_scores(scorer, sources, torch.ones_like(sources), rows, found, candidates=candidates)
+    seconds = seconds_now() - start
+    return len(sources) * beams * steps / seconds
+
+
+def measure_search(arguments: argparse.Namespace, joey: JoeyNmt | None) -> dict[str, float]:
+    """Times the search and returns the ratios."""
+    model = random_model(arguments.vocabulary, arguments.embedding, arguments.hidden)
+    with torch.no_grad():
+        model.lm_head.bias[END] = -1e4
+    rounded = copy.deepcopy(model).to(torch.bfloat16)
+    sources = torch.randint(3, arguments.vocabulary, (arguments.batch, arguments.source))
+    units = torch.randperm(arguments.vocabulary - 3)[: arguments.candidates - 1] + 3
+    candidates = torch.cat([torch.tensor([END]), units])
+    turn = partial(search, sources=sources, beams=arguments.beams, steps=arguments.steps)
+    few = f"{arguments.candidates:,} candidates"
+    contestants = [
+        Contestant("candidates", f"{few}, bf16", partial(turn, rounded, candidates=candidates)),
+        Contestant("", f"{few}, bf16, rescored", partial(turn, rounded, candidates=candidates, scorer=model)),
+        Contestant("", "full vocabulary, bf16", partial(turn, rounded)),
+        Contestant("full_bf16", "full vocabulary, bf16, rescored", partial(turn, rounded, scorer=model)),
+        Contestant("full_fp32", "full vocabulary, fp32", partial(turn, model)),
+        Contestant("", "plain generate, fp32", partial(turn, model, plain=True)),
+    ]
+    if joey is not None:
+        contestants.append(Contestant("", f"JoeyNMT {joey.version}", partial(joey_search, joey, arguments)))
+    write(
+        f"search: hidden {arguments.hidden}, embeddings {arguments.embedding}, vocabulary {arguments.vocabulary:,}, "
+        f"{arguments.batch} sentences of {arguments.source} units, {arguments.beams} beams, {arguments.steps} steps"
+    )
+    ratios = compare_rates("hypothesis-steps/s", contestants, arguments.rounds, compared=joey is not None)
+    return {f"beam50_{name}_vs_joeynmt": ratio for name, ratio in ratios.items()}
+
+
+def joey_search(joey: JoeyNmt, arguments: argparse.Namespace) -> float:
+    """Lets JoeyNMT search a batch and returns hypothesis-steps per second."""
+    names = ("vocabulary", "embedding", "hidden", "batch", "source", "beams")
+    order = {name: getattr(arguments, name) for name in names}
+    seconds = joey.seconds(do="search", target=arguments.steps, seed=0, **order)
+    return float(arguments.batch * arguments.beams * arguments.steps / seconds)
+
+
+def train(
+    model: RnnSearchForConditionalGeneration,
+    optimizer: torch.optim.Optimizer,
+    arguments: argparse.Namespace,
+    bf16: bool,
+) -> float:
+    """Makes updates and returns target tokens per second."""
+    model.train()
+    shape = (arguments.train_batch, arguments.train_length)
+    sources, labels = torch.randint(3, arguments.train_vocabulary, (2, *shape)).unbind()
+    start = seconds_now()
+    for _ in range(arguments.updates):
+        with torch.autocast("cpu", torch.bfloat16, enabled=bf16):
+            loss = model(input_ids=sources, attention_mask=torch.ones_like(sources), labels=labels).loss
+        loss.backward()
+        torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+        optimizer.step()
+        optimizer.zero_grad()
+    return float(arguments.updates * labels.numel() / (seconds_now() - start))
+
+
+def joey_train(joey: JoeyNmt, arguments: argparse.Namespace, hidden: int) -> float:
+    """Lets JoeyNMT make updates and returns target tokens per second."""
+    seconds = joey.seconds(
+        do="train",
+        vocabulary=arguments.train_vocabulary,
+        embedding=arguments.embedding,
+        hidden=hidden,
+        batch=arguments.train_batch,
+        source=arguments.train_length,
+        target=arguments.train_length,
+        updates=arguments.updates,
+        seed=0,
+    )
+    return float(arguments.updates * arguments.train_batch * arguments.train_length / seconds)
+
+
+def measure_training(arguments: argparse.Namespace, joey: JoeyNmt | None) -> dict[str, float]:
+    """Times training at all hidden sizes and returns the lowest ratios."""
+    lowest: dict[str, float] = {}
+    for hidden in arguments.train_hidden:
+        model = random_model(arguments.train_vocabulary, arguments.embedding, hidden)
+        optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4, weight_decay=0.0, fused=True)
+        turn = partial(train, model, optimizer, arguments)
+        contestants = [
+            Contestant("bf16", "training, bf16", partial(turn, bf16=True)),
+            Contestant("fp32", "training, fp32", partial(turn, bf16=False)),
+        ]
+        if joey is not None:
+            contestants.append(Contestant("", f"JoeyNMT {joey.version}", partial(joey_train, joey, arguments, hidden)))
+        write(
+            f"training: hidden {hidden}, embeddings {arguments.embedding}, vocabulary {arguments.train_vocabulary:,}, "
+            f"batch {arguments.train_batch} x {arguments.train_length}"
+        )
+        ratios = compare_rates("target tokens/s", contestants, arguments.rounds, compared=joey is not None)
+        for name, ratio in ratios.items():
+            key = f"nmt_train_{name}_vs_joeynmt"
+            lowest[key] = min(ratio, lowest.get(key, ratio))
+    return lowest
+
+
+def compare_rates(unit: str, contestants: list[Contestant], rounds: int, *, compared: bool) -> dict[str, float]:
+    """Lets the contestants take turns, writes a table and returns the rates over that of the last one, by key."""
+    comparison = Comparison("this/JoeyNMT", over_last) if compared else None
+    medians = measure(unit, contestants, rounds, comparison=comparison)
+    if not compared:
+        return {}
+    pairs = zip(contestants, over_last(medians), strict=True)
+    return {contestant.key: ratio for contestant, ratio in pairs if contestant.key}
+
+
+def scaling(arguments: argparse.Namespace) -> None:
+    """Writes how the time of a sentence grows when one of width, vocabulary and length changes."""
+    base = {"beams": arguments.beams, "vocabulary": arguments.vocabulary, "source": arguments.source}
+    cases = [{**base, "beams": beams} for beams in (5, 10, 20, 50, 100)]
+    cases += [{**base, "vocabulary": size} for size in (3_000, 10_000, 30_000, 60_000)]
+    cases += [{**base, "source": length} for length in (5, 10, 20, 40)]
+    header = f"{'beams':>6}{'vocabulary':>12}{'source':>8}{'steps':>7}"
+    write(f"search in bf16, hidden {arguments.hidden}, {arguments.batch} sentences at once")
+    write(f"{header}{'ms/sentence':>13}{'min':>9}{'max':>9}{'hypothesis-steps/s':>20}")
+    models: dict[int, RnnSearchForConditionalGeneration] = {}
+    for case in cases:
+        steps = case["source"] * 3 // 2
+        size = case["vocabulary"]
+        if size not in models:
+            models.clear()
+            models[size] = random_model(size, arguments.embedding, arguments.hidden).to(torch.bfloat16)
+            with torch.no_grad():
+                models[size].lm_head.bias[END] = -1e4
+        sources = torch.randint(3, size, (arguments.batch, case["source"]))
+        turn = partial(search, models[size], sources, case["beams"], steps)
+        (rates,) = take_turns([Contestant("", "", turn)], arguments.rounds)
+        per_sentence = sorted(1e3 * case["beams"] * steps / rate for rate in rates)
+        row = f"{case['beams']:6}{size:12,}{case['source']:8}{steps:7}{statistics.median(per_sentence):13.1f}"
+        write(f"{row}{per_sentence[0]:9.1f}{per_sentence[-1]:9.1f}{statistics.median(rates):20,.0f}")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,190 @@
+"""Trains encoders of several configurations on several sets of pairs with several seeds, and prints one table.
+
+Each cell is `train-encoder --config FILE --pairs DIR --seed N`, the epoch chosen on the dev data, followed by
+`evaluate`. What is finished is noted in a file, so an interrupted comparison goes on where it was. Flags after `--` go
+to every `train-encoder`.
+
+    python scripts/studies/compare_encoders.py --configs scripts/configs/paper_000_*.yaml \
+        --pairs news=DIR captions=DIR --initial-vectors FILE --dev-data STS16 --data DIR --output DIR \
+        [--group "glosses=STS12 OnWN,STS13 OnWN,STS13 FNWN"] [-- --batch-size 50]
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import io
+import json
+import shutil
+import statistics
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+# Also where this file is loaded by its path; at the end, because files beside it are named like installed libraries.
+sys.path.append(str(Path(__file__).parent))
+
+from finished_runs import append_row, read_rows
+
+from hf_paraphrase.artefacts.provenance import fingerprint
+from hf_paraphrase.commands import main as run_verb
+from hf_paraphrase.errors import HfParaphraseError, UsageError
+from hf_paraphrase.evaluation.sts_files import find_sts_sets
+from hf_paraphrase.filtering.tuning.tuning_choice import spread
+from hf_paraphrase.messages import say
+
+_OWN = {"--config", "--pairs", "--seed", "--output", "--overwrite", "--resume", "--dev-data", "--initial-vectors"}
+"""Flags of `train-encoder` that this script gives itself."""
+
+
+def arguments() -> argparse.Namespace:
+    """Reads the command line; what comes after `--` are the `flags`."""
+    words = sys.argv[1:]
+    split = words.index("--") if "--" in words else len(words)
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--configs", nargs="+", required=True, type=Path, help="YAML files of train-encoder")
+    parser.add_argument("--pairs", nargs="+", required=True, help="NAME=DIR of each set of pairs")
+    parser.add_argument("--seeds", nargs="+", type=int, default=[0, 1, 2])
+    parser.add_argument("--initial-vectors", help="word vectors to start from")
+    parser.add_argument("--dev-data", required=True, help="the folder of the STS 2016 sets")
+    parser.add_argument("--data", required=True, help="the folder of all STS sets")
+    parser.add_argument("--output", required=True, type=Path, help="a folder for results.jsonl and table.md")
+    parser.add_argument("--keep-models", action="store_true", help="keep every trained encoder below the output")
+    parser.add_argument(
+        "--group",
+        action="append",
+        default=[],
+        metavar="NAME=SET,...",
+        help="a further column, the mean over these sets: `STS12 OnWN`, or `OnWN` for the sets of all years but 2016 "
+        "with this name; may be given several times",
+    )
+    options = parser.parse_args(words[:split])
+    options.flags = words[split + 1 :]
+    for word in options.flags:
+        if word.partition("=")[0] in _OWN:
+            parser.error(f"{word} cannot be given after --: every run has its own")
+    return options
+
+
+def read_groups(options: argparse.Namespace) -> dict[str, list[str]]:
+    """Reads the groups of sets: by name the keys of their sets.
+
+    Raises:
+        UsageError: If a group has no name, or one of its sets is not there.
+        InputError: If the sets cannot be read.
+    """
+    if not options.group:
+        return {}
+    keys = [item.key for item in find_sts_sets(options.data).sets if item.family != "STS16"]
+    groups: dict[str, list[str]] = {}
+    for text in options.group:
+        name, _, listed = text.partition("=")
+        if not name or not listed:
+            raise UsageError(f"--group {text} is not NAME=SET,...", remedy="e.g. --group glosses=OnWN,FNWN")
+        groups[name] = []
+        for wanted in map(str.strip, listed.split(",")):
+            found = [key for key in keys if wanted in (key, key.partition(" ")[2])]
+            if not found:
+                raise UsageError(f"--group {name}: there is no set `{wanted}`", remedy=f"one of {', '.join(keys)}")
+            groups[name] += [key for key in found if key not in groups[name]]
+    return groups
+
+
+def cell(options: argparse.Namespace, config: Path, name: str, pairs: str, seed: int) -> dict[str, Any]:
+    """Trains and evaluates one encoder."""
+    folder = options.output / "models" / f"{config.stem}_{name}_{seed}"
+    results = options.output / "evaluation.json"
+    words = ["train-encoder", "--config", config, *options.flags, "--pairs", pairs, "--seed", seed]
+    words += ["--output", folder, "--overwrite", "--dev-data", options.dev_data]
+    if options.initial_vectors:
+        words += ["--initial-vectors", options.initial_vectors]
+    verbs = [words, ["evaluate", "--model", folder, "--data", options.data, "--output", results, "--overwrite"]]
+    for verb in verbs:
+        with contextlib.redirect_stdout(io.StringIO()):
+            code = run_verb([str(word) for word in verb])
+        if code:
+            sys.exit(code)
+    training = json.loads((folder / "provenance.json").read_text(encoding="utf-8"))["results"]
+    evaluation = json.loads(results.read_text(encoding="utf-8"))["results"][0]
+    found = [item for item in evaluation["sets"] if item["family"] not in {"STS16"}]
+    results.unlink()
+    if not options.keep_models:
+        shutil.rmtree(folder)
+    return {
+        "untrained": training["dev_untrained"],
+        "dev": evaluation["dev_mean"],
+        "epoch": training["best_epoch"],
+        "sets": {f"{item['family']} {item['name']}": item["pearson"] for item in found},
+    }
+
+
+def table(
+    rows: list[dict[str, Any]], configs: list[str], names: list[str], groups: Mapping[str, Sequence[str]] | None = None
+) -> str:
+    """Makes a Markdown table: for every configuration and set of pairs, the dev mean and the means over other sets."""
+    groups = groups or {}
+    titles = ["STS16 (dev)", "other sets", *groups]
+    lines = [
+        "| encoder | " + " | ".join(f"{name}: {title}" for name in names for title in titles) + " |",
+        "|---|" + "---|" * len(names) * len(titles),
+    ]
+    for config in configs:
+        cells = []
+        for name in names:
+            mine = [row for row in rows if row["config"] == config and row["pairs"] == name]
+            cells.append(spread([row["dev"] for row in mine]))
+            cells.append(spread([statistics.mean(row["sets"].values()) for row in mine]))
+            cells += [
+                spread([statistics.mean(row["sets"][key] for key in keys) for row in mine]) for keys in groups.values()
+            ]
+        lines.append(f"| {config} | " + " | ".join(cells) + " |")
+    return "\n".join(lines) + "\n"
+
+
+def main() -> int:
+    """Fills in the table, writes it and returns the exit code."""
+    options = arguments()
+    try:
+        groups = read_groups(options)
+        text = compare(options, groups)
+    except HfParaphraseError as error:
+        say(f"compare_encoders: error: {error}")
+        return 2
+    (options.output / "table.md").write_text(text, encoding="utf-8")
+    sys.stdout.write(text)
+    return 0
+
+
+def compare(options: argparse.Namespace, groups: Mapping[str, Sequence[str]]) -> str:
+    """Trains and evaluates what is not noted yet, and returns the table.
+
+    Raises:
+        InputError: If an input is missing.
+    """
+    options.output.mkdir(parents=True, exist_ok=True)
+    sets = dict(item.partition("=")[::2] for item in options.pairs)
+    inputs = [options.data, options.dev_data, *([options.initial_vectors] if options.initial_vectors else [])]
+    common = [fingerprint(item) for item in inputs]
+    # Files and folders count by what is in them. Without flags a key is as it was before there were any.
+    flags = [fingerprint(word) if Path(word).exists() else word for word in options.flags]
+    more = [flags] if flags else []
+    record = options.output / "results.jsonl"
+    known = read_rows(record)
+    done = []
+    for name, pairs in sets.items():
+        content = fingerprint(pairs)
+        for config in options.configs:
+            for seed in options.seeds:
+                key = [config.read_text(encoding="utf-8"), content, seed, common, *more]
+                row = known.get(json.dumps(key))
+                if row is None:
+                    result = cell(options, config, name, pairs, seed)
+                    row = {"key": key, "config": config.stem, "pairs": name, "seed": seed, **result}
+                    append_row(record, row)
+                done.append(row)
+    return table(done, [config.stem for config in options.configs], list(sets), groups)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,67 @@
+#!/usr/bin/env bash
+# French, German and Czech into English: a model of image captions and one of captions, Tatoeba and LibreOffice's help
+# mixed, for each language; BLEU on every test set, and n-best lists of translations of the mixed bitext.
+# Usage: bash scripts/studies/translation.sh DATA WORK
+#   DATA  holds multi30k/ manythings/ libreoffice_help/ sts/ sick/ stsbenchmark/ pit2015/ and held_out.sha256-16.txt.gz
+#   WORK  is a folder for everything that is made; what is there already is not made again
+# From the environment: LANGUAGES (default "fr de cs"); SENTENCES, how many captions, Tatoeba sentences and paragraphs of
+# help each are translated back (default 8000); BEAM, of the search for them (default 10, as many are kept).
+set -eu
+data=$1 work=$2
+languages=${LANGUAGES:-fr de cs} sentences=${SENTENCES:-8000} beam=${BEAM:-10}
+mkdir -p "$work"
+# Every evaluation file at hand, and the fingerprints of those that are not: nothing of them may be trained on.
+avoid=("$data/sts" "$data/sick" "$data/stsbenchmark" "$data/pit2015" "$data/held_out.sha256-16.txt.gz")
+avoid+=("$data/multi30k/val.en.gz" "$data/multi30k/test_2016_flickr.en.gz")
+declare -A tatoeba=([fr]=fra [de]=deu [cs]=ces)
+# The small Tatoeba set of Czech counts twice; captions count twice everywhere.
+declare -A mixed=([fr]="multi30k multi30k tatoeba help" [de]="multi30k multi30k tatoeba help"
+  [cs]="multi30k multi30k tatoeba tatoeba help")
+declare -A epochs=([fr]=1.2 [de]=1.2 [cs]=2)
+
+done_already() { [ -e "$1" ] && echo "there already: $1"; }
+
+for language in $languages; do
+  at="$work/$language"
+  mkdir -p "$at"
+
+  # 1. Bitext; of Tatoeba and the help no English sentence is in two parts.
+  done_already "$at/multi30k" || hf-paraphrase prepare bitext --source-lang "$language" --target-lang en \
+    --source-file "$data/multi30k/train.$language.gz" --target-file "$data/multi30k/train.en.gz" \
+    --validation-source-file "$data/multi30k/val.$language.gz" --validation-target-file "$data/multi30k/val.en.gz" \
+    --test-source-file "$data/multi30k/test_2016_flickr.$language.gz" \
+    --test-target-file "$data/multi30k/test_2016_flickr.en.gz" --decontaminate "${avoid[@]}" --output "$at/multi30k"
+  name=${tatoeba[$language]}
+  done_already "$at/tatoeba" || hf-paraphrase prepare bitext --source-lang "$language" --target-lang en \
+    --tsv "$data/manythings/$name-eng/$name.txt.gz" --columns target,source,_ --shuffle --license cc-by-2.0 \
+    --validation-size 500 --test-size 1000 --decontaminate "${avoid[@]}" --output "$at/tatoeba"
+  done_already "$at/help" || hf-paraphrase prepare bitext --source-lang "$language" --target-lang en \
+    --tsv "$data/libreoffice_help/lo-help-7.4.7.$language-en.tsv.gz" --shuffle --max-length 100 --on-error skip \
+    --license mpl-2.0 --validation-size 500 --test-size 1000 --decontaminate "${avoid[@]}" --output "$at/help"
+
+  # 2. The two models, and BLEU on every test set, which goes into their cards.
+  done_already "$at/captions_nmt" || hf-paraphrase train-nmt --bitext "$at/multi30k" --output "$at/captions_nmt" \
+    --epochs 8 --evaluations 4 --warmup-steps 200 --max-dev-pairs 500 --resume
+  bitexts=()
+  for part in ${mixed[$language]}; do bitexts+=("$at/$part"); done
+  done_already "$at/mixed_nmt" || hf-paraphrase train-nmt --bitext "${bitexts[@]}" --output "$at/mixed_nmt" \
+    --epochs "${epochs[$language]}" --evaluations 3 --warmup-steps 200 --max-dev-pairs 500 --resume
+  for model in captions mixed; do
+    for part in multi30k tatoeba help; do
+      grep -q "^| $part, test" "$at/${model}_nmt/README.md" || hf-paraphrase evaluate-nmt --model "$at/${model}_nmt" \
+        --bitext "$at/$part" --num-beams 5 --update-card
+    done
+  done
+
+  # 3. Back-translations with their n-best lists.
+  for part in multi30k tatoeba help; do
+    done_already "$at/${part}_back" || hf-paraphrase back-translate --model "$at/mixed_nmt" --bitext "$at/$part" \
+      --num-beams "$beam" --num-return-sequences "$beam" --max-sentences "$sentences" --output "$at/${part}_back" --resume
+  done
+done
+for language in $languages; do
+  for model in captions mixed; do
+    printf '\n%s → en, %s\n\n' "$language" "$model"
+    sed -n '/^| bitext /,/^$/p' "$work/$language/${model}_nmt/README.md"
+  done
+done

@@ -1,0 +1,68 @@
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pyarrow as pa
+import pytest
+import torch
+
+from hf_paraphrase.data.parquet import write_split
+from hf_paraphrase.models.configuration_avg import AvgConfig
+from hf_paraphrase.models.modeling_avg import AvgModel
+from hf_paraphrase.tokenization.word_level import build_word_level_tokenizer, save_tokenizer
+
+WORDS = [f"w{number}" for number in range(20)]
+
+
+@pytest.fixture
+def folder(tmp_path):
+    tokenizer = build_word_level_tokenizer(WORDS)
+    torch.manual_seed(0)
+    AvgModel(AvgConfig(vocab_size=len(tokenizer), hidden_size=4)).save_pretrained(tmp_path / "avg")
+    save_tokenizer(tokenizer, tmp_path / "avg")
+    generator = np.random.default_rng(0)
+    for split, count in (("train", 40), ("validation", 12)):
+        sides = [[" ".join(generator.choice(WORDS, size=4)) for _ in range(count)] for _ in range(2)]
+        table = pa.table(
+            {"sentence1": sides[0], "sentence2": sides[1], "entailment": [("A", "B")[i % 2] for i in range(count)]}
+        )
+        write_split(tmp_path / "sick", split, [table], table.schema)
+    return tmp_path
+
+
+def test_the_study_chooses_lambda_on_dev_makes_a_table_and_goes_on_where_it_was(
+    folder, run_script, load_script, capsys
+):
+    words = ["--sick", folder / "sick", "--transfer", folder / "sick", "--encoders", f"Avg={folder / 'avg'}"]
+    words += ["--initial-vectors", folder / "avg", "--tasks", "SICK-E", "--seeds", 0, 1, "--lambdas", 0.001, 0.1]
+    words += ["--output", folder / "study"]
+    run_script("studies/supervised_runs", *words)
+    first = capsys.readouterr().out
+    lines = (folder / "study/results.jsonl").read_text().splitlines()
+    rows = [json.loads(line) for line in lines]
+    ways = [(row["seed"], row["way"]) for row in rows]
+    assert [way for seed, way in ways if seed == 0][-2:] == ["regularised"] * 2 and len(ways) == 8
+    assert [way for seed, way in ways if seed == 1] == ["from scratch, word vectors", "fine-tuned", "regularised"]
+    tried = [row for row in rows if row["way"] == "regularised" and row["seed"] == 0]
+    assert rows[-1]["weight"] == max(tried, key=lambda row: row["dev"])["weight"]
+    assert first.count("\n") == 3 and "| SICK-E | Avg |" in first
+    assert first == (folder / "study/table.md").read_text() and not (folder / "study/model").exists()
+    run_script("studies/supervised_runs", *words)
+    assert capsys.readouterr().out == first
+    assert (folder / "study/results.jsonl").read_text().splitlines() == lines
+    # A line torn by a kill is a run to do again.
+    (folder / "study/results.jsonl").write_text("\n".join(lines)[:-20])
+    run_script("studies/supervised_runs", *words)
+    assert capsys.readouterr().out == first
+    again = (folder / "study/results.jsonl").read_text().splitlines()
+    assert [*again[:-2], again[-1]] == lines
+
+
+def test_a_verdict_needs_an_interval_over_seeds_without_zero(load_script):
+    difference = load_script("studies/supervised_runs")._difference
+    base = {0: 1.0, 1: 1.0, 2: 1.0}
+    assert difference({0: 2.0, 1: 2.1, 2: 1.9}, base) == "+1.0 ± 0.2 (holds)"
+    assert difference({0: 0.0, 1: 0.1, 2: -0.1}, base) == "-1.0 ± 0.2 (does not hold)"
+    assert difference({0: 2.0, 1: 3.0, 2: 1.2}, base) == "+1.1 ± 2.2 (cannot tell)"
+    assert difference({0: 2.0, 1: 2.0}, base) == "+1.0 (cannot tell)" and difference({5: 1.0}, base) == "–"
