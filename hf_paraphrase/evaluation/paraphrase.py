@@ -19,7 +19,7 @@ import numpy as np
 from ..errors import InputError, ModelError
 from .correlation import cosine_similarities
 from .graded_set import Encode, Similarity
-from .labelled_set import LabelledSet, read_labelled_folder, require_both_classes, without_pairs_of
+from .labelled_set import LabelledSet, read_labelled_folder, require_both_classes, sentence_key, without_pairs_of
 from .scorer import Scorer
 from .sentence_folds import sentence_folds
 
@@ -63,6 +63,7 @@ class DetectionResult:
         cosine: Without training, on test: `average_precision`, `accuracy`, `f1` and the thresholds of the last two;
             `accuracy_at_dev` and `f1_at_dev` at the thresholds that were best on the development pairs, and these.
             A threshold is None where calling no pair a paraphrase is best, and where each fold has its own.
+            `top_1` of :func:`top_1` where the task is one of retrieval.
     """
 
     task: DetectionTask
@@ -187,6 +188,34 @@ def describe(task: DetectionTask) -> dict[str, Any]:
     }
 
 
+def top_1(sentences1: Sequence[str], similarities: np.ndarray, labels: np.ndarray) -> float | None:
+    """Computes how often the most similar candidate of a sentence is a paraphrase of it.
+
+    The candidates of a sentence are the second sentences of the pairs in which it is the first. Where several are
+    equally similar, the share of paraphrases among these counts.
+
+    Args:
+        sentences1: The first sentence of each pair.
+        similarities: float (pairs,).
+        labels: 1 for a paraphrase, 0 for another pair, int64 (pairs,).
+
+    Returns:
+        A share from 0 to 1 of the different first sentences; None where one of these has no paraphrase or no other
+        pair, so that there is nothing to retrieve among.
+    """
+    candidates: dict[str, list[int]] = {}
+    for place, sentence in enumerate(map(sentence_key, sentences1)):
+        candidates.setdefault(sentence, []).append(place)
+    shares = []
+    for places in candidates.values():
+        found = similarities[places]
+        own = labels[places]
+        if own.all() or not own.any():
+            return None
+        shares.append(own[found == found.max()].mean())
+    return float(np.mean(shares)) if shares else None
+
+
 def _folds(pairs: LabelledSet, folder: Path) -> tuple[tuple[np.ndarray, np.ndarray], ...]:
     fold_of = sentence_folds(pairs.sentences1, pairs.sentences2, FOLDS)
     places = np.arange(len(pairs))
@@ -265,6 +294,7 @@ def _cosine_measures(task: DetectionTask, similarities: np.ndarray) -> dict[str,
     is_paraphrase = labels[tested] == 1
     called = {name: np.concatenate(parts) for name, parts in taken.items()}
     hits = int((called["f1"] & is_paraphrase).sum())
+    first = top_1([task.pairs.sentences1[place] for place in tested], similarities[tested], labels[tested])
     return {
         "average_precision": found["average_precision"],
         "accuracy": found["accuracy"],
@@ -274,6 +304,7 @@ def _cosine_measures(task: DetectionTask, similarities: np.ndarray) -> dict[str,
         "accuracy_at_dev": float((called["accuracy"] == is_paraphrase).mean()),
         "f1_at_dev": 2 * hits / max(1, int(called["f1"].sum()) + int(is_paraphrase.sum())),
         **chosen,
+        **({} if first is None else {"top_1": first}),
     }
 
 

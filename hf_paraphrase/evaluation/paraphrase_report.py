@@ -59,10 +59,12 @@ def format_detection(scorers: Sequence[NamedDetection]) -> str:
     lines = [f"## perceptron: {PERCEPTRON_NOTE}{spread}", "", format_table(header, rows)]
     lines += _notes(facts)
     lines += ["## cosine: nothing trained; average precision (AP), accuracy and F1, × 100, on test", ""]
-    keys = ("average_precision", "accuracy", "f1", "accuracy_at_dev", "f1_at_dev")
+    keys: tuple[str, ...] = ("average_precision", "accuracy", "f1", "accuracy_at_dev", "f1_at_dev")
     header = ["data", "scorer", "AP", "best accuracy", "best F1", "accuracy at dev's threshold", "F1 at dev's"]
+    if any("top_1" in result.cosine for item in scorers for result in item.results):
+        keys, header = (*keys, "top_1"), [*header, "top 1"]
     rows = [
-        [label, name, *(_percent(item.results[index].cosine[key]) for key in keys)]
+        [label, name, *(_percent(item.results[index].cosine.get(key)) for key in keys)]
         for index, label in enumerate(labels)
         for name, item in zip(names, scorers, strict=True)
     ]

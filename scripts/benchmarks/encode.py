@@ -115,7 +115,7 @@ def read_sentences(text: str | None, count: int) -> list[str]:
         InputError: If the file cannot be read or has no line that is not empty.
     """
     if text is None:
-        from hf_paraphrase.data.sample.bitext import sample_bitext
+        from hf_paraphrase.data.sample import sample_bitext
 
         lines = [pair.english for pair in sample_bitext()["train"]]
     else:

@@ -88,7 +88,7 @@ def read_sentences(path: str | None, count: int) -> list[str]:
         HfParaphraseError: If the file is missing or empty.
     """
     if path is None:
-        from hf_paraphrase.data.sample.bitext import sample_bitext
+        from hf_paraphrase.data.sample import sample_bitext
 
         found = [pair.english for pair in sample_bitext()["train"]]
     else:

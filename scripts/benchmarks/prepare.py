@@ -26,7 +26,7 @@ import pyarrow.parquet as pq
 
 from hf_paraphrase.data.parallel import available_cores
 from hf_paraphrase.data.parquet import write_split
-from hf_paraphrase.data.sample.bitext import sample_bitext
+from hf_paraphrase.data.sample import sample_bitext
 from hf_paraphrase.data.schema import BITEXT
 from hf_paraphrase.data.sources.bitext_corpus import REPEATING, BitextCorpus, BitextOptions
 from hf_paraphrase.errors import HfParaphraseError

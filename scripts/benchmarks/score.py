@@ -83,7 +83,7 @@ def read_pairs(folder: str | None, rows: int) -> pa.Table:
         HfParaphraseError: If the folder is not one of pairs, or has none.
     """
     if folder is None:
-        from hf_paraphrase.data.sample.bitext import sample_bitext
+        from hf_paraphrase.data.sample import sample_bitext
 
         texts = [pair.english for pair in sample_bitext()["train"]]
         table = pa.table({"sentence1": texts, "sentence2": texts[1:] + texts[:1]})

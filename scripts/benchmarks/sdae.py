@@ -23,7 +23,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 from transformers import PreTrainedTokenizerFast
 
-from hf_paraphrase.data.sample.bitext import sample_bitext
+from hf_paraphrase.data.sample import sample_bitext
 from hf_paraphrase.errors import InputError
 from hf_paraphrase.models.configuration_sdae import SdaeConfig
 from hf_paraphrase.models.modeling_sdae import SdaeModel

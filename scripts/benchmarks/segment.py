@@ -76,7 +76,7 @@ def read_sentences(path: str | None, column: int, number: int) -> list[str]:
         InputError: If the file is missing or damaged, or a line lacks the field.
     """
     if path is None:
-        from hf_paraphrase.data.sample.bitext import sample_bitext
+        from hf_paraphrase.data.sample import sample_bitext
 
         sentences = [pair.english for pair in sample_bitext()["train"]]
     else:

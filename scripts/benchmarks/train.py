@@ -24,7 +24,7 @@ import torch
 from transformers import PreTrainedTokenizerFast, PrinterCallback, TrainerCallback
 
 from hf_paraphrase.data.parquet import write_split
-from hf_paraphrase.data.sample.bitext import sample_bitext
+from hf_paraphrase.data.sample import sample_bitext
 from hf_paraphrase.data.schema import PAIRS
 from hf_paraphrase.encoders.encoded_pairs import EncodedPairs, encode_pairs, iterate_pairs
 from hf_paraphrase.encoders.trainer import EncoderTrainer

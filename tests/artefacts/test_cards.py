@@ -13,6 +13,7 @@ from card_values import ROOT, VALUES
 from huggingface_hub import DatasetCard, ModelCard
 
 from hf_paraphrase.artefacts.cards import render_card, template_path, write_card
+from hf_paraphrase.data.sample.tatoeba import BITEXT_FILE, FOLDER, PARAPHRASE_FILE
 from hf_paraphrase.errors import HfParaphraseError
 from hf_paraphrase.metrics import METRICS
 
@@ -90,7 +91,7 @@ def test_a_card_ends_in_one_line_break(tmp_path):
     assert path.read_text().endswith("\n```\n") and list(tmp_path.iterdir()) == [path]
 
 
-def test_the_templates_are_in_a_built_wheel(tmp_path):
+def test_the_templates_and_the_sample_are_in_a_built_wheel(tmp_path):
     source = tmp_path / "source"
     wanted = (
         "hf_paraphrase",
@@ -130,6 +131,9 @@ def test_the_templates_are_in_a_built_wheel(tmp_path):
         folder = tmp_path / "installed" / "hf_paraphrase" / "metrics" / name
         names = {path.name for path in folder.iterdir()}
         assert names == {"README.md", "__init__.py", "app.py", "requirements.txt", f"{name}.py"}
+    for name in (BITEXT_FILE, PARAPHRASE_FILE, "ATTRIBUTION.md"):
+        installed = tmp_path / "installed" / "hf_paraphrase" / "data" / "sample" / name
+        assert installed.read_bytes() == (FOLDER / name).read_bytes()
     script = "from hf_paraphrase.artefacts.cards import template_path as t; print(t('model_cards', 'rnn_search'))"
     found = subprocess.run(
         [sys.executable, "-c", script], cwd=tmp_path / "installed", capture_output=True, text=True, check=True

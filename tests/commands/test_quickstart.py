@@ -9,7 +9,7 @@ from transformers import AutoModel, AutoModelForSeq2SeqLM
 from hf_paraphrase.commands import main
 from hf_paraphrase.encoders.sentence_encoder import SentenceEncoder
 
-SMALL = ["--num-pairs", "1200", "--nmt-epochs", "16", "--max-sentences", "80", "--num-beams", "20"]
+SMALL = ["--num-pairs", "300", "--nmt-epochs", "16", "--max-sentences", "80", "--num-beams", "20"]
 
 
 @pytest.mark.slow
@@ -17,15 +17,35 @@ def test_the_whole_pipeline_leaves_every_artefact_and_resumes_without_work(tmp_p
     output = tmp_path / "quickstart"
     assert main(["quickstart", "--output", str(output), *SMALL, "--num-return-sequences", "3"]) == 0
     report = capsys.readouterr().out
-    for heading in ("BLEU", "Ten paraphrase pairs", "Filter", "before  after training", "Nearest neighbours"):
+    for heading in (
+        "BLEU",
+        "Ten paraphrase pairs",
+        "Filter",
+        "Human paraphrases of 800",
+        "Nearest of",
+        "CC BY 2.0 FR",
+    ):
         assert heading in report
+    for row in ("avg", "gran", "word overlap", "weighted trigrams", "chance"):
+        assert f"\n  {row} " in report
     results = json.loads((output / "results.json").read_text())
     assert 0 <= results["bleu"]["bleu"] <= 100 and len(results["examples"]) == 10
     assert len(results["neighbours"]["found"]) == 5
     for name in ("avg", "gran"):
-        assert -100 <= results["encoders"][name]["before"] <= 100 and -100 <= results["encoders"][name]["after"] <= 100
+        for scores in (results["encoders"][name]["before"], results["encoders"][name]["after"]):
+            assert set(scores) == {"average_precision", "top_1"} and all(0 <= score <= 1 for score in scores.values())
+    # Neither floor learns anything, so that their scores are the same in every run.
+    floors = {name: round(100 * scores["top_1"], 1) for name, scores in results["floors"].items()}
+    assert floors == {"words": 33.6, "weighted-trigrams": 40.9}
 
     cache = str(tmp_path / "cache")
+    sides = [set(load_dataset(str(output / "bitext"), split="train", cache_dir=cache)["target"])]
+    for split, rows in (("validation", 1_800), ("test", 4_800)):
+        judged = load_dataset(str(output / "paraphrases" / split), split=split, cache_dir=cache)
+        assert len(judged) == rows and sum(judged["label"]) == rows / 6
+        sides.append({*judged["sentence1"], *judged["sentence2"]})
+    # The sentences of the epoch's choice, those of the figures, and those that are learnt from are apart.
+    assert not sides[0] & sides[1] and not sides[0] & sides[2] and not sides[1] & sides[2]
     assert set(load_dataset(str(output / "bitext"), cache_dir=cache)) == {"train", "validation", "test"}
     pairs = load_dataset(str(output / "pairs"), split="train", cache_dir=cache)
     assert len(pairs) == results["filter"]["rows"]

@@ -10,7 +10,7 @@ from hf_paraphrase.evaluation.correlation import cosine_similarities
 from hf_paraphrase.evaluation.floor_vectors import FLOOR_ENCODERS
 from hf_paraphrase.evaluation.floors import FLOORS
 from hf_paraphrase.evaluation.pair_classifier import train_pair_classifiers
-from hf_paraphrase.evaluation.paraphrase import describe, evaluate_detection, read_task
+from hf_paraphrase.evaluation.paraphrase import describe, evaluate_detection, read_task, top_1
 from hf_paraphrase.evaluation.paraphrase_report import NamedDetection, format_detection
 from hf_paraphrase.evaluation.scorer import Scorer
 from hf_paraphrase.metrics.paraphrase_detection.paraphrase_detection import detection_measures
@@ -125,6 +125,38 @@ def test_the_cosines_measures_are_those_of_the_metric_with_the_thresholds_of_dev
         assert result.cosine[f"{name}_at_dev"] == pytest.approx(at[f"{name}_at"])
         assert result.cosine[f"dev_{name}_threshold"] == on_dev[f"{name}_threshold"]
     assert result.cosine["accuracy"] > 0.8
+
+
+@pytest.mark.parametrize(
+    ("rows", "expected"),
+    [
+        # (first sentence, similarity, label)
+        ([("a", 0.9, 1), ("a", 0.5, 0), ("b", 0.2, 1), ("b", 0.3, 0)], 0.5),
+        ([("a", 0.9, 1), ("A.", 0.5, 0), ("b", 0.3, 0), ("b", 0.2, 0), ("a", 0.1, 1), ("B", 0.4, 1)], 1.0),
+        ([("a", 0.9, 1), ("a", 0.9, 0), ("a", 0.9, 0), ("a", 0.1, 0)], 1 / 3),
+        ([("a", 0.9, 1), ("a", 0.5, 0), ("b", 0.2, 1)], None),
+        ([("a", 0.9, 1), ("a", 0.5, 0), ("b", 0.2, 0)], None),
+        ([], None),
+    ],
+)
+def test_top_1_is_how_often_the_likest_candidate_is_a_paraphrase(rows, expected):
+    sentences, similarities, labels = ([row[place] for row in rows] for place in range(3))
+    found = top_1(sentences, np.array(similarities), np.array(labels, dtype=np.int64))
+    assert found == (None if expected is None else pytest.approx(expected))
+
+
+def test_top_1_is_reported_of_a_task_of_retrieval_and_of_no_other(tmp_path, folder):
+    rows = [
+        (f"{n} 0.0 query", f"{n}{m} {0.1 if m == n % 2 else 0.4} x", int(m == 0)) for n in range(40) for m in (0, 1)
+    ]
+    write(tmp_path / "asked", "test", rows)
+    tasks = [read_task(tmp_path / "asked", dev_split="test", test_split="test"), read_task(folder)]
+    results = evaluate_detection(Scorer.model("m", encode), tasks, seeds=[1])
+    assert results[0].cosine["top_1"] == 0.5 and "top_1" not in results[1].cosine
+    report = format_detection([NamedDetection("m", "model", results)])
+    lines = [line for line in report.splitlines() if line.startswith("|")]
+    assert "top 1" in report and lines[-2].endswith(" 50.0 |") and lines[-1].endswith(" – |")
+    assert "top 1" not in format_detection([NamedDetection("m", "model", results[1:])])
 
 
 def test_the_perceptrons_accuracy_is_over_test_pairs_only_and_dev_pairs_teach_it(folder):

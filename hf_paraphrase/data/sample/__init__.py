@@ -1,8 +1,11 @@
-"""The built-in sample: a French–English bitext and a graded similarity set, written from the project's own grammar."""
+"""The built-in sample: real French–English sentence pairs of Tatoeba, and human paraphrases to judge encoders on.
+
+Nothing comes in but how many pairs and which seed; `tatoeba.py` reads the two files and hands out typed rows by split.
+The sentences are Tatoeba's (CC BY 2.0 FR), see `ATTRIBUTION.md`; `scripts/make_sample.py` chose them.
+"""
 
 from __future__ import annotations
 
-from .bitext import SamplePair, sample_bitext
-from .similarity import GradedPair, sample_similarity
+from .tatoeba import TOTAL_PAIRS, JudgedPair, SamplePair, sample_bitext, sample_paraphrases
 
-__all__ = ["GradedPair", "SamplePair", "sample_bitext", "sample_similarity"]
+__all__ = ["TOTAL_PAIRS", "JudgedPair", "SamplePair", "sample_bitext", "sample_paraphrases"]

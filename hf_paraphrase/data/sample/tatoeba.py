@@ -1,0 +1,107 @@
+"""Reading the sample: French–English pairs in splits, and human paraphrases among hard negatives to judge on.
+
+Both files are of `scripts/make_sample.py`, which says how the sentences were chosen; `ATTRIBUTION.md` says whose they
+are. They are decompressed when they are first asked for, in about a tenth of a second.
+"""
+
+from __future__ import annotations
+
+import lzma
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from random import Random
+
+from ...errors import InputError
+
+FOLDER = Path(__file__).parent
+BITEXT_FILE = "tatoeba_fra_eng.tsv.xz"
+PARAPHRASE_FILE = "tatoeba_eng_paraphrases.tsv.xz"
+TOTAL_PAIRS = 31_600
+"""Pairs of the whole bitext: 30,000 to train on, 600 for validation and 1,000 to test on."""
+FEWEST_PAIRS = 100
+SPLITS = ("train", "validation", "test")
+
+
+@dataclass(frozen=True)
+class SamplePair:
+    """One line of the bitext.
+
+    Attributes:
+        french: A French sentence.
+        english: A translation of it by people.
+    """
+
+    french: str
+    english: str
+
+
+@dataclass(frozen=True)
+class JudgedPair:
+    """Two English sentences.
+
+    Attributes:
+        sentence1: The sentence that is asked about.
+        sentence2: Another one.
+        label: 1 if people translated both into the same French sentence; 0 for a sentence that looks like the first
+            and that no chain of translations links to it.
+    """
+
+    sentence1: str
+    sentence2: str
+    label: int
+
+
+def sample_bitext(num_pairs: int = TOTAL_PAIRS, seed: int = 0) -> dict[str, list[SamplePair]]:
+    """Returns the French–English bitext of the sample, the same for the same arguments on every machine.
+
+    No English and no French sentence is in two splits, whatever its case and punctuation; neither are two sentences
+    that a chain of translations links.
+
+    Args:
+        num_pairs: How many pairs in all; each split gives the same share of its own.
+        seed: The seed of the choice and of the order.
+
+    Returns:
+        The splits "train", "validation" and "test".
+
+    Raises:
+        InputError: The number of pairs is out of range.
+    """
+    if not FEWEST_PAIRS <= num_pairs <= TOTAL_PAIRS:
+        raise InputError(
+            f"num_pairs of the sample bitext must be between {FEWEST_PAIRS:,} and {TOTAL_PAIRS:,}, got {num_pairs:,}",
+            remedy="`prepare bitext` reads larger files of your own",
+        )
+    chosen: dict[str, list[SamplePair]] = {}
+    left = num_pairs
+    for split in reversed(SPLITS):
+        rows = [SamplePair(french, english) for name, english, french in _rows(BITEXT_FILE) if name == split]
+        # What rounding leaves falls to the training split, which is last here.
+        size = left if split == "train" else round(len(rows) * num_pairs / TOTAL_PAIRS)
+        chosen[split] = Random(f"sample {split} {seed}").sample(rows, size)
+        left -= size
+    return {split: chosen[split] for split in SPLITS}
+
+
+def sample_paraphrases() -> dict[str, list[JudgedPair]]:
+    """Returns human paraphrases among hard negatives: of each sentence one paraphrase and five other sentences.
+
+    None of the sentences is in a split of :func:`sample_bitext`. The negatives are the sentences that look most like
+    the first one, by the mean of the cosines of its words and of its weighted character trigrams.
+
+    Returns:
+        The splits "validation" (300 sentences) and "test" (800); the pairs of a sentence follow each other.
+    """
+    splits: dict[str, list[JudgedPair]] = {"validation": [], "test": []}
+    for split, sentence, paraphrase, *negatives in _rows(PARAPHRASE_FILE):
+        splits[split].append(JudgedPair(sentence, paraphrase, 1))
+        splits[split] += [JudgedPair(sentence, negative, 0) for negative in negatives]
+    return splits
+
+
+@lru_cache(maxsize=2)
+def _rows(name: str) -> tuple[tuple[str, ...], ...]:
+    """Reads a file of the sample, without the line that names the columns."""
+    lines = lzma.decompress((FOLDER / name).read_bytes()).decode("utf-8").split("\n")
+    return tuple(tuple(line.split("\t")) for line in lines[1:-1])
