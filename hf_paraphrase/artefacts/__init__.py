@@ -1,8 +1,9 @@
 """What every output of this package is, and what is checked before a folder of others is opened.
 
-An output folder appears whole or not at all (`folders`), says how it was made (`provenance`) and carries its card
-(`cards`). `foreign_model_folder` and its neighbours look at names, sizes, links and shapes before a library opens a
-folder that came from elsewhere; `model_loading` then opens it.
+An output folder appears whole or not at all (`folders`), says how it was made (`provenance`, `origins`) and carries
+its card (`cards`), whose head the Hub reads (`card_heads`, `measurements`) and which later measurements are added to
+(`evaluated_cards`). Names, sizes, links and shapes of what came from elsewhere are looked at before a library opens
+it (`foreign_files`, `foreign_models`); `model_loading` and `hub_models` then do. Start reading at `folders`.
 """
 
 from __future__ import annotations

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from ..errors import HfParaphraseError
-from .card_metadata import set_metadata
+from .card_heads import CARD, as_yaml, set_metadata
 from .citations import bibtex
 from .folders import write_text_whole
-from .model_index import model_index
+from .measurements import Measurement, model_index
 from .origins import described, hub_datasets
 from .provenance import read_provenance
 
@@ -54,20 +54,26 @@ def render_card(kind: str, name: str, values: Mapping[str, Any]) -> str:
     return template.render(**{**_NOTHING_KNOWN, **values})
 
 
-def write_card(folder: str | os.PathLike[str], kind: str, name: str, values: Mapping[str, Any]) -> Path:
+def write_card(
+    folder: str | os.PathLike[str],
+    kind: str,
+    name: str,
+    values: Mapping[str, Any],
+    measurements: Sequence[Measurement] = (),
+) -> Path:
     """Renders a card to `README.md` in `folder` and returns its path.
 
     What `provenance.json` in the folder knows is added: where the inputs come from (`origins` for the template, and
-    data sets of the Hub among them in the head), and in the head of a model's card its licence and, as `model-index`,
-    what was measured. So a card claims nothing that the provenance does not hold.
+    data sets of the Hub among them in the head), and in the head of a model's card its licence.
 
     Args:
         folder: The artefact, with its provenance written.
         kind: `model_cards` or `dataset_cards`.
         name: The template's name without `.md`.
         values: What the template needs; `model_license` among it is for a model whose record does not name one.
+        measurements: What was measured when a model was made, for the `model-index` in the head of its card.
     """
-    path = Path(folder) / "README.md"
+    path = Path(folder) / CARD
     record = read_provenance(folder)
     inputs = record.get("inputs")
     license = values.get("model_license") or record.get("settings", {}).get("license")
@@ -76,7 +82,7 @@ def write_card(folder: str | os.PathLike[str], kind: str, name: str, values: Map
         text = set_metadata(text, "license", license or UNKNOWN_LICENSE)
         if origins := hub_datasets(inputs):
             text = set_metadata(text, "datasets", origins)
-        text = set_metadata(text, "model-index", model_index(str(values.get("name", Path(folder).name)), record))
+        text = set_metadata(text, "model-index", model_index(str(values.get("name", Path(folder).name)), measurements))
     else:
         text = set_metadata(text, "source_datasets", hub_datasets(inputs))
     write_text_whole(path, text.rstrip() + "\n")
@@ -85,6 +91,4 @@ def write_card(folder: str | os.PathLike[str], kind: str, name: str, values: Map
 
 def _yaml_scalar(value: object) -> str:
     """Writes a text for the front matter, quoted where YAML would read something else (`no`, Norwegian, as false)."""
-    import yaml
-
-    return str(yaml.safe_dump(str(value), allow_unicode=True, width=10_000)).removesuffix("...\n").strip()
+    return as_yaml(str(value)).removesuffix("...\n").strip()

@@ -1,7 +1,8 @@
-"""Output folders that appear whole or not at all.
+"""Outputs, folders and files, that appear whole or not at all.
 
 Work is written to a staging folder beside the output (`.NAME.partial`) and renamed at the end, so a reader never sees
-half an output and a failure never harms what was there before.
+half an output and a failure never harms what was there before. A lock that the system gives back when a run ends,
+however it ends, keeps two runs out of one staging folder.
 """
 
 from __future__ import annotations
@@ -9,14 +10,17 @@ from __future__ import annotations
 import json
 import os
 import shutil
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 from ..errors import OutputError
-from .folder_claims import claimed_folder, refuse_if_claimed
-from .whole_files import write_parts_whole
+
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None  # type: ignore[assignment]
 
 
 def staging_path(output: str | os.PathLike[str]) -> Path:
@@ -113,6 +117,50 @@ def _empty(folder: Path) -> None:
         raise OutputError(f"cannot empty the folder: {error.strerror}", path=folder) from error
 
 
+@contextmanager
+def claimed_folder(folder: Path) -> Iterator[None]:
+    """Makes a folder if need be and holds it until the block ends or the process is killed.
+
+    Runs on one machine keep each other out. On Windows and on file systems without locks they do not, nor, on some
+    network file systems, do runs on several machines; and of a run in several processes only the first has the claim.
+
+    Raises:
+        OutputError: If another run holds the folder, or it is a link or cannot be made.
+    """
+    descriptor = None
+    try:
+        while descriptor is None:
+            if folder.is_symlink():
+                raise OutputError("the place for unfinished work is a link", path=folder, remedy="remove it")
+            folder.mkdir(parents=True, exist_ok=True)
+            if fcntl is None:
+                break
+            descriptor = _locked(folder)
+    except OSError as error:
+        raise OutputError(f"cannot create the folder: {error.strerror}", path=folder) from error
+    try:
+        yield
+    finally:
+        if descriptor is not None:
+            os.close(descriptor)
+
+
+def refuse_if_claimed(folder: Path) -> None:
+    """Refuses a folder that another run holds; one that is absent or cannot be read passes.
+
+    Raises:
+        OutputError: If a run that has not ended is at work in it.
+    """
+    try:
+        descriptor = os.open(folder, os.O_RDONLY)
+    except OSError:
+        return
+    try:
+        _lock(descriptor, folder, shared=True)
+    finally:
+        os.close(descriptor)
+
+
 def check_same_job(record: Path, job: Mapping[str, Any]) -> None:
     """Makes sure that a run that is continued is the one that was begun; writes the record of a new one.
 
@@ -186,6 +234,42 @@ def move_into_place(staging: Path, target: Path) -> None:
     shutil.rmtree(previous, ignore_errors=True)
 
 
+@contextmanager
+def written_whole(path: str | os.PathLike[str], temporary: Path | None = None) -> Iterator[Path]:
+    """Gives a temporary file to write, which takes its place at `path` when the block ends without an error.
+
+    Args:
+        path: The file that shall appear, whole.
+        temporary: The temporary file, in the same folder; `.NAME.partial` if not given. On failure it is removed.
+
+    Yields:
+        The temporary file, in a folder that exists.
+
+    Raises:
+        OutputError: If the block or the renaming raises an error of the system, as of a full disk.
+    """
+    path = Path(path)
+    temporary = temporary or path.with_name(f".{path.name}.partial")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        yield temporary
+        temporary.replace(path)
+    except OSError as error:
+        with suppress(OSError):
+            temporary.unlink(missing_ok=True)
+        raise OutputError(f"cannot write: {error.strerror or error}", path=path) from error
+
+
+def write_parts_whole(path: str | os.PathLike[str], parts: Iterable[str]) -> None:
+    """Writes a UTF-8 text file from parts, of which one at a time is in memory; it is never seen half written.
+
+    Raises:
+        OutputError: If it cannot be written.
+    """
+    with written_whole(path) as temporary, temporary.open("w", encoding="utf-8") as stream:
+        stream.writelines(parts)
+
+
 def write_text_whole(path: str | os.PathLike[str], text: str) -> None:
     """Writes a UTF-8 text file by way of a temporary file, so that it is never seen half written.
 
@@ -193,3 +277,36 @@ def write_text_whole(path: str | os.PathLike[str], text: str) -> None:
         OutputError: If it cannot be written.
     """
     write_parts_whole(path, [text])
+
+
+def _locked(folder: Path) -> int | None:
+    """Opens and locks a folder; None if another run has moved or removed it meanwhile."""
+    try:
+        descriptor = os.open(folder, os.O_RDONLY)
+    except FileNotFoundError:
+        return None
+    try:
+        _lock(descriptor, folder)
+        if os.path.samestat(os.fstat(descriptor), folder.lstat()):
+            return descriptor
+    except FileNotFoundError:
+        pass
+    except BaseException:
+        os.close(descriptor)
+        raise
+    os.close(descriptor)
+    return None
+
+
+def _lock(descriptor: int, folder: Path, *, shared: bool = False) -> None:
+    if fcntl is None:
+        return
+    try:
+        fcntl.flock(descriptor, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
+    except BlockingIOError as error:
+        raise OutputError(
+            "another run is at work on this output", path=folder, remedy="wait until it ends, or give another --output"
+        ) from error
+    except OSError:
+        # The file system has no locks.
+        return

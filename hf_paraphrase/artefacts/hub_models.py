@@ -13,7 +13,7 @@ from pathlib import Path
 
 from ..errors import HfParaphraseError, HubError, ModelError
 from ..models.registry import MODELS
-from .json_files import read_json_object
+from .foreign_files import read_json_object
 
 _SETTINGS = "config.json"
 _TOKENIZER = ("tokenizer.json", "tokenizer_config.json", "special_tokens_map.json", "added_tokens.json")

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from ..errors import ModelError
-from .foreign_model_folder import check_model_folder, check_tensors, opening
+from .foreign_files import read_json_object
+from .foreign_models import check_model_folder, check_tensors, opening
 from .hub_models import model_folder
-from .json_files import read_json_object
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerFast

@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from .data_card_fields import inherited_metadata
-from .json_files import read_json_object
+from .foreign_files import read_json_object
+from .inherited_cards import inherited_metadata
 
 _DEEPEST = 8
 _MOST = 50

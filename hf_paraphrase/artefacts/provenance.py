@@ -13,8 +13,8 @@ from typing import Any
 
 from ..errors import InputError
 from .folders import write_text_whole
+from .foreign_files import read_json_object
 from .hub_models import fetched_folder, repository_name
-from .json_files import read_json_object
 from .origins import KEPT_OUT, origin_of
 
 FILE_NAME = "provenance.json"

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..artefacts.inherited_cards import inherited_metadata
 from ..data.sentences import Corpus, StrictLines
 from ..data.text_files import read_lines
 from ..errors import InputError, UsageError
 from ..evaluation.report import short_names
-from ..filtering.inherited_cards import inherited_metadata
 
 if TYPE_CHECKING:
     from ..encoders.sentence_encoder import KnownTexts

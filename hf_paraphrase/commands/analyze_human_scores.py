@@ -12,6 +12,7 @@ import numpy as np
 
 from ..artefacts.cards import write_card
 from ..artefacts.folders import check_output, output_folder, write_text_whole
+from ..artefacts.inherited_cards import inherited_metadata
 from ..artefacts.provenance import write_provenance
 from ..data.parquet import check_split_name, split_names
 from ..encoders.devices import check_device, device_setting
@@ -20,7 +21,6 @@ from ..evaluation.figures import check_plots
 from ..evaluation.graded_set import GradedSet, read_graded_folder
 from ..evaluation.report import short_names
 from ..evaluation.tables import format_table, number
-from ..filtering.inherited_cards import inherited_metadata
 from ..messages import say
 from ..settings import setting, settings_of
 from ..studies.analysis.human_scores import LEVEL, HumanScores, compare_scores, holm, score_step

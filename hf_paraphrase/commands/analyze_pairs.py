@@ -16,13 +16,13 @@ from numpy.typing import NDArray
 from ..artefacts.cards import write_card
 from ..artefacts.folders import check_output, output_folder, write_text_whole
 from ..artefacts.hub_models import model_folder
+from ..artefacts.inherited_cards import inherited_metadata
 from ..artefacts.provenance import write_provenance
 from ..data.parquet import read_schema
 from ..data.text_files import LineErrors, read_lines
 from ..errors import InputError, UsageError
 from ..evaluation.figures import check_plots
 from ..evaluation.tables import format_table
-from ..filtering.inherited_cards import inherited_metadata
 from ..filtering.reference_classifier.seen_references import is_seen, read_seen
 from ..filtering.token_spans import TokenSpans
 from ..messages import say

@@ -23,13 +23,13 @@ from ..artefacts.folders import (
     move_into_place,
     staging_path,
     working_folder,
+    write_parts_whole,
 )
+from ..artefacts.inherited_cards import inherited_metadata
 from ..artefacts.provenance import fingerprint, read_provenance, write_provenance
-from ..artefacts.whole_files import write_parts_whole
 from ..data.parquet import count_rows, iterate_batches, read_schema, split_sizes
 from ..data.schema import BACK_TRANSLATED, require_columns
 from ..errors import InputError, OutputError, UsageError
-from ..filtering.inherited_cards import inherited_metadata
 from ..messages import is_main_process, say
 from ..settings import setting, settings_of
 from ..translation.memory import keep_freed_memory

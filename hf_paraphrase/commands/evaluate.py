@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..artefacts.evaluated_card import add_results, check_evaluated_card
+from ..artefacts.evaluated_cards import add_results, check_evaluated_card
 from ..artefacts.folders import write_text_whole
 from ..encoders.devices import check_device, device_setting
 from ..errors import OutputError, UsageError
@@ -126,7 +126,7 @@ def main(argv: Sequence[str]) -> None:
                 own = [other for other in results if other.kind == "baseline" or other is item]
                 section = _card_section(suite, suite.report(own))
                 name, evaluation = suite.evaluation(item, suite.record([item]))
-                add_results(item.name, name, evaluation, section=suite.SECTION, text=section)
+                add_results(item.name, name, evaluation, suite.measurements(item), section=suite.SECTION, text=section)
                 say(f"results in {Path(item.name) / 'README.md'}")
 
 

@@ -11,8 +11,9 @@ from typing import Any
 
 from tqdm import tqdm
 
-from ..artefacts.evaluated_card import add_results, check_evaluated_card
+from ..artefacts.evaluated_cards import add_results, check_evaluated_card
 from ..artefacts.folders import write_text_whole
+from ..artefacts.measurements import Measurement
 from ..artefacts.provenance import fingerprint, read_provenance, versions
 from ..data.parquet import read_table
 from ..errors import InputError, OutputError, UsageError
@@ -134,5 +135,18 @@ def _update_card(arguments: Arguments, results: list[dict[str, Any]]) -> None:
     name = f"evaluate-nmt {data}/{arguments.split}"
     measured = {**read_provenance(folder).get("evaluations", {}), name: evaluation}
     text = f"## Evaluation\n\nWritten by `hf-paraphrase evaluate-nmt`.\n\n{translation_table(measured)}"
-    add_results(folder, name, evaluation, section=CARD_SECTION, text=text)
+    measurements = [
+        Measurement(
+            task="translation",
+            dataset=data,
+            split=arguments.split,
+            metric=metric,
+            value=item[key],
+            name=f"{title}, beam {item['num_beams']} ({item[f'{key}_signature'][:200]})",
+            task_name="Translation",
+        )
+        for item in results
+        for key, metric, title in (("bleu", "sacrebleu", "BLEU"), ("chrf", "chrf", "chrF2"))
+    ]
+    add_results(folder, name, evaluation, measurements, section=CARD_SECTION, text=text)
     say(f"scores in {Path(folder) / 'README.md'}")

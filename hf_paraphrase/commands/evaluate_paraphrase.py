@@ -9,6 +9,7 @@ from typing import Any
 
 from tqdm.auto import tqdm
 
+from ..artefacts.measurements import Measurement
 from ..errors import UsageError
 from ..evaluation.paraphrase import DetectionTask, describe, evaluate_detection, read_task
 from ..evaluation.paraphrase_report import PERCEPTRON_NOTE, NamedDetection, format_detection
@@ -63,6 +64,10 @@ class ParaphraseSuite(Suite):
     def results_of(self, result: NamedDetection) -> dict[str, Any]:
         """Returns the results folder by folder."""
         return {"tasks": [item.as_dict() for item in result.results]}
+
+    def measurements(self, result: NamedDetection) -> list[Measurement]:
+        """Lists what was measured."""
+        return [found for item in result.results for found in item.measurements()]
 
     def about(self) -> dict[str, Any]:
         """Returns the protocol and what the tasks are made of."""

@@ -9,6 +9,7 @@ from typing import Any
 
 from tqdm.auto import tqdm
 
+from ..artefacts.measurements import Measurement
 from ..errors import UsageError
 from ..evaluation.scorer import Scorer
 from ..evaluation.transfer.classifier import PENALTIES
@@ -56,6 +57,10 @@ class SentEvalSuite(Suite):
     def results_of(self, result: NamedTransfer) -> dict[str, Any]:
         """Returns the results task by task."""
         return {"tasks": [item.as_dict() for item in result.results]}
+
+    def measurements(self, result: NamedTransfer) -> list[Measurement]:
+        """Lists what was measured."""
+        return [found for item in result.results for found in item.measurements()]
 
     def about(self) -> dict[str, Any]:
         """Returns the protocol, the classifier's settings and what was not found."""

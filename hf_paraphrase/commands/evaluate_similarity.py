@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from ..artefacts.measurements import Measurement
 from ..errors import InputError, UsageError
 from ..evaluation.graded_set import GradedSet, read_graded_folder
 from ..evaluation.protocol_report import format_protocol
@@ -75,6 +76,10 @@ class SimilaritySuite(Suite):
         """Returns the papers' results and, for STS, those of the other protocols beside them."""
         protocols = {name: protocol.as_dict() for name, protocol in result.protocols.items()}
         return {**result.result.as_dict(), **({"protocols": protocols} if self.name == "sts" else {})}
+
+    def measurements(self, result: NamedResult) -> list[Measurement]:
+        """Lists what was measured."""
+        return result.result.measurements()
 
     def about(self) -> dict[str, Any]:
         """Returns the protocol, and the sets of which only the scores are there."""

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 from ..artefacts.hub_models import fetched_folder
+from ..artefacts.measurements import Measurement
 from ..artefacts.provenance import fingerprint, versions
 from ..errors import UsageError
 from ..evaluation.scorer import Scorer
@@ -85,6 +86,10 @@ class Suite(ABC):
     @abstractmethod
     def evaluation(self, result: Any, record: dict[str, Any]) -> tuple[str, dict[str, Any]]:
         """Builds what the provenance of a model keeps of its evaluation, and names it."""
+
+    @abstractmethod
+    def measurements(self, result: Any) -> list[Measurement]:
+        """Lists what was measured of one scorer."""
 
     def data_folder(self) -> Path:
         """Returns the one folder of data.

@@ -214,10 +214,10 @@ def _expand_pairs(arguments: Arguments, settings: ExpanderSettings, counts: Coun
 
     from ..artefacts.cards import write_card
     from ..artefacts.folders import output_folder
+    from ..artefacts.inherited_cards import inherited_metadata
     from ..artefacts.provenance import write_provenance
     from ..data.parquet import count_rows, read_schema, split_names, write_split
     from ..data.schema import require_columns
-    from ..filtering.inherited_cards import inherited_metadata
     from ..studies.expansion.expanded_pairs import EXPANDED, distinct, expanded_tables, sentences_of_pairs
     from ..studies.expansion.processes import expand_blocks
 

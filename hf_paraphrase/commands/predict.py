@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..artefacts.evaluated_card import add_results, check_evaluated_card
+from ..artefacts.evaluated_cards import add_results, check_evaluated_card
 from ..artefacts.folders import write_text_whole
 from ..artefacts.provenance import fingerprint, versions
 from ..errors import InputError, OutputError, UsageError
@@ -100,7 +100,7 @@ def _check(arguments: Arguments) -> None:
 
 def _texts(arguments: Arguments, judge: SentenceJudge) -> tuple[LabelledTexts, str | None]:
     """Reads the split and says in which column its classes or scores are, if anywhere."""
-    from ..artefacts.class_names import class_names
+    from ..artefacts.card_heads import class_names
     from ..data.parquet import read_schema
     from ..studies.supervised.labelled_texts import CLASSES, SCORES, read_labelled
 
@@ -160,6 +160,8 @@ def _judged(judge: SentenceJudge, texts: LabelledTexts) -> tuple[str, dict[str, 
 
 
 def _update_card(arguments: Arguments, table: dict[str, Any], column: str | None) -> None:
+    from ..studies.supervised.scores import score_measurements
+
     data = Path(arguments.data)
     name = f"{data.resolve().name}/{arguments.split}"
     evaluation = {
@@ -173,5 +175,6 @@ def _update_card(arguments: Arguments, table: dict[str, Any], column: str | None
         "versions": versions(),
     }
     text = f"## Evaluation\n\nWritten by `hf-paraphrase predict` on {name}.\n\n{score_table({arguments.split: table})}"
-    add_results(arguments.model, f"predict {name}", evaluation, section=CARD_SECTION, text=text)
+    measured = score_measurements(table, data.resolve().name, arguments.split)
+    add_results(arguments.model, f"predict {name}", evaluation, measured, section=CARD_SECTION, text=text)
     say(f"results in {Path(arguments.model) / 'README.md'}")

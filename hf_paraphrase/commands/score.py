@@ -15,13 +15,13 @@ from tqdm import tqdm
 from ..artefacts.cards import write_card
 from ..artefacts.folders import check_output, check_same_job, check_unfinished, output_folder, write_text_whole
 from ..artefacts.hub_models import model_folder
+from ..artefacts.inherited_cards import inherited_metadata
 from ..artefacts.provenance import fingerprint, write_provenance
 from ..data.folder import DataFolder
 from ..data.parquet import count_rows, read_schema, split_names
 from ..data.text_files import PLAIN_OR_COMPRESSED, LineErrors, read_lines
 from ..errors import HfParaphraseError, InputError, UsageError
 from ..filtering.held_out import draw_references, held_out_texts
-from ..filtering.inherited_cards import inherited_metadata
 from ..filtering.language_model.training import train_language_model
 from ..filtering.measures.registry import MEASURES, choose_measures, configure
 from ..filtering.pair_batch import PairBatch

@@ -16,13 +16,13 @@ import pyarrow as pa
 from ..artefacts.cards import write_card
 from ..artefacts.folders import check_output, output_folder
 from ..artefacts.hub_models import model_folder
+from ..artefacts.inherited_cards import inherited_metadata
 from ..artefacts.provenance import write_provenance
 from ..data.parquet import split_sizes, write_split
 from ..data.sentences import Corpus
 from ..data.text_files import PLAIN_OR_COMPRESSED
 from ..encoders.devices import check_device, device_setting
 from ..errors import InputError, ModelError, UsageError
-from ..filtering.inherited_cards import inherited_metadata
 from ..messages import say
 from ..settings import setting, settings_of
 from .arguments import parse

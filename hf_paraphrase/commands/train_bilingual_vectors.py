@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..artefacts.cards import write_card
 from ..artefacts.folders import check_output, check_same_job, check_unfinished, write_text_whole
+from ..artefacts.measurements import Measurement
 from ..artefacts.origins import languages_read
 from ..artefacts.provenance import fingerprint, write_provenance
 from ..errors import InputError, OutputError, UsageError
@@ -282,6 +283,15 @@ def _write(
         "target_lang": texts.target_lang,
         "bitext_name": Path(arguments.bitext).name,
     }
+    measured = Measurement(
+        task="sentence-similarity",
+        dataset=arguments.bitext,
+        split="validation",
+        metric="precision",
+        value=(results["retrieval"] or {}).get("mean"),
+        name="precision at 1 (%; nearest sentence of the other language, mean of both directions)",
+        task_name="Finding translations",
+    )
     both = languages_read(arguments.bitext, english=False) or [item for item in languages.values() if item]
     for place, languages_of_part in (
         *((side, [code] if code else []) for side, code in languages.items()),
@@ -313,4 +323,5 @@ def _write(
             inputs=[arguments.bitext],
             results=results,
         )
-        write_card(folder, "model_cards", "bilingual_vectors", {**card, "part": place, "languages": languages_of_part})
+        values = {**card, "part": place, "languages": languages_of_part}
+        write_card(folder, "model_cards", "bilingual_vectors", values, [measured])

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..artefacts.cards import write_card
 from ..artefacts.folders import check_output, check_unfinished, staging_path
+from ..artefacts.measurements import Measurement
 from ..artefacts.origins import languages_read
 from ..artefacts.provenance import write_provenance
 from ..data.text_files import PLAIN_OR_COMPRESSED
@@ -319,8 +320,24 @@ def _write(
             "table": _table(results["test"], results["dev"]),
             "seen_file": FILE_NAME,
         },
+        [
+            _measured(arguments.pairs, "test", results),
+            _measured(arguments.pairs, "dev", results, "; it chose the epoch"),
+        ],
     )
     return results
+
+
+def _measured(pairs: str, part: str, results: dict[str, Any], note: str = "") -> Measurement:
+    return Measurement(
+        task="text-classification",
+        dataset=pairs,
+        split=part,
+        metric="accuracy",
+        value=results[part]["accuracy"],
+        name=f"accuracy (%; as many references as translations{note})",
+        task_name="Telling references from translations",
+    )
 
 
 def _inputs(arguments: Arguments) -> list[str]:

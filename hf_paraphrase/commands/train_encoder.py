@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..artefacts.folders import check_output, check_unfinished, staging_path
 from ..artefacts.origins import languages_read
-from ..encoders.encoder_folder import write_encoder_folder
+from ..encoders.encoder_folder import dev_measurement, write_encoder_folder
 from ..encoders.encoder_kinds import ENCODER_KINDS
 from ..errors import InputError, UsageError
 from ..messages import is_main_process, say
@@ -350,6 +350,7 @@ def _write(
             "scores": scores,
             "kept_step": None if kept is None else kept["step"],
         },
+        measurements=[dev_measurement(arguments.dev_data, results["dev_best"], scores)],
     )
 
 

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 from ..artefacts.cards import write_card
 from ..artefacts.folders import check_output, check_unfinished, staging_path
+from ..artefacts.foreign_files import check_plain_folder
+from ..artefacts.measurements import Measurement
 from ..artefacts.origins import languages_read
-from ..artefacts.plain_files import check_plain_folder
 from ..artefacts.provenance import write_provenance
 from ..errors import InputError, ModelError, UsageError
 from ..messages import is_main_process, say
@@ -377,6 +378,15 @@ def _write(
         results=results,
     )
     languages = languages_read(arguments.bitext, english=False)
+    measured = Measurement(
+        task="text-classification",
+        dataset=arguments.bitext,
+        split="validation",
+        metric="f1",
+        value=None if kept is None else kept.get("best_f1"),
+        name="F1 (%; at the best threshold, with the negatives of training; it chose the epoch)",
+        task_name="Telling translations from other sentences",
+    )
     write_card(
         staging,
         "model_cards",
@@ -392,6 +402,7 @@ def _write(
             "vectors_name": Path(arguments.initial_vectors).name if arguments.initial_vectors else "random",
             "config": trainer.model.config.to_dict(),
         },
+        [measured],
     )
 
 

@@ -175,7 +175,7 @@ def check(arguments: Arguments) -> None:
 
 
 def _data(arguments: Arguments) -> SupervisedData:
-    from ..artefacts.class_names import class_names
+    from ..artefacts.card_heads import class_names
     from ..studies.supervised.tasks import TASKS, SplitRequest, read_supervised, target_column
 
     splits = SplitRequest(
@@ -348,6 +348,7 @@ def _write(
     coverage: Any,
     staging: Path,
 ) -> dict[str, Any]:
+    from ..studies.supervised.scores import score_measurements
     from ..studies.supervised.tasks import TASKS, TRAIN
     from ..tokenization.word_level import save_tokenizer
 
@@ -394,6 +395,12 @@ def _write(
             "table": score_table({part: results[part] for part in ("test", "dev") if part in results}),
             "has_test": "test" in results,
         },
+        [
+            *score_measurements(results.get("test", {}), arguments.data, arguments.test_split or "test"),
+            *score_measurements(
+                results.get("dev", {}), arguments.data, arguments.dev_split or "dev", "; it chose the epoch"
+            ),
+        ],
     )
     return results
 

@@ -16,8 +16,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from ..artefacts.json_files import read_json_object
-from ..artefacts.plain_files import check_plain
+from ..artefacts.foreign_files import check_plain, read_json_object
 from ..errors import InputError, UsageError
 from .schema import require_columns, require_texts
 

@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..artefacts.foreign_model_folder import check_model_folder, check_total, opening
-from ..artefacts.plain_files import check_plain_folder, read_bounded
+from ..artefacts.foreign_files import check_plain_folder, read_bounded
+from ..artefacts.foreign_models import check_model_folder, check_total, opening
 from ..errors import InputError, ModelError
 from ..training.word_vectors import WordVectors
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..artefacts.cards import write_card
+from ..artefacts.measurements import Measurement
 from ..artefacts.provenance import write_provenance
 from ..models.sentence_transformers_files import needs_own_code, write_module_files
 
@@ -26,6 +27,7 @@ def write_encoder_folder(
     results: Mapping[str, Any],
     card: Mapping[str, Any],
     template: str = "encoder",
+    measurements: Sequence[Measurement] = (),
 ) -> None:
     """Writes everything that a reader of the folder needs: see the contract on artefacts.
 
@@ -42,6 +44,7 @@ def write_encoder_folder(
         results: What was measured; sizes are added.
         card: What the card's template needs beyond settings and sizes.
         template: The card's template.
+        measurements: What the head of the card shall say was measured.
     """
     from ..tokenization.word_level import save_tokenizer
 
@@ -66,4 +69,26 @@ def write_encoder_folder(
             "parameters": sizes["parameters"],
             **card,
         },
+        measurements,
+    )
+
+
+def dev_measurement(dev_data: str | None, best: float | None, scores: Sequence[Mapping[str, Any]]) -> Measurement:
+    """Says of the best development score what it is.
+
+    Args:
+        dev_data: The development data.
+        best: The score of the epoch that was kept.
+        scores: The scores of all epochs; those on a bitext name both directions.
+    """
+    retrieval = any("source_to_target" in entry for entry in scores)
+    name = "precision at 1 (%; nearest sentence of the other language, mean of both directions; it chose the epoch)"
+    return Measurement(
+        task="sentence-similarity",
+        dataset=dev_data,
+        split="validation" if retrieval else "dev",
+        metric="precision" if retrieval else "pearsonr",
+        value=best,
+        name=name if retrieval else "Pearson × 100 of the cosine, mean over the dev sets (it chose the epoch)",
+        task_name="Finding translations" if retrieval else "Semantic textual similarity",
     )

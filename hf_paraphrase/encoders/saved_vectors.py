@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from ..artefacts.foreign_model_folder import check_model_folder, opening
+from ..artefacts.foreign_models import check_model_folder, opening
 from ..errors import ModelError
 from ..training.word_vectors import UNKNOWN_WORDS, WordVectors
 

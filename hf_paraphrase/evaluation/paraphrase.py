@@ -11,11 +11,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from ..artefacts.measurements import Measurement
 from ..errors import InputError, ModelError
 from .correlation import cosine_similarities
 from .graded_set import Encode, Similarity
@@ -91,6 +93,27 @@ class DetectionResult:
             },
             "cosine": self.cosine,
         }
+
+    def measurements(self) -> list[Measurement]:
+        """Lists the perceptron's accuracy and what the cosine reaches, in per cent."""
+        measured = partial(
+            Measurement, dataset=self.task.name, split=self.task.splits[1], task_name="Paraphrase detection"
+        )
+        found = [
+            measured(
+                "text-classification",
+                metric="accuracy",
+                value=_percent(self.accuracy),
+                name="accuracy (%; perceptron on the two vectors, trained on the dev pairs)",
+            )
+        ]
+        for key, name in (
+            ("average_precision", "average precision × 100 of the cosine"),
+            ("accuracy", "accuracy (%) of the cosine at the best threshold"),
+            ("f1", "F1 × 100 of the cosine at the best threshold"),
+        ):
+            found.append(measured("sentence-similarity", metric=key, value=_percent(self.cosine[key]), name=name))
+        return found
 
 
 def read_task(
@@ -306,6 +329,10 @@ def _cosine_measures(task: DetectionTask, similarities: np.ndarray) -> dict[str,
         **chosen,
         **({} if first is None else {"top_1": first}),
     }
+
+
+def _percent(share: float | None) -> float | None:
+    return None if share is None else round(100 * share, 6)
 
 
 def _finite(threshold: float) -> float | None:

@@ -10,10 +10,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 
+from ..artefacts.measurements import Measurement
 from .correlation import correlations
 from .graded_set import Encode, GradedSet, Similarity
 from .scored_set import ScoredSet, score_with_encoder, score_with_similarity
@@ -136,6 +138,31 @@ class StsResult:
             },
             "dev_mean": self.dev_mean,
         }
+
+    def measurements(self) -> list[Measurement]:
+        """Lists the correlations of every set and of the means over whole groups.
+
+        A mean over some of the sets would stand beside others' over all of them; the text of a card has it.
+        """
+        found = []
+        for key, name in (("pearson", "Pearson × 100 of the cosine"), ("spearman", "Spearman × 100 of the cosine")):
+            measured = partial(
+                Measurement, "sentence-similarity", metric=f"{key}r", task_name="Semantic textual similarity"
+            )
+            for item in self.sets:
+                folder, _, split = item.name.rpartition("/")
+                place = (
+                    {"dataset": folder, "split": split}
+                    if item.family == "graded"
+                    else {"dataset": item.family, "config": item.name}
+                )
+                found.append(measured(value=getattr(item, key), name=name, **place))
+            for mean in self.means:
+                if mean.complete:
+                    found.append(
+                        measured(dataset=mean.label, value=getattr(mean, key), name=f"{name}, mean over sets")
+                    )
+        return found
 
 
 def evaluate_sts(encode: Encode, sets: Sequence[GradedSet]) -> StsResult:

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from ..artefacts.cards import write_card
 from ..artefacts.hub_models import repository_name
+from ..artefacts.inherited_cards import inherited_model_metadata, inherited_sections
 from ..artefacts.provenance import FILE_NAME, SOURCE_FILE_NAME, write_provenance
-from .inherited_card import source_metadata, source_text
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
@@ -78,7 +78,7 @@ def write_record(
     has_source_provenance = (source / FILE_NAME).is_file()
     if has_source_provenance:
         shutil.copyfile(source / FILE_NAME, folder / SOURCE_FILE_NAME)
-    metadata = source_metadata(source)
+    metadata = inherited_model_metadata(source)
     config = model.config
     is_onnx = settings["format"] == "onnx"
     write_card(
@@ -100,7 +100,7 @@ def write_record(
             "opset": opset,
             "has_source_provenance": has_source_provenance,
             # What the text says of the source's record holds for the copy of it.
-            "source_text": source_text(source).replace(f"`{FILE_NAME}`", f"`{SOURCE_FILE_NAME}`"),
+            "source_text": inherited_sections(source).replace(f"`{FILE_NAME}`", f"`{SOURCE_FILE_NAME}`"),
             "largest_difference": None,
             "checked": None,
             **results,

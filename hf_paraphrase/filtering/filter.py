@@ -12,8 +12,8 @@ import pyarrow as pa
 from tqdm import tqdm
 
 from ..artefacts.cards import write_card
-from ..artefacts.data_card_fields import inherited_metadata
 from ..artefacts.folders import check_output, output_folder
+from ..artefacts.inherited_cards import inherited_metadata
 from ..artefacts.provenance import write_provenance
 from ..data.decontamination import load_fingerprints
 from ..data.parquet import count_rows, read_schema, split_names, write_split

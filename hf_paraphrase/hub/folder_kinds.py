@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from ..artefacts.card_head import CARD, texts
+from ..artefacts.card_heads import CARD, texts
 from ..artefacts.provenance import FILE_NAME as PROVENANCE
 from ..errors import InputError, OutputError, UsageError
 from .travelling_files import FileList, TravellingFile

@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 
-from ..artefacts.card_head import CARD
+from ..artefacts.card_heads import CARD, split_head
 from .published_record import is_record, published_record
 from .travelling_files import FileList, TravellingFile
 
@@ -22,8 +22,6 @@ _METRIC_FOLDER = "path/to/"
 _DOWNLOAD = "hf download namespace/name"
 _CALLS = r"(?:\bfrom_pretrained\(|\bSentenceTransformer\(|\bload_dataset\(|\bpipeline\([^()\n]*\bmodel=)"
 _TITLE = re.compile(r"^# +(?P<title>.+?)[ \t]*\r?$", re.MULTILINE)
-# A line has one reading only: were its \r free to be its text or its end, the readings would double with every line.
-_HEAD = re.compile(r"\A---[ \t]*\r?\n(?:[^\n]*\n)*?---[ \t]*\r?(?:\n|\Z)")
 _COMMAND = re.compile(r"\bhf-paraphrase [^`\n]*")
 # Flags that take what a repository holds; `--index` is none, because an index is searched in a folder only.
 _FLAGS = r"(?:model|classifier|encoder|source-encoder|target-encoder)"
@@ -44,7 +42,7 @@ def published_files(folder: Path, files: FileList, repo_id: str, repo_type: str)
     """
     own = next((file for file in files.files if file.name == CARD), None)
     names = {folder.resolve().name}
-    if own is not None and (text := _text(own)) is not None and (title := _TITLE.search(_HEAD.sub("", text))):
+    if own is not None and (text := _text(own)) is not None and (title := _TITLE.search(_body(text))):
         names.add(title["title"])
 
     def published(file: TravellingFile) -> TravellingFile:
@@ -72,9 +70,8 @@ def published_card(card: str, names: Iterable[str], repo_id: str) -> str:
         names: What the card calls its folder.
         repo_id: The repository, `namespace/name`.
     """
-    head = _HEAD.match(card)
-    start = head.end() if head else 0
-    body = card[start:]
+    body = _body(card)
+    start = len(card) - len(body)
     known = {form for name in names for form in (name, json.dumps(name)[1:-1])} - {""}
     listed = "|".join(map(re.escape, sorted(known, key=len, reverse=True)))
     for call, opened in (
@@ -102,6 +99,11 @@ def published_card(card: str, names: Iterable[str], repo_id: str) -> str:
     )
     body = body.replace(_DOWNLOAD, f"hf download {repo_id}")
     return card[:start] + body
+
+
+def _body(card: str) -> str:
+    found = split_head(card)
+    return card if found is None else found[1]
 
 
 def _quoted(name: str) -> str:

@@ -16,11 +16,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..artefacts.card_head import CARD, read_head
-from ..artefacts.licences import refusal
+from ..artefacts.card_heads import CARD, read_head
 from ..errors import HubError, InputError, UsageError
 from .folder_kinds import REPO_TYPES, check_place, check_whole, data_patterns, holds_data, kind_of
 from .hub_errors import hub_errors
+from .licences import refusal
 from .published_card import published_files
 from .remote_files import Changes, RemoteFile, compare, git_blob, list_branch, read_as_data
 from .tokens import check_token, find_token

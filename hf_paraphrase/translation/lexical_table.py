@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..artefacts.whole_files import written_whole
+from ..artefacts.folders import written_whole
 from ..errors import InputError
 
 NULL_PROBABILITY = 0.08

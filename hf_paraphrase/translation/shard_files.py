@@ -12,7 +12,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from ..artefacts.whole_files import write_parts_whole, written_whole
+from ..artefacts.folders import write_parts_whole, written_whole
 from ..errors import UsageError
 
 MOST_SHARDS = 99_999

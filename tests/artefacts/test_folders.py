@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 
 from hf_paraphrase.artefacts import folders
-from hf_paraphrase.artefacts.folder_claims import claimed_folder
 from hf_paraphrase.artefacts.folders import (
     check_output,
     check_same_job,
     check_unfinished,
+    claimed_folder,
     move_into_place,
     output_folder,
     staging_path,

@@ -4,7 +4,7 @@ import errno
 
 import pytest
 
-from hf_paraphrase.artefacts.whole_files import write_parts_whole, written_whole
+from hf_paraphrase.artefacts.folders import write_parts_whole, written_whole
 from hf_paraphrase.errors import OutputError
 
 

@@ -15,6 +15,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from hf_paraphrase.artefacts.inherited_cards import inherited_metadata
 from hf_paraphrase.data import folder as data_folder
 from hf_paraphrase.data import json_items, text_files
 from hf_paraphrase.data.decontamination import load_fingerprints
@@ -30,7 +31,6 @@ from hf_paraphrase.data.parquet import (
 )
 from hf_paraphrase.data.schema import PAIRS
 from hf_paraphrase.errors import HfParaphraseError, InputError
-from hf_paraphrase.filtering.inherited_cards import inherited_metadata
 
 READERS = {
     "read_table": lambda folder: read_table(folder, "train", ["sentence1"]),

@@ -8,11 +8,11 @@ import pyarrow as pa
 import pytest
 from peak_memory import ROWS_AT_A_TIME, bytes_a_row, peak_bytes
 
+from hf_paraphrase.artefacts.inherited_cards import inherited_metadata
 from hf_paraphrase.data.decontamination import load_fingerprints
 from hf_paraphrase.data.parquet import iterate_batches, write_split
 from hf_paraphrase.errors import InputError, UsageError
 from hf_paraphrase.filtering.funnel import Funnel
-from hf_paraphrase.filtering.inherited_cards import inherited_metadata
 from hf_paraphrase.filtering.one_per_reference import choose_one_per_reference
 from hf_paraphrase.filtering.pipeline import FilterOptions, choose_rows, kept_batches, kept_schema
 from hf_paraphrase.filtering.selections import parse_selection

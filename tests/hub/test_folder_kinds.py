@@ -4,10 +4,10 @@ import json
 
 import pytest
 
-from hf_paraphrase.artefacts.card_head import read_head
-from hf_paraphrase.artefacts.licences import refusal
+from hf_paraphrase.artefacts.card_heads import read_head
 from hf_paraphrase.errors import HfParaphraseError, InputError, OutputError, UsageError
 from hf_paraphrase.hub.folder_kinds import REPO_TYPES, check_place, check_whole, data_patterns, kind_of
+from hf_paraphrase.hub.licences import refusal
 from hf_paraphrase.hub.travelling_files import list_files
 
 

@@ -14,7 +14,7 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hf_paraphrase.artefacts.card_head import read_head
+from hf_paraphrase.artefacts.card_heads import read_head
 from hf_paraphrase.errors import UsageError
 from hf_paraphrase.evaluation.correlation import correlations
 from hf_paraphrase.filtering.measures.copy_rate import CopyRate

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from ...artefacts.measurements import Measurement
 from .cross_validation import Protocol
 
 Vectors = Callable[[Sequence[str]], np.ndarray]
@@ -85,6 +86,20 @@ class TaskResult:
             "dev": self.dev,
             "majority": self.majority,
         }
+
+    def measurements(self) -> list[Measurement]:
+        """Lists the measures of the task; the squared error is on a scale of its own and left out."""
+        names = {
+            "accuracy": ("text-classification", "accuracy", "accuracy (%; regression on fixed vectors, SentEval)"),
+            "f1": ("text-classification", "f1", "F1 × 100 (regression on fixed vectors, SentEval)"),
+            "pearson": ("sentence-similarity", "pearsonr", "Pearson × 100 (regression on fixed vectors, SentEval)"),
+            "spearman": ("sentence-similarity", "spearmanr", "Spearman × 100 (regression on fixed vectors, SentEval)"),
+        }
+        return [
+            Measurement(kind, self.task, metric, self.metrics[key], title, "Transfer", split=self.tested_on)
+            for key, (kind, metric, title) in names.items()
+            if key in self.metrics
+        ]
 
 
 class TransferTask(ABC):

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from ...artefacts.foreign_model_folder import check_model_folder
+from ...artefacts.foreign_models import check_model_folder
 from ...artefacts.hub_models import model_folder
 from ...artefacts.model_loading import check_model_type, load_tokenizer, load_weights
 from ...encoders.sentence_encoder import batches_of_like_length

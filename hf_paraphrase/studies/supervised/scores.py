@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ...artefacts.measurements import Measurement
 from ...evaluation.correlation import is_constant, pearson, spearman
 
 
@@ -90,6 +91,38 @@ class GradedScores:
     def criterion(self) -> float:
         """What an epoch is chosen by."""
         return self.pearson
+
+
+def score_measurements(scores: Mapping[str, Any], data: str, split: str, note: str = "") -> list[Measurement]:
+    """Says of scores what they are.
+
+    Args:
+        scores: The fields of :class:`ClassScores` or of :class:`GradedScores`; none for a part that is not there.
+        data: The data folder, or its name.
+        split: The split.
+        note: What is said of each of them besides.
+    """
+    names = {
+        "accuracy": ("accuracy", f"accuracy (%{note})"),
+        "macro_f1": ("f1", f"macro F1 × 100{note}"),
+        "pearson": ("pearsonr", f"Pearson × 100{note}"),
+        "spearman": ("spearmanr", f"Spearman × 100{note}"),
+        "mse": ("mse", f"mean squared error{note}"),
+    }
+    graded = "pearson" in scores
+    return [
+        Measurement(
+            task="sentence-similarity" if graded else "text-classification",
+            dataset=data,
+            split=split,
+            metric=metric,
+            value=scores[key],
+            name=name,
+            task_name="Scores of sentences or pairs" if graded else "Text classification",
+        )
+        for key, (metric, name) in names.items()
+        if key in scores
+    ]
 
 
 def _percent(part: Any, whole: Any) -> float | None:

@@ -5,7 +5,7 @@ import pyarrow as pa
 import pytest
 import torch
 
-from hf_paraphrase.artefacts.class_names import class_names
+from hf_paraphrase.artefacts.card_heads import class_names
 from hf_paraphrase.data.parquet import write_split
 from hf_paraphrase.errors import InputError, UsageError
 from hf_paraphrase.models.configuration_avg import AvgConfig

@@ -1,4 +1,4 @@
-"""What may lie in an artefact's folder: plain files and folders, and links that stay inside.
+"""What may lie in an artefact's folder, whoever made it: plain files and folders, links that stay inside, small JSON.
 
 A link to `/dev/zero` fills the memory of whoever reads it, one to a named pipe waits for ever, and one to a private
 file puts its content into fingerprints, cards and error messages, or publishes it.
@@ -6,13 +6,17 @@ file puts its content into fingerprints, cards and error messages, or publishes 
 
 from __future__ import annotations
 
+import json
 import os
 import stat
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import Any
 
 from ..errors import HfParaphraseError, InputError
 
+LONGEST_JSON_BYTES = 64 << 20
+"""Settings and records are a few kilobytes; a provenance file with the log of a long training is some hundred."""
 _REMEDY = "copy the files themselves into the folder, or name the folder that they lie in"
 
 
@@ -74,6 +78,30 @@ def read_bounded(path: Path, limit: int, error: type[HfParaphraseError] = InputE
     return content
 
 
+def read_json_object(path: Path, error: type[HfParaphraseError] = InputError) -> dict[str, Any]:
+    """Reads a file that is one JSON object.
+
+    Args:
+        path: The file.
+        error: What to raise.
+
+    Raises:
+        HfParaphraseError: As `error`, if the file is missing, not plain, too long, not UTF-8, not JSON, nested without
+            end, or something else than an object.
+    """
+    content = read_bounded(path, LONGEST_JSON_BYTES, error)
+    remedy = "copy or make it again"
+    try:
+        value = json.loads(content.decode("utf-8"))
+    except RecursionError as reason:
+        raise error("damaged: lists in lists without end", path=path, remedy=remedy) from reason
+    except ValueError as reason:  # both not UTF-8 and not JSON
+        raise error(f"{path.name} is damaged: {reason}", path=path, remedy=remedy) from reason
+    if not isinstance(value, dict):
+        raise error(f"{path.name} is damaged: not a JSON object but {_kind(value)}", path=path, remedy=remedy)
+    return value
+
+
 def _visible(folder: str) -> Iterator[Path]:
     for place, folders, files in os.walk(folder):
         folders[:] = sorted(name for name in folders if not name.startswith("."))
@@ -90,3 +118,8 @@ def _places(folder: str | os.PathLike[str]) -> list[Path]:
             # Not where `blobs` itself may lead to.
             return [real, parent.parent / "blobs"]
     return [real]
+
+
+def _kind(value: object) -> str:
+    kinds = {list: "a list", str: "a text", bool: "a truth value", int: "a number", float: "a number"}
+    return kinds.get(type(value), "null")

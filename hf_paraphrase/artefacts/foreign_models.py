@@ -3,21 +3,26 @@
 What those libraries do with a folder is decided by files in it: they follow names of further files, and make room for
 whatever sizes `config.json` gives before they look whether the weights have them. So here names must be plain, no size
 may exceed what the weights hold, and the tensors must be those that the configuration asks for.
+
+The format of safetensors (https://huggingface.co/docs/safetensors, "Format"): 8 bytes with the length N of the header,
+little-endian; N bytes of JSON, `{"name": {"dtype": …, "shape": […], "data_offsets": [begin, end]}, …,
+"__metadata__": {…}}`; then the data.
 """
 
 from __future__ import annotations
 
+import json
+import math
 import os
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import HfParaphraseError, ModelError
-from .json_files import read_json_object
-from .plain_files import check_plain_folder
-from .safetensors_header import TensorEntry, read_header
+from .foreign_files import check_plain_folder, read_json_object
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
@@ -38,6 +43,34 @@ _NEVER_OPENED = {"special_tokens_map_file"}
 """Old tokenizers of transformers carry this name of a file on the machine that saved them."""
 _SIZE_KEY = re.compile(r"(_sizes?|_layers|_heads|_embeddings|_dims?|^(d_model|d_ff|d_kv|n_embd|n_layer|n_head))$")
 _LONGEST_MESSAGE = 300
+LONGEST_HEADER_BYTES = 100_000_000
+"""The limit of the safetensors library."""
+_BITS = {
+    **dict.fromkeys(("BOOL", "U8", "I8", "F8_E5M2", "F8_E4M3", "F8_E8M0", "F8_E4M3FNUZ", "F8_E5M2FNUZ"), 8),
+    **dict.fromkeys(("I16", "U16", "F16", "BF16"), 16),
+    **dict.fromkeys(("I32", "U32", "F32"), 32),
+    **dict.fromkeys(("I64", "U64", "F64", "C64"), 64),
+}
+_DAMAGED = "the model cannot be opened: damaged weights"
+_COPY_AGAIN = "copy the model again"
+
+
+@dataclass(frozen=True)
+class TensorEntry:
+    """What the header says of a tensor.
+
+    Attributes:
+        dtype: Its type, e.g. `F32`.
+        shape: Its shape.
+    """
+
+    dtype: str
+    shape: tuple[int, ...]
+
+    @property
+    def elements(self) -> int:
+        """The number of its elements."""
+        return math.prod(self.shape)
 
 
 def check_model_folder(folder: str | os.PathLike[str], *, ours: bool = True) -> dict[str, TensorEntry]:
@@ -132,6 +165,43 @@ def check_total(model: PreTrainedModel, tensors: Mapping[str, TensorEntry], fold
         )
 
 
+def read_header(path: str | os.PathLike[str]) -> dict[str, TensorEntry]:
+    """Reads and checks a header: every tensor has a known type and a shape, and lies inside the file.
+
+    Args:
+        path: The file.
+
+    Returns:
+        The tensors by name.
+
+    Raises:
+        ModelError: If the file is cut off, claims more than it holds, or is no safetensors file.
+    """
+    path = Path(path)
+    try:
+        size = path.stat().st_size
+        with path.open("rb") as stream:
+            length = int.from_bytes(stream.read(8), "little")
+            if length > LONGEST_HEADER_BYTES or length > size - 8:
+                raise ModelError(
+                    f"{_DAMAGED}: the header claims {length:,} bytes, the file has {size:,}",
+                    path=path,
+                    remedy=_COPY_AGAIN,
+                )
+            header = json.loads(stream.read(length).decode("utf-8"))
+    except OSError as error:
+        raise ModelError(f"cannot read the weights: {error.strerror}", path=path, remedy=_COPY_AGAIN) from error
+    except (ValueError, RecursionError) as error:
+        raise ModelError(f"{_DAMAGED}: the header is not JSON", path=path, remedy=_COPY_AGAIN) from error
+    if not isinstance(header, dict):
+        raise ModelError(f"{_DAMAGED}: the header is not a JSON object", path=path, remedy=_COPY_AGAIN)
+    return {
+        name: _tensor_entry(name, value, size - 8 - length, path)
+        for name, value in header.items()
+        if name != "__metadata__"
+    }
+
+
 @contextmanager
 def opening(what: str, path: str | os.PathLike[str], remedy: str = _REMEDY) -> Iterator[None]:
     """Turns whatever a library raises in the block into one error with a short message.
@@ -221,3 +291,22 @@ def _is_plain_name(name: object) -> bool:
 def _listed(names: list[str]) -> str:
     shown = ", ".join(name[:80] for name in names[:5])
     return shown if len(names) <= 5 else f"{shown} and {len(names) - 5} more"
+
+
+def _tensor_entry(name: str, value: Any, data_bytes: int, path: Path) -> TensorEntry:
+    try:
+        dtype, shape, (begin, end) = value["dtype"], value["shape"], value["data_offsets"]
+        numbers = [*shape, begin, end]
+        whole = all(type(number) is int and number >= 0 for number in numbers)
+        bits = _BITS[dtype] * math.prod(shape) if whole else -1
+    except (TypeError, ValueError, KeyError) as error:
+        raise ModelError(
+            f"{_DAMAGED}: the header does not describe `{name[:80]}`", path=path, remedy=_COPY_AGAIN
+        ) from error
+    if bits < 0 or not begin <= end <= data_bytes or 8 * (end - begin) != bits:
+        raise ModelError(
+            f"{_DAMAGED}: `{name[:80]}` of shape {str(shape)[:80]} does not lie in the file's {data_bytes:,} bytes",
+            path=path,
+            remedy=_COPY_AGAIN,
+        )
+    return TensorEntry(dtype, tuple(shape))

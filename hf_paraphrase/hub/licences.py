@@ -10,7 +10,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from .card_head import texts
+from ..artefacts.card_heads import texts
 
 # Licences under which changed copies may be passed on, some under conditions (attribution, same licence, no trade).
 _FREE = re.compile(

@@ -2,12 +2,12 @@ from __future__ import annotations
 
 import pytest
 
-from hf_paraphrase.artefacts.licences import refusal
 from hf_paraphrase.data.sources.opusparcus import OpusparcusBuilder
 from hf_paraphrase.data.sources.ppdb import PpdbBuilder
 from hf_paraphrase.data.sources.sick import SickBuilder
 from hf_paraphrase.data.sources.simpwiki import SimpwikiBuilder
 from hf_paraphrase.data.sources.turku import TurkuBuilder
+from hf_paraphrase.hub.licences import refusal
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ import shutil
 import pytest
 import torch
 
-from hf_paraphrase.artefacts.foreign_model_folder import check_model_folder, check_tensors, opening
+from hf_paraphrase.artefacts.foreign_models import check_model_folder, check_tensors, opening
 from hf_paraphrase.artefacts.model_loading import check_model_type, load_model_folder
 from hf_paraphrase.errors import HfParaphraseError, ModelError
 from hf_paraphrase.models.configuration_avg import AvgConfig

@@ -1,0 +1,117 @@
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import pytest
+from huggingface_hub import ModelCard
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hf_paraphrase.artefacts.card_heads import set_metadata
+from hf_paraphrase.artefacts.evaluated_cards import add_results, read_card, replace_section
+from hf_paraphrase.artefacts.measurements import Measurement, model_index
+from hf_paraphrase.errors import InputError
+
+CARD = "---\ntags:\n- x\n---\n\n# Title\n\ntext\n\n## Limits\n\nnone\n"
+LINES = st.lists(st.sampled_from(["", "text", "# Title", "## Limits", "é | ü", "---"]), max_size=8)
+
+
+def test_a_first_section_goes_before_the_heading_and_a_second_takes_its_place():
+    once = replace_section(CARD, "results", "## Results\n\none\n", "## Limits")
+    assert once == CARD.replace(
+        "## Limits", "<!-- results: begin -->\n## Results\n\none\n<!-- results: end -->\n\n## Limits"
+    )
+    assert replace_section(once, "results", "two", "## Limits") == once.replace("## Results\n\none", "two")
+
+
+def test_without_the_heading_the_section_ends_the_card():
+    assert replace_section("# Title\n\n### Limits\n", "a", "b", "## Limits").endswith(
+        "### Limits\n\n<!-- a: begin -->\nb\n<!-- a: end -->\n"
+    )
+
+
+@given(LINES, LINES)
+def test_all_that_people_wrote_stays_and_a_second_run_changes_nothing(lines, section):
+    card, text = "\n".join([*lines, "end"]) + "\n", "\n".join(section)
+    once = replace_section(card, "a", text, "## Limits")
+    assert replace_section(once, "a", text, "## Limits") == once
+    start, rest = once.split("<!-- a: begin -->\n")
+    middle, stop = rest.split("<!-- a: end -->\n")
+    assert middle.strip() == text.strip()
+    assert (start + stop.removeprefix("\n")).split() == card.split()
+
+
+@pytest.mark.parametrize(
+    "card",
+    [
+        b"<!-- a: begin -->\n",
+        b"<!-- a: end -->\n",
+        b"<!-- a: end -->\n<!-- a: begin -->\n",
+        b"<!-- a: begin --><!-- a: end -->" * 2,
+        b"\xff",
+        None,
+    ],
+)
+def test_a_card_that_cannot_take_the_section_is_refused_and_stays_as_it_is(tmp_path, card):
+    path = tmp_path / "README.md"
+    if card is not None:
+        path.write_bytes(card)
+    with pytest.raises(InputError) as caught:
+        add_results(tmp_path, "x", {}, section="a", text="b")
+    assert caught.value.path == str(path)
+    assert not path.exists() if card is None else path.read_bytes() == card
+
+
+def test_line_ends_of_windows_are_kept(tmp_path):
+    (tmp_path / "README.md").write_bytes(b"# Title\r\ntext\r\n")
+    assert read_card(tmp_path, "a") == "# Title\r\ntext\r\n"
+
+
+DEV = Measurement("sentence-similarity", "dev set", "pearsonr", 60.5, "Pearson", "Similarity", split="dev")
+
+
+def measured(**values):
+    return [replace(DEV, dataset="runs/data/", config=name, value=value) for name, value in values.items()]
+
+
+def results_of(folder):
+    found = ModelCard.load(folder / "README.md").data.eval_results
+    return {(item.dataset_name, item.metric_value) for item in found}
+
+
+@pytest.fixture
+def model(tmp_path):
+    """A model folder whose card has what was measured in training."""
+    (tmp_path / "model").mkdir()
+    card = set_metadata(CARD, "model-index", model_index("model", [DEV]))
+    (tmp_path / "model" / "README.md").write_text(card)
+    return tmp_path / "model"
+
+
+def test_an_evaluation_joins_what_the_card_says_and_its_repetition_takes_its_place(model):
+    add_results(model, "sts", {"kind": "evaluate"}, measured(a=1.5, b=2.5), section="s", text="t")
+    assert results_of(model) == {("dev set", 60.5), ("data a", 1.5), ("data b", 2.5)}
+    add_results(model, "other", {}, [replace(DEV, dataset="elsewhere")], section="o", text="t")
+    add_results(model, "sts", {"kind": "evaluate"}, measured(b=3.5), section="s", text="t")
+    assert results_of(model) == {("dev set", 60.5), ("elsewhere", 60.5), ("data b", 3.5)}
+    add_results(model, "sts", {"kind": "evaluate"}, [], section="s", text="t")
+    assert results_of(model) == {("dev set", 60.5), ("elsewhere", 60.5)}
+    assert "runs" not in (model / "provenance.json").read_text()
+
+
+def test_results_that_an_earlier_version_wrote_are_replaced_by_what_they_are_of(model):
+    """It put into the record what was measured, but not what the head of the card says of it."""
+    add_results(model, "sts", {}, measured(a=1.5, b=2.5), section="s", text="t")
+    (model / "provenance.json").write_text(json.dumps({"evaluations": {"sts": {"kind": "evaluate"}}}))
+    add_results(model, "sts", {}, measured(a=4.5), section="s", text="t")
+    assert results_of(model) == {("dev set", 60.5), ("data a", 4.5), ("data b", 2.5)}
+
+
+@pytest.mark.parametrize("record", ["x", ["x"], [1, None], [{}], [{"value": 1, "dataset": 2}], [[]], {"a": 1}])
+@pytest.mark.parametrize("index", ["x", [], [1], [{"name": 1}], {"results": 2}])
+def test_a_strange_record_and_a_strange_head_count_for_nothing(tmp_path, record, index):
+    (tmp_path / "README.md").write_text(set_metadata(CARD, "model-index", index))
+    (tmp_path / "provenance.json").write_text(json.dumps({"evaluations": {"sts": {"measurements": record}}}))
+    add_results(tmp_path, "sts", {}, measured(a=4.5), section="s", text="t")
+    assert results_of(tmp_path) == {("data a", 4.5)}
