@@ -339,7 +339,7 @@ def train(arguments: Arguments, folder: Path) -> None:
     model.generation_config.update(num_beams=5, max_length=256, length_penalty=1.0, early_stopping=False)
     model.to(torch.float32).save_pretrained(folder)
     tokenizer.save_pretrained(folder)
-    results = {
+    results: dict[str, Any] = {
         "dev_bleu": best_bleu,
         "best_epoch": best_epoch,
         "training_pairs": len(bitext),
