@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import re
 
 import pytest
 import torch
@@ -13,7 +14,7 @@ from hf_paraphrase.models.configuration_avg import AvgConfig
 from hf_paraphrase.models.configuration_gran import GranConfig
 from hf_paraphrase.models.modeling_avg import AvgModel
 from hf_paraphrase.models.modeling_gran import GranModel
-from hf_paraphrase.studies.gates.gate_analysis import analyze_gates
+from hf_paraphrase.studies.gates.gate_report import measure_gates
 from hf_paraphrase.tokenization.word_level import build_word_level_tokenizer, save_tokenizer
 
 WORDS = ["the", "a", "cat", "dog", "sat", "ran", "on", "mat", "."]
@@ -83,7 +84,7 @@ def test_a_tagger_gives_plain_text_its_parts_of_speech(folder, tmp_path, capsys)
     for more in (["--tagged", folder / "tagged.txt"], ["--text", folder / "text.txt", "--tags", folder / "tags.txt"]):
         words = ["--model", folder / "gran", *more, "--tagger", "--output", tmp_path / "out"]
         assert run("analyze", "gates", *words) == 2
-        assert "--tagger is for --text without tags" in capsys.readouterr().err
+        assert re.search("--tagger and --tag(s|ged) exclude each other", capsys.readouterr().err)
 
 
 def test_plain_text_gives_kinds_of_words_and_each_distinct_sentence_counts_once(folder, tmp_path, capsys):
@@ -116,7 +117,7 @@ def test_the_function_finds_what_the_verb_writes(folder, tmp_path, tagged):
     assert run("analyze", "gates", "--model", folder / "gran", *words) == 0
     tags = [line.split() for line in (folder / "tags.txt").read_text().splitlines()]
     encoder = SentenceEncoder.from_pretrained(folder / "gran")
-    found = analyze_gates(encoder, lines, tags if tagged else None, min_count=1, replicates=5)
+    found = measure_gates(encoder, lines, tags if tagged else None, min_count=1, replicates=5)
     numbers = json.loads((tmp_path / "report/gates.json").read_text())
     assert {name: [dataclasses.asdict(item) for item in groups] for name, groups in found.tables.items()} == numbers[
         "tables"
@@ -128,13 +129,13 @@ def test_the_function_finds_what_the_verb_writes(folder, tmp_path, tagged):
 def test_the_function_refuses_tags_that_do_not_fit(folder):
     encoder = SentenceEncoder.from_pretrained(folder / "gran")
     with pytest.raises(UsageError, match="1 lists of tags for 2 texts"):
-        analyze_gates(encoder, ["a cat", "a dog"], [["DT", "NN"]])
+        measure_gates(encoder, ["a cat", "a dog"], [["DT", "NN"]])
     with pytest.raises(UsageError, match="1 tags for the 2 words of text 0"):
-        analyze_gates(encoder, ["a cat"], [["DT"]])
+        measure_gates(encoder, ["a cat"], [["DT"]])
     with pytest.raises(InputError, match="the model knows no word of the text"):
-        analyze_gates(encoder, ["kissa istui"], known_only=True)
+        measure_gates(encoder, ["kissa istui"], known_only=True)
     with pytest.raises(ModelError, match="`avg` has no gates"):
-        analyze_gates(SentenceEncoder.from_pretrained(folder / "avg"), ["a cat"])
+        measure_gates(SentenceEncoder.from_pretrained(folder / "avg"), ["a cat"])
 
 
 def test_a_picture_that_has_not_all_words_of_its_sentence_says_so(folder, tmp_path):
@@ -184,8 +185,8 @@ def test_a_language_that_the_model_does_not_know_is_said(folder, tmp_path, capsy
         (["--model", "gran", "--text", "blank.txt"], "there are no words in it"),
         (["--model", "gran", "--tagged", "text.txt"], "neither words nor tags"),
         (["--model", "gran", "--text", "text.txt", "--tags", "tagged.txt"], "lines, but"),
-        (["--model", "gran", "--text", "text.txt", "--min-count", "0"], "--min-count is 0"),
-        (["--model", "gran", "--text", "text.txt", "--bootstrap", "1"], "--bootstrap is 1"),
+        (["--model", "gran", "--text", "text.txt", "--min-count", "0"], "--min-count must be at least 1, not 0"),
+        (["--model", "gran", "--text", "text.txt", "--bootstrap", "1"], "--bootstrap must be at least 2, not 1"),
     ],
 )
 def test_bad_requests_are_one_line_and_leave_nothing_behind(folder, tmp_path, monkeypatch, capsys, words, expected):

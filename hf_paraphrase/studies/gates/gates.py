@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...errors import InputError, ModelError
-from .tagged_text import LabelledSentence
+from .word_labels import LabelledSentence
 
 if TYPE_CHECKING:
     from ...encoders.sentence_encoder import SentenceEncoder

@@ -3,8 +3,7 @@ from __future__ import annotations
 import pytest
 
 from hf_paraphrase.studies.expansion.tagger import PartOfSpeechTagger
-from hf_paraphrase.studies.gates.automatic_tags import with_tags
-from hf_paraphrase.studies.gates.tagged_text import DEPENDENCY, LabelledSentence
+from hf_paraphrase.studies.gates.word_labels import DEPENDENCY, LabelledSentence, with_tags
 
 
 def test_words_get_the_taggers_labels_without_their_forms_and_punctuation_one_of_its_own():

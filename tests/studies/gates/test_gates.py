@@ -11,11 +11,10 @@ from hf_paraphrase.models.configuration_avg import AvgConfig
 from hf_paraphrase.models.configuration_gran import GranConfig
 from hf_paraphrase.models.modeling_avg import AvgModel
 from hf_paraphrase.models.modeling_gran import GranModel
-from hf_paraphrase.studies.gates.function_words import kind_of_word
 from hf_paraphrase.studies.gates.gate_report import compare, gate_report
 from hf_paraphrase.studies.gates.gates import check_gran, component_gates, word_gates, words_of_texts
 from hf_paraphrase.studies.gates.grouped_means import GroupMean
-from hf_paraphrase.studies.gates.tagged_text import DEPENDENCY, TAG, LabelledSentence
+from hf_paraphrase.studies.gates.word_labels import DEPENDENCY, TAG, LabelledSentence, kind_of_word
 from hf_paraphrase.tokenization.subword import train_bpe_tokenizer
 from hf_paraphrase.tokenization.word_level import build_word_level_tokenizer
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hf_paraphrase.errors import InputError
-from hf_paraphrase.studies.gates.tagged_text import DEPENDENCY, TAG, LabelledSentence, read_tagged, tagged_lines
+from hf_paraphrase.studies.gates.word_labels import DEPENDENCY, TAG, LabelledSentence, read_tagged, tagged_lines
 
 WORDS = [["The", "cat", "sat"], ["and/or", "no"]]
 TAGS = [("DT", "NN", "VBD"), ("CC", "DT")]

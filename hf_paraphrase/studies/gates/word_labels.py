@@ -1,6 +1,6 @@
-"""Reads sentences whose words carry labels: parts of speech, and perhaps dependency labels.
+"""Labels of words: parts of speech and dependencies that a file gives or a tagger finds, else kinds by closed lists.
 
-Four layouts are told apart by the first line that is not empty:
+Four layouts of files are told apart by the first line that is not empty:
 
 * `word/TAG word/TAG …`, a sentence a line, the last slash counts;
 * `word TAB tag` or `word TAB tag TAB dependency`, a word a line, an empty line between sentences;
@@ -11,15 +11,42 @@ Four layouts are told apart by the first line that is not empty:
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import dataclasses
+import re
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from ...data.text_files import LineErrors, read_lines
 from ...errors import InputError
+from ..expansion.tagger import PartOfSpeechTagger
 
 TAG, DEPENDENCY = "tag", "dependency"
 _LAYOUTS = "word/TAG on one line, word TAB tag a line, CoNLL-U, or a file of PIT-2015"
+PUNCTUATION = "PUNCT"
+"""The label of words without a letter or digit, which the tagger does not see."""
+CONTENT = "other words"
+_LISTS = {
+    "articles": "a an the",
+    "demonstratives and quantifiers": "this that these those some any no every each all both either neither another "
+    "much many few several more most",
+    "personal pronouns": "i you he she it we they me him her us them myself yourself himself herself itself ourselves "
+    "themselves mine yours hers ours theirs",
+    "possessives": "my your his its our their 's '",
+    "question words": "who whom whose which what when where why how",
+    "prepositions": "of in on at by for with from into onto about over under between among through during before "
+    "after above below against without within across behind beside near toward towards upon off out up down around "
+    "along as like than per via",
+    "to": "to",
+    "conjunctions": "and or but nor so yet if because although though while since unless until whether",
+    "auxiliaries and modals": "be am is are was were been being do does did have has had having can could will would "
+    "shall should may might must ca wo 'm 're 've 'll 'd",
+    "negation": "not n't never cannot",
+    "there": "there",
+}
+_KIND_OF = {word: kind for kind, words in _LISTS.items() for word in words.split()}
+_NUMBER = re.compile(r"[+-]?\d[\d.,:/]*%?")
+_LETTER = re.compile(r"[^\W_]")
 _PIT_FIELDS, _PIT_PARTS, _CONLLU_FIELDS = 7, 5, 10
 
 
@@ -190,3 +217,40 @@ def tagged_lines(text: Path, tags: Path) -> Iterator[LabelledSentence]:
             )
         if words:
             yield LabelledSentence.of_words(words, {TAG: found})
+
+
+def with_tags(tagger: PartOfSpeechTagger, sentences: Sequence[LabelledSentence]) -> list[LabelledSentence]:
+    """Labels every word with its universal part of speech.
+
+    Args:
+        tagger: A tagger of English, which gets the words without punctuation, as it was trained.
+        sentences: Sentences whose words are known.
+
+    Returns:
+        The same sentences with the labels :data:`~.tagged_text.TAG`.
+    """
+    seen = [[word for word in sentence.words if _has_letter(word)] for sentence in sentences]
+    labelled = []
+    for sentence, labels in zip(sentences, tagger.tag(seen), strict=True):
+        following = iter(labels)
+        # Of verbs the labels tell the form too, behind a bar.
+        tags = [next(following).partition("|")[0] if _has_letter(word) else PUNCTUATION for word in sentence.words]
+        labelled.append(dataclasses.replace(sentence, labels={**sentence.labels, TAG: tuple(tags)}))
+    return labelled
+
+
+def _has_letter(word: str) -> bool:
+    return any(letter.isalnum() for letter in word)
+
+
+def kind_of_word(word: str) -> str:
+    """Tells the kind of an English word by its form alone: `her` is always a pronoun, `like` a preposition.
+
+    Words of other languages, and all that no list has, are :data:`CONTENT`.
+    """
+    word = word.lower().replace("\u2019", "'")
+    if word in _KIND_OF:
+        return _KIND_OF[word]
+    if _NUMBER.fullmatch(word):
+        return "numbers"
+    return CONTENT if _LETTER.search(word) else "punctuation"
