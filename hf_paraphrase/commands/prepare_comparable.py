@@ -20,7 +20,7 @@ from ..data.sources.comparable import ComparableOptions, ComparableTask, make_co
 from ..errors import InputError, UsageError
 from ..messages import say
 from ..settings import setting, settings_of
-from ..studies.mining.comparable_files import identifiers, write_gold, write_side
+from ..studies.mining.collections import identifiers, write_gold, write_side
 from .arguments import parse
 from .prepare_reports import check_license
 

@@ -93,8 +93,7 @@ def main(argv: Sequence[str]) -> None:
         return
 
     from ..studies.mining.bilingual_vectors import BilingualSettings, BilingualTraining
-    from ..studies.mining.parallel_examples import TRAIN, VALIDATION, read_parallel_texts
-    from ..studies.mining.parallel_tokenizers import word_tokenizers
+    from ..studies.mining.parallel_examples import TRAIN, VALIDATION, read_parallel_texts, word_tokenizers
 
     texts = read_parallel_texts(arguments.bitext, max_pairs=arguments.max_pairs, seed=arguments.seed)
     try:

@@ -120,8 +120,7 @@ def main(argv: Sequence[str]) -> None:
     if end_at_once(output, settings, lambda: job_of(settings, _inputs(arguments))):
         return
 
-    from ..studies.mining.parallel_examples import ParallelExamples, read_parallel_texts
-    from ..studies.mining.parallel_tokenizers import word_tokenizers
+    from ..studies.mining.parallel_examples import ParallelExamples, read_parallel_texts, word_tokenizers
 
     encoders = _encoders(arguments)
     texts = read_parallel_texts(arguments.bitext, max_pairs=arguments.max_pairs, seed=arguments.seed)

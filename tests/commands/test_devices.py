@@ -10,8 +10,8 @@ from hf_paraphrase.commands import main
 from hf_paraphrase.encoders.devices import check_device, devices
 from hf_paraphrase.encoders.sentence_encoder import SentenceEncoder
 from hf_paraphrase.errors import HubError, UsageError
-from hf_paraphrase.studies.mining.classification import ClassifiedSides
 from hf_paraphrase.studies.mining.parallel_classification import ParallelClassifier
+from hf_paraphrase.studies.mining.scoring import ClassifiedSides
 
 VERBS = {
     "encode": "encode --model m --input text --output v.npy",

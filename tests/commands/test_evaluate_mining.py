@@ -8,10 +8,9 @@ import numpy as np
 import pytest
 
 from hf_paraphrase.commands import main
-from hf_paraphrase.studies.mining.classification import ClassifiedSides
 from hf_paraphrase.studies.mining.parallel_classification import ParallelClassifier
-from hf_paraphrase.studies.mining.random_pairs import random_pair_curve
-from hf_paraphrase.studies.mining.study import TaskPart, ways
+from hf_paraphrase.studies.mining.scoring import ClassifiedSides
+from hf_paraphrase.studies.mining.study import TaskPart, random_pair_curve, ways
 
 sys.path.append(str(Path(__file__).parents[1] / "studies" / "mining"))
 from mined_corpora import write_classifier, write_encoder, write_task
@@ -177,7 +176,7 @@ BAD_WORDS = {
     "no output": ("--task fr-en --encoder encoder", "--task needs --output"),
     "no such part": (f"{STUDY} --output o --test-part nowhere", "fr-en.nowhere.fr: no such file of the task"),
     "no languages": (f"{STUDY.replace('fr-en', 'nowhere')} --output o", "not a pair of languages"),
-    "no candidates": (f"{STUDY} --output o --candidates 0", "--candidates 0 is below 1"),
+    "no candidates": (f"{STUDY} --output o --candidates 0", "--candidates must be at least 1, not 0"),
     "sizes that fall": (f"{STUDY} --output o --recall-sizes 5 1", "--recall-sizes must be rising"),
     "two of one name": (f"{STUDY} --output o --classifier keep ./keep", "two folders are called `keep`"),
     "no classifier": (f"{STUDY} --output o --classifier encoder", "not a classifier"),

@@ -9,7 +9,7 @@ import pytest
 
 from hf_paraphrase.commands import main
 from hf_paraphrase.data.parquet import read_table
-from hf_paraphrase.studies.mining import candidate_parts
+from hf_paraphrase.studies.mining import candidates
 from hf_paraphrase.studies.mining.candidates import candidate_blocks
 
 sys.path.append(str(Path(__file__).parents[1] / "studies" / "mining"))
@@ -163,8 +163,7 @@ def test_approximate_search_prints_its_recall(work, capsys):
 def test_a_run_that_was_broken_off_goes_on_with_the_same_result(work, monkeypatch, capfd):
     words = f"{SIDES} --encoder encoder --candidates 5 --margin --threshold 1"
     assert mine(words, "whole.tsv") == 0
-    for place in ("candidates", "candidate_parts"):
-        monkeypatch.setattr(f"hf_paraphrase.studies.mining.{place}.SOURCES_PER_BLOCK", 16)
+    monkeypatch.setattr(candidates, "SOURCES_PER_BLOCK", 16)
     started = []
 
     def broken(*arguments, **options):
@@ -174,7 +173,7 @@ def test_a_run_that_was_broken_off_goes_on_with_the_same_result(work, monkeypatc
                 raise KeyboardInterrupt
             yield block
 
-    monkeypatch.setattr(candidate_parts, "candidate_blocks", broken)
+    monkeypatch.setattr(candidates, "candidate_blocks", broken)
     assert mine(words) == 130
     assert not Path("pairs.tsv").exists() and len(list(Path(".pairs.tsv.partial").rglob("best-*.npz"))) == 2
     computed = []
@@ -183,7 +182,7 @@ def test_a_run_that_was_broken_off_goes_on_with_the_same_result(work, monkeypatc
         computed.append(first_block)
         return candidate_blocks(*arguments, first_block=first_block, **options)
 
-    monkeypatch.setattr(candidate_parts, "candidate_blocks", counted)
+    monkeypatch.setattr(candidates, "candidate_blocks", counted)
     capfd.readouterr()
     assert mine(words) == 2
     assert "--resume continues it" in capfd.readouterr().err
@@ -203,7 +202,7 @@ def test_a_damaged_block_of_an_unfinished_run_is_named(work, monkeypatch, capfd)
         yield next(candidate_blocks(*arguments, **options))
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(candidate_parts, "candidate_blocks", broken)
+    monkeypatch.setattr(candidates, "candidate_blocks", broken)
     assert mine(words) == 130
     (block,) = Path(".pairs.tsv.partial").rglob("best-*.npz")
     block.write_bytes(block.read_bytes()[:50])
@@ -250,9 +249,12 @@ BAD_WORDS = {
     "half of two encoders": (f"{SIDES} --source-encoder encoder", "give either --encoder, or"),
     "too many encoders": (f"{SIDES} --encoder encoder --target-encoder encoder", "give either --encoder, or"),
     "half of two scorers": (f"{SIDES} --encoder encoder --source-scoring-encoder better", "--scoring-encoder"),
-    "no candidates": (f"{SIDES} --encoder encoder --candidates 0", "--candidates 0 is below 1"),
-    "no neighbours": (f"{SIDES} --encoder encoder --margin --neighbours 0", "--neighbours 0 is below 1"),
-    "two thresholds": (f"{SIDES} --encoder encoder --threshold 1 --tune-on x", "either --threshold or --tune-on"),
+    "no candidates": (f"{SIDES} --encoder encoder --candidates 0", "--candidates must be at least 1, not 0"),
+    "no neighbours": (f"{SIDES} --encoder encoder --margin --neighbours 0", "--neighbours must be at least 1, not 0"),
+    "two thresholds": (
+        f"{SIDES} --encoder encoder --threshold 1 --tune-on x",
+        "--tune-on and --threshold exclude each other",
+    ),
     "a margin that nobody knows": (f"{SIDES} --encoder encoder --margin cube", "cube"),
     "probes for nothing": (f"{SIDES} --encoder encoder --probes 3", "--probes is for --approximate"),
     "nothing to tune on": (f"{SIDES} --encoder encoder --tune-on nowhere", "no such file"),
@@ -290,7 +292,7 @@ def test_a_failure_leaves_an_existing_output_as_it_was(work, monkeypatch):
     def fail(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("hf_paraphrase.commands.mine._write_record", fail)
+    monkeypatch.setattr("hf_paraphrase.studies.mining.mined_pairs._write_record", fail)
     assert mine(f"{words} --margin") == 130
     assert Path("pairs.tsv").read_bytes() == before
 

@@ -1,8 +1,8 @@
-"""Parallel sentences in two monolingual collections (paper 002): candidates, scores, decisions and their measures.
+"""Parallel sentences in two monolingual collections (paper 002).
 
-Two collections of sentences go in; `candidates` finds the nearest targets of every source, `scoring` scores the pairs,
-`matching` decides, and `study` measures against known pairs. The verbs are `mine`, `evaluate-mining`,
-`train-bilingual-vectors` and `train-parallel-classifier`.
+Two collections go in, the pairs that are translations of each other come out: `candidates` finds the nearest targets
+of every source, `scoring` scores the pairs, `matching` decides. Start with `mined_pairs`, the recipe of `mine`;
+`evaluation` measures against known pairs. `bilingual_vectors` and `parallel_training` train what finds and scores.
 """
 
 from __future__ import annotations
@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING
 from ...lazy import lazy_exports
 
 if TYPE_CHECKING:
+    from .evaluation import MiningEvaluation, MiningEvaluationSettings, evaluate_mining
+    from .mined_pairs import Mined, MiningSettings, mine
     from .parallel_classification import ParallelClassifier
     from .parallel_trainer import ParallelTrainer, ParallelTrainingArguments
 

@@ -1,22 +1,31 @@
 """The candidate filter: for every source sentence the n target sentences of the greatest cosine.
 
 Section 2.2 of "BUCC 2017 Shared Task: a First Attempt Toward a Deep Learning Framework for Identifying Parallel
-Sentences in Comparable Corpora" (Grégoire and Langlais 2017). All pairs are compared, so nothing is missed.
+Sentences in Comparable Corpora" (Grégoire and Langlais 2017). All pairs are compared, so nothing is missed, but in
+:func:`approximate_candidates`, which tells what share it finds. Blocks can be kept on disk, so that a run that was
+broken off goes on where it was.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING
+from zipfile import BadZipFile
 
 import numpy as np
 from numpy.typing import NDArray
+from tqdm.auto import tqdm
 
-from ...encoders.search.vector_file import VectorFile
+from ...encoders.search.inverted_lists import InvertedLists, default_lists, default_probes, write_lists
+from ...encoders.search.vector_file import VectorFile, cosine_of_rows
+from ...errors import OutputError
 from ...training.threads import in_threads
 
 if TYPE_CHECKING:
-    from .running_best import UnitBlock
+    from .exact_best import UnitBlock
+
 
 Vectors = NDArray[np.float32] | VectorFile
 """A matrix of vectors (rows, dim): an array, a memory-mapped one, or a file that is read block by block."""
@@ -25,6 +34,9 @@ Block = tuple[slice, NDArray[np.int64], NDArray[np.float32]]
 SOURCES_PER_BLOCK = 4096
 _SOURCES_AT_A_TIME = 1024
 _TARGETS_AT_A_TIME = 4096
+_SOURCES_OF_A_SEARCH = 4096
+_SAMPLE = 256
+_NAME = "{}-{:06d}.npz"
 
 
 def best_candidates(
@@ -108,10 +120,8 @@ def candidate_blocks(
             f"sources {source_vectors.shape} and targets {target_vectors.shape} must be matrices of one dimension"
         )
     import torch
-    from tqdm.auto import tqdm
 
-    from .device_best import best_on_device
-    from .running_best import PRECISIONS, default_precision
+    from .exact_best import PRECISIONS, best_on_device, default_precision
 
     kind = precision or default_precision()
     if kind not in PRECISIONS:
@@ -161,7 +171,7 @@ def _best_of_block(
     """Compares sources (sources, dim) with all targets on the processor."""
     import torch
 
-    from .running_best import RunningBest, UnitBlock
+    from .exact_best import RunningBest, UnitBlock
 
     starts = range(0, len(sources), _SOURCES_AT_A_TIME)
     parts = [UnitBlock.of(start, sources[start : start + _SOURCES_AT_A_TIME], precision) for start in starts]
@@ -176,8 +186,136 @@ def _best_of_block(
 
 
 def _target_blocks(target_vectors: Vectors, precision: str) -> Iterator[UnitBlock]:
-    from .running_best import UnitBlock
+    from .exact_best import UnitBlock
 
     for start in range(0, len(target_vectors), _TARGETS_AT_A_TIME):
         block = np.asarray(target_vectors[start : start + _TARGETS_AT_A_TIME], np.float32)
         yield UnitBlock.of(start, block, precision)
+
+
+def kept_candidates(
+    folder: Path,
+    name: str,
+    source_vectors: Vectors,
+    target_vectors: Vectors,
+    n: int,
+    *,
+    show_progress_bar: bool = False,
+) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+    """Computes what :func:`~.candidates.best_candidates` does, and takes blocks that lie in a folder from there.
+
+    Args:
+        folder: Where the blocks are kept; it must be for this input alone.
+        name: Tells several sets of candidates in one folder apart.
+        source_vectors: As there.
+        target_vectors: As there.
+        n: As there.
+        show_progress_bar: Show the progress, in sentences, on standard error.
+
+    Returns:
+        Rows and cosines (sources, n).
+
+    Raises:
+        ValueError: As there.
+        OutputError: If a block cannot be written, or one that is there does not fit.
+    """
+    size = min(n, len(target_vectors))
+    rows = np.empty((len(source_vectors), size), np.int64)
+    cosines = np.empty(rows.shape, np.float32)
+    done = 0
+    for part, part_rows, part_cosines in _stored(folder, name, len(source_vectors), size):
+        rows[part], cosines[part] = part_rows, part_cosines
+        done += 1
+    blocks = candidate_blocks(source_vectors, target_vectors, n, first_block=done, show_progress_bar=show_progress_bar)
+    for number, (part, part_rows, part_cosines) in enumerate(blocks, start=done):
+        rows[part], cosines[part] = part_rows, part_cosines
+        _store(folder / _NAME.format(name, number), part_rows, part_cosines)
+    return rows, cosines
+
+
+def _stored(folder: Path, name: str, sources: int, size: int) -> Iterator[Block]:
+    pattern = re.compile(re.escape(name) + r"-(\d{6})\.npz")
+    numbers = {int(match[1]) for path in folder.glob("*.npz") if (match := pattern.fullmatch(path.name))}
+    number = 0
+    while number in numbers:
+        path = folder / _NAME.format(name, number)
+        part = slice(number * SOURCES_PER_BLOCK, min((number + 1) * SOURCES_PER_BLOCK, sources))
+        try:
+            with np.load(path, allow_pickle=False) as content:
+                rows, cosines = content["rows"].astype(np.int64), content["cosines"].astype(np.float32)
+        except (OSError, ValueError, KeyError, EOFError, BadZipFile) as error:
+            raise OutputError(
+                f"a block of the unfinished run is damaged: {error}", path=path, remedy="delete it, or --overwrite"
+            ) from error
+        if rows.shape != cosines.shape or rows.shape != (max(part.stop - part.start, 0), size):
+            raise OutputError(
+                "a block of the unfinished run is of another size", path=path, remedy="start afresh with --overwrite"
+            )
+        yield part, rows, cosines
+        number += 1
+
+
+def _store(path: Path, rows: NDArray[np.int64], cosines: NDArray[np.float32]) -> None:
+    partial = path.with_name(f".{path.name}.partial")
+    try:
+        with partial.open("wb") as stream:
+            np.savez(stream, rows=rows.astype(np.int32), cosines=cosines)
+        partial.replace(path)
+    except OSError as error:
+        raise OutputError(f"cannot write: {error.strerror}", path=path) from error
+
+
+def approximate_candidates(
+    source_vectors: VectorFile,
+    target_vectors: VectorFile,
+    n: int,
+    folder: Path,
+    *,
+    probes: int = 0,
+    seed: int = 0,
+    show_progress_bar: bool = False,
+) -> tuple[NDArray[np.int64], NDArray[np.float32], float]:
+    """Finds about the n best targets by cosine for every source.
+
+    Args:
+        source_vectors: Vectors of length 1 or 0 (sources, dim).
+        target_vectors: The same (targets, dim).
+        n: How many of each.
+        folder: Where the lists are kept, about as large as the target vectors.
+        probes: How many of the lists are read for a source; 0 for a sixteenth of them, but at least eight.
+        seed: Seed of the centroids and of the sample for the recall.
+        show_progress_bar: Show the progress, in sentences, on standard error.
+
+    Returns:
+        Rows (sources, n), int64, the best first, -1 where fewer were found; their cosines (sources, n), float32; and
+        the share of the true n best that are among them, on 256 sources.
+
+    Raises:
+        UsageError: If faiss is not installed.
+        ValueError: If n is not positive.
+    """
+    if n < 1:
+        raise ValueError(f"n must be at least 1, not {n}")
+    size = min(n, len(target_vectors))
+    lists = default_lists(len(target_vectors))
+    write_lists(target_vectors, folder, lists=lists, probes=default_probes(lists), seed=seed)
+    index = InvertedLists(folder, rows=len(target_vectors), dimension=target_vectors.shape[1])
+    rows = np.empty((len(source_vectors), size), np.int64)
+    cosines = np.zeros(rows.shape, np.float32)
+    right = target_vectors[: len(target_vectors)]
+    with tqdm(
+        total=len(rows), unit=" sentences", desc="candidates (approximate)", disable=not show_progress_bar
+    ) as progress:
+        for start in range(0, len(rows), _SOURCES_OF_A_SEARCH):
+            block = source_vectors[start : start + _SOURCES_OF_A_SEARCH]
+            found = index.search(block, size, probes or index.probes)
+            for place in range(size):
+                column = found[:, place]
+                values = cosine_of_rows(block, right[np.maximum(column, 0)])
+                cosines[start : start + len(block), place] = np.where(column >= 0, values, 0.0)
+            rows[start : start + len(block)] = found
+            progress.update(len(block))
+    sample = np.sort(np.random.default_rng(seed).choice(len(rows), min(_SAMPLE, len(rows)), replace=False))
+    true, _ = best_candidates(source_vectors.take(sample), right, size)
+    hits = sum(len(np.intersect1d(one, two)) for one, two in zip(rows[sample], true, strict=True))
+    return rows, cosines, hits / max(1, true.size)

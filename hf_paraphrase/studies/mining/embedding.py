@@ -13,7 +13,8 @@ from tqdm.auto import tqdm
 
 from ...encoders.search.vector_file import NpyWriter, VectorFile
 from ...errors import InputError, UsageError
-from .collection import Collection
+from ...settings import Settings, setting
+from .collections import Collection
 
 if TYPE_CHECKING:
     from ...encoders.sentence_encoder import KnownTexts
@@ -77,6 +78,28 @@ class EncoderFolders:
     def folders(self) -> list[str]:
         """The folders, each once."""
         return list(dict.fromkeys([self.source, self.target]))
+
+
+@dataclass(kw_only=True)
+class FilterEncoderSettings(Settings):
+    """The encoders that find candidates."""
+
+    encoder: str | None = setting("folder of an encoder of both languages, which finds the candidates", None)
+    source_encoder: str | None = setting("with --target-encoder: folder of an encoder of the source language", None)
+    target_encoder: str | None = setting("folder of an encoder of the target language, in the same space", None)
+
+    def filter_encoders(self) -> EncoderFolders:
+        """Returns their folders.
+
+        Raises:
+            UsageError: If too many or too few were given.
+        """
+        found = EncoderFolders.of(self.encoder, self.source_encoder, self.target_encoder, "encoder")
+        if found is None:
+            raise UsageError(
+                "candidates need an encoder", remedy="give --encoder, or --source-encoder and --target-encoder"
+            )
+        return found
 
 
 @dataclass(frozen=True)

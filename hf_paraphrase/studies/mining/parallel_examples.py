@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -15,10 +15,12 @@ from ...data.decontamination import normalise_all
 from ...data.parquet import read_table, split_names
 from ...errors import InputError
 from ...tokenization.token_lookup import ids_of, lookup_for
+from ...tokenization.word_level import build_word_level_tokenizer, sentence_vocabulary
 from ...tokenization.word_lookup import TokenIds
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerFast
+
 
 TRAIN = "train"
 VALIDATION = "validation"
@@ -301,3 +303,31 @@ class NegativeDraw:
         negatives = np.concatenate(others) if others else pairs[:0]
         labels = np.repeat(np.array([1, 0]), [len(pairs), len(negatives)])
         return np.concatenate([pairs, negatives]), labels
+
+
+def word_tokenizers(
+    texts: ParallelTexts, *, lower_case: bool, digits: str, vocabulary_size: int, min_frequency: int
+) -> tuple[PreTrainedTokenizerFast, PreTrainedTokenizerFast]:
+    """Builds the word-level tokenizers of both languages from the training part of a bitext.
+
+    Punctuation marks are words by themselves, apostrophes too, in any language.
+
+    Args:
+        texts: The bitext.
+        lower_case: Whether text is lower-cased.
+        digits: One of :data:`~...tokenization.word_level.DIGITS`.
+        vocabulary_size: Words of each language at most; 0 for all.
+        min_frequency: A word that occurs less often is unknown.
+
+    Raises:
+        InputError: If a side has no words.
+    """
+    style: dict[str, Any] = {"lower_case": lower_case, "contractions": False, "digits": digits}
+    source, target = (
+        build_word_level_tokenizer(
+            sentence_vocabulary(side[TRAIN], min_frequency=min_frequency, max_size=vocabulary_size or None, **style),
+            **style,
+        )
+        for side in (texts.source, texts.target)
+    )
+    return source, target

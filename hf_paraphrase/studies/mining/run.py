@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .approximate import approximate_candidates
-from .candidate_parts import kept_candidates
-from .classification import ClassifiedSides
-from .collection import Collection
+from ...encoders.sentence_encoder import SentenceEncoder
+from .candidates import approximate_candidates, kept_candidates
+from .collections import Collection
 from .embedding import EncodedSides, EncoderFolders, encode_sides
-from .margins import neighbourhood_means
-from .scoring import CandidatePairs, combined_scores, known_rows, pair_cosines, pair_margins
+from .parallel_classification import ParallelClassifier
+from .scoring import (
+    CandidatePairs,
+    ClassifiedSides,
+    combined_scores,
+    known_rows,
+    neighbourhood_means,
+    pair_cosines,
+    pair_margins,
+)
 
 FILTER = "filter"
 
@@ -59,6 +66,18 @@ class ScoreOptions:
     neighbours: int = 4
     classifier: str | None = None
     combine: str = "product"
+
+
+def check_models(encoders: Iterable[EncoderFolders], classifiers: Iterable[str], device: str | None = None) -> None:
+    """Opens what will be needed late once before any long work.
+
+    Raises:
+        ModelError: If a folder is not an encoder or not a classifier.
+    """
+    for folder in [folder for item in encoders for folder in item.folders]:
+        SentenceEncoder.from_pretrained(folder, device=device)
+    for folder in classifiers:
+        ParallelClassifier.from_pretrained(folder, device=device)
 
 
 class MiningRun:
@@ -149,7 +168,7 @@ class MiningRun:
         """Computes the margin score of every pair (pairs,), by default under the encoders of the filter.
 
         Args:
-            kind: One of :data:`~.margins.MARGINS`.
+            kind: One of :data:`~.scoring.MARGINS`.
             neighbours: The size of the neighbourhoods.
             encoders: Other encoders.
         """

@@ -1,18 +1,34 @@
-"""The candidate pairs and their scores: cosine, margin, the classifier's probability, and several together."""
+"""The candidate pairs and their scores: cosine, margin, the classifier's probability, and several together.
+
+Margin scores are those of "Margin-based Parallel Corpus Mining with Multilingual Sentence Embeddings" (Artetxe and
+Schwenk 2019, section 4.1). Some sentences are near to everything, so that a cosine means different things for
+different sentences; with NN_k(x) the k nearest neighbours of x in the other language,
+
+    score(x, y) = margin(cos(x, y), Σ_{z in NN_k(x)} cos(x, z) / 2k + Σ_{z in NN_k(y)} cos(y, z) / 2k).
+"""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
+from tqdm.auto import tqdm
 
 from ...encoders.search.vector_file import VectorFile, cosine_of_rows
-from .margins import margin_scores
 
-COMBINATIONS = ("mean", "product")
+if TYPE_CHECKING:
+    from .parallel_classification import ParallelClassifier
+
+
+COMBINATIONS = ("product", "mean")
 _PAIRS_AT_A_TIME = 1 << 16
+MARGINS = ("ratio", "distance", "absolute")
+"""margin(a, b): `ratio` a / b, `distance` a − b, `absolute` a."""
+_LEAST_MEAN = 1e-6
 
 
 @dataclass(frozen=True)
@@ -93,7 +109,7 @@ def pair_margins(
         cosines: Their cosines (pairs,).
         source_means: The mean cosine of every source with its neighbours (sources,).
         target_means: That of every target (targets,).
-        kind: As for :func:`~.margins.margin_scores`.
+        kind: As for :func:`~.scoring.margin_scores`.
     """
     return margin_scores(cosines, source_means[pairs.source], target_means[pairs.target], kind)
 
@@ -117,3 +133,111 @@ def combined_scores(scores: Sequence[NDArray[np.float64]], how: str) -> NDArray[
     if how == "product":
         return np.asarray(np.prod([np.maximum(values, 0.0) for values in scores], axis=0), np.float64)
     raise ValueError(f"scores are combined by {' or '.join(COMBINATIONS)}, not {how}")
+
+
+def neighbourhood_means(cosines: NDArray[np.float32], k: int) -> NDArray[np.float64]:
+    """Computes the mean cosine of each sentence with its k nearest on the other side.
+
+    Args:
+        cosines: What :func:`~.candidates.best_candidates` gave (sentences, at least k, or as many as there are).
+        k: The size of the neighbourhood.
+
+    Returns:
+        float64 (sentences,).
+
+    Raises:
+        ValueError: If k is not positive, or there are no neighbours.
+    """
+    if k < 1 or not cosines.shape[1]:
+        raise ValueError(f"no mean of {min(k, cosines.shape[1])} neighbours")
+    return cosines[:, :k].mean(axis=1, dtype=np.float64)
+
+
+def margin_scores(
+    cosines: NDArray[np.float32] | NDArray[np.float64],
+    source_means: NDArray[np.float64],
+    target_means: NDArray[np.float64],
+    kind: str = "ratio",
+) -> NDArray[np.float64]:
+    """Computes the margin score of pairs.
+
+    Args:
+        cosines: The cosine of each pair (pairs,).
+        source_means: The mean of the neighbourhood of its source sentence (pairs,).
+        target_means: That of its target sentence (pairs,).
+        kind: One of :data:`MARGINS`.
+
+    Returns:
+        float64 (pairs,); a ratio against a mean that is not positive says nothing and is 0.
+
+    Raises:
+        ValueError: If the kind is unknown.
+    """
+    values = np.asarray(cosines, np.float64)
+    means = (source_means + target_means) / 2
+    if kind == "ratio":
+        return np.where(means > _LEAST_MEAN, values / np.maximum(means, _LEAST_MEAN), 0.0)
+    if kind == "distance":
+        return np.asarray(values - means, np.float64)
+    if kind == "absolute":
+        return values
+    raise ValueError(f"the margin must be one of {', '.join(MARGINS)}, not {kind}")
+
+
+class ClassifiedSides:
+    """Two collections as a classifier sees them.
+
+    Args:
+        classifier: The classifier.
+        sources: The source sentences.
+        targets: The target sentences.
+        show_progress_bar: Show the progress on standard error.
+    """
+
+    def __init__(
+        self,
+        classifier: ParallelClassifier,
+        sources: Sequence[str],
+        targets: Sequence[str],
+        *,
+        show_progress_bar: bool = False,
+    ) -> None:
+        self.classifier = classifier
+        self._progress = show_progress_bar
+        self._source = classifier.encode_source(sources, show_progress_bar=show_progress_bar)
+        self._target = classifier.encode_target(targets, show_progress_bar=show_progress_bar)
+
+    @classmethod
+    def from_pretrained(
+        cls,
+        folder: str | os.PathLike[str],
+        sources: Sequence[str],
+        targets: Sequence[str],
+        *,
+        device: str | None = None,
+        show_progress_bar: bool = False,
+    ) -> ClassifiedSides:
+        """Opens a classifier, on the CPU if no device is named, and encodes both sides.
+
+        Raises:
+            ModelError: If the folder is missing, damaged, or a model of another type.
+        """
+        from .parallel_classification import ParallelClassifier
+
+        classifier = ParallelClassifier.from_pretrained(folder, device=device)
+        return cls(classifier, sources, targets, show_progress_bar=show_progress_bar)
+
+    def probabilities(self, source: NDArray[np.int64], target: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Computes the probability of pairs of places (pairs,) that they are parallel, float64 (pairs,).
+
+        Equation (1) of paper 002 (Grégoire and Langlais 2017).
+        """
+        from .parallel_classification import sigmoid
+
+        values = np.empty(len(source), np.float64)
+        with tqdm(total=len(source), unit=" pairs", desc="classify", disable=not self._progress) as progress:
+            for start in range(0, len(source), _PAIRS_AT_A_TIME):
+                part = slice(start, start + _PAIRS_AT_A_TIME)
+                values[part] = sigmoid(self.classifier.score(self._source[source[part]], self._target[target[part]]))
+                progress.update(len(values[part]))
+        return values

@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 from hf_paraphrase.encoders.search.vector_file import VectorFile
 from hf_paraphrase.studies.mining import candidates
 from hf_paraphrase.studies.mining.candidates import best_candidates, candidate_blocks
-from hf_paraphrase.studies.mining.device_best import best_on_device
-from hf_paraphrase.studies.mining.running_best import _keys_below, _sortable
+from hf_paraphrase.studies.mining.exact_best import _keys_below, _sortable, best_on_device
 
 
 def by_hand(sources, targets, n):
@@ -163,7 +162,7 @@ def test_vectors_that_are_not_finite_are_refused(side, value):
 
 @pytest.mark.parametrize("block", [7, 64, 1000])
 def test_the_way_of_a_gpu_finds_the_same(monkeypatch, block):
-    monkeypatch.setattr("hf_paraphrase.studies.mining.device_best._TARGETS_AT_A_TIME", block)
+    monkeypatch.setattr("hf_paraphrase.studies.mining.exact_best._TARGETS_AT_A_TIME", block)
     sources, targets = vectors(20, 8, 19), vectors(400, 8, 20)
     (rows, cosines), sure = best_on_device(sources, targets, 6, "cpu")
     wanted, values = by_hand(sources, targets, 6)

@@ -7,13 +7,17 @@ from hypothesis import strategies as st
 from scipy.optimize import linear_sum_assignment
 
 from hf_paraphrase.encoders.search.vector_file import VectorFile
-from hf_paraphrase.studies.mining.approximate import approximate_candidates
-from hf_paraphrase.studies.mining.candidates import best_candidates
-from hf_paraphrase.studies.mining.margins import margin_scores, neighbourhood_means
+from hf_paraphrase.studies.mining.candidates import approximate_candidates, best_candidates
 from hf_paraphrase.studies.mining.matching import exact_matching, greedy_matching, matching
 from hf_paraphrase.studies.mining.measures import Curve, Measures, are_gold
-from hf_paraphrase.studies.mining.recall import gold_ranks, recall_table
-from hf_paraphrase.studies.mining.scoring import CandidatePairs, combined_scores, pair_cosines
+from hf_paraphrase.studies.mining.scoring import (
+    CandidatePairs,
+    combined_scores,
+    margin_scores,
+    neighbourhood_means,
+    pair_cosines,
+)
+from hf_paraphrase.studies.mining.study import gold_ranks, recall_table
 
 
 def unit(rows, dimension, seed):

@@ -1,20 +1,32 @@
-"""A collection of sentences to be mined, and the gold pairs of two collections, from text files."""
+"""Collections of sentences to be mined, their true pairs, and the pairs that `mine` wrote, as text files.
+
+The layout is plain lines, or that of the shared task of BUCC 2017: `id TAB sentence`, and `source id TAB target id`
+for pairs.
+"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from ...artefacts.folders import write_text_whole
 from ...data.sentences import StrictLines
 from ...data.text_files import read_fields, read_lines
+from ...data.typed_fields import Field, read_typed_fields
 from ...errors import InputError
+from .measures import Curve
 
 LAYOUTS = ("lines", "bucc")
+
+DIGITS = 9
+_NUMBER = re.compile(r"\d+")
 
 
 @dataclass(frozen=True)
@@ -138,3 +150,90 @@ def count_repeated(collection: Collection) -> int:
     import pyarrow as pa
 
     return len(collection) - int(pc.count_distinct(pa.array(list(collection.sentences), pa.string())).as_py())
+
+
+def identifiers(language: str, count: int) -> list[str]:
+    """Numbers sentences as the shared task does: a language code, a dash and nine digits, from 1."""
+    return [f"{language}-{number:0{DIGITS}d}" for number in range(1, count + 1)]
+
+
+def write_side(path: Path, names: Sequence[str], sentences: Sequence[str]) -> None:
+    """Writes one side, `id TAB sentence` a line.
+
+    Raises:
+        OutputError: If the file cannot be written.
+    """
+    write_text_whole(path, "".join(f"{name}\t{text}\n" for name, text in zip(names, sentences, strict=True)))
+
+
+def write_gold(path: Path, source_names: Sequence[str], target_names: Sequence[str], pairs: NDArray[np.int64]) -> None:
+    """Writes pairs of positions (pairs, 2) as `source id TAB target id` a line.
+
+    Raises:
+        OutputError: If the file cannot be written.
+    """
+    write_text_whole(path, "".join(f"{source_names[one]}\t{target_names[two]}\n" for one, two in pairs.tolist()))
+
+
+def read_gold_ids(path: Path) -> set[tuple[str, str]]:
+    """Reads true pairs, `source id TAB target id` a line.
+
+    Raises:
+        InputError: If the file is missing, empty or malformed.
+    """
+    remedy = "one pair a line as `source id TAB target id`"
+    gold: set[tuple[str, str]] = set()
+    for _, texts in read_fields(path, ["source", "target"], StrictLines(), remedy=remedy):
+        gold.update(zip(texts["source"].to_pylist(), texts["target"].to_pylist(), strict=True))
+    return gold
+
+
+def mined_curve(path: Path, gold: set[tuple[str, str]]) -> Curve:
+    """Measures a file of pairs at every threshold.
+
+    Args:
+        path: A file that `mine` wrote: score, source id, target id, source, target.
+        gold: The true pairs, by ids.
+
+    Returns:
+        Precision and recall at every score in the file.
+
+    Raises:
+        InputError: If the file is missing or malformed, a pair comes twice, or its ids are of another form than those
+            of the gold pairs.
+    """
+    fields = [Field("score", pa.float64()), Field("source"), Field("target"), Field("_"), Field("_")]
+    scores: list[float] = []
+    right: list[bool] = []
+    seen: dict[tuple[str, str], int] = {}
+    names: set[str] = set()
+    remedy = "give a file that hf-paraphrase mine made"
+    if path.is_file() and not path.stat().st_size:
+        return Curve.of(np.empty(0), np.empty(0, bool), len(gold))
+    for lines, table in read_typed_fields(path, fields, StrictLines(), remedy=remedy):
+        columns = (lines.tolist(), *(table.column(name).to_pylist() for name in ("score", "source", "target")))
+        for line, score, source, target in zip(*columns, strict=True):
+            if (source, target) in seen:
+                raise InputError(
+                    f"the pair `{source[:40]}`, `{target[:40]}` was in line {seen[source, target]:,} already",
+                    path=path,
+                    line=line,
+                    remedy=remedy,
+                )
+            seen[source, target] = line
+            names.add(source)
+            scores.append(score)
+            right.append((source, target) in gold)
+    if gold and {_form(name) for name in names}.isdisjoint(_form(source) for source, _ in gold):
+        raise InputError(
+            "its source ids are of another form than those of the gold pairs, e.g. "
+            f"`{min(names)[:40]}` and `{min(gold)[0][:40]}`",
+            path=path,
+            remedy="the gold must be of the same collections, and in the same layout",
+        )
+    return Curve.of(np.array(scores), np.array(right, bool), len(gold))
+
+
+def _form(name: str) -> str:
+    """Returns an id with its numbers left out, which tells ids of one layout from those of another."""
+    return _NUMBER.sub("0", name)

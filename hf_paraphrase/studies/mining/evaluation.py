@@ -1,0 +1,305 @@
+"""The recipe of the verb `evaluate-mining`: what candidates, scores and decisions are worth where pairs are known."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+from ...artefacts.cards import write_card
+from ...artefacts.folders import check_output, check_same_job, output_folder, write_text_whole
+from ...artefacts.provenance import fingerprint, write_provenance
+from ...encoders.devices import CPU, check_device, device_setting
+from ...errors import UsageError
+from ...evaluation.figures import check_plots
+from ...messages import say
+from ...settings import recipe, setting
+from . import study
+from .collections import mined_curve, read_gold_ids
+from .embedding import EncoderFolders, FilterEncoderSettings
+from .matching import MATCHINGS
+from .measures import Curve
+from .report import curves_table, outcome_table, random_table, recall_table, write_curves
+from .run import FilterOptions, check_models
+from .scoring import MARGINS
+from .study import PAPERS_NEGATIVES, SIZES, Outcome, RecallRow, ScoreBank, TaskPart
+
+T = TypeVar("T")
+
+_WORK = "work"
+_NOT_OF_THE_JOB = {"output", "overwrite", "resume"}
+
+
+@dataclass(kw_only=True)
+class MiningEvaluationSettings(FilterEncoderSettings):
+    """Measure mining. Files that `mine` made: --pairs A B --gold FILE. A study of a whole task: --task DIR/fr-en."""
+
+    pairs: list[str] = setting("files that `mine` made, each a row of the table", [])
+    gold: str | None = setting("with --pairs: the true pairs, `source id TAB target id`", None, only_with="pairs")
+    task: str | None = setting(
+        "what the files of a task begin with, e.g. task/fr-en for task/fr-en.test.fr, .en and .gold", None
+    )
+    tuning_part: str = setting("part of the task on which thresholds are chosen", "training")
+    test_part: str = setting("part of the task on which everything is measured", "test")
+    candidates: int = setting("candidates of a source sentence that are scored", 40, at_least=1)
+    recall_sizes: list[int] = setting(
+        "numbers of candidates of a source sentence of the table of recall", [*SIZES], at_least=1
+    )
+    scoring_encoder: list[str] = setting(
+        "folders of other encoders that score the candidates, or SOURCE_FOLDER:TARGET_FOLDER", []
+    )
+    classifier: list[str] = setting("folders of classifiers of parallel sentences", [])
+    margin: str = setting("kind of the margin scores", "ratio", choices=MARGINS)
+    neighbours: int = setting("sentences in a neighbourhood of the margin scores", 4, at_least=1)
+    one_to_one: str = setting("how the rows with a one-to-one matching match", "greedy", choices=MATCHINGS)
+    fixed_threshold: float = setting("threshold of the rows that are the paper's set-up", 0.99)
+    random_negatives: int = setting(
+        "random pairs for each true one in the comparison of classifiers that is not on candidates; 0 = leave it out",
+        PAPERS_NEGATIVES,
+        at_least=0,
+    )
+    batch_size: int = setting("sentences in a padded batch; a model of type avg needs no batches", 256, at_least=1)
+    device: str = device_setting()
+    seed: int = setting("seed of the random pairs", 0, at_least=0)
+    output: str | None = setting(
+        "report folder: tables, curves as TSV, PNG and SVG (needs matplotlib), results.json; needed with --task",
+        None,
+    )
+    resume: bool = setting("go on with an unfinished run of the same command", False)
+    overwrite: bool = setting("replace an existing output folder", False)
+
+    def check(self) -> None:
+        """Refuses what does not fit.
+
+        Raises:
+            UsageError: For a value out of range, for neither or both of files and a task, for a task without an
+                output or encoders, and for two folders that would be one row.
+        """
+        super().check()
+        if bool(self.pairs) == bool(self.task):
+            raise UsageError(
+                "give either --pairs with --gold, or --task", remedy="see hf-paraphrase evaluate-mining --help"
+            )
+        if self.pairs and self.gold is None:
+            raise UsageError("--pairs needs --gold", remedy="name the file of true pairs")
+        if not self.task:
+            return
+        check_device(self.device)
+        if not self.recall_sizes or self.recall_sizes != sorted(set(self.recall_sizes)):
+            raise UsageError("--recall-sizes must be rising numbers from 1", remedy="e.g. 1 10 40 100")
+        if self.output is None:
+            raise UsageError("--task needs --output", remedy="name a folder for the report")
+        self.filter_encoders()
+        self.scorers()
+        self.classifiers()
+
+    def scorers(self) -> dict[str, EncoderFolders]:
+        """Returns the encoders that score, by the names of their rows.
+
+        Raises:
+            UsageError: If two have one name.
+        """
+        items = [EncoderFolders.parse(text) for text in self.scoring_encoder]
+        return _by_names([item.names for item in items], items, "--scoring-encoder")
+
+    def classifiers(self) -> dict[str, str]:
+        """Returns the folders of the classifiers by the names of their rows.
+
+        Raises:
+            UsageError: If two have one name.
+        """
+        names = [Path(folder).resolve().name for folder in self.classifier]
+        return _by_names(names, self.classifier, "--classifier")
+
+
+def _by_names(names: Sequence[str], items: Sequence[T], flag: str) -> dict[str, T]:
+    repeated = [name for name in dict.fromkeys(names) if names.count(name) > 1 or name == "filter"]
+    if repeated:
+        raise UsageError(
+            f"{flag}: two folders are called `{repeated[0]}`, which would be one row", remedy="rename one of them"
+        )
+    return dict(zip(names, items, strict=True))
+
+
+@dataclass(frozen=True)
+class MiningEvaluation:
+    """What mining is worth.
+
+    Attributes:
+        tables: Markdown tables by their titles.
+        curves: Precision and recall at every threshold, by file of pairs or by way to score and decide.
+        recall: The recall of the candidates by encoder; nothing for files of pairs.
+        random_curves: The curves of the classifiers among random pairs, by their names.
+        outcomes: What came of each way to score and decide; nothing for files of pairs.
+    """
+
+    tables: Mapping[str, str]
+    curves: Mapping[str, Curve]
+    recall: Mapping[str, Sequence[RecallRow]]
+    random_curves: Mapping[str, Curve]
+    outcomes: Sequence[Outcome]
+
+
+@recipe(MiningEvaluationSettings)
+def evaluate_mining(settings: MiningEvaluationSettings) -> MiningEvaluation:
+    """Measures pairs that `mine` wrote, or what candidates, scores and decisions are worth on a task (paper 002).
+
+    Returns:
+        The tables and curves; with an output they lie there as well.
+
+    Raises:
+        InputError: For a missing or malformed file.
+        OutputError: If the output exists or cannot be written.
+        ModelError: If a folder is not an encoder or not a classifier.
+    """
+    if settings.output is not None:
+        check_output(settings.output, overwrite=settings.overwrite)
+        check_plots()
+    found = _measure_files(settings) if settings.pairs else _study(settings)
+    if settings.output is not None:
+        say(f"report: {settings.output}")
+    return found
+
+
+def _measure_files(settings: MiningEvaluationSettings) -> MiningEvaluation:
+    gold_file = str(settings.gold)
+    gold = read_gold_ids(Path(gold_file))
+    curves = {path: mined_curve(Path(path), gold) for path in dict.fromkeys(settings.pairs)}
+    found = MiningEvaluation({"Measures": curves_table(curves)}, curves, {}, {}, [])
+    if settings.output is None:
+        return found
+    results = {
+        path: {"all": curve.at(-float("inf")).as_dict(), "best": curve.best().as_dict()}
+        for path, curve in curves.items()
+    }
+    with output_folder(settings.output, overwrite=settings.overwrite) as staging:
+        _write_report(staging, settings, found, results, [*settings.pairs, gold_file])
+    return found
+
+
+def _study(settings: MiningEvaluationSettings) -> MiningEvaluation:
+    task, output = str(settings.task), str(settings.output)
+    encoders, scorers, classifiers = settings.filter_encoders(), settings.scorers(), settings.classifiers()
+    check_models([encoders, *scorers.values()], classifiers.values(), settings.device)
+    names = {"tuning": settings.tuning_part, "test": settings.test_part}
+    parts = {role: TaskPart.read(task, name) for role, name in names.items()}
+    inputs = [str(path) for name in names.values() for path in TaskPart.files(task, name)]
+    inputs += [folder for item in (encoders, *scorers.values()) for folder in item.folders]
+    inputs = list(dict.fromkeys([*inputs, *classifiers.values()]))
+    with output_folder(output, overwrite=settings.overwrite, resume=settings.resume) as staging:
+        check_same_job(staging / "job.json", _job(settings, inputs))
+        filtering = FilterOptions(settings.candidates, batch_size=settings.batch_size, device=settings.device)
+        banks = {
+            role: ScoreBank(
+                part,
+                encoders,
+                scorers,
+                classifiers,
+                margin=settings.margin,
+                neighbours=settings.neighbours,
+                filtering=filtering,
+                folder=staging / _WORK / role,
+            )
+            for role, part in parts.items()
+        }
+        recall = _recall(banks["test"], encoders, scorers, settings.recall_sizes)
+        tables = {f"Recall of the candidates of {name}": recall_table(rows) for name, rows in recall.items()}
+        random_curves = _random_pairs(banks["test"], settings)
+        if random_curves:
+            tables[f"True pairs among {settings.random_negatives:,} random ones each"] = random_table(random_curves)
+        chosen = study.ways(
+            list(scorers), list(classifiers), settings.margin, settings.one_to_one, settings.fixed_threshold
+        )
+        outcomes = [study.outcome(way, banks["tuning"], banks["test"]) for way in chosen]
+        tables[f"True pairs among the {settings.candidates} best candidates"] = outcome_table(outcomes)
+        results = {
+            "parts": {
+                role: {
+                    "name": names[role],
+                    "sources": len(part.source),
+                    "targets": len(part.target),
+                    "gold": len(part.gold),
+                    "candidates": len(banks[role].run.pairs),
+                }
+                for role, part in parts.items()
+            },
+            "recall": {name: [row.as_dict() for row in rows] for name, rows in recall.items()},
+            "random_pairs": {
+                name: {"threshold": curve.best_threshold(), **curve.best().as_dict()}
+                for name, curve in random_curves.items()
+            },
+            "candidates": [item.as_dict() for item in outcomes],
+        }
+        shutil.rmtree(staging / _WORK)
+        (staging / "job.json").unlink()
+        curves = {item.way.label: item.curve for item in outcomes}
+        found = MiningEvaluation(tables, curves, recall, random_curves, outcomes)
+        _write_report(staging, settings, found, results, inputs)
+    return found
+
+
+def _job(settings: MiningEvaluationSettings, inputs: Iterable[str]) -> dict[str, Any]:
+    job = {name: value for name, value in settings.record().items() if name not in _NOT_OF_THE_JOB}
+    if settings.device == CPU:
+        del job["device"]  # unfinished runs of earlier versions know no other
+    return {**job, "inputs": {path: fingerprint(path) for path in inputs}}
+
+
+def _recall(
+    bank: ScoreBank, encoders: EncoderFolders, scorers: dict[str, EncoderFolders], sizes: Sequence[int]
+) -> dict[str, list[RecallRow]]:
+    tables = {}
+    for name, item in {f"the filter ({encoders.names})": encoders, **scorers}.items():
+        sides = bank.run.sides(item)
+        ranks = study.gold_ranks(sides.source, sides.target, bank.part.gold, sizes[-1])
+        tables[name] = study.recall_table(ranks, len(bank.part.source), len(bank.part.target), sizes)
+    return tables
+
+
+def _random_pairs(bank: ScoreBank, settings: MiningEvaluationSettings) -> dict[str, Curve]:
+    if not settings.random_negatives:
+        return {}
+    part = bank.part
+    sizes = (len(part.source), len(part.target), settings.random_negatives, settings.seed)
+    return {
+        name: study.random_pair_curve(bank.run.classified(folder), part.gold, *sizes)
+        for name, folder in settings.classifiers().items()
+    }
+
+
+def _write_report(
+    staging: Path,
+    settings: MiningEvaluationSettings,
+    found: MiningEvaluation,
+    results: dict[str, Any],
+    inputs: Sequence[str],
+) -> None:
+    groups = {"candidates": found.curves, "random_pairs": found.random_curves}
+    plots = [title for title, group in groups.items() if write_curves(staging, title, group)]
+    text = json.dumps(results, indent=2, ensure_ascii=False, allow_nan=False)
+    write_text_whole(staging / "results.json", text + "\n")
+    write_provenance(
+        staging,
+        command="evaluate-mining",
+        settings=settings.record(),
+        inputs=inputs,
+        results={"tables": list(found.tables)},
+    )
+    write_card(
+        staging,
+        "dataset_cards",
+        "mining_report",
+        {
+            "title": ", ".join(Path(path).name for path in ([settings.task] if settings.task else settings.pairs)),
+            "task": settings.task is not None,
+            "parts": results.get("parts") if settings.task else None,
+            "tables": found.tables,
+            "plots": plots,
+            "fixed_threshold": settings.fixed_threshold,
+            "one_to_one": settings.one_to_one,
+            "neighbours": settings.neighbours,
+        },
+    )

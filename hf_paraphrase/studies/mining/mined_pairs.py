@@ -1,0 +1,407 @@
+"""The recipe of the verb `mine`: two collections in, the pairs of sentences that translate each other out."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...artefacts.folders import check_same_job, check_unfinished, staging_path, working_folder
+from ...artefacts.provenance import FILE_NAME, fingerprint, write_provenance
+from ...data.text_files import COMPRESSED, PLAIN_OR_COMPRESSED
+from ...encoders.devices import CPU, check_device, device_setting
+from ...errors import InputError, OutputError, UsageError
+from ...messages import say
+from ...settings import recipe, setting
+from .collections import (
+    LAYOUTS,
+    Collection,
+    check_different,
+    count_repeated,
+    one_line,
+    read_collection,
+    read_gold,
+    write_gold,
+)
+from .embedding import EncoderFolders, FilterEncoderSettings
+from .matching import MATCHINGS, by_score, matching
+from .measures import Curve, Measures, are_gold
+from .run import FilterOptions, MiningRun, ScoreOptions, check_models
+from .scoring import COMBINATIONS, MARGINS
+
+_JOB = "job.json"
+_PAIRS_AT_A_TIME = 1 << 18
+_NOT_OF_THE_JOB = {"output", "overwrite", "resume"}
+
+
+@dataclass(kw_only=True)
+class MiningSettings(FilterEncoderSettings):
+    """Find the translations between two collections of sentences, each in one language."""
+
+    source: str = setting(f"text file of the source collection, {PLAIN_OR_COMPRESSED}")
+    target: str = setting("text file of the target collection")
+    output: str = setting(
+        "the tab-separated file to make: score, source id, target id, source sentence, target sentence, the best first"
+    )
+    layout: str = setting(
+        "lines: one sentence a line, whose number is its id; bucc: `id TAB sentence`, and the pairs are also written "
+        "as `source id TAB target id` beside the output, with the suffix .gold",
+        "lines",
+        choices=LAYOUTS,
+    )
+    candidates: int = setting(
+        "target sentences of the greatest cosine that are looked at for a source sentence", 40, at_least=1
+    )
+    approximate: bool = setting(
+        "search candidates in inverted lists instead of all targets, which needs faiss-cpu; the share of the true "
+        "candidates that are found is measured on a sample and printed",
+        False,
+    )
+    probes: int = setting(
+        "with --approximate: lists to read for a sentence; 0 = a sixteenth, at least 8",
+        0,
+        at_least=0,
+        only_with="approximate",
+    )
+    margin: str | None = setting(
+        "score a pair by its cosine against the mean cosine of the neighbourhoods of both sentences; ratio if no kind "
+        "is named; absolute = the cosine",
+        None,
+        alone="ratio",
+        choices=MARGINS,
+    )
+    neighbours: int = setting("with --margin: sentences in a neighbourhood", 4, at_least=1)
+    scoring_encoder: str | None = setting("folder of another encoder, for the cosine or margin of the score", None)
+    source_scoring_encoder: str | None = setting("the same for the source language alone", None)
+    target_scoring_encoder: str | None = setting("the same for the target language alone", None)
+    classifier: str | None = setting(
+        "folder of a classifier of parallel sentences, whose probability is the score; with --margin or "
+        "--scoring-encoder it is combined with that score",
+        None,
+    )
+    combine: str = setting("how two scores become one", "product", choices=COMBINATIONS)
+    one_to_one: str | None = setting(
+        "use no sentence twice: greedy takes pairs by falling score (what the bare flag means), exact those of the "
+        "greatest total score",
+        None,
+        alone="greedy",
+        choices=MATCHINGS,
+    )
+    threshold: float | None = setting("least score of a pair; without it and --tune-on all pairs are given", None)
+    tune_on: str | None = setting(
+        "choose the threshold with the best F1 on another pair of collections: PREFIX, of which the files are "
+        "PREFIX.gold and PREFIX with the endings of --source and --target",
+        None,
+        excludes="threshold",
+    )
+    gold: str | None = setting(
+        "file of the true pairs, `source id TAB target id`: precision, recall and F1 are printed", None
+    )
+    batch_size: int = setting("sentences in a padded batch; a model of type avg needs no batches", 256, at_least=1)
+    device: str = device_setting()
+    seed: int = setting("with --approximate: seed of the lists", 0)
+    resume: bool = setting("go on with an unfinished run of the same command", False)
+    overwrite: bool = setting("replace an existing output", False)
+
+    def check(self) -> None:
+        """Refuses what does not fit.
+
+        Raises:
+            UsageError: For a value out of range, too many or too few encoders, and an output that ends in .gold.
+        """
+        super().check()
+        check_device(self.device)
+        if Path(self.output).suffix == ".gold" and self.layout == "bucc":
+            raise UsageError(
+                "--output cannot end in .gold", remedy="the ids alone are written beside it under that name"
+            )
+        self.filter_encoders()
+        self.scoring_encoders()
+
+    def scoring_encoders(self) -> EncoderFolders | None:
+        """Returns the folders of the encoders of the score, None if it takes those that find the candidates.
+
+        Raises:
+            UsageError: If too many or too few were given.
+        """
+        flags = (self.scoring_encoder, self.source_scoring_encoder, self.target_scoring_encoder)
+        return EncoderFolders.of(*flags, "scoring-encoder")
+
+    def inputs(self) -> list[str]:
+        """Lists the files and folders that are read, each once."""
+        scoring = self.scoring_encoders()
+        paths = [self.source, self.target, *self.filter_encoders().folders, *(scoring.folders if scoring else [])]
+        paths += [path for path in (self.classifier, self.gold) if path is not None]
+        if self.tune_on is not None:
+            endings = (_ending(self.source), _ending(self.target), ".gold")
+            paths += [self.tune_on + ending for ending in endings]
+        return list(dict.fromkeys(paths))
+
+
+@dataclass(frozen=True)
+class MinedFiles:
+    """What appears in the end.
+
+    Attributes:
+        pairs: The tab-separated file of the pairs, the best first.
+        record: Its provenance.
+        gold: The ids alone, in the BUCC layout; else None.
+    """
+
+    pairs: Path
+    record: Path
+    gold: Path | None
+
+    @classmethod
+    def of(cls, settings: MiningSettings) -> MinedFiles:
+        """Names the files of an output."""
+        pairs = Path(settings.output).expanduser()
+        gold = pairs.with_suffix(".gold") if settings.layout == "bucc" else None
+        return cls(pairs, pairs.with_name(f"{pairs.name}.{FILE_NAME}"), gold)
+
+    def __iter__(self) -> Iterator[Path]:
+        yield from (self.pairs, self.record, *([self.gold] if self.gold else []))
+
+
+@dataclass(frozen=True)
+class Mined:
+    """What mining gave.
+
+    Attributes:
+        files: Where it lies.
+        candidates: How many pairs were candidates.
+        pairs: How many pairs were kept.
+        threshold: The least score that was asked for, or chosen; None without one.
+        tuning: The measures with which it was chosen; None where it was not.
+        measures: Precision, recall and F1 against the true pairs; None without these.
+        candidate_recall: The share of the true pairs that were candidates; None without these.
+        approximate_recall: The share of the true candidates that the approximate search found on a sample; None for
+            the exact one.
+    """
+
+    files: MinedFiles
+    candidates: int
+    pairs: int
+    threshold: float | None
+    tuning: Measures | None
+    measures: Measures | None
+    candidate_recall: float | None
+    approximate_recall: float | None
+
+    def as_dict(self) -> dict[str, Any]:
+        """Returns the numbers as JSON values."""
+        found: dict[str, Any] = {}
+        if self.tuning is not None:
+            found["tuning"] = {"threshold": self.threshold, **self.tuning.as_dict()}
+        if self.approximate_recall is not None:
+            found["approximate_recall"] = self.approximate_recall
+        if self.measures is not None:
+            found |= {"candidate_recall": self.candidate_recall, "measures": self.measures.as_dict()}
+        return {**found, "candidates": self.candidates, "pairs": self.pairs, "threshold": self.threshold}
+
+
+@recipe(MiningSettings)
+def mine(settings: MiningSettings) -> Mined:
+    """Finds the translations between two collections of sentences, each in one language (paper 002).
+
+    Returns:
+        The files that were made, and what was measured.
+
+    Raises:
+        InputError: For a missing or malformed collection or gold file.
+        OutputError: If the output exists or cannot be written, or the unfinished run is another one.
+        ModelError: If a folder is not an encoder or not a classifier.
+    """
+    files = MinedFiles.of(settings)
+    _check_files(settings, files)
+    encoders, scoring = settings.filter_encoders(), settings.scoring_encoders()
+    collections = _read(Path(settings.source), Path(settings.target), settings.layout)
+    gold = read_gold(Path(settings.gold), *collections) if settings.gold else None
+    tuning_collections = _read_tuning(settings)
+    filtering = FilterOptions(
+        settings.candidates,
+        settings.approximate,
+        settings.probes,
+        settings.seed,
+        settings.batch_size,
+        settings.device,
+    )
+    scores_of = ScoreOptions(scoring, settings.margin, settings.neighbours, settings.classifier, settings.combine)
+    check_models(
+        [encoders, *([scoring] if scoring else [])],
+        [settings.classifier] if settings.classifier else [],
+        settings.device,
+    )
+    with working_folder(files.pairs.resolve(), overwrite=settings.overwrite, resume=settings.resume) as staging:
+        try:
+            # A run that has ended since the first look may have left its output.
+            _check_outputs(files, overwrite=settings.overwrite)
+            check_same_job(staging / _JOB, _job(settings))
+            threshold, tuning, measures, candidate_recall = settings.threshold, None, None, None
+            if tuning_collections is not None:
+                curve = _tune(
+                    tuning_collections, encoders, filtering, scores_of, settings.one_to_one, staging / "tuning"
+                )
+                threshold, tuning = curve.best_threshold(), curve.best()
+                say(f"threshold {threshold:.6g}: F1 {100 * tuning.f1:.2f} on {settings.tune_on}")
+            run = MiningRun(collections, encoders, filtering, staging / "collections", show_progress_bar=True)
+            if run.approximate_recall is not None:
+                say(f"of the true candidates of a sample {100 * run.approximate_recall:.2f} % were found")
+            scores = run.scores(scores_of)
+            source, target = run.pairs.source, run.pairs.target
+            kept = matching(settings.one_to_one, source, target, scores)
+            if gold is not None:
+                hits = are_gold(source, target, gold, len(collections[1]))
+                curve = Curve.of(scores[kept], hits[kept], len(gold))
+                candidate_recall = int(hits.sum()) / len(gold)
+                measures = curve.at(-float("inf") if threshold is None else threshold)
+            if threshold is not None:
+                kept &= scores >= threshold
+            source, target, scores = source[kept], target[kept], scores[kept]
+            order = by_score(source, target, scores)
+            mined = Mined(
+                files,
+                len(run.pairs),
+                len(order),
+                threshold,
+                tuning,
+                measures,
+                candidate_recall,
+                run.approximate_recall,
+            )
+            _write(staging, files, collections, source[order], target[order], scores[order])
+            _write_record(staging, settings, mined)
+        except BaseException:
+            # Blocks that are done are worth keeping; a folder that holds only the record of the job is not.
+            if not any(path.suffix in {".npy", ".npz"} for path in staging.rglob("*")):
+                shutil.rmtree(staging, ignore_errors=True)
+            raise
+        _move(staging, files)
+    say(f"{mined.pairs:,} pairs of {mined.candidates:,} candidates: {settings.output}")
+    return mined
+
+
+def _check_files(settings: MiningSettings, files: MinedFiles) -> None:
+    """Refuses outputs that are inputs or in the way, before any long work."""
+    inputs = {Path(path).resolve() for path in (settings.source, settings.target, settings.gold) if path}
+    for path in files:
+        if path.resolve() in inputs:
+            raise OutputError("the output is one of the inputs", path=path, remedy="give another --output")
+    _check_outputs(files, overwrite=settings.overwrite)
+    check_unfinished(files.pairs.resolve(), overwrite=settings.overwrite, resume=settings.resume)
+
+
+def _check_outputs(files: MinedFiles, *, overwrite: bool) -> None:
+    for path in files:
+        if path.is_dir():
+            raise OutputError("the output is a folder, not a file", path=path, remedy="name a file")
+        if path.exists() and not overwrite:
+            raise OutputError("the output exists", path=path, remedy="give another --output, or --overwrite")
+
+
+def _read(source: Path, target: Path, layout: str) -> tuple[Collection, Collection]:
+    collections = read_collection(source, layout), read_collection(target, layout)
+    check_different(*collections)
+    for collection in collections:
+        notes = [f"{len(collection):,} sentences"]
+        if empty := collection.empty:
+            notes.append(f"{empty:,} empty, which are left out")
+        if repeated := count_repeated(collection):
+            notes.append(f"{repeated:,} repeated, which stay")
+        say(f"{collection.path.name}: {', '.join(notes)}")
+    return collections
+
+
+def _read_tuning(settings: MiningSettings) -> tuple[Collection, Collection, NDArray[np.int64]] | None:
+    if settings.tune_on is None:
+        return None
+    source, target = (Path(settings.tune_on + _ending(path)) for path in (settings.source, settings.target))
+    gold = Path(f"{settings.tune_on}.gold")
+    for path in (source, target, gold):
+        if not path.is_file():
+            raise InputError("no such file", path=path, remedy="--tune-on takes what its three files begin with")
+    collections = _read(source, target, settings.layout)
+    return *collections, read_gold(gold, *collections)
+
+
+def _ending(path: str) -> str:
+    suffixes = Path(path).suffixes
+    return "".join(suffixes[-2:] if suffixes and suffixes[-1] in COMPRESSED else suffixes[-1:])
+
+
+def _job(settings: MiningSettings) -> dict[str, Any]:
+    """Describes all that decides the result, so that another run is not taken for this one."""
+    job = {name: value for name, value in settings.record().items() if name not in _NOT_OF_THE_JOB}
+    if settings.device == CPU:
+        del job["device"]  # unfinished runs of earlier versions know no other
+    return {**job, "inputs": {str(path): fingerprint(path) for path in settings.inputs()}}
+
+
+def _tune(
+    tuning: tuple[Collection, Collection, NDArray[np.int64]],
+    encoders: EncoderFolders,
+    filtering: FilterOptions,
+    scores_of: ScoreOptions,
+    one_to_one: str | None,
+    folder: Path,
+) -> Curve:
+    source, target, gold = tuning
+    run = MiningRun((source, target), encoders, filtering, folder, show_progress_bar=True)
+    scores = run.scores(scores_of)
+    kept = matching(one_to_one, run.pairs.source, run.pairs.target, scores)
+    hits = are_gold(run.pairs.source, run.pairs.target, gold, len(target))
+    if not hits[kept].any():
+        raise InputError(
+            "none of the true pairs is among the candidates, so no threshold can be chosen",
+            path=source.path,
+            remedy="raise --candidates, use another encoder, or give --threshold",
+        )
+    return Curve.of(scores[kept], hits[kept], len(gold))
+
+
+def _write(
+    staging: Path,
+    files: MinedFiles,
+    collections: tuple[Collection, Collection],
+    source: NDArray[np.int64],
+    target: NDArray[np.int64],
+    scores: NDArray[np.float64],
+) -> None:
+    left, right = collections
+    with (staging / files.pairs.name).open("w", encoding="utf-8", newline="\n") as stream:
+        for start in range(0, len(scores), _PAIRS_AT_A_TIME):
+            part = slice(start, start + _PAIRS_AT_A_TIME)
+            for one, two, score in zip(
+                source[part].tolist(), target[part].tolist(), scores[part].tolist(), strict=True
+            ):
+                fields = (left.names[one], right.names[two], left.sentences[one], right.sentences[two])
+                stream.write("\t".join([f"{score:.9g}", *map(one_line, fields)]) + "\n")
+    if files.gold is not None:
+        write_gold(staging / files.gold.name, left.names, right.names, np.stack([source, target], axis=1))
+
+
+def _write_record(staging: Path, settings: MiningSettings, mined: Mined) -> None:
+    write_provenance(
+        staging,
+        command="mine",
+        settings=settings.record(),
+        inputs=settings.inputs(),
+        results=json.loads(json.dumps(mined.as_dict())),
+    )
+    (staging / FILE_NAME).rename(staging / mined.files.record.name)
+
+
+def _move(staging: Path, files: MinedFiles) -> None:
+    try:
+        # The pairs last: where they are, all is.
+        for path in reversed(list(files)):
+            (staging / path.name).replace(path)
+    except OSError as error:
+        raise OutputError(f"cannot write: {error.strerror}", path=files.pairs) from error
+    shutil.rmtree(staging_path(files.pairs.resolve()), ignore_errors=True)
