@@ -14,6 +14,7 @@ from hf_paraphrase import commands
 from hf_paraphrase.commands import VERBS, analyze, prepare
 from hf_paraphrase.commands.argument_parser import VerbParser
 from hf_paraphrase.commands.arguments import parse
+from hf_paraphrase.settings import constraints_of
 
 MODULES = {
     module.name: importlib.import_module(f"{commands.__name__}.{module.name}")
@@ -29,7 +30,7 @@ SYNONYMS = (
     {"top_k", "neighbours"},
     {"lang", "language"},
 )
-OF_A_MARGIN = {("mine", "neighbours"), ("evaluate_mining", "neighbours")}
+OF_A_MARGIN = {("MiningSettings", "neighbours"), ("MiningEvaluationSettings", "neighbours")}
 """Not how many neighbours of a sentence are shown."""
 
 
@@ -65,10 +66,14 @@ def list_flags():
                 yield pytest.param(arguments_class, field, item, id=name)
 
 
+def choices_of(field):
+    return list(map(str, constraints_of(field).choices or field.metadata.get("choices", [])))
+
+
 def words_of(field, annotation):
     """Returns a value for a required flag."""
-    if choices := field.metadata.get("choices"):
-        return [f"--{field.name}", str(choices[0])]
+    if choices := choices_of(field):
+        return [f"--{field.name}", choices[0]]
     return [f"--{field.name}", "1" if annotation in (int, float) else "x"]
 
 
@@ -89,7 +94,7 @@ def test_a_list_adds_up_over_its_occurrences_in_place_of_the_default(arguments_c
         if required(other) and other.name != field.name
         for word in words_of(other, hints[other.name])
     ]
-    values = list(map(str, field.metadata.get("choices", ["7", "8", "9"])))
+    values = choices_of(field) or ["7", "8", "9"]
     first, *rest = (values * 3)[:3]
     flag = field.name.replace("_", "-")
     twice = [f"--{flag}", first, f"--{field.name}", *rest]
@@ -126,7 +131,7 @@ def test_a_flag_works_by_each_of_the_names_that_verbs_give_it(arguments_class):
     parser = VerbParser(arguments_class, "verb")
     for field in dataclasses.fields(arguments_class):
         for names in SYNONYMS:
-            if field.name in names and (arguments_class.__module__.rpartition(".")[2], field.name) not in OF_A_MARGIN:
+            if field.name in names and (arguments_class.__name__, field.name) not in OF_A_MARGIN:
                 for name in names:
                     for word in (f"--{name}", f"--{name.replace('_', '-')}=x"):
                         assert parser.fields_given(parser.hyphenated([word])) == {field.name}, word

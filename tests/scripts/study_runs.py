@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import importlib
 import os
 import subprocess
@@ -84,9 +85,7 @@ def parsed(words):
     verb, *rest = words
     if verb == "prepare":
         verb, *rest = f"prepare_{rest[0]}", *rest[1:]
-    name = verb.replace("-", "_")
-    module = importlib.import_module(f"hf_paraphrase.commands.{name}")
-    holder = (
-        module if hasattr(module, "Arguments") else importlib.import_module(f"hf_paraphrase.commands.{name}_arguments")
-    )
-    return parse(holder.Arguments, verb, rest)
+    module = importlib.import_module(f"hf_paraphrase.commands.{verb.replace('-', '_')}")
+    flags = {value for name, value in vars(module).items() if name.endswith(("Arguments", "Settings"))}
+    (settings,) = (value for value in flags if dataclasses.is_dataclass(value))
+    return parse(settings, verb, rest)
