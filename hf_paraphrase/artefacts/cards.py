@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from ..errors import HfParaphraseError
+from ..errors import HfParaphraseError, UsageError
 from .card_heads import CARD, as_yaml, set_metadata
 from .citations import bibtex
 from .folders import write_text_whole
@@ -17,7 +18,18 @@ from .provenance import read_provenance
 
 UNKNOWN_LICENSE = "unknown"
 """What the Hub calls a licence that nobody gave."""
+_LICENSE = re.compile(r"[a-z0-9][a-z0-9.+-]*")
 _NOTHING_KNOWN: dict[str, Any] = {"origins": (), "model_license": None}
+
+
+def check_license(license: str | None) -> None:
+    """Checks that a licence for a card looks as the Hub spells it.
+
+    Raises:
+        UsageError: If it does not.
+    """
+    if license is not None and not _LICENSE.fullmatch(license):
+        raise UsageError(f"--license `{license}` is not spelt as on the Hub", remedy="e.g. cc-by-2.0, mit, other")
 
 
 def template_path(kind: str, name: str) -> Path:

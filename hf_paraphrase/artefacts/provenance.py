@@ -20,6 +20,7 @@ from .origins import KEPT_OUT, origin_of
 FILE_NAME = "provenance.json"
 SOURCE_FILE_NAME = "source_provenance.json"
 """That of the model that an export was made of."""
+_LOG = "events.out.tfevents."
 _KEEPING_OUT = ("decontaminate", "expansion_decontaminate")
 """Settings that name evaluation data of which nothing may be in what is made."""
 _KINDS: dict[type, str] = {dict: "an object", list: "a list"}
@@ -40,7 +41,8 @@ _PACKAGES = (
 def fingerprint(path: str | os.PathLike[str]) -> str:
     """Computes the SHA-256 of a file, or of the names and contents of all visible files below a folder.
 
-    Cards and provenance files are left out of a folder's fingerprint: they carry dates and paths, not data.
+    Cards, provenance files and logs of training are left out of a folder's fingerprint: they carry dates and paths,
+    not data.
 
     Raises:
         InputError: If there is no such file or folder, or it cannot be read.
@@ -50,7 +52,9 @@ def fingerprint(path: str | os.PathLike[str]) -> str:
     if path.is_dir():
         for file in sorted(p for p in path.rglob("*") if p.is_file()):
             name = file.relative_to(path)
-            if file.name not in {FILE_NAME, "README.md"} and not any(part.startswith(".") for part in name.parts):
+            if file.name in {FILE_NAME, "README.md"} or file.name.startswith(_LOG):
+                continue
+            if not any(part.startswith(".") for part in name.parts):
                 digest.update(name.as_posix().encode())
                 digest.update(bytes.fromhex(fingerprint(file)))
         return digest.hexdigest()

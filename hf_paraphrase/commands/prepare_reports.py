@@ -1,29 +1,17 @@
-"""What the kinds of `prepare` share: a check of the licence, progress, and the closing report."""
+"""What the kinds of `prepare` share: progress, and the closing report."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
 
+from ..artefacts.cards import check_license as check_license
 from ..artefacts.origins import is_url
 from ..errors import UsageError
 from ..evaluation.tables import format_table
 from ..messages import say
-
-_LICENSE = re.compile(r"[a-z0-9][a-z0-9.+-]*")
-
-
-def check_license(license: str | None) -> None:
-    """Checks that a licence looks as the Hub spells it.
-
-    Raises:
-        UsageError: If it does not.
-    """
-    if license is not None and not _LICENSE.fullmatch(license):
-        raise UsageError(f"--license `{license}` is not spelt as on the Hub", remedy="e.g. cc-by-2.0, mit, other")
 
 
 def check_url(url: str | None) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 from transformers import TrainingArguments
 
-from ..training.settled_settings import ADAM, BATCHES_AND_LOSS, Settled, refuse_without_effect
+from ..training.arguments import ADAM, BATCHES_AND_LOSS, Settled, refuse_without_effect
 from .losses import LOSSES
 from .negatives import NEGATIVES, NEGATIVES_FROM
 

@@ -10,9 +10,9 @@ import numpy as np
 from torch import Tensor, nn
 from transformers import PreTrainedModel, TrainingArguments
 
+from ...training.arguments import ADAM, BATCHES_AND_LOSS, EVERY_EPOCH, refuse_without_effect
 from ...training.batches import EpochBatches, Item
 from ...training.epoch_trainer import EpochTrainer
-from ...training.settled_settings import ADAM, BATCHES_AND_LOSS, EVERY_EPOCH, refuse_without_effect
 from .reference_examples import NEGATIVES, Accuracy, ReferenceExamples, measure_accuracy
 
 DEV_SCORE = "accuracy"

@@ -13,10 +13,10 @@ from torch import Tensor, nn
 from transformers import PreTrainedModel, TrainingArguments
 
 from ...tokenization.word_lookup import TokenIds
+from ...training.arguments import ADAM, BATCHES_AND_LOSS, EVERY_EPOCH, Settled, refuse_without_effect
 from ...training.batches import EpochBatches, Item
 from ...training.epoch_trainer import EpochTrainer
 from ...training.row_adam import RowAdam
-from ...training.settled_settings import ADAM, BATCHES_AND_LOSS, EVERY_EPOCH, Settled, refuse_without_effect
 from .parallel_classification import encode_sentences, score_pairs
 from .parallel_examples import NOTHING, TRAIN, VALIDATION, NegativeDraw, ParallelExamples
 

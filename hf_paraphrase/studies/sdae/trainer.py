@@ -13,9 +13,9 @@ from torch import Tensor, nn
 from torch.nn import functional
 from transformers import PreTrainedModel, Trainer, TrainerState, TrainingArguments
 
+from ...training.arguments import ADAM, BATCHES_AND_LOSS, Settled, refuse_without_effect
 from ...training.callbacks import LastStep
 from ...training.epoch_trainer import EpochTrainer
-from ...training.settled_settings import ADAM, BATCHES_AND_LOSS, Settled, refuse_without_effect
 from .batches import DEV_EPOCH, LengthBatches, SdaeCollator
 
 _DEV_BATCH = 64

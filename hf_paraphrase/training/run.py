@@ -1,0 +1,367 @@
+"""The template of every training run: its output, its claim on it, checkpoints, resuming, processes, logs and records.
+
+A verb that trains is a settings dataclass that starts from :class:`TrainingRunSettings`, and a recipe of this shape::
+
+    @recipe(ToyTrainingSettings)
+    def train_toy(settings: ToyTrainingSettings) -> ToyModel:
+        with TrainingRun(settings, command="train-toy", inputs=[settings.pairs]) as run:
+            if not run.is_finished:
+                model, examples = ...  # all that can be refused is refused before `run.train`
+                trainer = ToyTrainer(model, run.arguments(ToyTrainingArguments, num_train_epochs=3), examples)
+                run.train(trainer)
+                if run.writes:
+                    model.save_pretrained(run.folder)
+                    run.write(results={"loss": ...}, template="toy", card={"title": ...})
+        return ToyModel.from_pretrained(settings.output)
+
+Everything else happens in :class:`TrainingRun`: the output appears whole or not at all; two runs never share one; one
+that is killed anywhere goes on with `resume` and ends with the same result; one that is resumed with other settings or
+other inputs is refused, and the message names them; of several processes all train and the first one writes; what
+`report_to` logs in files lies in the folder `logs` of the output.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from ..artefacts.card_heads import CARD
+from ..artefacts.cards import check_license, write_card
+from ..artefacts.folders import check_output, check_same_job, check_unfinished, is_filled, output_folder, staging_path
+from ..artefacts.measurements import Measurement
+from ..artefacts.provenance import fingerprint, read_provenance, write_provenance
+from ..errors import OutputError, UsageError
+from ..messages import is_main_process, process_count, say
+from ..settings import Settings, setting
+
+if TYPE_CHECKING:
+    from transformers import Trainer, TrainingArguments
+
+    A = TypeVar("A", bound=TrainingArguments)
+
+CHECKPOINTS = "checkpoints"
+"""The folder of the checkpoints in the unfinished output."""
+LOGS = "logs"
+"""The folder in the output in which the logs of a training lie that are files."""
+RECORD = "job.json"
+"""The file in the unfinished output that says what it is made with."""
+_FREE_ON_RESUME = frozenset({"output", "overwrite", "resume", "report_to", "license"})
+
+
+@dataclass(kw_only=True)
+class TrainingRunSettings(Settings):
+    """What every training verb is told about its run."""
+
+    output: str = setting("the model folder to make; it appears whole at the end")
+    seed: int = setting(
+        "seed of all that is drawn: initial weights, samples, the order of the examples, dropout", 0, at_least=0
+    )
+    report_to: str = setting(
+        "where the Trainer logs to, e.g. wandb, or tensorboard, whose files lie in the folder logs of the output; "
+        "none for nowhere",
+        "none",
+    )
+    license: str | None = setting(
+        "the licence of the model for the card, as the Hub spells it, e.g. apache-2.0 [default: none is claimed]", None
+    )
+    overwrite: bool = setting("replace an existing output folder (once the new one is complete)", False)
+    resume: bool = setting("continue the unfinished run for this output, with the same result", False)
+
+    def check(self) -> None:
+        """Refuses values that do not fit.
+
+        Raises:
+            UsageError: For a value out of range, and for an integration that is not installed.
+        """
+        super().check()
+        check_license(self.license)
+        if self.report_to == "none":
+            return
+        from transformers.integrations import get_available_reporting_integrations
+
+        available = get_available_reporting_integrations()
+        if self.report_to not in available:
+            raise UsageError(
+                f"--report-to {self.report_to} is not installed",
+                remedy=f"here there {'is' if not available else 'are'} {', '.join(['none', *available])}",
+            )
+
+
+class TrainingRun:
+    """A run of a training verb, from the check of its output to the finished folder; the module says how it is used.
+
+    Args:
+        settings: The checked settings of the verb.
+        command: The verb, for the record.
+        inputs: Files and folders that the result depends on. The record of an unfinished run has their fingerprints in
+            place of their names, so that they may be moved but not changed.
+        of_the_result: Settings that say what is written, and nothing about the training: they may differ when a run
+            is resumed, as long as nothing is written.
+
+    Attributes:
+        settings: As given.
+        inputs: As given.
+        folder: The unfinished output, in which all is written.
+        is_finished: Whether the run that is resumed had come to its end, so that nothing is left to do.
+    """
+
+    def __init__(
+        self, settings: TrainingRunSettings, *, command: str, inputs: Sequence[str], of_the_result: Sequence[str] = ()
+    ) -> None:
+        self.settings = settings
+        self.command = command
+        self.inputs = list(dict.fromkeys(inputs))
+        self.is_finished = False
+        self._of_the_result = ("license", *of_the_result)
+        self._output = Path(settings.output)
+        self.folder = staging_path(self._output)
+        self._stack = ExitStack()
+        self._job: dict[str, Any] | None = None
+        self._begun = self._trained = False
+
+    def __enter__(self) -> TrainingRun:
+        """Claims the output, and moves what a run that is resumed has left into place where it is whole.
+
+        Raises:
+            OutputError: If the output is in the way, another run is at work on it, there is unfinished work and
+                neither flag was given, or that work was begun with other settings or inputs.
+        """
+        settings = self.settings
+        self._output = check_output(settings.output, overwrite=settings.overwrite)
+        self.folder = staging_path(self._output)
+        if is_main_process():
+            # Another run may be about to move what is looked at here.
+            check_unfinished(self._output, overwrite=settings.overwrite, resume=settings.resume)
+        begun = settings.resume and (self.folder / RECORD).is_file()
+        self.is_finished = begun and (self.folder / CARD).is_file()
+        if self.is_finished:
+            _wait_before_training()
+        try:
+            if is_main_process():
+                self._claim(begun)
+        finally:
+            if self.is_finished:
+                _wait_before_training()
+        return self
+
+    def _claim(self, begun: bool) -> None:
+        settings = self.settings
+        self._stack.enter_context(output_folder(settings.output, overwrite=settings.overwrite, resume=settings.resume))
+        try:
+            if begun:
+                check_same_job(self.folder / RECORD, self.job())
+            if self.is_finished:
+                self._check_written()
+                self._finish()
+                say(f"nothing was left to do but to move the result into place: {settings.output}")
+        except BaseException as error:
+            self._stack.__exit__(type(error), error, error.__traceback__)
+            raise
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        """Moves the output into its place; after an error the unfinished work stays, to be resumed."""
+        try:
+            if is_main_process() and not self.is_finished:
+                if error is None:
+                    self._finish()
+                else:
+                    if self.checkpoints.is_dir() and not is_filled(self.checkpoints):
+                        # A Trainer makes its folder before there is anything to keep.
+                        self.checkpoints.rmdir()
+                    self._stack.__exit__(kind, error, traceback)
+        finally:
+            if self._trained:
+                # What the other processes open next is in its place then, or will never be.
+                _wait_for_all()
+
+    @property
+    def writes(self) -> bool:
+        """Whether this is the process that writes, and that measures what is measured once."""
+        return is_main_process()
+
+    @property
+    def checkpoints(self) -> Path:
+        """The folder of the checkpoints."""
+        return self.folder / CHECKPOINTS
+
+    def job(self) -> dict[str, Any]:
+        """Returns what must be the same for a run to be continued: settings, inputs and the number of processes.
+
+        Processes share the batches of an epoch, so that with another number of them it would be another run.
+
+        Raises:
+            InputError: If an input cannot be read.
+        """
+        if self._job is None:
+            prints = {item: fingerprint(item) for item in self.inputs}
+            free = _FREE_ON_RESUME.union(self._of_the_result)
+            given = {name: value for name, value in self.settings.record().items() if name not in free}
+            job = {name: _with_fingerprints(value, prints) for name, value in given.items()}
+            named = {item for value in given.values() for item in (value if isinstance(value, list) else [value])}
+            others = [found for item, found in prints.items() if item not in named]
+            job |= {"inputs": others} if others else {}
+            job |= {"processes": process_count()} if process_count() > 1 else {}
+            self._job = job
+        return self._job
+
+    def arguments(self, arguments_class: type[A], **settings: Any) -> A:
+        """Makes the arguments of a Trainer of this run, which joins the processes.
+
+        Args:
+            arguments_class: Their class.
+            **settings: All but the folder, the seed, `report_to` and the choice of the device, which may be given too.
+        """
+        import torch
+
+        common = {
+            "output_dir": str(self.checkpoints),
+            "seed": self.settings.seed,
+            "report_to": self.settings.report_to,
+            "use_cpu": not torch.accelerator.is_available(),
+        }
+        return arguments_class(**{**common, **settings})
+
+    def begin(self) -> Path:
+        """Writes down what the run is made with and makes the folder of the checkpoints, before any of them is made.
+
+        :meth:`train` does it; a training without a Trainer calls it itself, once the processes have joined.
+
+        Returns:
+            The folder of the checkpoints.
+
+        Raises:
+            OutputError: If the unfinished output is of another job.
+        """
+        if is_main_process() and not self._begun:
+            if not (self.folder / RECORD).is_file() and is_filled(self.checkpoints):
+                raise OutputError(
+                    "the unfinished run does not say what it is made with",
+                    path=self.folder,
+                    remedy="start afresh with --overwrite and without --resume",
+                )
+            check_same_job(self.folder / RECORD, self.job())
+            self.checkpoints.mkdir(parents=True, exist_ok=True)
+        self._begun = True
+        return self.checkpoints
+
+    def train(self, trainer: Trainer) -> None:
+        """Trains from the newest complete checkpoint of a Trainer, or from the beginning where there is none.
+
+        A run may have several trainers, one after the other, each with a folder of its own below that of the
+        checkpoints.
+
+        Args:
+            trainer: A Trainer with arguments from :meth:`arguments`.
+
+        Raises:
+            OutputError: If the unfinished output is of another job.
+        """
+        from .callbacks import last_checkpoint
+
+        self._trained = False
+        folder = Path(trainer.args.output_dir)
+        self.begin()
+        if is_main_process():
+            folder.mkdir(parents=True, exist_ok=True)
+            last_checkpoint(folder)
+        # The first process has put the folder in order; the others see it as it left it.
+        _wait_for_all()
+        checkpoint = last_checkpoint(folder)
+        _wait_for_all()
+        if self.settings.resume:
+            step = checkpoint.name.rpartition("-")[2] if checkpoint else None
+            say(f"resuming after step {step}" if checkpoint else "nothing to resume yet")
+        _keep_logs(trainer, self.folder / LOGS / folder.relative_to(self.checkpoints))
+        trainer.train(resume_from_checkpoint=None if checkpoint is None else str(checkpoint))
+        # None of the checkpoints goes before all processes have loaded the best one.
+        _wait_for_all()
+        self._trained = True
+
+    def write(
+        self,
+        *,
+        results: Mapping[str, Any],
+        template: str,
+        card: Mapping[str, Any] | None = None,
+        measurements: Sequence[Measurement] = (),
+        settings: Mapping[str, Any] | None = None,
+    ) -> None:
+        """Writes the record and then the card, which says that all is written; nothing in the other processes.
+
+        Args:
+            results: What was measured.
+            template: The name of the card's template among the model cards.
+            card: What it needs beside settings, results and the name of the folder.
+            measurements: What of it the Hub is told, in the head of the card.
+            settings: Those to record, if not those of the run.
+        """
+        if not self.writes:
+            return
+        settings = self.settings.record() if settings is None else settings
+        write_provenance(self.folder, command=self.command, settings=settings, inputs=self.inputs, results=results)
+        values = {**settings, **results, "name": Path(self.settings.output).name, **(card or {})}
+        write_card(self.folder, "model_cards", template, values, measurements)
+
+    def _check_written(self) -> None:
+        """Refuses settings of the result that are not those with which it was written."""
+        written = read_provenance(self.folder).get("settings", {})
+        settings = self.settings.record()
+        changed = sorted(name for name in self._of_the_result if settings[name] != written.get(name))
+        if changed:
+            raise OutputError(
+                f"the unfinished run has written its result with other settings: {', '.join(changed)}",
+                path=self.folder,
+                remedy="repeat the original command with --resume, or start afresh with --overwrite",
+            )
+
+    def _finish(self) -> None:
+        """Removes the checkpoints, moves the output into place, and removes the record of the job there.
+
+        In this order a run that is killed anywhere can be resumed: before the card from a checkpoint, after it by the
+        next run's :meth:`__enter__`.
+        """
+        if not (self.folder / CARD).is_file():
+            raise RuntimeError("the run has written no card, which comes last")
+        if self.checkpoints.is_dir():
+            shutil.rmtree(self.checkpoints)
+        self._stack.close()
+        (self._output / RECORD).unlink(missing_ok=True)
+
+
+def _with_fingerprints(value: Any, prints: Mapping[str, str]) -> Any:
+    """Puts the fingerprints of inputs in place of their names."""
+    if isinstance(value, list):
+        return [_with_fingerprints(item, prints) for item in value]
+    return prints.get(value, value) if isinstance(value, str) else value
+
+
+def _keep_logs(trainer: Trainer, folder: Path) -> None:
+    """Has TensorBoard write into a folder that stays, and not among the checkpoints, which go."""
+    from transformers.integrations import TensorBoardCallback
+
+    for callback in trainer.callback_handler.callbacks:
+        if isinstance(callback, TensorBoardCallback) and callback.logging_dir is None:
+            callback.logging_dir = str(folder)
+
+
+def _wait_for_all() -> None:
+    from .processes import wait_for_all
+
+    wait_for_all()
+
+
+def _wait_before_training() -> None:
+    """Waits for the other processes, which have not joined for a training yet."""
+    if process_count() == 1:
+        return
+    import torch
+    from accelerate import PartialState
+
+    PartialState(cpu=not torch.accelerator.is_available()).wait_for_everyone()

@@ -1,0 +1,308 @@
+from __future__ import annotations
+
+import itertools
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+from safetensors.torch import load_file
+from toy_run import DEATH, ToySettings, train_toy
+from transformers.integrations import TensorBoardCallback
+
+from hf_paraphrase.artefacts.folders import staging_path
+from hf_paraphrase.artefacts.provenance import fingerprint
+from hf_paraphrase.errors import InputError, OutputError, UsageError
+from hf_paraphrase.training.run import TrainingRun, TrainingRunSettings
+
+TOY = Path(__file__).with_name("toy_run.py")
+WHOLE = {"README.md", "model.safetensors", "provenance.json"}
+
+
+@pytest.fixture
+def data(tmp_path):
+    path = tmp_path / "data.txt"
+    path.write_text("1 2 3 4 5 6 7 8")
+    return str(path)
+
+
+def weights(output):
+    return (Path(output) / "model.safetensors").read_bytes()
+
+
+class Killed(BaseException):
+    """Stands for a signal that nobody can catch."""
+
+
+def killed():
+    raise Killed
+
+
+def killed_at_step(monkeypatch, step, **settings):
+    with monkeypatch.context() as deadly:
+        deadly.setitem(DEATH, "step", step)
+        deadly.setitem(DEATH, "kill", killed)
+        with pytest.raises(Killed):
+            train_toy(**settings)
+
+
+def killed_at_change(monkeypatch, moment, **settings):
+    """Ends a run at its `moment`-th removal or renaming once the card is written; tells whether it came to that."""
+    changes = itertools.count(1)
+    unfinished = staging_path(settings["output"]) / "README.md"
+
+    def watched(change):
+        def call(path, *arguments, **words):
+            written = unfinished.exists() or (Path(settings["output"]) / "README.md").exists()
+            if written and not str(path).endswith(".md.partial") and next(changes) == moment:
+                raise Killed
+            return change(path, *arguments, **words)
+
+        return call
+
+    with monkeypatch.context() as deadly:
+        for name in ("unlink", "rmdir", "rename"):
+            deadly.setattr(os, name, watched(getattr(os, name)))
+        try:
+            train_toy(**settings)
+        except Killed:
+            return True
+    return False
+
+
+def test_a_run_leaves_a_whole_folder_with_its_record_and_nothing_else(data, tmp_path):
+    found = train_toy(data=data, output=str(tmp_path / "made" / "toy"), seed=3)
+    assert found["weight"].shape == (1, 1)
+    assert [path.name for path in (tmp_path / "made").iterdir()] == ["toy"]
+    assert {path.name for path in (tmp_path / "made" / "toy").iterdir()} == WHOLE
+    record = json.loads((tmp_path / "made" / "toy" / "provenance.json").read_text())
+    assert record["command"] == "hf-paraphrase train-toy" and record["seed"] == 3
+    assert record["inputs"][0]["name"] == "data.txt" and record["results"] == {"steps": 8}
+
+
+@pytest.mark.parametrize("step", [1, 3, 8])
+def test_a_run_that_is_killed_and_resumed_ends_with_the_same_bytes(data, tmp_path, monkeypatch, step):
+    undisturbed, output = tmp_path / "undisturbed", tmp_path / "killed"
+    train_toy(data=data, output=str(undisturbed))
+    if step == 3:  # in earnest
+        program = [sys.executable, str(TOY), json.dumps({"data": data, "output": str(output)}), "3"]
+        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+        assert subprocess.run(program, capture_output=True, check=False, env=environment).returncode == -signal.SIGKILL
+    else:
+        killed_at_step(monkeypatch, step, data=data, output=str(output))
+    assert not output.exists() and staging_path(output).is_dir()
+    with pytest.raises(OutputError, match="unfinished run for this output exists"):
+        train_toy(data=data, output=str(output))
+    with pytest.raises(OutputError, match="other settings: seed"):
+        train_toy(data=data, output=str(output), seed=1, resume=True)
+    train_toy(data=data, output=str(output), resume=True)
+    assert weights(output) == weights(undisturbed) and not staging_path(output).exists()
+    assert {path.name for path in output.iterdir()} == WHOLE
+
+
+def test_wherever_a_run_is_killed_at_its_end_nothing_is_trained_again(data, tmp_path, monkeypatch):
+    train_toy(data=data, output=str(tmp_path / "undisturbed"), steps=2)
+    resumed = 0
+    for moment in itertools.count(1):
+        output = tmp_path / str(moment)
+        if not killed_at_change(monkeypatch, moment, data=data, output=str(output), steps=2):
+            break
+        if not output.exists():
+            with monkeypatch.context() as once:
+                once.setattr("toy_run.ToyTrainer.train", lambda *words, **more: pytest.fail("trained again"))
+                train_toy(data=data, output=str(output), steps=2, resume=True)
+            assert {path.name for path in output.iterdir()} == WHOLE
+            resumed += 1
+        assert weights(output) == weights(tmp_path / "undisturbed") and not staging_path(output).exists()
+    assert resumed >= 3, "hardly any of the moments was before the output was in its place"
+    assert {path.name for path in output.iterdir()} == WHOLE
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"seed": 2}, "had other settings: seed"),
+        ({"steps": 9}, "had other settings: steps"),
+        ({"license": "mit"}, "has written its result with other settings: license"),
+        ({"keep": True}, "has written its result with other settings: keep"),
+    ],
+)
+def test_what_was_written_with_other_settings_is_neither_taken_nor_lost(data, tmp_path, monkeypatch, changed, message):
+    output = tmp_path / "toy"
+    assert killed_at_change(monkeypatch, 1, data=data, output=str(output))
+    assert (staging_path(output) / "README.md").is_file()
+    with pytest.raises(OutputError, match=message):
+        train_toy(data=data, output=str(output), resume=True, **changed)
+    assert not output.exists() and list((staging_path(output) / "checkpoints").iterdir())
+    train_toy(data=data, output=str(output), resume=True)
+    assert {path.name for path in output.iterdir()} == WHOLE
+
+
+def test_inputs_may_be_moved_but_not_changed(data, tmp_path, monkeypatch):
+    output, moved = tmp_path / "toy", tmp_path / "elsewhere.txt"
+    killed_at_step(monkeypatch, 3, data=data, output=str(output))
+    content = Path(data).read_text()
+    moved.write_text(content + " 9")
+    with pytest.raises(OutputError, match=r"other settings: data \(repeat"):
+        train_toy(data=str(moved), output=str(output), resume=True)
+    moved.write_text(content)
+    train_toy(data=str(moved), output=str(output), resume=True)
+
+
+def test_settings_of_the_result_may_change_while_nothing_is_written(data, tmp_path, monkeypatch):
+    output = tmp_path / "toy"
+    killed_at_step(monkeypatch, 3, data=data, output=str(output))
+    train_toy(data=data, output=str(output), resume=True, keep=True, license="mit")
+    assert "license: mit" in (output / "README.md").read_text()
+
+
+def test_checkpoints_of_nobody_knows_what_are_refused(data, tmp_path):
+    staging = staging_path(tmp_path / "toy")
+    (staging / "checkpoints" / "checkpoint-4").mkdir(parents=True)
+    with pytest.raises(OutputError, match="does not say what it is made with"):
+        train_toy(data=data, output=str(tmp_path / "toy"), resume=True)
+    assert (staging / "checkpoints" / "checkpoint-4").is_dir()
+    train_toy(data=data, output=str(tmp_path / "toy"), overwrite=True)
+
+
+def test_an_error_before_the_training_leaves_nothing_behind(tmp_path):
+    with pytest.raises(InputError, match="cannot read"):
+        train_toy(data=str(tmp_path / "absent.txt"), output=str(tmp_path / "toy"))
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_run_keeps_others_out_until_it_ends(data, tmp_path):
+    settings = ToySettings(data=data, output=str(tmp_path / "toy"))
+    with pytest.raises(OutputError, match="another run is at work"), TrainingRun(settings, command="a", inputs=[data]):
+        with pytest.raises(OutputError, match="another run is at work") as refused:
+            train_toy(data=data, output=str(tmp_path / "toy"), resume=True)
+        raise refused.value
+    train_toy(data=data, output=str(tmp_path / "toy"))
+
+
+def test_an_existing_output_is_replaced_only_when_asked_and_at_the_end(data, tmp_path):
+    output = tmp_path / "toy"
+    train_toy(data=data, output=str(output))
+    with pytest.raises(OutputError, match="exists and is not empty"):
+        train_toy(data=data, output=str(output), seed=1)
+    with pytest.raises(ValueError, match="stop"):
+        train_toy(data=data, output=str(output), seed=1, overwrite=True, fail=True)
+    assert json.loads((output / "provenance.json").read_text())["seed"] == 0
+    train_toy(data=data, output=str(output), seed=1, overwrite=True)
+    assert json.loads((output / "provenance.json").read_text())["seed"] == 1
+
+
+def test_a_body_that_writes_no_card_makes_no_output(data, tmp_path):
+    settings = ToySettings(data=data, output=str(tmp_path / "toy"))
+    with (
+        pytest.raises(RuntimeError, match="no card"),
+        TrainingRun(settings, command="train-toy", inputs=[data]) as run,
+    ):
+        run.begin()
+    assert not (tmp_path / "toy").exists()
+
+
+@pytest.mark.parametrize(
+    ("environment", "expected"),
+    [
+        ({}, None),
+        ({"WORLD_SIZE": "2"}, None),
+        ({"RANK": "0", "WORLD_SIZE": "2"}, 2),
+        ({"RANK": "0", "WORLD_SIZE": "1"}, None),
+    ],
+)
+def test_a_run_by_several_processes_is_another_run_than_by_one(monkeypatch, tmp_path, environment, expected):
+    for name in ("RANK", "WORLD_SIZE"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    run = TrainingRun(TrainingRunSettings(output=str(tmp_path / "toy")), command="train-toy", inputs=[])
+    assert run.job().get("processes") == expected
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"report_to": "nobody"}, "--report-to nobody is not installed"),
+        ({"license": "My own"}, "is not spelt as on the Hub"),
+        ({"seed": -1}, "--seed must be at least 0"),
+    ],
+)
+def test_settings_that_do_not_fit(tmp_path, settings, message):
+    with pytest.raises(UsageError, match=message):
+        TrainingRunSettings(output=str(tmp_path / "toy"), **settings).check()
+
+
+class FileWriter:
+    """Stands for TensorBoard's writer: a file in the folder it is given."""
+
+    def __init__(self, log_dir):
+        self.path = Path(log_dir) / "events.out.tfevents.1.here"
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+
+    def add_scalar(self, name, value, step):
+        with self.path.open("a") as stream:
+            stream.write(f"{step} {name} {value}\n")
+
+    def add_text(self, *words):
+        pass
+
+    def flush(self):
+        pass
+
+    def close(self):
+        pass
+
+
+class FileLogs(TensorBoardCallback):
+    def __init__(self):
+        self.tb_writer, self.logging_dir, self._SummaryWriter = None, None, FileWriter
+
+
+def test_logs_that_are_files_lie_in_the_output_and_in_no_fingerprint(data, tmp_path, monkeypatch):
+    silent, logged = tmp_path / "silent", tmp_path / "logged"
+    train_toy(data=data, output=str(silent))
+    monkeypatch.setattr("toy_run.CALLBACKS", [FileLogs])
+    train_toy(data=data, output=str(logged))
+    assert {path.name for path in logged.iterdir()} == {*WHOLE, "logs"}
+    (events,) = (logged / "logs").iterdir()
+    assert "8 train/loss" in events.read_text()
+    assert fingerprint(logged) == fingerprint(silent)
+
+
+def test_tensorboard_itself_writes_there(data, tmp_path):
+    pytest.importorskip("tensorboard")
+    train_toy(data=data, output=str(tmp_path / "toy"), report_to="tensorboard")
+    assert [path.name.split(".")[2] for path in (tmp_path / "toy" / "logs").iterdir()] == ["tfevents"]
+
+
+@pytest.mark.slow
+def test_two_processes_train_and_the_first_one_writes(data, tmp_path):
+    words = [sys.executable, "-m", "accelerate.commands.launch", "--multi_gpu", "--num_processes", "2"]
+    words += ["--main_process_port", "0", str(TOY)]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "OMP_NUM_THREADS": "1"}
+
+    def launch(**settings):
+        program = [*words, json.dumps({"data": data, **settings}), "null"]
+        return subprocess.run(program, capture_output=True, text=True, check=False, env=environment, timeout=300)
+
+    made = launch(output=str(tmp_path / "toy"))
+    assert made.returncode == 0 and made.stdout.count("opened") == 2, made.stderr
+    assert {path.name for path in (tmp_path / "toy").iterdir()} == WHOLE
+    # As if it had been killed when all was written.
+    job = {"data": fingerprint(data), "steps": 8, "fail": False, "seed": 0, "processes": 2}
+    (tmp_path / "toy").rename(tmp_path / ".again.partial")
+    (tmp_path / ".again.partial" / "job.json").write_text(json.dumps(job))
+    made = launch(output=str(tmp_path / "again"), resume=True)
+    assert made.returncode == 0 and made.stdout.count("opened") == 2, made.stderr
+    assert "nothing was left to do" in made.stderr
+    assert {path.name for path in (tmp_path / "again").iterdir()} == WHOLE
+
+
+def test_the_weights_are_those_of_a_plain_trainer(data, tmp_path):
+    train_toy(data=data, output=str(tmp_path / "toy"))
+    assert not torch.equal(load_file(tmp_path / "toy" / "model.safetensors")["weight"], torch.zeros(1, 1))

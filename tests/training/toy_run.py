@@ -1,0 +1,88 @@
+"""A verb that trains one number, shared by the tests of training runs; as a program it may be killed at a step."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from unittest import mock
+
+import torch
+from safetensors.torch import load_file, save_file
+from transformers import Trainer, TrainerCallback, TrainingArguments, set_seed
+
+from hf_paraphrase.messages import shown_messages
+from hf_paraphrase.settings import recipe, setting
+from hf_paraphrase.training.callbacks import keep_standard_output
+from hf_paraphrase.training.run import TrainingRun, TrainingRunSettings
+
+CALLBACKS: list[type[TrainerCallback]] = []
+DEATH: dict[str, Any] = {"step": None, "kill": lambda: os.kill(os.getpid(), signal.SIGKILL)}
+
+
+@dataclass(kw_only=True)
+class ToySettings(TrainingRunSettings):
+    data: str = setting("a file of numbers")
+    steps: int = setting("updates", 8)
+    keep: bool = setting("says something of the result", False)
+    fail: bool = setting("stop behind the training", False)
+
+
+class ToyModel(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.weight = torch.nn.Parameter(torch.randn(1, 1))
+
+    def forward(self, number):
+        return {"loss": ((self.weight * number - 2 * number) ** 2).mean()}
+
+
+class ToyTrainer(Trainer):
+    def training_step(self, *arguments, **settings):
+        if self.state.global_step + 1 == DEATH["step"]:
+            DEATH["kill"]()
+        return super().training_step(*arguments, **settings)
+
+
+@recipe(ToySettings)
+def train_toy(settings):
+    with TrainingRun(settings, command="train-toy", inputs=[settings.data], of_the_result=["keep"]) as run:
+        if not run.is_finished:
+            try:
+                numbers = [{"number": torch.tensor(float(word))} for word in Path(settings.data).read_text().split()]
+            except OSError:
+                numbers = []
+            set_seed(settings.seed)
+            arguments = run.arguments(
+                TrainingArguments,
+                max_steps=settings.steps,
+                per_device_train_batch_size=2,
+                save_steps=2,
+                logging_steps=2,
+            )
+            trainer = ToyTrainer(
+                ToyModel(), arguments, train_dataset=numbers, callbacks=[item() for item in CALLBACKS]
+            )
+            keep_standard_output(trainer)
+            run.train(trainer)
+            if settings.fail:
+                raise ValueError("stop")
+            if run.writes:
+                model = trainer.accelerator.unwrap_model(trainer.model)
+                save_file({"weight": model.weight.detach()}, run.folder / "model.safetensors")
+            card = {"library_name": "transformers", "languages": [], "config": {}}
+            with mock.patch("hf_paraphrase.artefacts.cards.render_card", lambda *words: "---\ntags: []\n---\n# Toy\n"):
+                run.write(results={"steps": trainer.state.global_step}, template="toy", card=card)
+    return load_file(Path(settings.output) / "model.safetensors")
+
+
+if __name__ == "__main__":
+    given, step = (json.loads(word) for word in sys.argv[1:])
+    DEATH["step"] = step
+    with shown_messages():
+        train_toy(**given)
+    sys.stdout.write("opened\n")
