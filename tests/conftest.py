@@ -5,7 +5,13 @@ import os
 import sys
 from pathlib import Path
 
+import hypothesis
 import pytest
+
+# The blocking run gives the same verdict every time; HYPOTHESIS_PROFILE=search looks for new inputs at random.
+hypothesis.settings.register_profile("blocking", derandomize=True, deadline=None)
+hypothesis.settings.register_profile("search", max_examples=1_000, deadline=None, print_blob=True)
+hypothesis.settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "blocking"))
 
 # Nothing in the suite may reach the network, and a test must not be slower for a busy second core.
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
