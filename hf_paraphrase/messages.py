@@ -36,6 +36,9 @@ def say(text: str) -> None:
 @contextmanager
 def shown_messages() -> Iterator[None]:
     """Shows what is said on standard error, as it is and at once, while the block runs."""
+    if any(isinstance(handler, _StandardError) for handler in LOGGER.handlers):
+        yield  # a verb that runs inside another one
+        return
     handler = _StandardError()
     handler.setFormatter(logging.Formatter("%(message)s"))
     level = LOGGER.level

@@ -32,7 +32,6 @@ from hf_paraphrase.commands import main as run_verb
 from hf_paraphrase.errors import HfParaphraseError, UsageError
 from hf_paraphrase.evaluation.sts_files import find_sts_sets
 from hf_paraphrase.filtering.tuning.tuning_choice import spread
-from hf_paraphrase.messages import say
 
 _OWN = {"--config", "--pairs", "--seed", "--output", "--overwrite", "--resume", "--dev-data", "--initial-vectors"}
 """Flags of `train-encoder` that this script gives itself."""
@@ -149,7 +148,7 @@ def main() -> int:
         groups = read_groups(options)
         text = compare(options, groups)
     except HfParaphraseError as error:
-        say(f"compare_encoders: error: {error}")
+        sys.stderr.write(f"compare_encoders: error: {error}\n")
         return 2
     (options.output / "table.md").write_text(text, encoding="utf-8")
     sys.stdout.write(text)

@@ -26,7 +26,6 @@ from scipy.stats import t as student
 
 from hf_paraphrase.errors import HfParaphraseError, InputError
 from hf_paraphrase.filtering.tuning.tuning_choice import spread
-from hf_paraphrase.messages import say
 
 PLAIN, NOISE, REGULARISER = "plain", "noise", "regulariser"
 VARIANTS = {
@@ -154,7 +153,7 @@ def score(runs: Mapping[str, Mapping[int, Run]], work: Path) -> None:
     lacking = {" ".join(key) for run in every for key in run.sets if key not in shared}
     lacking |= {name for run in transferred for name in run.tasks if name not in tasks}
     if lacking:
-        say(f"left out, because not all runs have them: {', '.join(sorted(lacking))}")
+        sys.stderr.write(f"left out, because not all runs have them: {', '.join(sorted(lacking))}\n")
     for run in every:
         for family in sorted({family for family, _ in shared}):
             run.scores[family] = statistics.fmean(run.sets[key] for key in shared if key[0] == family)
@@ -249,7 +248,7 @@ def main() -> int:
     try:
         sys.stdout.write(tables(read_runs(parser.parse_args().work)))
     except HfParaphraseError as error:
-        say(f"sdae_table: error: {error}")
+        sys.stderr.write(f"sdae_table: error: {error}\n")
         return 2
     return 0
 
