@@ -16,13 +16,16 @@ import importlib
 import importlib.util
 import os
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 from .errors import HfParaphraseError, InputError, UsageError
 
 T = TypeVar("T")
+
+_IMPORTED = "hf_paraphrase_import_"
+"""How the modules of the user's files begin."""
 
 
 class Registry(Mapping[str, Any], Generic[T]):
@@ -96,7 +99,7 @@ def import_file(path: str | os.PathLike[str]) -> None:
     path = Path(path)
     if not path.is_file():
         raise InputError("no such file", path=path, remedy="--import takes a Python file")
-    name = f"hf_paraphrase_import_{path.stem}"
+    name = f"{_IMPORTED}{path.stem}"
     spec = importlib.util.spec_from_file_location(name, path)
     if spec is None or spec.loader is None:
         raise InputError("not a Python file", path=path, remedy="--import takes a file that ends in .py")
@@ -113,6 +116,20 @@ def import_file(path: str | os.PathLike[str]) -> None:
         raise InputError(f"cannot be imported: {type(error).__name__}: {error}", path=path) from error
 
 
+def imported_files() -> list[str]:
+    """Lists the files of the user that this process has imported, for processes that are to know what it knows."""
+    modules = [module for name, module in sys.modules.items() if name.startswith(_IMPORTED)]
+    return [module.__file__ for module in modules if module.__file__ is not None]
+
+
+def import_missing(paths: Iterable[str]) -> None:
+    """Imports those of the user's files that this process has not imported yet."""
+    known = set(imported_files())
+    for path in paths:
+        if path not in known:
+            import_file(path)
+
+
 LOSSES: Registry[Any] = Registry(
     "loss",
     {
@@ -121,3 +138,27 @@ LOSSES: Registry[Any] = Registry(
     },
 )
 """Losses of encoder training, `torch.nn.Module` classes."""
+
+MEASURES: Registry[Any] = Registry(
+    "measure",
+    {
+        "length": "hf_paraphrase.filtering.measures.length:Length",
+        "overlap": "hf_paraphrase.filtering.measures.overlap:Overlap",
+        "clipped_overlap": "hf_paraphrase.filtering.measures.overlap:ClippedOverlap",
+        "bleu": "hf_paraphrase.filtering.measures.bleu:SentenceBleu",
+        "edit_distance": "hf_paraphrase.filtering.measures.edit_distance:EditDistance",
+        "repetition": "hf_paraphrase.filtering.measures.repetition:Repetition",
+        "copy_rate": "hf_paraphrase.filtering.measures.copy_rate:CopyRate",
+        "copy_rate_source": "hf_paraphrase.filtering.measures.copy_rate:SourceCopyRate",
+        "cost": "hf_paraphrase.filtering.measures.cost:TranslationCost",
+        "perplexity": "hf_paraphrase.filtering.measures.perplexity:Perplexity",
+        "reference_probability": "hf_paraphrase.filtering.measures.reference_probability:ReferenceProbability",
+        "similarity": "hf_paraphrase.filtering.measures.similarity:Similarity",
+        "language": "hf_paraphrase.filtering.measures.language:LanguageIdentification",
+    },
+)
+"""Measures of pairs, classes of :mod:`hf_paraphrase.filtering.measures`, in the order of their columns."""
+
+SELECTIONS: Registry[Any] = Registry("selection", {"different": "hf_paraphrase.filtering.selections:different"})
+"""Selections of pairs by name, for `filter --keep NAME`: functions of columns, named like their parameters, that tell
+which rows are kept."""

@@ -17,7 +17,7 @@ import types
 import typing
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ParamSpec, Protocol, TypeVar, cast
+from typing import Any, ParamSpec, Protocol, TypeVar, cast, overload
 
 from .errors import UsageError
 
@@ -243,30 +243,73 @@ class Recipe(Protocol[P, R_co]):
         ...
 
 
-def recipe(settings_class: Callable[P, S]) -> Callable[[Callable[[S], R]], Recipe[P, R]]:
+def with_options(settings_class: type[S], entries: Mapping[str, Any]) -> type[S]:
+    """Makes a settings class that has the options of the entries of a registry, beside its own fields.
+
+    Args:
+        settings_class: The settings dataclass.
+        entries: Dataclasses by their names; their fields that :func:`setting` made are options. Where two of them
+            have one of the same name, it is one option, and the first says what it is.
+
+    Raises:
+        UsageError: If an option is called like a field of the settings class.
+    """
+    own = {field.name for field in dataclasses.fields(cast(Any, settings_class))}
+    added: dict[str, tuple[str, Any, dataclasses.Field[Any]]] = {}
+    for entry in entries.values():
+        hints = typing.get_type_hints(entry)
+        for field in dataclasses.fields(entry):
+            if _CONSTRAINTS in field.metadata and field.name not in added:
+                if field.name in own:
+                    raise UsageError(f"{flag(field.name)} is an option of the verb", remedy="give yours another name")
+                made = setting("", field.default)
+                if field.default_factory is not dataclasses.MISSING:
+                    made = setting("", field.default_factory())
+                made.metadata = field.metadata
+                added[field.name] = field.name, hints[field.name], made
+    namespace = {"__doc__": settings_class.__doc__, "__module__": settings_class.__module__}
+    return dataclasses.make_dataclass(
+        settings_class.__name__, added.values(), bases=(settings_class,), namespace=namespace, kw_only=True
+    )
+
+
+@overload
+def recipe(settings_class: Callable[P, S]) -> Callable[[Callable[[S], R]], Recipe[P, R]]: ...
+
+
+@overload
+def recipe(settings_class: type[S], *, options: Mapping[str, Any]) -> Callable[[Callable[[S], R]], Recipe[..., R]]: ...
+
+
+def recipe(settings_class: Any, *, options: Mapping[str, Any] | None = None) -> Any:
     """Turns a function of settings into one of their fields, with their names, types, defaults and help.
 
     Args:
         settings_class: The settings dataclass, a :class:`Settings`.
+        options: A registry whose entries have options; they are fields too, see :func:`with_options`.
     """
 
-    def decorate(function: Callable[[S], R]) -> Recipe[P, R]:
-        def run(settings: S) -> R:
+    def current() -> Any:
+        return settings_class if options is None else with_options(settings_class, options)
+
+    def decorate(function: Callable[[Any], Any]) -> Any:
+        def run(settings: Any) -> Any:
             settings.check()
             return function(settings)
 
         @functools.wraps(function)
-        def call(*args: P.args, **kwargs: P.kwargs) -> R:
-            return run(settings_class(*args, **kwargs))
+        def call(*args: Any, **kwargs: Any) -> Any:
+            # The registry may have grown since the function was made.
+            return run((made.settings if options is None else current())(*args, **kwargs))
 
         made = cast(Any, call)
-        made.settings, made.run = settings_class, run
-        made.__signature__ = inspect.signature(settings_class).replace(
+        made.settings, made.run = current(), run
+        made.__signature__ = inspect.signature(made.settings).replace(
             return_annotation=inspect.signature(function).return_annotation
         )
         made.__annotations__ = {name: hint for name, hint in function.__annotations__.items() if name == "return"}
-        made.__doc__ = _documented(function, cast(Any, settings_class))
-        return cast(Recipe[P, R], made)
+        made.__doc__ = _documented(function, made.settings)
+        return made
 
     return decorate
 

@@ -24,7 +24,7 @@ from ..errors import InputError, UsageError
 from ..evaluation.figures import check_plots
 from ..evaluation.tables import format_table
 from ..filtering.reference_classifier.seen_references import is_seen, read_seen
-from ..filtering.token_spans import TokenSpans
+from ..filtering.tokens import TokenSpans
 from ..messages import say
 from ..settings import setting, settings_of
 from ..studies.analysis.examples import Example, ranked_examples

@@ -19,7 +19,7 @@ from ..errors import InputError, UsageError
 from ..evaluation.dev import dev_sets
 from ..evaluation.figures import check_plots
 from ..evaluation.reported_sets import read_test_sets
-from ..filtering.one_per_reference import WAYS
+from ..filtering.best_rows import WAYS
 from ..filtering.tuning.selection_pool import SelectionPool
 from ..filtering.tuning.tuning_choice import Cell, ChosenCell, TuningRun, choose_by_dev, compare_with_random, mean_test
 from ..filtering.tuning.tuning_grids import GRIDS, RANDOM, RECOLLECTED, FilterRange, filter_ranges

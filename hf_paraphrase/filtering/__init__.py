@@ -1,7 +1,9 @@
 """Measures, which add columns to pairs, and selections, which are predicates on columns.
 
-`choose_rows` finds the pairs of a data folder that satisfy some `FilterOptions`, and how many each of them left over;
-`parse_selection` reads one selection, such as `overlap_1<=0.7`. Columns are added by the verb `score`.
+In come folders of pairs, out come folders of pairs: with measures as columns (`score`), and fewer of them
+(`filter_pairs`). `measures/` holds a file a measure, `measuring` applies them, `selections` and `filter_steps` say
+what is kept and `row_choice` keeps it. `language_model/` and `reference_classifier/` make what two measures need,
+`tuning/` tries many selections. Start with `scoring.py` and `filter.py`.
 """
 
 from __future__ import annotations
@@ -11,7 +13,13 @@ from typing import TYPE_CHECKING
 from ..lazy import lazy_exports
 
 if TYPE_CHECKING:
-    from .pipeline import Choice, FilterOptions, choose_rows, kept_batches
+    from .filter import filter_pairs
+    from .filter_steps import FilterSteps, PairFilter
+    from .measures.base import Measure
+    from .measuring import Measures, PairScorer, add_measures
+    from .pair_batch import PairBatch
+    from .row_choice import choose_rows, kept_batches
+    from .scoring import score
     from .selections import Selection, apply_selection, parse_selection
 
 __getattr__, __dir__, __all__ = lazy_exports(__name__)

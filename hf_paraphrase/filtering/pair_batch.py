@@ -8,8 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from .shared_ngrams import SharedNgramCounter, SharedNgrams
-from .token_spans import TokenSpans
-from .tokens import tokenize
+from .tokens import TokenSpans, tokenize
 
 
 class PairBatch:

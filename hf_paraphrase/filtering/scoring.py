@@ -1,207 +1,339 @@
-"""The scoring job: measures added to every split of a folder of pairs, shard by shard, by several processes.
-
-A shard is a run of rows of a split. Its bytes depend on nothing but those rows and the job, and it is written whole or
-not at all: so any number of processes gives the same result, and a job that was killed continues where it was.
-"""
+"""The recipe of the verb `score`: a data folder of pairs in, the same pairs with measures as columns out."""
 
 from __future__ import annotations
 
-import functools
-import math
+import json
 import os
-import sys
-from collections.abc import Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
-from contextlib import contextmanager
-from dataclasses import dataclass
-from multiprocessing import get_context, parent_process
+import shutil
+from collections.abc import Iterator
+from dataclasses import dataclass, field
 from pathlib import Path
-from threading import Thread
 from typing import Any
 
-import pyarrow as pa
-import pyarrow.parquet as pq
+from tqdm import tqdm
 
+from ..artefacts.cards import write_card
+from ..artefacts.inherited_cards import inherited_metadata
+from ..artefacts.folders import check_output, check_same_job, check_unfinished, output_folder, write_text_whole
+from ..artefacts.hub_models import model_folder
+from ..artefacts.provenance import fingerprint, write_provenance
 from ..data.folder import DataFolder
-from ..data.parquet import count_rows, read_schema, split_names
-from ..errors import OutputError
-from .held_out import HeldOutReferences
-from .measures.base import Measure
-from .measures.registry import add_measures, configure
+from ..data.text_files import PLAIN_OR_COMPRESSED, LineErrors, read_lines
+from ..errors import HfParaphraseError, UsageError
+from ..messages import say
+from ..registry import MEASURES
+from ..settings import Settings, flag, is_given, recipe, setting
+from .filter_steps import check_pairs
+from .language_model.estimation import HeldOutReferences, draw_references, held_out_texts, train_language_model
+from .measuring import Measures, PairScorer, choose_measures
+from .pair_batch import PairBatch
+from .shards import ScoringJob, Shard, plan_shards, run_scoring
 
-_SHARDS = 16
-_FEWEST_ROWS, _MOST_ROWS = 10_000, 250_000
+_JOB = "job.json"
+_ARPA = "language_model.arpa"
+_MODEL_FACTS = "language_model.json"
+_HELD_OUT = "held_out.txt"
+_LOOKED_AT = 1_000
+_ROWS_WORTH_A_PROCESS = 5_000
+_NOT_OF_THE_RESULT = frozenset({"resume", "overwrite", "workers"})
 
 
-@dataclass(frozen=True)
-class Shard:
-    """A run of rows of a split.
+@dataclass(kw_only=True)
+class ScoreSettings(Settings):
+    """Adds measures as columns to every split of a folder of pairs; all rows and columns stay.
 
-    Attributes:
-        split: The split.
-        index: Its number in the split.
-        count: How many shards the split has.
-        start: Its first row.
-        stop: The row after its last one.
+    Only --hold-out leaves rows out: those of the references on which it estimates the language model.
     """
 
-    split: str
-    index: int
-    count: int
-    start: int
-    stop: int
+    pairs: str = setting("the data folder of pairs (sentence1, sentence2)")
+    output: str = setting("the data folder to make; it appears whole at the end")
+    measures: list[str] = setting(
+        f"which measures, separated by commas or spaces: {', '.join(MEASURES)}; by default all but "
+        f"{' and '.join(name for name in MEASURES if not MEASURES[name].by_default)}, as far as the pairs have the "
+        "columns and you give the models they need",
+        [],
+    )
+    language_model_text: str | None = setting(
+        f"text, one sentence a line, {PLAIN_OR_COMPRESSED}, to estimate the language model on; it is kept in the "
+        "output as language_model.arpa",
+        None,
+        excludes=("language_model", "hold_out"),
+    )
+    hold_out: int | None = setting(
+        "take so many references, with all their pairs, out of the pairs and estimate the language model on them "
+        "(paper 000: 40,000); the output keeps them as held_out.txt",
+        None,
+        at_least=1,
+        excludes="language_model",
+    )
+    seed: int = setting("seed of the draw of --hold-out", 0, at_least=0, below=1 << 64)
+    batch_size: int = setting("pairs held in memory at a time by each process", 10_000, at_least=1)
+    shard_size: int | None = setting(
+        "pairs of a shard, the unit of work that is never done twice; by default a sixteenth of the split, at least "
+        "10,000 and at most 250,000",
+        None,
+        at_least=1,
+    )
+    workers: int | None = setting(
+        "processes; by default as many as there are processors, fewer for few pairs",
+        None,
+        at_least=1,
+        names=["--workers", "--num-workers"],
+    )
+    overwrite: bool = setting("replace an existing output folder (once the new one is complete)", False)
+    resume: bool = setting("continue the unfinished job for this output", False)
 
-    def path(self, folder: Path) -> Path:
-        """Returns where it is written; `load_dataset` knows this name."""
-        return folder / "data" / f"{self.split}-{self.index:05d}-of-{self.count:05d}.parquet"
+    def check(self) -> None:
+        """Refuses what does not fit.
+
+        Raises:
+            UsageError: For a value out of range, an unknown measure, and more than one language model.
+        """
+        super().check()
+        self.measures = [part.strip() for word in self.measures for part in word.split(",") if part.strip()]
+        for name in self.measures:
+            _ = MEASURES[name]
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """The options of measures that are given."""
+        names = dict.fromkeys(option for name in MEASURES for option in MEASURES[name].option_names())
+        return {name: getattr(self, name) for name in names if is_given(self, name)}
 
 
 @dataclass(frozen=True)
-class ScoringJob:
-    """What determines the result, and what travels to the processes.
+class Scored:
+    """What was scored.
 
     Attributes:
-        folder: The data folder of the pairs.
+        folder: The data folder of the pairs with their measures.
+        rows: How many rows each split has.
+        columns: The columns that were added.
         measures: For each split the names of its measures.
-        settings: The settings of the measures.
-        batch_size: Rows measured at a time, and of a row group.
-        held_out: References whose pairs are left out, or None.
+        language_model: What there is to say about the language model that was estimated; empty if none was.
     """
 
     folder: Path
+    rows: dict[str, int]
+    columns: list[str]
     measures: dict[str, list[str]]
-    settings: dict[str, Any]
-    batch_size: int
-    held_out: HeldOutReferences | None = None
+    language_model: dict[str, Any] = field(default_factory=dict)
 
-    def schema(self, split: str) -> pa.Schema:
-        """Returns the schema of a scored split; loads what its measures need, so that what is missing shows here."""
-        before = read_schema(self.folder, split)
-        return self.score(before.empty_table(), split).schema
-
-    def score(self, table: pa.Table, split: str) -> pa.Table:
-        """Adds the measures of a split to some of its rows, and leaves out the pairs of held-out references."""
-        if self.held_out is not None:
-            table = self.held_out.without(table)
-        return add_measures(table, self.measures[split], measures=_configured(tuple(sorted(self.settings.items()))))
+    @property
+    def every_measure(self) -> list[str]:
+        """The measures of any split, in the order of the registry."""
+        return [name for name in MEASURES if any(name in names for names in self.measures.values())]
 
 
-@functools.lru_cache(maxsize=1)
-def _configured(settings: tuple[tuple[str, Any], ...]) -> dict[str, Measure]:
-    """The measures with their settings; a process keeps those of its last job, and so opens their models once."""
-    return configure(dict(settings))
+@recipe(ScoreSettings, options=MEASURES)
+def score(settings: ScoreSettings) -> Scored:
+    """Adds measures as columns to every split of a folder of pairs (paper 000, sections 5.5 to 5.7).
 
+    The options of measures that were registered later are fields as well.
 
-def plan_shards(folder: Path, rows_per_shard: int | None = None) -> list[Shard]:
-    """Cuts every split into shards.
-
-    Args:
-        folder: The data folder.
-        rows_per_shard: Rows of a shard; None for a sixteenth of the split, at least 10,000 and at most 250,000. The
-            number of processes has no part in it.
-    """
-    shards = []
-    for split in split_names(folder):
-        rows = count_rows(folder, split)
-        size = rows_per_shard or min(max(math.ceil(rows / _SHARDS), _FEWEST_ROWS), _MOST_ROWS)
-        count = max(1, math.ceil(rows / size))
-        shards += [Shard(split, index, count, index * size, min(rows, (index + 1) * size)) for index in range(count)]
-    return shards
-
-
-def run_scoring(job: ScoringJob, shards: Sequence[Shard], output: Path, workers: int = 1) -> Iterator[Shard]:
-    """Writes the shards that are not there yet.
-
-    Every process computes on a single thread: how many threads share a sum changes its last digits, and several
-    processes with several threads each would only wait for each other.
-
-    Args:
-        job: What to do.
-        shards: The shards.
-        output: The folder to write to.
-        workers: Processes at a time; 1 computes in this one.
-
-    Yields:
-        Each shard when it is there, those of earlier runs first.
+    Returns:
+        The folder that was made, and what was added.
 
     Raises:
-        HfParaphraseError: The first error of any shard; those that are finished stay.
+        UsageError: For an option whose measure is not computed, or a measure without the option it needs.
+        InputError: If the pairs, a model or a text is unreadable, or lacks what a measure needs.
+        OutputError: If the output is in the way, or the unfinished job had other settings.
     """
-    (output / "data").mkdir(parents=True, exist_ok=True)
-    for leftover in (output / "data").glob(".*.partial"):
-        leftover.unlink(missing_ok=True)
-    left = []
-    for shard in shards:
-        if shard.path(output).is_file():
-            yield shard
-        else:
-            left.append(shard)
-    if workers <= 1 or len(left) <= 1:
-        with _one_thread():
-            for shard in left:
-                yield write_shard(job, shard, output)
-        return
-    # A forked process would inherit the threads' locks of the libraries, but not the threads.
-    pool = ProcessPoolExecutor(min(workers, len(left)), mp_context=get_context("spawn"), initializer=_begin_process)
-    with pool:
-        futures = [pool.submit(write_shard, job, shard, output) for shard in left]
+    target = check_output(settings.output, overwrite=settings.overwrite)
+    check_unfinished(target, overwrite=settings.overwrite, resume=settings.resume)
+    folder = DataFolder(settings.pairs)
+    estimated = settings.language_model_text is not None or settings.hold_out is not None
+    options = settings.options | ({"language_model": _ARPA} if estimated else {})
+    chosen = _chosen(settings, folder, Measures(**options))
+    if not estimated:
+        _try_out(_job(settings, folder, chosen, settings.options))
+    shards = plan_shards(folder, settings.shard_size)
+    with output_folder(settings.output, overwrite=settings.overwrite, resume=settings.resume) as staging:
+        check_same_job(staging / _JOB, _record(settings, chosen))
         try:
-            for future in as_completed(futures):
-                yield future.result()
-        except BaseException:
-            pool.shutdown(wait=True, cancel_futures=True)
+            facts: dict[str, Any] = {}
+            options, held_out = settings.options, None
+            if estimated:
+                held_out, facts = _language_model(settings, folder, staging)
+                options["language_model"] = str(staging / _ARPA)
+            job = _job(settings, folder, chosen, options, held_out)
+            if estimated:
+                _try_out(job)
+            _run(job, shards, staging, settings.workers)
+        except HfParaphraseError:
+            # Nothing is lost where nothing was done yet.
+            if not any((staging / "data").glob("*.parquet")):
+                shutil.rmtree(staging, ignore_errors=True)
             raise
+        rows = {split: DataFolder(staging).count(split) for split in chosen}
+        added = {split: scorer.columns for split, scorer in job.scorers.items()}
+        for split in chosen:
+            for column in sorted(set(folder.schema(split).names) & set(added[split])):
+                say(f"{split}: the column {column} was there before and is computed anew")
+        columns = list(dict.fromkeys(column for names in added.values() for column in names))
+        scored = Scored(Path(settings.output), rows, columns, chosen, facts)
+        _describe(settings, scored, staging)
+    (target / _JOB).unlink(missing_ok=True)
+    say(f"{sum(rows.values()):,} pairs with {', '.join(columns)} in {settings.output}")
+    return scored
 
 
-def write_shard(job: ScoringJob, shard: Shard, output: Path) -> Shard:
-    """Scores the rows of a shard and writes it by way of a temporary file.
+def _chosen(settings: ScoreSettings, folder: DataFolder, measures: Measures) -> dict[str, list[str]]:
+    """Checks the columns of every split and returns its measures.
+
+    Those asked for must be possible in every split; without such a list each split gets those that it has the columns
+    for.
+    """
+    chosen: dict[str, list[str]] = {}
+    for split in folder.splits:
+        schema = folder.schema(split)
+        check_pairs(schema, str(folder.path))
+        chosen[split] = choose_measures(settings.measures, schema.names, str(folder.path), measures)
+    every = [name for name in measures if any(name in names for names in chosen.values())]
+    for option in measures.given:
+        takers = [name for name, measure in measures.items() if option in measure.option_names()]
+        if not set(takers) & set(every):
+            # The language model may be one that is to be estimated.
+            names = (option, "hold_out", "language_model_text")
+            given = next(name for name in names if is_given(settings, name))
+            raise UsageError(
+                f"{flag(given)} is for the measure {' or '.join(takers)}, which is not computed",
+                remedy=f"add it to --measures; it reads the columns {', '.join(measures[takers[0]].requires)}",
+            )
+    for split, names in chosen.items():
+        left_out = [name for name in every if name not in names]
+        if left_out:
+            say(f"split `{split}`: without {', '.join(left_out)}, whose columns it does not have")
+    return chosen
+
+
+def _record(settings: ScoreSettings, chosen: dict[str, list[str]]) -> dict[str, Any]:
+    """All that determines the result, for a run that is continued."""
+    job: dict[str, Any] = {
+        "pairs": fingerprint(settings.pairs),
+        "language_model_text": settings.language_model_text and fingerprint(settings.language_model_text),
+        **{name: getattr(settings, name) for name in ("hold_out", "seed", "batch_size", "shard_size")},
+        "measures": chosen,
+    }
+    for name in MEASURES:
+        measure = MEASURES[name]
+        for option in measure.option_names():
+            value = getattr(settings, option)
+            if value is not None and option in measure.models:
+                value = fingerprint(model_folder(value))
+            elif value is not None and option in measure.files:
+                value = fingerprint(value)
+            job[option] = value
+    return job
+
+
+def _job(
+    settings: ScoreSettings,
+    folder: DataFolder,
+    chosen: dict[str, list[str]],
+    options: dict[str, Any],
+    held_out: HeldOutReferences | None = None,
+) -> ScoringJob:
+    measures = Measures(**options)
+    scorers = {split: PairScorer(tuple(names), measures, held_out) for split, names in chosen.items()}
+    return ScoringJob(folder, scorers, settings.batch_size)
+
+
+def _language_model(
+    settings: ScoreSettings, folder: DataFolder, staging: Path
+) -> tuple[HeldOutReferences | None, dict[str, Any]]:
+    """Estimates the language model, on references that are held out where that was asked for.
+
+    Returns:
+        Those references, and what there is to say about the language model.
+    """
+    held_out = None
+    split = folder.splits[0]
+    if settings.hold_out is not None:
+        held_out = draw_references(folder, split, settings.hold_out, settings.seed)
+    if not (staging / _MODEL_FACTS).is_file():
+        if held_out is not None:
+            texts = held_out_texts(folder, split, held_out)
+            write_text_whole(staging / _HELD_OUT, "".join(" ".join(text.split()) + "\n" for text in texts))
+            blocks: Iterator[list[str]] = iter([texts])
+        else:
+            blocks = _text_blocks(Path(str(settings.language_model_text)))
+        facts = train_language_model(blocks, staging / _ARPA, source=settings.language_model_text or folder.path)
+        write_text_whole(staging / _MODEL_FACTS, json.dumps(facts, indent=2) + "\n")
+    facts = json.loads((staging / _MODEL_FACTS).read_text(encoding="utf-8"))
+    say(f"language model: {facts['tokens']:,} tokens in {facts['sentences']:,} sentences")
+    if facts["fallback_discounts"]:
+        orders = ", ".join(map(str, facts["fallback_discounts"]))
+        say(f"language model: too little text to estimate the discounts of order {orders}; 0.5, 1, 1.5 taken")
+    return held_out, facts
+
+
+def _text_blocks(path: Path) -> Iterator[list[str]]:
+    for block in read_lines(path, LineErrors()):
+        yield block.to_pylist()
+
+
+def _try_out(job: ScoringJob) -> None:
+    """Loads what the measures need, and lets them look at the first pairs.
 
     Raises:
-        OutputError: If it cannot be written.
+        HfParaphraseError: If a model or package is missing, or a measure would say nothing of such pairs.
     """
-    path = shard.path(output)
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.partial")
-    try:
-        with pq.ParquetWriter(temporary, job.schema(shard.split), compression="zstd") as writer:
-            for table in DataFolder(job.folder).row_range(
-                shard.split, shard.start, shard.stop, batch_size=job.batch_size
-            ):
-                scored = job.score(table, shard.split)
-                if scored.num_rows:  # `datasets` cannot read a row group without rows
-                    writer.write_table(scored.cast(writer.schema))
-        temporary.replace(path)
-    except OSError as error:
-        raise OutputError(f"cannot write: {error.strerror or error}", path=path) from error
-    finally:
-        temporary.unlink(missing_ok=True)
-    return shard
+    for split in job.scorers:
+        job.schema(split)
+    split, scorer = next(iter(job.scorers.items()))
+    table = next(job.folder.row_range(split, 0, _LOOKED_AT, batch_size=_LOOKED_AT), None)
+    if table is not None:
+        batch = PairBatch(table)
+        for name in scorer.names:
+            scorer.measures[name].try_out(batch, job.folder.path)
 
 
-@contextmanager
-def _one_thread() -> Iterator[None]:
-    """Keeps PyTorch, if a measure has loaded it, to one thread."""
-    torch: Any = sys.modules.get("torch")
-    if torch is None:
-        yield
-        return
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(threads)
+def _run(job: ScoringJob, shards: list[Shard], staging: Path, workers: int | None) -> None:
+    affinity = getattr(os, "sched_getaffinity", None)
+    processors = len(affinity(0)) if affinity is not None else os.cpu_count() or 1
+    total = sum(shard.stop - shard.start for shard in shards)
+    processors = min(processors, max(1, total // _ROWS_WORTH_A_PROCESS))
+    with tqdm(desc="score", total=total, unit=" pairs", unit_scale=True) as bar:
+        for shard in run_scoring(job, shards, staging, workers or processors):
+            bar.update(shard.stop - shard.start)
 
 
-def _begin_process() -> None:
-    # Read by PyTorch and `tokenizers` when they are first imported, which no process has done yet.
-    os.environ.update(OMP_NUM_THREADS="1", TOKENIZERS_PARALLELISM="false")
-    pa.set_cpu_count(1)
-    Thread(target=_end_with_parent, daemon=True).start()
+def _describe(settings: ScoreSettings, scored: Scored, staging: Path) -> None:
+    folder = Path(settings.pairs)
+    measures, names = Measures(), scored.every_measure
+    read = dict.fromkeys(option for name in MEASURES for option in (*MEASURES[name].files, *MEASURES[name].models))
+    inputs = [settings.language_model_text, *(getattr(settings, option) for option in read)]
+    write_provenance(
+        staging,
+        command="score",
+        settings={
+            **{name: value for name, value in settings.record().items() if name not in _NOT_OF_THE_RESULT},
+            "measures": names,
+        },
+        inputs=[folder, *(path for path in inputs if path is not None)],
+        results={
+            "rows": scored.rows,
+            "columns": scored.columns,
+            **({"language_model": scored.language_model} if scored.language_model else {}),
+        },
+    )
+    write_card(
+        staging,
+        "dataset_cards",
+        "scored",
+        {
+            **inherited_metadata(folder),
+            "title": f"{folder.resolve().name}, scored",
+            "source": folder.resolve().name,
+            "splits": [{"name": split, "rows": count} for split, count in scored.rows.items()],
+            "measures": [{"columns": measures[name].columns, "text": _first_line(MEASURES[name])} for name in names],
+            "language_model": scored.language_model,
+            "held_out": settings.hold_out,
+        },
+    )
+    (staging / _MODEL_FACTS).unlink(missing_ok=True)
 
 
-def _end_with_parent() -> None:
-    """A killed parent says nothing to its processes, which would otherwise wait for work for ever."""
-    parent = parent_process()
-    if parent is not None:
-        parent.join()
-        os._exit(1)
+def _first_line(measure: type) -> str:
+    return (measure.__doc__ or "").strip().split("\n", 1)[0]

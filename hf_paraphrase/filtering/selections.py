@@ -1,29 +1,37 @@
-"""Selections: predicates on columns, written as `overlap_1<=0.7` or `5<=length<=30`.
+"""Selections: predicates on columns, written as `overlap_1<=0.7` or `5<=length<=30`, or called by their names.
 
-The grammar, with white space allowed between its parts:
+A name is that of a function in :data:`~hf_paraphrase.registry.SELECTIONS`, whose parameters are called like the
+columns that it looks at. Numbers come to it as float64 (rows,), NaN where one is missing; texts as a list of them, the
+empty one where one is missing. It returns which rows are kept, bool (rows,).
 
-    selection  = column operator number | number operator column | number operator column operator number
+The grammar of comparisons, with white space allowed between their parts:
+
+    comparison = column operator number | number operator column | number operator column operator number
     operator   = "<=" | "<" | ">=" | ">" | "==" | "!="
     column     = a letter or "_", then letters, digits and "_"
     number     = a decimal number, with sign and exponent if need be
 
 With two numbers the operators point the same way (`1<x<=2`, `2>x>=1`). Several selections are and-ed. A missing value
-or NaN satisfies no selection, `!=` included.
+or NaN satisfies no comparison, `!=` included.
 """
 
 from __future__ import annotations
 
+import inspect
 import operator
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from ..errors import UsageError
-from .measures.registry import measurable_columns, measures_of
+from ..registry import SELECTIONS
+from .measuring import measurable_columns, measures_of
 from .pair_batch import numeric_column
+from .tokens import tokenize
 
 _NUMBER = r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?"
 _OPERATOR = r"<=|>=|==|!=|<|>"
@@ -45,21 +53,22 @@ _MIRRORED = {"<=": ">=", "<": ">", ">=": "<=", ">": "<", "==": "==", "!=": "!="}
 _REMEDY = "write for example overlap_1<=0.7 or 5<=length<=30, in quotes"
 
 
+def different(sentence1: Sequence[str], sentence2: Sequence[str]) -> np.ndarray:
+    """Keeps the pairs whose sides differ by more than case and spacing."""
+    return np.array([tokenize(one) != tokenize(two) for one, two in zip(sentence1, sentence2, strict=True)], bool)
+
+
 @dataclass(frozen=True)
-class Selection:
-    """One predicate on one column.
+class Comparison:
+    """Whether numbers lie in a range.
 
     Attributes:
-        text: What the user wrote.
-        column: The column it looks at.
         conditions: One or two pairs of operator and number, the column's value standing on the left.
     """
 
-    text: str
-    column: str
     conditions: tuple[tuple[str, float], ...]
 
-    def mask(self, values: np.ndarray) -> np.ndarray:
+    def __call__(self, values: np.ndarray) -> np.ndarray:
         """Tells which values satisfy all conditions: bool (rows,); NaN never does."""
         kept = ~np.isnan(values)
         for name, number in self.conditions:
@@ -67,15 +76,52 @@ class Selection:
         return kept
 
 
+@dataclass(frozen=True)
+class Selection:
+    """One predicate on columns.
+
+    Attributes:
+        text: What the user wrote.
+        columns: The columns it looks at.
+        predicate: Called with them; tells which rows are kept, bool (rows,).
+    """
+
+    text: str
+    columns: tuple[str, ...]
+    predicate: Callable[..., Any]
+
+    @property
+    def compares(self) -> bool:
+        """Whether it is a comparison of one column with numbers."""
+        return isinstance(self.predicate, Comparison)
+
+    def mask(self, *columns: Any) -> np.ndarray:
+        """Tells which rows are kept, given its columns: bool (rows,).
+
+        Raises:
+            UsageError: If a function of the user answers with anything else.
+        """
+        kept = np.asarray(self.predicate(*columns))
+        if kept.dtype != bool or kept.shape != (len(columns[0]),):
+            raise UsageError(
+                f"--keep {self.text}: it returns {kept.dtype} of shape {kept.shape} for {len(columns[0])} rows",
+                remedy="let it return one truth value for each row",
+            )
+        return kept
+
+
 def parse_selection(text: str) -> Selection:
     """Parses one selection.
 
     Raises:
-        UsageError: Naming what was written, if it does not follow the grammar.
+        UsageError: Naming what was written, if it is no name and does not follow the grammar.
     """
+    name = text.strip()
+    if name in SELECTIONS:
+        return named_selection(name)
     match = _SELECTION.fullmatch(text)
     if match is None or (match["left"] is None and match["right"] is None):
-        raise UsageError(f"--keep: cannot read `{text}`", remedy=_REMEDY)
+        raise UsageError(f"--keep: cannot read `{text}`", remedy=f"{_REMEDY}, or a name: {', '.join(SELECTIONS)}")
     conditions: list[tuple[str, float]] = []
     if match["left"] is not None:
         conditions.append((_MIRRORED[match["left_operator"]], _finite(match["left"], text)))
@@ -83,7 +129,24 @@ def parse_selection(text: str) -> Selection:
         conditions.append((match["right_operator"], _finite(match["right"], text)))
     if len(conditions) == 2 and _direction(match["left_operator"]) * _direction(match["right_operator"]) != 1:
         raise UsageError(f"--keep: the two comparisons of `{text}` do not point the same way", remedy=_REMEDY)
-    return Selection(text=text.strip(), column=match["column"], conditions=tuple(conditions))
+    return Selection(name, (match["column"],), Comparison(tuple(conditions)))
+
+
+def named_selection(name: str, text: str | None = None) -> Selection:
+    """Returns a selection of the registry.
+
+    Args:
+        name: Its name.
+        text: What it is called in the funnel; its name by default.
+
+    Raises:
+        UsageError: If there is none of that name, or it looks at no column.
+    """
+    predicate = SELECTIONS[name]
+    columns = tuple(inspect.signature(predicate).parameters)
+    if not columns:
+        raise UsageError(f"the selection `{name}` looks at no column", remedy="call its parameters like columns")
+    return Selection(text or name, columns, predicate)
 
 
 def _finite(number: str, text: str) -> float:
@@ -98,7 +161,7 @@ def _direction(name: str) -> int:
 
 
 def check_selections(selections: Sequence[Selection], schema: pa.Schema) -> None:
-    """Checks that every selection looks at a number that is a column or can be measured.
+    """Checks that every selection looks at columns that are there or can be measured, comparisons at numbers.
 
     Args:
         selections: The predicates.
@@ -108,16 +171,17 @@ def check_selections(selections: Sequence[Selection], schema: pa.Schema) -> None
         UsageError: Naming the selection, and the columns that exist or can be computed.
     """
     for selection in selections:
-        check_columns([selection.column], schema, f"--keep `{selection.text}`")
+        check_columns(selection.columns, schema, f"--keep `{selection.text}`", numbers=selection.compares)
 
 
-def check_columns(columns: Sequence[str], schema: pa.Schema, wanted_by: str) -> None:
-    """Checks that columns hold numbers, or can be measured.
+def check_columns(columns: Sequence[str], schema: pa.Schema, wanted_by: str, *, numbers: bool = True) -> None:
+    """Checks that columns are there, or can be measured.
 
     Args:
         columns: Their names.
         schema: The columns of the pairs.
         wanted_by: What looks at them, for messages.
+        numbers: Whether they must hold numbers; else they may hold text as well.
 
     Raises:
         UsageError: Naming the first that is neither, and the columns that exist or can be computed.
@@ -126,9 +190,10 @@ def check_columns(columns: Sequence[str], schema: pa.Schema, wanted_by: str) -> 
     for column in columns:
         if column in schema.names:
             kind = schema.field(column).type
-            if not (pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_boolean(kind)):
+            if not (_holds_numbers(kind) or (_holds_text(kind) and not numbers)):
                 raise UsageError(
-                    f"{wanted_by}: the column {column} holds {kind}, not numbers", remedy="compare a column of numbers"
+                    f"{wanted_by}: the column {column} holds {kind}, not numbers{'' if numbers else ' or text'}",
+                    remedy="compare a column of numbers" if numbers else "look at another column",
                 )
         elif column not in measurable:
             can = sorted(set(measurable) - set(schema.names))
@@ -142,4 +207,18 @@ def check_columns(columns: Sequence[str], schema: pa.Schema, wanted_by: str) -> 
 
 def apply_selection(selection: Selection, table: pa.Table) -> np.ndarray:
     """Tells which rows of a table satisfy a selection: bool (rows,)."""
-    return selection.mask(numeric_column(table, selection.column))
+    return selection.mask(*(_values(table, column) for column in selection.columns))
+
+
+def _values(table: pa.Table, column: str) -> np.ndarray | list[str]:
+    if _holds_text(table.schema.field(column).type):
+        return [text or "" for text in table.column(column).to_pylist()]
+    return numeric_column(table, column)
+
+
+def _holds_numbers(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_boolean(kind))
+
+
+def _holds_text(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))

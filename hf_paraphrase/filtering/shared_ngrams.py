@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .token_spans import TokenSpans
+from .tokens import TokenSpans
 
 LONGEST = 64
 """Sentences of more tokens are counted one by one."""

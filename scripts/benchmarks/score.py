@@ -26,8 +26,8 @@ import pyarrow as pa
 
 from hf_paraphrase.data.parquet import iterate_batches, write_split
 from hf_paraphrase.errors import UsageError
-from hf_paraphrase.filtering.measures.registry import add_measures
-from hf_paraphrase.filtering.scoring import ScoringJob, plan_shards, run_scoring
+from hf_paraphrase.filtering.measuring import Measures, PairScorer, add_measures
+from hf_paraphrase.filtering.shards import ScoringJob, plan_shards, run_scoring
 from hf_paraphrase.filtering.tokens import tokenize
 
 # Also where this file is loaded by its path; at the end, because files beside it are named like installed libraries.
@@ -170,7 +170,7 @@ def run(arguments: argparse.Namespace, table: pa.Table, folder: Path) -> None:
     )
     if arguments.workers > 1:
         write_split(folder / "pairs", "train", table.to_batches(max_chunksize=10_000), table.schema)
-        job = ScoringJob(folder / "pairs", {"train": MEASURES}, {}, 10_000)
+        job = ScoringJob(folder / "pairs", {"train": PairScorer(tuple(MEASURES), Measures())}, 10_000)
         shards = plan_shards(folder / "pairs", max(1, table.num_rows // (8 * arguments.workers)))
 
         def whole_job(workers: int) -> None:

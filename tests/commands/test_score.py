@@ -95,9 +95,9 @@ def test_each_split_gets_the_measures_that_its_own_columns_allow(pairs, tmp_path
 @pytest.mark.parametrize(
     ("words", "expected"),
     [
-        (["--measures", "beauty"], "unknown measure beauty"),
+        (["--measures", "beauty"], "there is no measure `beauty`"),
         (["--measures", "cost"], "needs the missing columns log_prob, num_tokens"),
-        (["--batch-size", "0"], "--batch-size is 0"),
+        (["--batch-size", "0"], "--batch-size must be at least 1, not 0"),
     ],
 )
 def test_bad_requests_are_one_line_and_leave_nothing_behind(pairs, tmp_path, capsys, words, expected):
@@ -160,7 +160,7 @@ def test_holding_references_out_leaves_their_pairs_out_and_models_them(back_tran
     assert "held_out.txt" in (output / "README.md").read_text()
     assert "15 sentences" in capsys.readouterr().err
     assert sorted(path.name for path in output.iterdir()) == [
-        "README.md", "data", "held_out.txt", "language_model.arpa", "language_model.binary", "provenance.json"
+        "README.md", "data", "held_out.txt", "language_model.arpa", "provenance.json"
     ]  # fmt: skip
 
 
@@ -168,9 +168,9 @@ def test_processes_and_interruptions_do_not_change_a_byte(back_translated, tmp_p
     words = ["--pairs", back_translated, "--hold-out", 10, "--shard-size", 25]
     assert run("score", *words, "--output", tmp_path / "one", "--workers", 1) == 0
     assert run("score", *words, "--output", tmp_path / "two", "--workers", 2) == 0
-    from hf_paraphrase.filtering import scoring
+    from hf_paraphrase.filtering import shards
 
-    write, written = scoring.write_shard, []
+    write, written = shards.write_shard, []
 
     def killed(*arguments):
         if len(written) == 2:
@@ -178,11 +178,11 @@ def test_processes_and_interruptions_do_not_change_a_byte(back_translated, tmp_p
         written.append(write(*arguments))
         return written[-1]
 
-    monkeypatch.setattr(scoring, "write_shard", killed)
+    monkeypatch.setattr(shards, "write_shard", killed)
     killed_words = [*words, "--output", tmp_path / "killed"]
     assert run("score", *killed_words, "--workers", 1) == 130
     assert not (tmp_path / "killed").exists()
-    monkeypatch.setattr(scoring, "write_shard", write)
+    monkeypatch.setattr(shards, "write_shard", write)
     capsys.readouterr()
     assert run("score", *killed_words) == 2 and "--resume continues it" in capsys.readouterr().err
     assert (
@@ -207,8 +207,8 @@ def test_a_language_model_is_estimated_on_a_compressed_text(back_translated, tmp
     ("words", "expected"),
     [
         (["--hold-out", "40"], "references, and 40 are to be held out"),
-        (["--hold-out", "0"], "--hold-out is 0"),
-        (["--hold-out", "3", "--language-model", "x"], "each give a language model"),
+        (["--hold-out", "0"], "--hold-out must be at least 1, not 0"),
+        (["--hold-out", "3", "--language-model", "x"], "--hold-out and --language-model exclude each other"),
         (["--language-model", "absent.arpa"], "absent.arpa"),
         (["--language-model-text", "absent.txt"], "absent.txt"),
         (["--language-model-text", "EMPTY"], "no word"),
@@ -218,8 +218,8 @@ def test_a_language_model_is_estimated_on_a_compressed_text(back_translated, tmp
         (["--encoder", "absent"], "absent"),
         (["--translation-model", "absent"], "absent"),
         (["--measures", "length", "--language", "en"], "--language is for the measure language"),
-        (["--workers", "0"], "--workers is 0"),
-        (["--seed", "-1"], "--seed is -1"),
+        (["--workers", "0"], "--workers must be at least 1, not 0"),
+        (["--seed", "-1"], "--seed must be at least 0"),
     ],
 )
 def test_what_models_cannot_do_is_said_in_one_line_and_leaves_nothing_behind(

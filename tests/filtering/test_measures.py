@@ -10,8 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hf_paraphrase.errors import InputError, UsageError
-from hf_paraphrase.filtering.measures.base import required_setting
-from hf_paraphrase.filtering.measures.registry import MEASURES, add_measures, choose_measures, measures_of
+from hf_paraphrase.filtering.measuring import Measures, add_measures, choose_measures, measures_of
 from hf_paraphrase.filtering.tokens import tokenize
 
 SENTENCE = st.lists(st.sampled_from(["a", "A", "b", "c", "d,", "e.", "don't", "é", ""]), max_size=9).map(" ".join)
@@ -160,15 +159,15 @@ def test_measures_are_chosen_by_the_columns_at_hand():
     assert choose_measures(["bleu", "length"], plain, "x") == ["length", "bleu"]
     with pytest.raises(InputError, match="log_prob, num_tokens"):
         choose_measures(["cost"], plain, "x")
-    with pytest.raises(UsageError, match="unknown measure foo"):
+    with pytest.raises(UsageError, match="there is no measure `foo`"):
         choose_measures(["foo"], plain, "x")
 
 
 def test_no_two_measures_claim_a_column_and_all_give_what_they_announce():
-    columns = [column for measure in MEASURES.values() for column in measure.columns]
+    columns = [column for measure in Measures().values() for column in measure.columns]
     assert len(columns) == len(set(columns))
     table = pairs_table([("a", "b")], source=pa.array(["c"]), log_prob=pa.array([-1.0]), num_tokens=pa.array([1]))
-    names = [name for name, measure in MEASURES.items() if required_setting(measure) is None and name != "language"]
-    announced = [column for name in names for column in MEASURES[name].columns]
+    names = [name for name, measure in Measures().items() if measure.lacks is None and name != "language"]
+    announced = [column for name in names for column in Measures()[name].columns]
     assert add_measures(table, names).column_names == [*table.column_names, *announced]
     assert measures_of(["overlap_2", "cost", "other"]) == ["overlap", "cost"]

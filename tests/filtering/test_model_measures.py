@@ -8,8 +8,8 @@ import pytest
 import torch
 
 from hf_paraphrase.errors import InputError, ModelError, UsageError
-from hf_paraphrase.filtering.language_model.training import train_language_model
-from hf_paraphrase.filtering.measures.registry import add_measures, choose_measures, configure
+from hf_paraphrase.filtering.language_model.estimation import train_language_model
+from hf_paraphrase.filtering.measuring import Measures, add_measures, choose_measures
 from hf_paraphrase.models.configuration_avg import AvgConfig
 from hf_paraphrase.models.modeling_avg import AvgModel
 from hf_paraphrase.tokenization.word_level import build_word_level_tokenizer, save_tokenizer
@@ -21,7 +21,7 @@ def pairs_table(pairs, **columns):
 
 
 def scored(table, name, **settings):
-    return add_measures(table, [name], measures=configure(settings)).to_pydict()
+    return add_measures(table, [name], measures=Measures(**settings)).to_pydict()
 
 
 @pytest.fixture(scope="module")
@@ -144,8 +144,8 @@ def test_without_its_library_the_language_is_a_usage_error_that_names_it(monkeyp
         scored(pairs_table([]), "language", language="en")
 
 
-def test_settings_reach_the_measures_whose_fields_they_name():
-    measures = configure({"encoder": "e", "language": "fi"})
+def test_options_reach_the_measures_that_have_them():
+    measures = Measures(encoder="e", language="fi")
     assert measures["similarity"].encoder == "e" and measures["language"].language == "fi"
     assert measures["perplexity"].language_model is None
     plain = ["sentence1", "sentence2"]

@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from hf_paraphrase.errors import ModelError, UsageError
-from hf_paraphrase.filtering.measures.registry import add_measures, choose_measures, configure
+from hf_paraphrase.filtering.measuring import Measures, add_measures, choose_measures
 from hf_paraphrase.filtering.reference_classifier.reference_classification import ReferenceScorer
 from hf_paraphrase.filtering.reference_classifier.seen_references import text_fingerprints, write_seen
 from hf_paraphrase.models.configuration_avg import AvgConfig
@@ -29,7 +29,7 @@ def classifier(tmp_path_factory):
 
 
 def measured(table, folder):
-    measures = configure({"classifier": str(folder)})
+    measures = Measures(classifier=str(folder))
     return add_measures(table, ["reference_probability"], measures=measures)
 
 
@@ -50,7 +50,7 @@ def test_an_empty_table_has_the_types_of_a_full_one(classifier):
 def test_the_measure_needs_its_classifier():
     present = ["sentence1", "sentence2"]
     assert "reference_probability" not in choose_measures([], present, "x")
-    assert "reference_probability" in choose_measures([], present, "x", configure({"classifier": "folder"}))
+    assert "reference_probability" in choose_measures([], present, "x", Measures(classifier="folder"))
     with pytest.raises(UsageError, match="needs --classifier"):
         choose_measures(["reference_probability"], present, "x")
 

@@ -8,8 +8,7 @@ from hypothesis import strategies as st
 
 from hf_paraphrase.filtering import shared_ngrams
 from hf_paraphrase.filtering.shared_ngrams import SharedNgramCounter
-from hf_paraphrase.filtering.token_spans import TokenSpans
-from hf_paraphrase.filtering.tokens import tokenize
+from hf_paraphrase.filtering.tokens import TokenSpans, tokenize
 
 TEXT = st.text(
     st.sampled_from("abAB1 _'’-.,\n\t\u0301\u0130ßΣéı中\u200b\u00a0\U0001f600\ud800\x00"), max_size=14

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from hf_paraphrase.filtering.measures.registry import add_measures
+from hf_paraphrase.filtering.measuring import add_measures
 from hf_paraphrase.filtering.tokens import tokenize
 
 SENTENCE = st.lists(

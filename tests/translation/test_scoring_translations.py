@@ -6,7 +6,7 @@ import pyarrow as pa
 import pytest
 import torch
 
-from hf_paraphrase.filtering.measures.registry import add_measures, configure
+from hf_paraphrase.filtering.measuring import Measures, add_measures
 from hf_paraphrase.models.configuration_rnn_search import RnnSearchConfig
 from hf_paraphrase.models.modeling_rnn_search import RnnSearchForConditionalGeneration
 from hf_paraphrase.tokenization.subword import train_bpe_tokenizer
@@ -79,7 +79,7 @@ def test_cost_fills_in_only_what_the_pairs_lack(opened, tmp_path):
             "num_tokens": pa.array([3, 5, None, 0, 4], pa.int32()),
         }
     )
-    measures = configure({"translation_model": str(tmp_path)})
+    measures = Measures(translation_model=str(tmp_path))
     found = add_measures(table, ["cost"], measures=measures).to_pydict()
     scores = score_translations(model, tokenizer, SOURCES, TRANSLATIONS)
     rescored = (-scores.log_probs / scores.num_tokens.clip(1)).tolist()

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ...errors import InputError
-from ..token_spans import TokenSpans
+from ..tokens import TokenSpans
 from .sequences import BEGIN, END, UNKNOWN, with_marks, word_numbers
 
 ORDER = 3

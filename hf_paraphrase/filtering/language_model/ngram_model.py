@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ...errors import InputError
-from ..token_spans import TokenSpans
+from ..tokens import TokenSpans
 from .arpa import ArpaOrder, read_arpa
 from .sequences import BEGIN, END, UNKNOWN, with_marks, word_numbers
 

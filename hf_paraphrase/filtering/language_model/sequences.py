@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from ..token_spans import TokenSpans
+from ..tokens import TokenSpans
 
 UNKNOWN, BEGIN, END = "<unk>", "<s>", "</s>"
 """The marks of ARPA files. None can be a token: :func:`..tokens.tokenize` splits at the angle brackets."""

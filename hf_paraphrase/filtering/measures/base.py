@@ -2,47 +2,83 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+import dataclasses
+import typing
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar
 
 import numpy as np
 
 from ..pair_batch import PairBatch
 
 
-class Measure(Protocol):
+@dataclass(frozen=True)
+class Measure(ABC):
     """Computes one or more columns from a batch of pairs, each row by itself.
 
-    A measure is a frozen dataclass. A field named like a setting of `score` (`language_model`, `encoder`, …) gets that
-    setting's value. What such a measure loads it loads when it first computes, so that it travels to other processes
-    as its settings. A measure that cannot do without a setting names it in a class variable `setting`; one that adds
-    columns of text lists those in a class variable `texts`.
+    A measure is a frozen dataclass that is registered in :data:`~hf_paraphrase.registry.MEASURES`. Its fields are its
+    options, each made by :func:`~hf_paraphrase.settings.setting` with a default: `score` has a flag for each of them.
+    What such a measure loads it loads when it first computes, so that it travels to other processes as its options.
+    The first line of its docstring is what a card says of it.
 
     Attributes:
-        columns: The columns it adds.
         requires: The columns it reads.
+        unit: The unit or range of its columns, for the help of `filter`; empty where there is none.
+        texts: Those of its columns that hold text.
+        by_default: Whether it is computed unasked, where the columns it reads and the option it needs are there.
+        needs: The option that it cannot do without.
+        models: Those of its options that name model folders, or repositories of the Hub.
+        files: Those of its options that name files.
     """
 
-    @property
-    def columns(self) -> tuple[str, ...]:
-        """The columns it adds, in order."""
-        ...
+    unit: ClassVar[str] = ""
+    texts: ClassVar[tuple[str, ...]] = ()
+    by_default: ClassVar[bool] = True
+    needs: ClassVar[str | None] = None
+    models: ClassVar[tuple[str, ...]] = ()
+    files: ClassVar[tuple[str, ...]] = ()
 
     @property
     def requires(self) -> tuple[str, ...]:
         """The columns it reads."""
-        ...
+        return "sentence1", "sentence2"
 
-    def compute(self, batch: PairBatch) -> dict[str, np.ndarray]:
+    @property
+    @abstractmethod
+    def columns(self) -> tuple[str, ...]:
+        """The columns it adds, in order."""
+
+    @abstractmethod
+    def compute(self, batch: PairBatch) -> Mapping[str, np.ndarray]:
         """Computes the columns: for each name an array (pairs,) of int64, float64 or text, NaN where undefined."""
-        ...
 
+    def try_out(self, batch: PairBatch, path: Path) -> None:  # noqa: B027
+        """Looks at the first pairs of a data folder before the work begins.
 
-def required_setting(measure: Measure) -> str | None:
-    """Returns the setting that a measure cannot do without and that it lacks; None if it can compute."""
-    name = getattr(measure, "setting", None)
-    return name if name is not None and getattr(measure, name) is None else None
+        Raises:
+            HfParaphraseError: If what it would compute from such pairs means nothing.
+        """
 
+    @property
+    def lacks(self) -> str | None:
+        """The option that it cannot do without and that it was not given; None if it can compute."""
+        return self.needs if self.needs is not None and getattr(self, self.needs) is None else None
 
-def numeric_columns(measure: Measure) -> list[str]:
-    """Lists those columns of a measure that hold numbers."""
-    return [column for column in measure.columns if column not in getattr(measure, "texts", ())]
+    @property
+    def numeric_columns(self) -> list[str]:
+        """Those of its columns that hold numbers."""
+        return [column for column in self.columns if column not in self.texts]
+
+    @classmethod
+    def option_names(cls) -> list[str]:
+        """The names of its options."""
+        return [field.name for field in dataclasses.fields(cls)]
+
+    @classmethod
+    def options(cls) -> list[tuple[str, Any, Any]]:
+        """Its options: for each the name, the type and the field."""
+        hints = typing.get_type_hints(cls)
+        return [(field.name, hints[field.name], field) for field in dataclasses.fields(cls)]

@@ -7,12 +7,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..pair_batch import PairBatch
+from .base import Measure
 
 _MAXIMUM_ORDER = 4
 
 
 @dataclass(frozen=True)
-class SentenceBleu:
+class SentenceBleu(Measure):
     """Computes BLEU with add-one smoothing throughout (Nakov, Guzmán and Vogel 2012; used in Wieting et al. 2017).
 
     The hypothesis is `sentence2`, the reference `sentence1`, both as lower-cased tokens, c and r their lengths:
@@ -24,8 +25,8 @@ class SentenceBleu:
     a perfect copy of c tokens has exp(−1/c), a little less than 1.
     """
 
-    columns: tuple[str, ...] = ("bleu",)
-    requires: tuple[str, ...] = ("sentence1", "sentence2")
+    unit = "0 to 1"
+    columns = ("bleu",)
 
     def compute(self, batch: PairBatch) -> dict[str, np.ndarray]:
         """Computes the column (pairs,), float64."""

@@ -8,14 +8,15 @@ import numpy as np
 
 from ..pair_batch import PairBatch
 from ..shared_ngrams import SharedNgramCounter
-from ..token_spans import TokenSpans
+from ..tokens import TokenSpans
+from .base import Measure
 
 SHORTEST_WORD = 3
 """Shorter tokens of the source say nothing: punctuation is the same in most languages, and many articles are."""
 
 
 @dataclass(frozen=True)
-class CopyRate:
+class CopyRate(Measure):
     """Computes the share of the tokens of the translation that also occur in the reference.
 
     `copy_rate` counts the lower-cased tokens of `sentence2`, punctuation included and repeated ones as often as they
@@ -23,8 +24,8 @@ class CopyRate:
     `sentence2`.
     """
 
-    columns: tuple[str, ...] = ("copy_rate",)
-    requires: tuple[str, ...] = ("sentence1", "sentence2")
+    unit = "0 to 1"
+    columns = ("copy_rate",)
 
     def compute(self, batch: PairBatch) -> dict[str, np.ndarray]:
         """Computes the column (pairs,), float64 from 0 to 1."""
@@ -32,15 +33,16 @@ class CopyRate:
 
 
 @dataclass(frozen=True)
-class SourceCopyRate:
+class SourceCopyRate(Measure):
     """Computes the share of the words of the translation that stand in the source in the same form: untranslated ones.
 
     `copy_rate_source` counts the lower-cased tokens of `sentence2` with at least three characters; names and numbers
     are among them rightly. NaN where there is no such word.
     """
 
-    columns: tuple[str, ...] = ("copy_rate_source",)
-    requires: tuple[str, ...] = ("source", "sentence2")
+    unit = "0 to 1"
+    columns = ("copy_rate_source",)
+    requires = ("source", "sentence2")
 
     def compute(self, batch: PairBatch) -> dict[str, np.ndarray]:
         """Computes the column (pairs,), float64 from 0 to 1."""

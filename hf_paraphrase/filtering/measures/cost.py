@@ -9,11 +9,13 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from ...settings import setting
 from ..pair_batch import PairBatch
+from .base import Measure
 
 
 @dataclass(frozen=True)
-class TranslationCost:
+class TranslationCost(Measure):
     """Computes the negative log-likelihood of the translation, its end included, per token of the translation.
 
     * `cost`: −`log_prob` / `num_tokens`, in nats per token.
@@ -22,13 +24,14 @@ class TranslationCost:
     Tokens are the units of the translation model. NaN where `num_tokens` is 0 or a value is missing. With a
     translation model, pairs that lack the two columns or a value in them are scored with it; such a translation is cut
     into units as the model's tokenizer cuts it.
-
-    Attributes:
-        translation_model: The folder of a translation model from `source` to `sentence2`, or None.
     """
 
-    translation_model: str | None = None
-    columns: tuple[str, ...] = ("cost", "cost_with_end")
+    unit = "nats per token"
+    models = ("translation_model",)
+    columns = ("cost", "cost_with_end")
+    translation_model: str | None = setting(
+        "translation model folder, for the cost of pairs that have no log_prob and num_tokens; needs source", None
+    )
 
     @property
     def requires(self) -> tuple[str, ...]:

@@ -7,18 +7,19 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..pair_batch import PairBatch
+from .base import Measure
 
 
 @dataclass(frozen=True)
-class EditDistance:
+class EditDistance(Measure):
     """Computes the Levenshtein distance of the lower-cased texts divided by the length of the longer one.
 
     Insertions, deletions and substitutions of a character (code point) cost 1 each, white space counts. 0 for equal
     texts, two empty ones included, and 1 for texts that have nothing in common.
     """
 
-    columns: tuple[str, ...] = ("edit_distance",)
-    requires: tuple[str, ...] = ("sentence1", "sentence2")
+    unit = "0 to 1"
+    columns = ("edit_distance",)
 
     def compute(self, batch: PairBatch) -> dict[str, np.ndarray]:
         """Computes the column (pairs,), float64 from 0 to 1."""

@@ -7,10 +7,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..pair_batch import PairBatch
+from .base import Measure
 
 
 @dataclass(frozen=True)
-class Length:
+class Length(Measure):
     """Counts tokens, punctuation included.
 
     * `length`: tokens of `sentence2`, the translation.
@@ -18,8 +19,8 @@ class Length:
     * `length_ratio`: the first divided by the second; NaN where `sentence1` is empty.
     """
 
-    columns: tuple[str, ...] = ("length", "length_reference", "length_ratio")
-    requires: tuple[str, ...] = ("sentence1", "sentence2")
+    unit = "tokens"
+    columns = ("length", "length_reference", "length_ratio")
 
     def compute(self, batch: PairBatch) -> dict[str, np.ndarray]:
         """Computes the three columns (pairs,): int64, int64, float64."""

@@ -4,31 +4,32 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import ClassVar
+from pathlib import Path
 
 import numpy as np
 
+from ...errors import InputError
+from ...messages import say
+from ...settings import setting
 from ..language_model.ngram_model import NgramModel
 from ..pair_batch import PairBatch
+from .base import Measure
 
 
 @dataclass(frozen=True)
-class Perplexity:
+class Perplexity(Measure):
     """Computes the perplexity of the translation under a language model, and the share of words it does not know.
 
     * `perplexity`: 10^(−log10 p / (tokens + 1)) of the lower-cased tokens of `sentence2` and the end of the sentence,
       unknown words included with the probability of `<unk>`; NaN for an empty `sentence2`.
     * `unknown_rate`: the share of its tokens that the language model does not know; NaN for an empty `sentence2`.
-
-    Attributes:
-        language_model: The ARPA file of a model of lower-cased tokens, best one of sentences that are not among the
-            pairs.
+    The language model is best one of sentences that are not among the pairs.
     """
 
-    setting: ClassVar[str] = "language_model"
-    language_model: str | None = None
-    columns: tuple[str, ...] = ("perplexity", "unknown_rate")
-    requires: tuple[str, ...] = ("sentence1", "sentence2")
+    needs = "language_model"
+    files = ("language_model",)
+    columns = ("perplexity", "unknown_rate")
+    language_model: str | None = setting("ARPA file of lower-cased tokens, for perplexity", None)
 
     def compute(self, batch: PairBatch) -> dict[str, np.ndarray]:
         """Computes the two columns (pairs,), float64."""
@@ -37,6 +38,24 @@ class Perplexity:
         unknown = np.full(batch.num_rows, np.nan)
         np.divide(scores.unknown, scores.tokens, out=unknown, where=filled)
         return {"perplexity": np.where(filled, scores.perplexities(), np.nan), "unknown_rate": unknown}
+
+    def try_out(self, batch: PairBatch, path: Path) -> None:
+        """Looks whether the language model knows the words of the pairs.
+
+        Raises:
+            InputError: If it knows none of them.
+        """
+        rates = self.compute(batch)["unknown_rate"]
+        tokens = int(batch.lengths2.sum())
+        unknown = float((rates * batch.lengths2)[batch.lengths2 > 0].sum())
+        if tokens and unknown >= tokens:
+            raise InputError(
+                f"the language model knows none of the words of the first {batch.num_rows:,} pairs",
+                path=path,
+                remedy="give a model of lower-cased words of the language of sentence2",
+            )
+        if tokens and unknown > tokens / 2:
+            say(f"the language model knows only {1 - unknown / tokens:.0%} of the words of the first pairs")
 
     @cached_property
     def _model(self) -> NgramModel:

@@ -4,35 +4,37 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ...artefacts.hub_models import model_folder
+from ...settings import setting
 from ..pair_batch import PairBatch
 from ..reference_classifier.seen_references import is_seen, read_seen
+from .base import Measure
 
 if TYPE_CHECKING:
     from ..reference_classifier.reference_classification import ReferenceScorer
 
 
 @dataclass(frozen=True)
-class ReferenceProbability:
+class ReferenceProbability(Measure):
     """Computes the probability, under a classifier, that the translation is a reference, i.e. written by a person.
 
     * `reference_probability`: P(reference) of `sentence2`, from 0 to 1, to six decimals.
     * `classifier_seen`: 1 where `sentence1`, whatever its case and punctuation, is a reference that the classifier was
       trained, tuned or tested on, and 0 elsewhere. Its probabilities of such pairs say little;
       `filter --keep 'classifier_seen==0'` leaves them out.
-
-    Attributes:
-        classifier: The folder of a classifier that `train-classifier` made.
     """
 
-    setting: ClassVar[str] = "classifier"
-    classifier: str | None = None
-    columns: tuple[str, ...] = ("reference_probability", "classifier_seen")
-    requires: tuple[str, ...] = ("sentence1", "sentence2")
+    unit = "0 to 1"
+    needs = "classifier"
+    models = ("classifier",)
+    columns = ("reference_probability", "classifier_seen")
+    classifier: str | None = setting(
+        "reference classifier folder, for reference_probability and classifier_seen", None
+    )
 
     def compute(self, batch: PairBatch) -> dict[str, np.ndarray]:
         """Computes the two columns (pairs,): float64, int64."""

@@ -7,13 +7,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..pair_batch import PairBatch
+from .base import Measure
 
 SHORTEST_WORD = 3
 """Unigrams of fewer characters are not considered."""
 
 
 @dataclass(frozen=True)
-class Repetition:
+class Repetition(Measure):
     """Computes the share of the words and of the trigrams of a sentence that occurred before in the same sentence.
 
     * `repetition_1`: of the tokens of `sentence2` with at least three characters.
@@ -23,8 +24,8 @@ class Repetition:
     Tokens are lower-cased. 0 for a sentence that has no such word or trigram.
     """
 
-    columns: tuple[str, ...] = ("repetition_1", "repetition_3", "repetition_reference_1", "repetition_reference_3")
-    requires: tuple[str, ...] = ("sentence1", "sentence2")
+    unit = "0 to 1"
+    columns = ("repetition_1", "repetition_3", "repetition_reference_1", "repetition_reference_3")
 
     def compute(self, batch: PairBatch) -> dict[str, np.ndarray]:
         """Computes the four columns (pairs,), float64 from 0 to 1."""

@@ -4,28 +4,27 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ...settings import setting
 from ..pair_batch import PairBatch
+from .base import Measure
 
 if TYPE_CHECKING:
     from ...encoders.sentence_encoder import SentenceEncoder
 
 
 @dataclass(frozen=True)
-class Similarity:
-    """Computes the cosine of the sentence embeddings of the two sides; 0 where a side embeds to zeros.
+class Similarity(Measure):
+    """Computes the cosine of the sentence embeddings of the two sides; 0 where a side embeds to zeros."""
 
-    Attributes:
-        encoder: The folder of a sentence encoder.
-    """
-
-    setting: ClassVar[str] = "encoder"
-    encoder: str | None = None
-    columns: tuple[str, ...] = ("similarity",)
-    requires: tuple[str, ...] = ("sentence1", "sentence2")
+    unit = "−1 to 1"
+    needs = "encoder"
+    models = ("encoder",)
+    columns = ("similarity",)
+    encoder: str | None = setting("sentence encoder folder, for similarity", None)
 
     def compute(self, batch: PairBatch) -> dict[str, np.ndarray]:
         """Computes the column (pairs,), float64 from −1 to 1."""

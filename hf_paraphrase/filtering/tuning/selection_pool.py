@@ -10,13 +10,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from ...data.parquet import count_rows, iterate_batches, read_schema
+from ...data.folder import DataFolder
 from ...errors import InputError
-from ..measures.registry import MEASURES, add_measures, measures_of
-from ..one_per_reference import WAYS, choose_one_per_reference
+from ..best_rows import WAYS, choose_one_per_reference
+from ..filter_steps import FilterSteps, check_steps, with_columns
+from ..measuring import measures_of, required_columns
 from ..pair_batch import numeric_column
-from ..pipeline import FilterOptions, check_options
-from ..selections import Selection
+from ..row_choice import reference_keys
+from ..selections import Selection, apply_selection
 
 _LABEL = "label"
 
@@ -28,7 +29,7 @@ class SelectionPool:
     was asked for wherever enough rows are left.
 
     Columns that the pairs have are taken as they are; those that can be measured without a model are computed once.
-    In memory are one number a row for every column looked at.
+    In memory are one number a row for every column looked at, and what named selections say of it.
 
     Args:
         folder: A data folder of pairs.
@@ -50,38 +51,38 @@ class SelectionPool:
         self, folder: Path, columns: Sequence[Selection], one_per_reference: str | None, split: str = "train"
     ) -> None:
         self.folder, self.split, self.one_per_reference = folder, split, one_per_reference
-        options = FilterOptions(selections=tuple(columns), one_per_reference=one_per_reference)
-        schema = read_schema(folder, split)
-        check_options(options, schema, str(folder))
-        self.num_rows = count_rows(folder, split)
+        steps = FilterSteps(keep=[selection.text for selection in columns], one_per_reference=one_per_reference)
+        pairs = DataFolder(folder)
+        schema = pairs.schema(split)
+        check_steps(steps, schema, str(folder))
+        self.num_rows = pairs.count(split)
         if not self.num_rows:
             raise InputError("there are no pairs", path=folder)
-        wanted = options.columns
-        lacking = [name for name in wanted if name not in schema.names]
-        measures = measures_of(lacking)
-        inputs = {
-            "sentence1",
-            "sentence2",
-            "id",
-            _LABEL,
-            *wanted,
-            *(name for item in measures for name in MEASURES[item].requires),
-        }
-        parts: dict[str, list[np.ndarray]] = {name: [] for name in wanted}
+        # What a named selection says of a row is kept instead of all that it looks at, which may be text.
+        named = {selection for selection in steps.selections if not selection.compares}
+        compared = FilterSteps(
+            keep=[selection.text for selection in steps.selections if selection.compares],
+            one_per_reference=one_per_reference,
+        ).columns
+        lacking = [name for name in steps.columns if name not in schema.names]
+        inputs = {"sentence1", "sentence2", "id", _LABEL, *steps.columns, *required_columns(measures_of(lacking))}
+        parts: dict[str, list[np.ndarray]] = {name: [] for name in compared}
+        masks: dict[Selection, list[NDArray[np.bool_]]] = {selection: [] for selection in named}
         references: list[int] = []
         filled: list[np.ndarray] = []
         labelled: list[np.ndarray] = []
-        for batch in iterate_batches(folder, split, [name for name in schema.names if name in inputs]):
+        for batch in pairs.batches(split, [name for name in schema.names if name in inputs]):
             filled.append(_has_text(batch.column("sentence1")) & _has_text(batch.column("sentence2")))
             if _LABEL in schema.names:
                 labelled.append(np.array([value == 1 for value in batch.column(_LABEL).to_pylist()], dtype=bool))
-            table = add_measures(pa.Table.from_batches([batch]), measures, only=lacking)
-            for name in wanted:
+            table = with_columns(pa.Table.from_batches([batch]), steps.columns)
+            for name in compared:
                 parts[name].append(numeric_column(table, name))
+            for selection in named:
+                masks[selection].append(apply_selection(selection, table))
             if one_per_reference is not None:
-                texts = table.column("sentence1").to_pylist()
-                ids = table.column("id").to_pylist() if "id" in table.schema.names else [None] * len(texts)
-                references += [hash(pair) for pair in zip(ids, texts, strict=True)]
+                references += reference_keys(table)
+        self._masks = {selection: np.concatenate(values) for selection, values in masks.items()}
         self._columns = {name: np.concatenate(values) for name, values in parts.items()}
         self._references = np.array(references, dtype=np.int64)
         predicates: list[str] = []
@@ -114,7 +115,8 @@ class SelectionPool:
         """
         kept = self._usable.copy()
         for selection in selections:
-            kept &= selection.mask(self._columns[selection.column])
+            (column,) = selection.columns if selection.compares else (None,)
+            kept &= self._masks[selection] if column is None else selection.mask(self._columns[column])
         rows = np.flatnonzero(kept)
         if self.one_per_reference is not None and len(rows):
             ranking = [self._columns[name][rows] for name in WAYS[self.one_per_reference]]

@@ -101,5 +101,5 @@ def filter_ranges(filters: Sequence[str], keep: Sequence[str] = ()) -> list[Filt
 
 
 def _name(parts: Sequence[Selection]) -> str:
-    columns = "+".join(sorted({part.column for part in parts}))
+    columns = "+".join(sorted({part.columns[0] if part.compares else part.text for part in parts}))
     return f"{RANDOM} (column)" if columns == RANDOM else columns

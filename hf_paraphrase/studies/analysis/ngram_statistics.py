@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from ...evaluation.bootstrap import Interval
 from ...filtering.measures.repetition import SHORTEST_WORD
-from ...filtering.token_spans import TokenSpans
+from ...filtering.tokens import TokenSpans
 
 ORDERS = (1, 3)
 _NORMAL = 1.96

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from ...data.parquet import iterate_batches, read_schema
 from ...errors import InputError
-from ...filtering.one_per_reference import choose_one_per_reference
-from ...filtering.pipeline import check_pairs
+from ...filtering.best_rows import choose_one_per_reference
+from ...filtering.filter_steps import check_pairs
 
 PROBABILITY = "reference_probability"
 SEEN = "classifier_seen"

@@ -10,10 +10,9 @@ from hypothesis import strategies as st
 
 from hf_paraphrase.filtering.language_model.arpa import write_arpa
 from hf_paraphrase.filtering.language_model.counts import TrigramCounter
-from hf_paraphrase.filtering.language_model.kenlm_binary import murmur_hash, write_kenlm_binary
 from hf_paraphrase.filtering.language_model.kneser_ney import FALLBACK, estimate, estimate_discounts
 from hf_paraphrase.filtering.language_model.ngram_model import NgramModel
-from hf_paraphrase.filtering.token_spans import TokenSpans
+from hf_paraphrase.filtering.tokens import TokenSpans
 
 WORDS = ["a", "b", "c", "d", "e"]
 SENTENCE = st.lists(st.sampled_from(WORDS), max_size=6).map(" ".join)
@@ -208,38 +207,11 @@ def test_kenlm_reads_the_file_and_agrees(tmp_path_factory):
     text = random_text()
     path = tmp_path_factory.mktemp("model") / "model.arpa"
     write_arpa(path, estimate(counted(text)))
-    write_kenlm_binary(path.with_suffix(".binary"), estimate(counted(text)))
     theirs, ours = kenlm.Model(str(path)), NgramModel.from_file(path)
-    binary = kenlm.Model(str(path.with_suffix(".binary")))
     queries = [*random_text(200, seed=2), "unseen w1", "w1 w2 unseen w3 w4"]
     found = scored(ours, queries)
     assert found.log10_probabilities == pytest.approx([theirs.score(query) for query in queries], abs=1e-4)
-    for query in queries:
-        for one, two in zip(binary.full_scores(query), theirs.full_scores(query), strict=True):
-            assert one[0] == pytest.approx(two[0], abs=1e-5) and one[1:] == two[1:]
     filled = [place for place, query in enumerate(queries) if query]
     perplexities = [theirs.perplexity(queries[place]) for place in filled]
     assert found.perplexities()[filled] == pytest.approx(perplexities, rel=1e-4)
     assert found.unknown[-2:].tolist() == [1, 1]
-
-
-def test_the_binary_of_a_tiny_model_scores_like_its_arpa_file(tmp_path):
-    """With a handful of entries some run over the end of their hash table."""
-    kenlm = pytest.importorskip("kenlm", reason="kenlm is not installed")
-    for number, text in enumerate((["a"], ["a b", "b a", "a"], ["a b c d e f g h"], random_text(9, vocabulary=12))):
-        model = estimate(counted(text))
-        write_arpa(tmp_path / f"{number}.arpa", model)
-        write_kenlm_binary(tmp_path / f"{number}.binary", model)
-        arpa, binary = (kenlm.Model(str(tmp_path / f"{number}.{kind}")) for kind in ("arpa", "binary"))
-        for query in ["a b c", "w1 w2 w0 w3", "unseen", "", "b a a b", "h g"]:
-            scores = [score for score, *_ in binary.full_scores(query)]
-            assert scores == pytest.approx([score for score, *_ in arpa.full_scores(query)], abs=1e-6)
-
-
-def test_the_binary_begins_as_kenlm_expects_and_ends_with_the_words(tmp_path):
-    model = estimate(counted(["a b", "b a"]))
-    write_kenlm_binary(tmp_path / "model.binary", model)
-    content = (tmp_path / "model.binary").read_bytes()
-    assert content.startswith(b"mmap lm http://kheafield.com/code format version 5\n\0")
-    assert content.endswith(b"".join(word.encode() + b"\0" for word in model.words))
-    assert murmur_hash(b"") == 0 and murmur_hash(b"abcdefgh") != murmur_hash(b"abcdefghi")

@@ -4,9 +4,10 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from hf_paraphrase.data.parquet import write_split
+from hf_paraphrase.data.folder import DataFolder, write_split
 from hf_paraphrase.errors import InputError, UsageError
-from hf_paraphrase.filtering.pipeline import FilterOptions, choose_rows
+from hf_paraphrase.filtering.filter_steps import FilterSteps
+from hf_paraphrase.filtering.row_choice import choose_rows
 from hf_paraphrase.filtering.selections import parse_selection
 from hf_paraphrase.filtering.tuning.selection_pool import SelectionPool
 from hf_paraphrase.filtering.tuning.tuning_grids import GRIDS, RANDOM, UNBOUNDED, filter_ranges
@@ -44,8 +45,8 @@ def test_the_pool_selects_the_rows_that_filter_keeps(pairs, way, sample, texts):
     selections = tuple(map(parse_selection, texts))
     every = [parse_selection(text) for text in ("overlap_1<=1", "length>0", "quality>0", "bleu<2", "rank>=0")]
     rows, available = SelectionPool(pairs, every, way).select(selections, sample, 3)
-    options = FilterOptions(selections=selections, one_per_reference=way, sample=sample, seed=3)
-    choice = choose_rows(pairs, "train", options)
+    options = FilterSteps(keep=list(texts), one_per_reference=way, sample=sample, seed=3)
+    choice = choose_rows(DataFolder(pairs), "train", options)
     assert rows.tolist() == np.flatnonzero(choice.kept).tolist()
     counts = [count for step, count in choice.funnel.counts.items() if not step.startswith("sample")]
     assert available == counts[-1]
@@ -66,8 +67,7 @@ def test_rows_that_cannot_be_trained_on_are_masked_before_the_sample_is_drawn(tm
     assert pool.select([], None, 0)[0].tolist() == good and pool.unusable == rows - len(good)
     kept, available = pool.select([], 30, 0)
     assert len(kept) == 30 and available == len(good) and set(kept.tolist()) <= set(good)
-    selections = tuple(map(parse_selection, pool.usable_texts))
-    choice = choose_rows(tmp_path, "train", FilterOptions(selections=selections, sample=30, seed=0))
+    choice = choose_rows(DataFolder(tmp_path), "train", FilterSteps(keep=list(pool.usable_texts), sample=30, seed=0))
     assert kept.tolist() == np.flatnonzero(choice.kept).tolist()
 
 

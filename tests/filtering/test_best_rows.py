@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hf_paraphrase.filtering.best_first import take_best_first
+from hf_paraphrase.filtering.best_rows import take_best_first
 
 
 @settings(max_examples=150, deadline=None)

@@ -1,4 +1,4 @@
-"""One translation per reference: an n-best list becomes ordinary pairs."""
+"""Which rows are the best: one translation of each reference, or the first ones of a ranked list."""
 
 from __future__ import annotations
 
@@ -51,3 +51,42 @@ def choose_one_per_reference(
         order = np.argsort(values, kind="stable")
     _, first = np.unique(groups[order], return_index=True)
     return np.sort(order[first])
+
+
+def take_best_first(
+    rows: int,
+    *,
+    ranking: np.ndarray | None = None,
+    first: int | None = None,
+    lengths: np.ndarray | None = None,
+    max_tokens: int | None = None,
+) -> np.ndarray:
+    """Chooses rows from the beginning of a ranked list.
+
+    Sjöblom, Creutz and Aulamo (2018) take the wanted number of pairs from the beginning of a data set that is ranked
+    (section 3.2), and of another as many as have the same number of tokens (section 4.3).
+
+    Args:
+        rows: How many rows there are.
+        ranking: What they are ranked by, the highest first (rows,); NaN comes last, and of equal rows the earlier one
+            is the better. None where they are in the order of their rank already.
+        first: How many rows to take; None for no limit.
+        lengths: The tokens of each row, both sides together (rows,); for `max_tokens`.
+        max_tokens: Take rows until they have so many tokens; the row that reaches the number counts. None for no
+            limit.
+
+    Returns:
+        The positions of the chosen rows, ascending, int64.
+
+    Raises:
+        ValueError: If a limit on tokens comes without lengths.
+    """
+    order = np.arange(rows) if ranking is None else np.argsort(-ranking, kind="stable")
+    if first is not None:
+        order = order[:first]
+    if max_tokens is not None:
+        if lengths is None:
+            raise ValueError("a limit on tokens needs lengths")
+        reached = np.cumsum(lengths[order])
+        order = order[: int(np.searchsorted(reached, max_tokens)) + 1]
+    return np.sort(order)

@@ -4,9 +4,9 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from hf_paraphrase.data.parquet import write_split
+from hf_paraphrase.data.folder import DataFolder, write_split
 from hf_paraphrase.errors import InputError
-from hf_paraphrase.filtering.held_out import draw_references, held_out_texts
+from hf_paraphrase.filtering.language_model.estimation import draw_references, held_out_texts
 
 
 def write(folder, references):
@@ -17,8 +17,8 @@ def write(folder, references):
 
 def test_as_many_distinct_references_are_drawn_as_asked_for_and_all_their_pairs_go(tmp_path):
     table = write(tmp_path, [f"reference {i % 40}" for i in range(200)] + ["", None])
-    held_out = draw_references(tmp_path, "train", 15, seed=3)
-    texts = held_out_texts(tmp_path, "train", held_out)
+    held_out = draw_references(DataFolder(tmp_path), "train", 15, seed=3)
+    texts = held_out_texts(DataFolder(tmp_path), "train", held_out)
     assert len(texts) == len(set(texts)) == 15
     left = held_out.without(table).column("sentence1").to_pylist()
     assert left == [text for text in table.column("sentence1").to_pylist() if text not in texts]
@@ -31,7 +31,7 @@ def test_the_draw_follows_the_seed_and_not_the_order_of_the_pairs(tmp_path):
     write(tmp_path / "two", references[::-1])
     drawn = {
         (name, seed): set(
-            held_out_texts(tmp_path / name, "train", draw_references(tmp_path / name, "train", 20, seed))
+            held_out_texts(DataFolder(tmp_path / name), "train", draw_references(DataFolder(tmp_path / name), "train", 20, seed))
         )
         for name in ("one", "two")
         for seed in (0, 1)
@@ -44,7 +44,7 @@ def test_every_reference_is_drawn_about_equally_often(tmp_path):
     write(tmp_path, references)
     counts = np.zeros(8)
     for seed in range(200):
-        for text in held_out_texts(tmp_path, "train", draw_references(tmp_path, "train", 2, seed)):
+        for text in held_out_texts(DataFolder(tmp_path), "train", draw_references(DataFolder(tmp_path), "train", 2, seed)):
             counts[references.index(text)] += 1
     assert counts.min() > 25 and counts.sum() == 400
 
@@ -53,4 +53,4 @@ def test_every_reference_is_drawn_about_equally_often(tmp_path):
 def test_holding_out_every_reference_is_refused(tmp_path, count):
     write(tmp_path, ["a", "b", "c", "d", "a", ""])
     with pytest.raises(InputError, match=f"4 distinct references, and {count} are to be held out"):
-        draw_references(tmp_path, "train", count, seed=0)
+        draw_references(DataFolder(tmp_path), "train", count, seed=0)

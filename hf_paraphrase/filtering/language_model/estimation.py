@@ -1,4 +1,4 @@
-"""References held out from the pairs, on which a language model of those pairs can be estimated.
+"""Estimates a language model from sentences, among them references that are held out from the pairs.
 
 Paper 000, section 5.6, estimates its language models on references that are separate from the pairs to be selected.
 """
@@ -6,15 +6,55 @@ Paper 000, section 5.6, estimates its language models on references that are sep
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable
+import os
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from ..data.parquet import iterate_batches
-from ..errors import InputError
+from ...data.folder import DataFolder
+from ...errors import InputError
+from .arpa import write_arpa
+from .counts import TrigramCounter
+from .kneser_ney import estimate
+
+
+def train_language_model(
+    blocks: Iterable[Sequence[str]], path: str | os.PathLike[str], *, source: str | os.PathLike[str]
+) -> dict[str, Any]:
+    """Estimates a 3-gram model of lower-cased tokens with interpolated modified Kneser-Ney smoothing.
+
+    Args:
+        blocks: Sentences, some at a time; those without a token are left out.
+        path: The ARPA file to write.
+        source: Where the sentences come from, for messages.
+
+    Returns:
+        `sentences`, `tokens`, `words` (distinct), `ngrams` and `discounts` of each order, and the orders of which the
+        discounts could not be estimated, `fallback_discounts`.
+
+    Raises:
+        InputError: If no sentence has a token.
+        OutputError: If the file cannot be written.
+    """
+    counter = TrigramCounter()
+    for block in blocks:
+        counter.add(block)
+    if not counter.sentences:
+        raise InputError("the text of the language model has no word", path=source)
+    model = estimate(counter)
+    write_arpa(path, model)
+    return {
+        "sentences": counter.sentences,
+        "tokens": counter.tokens,
+        "words": len(counter.words) - 3,
+        "ngrams": [len(keys) for keys in model.keys],
+        "discounts": [[round(value, 6) for value in discounts.values] for discounts in model.discounts],
+        "fallback_discounts": [order for order, item in enumerate(model.discounts, 1) if not item.estimated],
+    }
 
 
 @dataclass(frozen=True)
@@ -40,7 +80,7 @@ class HeldOutReferences:
         return table.filter(pa.array(~self.contains(table.column("sentence1").to_pylist()))) if len(table) else table
 
 
-def draw_references(folder: Path, split: str, count: int, seed: int) -> HeldOutReferences:
+def draw_references(folder: DataFolder, split: str, count: int, seed: int) -> HeldOutReferences:
     """Draws distinct references of a split: those whose fingerprints, which the seed shuffles, are the lowest.
 
     The draw depends on the set of references alone, not on their order, and memory grows with `count` alone. An empty
@@ -50,23 +90,23 @@ def draw_references(folder: Path, split: str, count: int, seed: int) -> HeldOutR
         InputError: If the split has no more than `count` distinct references.
     """
     lowest = np.empty(0, dtype=np.uint64)
-    for batch in iterate_batches(folder, split, ["sentence1"]):
+    for batch in folder.batches(split, ["sentence1"]):
         filled = [text for text in batch.column("sentence1").to_pylist() if text]
         found = np.unique(np.concatenate([lowest, _fingerprints(filled, seed)]))
         lowest = found[: count + 1]
     if len(lowest) <= count:
         raise InputError(
             f"split `{split}` has {len(lowest):,} distinct references, and {count:,} are to be held out",
-            path=folder,
+            path=folder.path,
             remedy="hold out fewer, so that pairs are left",
         )
     return HeldOutReferences(seed, lowest[:count])
 
 
-def held_out_texts(folder: Path, split: str, held_out: HeldOutReferences) -> list[str]:
+def held_out_texts(folder: DataFolder, split: str, held_out: HeldOutReferences) -> list[str]:
     """Returns the drawn references, each once, in the order of the split."""
     texts: dict[str, None] = {}
-    for batch in iterate_batches(folder, split, ["sentence1"]):
+    for batch in folder.batches(split, ["sentence1"]):
         references = batch.column("sentence1").to_pylist()
         drawn = held_out.contains(references)
         texts.update(dict.fromkeys(references[place] for place in np.flatnonzero(drawn)))

@@ -9,13 +9,11 @@ import pytest
 from peak_memory import ROWS_AT_A_TIME, bytes_a_row, peak_bytes
 
 from hf_paraphrase.artefacts.inherited_cards import inherited_metadata
-from hf_paraphrase.data.decontamination import load_fingerprints
-from hf_paraphrase.data.parquet import iterate_batches, write_split
+from hf_paraphrase.data.folder import DataFolder, write_split
 from hf_paraphrase.errors import InputError, UsageError
-from hf_paraphrase.filtering.funnel import Funnel
-from hf_paraphrase.filtering.one_per_reference import choose_one_per_reference
-from hf_paraphrase.filtering.pipeline import FilterOptions, choose_rows, kept_batches, kept_schema
-from hf_paraphrase.filtering.selections import parse_selection
+from hf_paraphrase.filtering.best_rows import choose_one_per_reference
+from hf_paraphrase.filtering.filter_steps import FilterSteps, Funnel
+from hf_paraphrase.filtering.row_choice import choose_rows, kept_batches, kept_schema
 
 
 def random_pairs(size=300, seed=0):
@@ -39,6 +37,7 @@ def write(folder, table, rows=37):
 
 
 def kept(folder, options):
+    folder = DataFolder(folder)
     choice = choose_rows(folder, "train", options)
     tables = list(kept_batches(folder, "train", choice.kept, options))
     return pa.concat_tables(tables), choice
@@ -47,7 +46,7 @@ def kept(folder, options):
 def test_selected_rows_are_exactly_those_a_loop_would_keep_in_their_order(tmp_path):
     table = random_pairs()
     write(tmp_path, table)
-    options = FilterOptions(selections=(parse_selection("3<=length<=6"), parse_selection("rank<4")))
+    options = FilterSteps(keep=["3<=length<=6", "rank<4"])
     result, choice = kept(tmp_path, options)
     expected = [row for row in table.to_pylist() if 3 <= len(row["sentence2"].split()) <= 6 and row["rank"] < 4]
     assert [{key: row[key] for key in table.column_names} for row in result.to_pylist()] == expected
@@ -62,16 +61,14 @@ def test_shards_and_batch_sizes_do_not_change_what_is_kept(tmp_path):
     results = []
     for rows in (7, 300):
         write(tmp_path / str(rows), table, rows)
-        options = FilterOptions(
-            selections=(parse_selection("overlap_1<=0.9"),), one_per_reference="random", sample=20, seed=3
-        )
+        options = FilterSteps(keep=["overlap_1<=0.9"], one_per_reference="random", sample=20, seed=3)
         results.append(kept(tmp_path / str(rows), options)[0])
     assert results[0].equals(results[1])
 
 
 def test_a_sample_has_the_size_asked_for_keeps_the_order_and_follows_the_seed(tmp_path):
     write(tmp_path, random_pairs())
-    draws = [kept(tmp_path, FilterOptions(sample=50, seed=seed))[0].column("note").to_pylist() for seed in (1, 1, 2)]
+    draws = [kept(tmp_path, FilterSteps(sample=50, seed=seed))[0].column("note").to_pylist() for seed in (1, 1, 2)]
     notes = random_pairs().column("note").to_pylist()
     assert len(draws[0]) == 50 and draws[0] == draws[1] != draws[2]
     positions = [notes.index(note) for note in draws[0]]
@@ -80,13 +77,13 @@ def test_a_sample_has_the_size_asked_for_keeps_the_order_and_follows_the_seed(tm
 
 def test_a_sample_larger_than_what_is_left_keeps_everything(tmp_path):
     write(tmp_path, random_pairs())
-    result, choice = kept(tmp_path, FilterOptions(sample=10_000))
+    result, choice = kept(tmp_path, FilterSteps(sample=10_000))
     assert result.num_rows == 300 and choice.funnel.counts["sample 10000"] == 300
 
 
 def test_best_keeps_the_lowest_rank_that_survived_the_selections(tmp_path):
     write(tmp_path, random_pairs())
-    options = FilterOptions(selections=(parse_selection("rank>=1"),), one_per_reference="best")
+    options = FilterSteps(keep=["rank>=1"], one_per_reference="best")
     result, _ = kept(tmp_path, options)
     assert result.num_rows == 60
     assert set(result.column("rank").to_pylist()) == {1}
@@ -101,7 +98,7 @@ def test_diverse_keeps_the_wording_with_the_lowest_bleu(tmp_path):
         }
     )
     write(tmp_path, table)
-    result, _ = kept(tmp_path, FilterOptions(one_per_reference="diverse"))
+    result, _ = kept(tmp_path, FilterSteps(one_per_reference="diverse"))
     assert result.column("sentence2").to_pylist() == ["one feline took place", "a dog"]
 
 
@@ -110,7 +107,7 @@ def test_identical_means_the_same_tokens_whatever_their_case(tmp_path):
         {"sentence1": ["A dog .", "A dog.", "a dog", "", None], "sentence2": ["a  DOG.", "a dog!", "dog a", "", "x"]}
     )
     write(tmp_path, table)
-    result, _ = kept(tmp_path, FilterOptions(drop_identical=True))
+    result, _ = kept(tmp_path, FilterSteps(drop_identical=True))
     assert result.column("sentence2").to_pylist() == ["a dog!", "dog a", "x"]
 
 
@@ -124,7 +121,7 @@ def test_pairs_with_an_evaluation_sentence_on_either_side_go(tmp_path):
     write(tmp_path / "pairs", table)
     digest = hashlib.sha256(b"a man is riding a horse").hexdigest()[:16]
     (tmp_path / "held_out.txt").write_text(digest + "\n")
-    options = FilterOptions(fingerprints=load_fingerprints([tmp_path / "held_out.txt"]))
+    options = FilterSteps(decontaminate=[str(tmp_path / "held_out.txt")])
     result, choice = kept(tmp_path / "pairs", options)
     assert result.column("sentence1").to_pylist() == ["nothing in common here at all"]
     assert choice.contamination == {"held_out.txt": 2}
@@ -132,17 +129,17 @@ def test_pairs_with_an_evaluation_sentence_on_either_side_go(tmp_path):
 
 def test_nothing_left_is_an_error_that_names_the_step(tmp_path):
     write(tmp_path, random_pairs())
-    options = FilterOptions(selections=(parse_selection("rank<4"), parse_selection("length>100")), sample=5)
+    options = FilterSteps(keep=["rank<4", "length>100"], sample=5)
     with pytest.raises(InputError, match="nothing is left after `length>100`"):
-        choose_rows(tmp_path, "train", options)
+        choose_rows(DataFolder(tmp_path), "train", options)
 
 
 def test_steps_whose_columns_are_missing_are_refused_before_any_work(tmp_path):
     write(tmp_path, random_pairs().drop(["rank"]))
     with pytest.raises(InputError, match="rank"):
-        choose_rows(tmp_path, "train", FilterOptions(one_per_reference="best"))
+        choose_rows(DataFolder(tmp_path), "train", FilterSteps(one_per_reference="best"))
     with pytest.raises(UsageError, match="no column cost"):
-        choose_rows(tmp_path, "train", FilterOptions(selections=(parse_selection("cost<1"),)))
+        choose_rows(DataFolder(tmp_path), "train", FilterSteps(keep=["cost<1"]))
 
 
 def test_random_draws_every_translation_of_a_reference_about_equally_often():
@@ -186,22 +183,23 @@ def test_a_damaged_shard_is_an_input_error_that_names_it(tmp_path):
     shard = sorted((tmp_path / "data").glob("*.parquet"))[1]
     shard.write_bytes(b"not parquet")
     with pytest.raises(InputError) as caught:
-        choose_rows(tmp_path, "train", FilterOptions())
+        choose_rows(DataFolder(tmp_path), "train", FilterSteps())
     assert str(shard) in str(caught.value)
 
 
 def test_the_pairs_of_a_filter_stream_so_that_its_memory_grows_by_a_few_numbers_a_row(tmp_path, monkeypatch):
-    batches = functools.partial(iterate_batches, batch_size=ROWS_AT_A_TIME)
-    monkeypatch.setattr("hf_paraphrase.filtering.pipeline.iterate_batches", batches)
-    options = FilterOptions(
+    batches = functools.partialmethod(DataFolder.batches, batch_size=ROWS_AT_A_TIME)
+    monkeypatch.setattr("hf_paraphrase.filtering.row_choice.DataFolder.batches", batches)
+    options = FilterSteps(
         drop_identical=False,
-        selections=(parse_selection("note>=0"),),
+        keep=["note>=0"],
         one_per_reference="random",
         by="note",
         max_tokens=1_000_000,
     )
 
-    def filtered(folder):
+    def filtered(path):
+        folder = DataFolder(path)
         choice = choose_rows(folder, "train", options)
         assert choice.kept.all() and sum(
             table.num_rows for table in kept_batches(folder, "train", choice.kept, options)

@@ -7,10 +7,11 @@ import pyarrow as pa
 import pytest
 from peak_memory import ROWS_AT_A_TIME, bytes_a_row, peak_bytes
 
-from hf_paraphrase.data.parquet import read_table, write_split
+from hf_paraphrase.data.folder import DataFolder, write_split
+from hf_paraphrase.data.parquet import read_table
 from hf_paraphrase.errors import InputError
-from hf_paraphrase.filtering.measures.registry import add_measures
-from hf_paraphrase.filtering.scoring import ScoringJob, plan_shards, run_scoring
+from hf_paraphrase.filtering.measuring import Measures, PairScorer, add_measures
+from hf_paraphrase.filtering.shards import ScoringJob, plan_shards, run_scoring
 
 NAMES = ["length", "overlap", "bleu", "edit_distance", "repetition"]
 
@@ -28,7 +29,8 @@ def pairs(tmp_path):
 
 
 def job_of(pairs, batch_size=16):
-    return ScoringJob(pairs, {"train": NAMES, "test": NAMES}, {}, batch_size)
+    scorer = PairScorer(tuple(NAMES), Measures())
+    return ScoringJob(DataFolder(pairs), {"train": scorer, "test": scorer}, batch_size)
 
 
 def digests(folder):
@@ -37,7 +39,7 @@ def digests(folder):
 
 def test_shards_hold_the_rows_in_order_with_the_measures_of_a_single_pass(pairs, tmp_path):
     output = tmp_path / "out"
-    shards = plan_shards(pairs, 30)
+    shards = plan_shards(DataFolder(pairs), 30)
     assert [shard.split for shard in shards] == ["train"] * 7 + ["test"]
     assert list(run_scoring(job_of(pairs), shards, output)) == shards
     expected = add_measures(read_table(pairs), NAMES)
@@ -46,14 +48,14 @@ def test_shards_hold_the_rows_in_order_with_the_measures_of_a_single_pass(pairs,
 
 
 def test_two_processes_write_the_same_bytes_as_one(pairs, tmp_path):
-    shards = plan_shards(pairs, 70)
+    shards = plan_shards(DataFolder(pairs), 70)
     for workers in (1, 2):
         list(run_scoring(job_of(pairs), shards, tmp_path / str(workers), workers))
     assert digests(tmp_path / "1") == digests(tmp_path / "2") and len(digests(tmp_path / "1")) == 4
 
 
 def test_a_job_that_was_interrupted_continues_and_leaves_the_same_bytes(pairs, tmp_path):
-    shards = plan_shards(pairs, 30)
+    shards = plan_shards(DataFolder(pairs), 30)
     list(run_scoring(job_of(pairs), shards, tmp_path / "whole"))
     running = run_scoring(job_of(pairs), shards, tmp_path / "killed")
     for _ in range(3):
@@ -75,22 +77,22 @@ def test_an_error_in_a_shard_reaches_the_caller_whole_and_leaves_no_half_shard(p
     content[40:200] = bytes(160)
     shard.write_bytes(bytes(content))
     with pytest.raises(InputError) as caught:
-        list(run_scoring(job_of(pairs), plan_shards(pairs, 60), tmp_path / "out", workers))
+        list(run_scoring(job_of(pairs), plan_shards(DataFolder(pairs), 60), tmp_path / "out", workers))
     assert caught.value.path == str(shard)
     assert all(path.suffix == ".parquet" for path in (tmp_path / "out" / "data").iterdir())
 
 
 def test_the_plan_depends_on_the_rows_alone(pairs):
-    train, test = plan_shards(pairs)
+    train, test = plan_shards(DataFolder(pairs))
     assert (train.start, train.stop, train.count) == (0, 200, 1)
     assert (test.start, test.stop, test.count) == (0, 0, 1)
-    assert [shard.stop - shard.start for shard in plan_shards(pairs, 90)] == [90, 90, 20, 0]
+    assert [shard.stop - shard.start for shard in plan_shards(DataFolder(pairs), 90)] == [90, 90, 20, 0]
 
 
 def test_the_memory_of_scoring_does_not_grow_with_the_pairs_of_a_shard(tmp_path):
     def scored(folder):
-        job = ScoringJob(folder, {"train": ["length", "overlap"]}, {}, ROWS_AT_A_TIME)
-        shards = plan_shards(folder, 1_000_000)
+        job = ScoringJob(DataFolder(folder), {"train": PairScorer(("length", "overlap"), Measures())}, ROWS_AT_A_TIME)
+        shards = plan_shards(DataFolder(folder), 1_000_000)
         assert len(list(run_scoring(job, shards, tmp_path / f"scored_{folder.name}"))) == 1
 
     # A pair has 2,000 bytes of text, and its few new columns have eight bytes each.

@@ -1,0 +1,253 @@
+"""The steps of a filter: their settings, and the batch function that takes those that look at one pair at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from ..data.decontamination import Fingerprints
+from ..data.schema import require_columns
+from ..errors import InputError, UsageError
+from ..evaluation.tables import format_table
+from ..registry import SELECTIONS, import_missing, imported_files
+from ..settings import Settings, setting
+from .best_rows import WAYS
+from .measuring import Measures, add_measures, measures_of
+from .selections import Selection, apply_selection, check_columns, check_selections, named_selection, parse_selection
+
+
+def _computed_on_demand() -> str:
+    measures = [measure for measure in Measures().values() if measure.lacks is None]
+    return ", ".join(
+        ", ".join(measure.numeric_columns) + (f" ({measure.unit})" if measure.unit else "") for measure in measures
+    )
+
+
+@dataclass(kw_only=True)
+class FilterSteps(Settings):
+    """The steps of a filter, in the order in which they are taken."""
+
+    drop_identical: bool = setting("leave out pairs whose sides are the same but for case and spacing", False)
+    keep: list[str] = setting(
+        "comparisons of a column with numbers, in quotes, e.g. 'overlap_1<=0.7' '5<=length<=30' 'rank==0', or "
+        f"selections by their names ({', '.join(SELECTIONS)}); all must hold; {_computed_on_demand()} are computed "
+        "where they are not columns yet; what needs a model, such as perplexity, score adds",
+        [],
+    )
+    decontaminate: list[str] = setting(
+        "evaluation files or folders, or lists of fingerprints: pairs of which either side is in them go",
+        [],
+    )
+    decontaminate_ngrams: int = setting(
+        "words in an n-gram: pairs of which a side shares most of its n-grams with an evaluation set, or contains a "
+        "sentence of one, go as well; 8 is usual, 0 = whole sentences only",
+        0,
+        at_least=0,
+        only_with="decontaminate",
+    )
+    decontaminate_share: float = setting(
+        "least share of the n-grams of a side that must occur in one evaluation set, above 0 to 1",
+        0.7,
+        above=0,
+        at_most=1,
+    )
+    one_per_reference: str | None = setting(
+        "keep one translation of each reference (id): best = lowest rank, random, diverse = lowest BLEU against it",
+        None,
+        choices=WAYS,
+    )
+    by: str | None = setting(
+        "the column by which --first and --max-tokens rank, the highest first; the pairs stay in their order "
+        "[default: the order of the folder is that of their rank, as in Opusparcus and in --ranked pivot pairs]",
+        None,
+    )
+    first: int | None = setting("take this many of the remaining pairs, the best first", None, at_least=1)
+    max_tokens: int | None = setting(
+        "take the remaining pairs, the best first, until they have this many tokens (words between white space), both "
+        "sides together: as much training data as another set has (paper 003, section 4.3)",
+        None,
+        at_least=1,
+    )
+    sample: int | None = setting("how many of the remaining pairs to draw; all if there are fewer", None, at_least=1)
+    seed: int = setting("seed of the draws, of the noise too", 0, at_least=0)
+
+    def check(self) -> None:
+        """Refuses what does not fit.
+
+        Raises:
+            UsageError: For a value out of range, a selection that cannot be read, and a rank that nothing asks for.
+        """
+        super().check()
+        _ = self.selections
+        if self.by is not None and self.first is None and self.max_tokens is None:
+            raise UsageError("--by ranks for --first or --max-tokens", remedy="give one of them, or leave it out")
+
+    @property
+    def selections(self) -> tuple[Selection, ...]:
+        """What `keep` says, each once."""
+        return tuple(dict.fromkeys(map(parse_selection, self.keep)))
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns that the steps look at; those of named selections too."""
+        wanted = [column for selection in self.selections for column in selection.columns]
+        if self.one_per_reference is not None:
+            wanted += WAYS[self.one_per_reference]
+        if self.by is not None:
+            wanted.append(self.by)
+        return tuple(dict.fromkeys(wanted))
+
+
+class Funnel:
+    """How many pairs each step leaves; the steps stand in the order in which they were first named.
+
+    Attributes:
+        counts: For each step the number of pairs left after it.
+    """
+
+    def __init__(self) -> None:
+        self.counts: dict[str, int] = {}
+
+    def add(self, step: str, count: int) -> None:
+        """Adds pairs to the count of a step, batch by batch."""
+        self.counts[step] = self.counts.get(step, 0) + int(count)
+
+    def rows(self) -> list[tuple[str, int, int, float]]:
+        """Returns for each step its name, the pairs left, those it removed, and the share left of the first step."""
+        rows = []
+        previous = first = None
+        for step, count in self.counts.items():
+            first = count if first is None else first
+            rows.append((step, count, 0 if previous is None else previous - count, count / first if first else 0.0))
+            previous = count
+        return rows
+
+    def table(self) -> str:
+        """Lays out the funnel as a Markdown table."""
+        return format_table(
+            ["step", "pairs", "removed", "left"],
+            [
+                [step, f"{count:,}", f"{removed:,}" if removed else "", f"{share:.1%}"]
+                for step, count, removed, share in self.rows()
+            ],
+        )
+
+
+@dataclass
+class Choice:
+    """Which rows of a split a filter keeps.
+
+    Attributes:
+        kept: bool (rows,).
+        funnel: The counts after each step.
+        contamination: For each evaluation set that met any row, how many it met.
+        shortfalls: For each of the options `first`, `max_tokens` and `sample` that asked for more than there was how
+            much was left, in pairs or tokens; all of it is kept.
+    """
+
+    kept: np.ndarray
+    funnel: Funnel = field(default_factory=Funnel)
+    contamination: dict[str, int] = field(default_factory=dict)
+    shortfalls: dict[str, int] = field(default_factory=dict)
+
+    def note_shortfall(self, option: str, left: int, wanted: int) -> None:
+        """Notes how much was left if that is less than was wanted."""
+        if left < wanted:
+            self.shortfalls[option] = left
+
+
+@dataclass(frozen=True)
+class PairFilter:
+    """Keeps the pairs that pass the steps that look at one pair at a time: what `filter` applies to every batch.
+
+    It travels to other processes, so that `datasets.Dataset.map` (with the format "arrow"), Ray Data and job arrays
+    can apply it as well. The columns that it computes stay in the table.
+
+    Attributes:
+        keep: Selections, as :func:`~.selections.parse_selection` reads them.
+        drop_identical: Whether pairs whose sides are the same tokens go first.
+        columns: Columns that later steps look at; they are computed too where they are not there.
+        fingerprints: Sentences that neither side may be.
+    """
+
+    keep: tuple[str, ...] = ()
+    drop_identical: bool = False
+    columns: tuple[str, ...] = ()
+    fingerprints: Fingerprints | None = None
+
+    @cached_property
+    def _selections(self) -> list[Selection]:
+        return list(dict.fromkeys(map(parse_selection, self.keep)))
+
+    def __call__(self, table: pa.Table) -> pa.Table:
+        """Returns the pairs that pass."""
+        return self.counted(table, Choice(np.empty(0, dtype=bool)))
+
+    def counted(self, table: pa.Table, choice: Choice) -> pa.Table:
+        """Returns the pairs that pass, and adds to a choice's counts what each step leaves."""
+        funnel = choice.funnel
+        funnel.add("read", table.num_rows)
+        if self.drop_identical:
+            identical = named_selection("different", "not identical")
+            table = table.filter(pa.array(apply_selection(identical, table)))
+            funnel.add(identical.text, table.num_rows)
+        wanted = (*(column for selection in self._selections for column in selection.columns), *self.columns)
+        table = with_columns(table, wanted)
+        for selection in self._selections:
+            table = table.filter(pa.array(apply_selection(selection, table)))
+            funnel.add(selection.text, table.num_rows)
+        if self.fingerprints is not None:
+            met, counts = self.fingerprints.match([table.column("sentence1"), table.column("sentence2")])
+            table = table.filter(pa.array(~met))
+            for name, count in counts.items():
+                choice.contamination[name] = choice.contamination.get(name, 0) + count
+            funnel.add("decontaminated", table.num_rows)
+        return table
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        fields = (self.keep, self.drop_identical, self.columns, self.fingerprints)
+        return _made_again, (fields, imported_files())
+
+
+def _made_again(fields: tuple[Any, ...], files: list[str]) -> PairFilter:
+    import_missing(files)
+    return PairFilter(*fields)
+
+
+def with_columns(table: pa.Table, columns: Sequence[str]) -> pa.Table:
+    """Returns a table of pairs with those of some columns that it lacks, where they can be measured."""
+    lacking = [column for column in dict.fromkeys(columns) if column not in table.schema.names]
+    return add_measures(table, measures_of(lacking), only=lacking)
+
+
+def check_pairs(schema: pa.Schema, path: str) -> None:
+    """Checks that a data set holds pairs of texts.
+
+    Raises:
+        InputError: If `sentence1` or `sentence2` is missing or not text.
+    """
+    require_columns(schema.names, ("sentence1", "sentence2"), path)
+    for name in ("sentence1", "sentence2"):
+        kind = schema.field(name).type
+        if not (pa.types.is_string(kind) or pa.types.is_large_string(kind)):
+            raise InputError(f"the column {name} holds {kind}, not text", path=path)
+
+
+def check_steps(steps: FilterSteps, schema: pa.Schema, path: str) -> None:
+    """Checks that every step finds the columns it needs.
+
+    Raises:
+        UsageError: For a selection on a column that does not exist, cannot be computed, or is not numeric.
+        InputError: If the pairs lack a column that a step needs.
+    """
+    check_pairs(schema, path)
+    check_selections(steps.selections, schema)
+    if steps.by is not None:
+        check_columns([steps.by], schema, "--by")
+    if steps.one_per_reference == "best":
+        require_columns(schema.names, ("rank",), path)

@@ -1,0 +1,178 @@
+"""Measures applied to tables of pairs: which can be computed, and the batch function that adds their columns."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from ..errors import InputError, UsageError
+from ..registry import MEASURES, import_missing, imported_files
+from ..settings import flag
+from .language_model.estimation import HeldOutReferences
+from .measures.base import Measure
+from .pair_batch import PairBatch
+
+_ROWS_AT_A_TIME = 2_000
+"""The arrays of so many pairs stay in the processor's caches."""
+
+
+class Measures(Mapping[str, Measure]):
+    """All registered measures with their options filled in, each made when it is first asked for.
+
+    They travel to other processes as their options, and load there what they need; files of the user that registered
+    measures are imported there too.
+
+    Args:
+        **options: Options of the measures by their names; a measure takes those that it has.
+    """
+
+    def __init__(self, **options: Any) -> None:
+        self.given = options
+        self._made: dict[str, Measure] = {}
+
+    def __getitem__(self, name: str) -> Measure:
+        if name not in self._made:
+            kind = MEASURES[name]
+            own = {option: self.given[option] for option in kind.option_names() if option in self.given}
+            self._made[name] = kind(**own)
+        return self._made[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(MEASURES)
+
+    def __len__(self) -> int:
+        return len(MEASURES)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _made_again, (self.given, imported_files())
+
+
+def _made_again(options: dict[str, Any], files: list[str]) -> Measures:
+    import_missing(files)
+    return Measures(**options)
+
+
+@dataclass(frozen=True)
+class PairScorer:
+    """Adds the columns of measures to a table of pairs: the one function that `score` applies to every batch.
+
+    It travels to other processes, and loads there, once, what its measures need; so `datasets.Dataset.map` (with the
+    format "arrow"), Ray Data and job arrays can apply it as well.
+
+    Attributes:
+        names: The measures, names of :data:`~hf_paraphrase.registry.MEASURES`.
+        measures: The measures with their options.
+        held_out: References whose pairs are left out, or None.
+    """
+
+    names: tuple[str, ...]
+    measures: Measures
+    held_out: HeldOutReferences | None = None
+
+    def __call__(self, table: pa.Table) -> pa.Table:
+        """Returns the pairs with the columns; one that was there before is replaced in its place."""
+        if self.held_out is not None:
+            table = self.held_out.without(table)
+        return add_measures(table, self.names, measures=self.measures)
+
+    @property
+    def columns(self) -> list[str]:
+        """The columns that it adds."""
+        return [column for name in self.names for column in self.measures[name].columns]
+
+
+def choose_measures(
+    names: Sequence[str], present: Sequence[str], path: str, measures: Measures | None = None
+) -> list[str]:
+    """Checks a choice of measures against the columns of a data set.
+
+    Args:
+        names: Names of :data:`~hf_paraphrase.registry.MEASURES`. Empty for all whose columns are there and that have
+            the option they need, but for those that are not computed by default: of them the ones with an option.
+        present: The columns of the data set.
+        path: The data set, for messages.
+        measures: The measures with their options.
+
+    Returns:
+        The names, each once, in the order of the registry.
+
+    Raises:
+        UsageError: For an unknown measure, or one that was asked for without the option it needs.
+        InputError: If a measure that was asked for needs a column that is not there.
+    """
+    measures = measures or Measures()
+    if not names:
+        return [
+            name
+            for name, measure in measures.items()
+            if (measure.by_default or set(measure.option_names()) & set(measures.given))
+            and measure.lacks is None
+            and all(column in present for column in measure.requires)
+        ]
+    for name in names:
+        measure = measures[name]
+        if measure.lacks is not None:
+            raise UsageError(f"the measure {name} needs {flag(measure.lacks)}")
+        missing = [column for column in measure.requires if column not in present]
+        if missing:
+            raise InputError(
+                f"the measure {name} needs the missing column{'s' if len(missing) > 1 else ''} {', '.join(missing)}",
+                path=path,
+                remedy=f"the columns are {', '.join(present)}",
+            )
+    return [name for name in measures if name in names]
+
+
+def measurable_columns(present: Sequence[str]) -> list[str]:
+    """Lists the columns of numbers that can be computed from those of a data set without any option."""
+    return [
+        column
+        for measure in Measures().values()
+        if measure.lacks is None and all(name in present for name in measure.requires)
+        for column in measure.numeric_columns
+    ]
+
+
+def measures_of(columns: Iterable[str]) -> list[str]:
+    """Returns the measures that compute any of `columns`, in the order of the registry."""
+    wanted = set(columns)
+    return [name for name, measure in Measures().items() if wanted & set(measure.columns)]
+
+
+def required_columns(names: Iterable[str]) -> set[str]:
+    """Returns the columns that measures read."""
+    measures = Measures()
+    return {column for name in names for column in measures[name].requires}
+
+
+def add_measures(
+    table: pa.Table, names: Sequence[str], *, only: Iterable[str] | None = None, measures: Measures | None = None
+) -> pa.Table:
+    """Adds the columns of measures to a table of pairs; a column of the same name is replaced in its place.
+
+    Args:
+        table: Pairs.
+        names: Names of :data:`~hf_paraphrase.registry.MEASURES`.
+        only: The columns to add; all that the measures compute by default.
+        measures: The measures with their options.
+    """
+    measures = measures or Measures()
+    wanted = None if only is None else set(only)
+    computed: dict[str, list[np.ndarray]] = {}
+    for start in range(0, max(1, table.num_rows), _ROWS_AT_A_TIME):
+        batch = PairBatch(table.slice(start, _ROWS_AT_A_TIME))
+        for name in names:
+            for column, values in measures[name].compute(batch).items():
+                if wanted is None or column in wanted:
+                    computed.setdefault(column, []).append(values)
+    for column, parts in computed.items():
+        values = pa.array(np.concatenate(parts))
+        position = table.schema.get_field_index(column)
+        if position >= 0:
+            table = table.remove_column(position)
+        table = table.add_column(position if position >= 0 else table.num_columns, column, values)
+    return table

@@ -1,0 +1,173 @@
+from __future__ import annotations
+
+import pickle
+import subprocess
+import sys
+
+import pyarrow as pa
+import pytest
+
+import hf_paraphrase
+from hf_paraphrase.commands import main
+from hf_paraphrase.data.parquet import read_table, write_split
+from hf_paraphrase.errors import HfParaphraseError, UsageError
+from hf_paraphrase.filtering import FilterSteps, Measures, PairFilter, PairScorer
+from hf_paraphrase.registry import MEASURES, SELECTIONS, import_file
+
+OWN = '''
+import numpy as np
+from dataclasses import dataclass
+
+from hf_paraphrase.filtering import Measure, PairBatch
+from hf_paraphrase.registry import MEASURES, SELECTIONS
+from hf_paraphrase.settings import setting
+
+
+@MEASURES.register("marks")
+@dataclass(frozen=True)
+class Marks(Measure):
+    """Counts a mark in the translation."""
+
+    columns = ("marks",)
+    mark: str = setting("the mark to count", "!")
+
+    def compute(self, batch):
+        return {"marks": np.array([text.count(self.mark) for text in batch.texts("sentence2")])}
+
+
+@SELECTIONS.register("calm")
+def calm(marks, length, sentence2):
+    return (marks < 1) & (length < 4) & np.array([text != "go" for text in sentence2], dtype=bool)
+
+
+@SELECTIONS.register("odd")
+def odd(length):
+    return length
+'''
+
+
+@pytest.fixture
+def pairs(tmp_path):
+    sentences = ["stop ! !", "wait", "go", None, "one two three four", "no ?"]
+    table = pa.table({"sentence1": ["halt"] * 6, "sentence2": pa.array(sentences, pa.string())})
+    for split in ("train", "test"):
+        write_split(tmp_path / "pairs", split, table.to_batches(max_chunksize=2), table.schema)
+    return tmp_path / "pairs"
+
+
+@pytest.fixture
+def own(tmp_path):
+    """A file of the user's, and the registries as they were afterwards."""
+    path = tmp_path / "mine.py"
+    path.write_text(OWN)
+    before = [dict(registry._entries) for registry in (MEASURES, SELECTIONS)]
+    yield path
+    for registry, entries in zip((MEASURES, SELECTIONS), before, strict=True):
+        registry._entries = entries
+    sys.modules.pop("hf_paraphrase_import_mine", None)
+
+
+def run(*words):
+    return main([str(word) for word in words])
+
+
+def hf_paraphrase_with(*words):
+    """Runs the verb in a process of its own, as the flags of a measure are there once its file is imported."""
+    words = [sys.executable, "-m", "hf_paraphrase", *map(str, words)]
+    return subprocess.run(words, capture_output=True, text=True, check=False)
+
+
+def test_a_measure_of_ones_own_is_a_column_with_its_option_for_a_flag_in_any_number_of_processes(pairs, own, tmp_path):
+    words = ["--import", own, "score", "--pairs", pairs, "--mark", "?", "--shard-size", 3]
+    for workers in (1, 2):
+        done = hf_paraphrase_with(*words, "--workers", workers, "--output", tmp_path / str(workers))
+        assert done.returncode == 0, done.stderr
+    table = read_table(tmp_path / "1")
+    assert table.column_names[-1] == "marks" and table.column("marks").to_pylist() == [0, 0, 0, 0, 0, 1]
+    assert repr(read_table(tmp_path / "2").to_pydict()) == repr(table.to_pydict())
+    assert "`marks`: Counts a mark in the translation." in (tmp_path / "1/README.md").read_text()
+    shown = hf_paraphrase_with("--import", own, "score", "--help").stdout
+    assert "--mark MARK" in shown and "the mark to count (default: !)" in shown
+    refused = hf_paraphrase_with(*words, "--measures", "length", "--output", tmp_path / "refused")
+    assert refused.returncode == 2 and "--mark is for the measure marks, which is not computed" in refused.stderr
+
+
+def test_a_selection_of_ones_own_is_a_step_of_the_filter_and_computes_what_it_looks_at(pairs, own, tmp_path, capsys):
+    words = ["filter", "--pairs", pairs, "--output", tmp_path / "kept", "--keep", "calm", "length>0"]
+    assert run("--import", own, *words) == 0
+    assert "| calm " in capsys.readouterr().err
+    table = read_table(tmp_path / "kept")
+    assert table.column("sentence2").to_pylist() == ["wait", "no ?"]
+    assert table.column_names == ["sentence1", "sentence2", "length", "marks"]
+    assert run(*words, "odd", "--overwrite") == 2
+    assert "--keep odd: it returns float64 of shape (2,) for 2 rows" in capsys.readouterr().err
+
+
+def test_from_python_a_measure_may_be_registered_after_the_first_call(pairs, own, tmp_path):
+    scored = hf_paraphrase.score(pairs=str(pairs), output=str(tmp_path / "before"), measures=["length"])
+    assert scored.columns == ["length", "length_reference", "length_ratio"]
+    assert scored.rows == {"train": 6, "test": 6} and scored.folder == tmp_path / "before"
+    import_file(own)
+    scored = hf_paraphrase.score(pairs=str(pairs), output=str(tmp_path / "after"), measures=["marks"], mark="!")
+    assert scored.columns == ["marks"]
+    assert read_table(tmp_path / "after").column("marks").to_pylist() == [2, 0, 0, 0, 0, 0]
+
+
+def test_the_functions_of_batches_travel_with_the_files_that_they_need(pairs, own):
+    import_file(own)
+    scorer, keeps = PairScorer(("marks", "length"), Measures(mark="o")), PairFilter(("calm",), drop_identical=True)
+    table = read_table(pairs)
+    expected = scorer(table).column("marks").to_pylist(), keeps(table).column("sentence2").to_pylist()
+    assert expected == ([1, 0, 1, 0, 3, 1], ["wait", None, "no ?"])
+    dumped = pickle.dumps((scorer, keeps))
+    for registry in (MEASURES, SELECTIONS):
+        registry._entries.pop("marks", None), registry._entries.pop("calm", None)
+        registry._entries.pop("odd", None)
+    sys.modules.pop("hf_paraphrase_import_mine")
+    again, kept = pickle.loads(dumped)
+    assert (again(table).column("marks").to_pylist(), kept(table).column("sentence2").to_pylist()) == expected
+
+
+def test_datasets_maps_the_functions_of_batches(pairs):
+    from datasets import Dataset
+
+    table = read_table(pairs)
+    rows = Dataset(table).with_format("arrow").map(PairScorer(("length",), Measures()), batched=True, batch_size=4)
+    rows = rows.map(PairFilter(("length>=2",)), batched=True, batch_size=4)
+    assert rows.with_format(None)["length"] == [3, 4, 2]
+
+
+def test_an_option_of_the_verb_cannot_be_one_of_a_measure(own):
+    own.write_text(OWN.replace('mark: str = setting("the mark to count", "!")', 'seed: int = setting("a seed", 0)'))
+    import_file(own)
+    with pytest.raises(UsageError, match="--seed is an option of the verb"):
+        hf_paraphrase.score(pairs="x", output="y")
+
+
+@pytest.mark.parametrize(
+    ("keep", "problem"),
+    [
+        ("calmer", "--keep: cannot read `calmer` (write for example overlap_1<=0.7 or 5<=length<=30, in quotes"),
+        ("unheard", "--keep `unheard`: there is no column loudness (the columns are sentence1, sentence2; computed"),
+        ("empty", "the selection `empty` looks at no column"),
+    ],
+)
+def test_what_is_wrong_with_a_named_selection_is_said(pairs, own, tmp_path, keep, problem):
+    SELECTIONS.register("unheard")(lambda loudness: loudness > 1)
+    SELECTIONS.register("empty")(lambda: True)
+    with pytest.raises(HfParaphraseError) as refused:
+        hf_paraphrase.filter_pairs(pairs=str(pairs), output=str(tmp_path / "kept"), keep=[keep])
+    assert problem in str(refused.value) and not (tmp_path / "kept").exists()
+
+
+def test_different_keeps_what_drop_identical_keeps(tmp_path):
+    table = pa.table({"sentence1": ["A dog .", "a dog", None], "sentence2": ["a  DOG.", "a cat", ""]})
+    write_split(tmp_path / "pairs", "train", [table], table.schema)
+    common = {"pairs": str(tmp_path / "pairs")}
+    one = hf_paraphrase.filter_pairs(**common, output=str(tmp_path / "one"), drop_identical=True)
+    two = hf_paraphrase.filter_pairs(**common, output=str(tmp_path / "two"), keep=["different"])
+    assert one.choice.kept.tolist() == two.choice.kept.tolist() == [False, True, False]
+    assert list(one.choice.funnel.counts) == ["read", "not identical"] and FilterSteps(keep=["different"]).columns == (
+        "sentence1",
+        "sentence2",
+    )
