@@ -11,8 +11,8 @@ import pyarrow as pa
 from tqdm import tqdm
 
 from ..artefacts.cards import write_card
-from ..artefacts.inherited_cards import inherited_metadata
 from ..artefacts.folders import check_output, output_folder
+from ..artefacts.inherited_cards import inherited_metadata
 from ..artefacts.provenance import write_provenance
 from ..data.folder import DataFolder, write_split
 from ..errors import InputError

@@ -87,7 +87,9 @@ def choose_rows(folder: DataFolder, split: str, steps: FilterSteps, progress: Pr
     if len(rows) == 0:
         step = next((name for name, count in choice.funnel.counts.items() if count == 0), "read")
         reason = "there are no pairs" if step == "read" else f"nothing is left after `{step}`"
-        raise InputError(f"split `{split}`: {reason}", path=folder.path, remedy="loosen that step; nothing was written")
+        raise InputError(
+            f"split `{split}`: {reason}", path=folder.path, remedy="loosen that step; nothing was written"
+        )
     choice.kept[rows] = True
     return choice
 

@@ -13,9 +13,9 @@ from typing import Any
 from tqdm import tqdm
 
 from ..artefacts.cards import write_card
-from ..artefacts.inherited_cards import inherited_metadata
 from ..artefacts.folders import check_output, check_same_job, check_unfinished, output_folder, write_text_whole
 from ..artefacts.hub_models import model_folder
+from ..artefacts.inherited_cards import inherited_metadata
 from ..artefacts.provenance import fingerprint, write_provenance
 from ..data.folder import DataFolder
 from ..data.text_files import PLAIN_OR_COMPRESSED, LineErrors, read_lines
@@ -194,8 +194,8 @@ def _chosen(settings: ScoreSettings, folder: DataFolder, measures: Measures) -> 
         takers = [name for name, measure in measures.items() if option in measure.option_names()]
         if not set(takers) & set(every):
             # The language model may be one that is to be estimated.
-            names = (option, "hold_out", "language_model_text")
-            given = next(name for name in names if is_given(settings, name))
+            candidates = (option, "hold_out", "language_model_text")
+            given = next(name for name in candidates if is_given(settings, name))
             raise UsageError(
                 f"{flag(given)} is for the measure {' or '.join(takers)}, which is not computed",
                 remedy=f"add it to --measures; it reads the columns {', '.join(measures[takers[0]].requires)}",

@@ -24,7 +24,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from hf_paraphrase.data.parquet import iterate_batches, write_split
+from hf_paraphrase.data.folder import DataFolder, write_split
 from hf_paraphrase.errors import UsageError
 from hf_paraphrase.filtering.measuring import Measures, PairScorer, add_measures
 from hf_paraphrase.filtering.shards import ScoringJob, plan_shards, run_scoring
@@ -88,7 +88,7 @@ def read_pairs(folder: str | None, rows: int) -> pa.Table:
         texts = [pair.english for pair in sample_bitext()["train"]]
         table = pa.table({"sentence1": texts, "sentence2": texts[1:] + texts[:1]})
     else:
-        batches = islice(iterate_batches(folder, "train", ["sentence1", "sentence2"]), rows // 1_000 + 1)
+        batches = islice(DataFolder(folder).batches("train", ["sentence1", "sentence2"]), rows // 1_000 + 1)
         table = pa.Table.from_batches(list(batches))
     if not table.num_rows:
         raise UsageError("--pairs holds no pairs")
@@ -170,8 +170,8 @@ def run(arguments: argparse.Namespace, table: pa.Table, folder: Path) -> None:
     )
     if arguments.workers > 1:
         write_split(folder / "pairs", "train", table.to_batches(max_chunksize=10_000), table.schema)
-        job = ScoringJob(folder / "pairs", {"train": PairScorer(tuple(MEASURES), Measures())}, 10_000)
-        shards = plan_shards(folder / "pairs", max(1, table.num_rows // (8 * arguments.workers)))
+        job = ScoringJob(DataFolder(folder / "pairs"), {"train": PairScorer(tuple(MEASURES), Measures())}, 10_000)
+        shards = plan_shards(job.folder, max(1, table.num_rows // (8 * arguments.workers)))
 
         def whole_job(workers: int) -> None:
             with tempfile.TemporaryDirectory(dir=folder) as output:
