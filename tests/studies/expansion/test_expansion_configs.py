@@ -10,7 +10,7 @@ import yaml
 from hf_paraphrase.commands.tune_runs import encoder_settings
 from hf_paraphrase.errors import UsageError
 
-FOLDER = Path(__file__).parents[2] / "scripts" / "configs" / "expansion"
+FOLDER = Path(__file__).parents[3] / "scripts" / "configs" / "expansion"
 
 
 def settings_of(name):
