@@ -167,11 +167,8 @@ def test_an_unknown_verb_is_one_line_on_standard_error_and_exit_code_2(words, ca
 
 
 @pytest.mark.parametrize("verb", VERBS)
-def test_every_verb_has_its_entry_point_in_scripts(verb):
-    if importlib.util.find_spec(module_of(verb)) is None:
-        pytest.skip(f"{verb} is not written yet")
-    path = Path(hf_paraphrase.__file__).parents[1] / "scripts" / f"{verb.replace('-', '_')}.py"
-    assert f'sys.exit(main(verb="{verb}"))' in path.read_text()
+def test_every_verb_has_its_module(verb):
+    assert callable(importlib.import_module(module_of(verb)).main)
 
 
 def test_a_program_that_is_interrupted_or_whose_reader_left_ends_without_a_traceback(monkeypatch, capsys):
@@ -186,8 +183,7 @@ def test_a_program_that_is_interrupted_or_whose_reader_left_ends_without_a_trace
 
 
 def test_an_error_reaches_the_shell_as_one_line_and_exit_code_2(tmp_path):
-    script = Path(hf_paraphrase.__file__).parents[1] / "scripts" / "train_nmt.py"
-    words = [sys.executable, str(script), "--bitext", "absent", "--output", "out"]
+    words = [sys.executable, "-m", "hf_paraphrase", "train-nmt", "--bitext", "absent", "--output", "out"]
     result = run(*words, cwd=tmp_path, env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)})
     assert result.returncode == 2 and result.stdout == ""
     assert result.stderr == "hf-paraphrase: error: absent: no such data folder\n"

@@ -58,21 +58,19 @@ SHARED_BY_PROCESSES = frozenset(
 """The verbs whose work several processes share."""
 
 
-def main(argv: Sequence[str] | None = None, *, verb: str | None = None) -> int:
+def main(argv: Sequence[str] | None = None) -> int:
     """Runs one verb and returns the exit code.
 
     Args:
         argv: The words after the program's name; those of the process by default.
-        verb: The verb, where the program stands for one (the files in `scripts/`).
     """
     words = list(sys.argv[1:] if argv is None else argv)
     try:
-        if verb is None:
-            words = _import_files(words)
-            if not words or words[0] in {"-h", "--help"}:
-                sys.stdout.write(_overview())
-                return 0
-            verb = words.pop(0)
+        words = _import_files(words)
+        if not words or words[0] in {"-h", "--help"}:
+            sys.stdout.write(_overview())
+            return 0
+        verb = words.pop(0)
         if verb == "--version":
             from .. import __version__
 

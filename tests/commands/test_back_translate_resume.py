@@ -7,7 +7,6 @@ import shutil
 import signal
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 from back_translate_runs import command, files, job
@@ -178,13 +177,13 @@ def test_the_number_of_processes_does_not_change_a_byte(tiny_model, awkward_bite
         assert (tmp_path / "data" / path.name).read_bytes() == path.read_bytes()
 
 
-BACK_TRANSLATE = Path(__file__).parents[2] / "scripts" / "back_translate.py"
+PROGRAM = ("-m", "hf_paraphrase")
 
 
 @pytest.mark.slow
 def test_two_processes_under_accelerate_give_the_files_of_one(tiny_model, awkward_bitext, translated, tmp_path):
-    words = command(tiny_model, awkward_bitext, tmp_path / "pairs", "--max-source-tokens", "50")[1:]
-    result = launch(BACK_TRANSLATE, *words)
+    words = command(tiny_model, awkward_bitext, tmp_path / "pairs", "--max-source-tokens", "50")
+    result = launch(*PROGRAM, *words)
     assert result.returncode == 0, result.stderr[-3_000:]
     assert same_data(tmp_path / "pairs", translated) and result.stdout == ""
     assert result.stderr.count("load them: ") == 1
@@ -203,7 +202,7 @@ def test_two_processes_of_which_one_is_killed_are_continued_by_one(tiny_model, a
 
 @pytest.mark.slow
 def test_a_killed_process_is_continued_by_two(tiny_model, awkward_bitext, translated, unfinished):
-    words = command(tiny_model, awkward_bitext, unfinished, "--max-source-tokens", "50", "--resume")[1:]
-    result = launch(BACK_TRANSLATE, *words)
+    words = command(tiny_model, awkward_bitext, unfinished, "--max-source-tokens", "50", "--resume")
+    result = launch(*PROGRAM, *words)
     assert result.returncode == 0, result.stderr[-3_000:]
     assert same_data(unfinished, translated)

@@ -105,9 +105,17 @@ def test_bad_input_is_one_line_and_harms_nothing(evaluation, tmp_path, monkeypat
     assert not list(tmp_path.glob(".*"))
 
 
-def test_script_runs_the_same_command(evaluation, tmp_path):
-    script = Path(__file__).parents[2] / "scripts" / "fingerprint.py"
-    words = [sys.executable, script, "--data", str(evaluation), "--output", str(tmp_path / "l.txt")]
+def test_the_module_runs_the_same_command(evaluation, tmp_path):
+    words = [
+        sys.executable,
+        "-m",
+        "hf_paraphrase",
+        "fingerprint",
+        "--data",
+        str(evaluation),
+        "--output",
+        str(tmp_path / "l.txt"),
+    ]
     done = subprocess.run(words, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout) == (0, ""), done.stderr
     assert len(listed(tmp_path / "l.txt")) == 3

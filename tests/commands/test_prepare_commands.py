@@ -346,9 +346,9 @@ def test_help_explains_every_flag(kind, capsys):
     assert "--overwrite" in text
 
 
-def test_script_runs_the_same_command(files):
-    script = Path(__file__).parents[2] / "scripts" / "prepare.py"
-    done = subprocess.run([sys.executable, script, *bitext(files)[1:]], capture_output=True, text=True, check=False)
+def test_the_module_runs_the_same_command(files):
+    words = [sys.executable, "-m", "hf_paraphrase", *bitext(files)]
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert done.stdout == ""
     assert split_names(files / "out") == ["train"]

@@ -201,9 +201,9 @@ def test_two_processes_train_one_model_and_a_killed_run_of_theirs_ends_like_an_u
     tiny_bitext, tmp_path, capsys
 ):
     # 60 pairs in mini-batches of 4: 15, an odd number; 8 updates an epoch.
-    script = Path(__file__).parents[2] / "scripts" / "train_nmt.py"
+    program = ("-m", "hf_paraphrase")
     words = ["--batch-size", "4", "--evaluations", "6", "--bpe-dropout", "0.2"]
-    result = launch(script, *command(tiny_bitext, tmp_path / "model", *words)[1:])
+    result = launch(*program, *command(tiny_bitext, tmp_path / "model", *words))
     assert result.returncode == 0, result.stderr[-3_000:]
     assert [path.name for path in tmp_path.iterdir()] == ["model"] and result.stdout == ""
     assert [step for step, _ in measured(tmp_path / "model")] == [4, 8, 12, 16, 20, 24]
@@ -217,7 +217,7 @@ def test_two_processes_train_one_model_and_a_killed_run_of_theirs_ends_like_an_u
     assert unfinished_checkpoint(checkpoints) == str(checkpoints / "checkpoint-12")  # in the middle of an epoch
     assert train(tiny_bitext, output, *words, "--resume") == 2, "one process would share the batches otherwise"
     assert "other settings: processes" in capsys.readouterr().err
-    result = launch(script, *command(tiny_bitext, output, *words, "--resume")[1:])
+    result = launch(*program, *command(tiny_bitext, output, *words, "--resume"))
     assert result.returncode == 0, result.stderr[-3_000:]
     assert weights(output) == weights(tmp_path / "model")
     assert measured(output) == measured(tmp_path / "model")
