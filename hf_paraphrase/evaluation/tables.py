@@ -1,4 +1,4 @@
-"""Plain tables for a terminal, which are Markdown as well."""
+"""Plain tables for a terminal, which are Markdown as well, and sentences that are not taken for it."""
 
 from __future__ import annotations
 
@@ -32,3 +32,21 @@ def format_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 def number(value: float | None) -> str:
     """Formats a correlation × 100 to one decimal; a dash where there is none."""
     return "–" if value is None else f"{value:.1f}"
+
+
+def plain_markdown(text: str, longest: int | None = 400, *, in_table: bool = False) -> str:
+    """Escapes what Markdown would take for markup, on one line, cut where it is too long.
+
+    Args:
+        text: Any text.
+        longest: Characters of the result at most; None for no limit.
+        in_table: Leave `|` as it is, for :func:`format_table` escapes it.
+    """
+    special = "\\`*_{}[]<>#~!" if in_table else "\\`*_{}[]<>#|~!"
+    escaped = "".join(f"\\{letter}" if letter in special else letter for letter in " ".join(text.split()))
+    return escaped if longest is None or len(escaped) <= longest else escaped[: longest - 1].rstrip("\\") + "…"
+
+
+def one_line(text: str | None) -> str:
+    """Puts a text on one line without tabs, for a tab-separated file; nothing for None."""
+    return "" if text is None else " ".join(text.split())

@@ -129,7 +129,7 @@ def test_document_frequencies_can_come_from_a_text(pairs, classifier, tmp_path):
     ("words", "expected"),
     [
         (["--references", "9"], "9 references are left"),
-        (["--references", "0"], "--references is 0"),
+        (["--references", "0"], "--references must be at least 1, not 0"),
         (["--unseen-only"], "--unseen-only needs --classifier"),
         (["--split", "test"], "no split `test`"),
         (["--idf-text", "absent.txt"], "absent.txt"),

@@ -16,11 +16,11 @@ from hf_paraphrase.commands import main
 from hf_paraphrase.data.parquet import write_split
 from hf_paraphrase.encoders.sentence_encoder import KnownTexts, SentenceEncoder
 from hf_paraphrase.evaluation.figures import new_figure, plot_label, save_plot
+from hf_paraphrase.evaluation.tables import plain_markdown
 from hf_paraphrase.models.configuration_avg import AvgConfig
 from hf_paraphrase.models.configuration_gran import GranConfig
 from hf_paraphrase.models.modeling_avg import AvgModel
 from hf_paraphrase.models.modeling_gran import GranModel
-from hf_paraphrase.studies.analysis.plain_text import plain_markdown
 from hf_paraphrase.tokenization.word_level import build_word_level_tokenizer, save_tokenizer
 
 WORDS = [f"w{number}" for number in range(12)]
@@ -324,7 +324,7 @@ def test_one_score_and_single_pairs_are_said_and_not_tested(avg, graded, tmp_pat
         ("neighbours --model avg --text text", "give --query or --queries"),
         ("neighbours --model avg --text text --query a --queries text", "not both"),
         ("neighbours --model avg --text text --query ' '", "a --query is empty"),
-        ("neighbours --model avg --text text --query w1 --neighbours 0", "--neighbours is 0"),
+        ("neighbours --model avg --text text --query w1 --neighbours 0", "--neighbours must be at least 1, not 0"),
         ("neighbours --model avg avg --text text --query w1", "is given twice"),
         ("neighbours --model avg absent --text text --query w1", "no such model folder"),
         ("neighbours --model avg --text absent --query w1", "no such file"),
@@ -340,13 +340,16 @@ def test_one_score_and_single_pairs_are_said_and_not_tested(avg, graded, tmp_pat
         ("similarities --model avg --query w1 --vectors none.npy", "no vector in it"),
         ("similarities --model avg --query w1 --vectors six.npy --text text", "but more sentences"),
         ("similarities --model avg --query w1 --vectors objects.npy", "not a readable NumPy file"),
-        ("similarities --model avg --query w1 --text text --thresholds 2", "a threshold is 2.0"),
+        (
+            "similarities --model avg --query w1 --text text --thresholds 2",
+            "--thresholds must be at least -1 and at most 1, not 2.0",
+        ),
         ("similarities --model avg --query unheard --text text", "know no word"),
         ("human-scores --model avg --data absent", "no such data folder"),
         ("human-scores --model avg --data pairs", "missing column score"),
         ("human-scores --model avg --data graded --split dev", "no split `dev`"),
         ("human-scores --model avg --data graded graded", "is given twice"),
-        ("human-scores --model avg --data graded --step 0", "--step is 0"),
+        ("human-scores --model avg --data graded --step 0", "--step must be above 0 and below inf, not 0.0"),
         ("human-scores --model avg-{lang} --data graded", "names no language"),
         ("human-scores --model avg --data nulls", "missing values in column score"),
     ],

@@ -1,6 +1,16 @@
-"""Reports on pairs and encoders with tables and plots, one idea a file.
+"""How back-translations differ from the references of human hand (paper 000, tables 9 to 11).
 
-The verb `analyze` writes them, a kind a report: `pairs`, `human-scores`, `neighbours` and `similarities`.
+A data folder of pairs goes in; lengths, n-grams, repetition, and what a reference classifier looks at come out, as
+tables, plots and examples. Start with `pairs`, the recipe of `analyze pairs`.
 """
 
 from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ...lazy import lazy_exports
+
+if TYPE_CHECKING:
+    from .pairs import PairAnalysis, PairAnalysisSettings, analyze_pairs
+
+__getattr__, __dir__, __all__ = lazy_exports(__name__)

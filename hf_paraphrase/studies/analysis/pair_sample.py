@@ -1,4 +1,7 @@
-"""One translation of each reference, drawn at random: what the statistics of paper 000 are computed on."""
+"""One translation of each reference, drawn at random: what the statistics of paper 000 are computed on.
+
+With their lengths (section 5.5), and pairs that show what a statistic means (section 5.6.1, table 11).
+"""
 
 from __future__ import annotations
 
@@ -15,6 +18,9 @@ from ...filtering.filter_steps import check_pairs
 
 PROBABILITY = "reference_probability"
 SEEN = "classifier_seen"
+
+BINS = ((0, 10), (10, 20), (20, 30), (30, 100))
+"""The ranges of table 5 in tokens, the lower end excluded."""
 
 
 @dataclass
@@ -96,3 +102,79 @@ def draw_pairs(folder: Path, *, split: str = "train", limit: int | None = None, 
         available,
         np.concatenate(seen) if seen else None,
     )
+
+
+@dataclass(frozen=True)
+class LengthStatistics:
+    """The lengths of a list of sentences in tokens, punctuation included.
+
+    Attributes:
+        mean: Their mean.
+        deviation: Their standard deviation.
+        median: Their median.
+        longest: The greatest.
+        shares: The share of sentences in each of :data:`BINS`, in per cent.
+    """
+
+    mean: float
+    deviation: float
+    median: float
+    longest: int
+    shares: tuple[float, ...]
+
+    @classmethod
+    def of(cls, lengths: NDArray[np.int64]) -> LengthStatistics:
+        """Computes them from lengths (sentences,)."""
+        return cls(
+            float(lengths.mean()),
+            float(lengths.std(ddof=1)) if len(lengths) > 1 else 0.0,
+            float(np.median(lengths)),
+            int(lengths.max()),
+            tuple(100.0 * float(((lengths > low) & (lengths <= high)).mean()) for low, high in BINS),
+        )
+
+
+@dataclass(frozen=True)
+class Example:
+    """A pair with its numbers.
+
+    Attributes:
+        reference: The reference.
+        translation: The translation.
+        reference_number: A number of the reference, e.g. its P(reference); None if there is none.
+        translation_number: The same of the translation.
+    """
+
+    reference: str
+    translation: str
+    reference_number: float | None
+    translation_number: float
+
+
+def ranked_examples(
+    references: list[str],
+    translations: list[str],
+    ranking: NDArray[np.float64],
+    numbers: tuple[NDArray[np.float64] | None, NDArray[np.float64]],
+    count: int,
+) -> list[Example]:
+    """Takes the pairs with the highest ranking, the earlier of equals, each translation once.
+
+    Args:
+        references: The references (pairs,).
+        translations: The translations (pairs,).
+        ranking: By what they are ranked (pairs,); NaN loses.
+        numbers: What to show of the references and of the translations (pairs,).
+        count: How many.
+    """
+    order = np.argsort(-np.where(np.isnan(ranking), -np.inf, ranking), kind="stable")
+    found: dict[str, Example] = {}
+    for row in order:
+        key = translations[row].casefold()
+        if len(found) == count:
+            break
+        if key in found or key == references[row].casefold():
+            continue
+        first = None if numbers[0] is None else float(numbers[0][row])
+        found[key] = Example(references[row], translations[row], first, float(numbers[1][row]))
+    return list(found.values())

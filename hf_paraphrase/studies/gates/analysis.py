@@ -19,7 +19,7 @@ from ...encoders.devices import check_device, device_setting
 from ...encoders.sentence_encoder import SentenceEncoder
 from ...errors import InputError, UsageError
 from ...evaluation.figures import check_plots
-from ...evaluation.tables import format_table
+from ...evaluation.tables import format_table, plain_markdown
 from ...messages import say
 from ...settings import Settings, recipe, setting
 from ..expansion.tagger import PartOfSpeechTagger
@@ -200,7 +200,7 @@ def _draw(
         words, gates = component_gates(encoder, sentence)
         if words:
             plot_sentence(words, gates, plots / f"sentence_{number}.png")
-            text = _plain(sentence.text)
+            text = plain_markdown(sentence.text, None)
             if len(words) > MOST_WORDS:
                 text += f" (the picture has the first {MOST_WORDS} of its {len(words)} words)"
             pictures.append({"file": f"plots/sentence_{number}.png", "text": text})
@@ -330,7 +330,3 @@ def _tsv(groups: Iterable[GroupMean]) -> str:
 
 def _listed(groups: Iterable[GroupMean]) -> str:
     return ", ".join(f"{item.name} {item.mean.value:.3f}" for item in groups) or "none"
-
-
-def _plain(text: str) -> str:
-    return "".join(f"\\{letter}" if letter in "\\`*_{}[]<>#|~!" else letter for letter in " ".join(text.split()))

@@ -10,9 +10,8 @@ from hypothesis import strategies as st
 
 from hf_paraphrase.evaluation.bootstrap import Interval
 from hf_paraphrase.filtering.tokens import tokenize
-from hf_paraphrase.studies.analysis.examples import ranked_examples
-from hf_paraphrase.studies.analysis.lengths import LengthStatistics
 from hf_paraphrase.studies.analysis.ngram_statistics import Contrast, contrast_ngrams, count_ngrams
+from hf_paraphrase.studies.analysis.pair_sample import LengthStatistics, ranked_examples
 from hf_paraphrase.studies.analysis.rank_correlations import average_idf, document_frequencies, rank_correlations
 
 TEXTS = st.lists(st.text("ab .'xyz", max_size=24), min_size=1, max_size=6)

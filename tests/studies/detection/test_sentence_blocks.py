@@ -13,10 +13,15 @@ from hf_paraphrase.encoders.sentence_encoder import KnownTexts, SentenceEncoder
 from hf_paraphrase.errors import InputError, ModelError
 from hf_paraphrase.models.configuration_avg import AvgConfig
 from hf_paraphrase.models.modeling_avg import AvgModel
-from hf_paraphrase.studies.analysis import sentence_blocks
-from hf_paraphrase.studies.analysis.best_sentences import BestSentences
-from hf_paraphrase.studies.analysis.sentence_blocks import SentenceBlock, StreamCounts, encoded_blocks, stored_blocks
-from hf_paraphrase.studies.analysis.similarity_distribution import SimilarityDistribution
+from hf_paraphrase.studies.detection import sentence_blocks
+from hf_paraphrase.studies.detection.sentence_blocks import (
+    BestSentences,
+    SentenceBlock,
+    StreamCounts,
+    encoded_blocks,
+    stored_blocks,
+)
+from hf_paraphrase.studies.detection.similarity_distribution import SimilarityDistribution
 from hf_paraphrase.tokenization.word_level import build_word_level_tokenizer
 
 WORDS = [f"w{number}" for number in range(9)]

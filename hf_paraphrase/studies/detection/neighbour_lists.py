@@ -10,9 +10,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 
+from ...evaluation.tables import plain_markdown
 from ...filtering.tokens import tokenize
-from .best_sentences import NearSentence
-from .plain_text import plain_markdown
+from .sentence_blocks import NearSentence
 
 MOST_ROWS = 50
 """Neighbours of a query that a report shows; its files have all."""

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import false_discovery_control, spearmanr, ttest_ind
 
-from hf_paraphrase.studies.analysis.human_scores import band_numbers, compare_scores, holm, score_step
+from hf_paraphrase.studies.detection.human_scores import band_numbers, compare_scores, holm, score_step
 
 
 def sample(sizes, seed=0):

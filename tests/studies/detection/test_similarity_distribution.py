@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hf_paraphrase.studies.analysis.sentence_blocks import SentenceBlock
-from hf_paraphrase.studies.analysis.similarity_bands import BANDS, BandSamples, marking_words
-from hf_paraphrase.studies.analysis.similarity_distribution import BINS, SimilarityDistribution
+from hf_paraphrase.studies.detection.sentence_blocks import SentenceBlock
+from hf_paraphrase.studies.detection.similarity_bands import BANDS, BandSamples, marking_words
+from hf_paraphrase.studies.detection.similarity_distribution import BINS, SimilarityDistribution
 
 
 def counted(values, size=1000, **options):

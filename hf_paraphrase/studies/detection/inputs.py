@@ -3,38 +3,84 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..artefacts.inherited_cards import inherited_metadata
-from ..data.sentences import Corpus, StrictLines
-from ..data.text_files import read_lines
-from ..errors import InputError, UsageError
-from ..evaluation.report import short_names
-
-if TYPE_CHECKING:
-    from ..encoders.sentence_encoder import KnownTexts
+from ...artefacts.inherited_cards import inherited_metadata
+from ...data.sentences import Corpus, StrictLines
+from ...data.text_files import read_lines
+from ...encoders.devices import check_device, device_setting
+from ...encoders.sentence_encoder import KnownTexts, SentenceEncoder
+from ...errors import InputError, UsageError
+from ...evaluation.report import short_names
+from ...settings import Settings, setting
 
 MOST_QUERIES = 1_000
 """Queries of an analysis; a report is for reading, and memory grows with their number."""
 
 
-def check_numbers(kind: str, arguments: Any, **least: int) -> None:
-    """Refuses numbers that are too small.
+@dataclass(kw_only=True)
+class ComparisonSettings(Settings):
+    """What the reports on encoders share."""
 
-    Raises:
-        UsageError: Naming the flag.
-    """
-    for name, lowest in least.items():
-        value = getattr(arguments, name)
-        if value is not None and value < lowest:
-            raise UsageError(f"analyze {kind}: --{name.replace('_', '-')} is {value}", remedy=f"give {lowest} or more")
+    output: str = setting("the folder to make; the report is its README.md")
+    batch_size: int = setting("sentences in a padded batch; a model of type avg needs no batches", 256, at_least=1)
+    device: str = device_setting()
+    overwrite: bool = setting("replace an existing output folder", False)
+
+    def check(self) -> None:
+        """Refuses what does not fit.
+
+        Raises:
+            UsageError: For a value out of range, and for a device that is not there.
+        """
+        super().check()
+        check_device(self.device)
+
+    def recorded(self) -> dict[str, Any]:
+        """Returns the settings for the record of the report."""
+        return {name: value for name, value in self.record().items() if name != "overwrite"}
 
 
-def model_names(kind: str, models: Sequence[str]) -> list[str]:
+@dataclass(kw_only=True)
+class QuerySettings(ComparisonSettings):
+    """What the reports on some queries and the sentences of a text share; the field `text` is the subclass's own."""
+
+    query: list[str] = setting("one or more sentences, in quotes, that all sentences are compared with", [])
+    queries: str | None = setting(
+        "a text file of such sentences, one a line, 1,000 at most", None, names=["--queries", "--query-file"]
+    )
+    neighbours: int = setting(
+        "how many nearest sentences of each query to list", 10, names=["--neighbours", "--top-k"], at_least=1
+    )
+    columns: list[str] = setting(
+        "columns of the data folders to read, separated by commas or spaces; by default sentence, text, sentence1 and "
+        "sentence2, as far as there are",
+        [],
+        only_with="text",
+    )
+    split: str | None = setting("split of the data folders to read [default: train]", None, only_with="text")
+
+    def check(self) -> None:
+        """Refuses what does not fit.
+
+        Raises:
+            UsageError: For a value out of range, and for no query, an empty one or two sources of them.
+        """
+        super().check()
+        if bool(self.query) == (self.queries is not None):
+            raise UsageError(
+                "give --query or --queries" + (", not both" if self.query else ""), remedy="one or more sentences"
+            )
+        if any(not text.strip() for text in self.query):
+            raise UsageError("a --query is empty", remedy="give a sentence")
+
+
+def model_names(models: Sequence[str]) -> list[str]:
     """Gives each model a short name of its own.
 
     Raises:
@@ -42,25 +88,18 @@ def model_names(kind: str, models: Sequence[str]) -> list[str]:
     """
     twice = next((model for place, model in enumerate(models) if model in models[:place]), None)
     if twice is not None:
-        raise UsageError(f"analyze {kind}: the model {twice} is given twice", remedy="give each model once")
+        raise UsageError(f"the model {twice} is given twice", remedy="give each model once")
     return short_names(models)
 
 
-def read_queries(kind: str, queries: Sequence[str], path: str | None) -> list[str]:
-    """Collects the different queries from the command line or a file of one a line; empty lines do not count.
+def read_queries(settings: QuerySettings) -> list[str]:
+    """Collects the different queries from the settings or a file of one a line; empty lines do not count.
 
     Raises:
-        UsageError: If both or none are given, or one on the command line is empty.
         InputError: If the file is missing, malformed or has no query, or there are more than 1,000.
     """
-    if bool(queries) == (path is not None):
-        raise UsageError(
-            f"analyze {kind}: give --query or --queries" + (", not both" if queries else ""),
-            remedy=f"see hf-paraphrase analyze {kind} --help",
-        )
-    if any(not text.strip() for text in queries):
-        raise UsageError(f"analyze {kind}: a --query is empty", remedy="give a sentence")
-    found = dict.fromkeys(text.strip() for text in queries)
+    path = settings.queries
+    found = dict.fromkeys(text.strip() for text in settings.query)
     for lines in [] if path is None else read_lines(Path(path), StrictLines()):
         found |= dict.fromkeys(text.strip() for text in lines.to_pylist() if text.strip())
         if len(found) > MOST_QUERIES:
@@ -120,8 +159,6 @@ def open_encoder(model: str, device: str) -> KnownTexts:
     Raises:
         ModelError: If the folder is not a sentence encoder.
     """
-    from ..encoders.sentence_encoder import KnownTexts, SentenceEncoder
-
     return KnownTexts(SentenceEncoder.from_pretrained(model, device=device))
 
 

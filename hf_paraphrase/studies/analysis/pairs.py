@@ -1,0 +1,319 @@
+"""The recipe of the verb `analyze pairs`: back-translated pairs in, how they differ from references out."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...artefacts.cards import write_card
+from ...artefacts.folders import check_output, output_folder, write_text_whole
+from ...artefacts.hub_models import model_folder
+from ...artefacts.inherited_cards import inherited_metadata
+from ...artefacts.provenance import write_provenance
+from ...data.parquet import read_schema
+from ...data.text_files import LineErrors, read_lines
+from ...errors import InputError, UsageError
+from ...evaluation.figures import check_plots
+from ...evaluation.tables import format_table, plain_markdown
+from ...filtering.reference_classifier.reference_classification import ReferenceScorer
+from ...filtering.reference_classifier.seen_references import is_seen, read_seen
+from ...filtering.tokens import TokenSpans
+from ...messages import say
+from ...settings import Settings, recipe, setting
+from .ngram_statistics import ORDERS, Contrast, contrast_ngrams, count_ngrams
+from .pair_plots import plot_lengths, plot_probabilities, plot_repetition
+from .pair_sample import (
+    BINS,
+    SEEN,
+    Example,
+    LengthStatistics,
+    PairSample,
+    draw_pairs,
+    ranked_examples,
+)
+from .rank_correlations import (
+    PAPER,
+    RankCorrelation,
+    average_idf,
+    document_frequencies,
+    rank_correlations,
+)
+
+_FEWEST = 30
+
+
+@dataclass(kw_only=True)
+class PairAnalysisSettings(Settings):
+    """Reports how translations differ from references: tables 9 to 11 and the lengths of paper 000.
+
+    Of each reference one translation is drawn at random. With a classifier, or where the pairs have the column
+    reference_probability, the report says what the classifier looks at.
+    """
+
+    pairs: str = setting("the data folder of pairs (sentence1 the reference, sentence2 the translation)")
+    output: str = setting("the folder to make; the report is its README.md")
+    classifier: str | None = setting("reference classifier folder, for tables 10 and 11", None)
+    unseen_only: bool = setting(
+        "leave out references that the classifier was trained, tuned or tested on (without --classifier: where the "
+        "column classifier_seen is 1)",
+        False,
+    )
+    references: int | None = setting("how many references to draw at most; by default all", None, at_least=1)
+    idf_text: str | None = setting(
+        "text, one document a line, plain or compressed, for document frequencies (the paper took Wikipedia) "
+        "[default: the references themselves]",
+        None,
+    )
+    examples: int = setting("how many pairs to show of each kind", 10, at_least=1)
+    bootstrap: int = setting("bootstrap replicates for the intervals of table 9", 200, at_least=2)
+    split: str = setting("the split to read", "train")
+    seed: int = setting("seed of the draws", 0, at_least=0)
+    overwrite: bool = setting("replace an existing output folder", False)
+
+
+@dataclass(frozen=True)
+class PairAnalysis:
+    """How translations differ from references.
+
+    Attributes:
+        pairs: How many pairs were compared, one for each reference.
+        seen: How many of the references the classifier was trained, tuned or tested on.
+        contrasts: Table 9 of paper 000: lengths of the list of n-grams, repetition and entropy of both sides.
+        lengths: Those of the references and of the translations.
+        correlations: Table 10: for each side that has probabilities, their rank correlations.
+        examples: Table 11: pairs by what they show.
+        means: The mean P(reference) of the references and of the translations, where there is one.
+    """
+
+    pairs: int
+    seen: int
+    contrasts: list[Contrast]
+    lengths: list[LengthStatistics]
+    correlations: dict[str, list[RankCorrelation]]
+    examples: dict[str, list[Example]]
+    means: list[float | None]
+
+
+@recipe(PairAnalysisSettings)
+def analyze_pairs(settings: PairAnalysisSettings) -> PairAnalysis:
+    """Reports how translations differ from references: tables 9 to 11 and the lengths of paper 000.
+
+    Returns:
+        The numbers of the report.
+
+    Raises:
+        InputError: For pairs that cannot be read, or too few of them.
+        ModelError: If the classifier is none.
+        OutputError: If the output is in the way.
+        UsageError: If matplotlib is not installed, or seen references cannot be told.
+    """
+    folder = Path(settings.pairs)
+    check_output(settings.output, overwrite=settings.overwrite)
+    if settings.unseen_only and settings.classifier is None and SEEN not in read_schema(folder, settings.split).names:
+        raise UsageError(
+            f"analyze: --unseen-only needs --classifier, as the pairs have no column {SEEN}",
+            remedy="give it, or score the pairs with --classifier",
+        )
+    check_plots()
+    scorer = None
+    if settings.classifier is not None:
+        scorer = ReferenceScorer.from_pretrained(settings.classifier)
+    sample = draw_pairs(folder, split=settings.split, limit=settings.references, seed=settings.seed)
+    seen = 0
+    known = sample.seen
+    if settings.classifier is not None:
+        known = is_seen(sample.references, read_seen(model_folder(settings.classifier)))
+    if known is not None:
+        seen = int(known.sum())
+        if settings.unseen_only:
+            sample, seen = _take(sample, np.flatnonzero(~known)), 0
+    if len(sample) < _FEWEST:
+        remedy = f"give {_FEWEST} or more"
+        if settings.unseen_only:
+            remedy += ", or leave --unseen-only out: the classifier has seen the others"
+        raise InputError(f"{len(sample)} references are left to analyse", path=folder, remedy=remedy)
+    if sample.rows == sample.available:
+        say("every reference has one translation: nothing is drawn")
+    probabilities: list[NDArray[np.float64] | None] = [None, sample.probabilities]
+    if scorer is not None:
+        probabilities = [scorer.probabilities(sample.references), scorer.probabilities(sample.translations)]
+    frequencies, documents = _document_frequencies(settings, sample)
+    with output_folder(settings.output, overwrite=settings.overwrite) as staging:
+        report = _analyse(settings, sample, seen, probabilities, (frequencies, documents), staging)
+        _write(settings, folder, sample, report, staging)
+    say(_contrast_table(report.contrasts).rstrip())
+    if report.correlations:
+        say(_correlation_table(report.correlations).rstrip())
+    say(f"the report is {settings.output}/README.md")
+    return report
+
+
+def _take(sample: PairSample, rows: NDArray[np.int64]) -> PairSample:
+    return dataclasses.replace(
+        sample,
+        references=[sample.references[row] for row in rows],
+        translations=[sample.translations[row] for row in rows],
+        probabilities=None if sample.probabilities is None else sample.probabilities[rows],
+    )
+
+
+def _document_frequencies(settings: PairAnalysisSettings, sample: PairSample) -> tuple[dict[str, int], int]:
+    if settings.idf_text is None:
+        return document_frequencies(sample.references), len(sample)
+    counts: dict[str, int] = {}
+    documents = 0
+    for block in read_lines(Path(settings.idf_text), LineErrors()):
+        texts = block.to_pylist()
+        documents += len(texts)
+        for token, count in document_frequencies(texts).items():
+            counts[token] = counts.get(token, 0) + count
+    if not counts:
+        raise InputError("there is no text in it", path=settings.idf_text, remedy="give one document a line")
+    return counts, documents
+
+
+def _analyse(
+    settings: PairAnalysisSettings,
+    sample: PairSample,
+    seen: int,
+    probabilities: list[NDArray[np.float64] | None],
+    idf: tuple[dict[str, int], int],
+    staging: Path,
+) -> PairAnalysis:
+    sides = (sample.references, sample.translations)
+    ngrams = [[count_ngrams(texts, order) for order in ORDERS] for texts in sides]
+    lengths = [TokenSpans([text.lower() for text in texts]).counts for texts in sides]
+    plots = staging / "plots"
+    plot_lengths(lengths[0], lengths[1], plots / "lengths.png")
+    repetitions = [side[0].repetition for side in ngrams]
+    plot_repetition(repetitions[0], repetitions[1], (lengths[0], lengths[1]), plots / "repetition.png")
+    correlations: dict[str, list[RankCorrelation]] = {}
+    for name, texts, found, size, values in zip(
+        ("references", "translations"), sides, ngrams, lengths, probabilities, strict=True
+    ):
+        if values is not None:
+            properties = {
+                "unigram repetition": found[0].repetition,
+                "trigram repetition": found[1].repetition,
+                "average IDF": average_idf(texts, *idf),
+                "length": size.astype(np.float64),
+            }
+            correlations[name] = rank_correlations(values, properties)
+    human, machine = probabilities
+    examples: dict[str, list[Example]] = {}
+    rank = functools.partial(ranked_examples, *sides, count=settings.examples)
+    if machine is not None:
+        plot_probabilities(human, machine, plots / "reference_probability.png")
+        gap = -machine if human is None else human - machine
+        examples["machine"] = rank(ranking=gap, numbers=(human, machine))
+        examples["human"] = rank(ranking=machine, numbers=(human, machine))
+    else:
+        shares = (100 * repetitions[0], 100 * repetitions[1])
+        examples["repetition"] = rank(ranking=shares[1] - shares[0], numbers=shares)
+    return PairAnalysis(
+        pairs=len(sample),
+        seen=seen,
+        contrasts=contrast_ngrams(*ngrams, replicates=settings.bootstrap, seed=settings.seed),
+        lengths=[LengthStatistics.of(size) for size in lengths],
+        correlations=correlations,
+        examples=examples,
+        means=[None if item is None else float(np.nanmean(item)) for item in probabilities],
+    )
+
+
+def _write(
+    settings: PairAnalysisSettings, folder: Path, sample: PairSample, report: PairAnalysis, staging: Path
+) -> None:
+    recorded = {name: value for name, value in settings.record().items() if name != "overwrite"}
+    numbers = {
+        "references": len(sample),
+        "rows": sample.rows,
+        "references_available": sample.available,
+        "seen_by_the_classifier": report.seen,
+        "mean_reference_probability": dict(zip(("references", "translations"), report.means, strict=True)),
+        "table_9": [dataclasses.asdict(item) for item in report.contrasts],
+        "table_10": {
+            side: {item.measured: dataclasses.asdict(item.found) for item in items}
+            for side, items in report.correlations.items()
+        },
+        "lengths": dict(zip(("references", "translations"), map(dataclasses.asdict, report.lengths), strict=True)),
+    }
+    write_text_whole(staging / "analysis.json", json.dumps(numbers, indent=2) + "\n")
+    files = [item for item in (settings.classifier, settings.idf_text) if item is not None]
+    write_provenance(staging, command="analyze", settings=recorded, inputs=[folder, *files], results=numbers)
+    write_card(
+        staging,
+        "dataset_cards",
+        "analysis",
+        {
+            **inherited_metadata(folder),
+            "source": folder.resolve().name,
+            "pairs": len(sample),
+            "rows": sample.rows,
+            "available": sample.available,
+            "contrast_table": _contrast_table(report.contrasts),
+            "length_table": _length_table(report.lengths),
+            "correlation_table": _correlation_table(report.correlations),
+            "examples": {name: [_shown(item) for item in items] for name, items in report.examples.items()},
+            "has_probabilities": report.means[1] is not None,
+            "means": report.means,
+            "classifier": None if settings.classifier is None else Path(settings.classifier).resolve().name,
+            "seen": report.seen,
+            "idf_source": "the references themselves" if settings.idf_text is None else Path(settings.idf_text).name,
+            "bootstrap": settings.bootstrap,
+            "seed": settings.seed,
+        },
+    )
+
+
+def _contrast_table(contrasts: Sequence[Contrast]) -> str:
+    rows = []
+    for item in contrasts:
+        numbers = [f"{item.reference:.2f} {item.unit}", f"{item.translation:.2f} {item.unit}"]
+        rows.append(
+            [item.name, *numbers, item.difference.text(2), f"{'+' if item.expected > 0 else '-'}", item.verdict]
+        )
+    return format_table(
+        ["", "references", "translations", "difference [95 %]", "sign in the paper", "the paper's finding"], rows
+    )
+
+
+def _length_table(lengths: Sequence[LengthStatistics]) -> str:
+    header = ["", "mean", "standard deviation", "median", "longest"]
+    header += [f"{low} < n <= {high} (%)" for low, high in BINS]
+    rows = [
+        [name, f"{item.mean:.1f}", f"{item.deviation:.1f}", f"{item.median:g}", str(item.longest)]
+        + [f"{share:.1f}" for share in item.shares]
+        for name, item in zip(("references", "translations"), lengths, strict=True)
+    ]
+    return format_table(header, rows)
+
+
+def _correlation_table(correlations: dict[str, list[RankCorrelation]]) -> str:
+    header, rows = ["Spearman × 100 of P(reference) with"], [[name] for name in PAPER]
+    for side, items in correlations.items():
+        header.append(side)
+        for row, item in zip(rows, items, strict=True):
+            row.append(item.found.text())
+    if "translations" in correlations:
+        header += ["paper", "the paper's finding (translations)"]
+        for row, item in zip(rows, correlations["translations"], strict=True):
+            row += [f"{PAPER[item.measured]:+.1f}", item.verdict]
+    return format_table(header, rows)
+
+
+def _shown(example: Example) -> dict[str, Any]:
+    # Sentences are shown as they are, and must not be taken for Markdown.
+    return {
+        **dataclasses.asdict(example),
+        "reference": plain_markdown(example.reference),
+        "translation": plain_markdown(example.translation),
+    }

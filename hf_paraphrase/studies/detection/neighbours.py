@@ -1,0 +1,188 @@
+"""The recipe of the verb `analyze neighbours`: the sentences nearest to some queries under several encoders."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from ...artefacts.cards import write_card
+from ...artefacts.folders import check_output, output_folder, write_text_whole
+from ...artefacts.provenance import write_provenance
+from ...data.text_files import PLAIN_OR_COMPRESSED
+from ...errors import InputError
+from ...evaluation.figures import check_plots
+from ...evaluation.tables import format_table, one_line, plain_markdown
+from ...messages import say
+from ...settings import recipe, setting
+from .inputs import QuerySettings, Texts, embed_queries, model_names, open_encoder, read_queries
+from .neighbour_lists import MOST_ROWS, NeighbourSummary, side_by_side, summarise
+from .plots import plot_neighbours
+from .sentence_blocks import BestSentences, NearSentence, StreamCounts, encoded_blocks
+
+_SHOWN = 20
+_LONGEST = 160
+
+
+@dataclass(kw_only=True)
+class NeighbourSettings(QuerySettings):
+    """Shows which sentences are nearest to a query under each of several encoders (paper 003, tables 4, 5, 10, 11).
+
+    Every sentence is compared, in one pass for each model, in memory that does not grow with the text.
+    """
+
+    model: list[str] = setting("one or more folders of sentence encoders, which are shown side by side")
+    text: list[str] = setting(
+        f"the sentences to search: one or more text files, one sentence a line, {PLAIN_OR_COMPRESSED}, or data folders"
+    )
+
+
+@dataclass(frozen=True)
+class Neighbours:
+    """The sentences nearest to some queries.
+
+    Attributes:
+        queries: The different queries.
+        lists: For each encoder by its name the neighbours of every query, the nearest first; none for a query of which
+            it knows no word.
+        summary: What the lists have in common.
+    """
+
+    queries: list[str]
+    lists: dict[str, list[list[NearSentence]]]
+    summary: NeighbourSummary
+
+
+@recipe(NeighbourSettings)
+def analyze_neighbours(settings: NeighbourSettings) -> Neighbours:
+    """Shows which sentences are nearest to a query under each of several encoders (paper 003, tables 4, 5, 10, 11).
+
+    Returns:
+        The neighbours.
+
+    Raises:
+        InputError: For texts or queries that cannot be read, or of which no encoder knows a word.
+        ModelError: If a folder is not a sentence encoder.
+        OutputError: If the output is in the way.
+        UsageError: If matplotlib is not installed, or a model is given twice.
+    """
+    check_output(settings.output, overwrite=settings.overwrite)
+    check_plots()
+    names = model_names(settings.model)
+    queries = read_queries(settings)
+    texts = Texts(settings.text, settings.columns, settings.split)
+    # Told now, not after an hour with the first one.
+    for model in settings.model[1:]:
+        open_encoder(model, settings.device)
+    found: dict[str, list[list[NearSentence]]] = {}
+    counts: dict[str, StreamCounts] = {}
+    with output_folder(settings.output, overwrite=settings.overwrite) as staging:
+        for name, model in zip(names, settings.model, strict=True):
+            found[name], counts[name] = _search(name, model, texts, queries, settings)
+        lists = list(zip(*found.values(), strict=True))
+        if not any(any(items) for items in lists):
+            raise InputError(
+                "no neighbour of any query: the encoders know no word of the queries or of the text",
+                path=settings.text[0],
+                remedy="give sentences in the language that the encoders were trained on",
+            )
+        plot_neighbours(found, staging / "plots" / "cosines.png")
+        summary = summarise(queries, found)
+        numbers: dict[str, Any] = {
+            "queries": len(queries),
+            "read": {name: asdict(item) for name, item in counts.items()},
+            "summary": asdict(summary),
+        }
+        _write(staging, settings, queries, found, numbers, texts, _summary_table(asdict(summary), names))
+    say(_summary_table(numbers["summary"], names).rstrip())
+    without = sum(not any(items) for items in lists)
+    if without:
+        say(f"{without} of {len(queries)} queries have no neighbours: no encoder knows a word of them")
+    say(f"the report is {settings.output}/README.md")
+    return Neighbours(queries, found, summary)
+
+
+def _search(
+    name: str, model: str, texts: Texts, queries: Sequence[str], settings: NeighbourSettings
+) -> tuple[list[list[NearSentence]], StreamCounts]:
+    from tqdm.auto import tqdm
+
+    encoder = open_encoder(model, settings.device)
+    vectors, known = embed_queries(encoder, queries, settings.batch_size)
+    best, counts = BestSentences([queries[number] for number in known], settings.neighbours), StreamCounts()
+    with tqdm(unit=" sentences", unit_scale=True, desc=name) as progress:
+        if known:
+            for block in encoded_blocks(
+                vectors,
+                texts.blocks(),
+                encoder,
+                counts,
+                batch_size=settings.batch_size,
+                progress=progress.update,
+            ):
+                best.add(block)
+    lists: list[list[NearSentence]] = [[] for _ in queries]
+    for number, items in zip(known, best.result(), strict=True):
+        lists[number] = items
+    return lists, counts
+
+
+def _write(
+    staging: Any,
+    settings: NeighbourSettings,
+    queries: Sequence[str],
+    found: Mapping[str, Sequence[Sequence[NearSentence]]],
+    numbers: dict[str, Any],
+    texts: Texts,
+    summary: str,
+) -> None:
+    lines = ["query\tmodel\trank\tcosine\tposition\tsentence\n"]
+    for number, query in enumerate(queries):
+        for name, lists in found.items():
+            lines += [
+                f"{one_line(query)}\t{name}\t{rank}\t{item.score:.6f}\t{item.position}\t{one_line(item.sentence)}\n"
+                for rank, item in enumerate(lists[number], start=1)
+            ]
+    write_text_whole(staging / "neighbours.tsv", "".join(lines))
+    write_text_whole(staging / "analysis.json", json.dumps(numbers, indent=2, ensure_ascii=False) + "\n")
+    inputs = [*settings.model, *settings.text, *([settings.queries] if settings.queries else [])]
+    write_provenance(
+        staging, command="analyze neighbours", settings=settings.recorded(), inputs=inputs, results=numbers
+    )
+    shown = [
+        {
+            "query": plain_markdown(query, _LONGEST),
+            "table": side_by_side([(name, lists[number]) for name, lists in found.items()], _LONGEST),
+            "unknown": [name for name, lists in found.items() if not lists[number]],
+        }
+        for number, query in enumerate(queries[:_SHOWN])
+    ]
+    values = {
+        **texts.metadata(),
+        "texts": texts.names,
+        "models": list(found),
+        "k": settings.neighbours,
+        "rows": MOST_ROWS,
+        "total": len(queries),
+        "shown": shown,
+        "summary": summary,
+        "read": numbers["read"],
+    }
+    write_card(staging, "dataset_cards", "analysis_neighbours", values)
+
+
+def _summary_table(summary: dict[str, Any], names: Sequence[str]) -> str:
+    rows = []
+    for name in names:
+        item = summary["models"][name]
+        cells = [item["first"], item["last"], item["shared_words"]]
+        digits = (2, 2, 1)
+        rows.append(
+            [name]
+            + ["–" if value is None else f"{value:.{place}f}" for value, place in zip(cells, digits, strict=True)]
+            + [("–" if value is None else f"{value:.1f}") for value in item["common"].values()]
+        )
+    header = ["", "nearest: cosine", "last: cosine", "words shared with the query (%)"]
+    header += [f"also found by {name} (%)" for name in names] if len(names) > 1 else []
+    return format_table(header, rows)
