@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from .encoders.sentence_encoder import SentenceEncoder
     from .errors import HfParaphraseError, HubError, InputError, ModelError, OutputError, UsageError
     from .filtering.filter import filter_pairs
+    from .filtering.reference_classifier.training import train_reference_classifier
     from .filtering.scoring import score
     from .models import (
         AvgConfig,

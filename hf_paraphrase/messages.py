@@ -10,7 +10,7 @@ import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TextIO
+from typing import Any, TextIO
 
 LOGGER = logging.getLogger("hf_paraphrase")
 
@@ -56,6 +56,15 @@ class _StandardError(logging.StreamHandler[TextIO]):
 
     def __init__(self) -> None:
         logging.Handler.__init__(self)
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Writes above the progress bars, if there are any."""
+        bars: Any = sys.modules.get("tqdm")
+        if bars is None or not hasattr(bars, "tqdm"):
+            super().emit(record)
+            return
+        with bars.tqdm.external_write_mode(file=self.stream):
+            super().emit(record)
 
     @property
     def stream(self) -> TextIO:  # type: ignore[override]

@@ -98,11 +98,11 @@ def test_mined_pairs_are_not_seen(pairs, tmp_path, capsys):
 @pytest.mark.parametrize(
     ("words", "expected"),
     [
-        (["--body", "cnn"], "--body `cnn` is unknown (one of avg, lstm)"),
-        (["--negatives", "worst"], "--negatives `worst` is unknown"),
-        (["--dev-size", "0"], "--dev-size must be above 0"),
+        (["--body", "cnn"], "argument --body: invalid choice: 'cnn' (choose from"),
+        (["--negatives", "worst"], "argument --negatives: invalid choice: 'worst'"),
+        (["--dev-size", "0"], "--dev-size must be at least 1, not 0"),
         (["--dropout", "1"], "--dropout must be"),
-        (["--embedding-penalty", "-1"], "must not be negative"),
+        (["--embedding-penalty", "-1"], "--embedding-penalty must be at least 0, not -1"),
         (["--hidden-size", "4"], "--hidden-size is for --body lstm"),
         (["--initial-vectors", "absent.txt"], "absent.txt"),
     ],

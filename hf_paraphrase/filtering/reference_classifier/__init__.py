@@ -1,7 +1,9 @@
 """A classifier that tells references from translations (paper 000, section 5.3).
 
-References and translations of a back-translated corpus go in (`reference_lists`, `reference_examples`), a classifier
-is trained (`classifier_trainer`), and the measure `reference_probability` asks it (`reference_classification`).
+References and translations of a back-translated corpus go in, a classifier folder comes out that the measure
+`reference_probability` asks. Start with `training`, the recipe; `reference_lists` draws the references,
+`seen_references` lists them for others, `reference_examples` makes batches of them, `classifier_trainer` trains, and
+`reference_classification` gives probabilities.
 """
 
 from __future__ import annotations
@@ -13,5 +15,6 @@ from ...lazy import lazy_exports
 if TYPE_CHECKING:
     from .classifier_trainer import ClassifierTrainer, ClassifierTrainingArguments
     from .reference_classification import ReferenceScorer
+    from .training import train_reference_classifier
 
 __getattr__, __dir__, __all__ = lazy_exports(__name__)

@@ -13,7 +13,8 @@ from transformers import PreTrainedModel, TrainingArguments
 from ...training.arguments import ADAM, BATCHES_AND_LOSS, EVERY_EPOCH, refuse_without_effect
 from ...training.batches import EpochBatches, Item
 from ...training.epoch_trainer import EpochTrainer
-from .reference_examples import NEGATIVES, Accuracy, ReferenceExamples, measure_accuracy
+from .reference_examples import Accuracy, ReferenceExamples, measure_accuracy
+from .reference_lists import NEGATIVES
 
 DEV_SCORE = "accuracy"
 """The key of the criterion by which the epoch is chosen."""

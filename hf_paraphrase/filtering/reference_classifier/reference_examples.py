@@ -14,9 +14,6 @@ from transformers import PreTrainedModel, PreTrainedTokenizerFast
 from .reference_classification import reference_probabilities, token_arrays
 from .reference_lists import ReferenceLists
 
-NEGATIVES = ("random", "hardest")
-"""How the translation that stands for a reference is chosen: see :meth:`ReferenceExamples.choose`."""
-
 
 @dataclass
 class ReferenceExamples:
@@ -59,7 +56,7 @@ class ReferenceExamples:
         maximisation); without a model it draws.
 
         Args:
-            negatives: One of :data:`NEGATIVES`.
+            negatives: One of :data:`~.reference_lists.NEGATIVES`.
             seed: Seed of the draw.
             model: The classifier as it is now.
 

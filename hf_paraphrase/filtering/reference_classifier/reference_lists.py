@@ -20,6 +20,8 @@ from ...errors import InputError
 from .seen_references import text_fingerprints
 
 PARTS = ("train", "dev", "test")
+NEGATIVES = ("random", "hardest")
+"""How the translation that stands for a reference is chosen: see `ReferenceExamples.choose`."""
 _SMALLEST = 10
 
 

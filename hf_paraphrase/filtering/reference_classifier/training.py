@@ -1,0 +1,311 @@
+"""The recipe of `train-classifier`: back-translated n-best lists in, a classifier that knows the references out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ...artefacts.measurements import Measurement
+from ...artefacts.origins import languages_read
+from ...data.text_files import PLAIN_OR_COMPRESSED
+from ...errors import UsageError
+from ...messages import say
+from ...settings import recipe, setting
+from ...training.run import TrainingRun, TrainingRunSettings
+from .reference_lists import NEGATIVES, PARTS, DrawnLists, draw_reference_lists
+from .seen_references import FILE_NAME, write_seen
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel, PreTrainedTokenizerFast
+
+    from .classifier_trainer import ClassifierTrainer
+    from .reference_classification import ReferenceScorer
+    from .reference_examples import ReferenceExamples
+
+_COMPONENTS = 300
+"""Of a word vector, where nothing else says how many."""
+
+
+@dataclass(kw_only=True)
+class ReferenceClassifierSettings(TrainingRunSettings):
+    """Train a classifier that tells references from translations (paper 000, section 5.6.1).
+
+    One reference (sentence1) is the example of label 1, one translation of its n-best list (sentence2) that of label
+    0. The folder lists the references it has seen in references.tsv; `score --classifier` marks their pairs in the
+    column classifier_seen, and `filter --keep 'classifier_seen==0'` leaves them out.
+    """
+
+    pairs: str = setting("data folder of back-translated pairs, best with an n-best list for each reference")
+    body: str = setting(
+        "avg (mean of word vectors) or lstm (state behind the last word)", "avg", choices=("avg", "lstm")
+    )
+    negatives: str = setting(
+        "which translation of an n-best list an epoch sees: random, or hardest (chosen when the epoch begins, as the "
+        "one with the highest probability of being a reference)",
+        "random",
+        choices=NEGATIVES,
+    )
+    mined: list[str] = setting(
+        "data folders of pairs whose references, by id or by text, the classifier must not see", []
+    )
+    train_size: int = setting(
+        "references to train on; all three sizes shrink alike where there are fewer", 40_000, at_least=1
+    )
+    dev_size: int = setting("references to choose the epoch on", 5_000, at_least=1)
+    test_size: int = setting("references to report accuracy on", 5_000, at_least=1)
+    initial_vectors: str | None = setting(
+        f"word vectors to start from, in the text layout of GloVe or word2vec, {PLAIN_OR_COMPRESSED}", None
+    )
+    vocabulary_size: int = setting(
+        "words in the vocabulary at most, those of the training part; 0 for all",
+        50_000,
+        at_least=0,
+        names=["--vocabulary-size", "--vocab-size"],
+    )
+    min_frequency: int = setting(
+        "a word enters the vocabulary if it occurs so many times in the training part", 2, at_least=1
+    )
+    lower_case: bool = setting(
+        "lower-case all text (most translation models give lower-cased text)",
+        True,
+        names=["--lower-case", "--lowercase"],
+    )
+    split_contractions: bool = setting("split English contractions as the Penn Treebank does (do n't)", True)
+    embedding_size: int | None = setting(
+        f"components of a word vector [default: as the initial vectors, else {_COMPONENTS}]", None, at_least=1
+    )
+    hidden_size: int | None = setting(
+        "components of the LSTM's state [default: as the word vectors]", None, at_least=1
+    )
+    epochs: int = setting("passes over the references", 10, at_least=1)
+    batch_size: int = setting("sentences in a batch on each process", 100, at_least=1)
+    learning_rate: float = setting("learning rate of Adam, constant", 1e-3, above=0)
+    embedding_penalty: float = setting("weight of half the squared norm of the word vectors", 0.0, at_least=0)
+    dropout: float = setting(
+        "probability to drop a component of a word vector or of the sentence vector", 0.0, at_least=0, below=1
+    )
+
+    def check(self) -> None:
+        """Refuses values that do not fit.
+
+        Raises:
+            UsageError: For a value out of range, and for one that another excludes.
+        """
+        super().check()
+        if self.body == "avg" and self.hidden_size not in (None, self.embedding_size):
+            raise UsageError("--hidden-size is for --body lstm", remedy="leave it out, or give --embedding-size")
+
+
+@recipe(ReferenceClassifierSettings)
+def train_reference_classifier(settings: ReferenceClassifierSettings) -> ReferenceScorer:
+    """Trains a classifier that tells references from translations (paper 000, section 5.6.1).
+
+    Returns:
+        The classifier of the folder that was made.
+
+    Raises:
+        InputError: For missing or malformed pairs or vectors, or too few references.
+        OutputError: If the output is in the way, or the unfinished run had other settings.
+    """
+    vectors = [] if settings.initial_vectors is None else [settings.initial_vectors]
+    inputs = [settings.pairs, *settings.mined, *vectors]
+    results = None
+    with TrainingRun(settings, command="train-classifier", inputs=inputs) as run:
+        if not run.is_finished:
+            results = _train(settings, run)
+
+    from .reference_classification import ReferenceScorer
+
+    if results is not None:
+        say(_table(results).rstrip())
+        say(f"the classifier lies in {settings.output}; add its probabilities to pairs with")
+        say(f"  hf-paraphrase score --pairs DIR --classifier {settings.output} --output DIR")
+    return ReferenceScorer.from_pretrained(settings.output)
+
+
+def _train(settings: ReferenceClassifierSettings, run: TrainingRun) -> dict[str, Any] | None:
+    """Trains the classifier and writes it; returns what was measured, in the process that writes."""
+    sizes = (settings.train_size, settings.dev_size, settings.test_size)
+    drawn = draw_reference_lists(settings.pairs, sizes, mined=settings.mined, seed=settings.seed)
+    _tell(drawn)
+    tokenizer, model, coverage = _model(settings, drawn)
+
+    from .classifier_trainer import ClassifierTrainer, ClassifierTrainingArguments
+    from .reference_examples import ReferenceExamples
+
+    examples = {part: ReferenceExamples.encode(drawn.parts[part], tokenizer) for part in PARTS}
+    if not examples["train"].has_choice:
+        if settings.negatives == "hardest":
+            raise UsageError(
+                "--negatives hardest needs n-best lists, but every reference has one translation",
+                remedy="leave it out, or translate with --num-return-sequences above 1",
+            )
+        say("every reference has one translation: each epoch sees the same examples")
+    arguments = run.arguments(
+        ClassifierTrainingArguments,
+        num_train_epochs=float(settings.epochs),
+        per_device_train_batch_size=settings.batch_size,
+        learning_rate=settings.learning_rate,
+        negatives=settings.negatives,
+        embedding_penalty=settings.embedding_penalty,
+    )
+    trainer = ClassifierTrainer(model, arguments, examples["train"], examples["dev"], report=say)
+    run.train(trainer)
+    return _write(settings, run, drawn, trainer, tokenizer, examples, coverage) if run.writes else None
+
+
+def _tell(drawn: DrawnLists) -> None:
+    counts = ", ".join(f"{len(drawn.parts[part]):,} {part}" for part in PARTS)
+    say(f"{drawn.available:,} distinct references; drawn: {counts}")
+    if drawn.share < 1:
+        say(f"there are too few for the sizes asked for: each part has {drawn.share:.1%} of its size")
+    if drawn.excluded:
+        say(f"{drawn.excluded:,} references left out because they are among the mined pairs")
+    if drawn.without_translation:
+        say(f"{drawn.without_translation:,} references left out because no translation differs from them")
+
+
+def _model(
+    settings: ReferenceClassifierSettings, drawn: DrawnLists
+) -> tuple[PreTrainedTokenizerFast, PreTrainedModel, Any]:
+    """Builds the tokenizer over the words of the training part, and the classifier with its initial vectors."""
+    import numpy as np
+    import torch
+    from transformers import set_seed
+
+    from ...models.configuration_reference_classifier import ReferenceClassifierConfig
+    from ...models.modeling_reference_classifier import ReferenceClassifier
+    from ...tokenization.word_level import build_word_level_tokenizer, sentence_vocabulary
+    from ...training.word_vectors import initial_embeddings, read_word_vectors
+    from .reference_classification import token_arrays
+
+    train = drawn.parts["train"]
+    texts = [*train.references, *(text for items in train.translations for text in items)]
+    style: dict[str, Any] = {"lower_case": settings.lower_case, "contractions": settings.split_contractions}
+    limit = settings.vocabulary_size or None
+    words = sentence_vocabulary(texts, min_frequency=settings.min_frequency, max_size=limit, **style)
+    tokenizer = build_word_level_tokenizer(words, **style)
+    vectors = None
+    if settings.initial_vectors is not None:
+        vectors = read_word_vectors(settings.initial_vectors, set(words), first=0)
+        if settings.embedding_size not in (None, vectors.matrix.shape[1]):
+            raise UsageError(
+                f"--embedding-size {settings.embedding_size}, but the initial vectors have "
+                f"{vectors.matrix.shape[1]} components",
+                remedy="leave --embedding-size out",
+            )
+    size = vectors.matrix.shape[1] if vectors is not None else settings.embedding_size or _COMPONENTS
+    set_seed(settings.seed)
+    model = ReferenceClassifier(
+        ReferenceClassifierConfig(
+            vocab_size=len(tokenizer),
+            embedding_size=size,
+            hidden_size=settings.hidden_size if settings.body == "lstm" else None,
+            body=settings.body,
+            pad_token_id=tokenizer.pad_token_id,
+            unk_token_id=tokenizer.unk_token_id,
+            dropout=settings.dropout,
+        )
+    )
+    if vectors is None:
+        return tokenizer, model, None
+    counts = np.bincount(token_arrays(tokenizer, texts)[0], minlength=len(tokenizer))
+    matrix, coverage = initial_embeddings(
+        tokenizer.convert_ids_to_tokens(range(len(tokenizer))),
+        vectors,
+        dimension=size,
+        pad_id=tokenizer.pad_token_id,
+        unknown_id=tokenizer.unk_token_id,
+        counts=counts,
+        frequency_weights=False,
+        seed=settings.seed,
+    )
+    with torch.no_grad():
+        model.embeddings.copy_(torch.from_numpy(matrix))
+    say(f"initial vectors: {coverage}")
+    return tokenizer, model, coverage
+
+
+def _write(
+    settings: ReferenceClassifierSettings,
+    run: TrainingRun,
+    drawn: DrawnLists,
+    trainer: ClassifierTrainer,
+    tokenizer: PreTrainedTokenizerFast,
+    examples: dict[str, ReferenceExamples],
+    coverage: Any,
+) -> dict[str, Any]:
+    from ...tokenization.word_level import save_tokenizer
+
+    trainer.model.save_pretrained(run.folder)
+    save_tokenizer(tokenizer, run.folder)
+    write_seen(
+        run.folder,
+        (
+            (part, ",".join(ids), int(number))
+            for part in PARTS
+            for ids, number in zip(drawn.parts[part].ids, drawn.parts[part].fingerprints, strict=True)
+        ),
+    )
+    kept = trainer.best_scores()
+    assert kept is not None
+    results: dict[str, Any] = {
+        "test": vars(trainer.test(examples["test"])),
+        "dev": {name: kept[name] for name in ("accuracy", "references", "translations", "sentences")},
+        "best_epoch": kept["epoch"],
+        "epochs": trainer.scores(),
+        "references": {part: len(drawn.parts[part]) for part in PARTS},
+        "share_of_sizes": drawn.share,
+        "references_available": drawn.available,
+        "references_mined": drawn.excluded,
+        "references_without_translation": drawn.without_translation,
+        "translations": {part: int(examples[part].lists[-1] - examples[part].lists[0]) for part in PARTS},
+        "coverage": None if coverage is None else vars(coverage),
+        "vocabulary": trainer.model.config.vocab_size,
+        "parameters": sum(item.numel() for item in trainer.model.parameters()),
+    }
+    run.write(
+        results=results,
+        template="reference_classifier",
+        card={
+            "languages": languages_read(settings.pairs, english=settings.split_contractions),
+            "pairs_name": Path(settings.pairs).name,
+            "mined_names": [Path(item).name for item in settings.mined],
+            "vectors_name": Path(settings.initial_vectors).name if settings.initial_vectors else "random",
+            "config": trainer.model.config.to_dict(),
+            "table": _table(results),
+            "seen_file": FILE_NAME,
+        },
+        measurements=[
+            _measured(settings.pairs, "test", results),
+            _measured(settings.pairs, "dev", results, "; it chose the epoch"),
+        ],
+    )
+    return results
+
+
+def _measured(pairs: str, part: str, results: dict[str, Any], note: str = "") -> Measurement:
+    return Measurement(
+        task="text-classification",
+        dataset=pairs,
+        split=part,
+        metric="accuracy",
+        value=results[part]["accuracy"],
+        name=f"accuracy (%; as many references as translations{note})",
+        task_name="Telling references from translations",
+    )
+
+
+def _table(results: dict[str, Any]) -> str:
+    from ...evaluation.tables import format_table
+
+    rows = [
+        [
+            part,
+            *(f"{results[part][key]:.1f}" for key in ("accuracy", "references", "translations")),
+            f"{results[part]['sentences']:.0f}",
+        ]
+        for part in ("test", "dev")
+    ]
+    return format_table(["part", "accuracy (%)", "on references (%)", "on translations (%)", "sentences"], rows)
