@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from .data.folder import DataFolder
     from .encoders.search import SearchIndex
     from .encoders.sentence_encoder import SentenceEncoder
+    from .encoders.train import train_encoder
     from .errors import HfParaphraseError, HubError, InputError, ModelError, OutputError, UsageError
     from .filtering.filter import filter_pairs
     from .filtering.reference_classifier.training import train_reference_classifier

@@ -24,7 +24,7 @@ from .errors import HfParaphraseError, InputError, UsageError
 
 T = TypeVar("T")
 
-_IMPORTED = "hf_paraphrase_import_"
+_IMPORTED = "hf_paraphrase_import."
 """How the modules of the user's files begin."""
 
 
@@ -74,6 +74,10 @@ class Registry(Mapping[str, Any], Generic[T]):
         found: T = value
         return found
 
+    def imported(self) -> list[T]:
+        """Returns the objects that are imported already, those from files of the user among them."""
+        return [value for value in self._entries.values() if not isinstance(value, str)]
+
     def __contains__(self, name: object) -> bool:
         return name in self._entries
 
@@ -99,6 +103,7 @@ def import_file(path: str | os.PathLike[str]) -> None:
     path = Path(path)
     if not path.is_file():
         raise InputError("no such file", path=path, remedy="--import takes a Python file")
+    # Its last part is the name of the file, under which a model of one's own is saved with its code.
     name = f"{_IMPORTED}{path.stem}"
     spec = importlib.util.spec_from_file_location(name, path)
     if spec is None or spec.loader is None:
@@ -162,3 +167,21 @@ MEASURES: Registry[Any] = Registry(
 SELECTIONS: Registry[Any] = Registry("selection", {"different": "hf_paraphrase.filtering.selections:different"})
 """Selections of pairs by name, for `filter --keep NAME`: functions of columns, named like their parameters, that tell
 which rows are kept."""
+
+ENCODERS: Registry[Any] = Registry(
+    "type of encoder",
+    {
+        "avg": "hf_paraphrase.encoders.kinds:AVG",
+        "gran": "hf_paraphrase.encoders.kinds:GRAN",
+        "recurrent": "hf_paraphrase.encoders.kinds:RECURRENT",
+        "trigram": "hf_paraphrase.encoders.kinds:TRIGRAM",
+        "word-trigram": "hf_paraphrase.encoders.kinds:WORD_TRIGRAM",
+    },
+)
+"""Sentence encoders to train: `PreTrainedModel` classes, or `hf_paraphrase.encoders.kinds.EncoderKind` objects."""
+
+EXTENSIONS: Registry[Any] = Registry(
+    "extension of encoder training",
+    {"expansion": "hf_paraphrase.studies.expansion.encoder_training:ExpansionOfPairs"},
+)
+"""What studies add to `train-encoder`, `hf_paraphrase.encoders.augmentation.Extension` classes."""

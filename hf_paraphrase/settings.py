@@ -192,7 +192,7 @@ def _check_others(settings: Any, name: str, constraints: Constraints) -> None:
     for other, values in constraints.only_with.items():
         found = getattr(settings, other)
         if values and found not in values:
-            wanted = " or ".join(f"{flag(other)} {_spelled(value)}" for value in values)
+            wanted = " or ".join(f"{flag(other)} {_spelled(value)}" for value in values if value is not None)
             raise UsageError(f"{flag(name)} is for {wanted}", remedy="give that too, or leave it out")
         if not values and not is_given(settings, other):
             raise UsageError(f"{flag(name)} is for {flag(other)}", remedy="give that too, or leave it out")

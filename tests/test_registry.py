@@ -61,7 +61,7 @@ def test_a_file_of_the_user_that_fails_is_one_line_and_is_forgotten(tmp_path, ca
     bad.write_text("1 / 0\n")
     with pytest.raises(InputError, match=r"bad.py: cannot be imported: ZeroDivisionError: division by zero"):
         import_file(bad)
-    assert "hf_paraphrase_import_bad" not in sys.modules
+    assert "hf_paraphrase_import.bad" not in sys.modules
     with pytest.raises(InputError, match="no such file"):
         import_file(tmp_path / "missing.py")
     (tmp_path / "text.txt").write_text("")

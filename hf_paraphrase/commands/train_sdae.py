@@ -12,10 +12,11 @@ import numpy as np
 
 from ..artefacts.folders import check_output, check_unfinished, staging_path
 from ..artefacts.origins import languages_read
-from ..encoders.encoder_folder import write_encoder_folder
+from ..encoders.model_folder import write_encoder_folder
 from ..errors import HfParaphraseError, InputError, UsageError
 from ..messages import is_main_process, say
 from ..settings import settings_of
+from ..studies.expansion.opening import open_expander, wordnet_folder
 from ..training.checkpointed_run import (
     CHECKPOINTS,
     checkpointed_output,
@@ -25,7 +26,6 @@ from ..training.checkpointed_run import (
     train_from,
 )
 from .arguments import parse
-from .expansion_flags import open_expander, wordnet_folder
 from .train_sdae_arguments import Arguments, check
 from .train_sdae_expansion import UnknownWords, look_at_dev
 

@@ -147,7 +147,7 @@ def sentences_of(text: Sequence[str], pairs: str | None) -> Iterator[str]:
     Raises:
         InputError: If a file or the folder is missing or malformed.
     """
-    from ..encoders.encoded_pairs import iterate_pairs
+    from ..data.pair_rows import iterate_pairs
     from ..training.word_frequencies import numbered_lines
 
     for path in text:

@@ -13,7 +13,10 @@ import numpy as np
 
 from ..artefacts.provenance import fingerprint
 from ..data.parquet import read_schema, read_table
-from ..encoders.encoder_kinds import ENCODER_KINDS
+from ..encoders.kinds import encoder_kind
+from ..encoders.train import train_encoder, trainer_settings
+from ..encoders.train_settings import EncoderSettings
+from ..encoders.untrained import new_vocabulary, untrained_model
 from ..errors import HfParaphraseError, OutputError, UsageError
 from ..evaluation.dev import dev_scorer
 from ..evaluation.graded_set import GradedSet
@@ -24,9 +27,6 @@ from ..filtering.tuning.tuning_choice import TuningRun
 from ..filtering.tuning.tuning_grids import FilterRange
 from ..settings import settings_of
 from .arguments import parse
-from .train_encoder import new_vocabulary, training_arguments, untrained_model
-from .train_encoder_arguments import Arguments as EncoderArguments
-from .train_encoder_arguments import check
 
 if TYPE_CHECKING:
     from ..encoders.encoder_vocabulary import EncoderVocabulary
@@ -49,7 +49,7 @@ _OF_THE_VOCABULARY = (
 _NOT_OF_A_RUN = {"pairs", "output", "dev_data", "seed", "max_pairs", "overwrite", "resume", "report_to"}
 
 
-def encoder_settings(name: str, words: Sequence[str]) -> tuple[str, EncoderArguments]:
+def encoder_settings(name: str, words: Sequence[str]) -> tuple[str, EncoderSettings]:
     """Reads the settings of an encoder as `train-encoder` does.
 
     Args:
@@ -67,8 +67,8 @@ def encoder_settings(name: str, words: Sequence[str]) -> tuple[str, EncoderArgum
     if not equals and name.endswith((".yaml", ".yml")):
         label, path = Path(name).stem, name
     source = ["--config", path] if path else ["--model-type", name]
-    settings = parse(EncoderArguments, "train-encoder", [*source, "--pairs", "-", "--output", "-", *words])
-    check(settings)
+    settings: Any = parse(train_encoder.settings, "train-encoder", [*source, "--pairs", "-", "--output", "-", *words])
+    settings.check()
     if settings.loss != "margin":
         raise UsageError(f"tune: the encoder {label} has --loss {settings.loss}", remedy="tune with the margin loss")
     if settings.expansion is not None:
@@ -78,12 +78,12 @@ def encoder_settings(name: str, words: Sequence[str]) -> tuple[str, EncoderArgum
     return label, settings
 
 
-def run_settings(settings: EncoderArguments) -> dict[str, Any]:
+def run_settings(settings: EncoderSettings) -> dict[str, Any]:
     """Returns the settings of an encoder, as they are after its file and all flags, that hold for each of its runs."""
     return {name: value for name, value in settings_of(settings).items() if name not in _NOT_OF_A_RUN}
 
 
-def encoder_files(names: Sequence[str], encoders: Iterable[EncoderArguments]) -> list[str]:
+def encoder_files(names: Sequence[str], encoders: Iterable[EncoderSettings]) -> list[str]:
     """Lists the files and folders that encoders are made from, each once.
 
     Args:
@@ -96,7 +96,7 @@ def encoder_files(names: Sequence[str], encoders: Iterable[EncoderArguments]) ->
     return sorted(set(files))
 
 
-def _files_of(settings: EncoderArguments) -> tuple[str | None, ...]:
+def _files_of(settings: EncoderSettings) -> tuple[str | None, ...]:
     return settings.initial_vectors, settings.tokenizer, settings.word_list, settings.frequency_counts
 
 
@@ -122,7 +122,7 @@ class TuningRuns:
         folder: Path,
         pairs: dict[str, Path],
         pools: dict[str, SelectionPool],
-        encoders: dict[str, EncoderArguments],
+        encoders: dict[str, EncoderSettings],
         dev_data: Path,
         tests: Sequence[GradedSet],
         sample: int,
@@ -192,9 +192,12 @@ class TuningRuns:
             seconds=note["seconds"],
         )
 
-    def _train(self, data: str, settings: EncoderArguments, rows: np.ndarray, seed: int) -> dict[str, Any]:
+    def _train(self, data: str, settings: EncoderSettings, rows: np.ndarray, seed: int) -> dict[str, Any]:
+        import torch
+
+        from ..encoders.dev_scores import DEV_SCORE
         from ..encoders.sentence_encoder import SentenceEncoder
-        from ..encoders.trainer import DEV_SCORE
+        from ..encoders.training_arguments import EncoderTrainingArguments
         from ..filtering.tuning.tuning_trainer import TuningTrainer
 
         vocabulary = self._vocabulary(settings)
@@ -204,9 +207,17 @@ class TuningRuns:
         started = time.monotonic()
         settings.seed = seed
         model, _ = untrained_model(settings, vocabulary, pairs)
-        arguments = training_arguments(settings, self.folder / "trainer")
-        arguments.disable_tqdm = True
-        trainer = TuningTrainer(model, arguments, pairs, vocabulary.tokenizer, self._score)
+        arguments = EncoderTrainingArguments(
+            output_dir=str(self.folder / "trainer"),
+            seed=settings.seed,
+            report_to=settings.report_to,
+            use_cpu=not torch.accelerator.is_available(),
+            disable_tqdm=True,
+            **trainer_settings(settings),
+        )
+        trainer = TuningTrainer(
+            model, arguments, pairs, vocabulary.tokenizer, lambda encoder: self._score(encoder.encode)
+        )
         trainer.train()
         scores = trainer.scores()
         best = trainer.best_scores()
@@ -225,7 +236,7 @@ class TuningRuns:
             "seconds": round(time.monotonic() - started, 2),
         }
 
-    def _vocabulary(self, settings: EncoderArguments) -> EncoderVocabulary:
+    def _vocabulary(self, settings: EncoderSettings) -> EncoderVocabulary:
         key = self._vocabulary_key(settings)
         if key not in self._vocabularies:
 
@@ -237,13 +248,13 @@ class TuningRuns:
             self._vocabularies[key] = new_vocabulary(settings, sentences)
         return self._vocabularies[key]
 
-    def _vocabulary_contents(self, settings: EncoderArguments) -> list[str]:
+    def _vocabulary_contents(self, settings: EncoderSettings) -> list[str]:
         """The content of the pairs from which :meth:`_vocabulary` takes words or trigrams, in their order."""
-        if settings.tokenizer is not None and not ENCODER_KINDS[settings.model_type].trigrams:
+        if settings.tokenizer is not None and not encoder_kind(settings.model_type).trigrams:
             return []
         return list(self._contents.values())
 
-    def _pool(self, data: str, settings: EncoderArguments, vocabulary: EncoderVocabulary) -> PairPool:
+    def _pool(self, data: str, settings: EncoderSettings, vocabulary: EncoderVocabulary) -> PairPool:
         from ..encoders.encoded_pairs import LABEL
         from ..filtering.tuning.pair_pool import PairPool
 
@@ -259,7 +270,7 @@ class TuningRuns:
         return self._pair_pools[key]
 
     @staticmethod
-    def _vocabulary_key(settings: EncoderArguments) -> str:
+    def _vocabulary_key(settings: EncoderSettings) -> str:
         return _digest({name: getattr(settings, name) for name in _OF_THE_VOCABULARY})
 
     def _read_notes(self) -> dict[str, dict[str, Any]]:

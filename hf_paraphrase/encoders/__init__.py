@@ -11,11 +11,14 @@ from typing import TYPE_CHECKING
 from ..lazy import lazy_exports
 
 if TYPE_CHECKING:
-    from .encoded_pairs import EncodedPairs, encode_pairs, iterate_pairs
-    from .encoder_kinds import new_encoder
+    from ..data.pair_rows import iterate_pairs
+    from .encoded_pairs import EncodedPairs, encode_pairs
     from .encoder_vocabulary import EncoderVocabulary, word_level_vocabulary
+    from .kinds import EncoderKind, new_encoder
+    from .losses import ContrastiveLoss, MarginLoss
     from .search import BuiltIndex, IndexOptions, Neighbour, SearchIndex, build_index
     from .sentence_encoder import SentenceEncoder
+    from .train import train_encoder
     from .trainer import EncoderTrainer
     from .training_arguments import EncoderTrainingArguments
 

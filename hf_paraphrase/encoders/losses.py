@@ -1,25 +1,88 @@
-"""The losses of the papers, each a module with its settings and its source."""
+"""The losses of the papers, each a module with its settings and its source, and what a loss of one's own is.
+
+A loss is an `nn.Module` whose `forward(vectors, …)` takes the embeddings of a batch and, by the names of its further
+parameters, `negatives` (which are then searched) and `labels`; see :func:`asks_for`.
+"""
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Iterable
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import torch
 from torch import Tensor, nn
 
+from ..errors import UsageError
+from ..registry import LOSSES
 from .negatives import NONE, normalize_rows
+
+NEGATIVES, LABELS = "negatives", "labels"
+_GIVEN = (NEGATIVES, LABELS)
+
+
+def asks_for(loss: nn.Module | type[nn.Module], name: str) -> bool:
+    """Tells whether a loss wants something beside the embeddings: whether its `forward` has a parameter of that name.
+
+    `vectors` (2 * pairs + more, dim), its first parameter, holds the embeddings of the first sentences, then of their
+    partners in the same order, and behind them other sentences that serve as negatives, if any. By name it may have
+
+    * `negatives` (2 * pairs,): the index of each sentence's negative among the vectors, :data:`~.negatives.NONE` where
+      there is none. They are searched as the settings say. A loss without it is its own judge of the batch;
+    * `labels` (pairs,): 1 for a paraphrase and 0 for another pair, from the column `label` of the pairs, which is then
+      needed. Without it pairs labelled 0 are left out.
+
+    Args:
+        loss: The loss, or its class.
+        name: `negatives` or `labels`.
+
+    Raises:
+        UsageError: If it has a parameter that nothing fills.
+    """
+    _, *parameters = inspect.signature((loss if isinstance(loss, type) else type(loss)).forward).parameters.values()
+    for parameter in parameters[1:]:
+        required = parameter.default is parameter.empty and parameter.kind not in (
+            parameter.VAR_POSITIONAL,
+            parameter.VAR_KEYWORD,
+        )
+        if required and parameter.name not in _GIVEN:
+            raise UsageError(
+                f"the forward of the loss asks for `{parameter.name}`", remedy=f"there is {' and '.join(_GIVEN)}"
+            )
+    return name in [parameter.name for parameter in parameters[1:]]
+
+
+def has_option(loss: type[nn.Module], name: str) -> bool:
+    """Tells whether a class of losses is made with an option of that name."""
+    return name in inspect.signature(loss).parameters
+
+
+def new_loss(name: str, **options: Any) -> nn.Module:
+    """Makes one of the registered losses with those of the options that it takes and that are not None."""
+    found = LOSSES[name]
+    taken = {key: value for key, value in options.items() if value is not None and has_option(found, key)}
+    loss: nn.Module = found(**taken)
+    return loss
+
+
+def described_loss(loss: nn.Module) -> dict[str, Any]:
+    """Says for a card what a loss is (`loss`), where it was published (`loss_source`), and its `margin`, if any."""
+    return {
+        "loss": getattr(loss, "description", type(loss).__name__),
+        "loss_source": getattr(loss, "source", None),
+        "margin": getattr(loss, "margin", None),
+        "searches_negatives": asks_for(loss, NEGATIVES),
+    }
 
 
 class EncoderLoss(nn.Module):
-    """A loss on the embeddings of pairs.
+    """A loss of the papers, which has a margin.
 
     Args:
         margin: The margin; None for the class's own :attr:`default_margin`.
 
     Attributes:
         default_margin: The margin that the source uses.
-        needs_labels: Whether it learns from pairs labelled as paraphrases or not, instead of searching negatives.
         description: What it is, in a few words, for the model card.
         source: Where it was published, for the model card.
 
@@ -28,7 +91,6 @@ class EncoderLoss(nn.Module):
     """
 
     default_margin: ClassVar[float]
-    needs_labels: ClassVar[bool]
     description: ClassVar[str]
     source: ClassVar[str]
 
@@ -61,24 +123,23 @@ class MarginLoss(EncoderLoss):
     """
 
     default_margin = 0.4
-    needs_labels = False
     description = "two-sided margin loss with the negatives searched in the batch"
     source = "Wieting, Mallinson and Gimpel 2017, equations 2 to 5"
 
-    def forward(self, vectors: Tensor, chosen: Tensor) -> Tensor:
+    def forward(self, vectors: Tensor, negatives: Tensor) -> Tensor:
         """Computes the loss, a scalar.
 
         Args:
             vectors: Sentence embeddings (2 * pairs + more, dim): the first sentences, then their partners in the same
                 order, then any others that serve as negatives.
-            chosen: The index of each sentence's negative (2 * pairs,), or :data:`~.negatives.NONE`.
+            negatives: The index of each sentence's negative (2 * pairs,), or :data:`~.negatives.NONE`.
         """
         unit = normalize_rows(vectors)
-        pairs = chosen.shape[0] // 2
+        pairs = negatives.shape[0] // 2
         positive = (unit[:pairs] * unit[pairs : 2 * pairs]).sum(1).repeat(2)
-        negative = (unit[: 2 * pairs] * unit[chosen.clamp_min(0)]).sum(1)
+        negative = (unit[: 2 * pairs] * unit[negatives.clamp_min(0)]).sum(1)
         hinges = (self.margin - positive + negative).clamp_min(0.0)
-        return torch.where(chosen == NONE, torch.zeros_like(hinges), hinges).sum() / pairs
+        return torch.where(negatives == NONE, torch.zeros_like(hinges), hinges).sum() / pairs
 
 
 class ContrastiveLoss(EncoderLoss):
@@ -93,7 +154,6 @@ class ContrastiveLoss(EncoderLoss):
     """
 
     default_margin = 0.5
-    needs_labels = True
     description = "contrastive margin loss on labelled pairs"
     source = "Sjöblom, Creutz and Aulamo 2018, section 3.2"
 
@@ -108,24 +168,6 @@ class ContrastiveLoss(EncoderLoss):
         distance = 1.0 - (first * second).sum(1)
         apart = (self.margin - distance).clamp_min(0.0).square()
         return torch.where(labels.bool(), distance, apart).mean()
-
-
-LOSSES: dict[str, type[EncoderLoss]] = {"margin": MarginLoss, "contrastive": ContrastiveLoss}
-"""The losses by the names that the command line knows."""
-
-
-def compositionality_loss(vectors: Tensor, expanded: Tensor, rows: Tensor) -> Tensor:
-    """Computes the compositionality loss of paper 004, section 2.1: the mean of 1 - cos(original, expanded).
-
-    The mean is over all sentences of the batch. One with nothing to expand is its own expansion and adds 0.
-
-    Args:
-        vectors: Sentence embeddings (sentences, dim).
-        expanded: The embeddings of expansions (expanded, dim).
-        rows: The sentence that each of them expands (expanded,).
-    """
-    cosines = (normalize_rows(vectors)[rows] * normalize_rows(expanded)).sum(1)
-    return (1.0 - cosines).sum() / max(len(vectors), 1)
 
 
 def compositional_penalty(parameters: Iterable[Tensor], weight: float) -> Tensor | float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,8 +14,10 @@ from torch import Tensor
 
 from ..errors import InputError
 from ..training.batches import EpochBatches
-from .collator import PairCollator, Sentences
-from .negatives import NONE
+from ..training.processes import gather_rows, num_processes, process_index
+from .collator import PairCollator
+from .negatives import NONE, search_negatives
+from .token_rows import Sentences
 
 _FILE = "mega_batch.safetensors"
 
@@ -125,6 +128,52 @@ def pooled_sentences(
     first, last = batches.joint(start)[0], batches.joint(end - 1)[1]
     pairs = batches.order(epoch)[first:last]
     return first, collator.sentences([epoch] * len(pairs), pairs)
+
+
+@torch.no_grad()
+def search_pool(
+    sentences: Sentences,
+    embed: Callable[[Tensor, Tensor], Tensor],
+    *,
+    batch_size: int,
+    pad_token_id: int,
+    negatives: str,
+    negatives_from: str,
+    seed: int,
+) -> NDArray[np.int64]:
+    """Encodes pooled sentences and chooses the negative of each; the processes share both.
+
+    Args:
+        sentences: The sentences (2 * pairs).
+        embed: Computes embeddings (sentences, dim) of `input_ids` and `attention_mask` (sentences, length).
+        batch_size: Sentences that are encoded together.
+        pad_token_id: Fills up short sentences.
+        negatives: As for :func:`~.negatives.search_negatives`.
+        negatives_from: As for it.
+        seed: Seed of its draws.
+
+    Returns:
+        The number of each sentence's negative (2 * pairs,), or :data:`~.negatives.NONE`.
+    """
+    processes, process, size = num_processes(), process_index(), len(sentences)
+    by_length = np.diff(sentences.offsets).argsort(kind="stable")
+    own = by_length[process::processes]
+    parts = []
+    for begin in range(0, max(len(own), 1), batch_size):
+        parts.append(embed(*sentences.padded(own[begin : begin + batch_size], pad_token_id)))
+    encoded = gather_rows(torch.cat(parts))
+    vectors = torch.empty_like(encoded)
+    dealt = np.concatenate([by_length[turn::processes] for turn in range(processes)])
+    vectors[torch.from_numpy(dealt).to(vectors.device)] = encoded
+    chosen = search_negatives(
+        vectors,
+        torch.from_numpy(sentences.keys).to(vectors.device),
+        negatives=negatives,
+        negatives_from=negatives_from,
+        generator=torch.Generator().manual_seed(seed),
+        rows=range(size * process // processes, size * (process + 1) // processes),
+    )
+    return gather_rows(chosen).cpu().numpy()
 
 
 def load_mega_batch(folder: Path, batches: EpochBatches, collator: PairCollator) -> MegaBatch | None:

@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
+import inspect
 import os
 import re
 from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..artefacts.foreign_files import read_json_object
 from ..artefacts.hub_models import model_folder
 from ..artefacts.model_loading import check_model_type, load_model_folder
-from ..models.registry import SENTENCE_ENCODERS, model_class
+from ..errors import ModelError
+from ..models.registry import MODELS, SENTENCE_ENCODERS, model_class
 from ..tokenization.token_lookup import Lookup, characters_worth_it, list_of_texts, lookup_for, state_of
 from ..tokenization.word_lookup import TokenIds
 from ..training.threads import in_threads
+from .kinds import own_classes
 from .onnx_encoder import is_onnx_folder, load_onnx_folder
 
 if TYPE_CHECKING:
@@ -40,11 +45,17 @@ class SentenceEncoder:
     Args:
         model: An encoder whose `forward` gives `pooler_output` (batch, dim), or an exported one.
         tokenizer: Its fast tokenizer.
+
+    Attributes:
+        results: What was measured when it was trained, if it comes from a training.
     """
+
+    results: dict[str, Any]
 
     def __init__(self, model: PreTrainedModel | OnnxModel, tokenizer: PreTrainedTokenizerFast) -> None:
         self.model = model
         self.tokenizer = tokenizer
+        self.results = {}
         self._lookup: tuple[object, Lookup | None] | None = None
 
     @classmethod
@@ -69,7 +80,7 @@ class SentenceEncoder:
         if is_onnx_folder(folder):
             exported, its_tokenizer = load_onnx_folder(folder, device=device)
             return cls(exported, its_tokenizer)
-        model, tokenizer = load_model_folder(folder, model_class(_check_encoder(folder)))
+        model, tokenizer = load_model_folder(folder, _encoder_class(folder))
         return cls(model.to(device or "cpu"), tokenizer)
 
     @property
@@ -188,6 +199,7 @@ class SentenceEncoder:
         import torch
 
         ids = TokenIds.joined(self._token_blocks(texts))
+        options = forward_options(self.model)
 
         def embed(rows: list[int]) -> int:
             lengths = ids.lengths[rows]
@@ -199,7 +211,7 @@ class SentenceEncoder:
                 output = self.model(
                     torch.from_numpy(tokens).to(self.model.device),
                     attention_mask=torch.from_numpy(mask).to(self.model.device),
-                    return_token_vectors=False,
+                    **options,
                 )
                 part = output.pooler_output.float().cpu().numpy()
             vectors[rows] = normalized(part) if normalize else part
@@ -320,19 +332,40 @@ class KnownTexts:
         return vectors
 
 
+def forward_options(model: PreTrainedModel | OnnxModel) -> dict[str, Any]:
+    """Returns what tells an encoder that its sentence embeddings are all that is wanted."""
+    forward = getattr(model, "forward", model)
+    return {"return_token_vectors": False} if "return_token_vectors" in inspect.signature(forward).parameters else {}
+
+
 def normalized(vectors: NDArray[np.float32]) -> NDArray[np.float32]:
     """Divides each row (rows, dim) by its Euclidean norm; zero rows stay zero."""
     norms = np.linalg.norm(vectors, axis=1, keepdims=True)
     return (vectors / np.where(norms == 0, 1.0, norms)).astype(np.float32)
 
 
-def _check_encoder(folder: str | os.PathLike[str]) -> str:
-    """Returns the model type of a folder if it is a sentence encoder; reads nothing but `config.json`.
+def _encoder_class(folder: Path) -> type[PreTrainedModel]:
+    """Returns the model class of a folder if it is a sentence encoder; reads nothing but `config.json`.
 
     Raises:
-        ModelError: If the folder is missing, has no readable `config.json` or no weights, or is of another type.
+        ModelError: If the folder is missing, has no readable `config.json` or no weights, or is of another type, or of
+            a class of its own that is not registered in :data:`~hf_paraphrase.registry.ENCODERS`.
     """
-    return check_model_type(folder, SENTENCE_ENCODERS, kind="sentence encoder", verb="train-encoder")
+    own = own_classes()
+    types = [*SENTENCE_ENCODERS, *(found.config_class.model_type for found in own.values())]
+    found = check_model_type(folder, types, kind="sentence encoder", verb="train-encoder")
+    code = read_json_object(folder / "config.json", ModelError).get("auto_map")
+    name = str(code.get("AutoModel")).rpartition(".")[2] if isinstance(code, dict) else None
+    if found in SENTENCE_ENCODERS and name in (None, "None", MODELS[found].model):
+        return model_class(found)
+    if name in own and own[name].config_class.model_type == found:
+        return own[name]
+    raise ModelError(
+        f"the model is of a class of its own, `{str(name)[:80]}`",
+        path=folder,
+        remedy="import the file that registers it among the ENCODERS (hf-paraphrase --import FILE VERB …), or open it "
+        "with AutoModel.from_pretrained and trust_remote_code=True",
+    )
 
 
 def batches_of_like_length(lengths: Sequence[int] | NDArray[np.int64], batch_size: int) -> Iterator[list[int]]:

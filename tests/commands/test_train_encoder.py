@@ -207,13 +207,6 @@ def test_labelled_pairs_train_with_the_contrastive_loss_and_its_own_margin(tmp_p
     assert "60 pairs labelled 0, no paraphrases, left out" in capsys.readouterr().err
 
 
-def test_the_default_margins_are_those_of_the_losses():
-    from hf_paraphrase.commands.train_encoder_arguments import _MARGINS
-    from hf_paraphrase.encoders.losses import LOSSES
-
-    assert {name: loss.default_margin for name, loss in LOSSES.items()} == _MARGINS
-
-
 def test_bf16_and_accumulation_train_too(pairs, dev, tmp_path):
     flags = (*FAST, "--dev-data", dev, "--model-type", "gran", "--precision", "bf16")
     assert run(pairs, tmp_path / "bf16", *flags) == 0
@@ -248,7 +241,7 @@ def test_a_killed_run_is_resumed_to_the_same_weights(pairs, dev, tmp_path, capsy
 
     assert run(pairs, tmp_path / "b", *flags) == 2 and "--resume continues it" in capsys.readouterr().err
     assert run(pairs, tmp_path / "b", *flags, "--margin", 0.5, "--resume") == 2
-    assert "other values of margin" in capsys.readouterr().err and staging.is_dir()
+    assert "other settings: margin" in capsys.readouterr().err and staging.is_dir()
     assert run(pairs, tmp_path / "b", *flags, "--resume") == 0 and "resuming after step" in capsys.readouterr().err
     assert run(pairs, tmp_path / "a", *flags) == 0
     assert (tmp_path / "a" / "model.safetensors").read_bytes() == (tmp_path / "b" / "model.safetensors").read_bytes()
@@ -271,7 +264,7 @@ def test_mega_batches_train_are_named_on_the_card_and_resumed_only_with_their_se
     assert (record["settings"]["mega_batch_size"], record["settings"]["mega_batch_anneal"]) == (4, 3)
     staging = tmp_path / ".mega.partial" / "checkpoints"
     staging.mkdir(parents=True)
-    (staging / "settings.json").write_text(json.dumps({**record["settings"], "mega_batch_size": 5}))
+    (tmp_path / ".mega.partial" / "job.json").write_text(json.dumps({**record["settings"], "mega_batch_size": 5}))
     (tmp_path / "mega").rename(tmp_path / "elsewhere")
     assert run(pairs, tmp_path / "mega", *flags, *mega, "--resume") == 2
     assert "mega_batch_size" in capsys.readouterr().err
@@ -315,14 +308,17 @@ def test_the_settings_of_paper_003_reach_the_model_and_its_provenance(pairs, tmp
 @pytest.mark.parametrize(
     ("flags", "message"),
     [
-        (["--model-type", "bert"], "one of avg, gran"),
+        (["--model-type", "bert"], "choose from 'avg', 'gran'"),
         (["--cell", "gru"], "--cell is not for --model-type avg (leave it out, or train gran"),
         (["--model-type", "gran", "--cell", "gru", "--peepholes", "true"], "--peepholes is for --cell lstm"),
         (["--model-type", "gran", "--candidate-activation", "tanh"], "--candidate-activation is for --cell gru"),
-        (["--model-type", "gran", "--cell", "gru", "--negative-slope", 1], "--negative-slope is 1.0"),
+        (
+            ["--model-type", "gran", "--cell", "gru", "--negative-slope", 1],
+            "--negative-slope must be at least 0 and below 1",
+        ),
         (
             ["--model-type", "gran", "--cell", "gru", "--candidate-activation", "tanh", "--negative-slope", 0.1],
-            "--negative-slope is 0.1",
+            "--negative-slope is for --candidate-activation leaky_relu",
         ),
         (["--model-type", "gran", "--initial-distribution", "uniform"], "--initial-distribution is not for"),
         (["--initial-distribution", "cauchy"], "cauchy"),
@@ -331,20 +327,20 @@ def test_the_settings_of_paper_003_reach_the_model_and_its_provenance(pairs, tmp
         (["--loss", "triplet"], "triplet"),
         (["--variational-dropout", 0.1], "--variational-dropout is not for --model-type avg"),
         (["--model-type", "gran", "--variational-dropout", 1], "--variational-dropout must be at least 0 and below 1"),
-        (["--epochs", -1], "--epochs must not be negative"),
-        (["--batch-size", "-1"], "--batch-size must be above 0"),
+        (["--epochs", -1], "--epochs must be at least 0, not -1"),
+        (["--batch-size", "-1"], "--batch-size must be at least 1, not -1"),
         (["--dropout", 1], "--dropout must be at least 0 and below 1"),
         (["--dropout", 0.1, "--word-dropout", 0.1], "exclude each other"),
         (["--model-type", "gran", "--pooling", "last"], "--pooling is not for --model-type gran"),
         (["--model-type", "gran", "--direction-merge", "sum"], "--direction-merge is for --bidirectional true"),
         (["--model-type", "recurrent", "--bidirectional", "true", "--hidden-size", 7], "cannot be halved"),
-        (["--negatives", "hardest"], "one of max, random, mix"),
-        (["--scramble", 2], "between 0 and 1"),
+        (["--negatives", "hardest"], "choose from 'max', 'random', 'mix'"),
+        (["--scramble", 2], "--scramble must be at least 0 and at most 1"),
         (["--model-type", "trigram", "--frequency-weights", "true"], "--frequency-weights is for words"),
         (["--model-type", "trigram", "--initial-vectors", "x.txt"], "--initial-vectors is for words"),
-        (["--mega-batch-size", 0], "--mega-batch-size must be above 0"),
-        (["--mega-batch-size", 2, "--mega-batch-anneal", -1], "--mega-batch-anneal must not be negative"),
-        (["--mega-batch-anneal", 150], "needs a size to grow to"),
+        (["--mega-batch-size", 0], "--mega-batch-size must be at least 1"),
+        (["--mega-batch-size", 2, "--mega-batch-anneal", -1], "--mega-batch-anneal must be at least 0"),
+        (["--mega-batch-anneal", 150], "--mega-batch-anneal is for --mega-batch-size"),
         (["--initial-vectors", "absent.txt"], "absent.txt: no such file"),
         (["--dev-data", "absent"], "absent: no such folder"),
         (["--min-frequency", 10**6], "the vocabulary has no words"),
@@ -438,10 +434,10 @@ def test_expansions_join_the_training_and_their_words_the_vocabulary(english, tm
     [
         (("--expansion-decontaminate", "absent"), "--expansion-decontaminate is for --expansion"),
         (("--expansion-weight", 1), "--expansion-weight is for --expansion"),
-        (("--expansion", "{w}", "--expansion-share", 3), "--expansion-share must be between 0 and 2"),
+        (("--expansion", "{w}", "--expansion-share", 3), "--expansion-share must be at least 0 and at most 2"),
         (("--expansion", "{w}", "--expansion-share", 0), "changes nothing"),
-        (("--expansion", "{w}", "--expansion-weight", -1), "--expansion-weight must not be negative"),
-        (("--expansion", "{w}", "--expansion-words", 1.5), "--expansion-words must be between 0 and 1"),
+        (("--expansion", "{w}", "--expansion-weight", -1), "--expansion-weight must be at least 0"),
+        (("--expansion", "{w}", "--expansion-words", 1.5), "--expansion-words must be at least 0 and at most 1"),
         (("--expansion", "{w}", "--expansion-variants", 0), "--expansion-variants must be at least 1"),
         (("--expansion", "absent"), "no such folder"),
         (("--expansion", "{w}", "--epochs", 1), "no sentence of the pairs can be expanded"),

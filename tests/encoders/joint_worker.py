@@ -19,7 +19,7 @@ from hf_paraphrase.models.configuration_avg import AvgConfig
 from hf_paraphrase.models.configuration_gran import GranConfig
 from hf_paraphrase.models.modeling_avg import AvgModel
 from hf_paraphrase.models.modeling_gran import GranModel
-from hf_paraphrase.studies.expansion.training_expansions import Expansions
+from hf_paraphrase.studies.expansion.training_expansions import ExpandedTraining, Expansions
 from hf_paraphrase.tokenization.word_level import build_word_level_tokenizer
 from hf_paraphrase.training.callbacks import last_checkpoint
 from hf_paraphrase.training.processes import gather_rows, num_processes, process_index, wait_for_all
@@ -85,15 +85,16 @@ def train(folder, pairs_folder, kind="avg", max_pairs=None, kill=None, **setting
     pairs = encode_pairs(pairs_folder, tokenizer, max_pairs=max_pairs)
     if settings.get("loss") == "contrastive":
         pairs.labels = (np.arange(len(pairs)) % 3 > 0).astype(np.int8)
-    expansions = None
-    if "expansion_weight" in settings:
+    augmentation = None
+    weight = settings.pop("expansion_weight", None)
+    if weight is not None:
         # Every third sentence has two expansions, of two and three words, and every second one of these joins.
         rows = np.arange(0, 2 * len(pairs), 3)
         numbers = np.full(2 * len(pairs), -1)
         numbers[rows] = np.arange(len(rows))
         offsets = np.concatenate([[0], np.tile([2, 3], len(rows)).cumsum()])
         tokens = np.random.default_rng(1).integers(2, 62, offsets[-1]).astype(np.int32)
-        expansions = Expansions(tokens, offsets, numbers, rows[::2], 2)
+        augmentation = ExpandedTraining(Expansions(tokens, offsets, numbers, rows[::2], 2), weight)
     options = {"num_train_epochs": 2, "learning_rate": 0.02, "use_cpu": True, "report_to": "none", "seed": 5}
     options |= {"disable_tqdm": True, "dense_optimizer": True, "logging_strategy": "steps", "logging_steps": 1}
     batch = JOINT // int(os.environ.get("WORLD_SIZE", "1"))
@@ -102,7 +103,7 @@ def train(folder, pairs_folder, kind="avg", max_pairs=None, kill=None, **setting
         arguments = EncoderTrainingArguments(
             output_dir=str(folder), per_device_train_batch_size=batch, **options, **settings
         )
-        made = EncoderTrainer(make(kind), arguments, pairs, tokenizer, expansions=expansions)
+        made = EncoderTrainer(make(kind), arguments, pairs, tokenizer, augmentation=augmentation)
         made.add_callback(noting)
         return made
 

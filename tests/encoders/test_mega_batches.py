@@ -57,12 +57,12 @@ def make(kind="avg", **settings):
     return GranModel(GranConfig(vocab_size=SIZE, hidden_size=8, initializer_range=0.5, cell=kind, **settings)).double()
 
 
-def trainer_of(folder, data, model=None, scorer=None, **settings):
+def trainer_of(folder, data, model=None, evaluator=None, **settings):
     tokenizer, pairs = data
     options = {"num_train_epochs": 2, "per_device_train_batch_size": BATCH, "learning_rate": 0.02, "use_cpu": True}
     options |= {"report_to": "none", "disable_tqdm": True, "seed": 5, "dense_optimizer": True, **settings}
     arguments = EncoderTrainingArguments(output_dir=str(folder), **options)
-    return EncoderTrainer(model or make(), arguments, pairs, tokenizer, scorer=scorer)
+    return EncoderTrainer(model or make(), arguments, pairs, tokenizer, evaluator=evaluator)
 
 
 def cosine(a, b):
@@ -270,7 +270,7 @@ RESUMED = {
 }
 
 
-def constant_score(encode):
+def constant_score(encoder):
     return {"dev_mean": 1.0}
 
 

@@ -6,8 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from hf_paraphrase.encoders.negative_search import search_negatives
-from hf_paraphrase.encoders.negatives import NONE, choose_negatives
+from hf_paraphrase.encoders.negatives import NONE, choose_negatives, search_negatives
 
 
 def naive(vectors, keys, negatives, mode, seed):

@@ -5,9 +5,10 @@ import pyarrow as pa
 import pytest
 import torch
 
+from hf_paraphrase.data.pair_rows import iterate_pairs, sides_of
 from hf_paraphrase.data.parquet import write_split
 from hf_paraphrase.encoders.collator import PairCollator
-from hf_paraphrase.encoders.encoded_pairs import encode_pairs, iterate_pairs, sides_of
+from hf_paraphrase.encoders.encoded_pairs import encode_pairs
 from hf_paraphrase.errors import InputError, OutputError
 from hf_paraphrase.tokenization.word_level import build_word_level_tokenizer
 from hf_paraphrase.training.batches import EpochBatches, PairItems

@@ -55,9 +55,9 @@ def make(kind):
     return ConcatenationModel(config), ConcatenationTokenizer(parts=[words, trigrams])
 
 
-def scorer(encode):
+def evaluate(encoder):
     """How often the nearest translated word is a word's own translation, in percent."""
-    first, second = encode(WORDS), encode(list(map(translated, WORDS)))
+    first, second = encoder.encode(WORDS), encoder.encode(list(map(translated, WORDS)))
     unit = [x / np.linalg.norm(x, axis=1, keepdims=True) for x in (first, second)]
     return {"dev_mean": float(((unit[0] @ unit[1].T).argmax(1) == np.arange(len(WORDS))).mean() * 100)}
 
@@ -78,7 +78,7 @@ def test_training_pulls_paraphrases_together(tmp_path, folder, kind, mega):
         disable_tqdm=True,
         seed=5,
     )
-    trainer = EncoderTrainer(model, arguments, encode_pairs(folder, tokenizer), tokenizer, scorer=scorer)
+    trainer = EncoderTrainer(model, arguments, encode_pairs(folder, tokenizer), tokenizer, evaluator=evaluate)
     trainer.train()
     scores = trainer.scores()
     assert scores[-1]["dev_mean"] > scores[0]["dev_mean"] + 50

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from hf_paraphrase.artefacts.measurements import model_index
-from hf_paraphrase.encoders.encoder_folder import dev_measurement
+from hf_paraphrase.encoders.model_folder import dev_measurement
 from hf_paraphrase.evaluation.graded_set import GradedSet
 from hf_paraphrase.evaluation.labelled_set import LabelledSet
 from hf_paraphrase.evaluation.paraphrase import DetectionResult, DetectionTask

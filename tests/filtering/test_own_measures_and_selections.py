@@ -64,7 +64,7 @@ def own(tmp_path):
     yield path
     for registry, entries in zip((MEASURES, SELECTIONS), before, strict=True):
         registry._entries = entries
-    sys.modules.pop("hf_paraphrase_import_mine", None)
+    sys.modules.pop("hf_paraphrase_import.mine", None)
 
 
 def run(*words):
@@ -123,7 +123,7 @@ def test_the_functions_of_batches_travel_with_the_files_that_they_need(pairs, ow
     for registry in (MEASURES, SELECTIONS):
         registry._entries.pop("marks", None), registry._entries.pop("calm", None)
         registry._entries.pop("odd", None)
-    sys.modules.pop("hf_paraphrase_import_mine")
+    sys.modules.pop("hf_paraphrase_import.mine")
     again, kept = pickle.loads(dumped)
     assert (again(table).column("marks").to_pylist(), kept(table).column("sentence2").to_pylist()) == expected
 

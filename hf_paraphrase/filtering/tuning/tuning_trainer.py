@@ -8,8 +8,9 @@ from typing import Any
 from torch import Tensor, nn
 from transformers import PreTrainedModel, PreTrainedTokenizerFast
 
+from ...encoders.dev_scores import DEV_SCORE, Evaluator
 from ...encoders.encoded_pairs import EncodedPairs
-from ...encoders.trainer import DEV_SCORE, EncoderTrainer, Scorer
+from ...encoders.trainer import EncoderTrainer
 from ...encoders.training_arguments import EncoderTrainingArguments
 
 
@@ -21,7 +22,7 @@ class TuningTrainer(EncoderTrainer):
         args: The settings.
         pairs: The pairs.
         tokenizer: The tokenizer with which the pairs were encoded.
-        scorer: Scores the model on the dev set.
+        evaluator: Scores the model on the dev set.
         report: Called with a line of text at every score.
     """
 
@@ -31,12 +32,12 @@ class TuningTrainer(EncoderTrainer):
         args: EncoderTrainingArguments,
         pairs: EncodedPairs,
         tokenizer: PreTrainedTokenizerFast,
-        scorer: Scorer,
+        evaluator: Evaluator,
         report: Callable[[str], None] | None = None,
     ) -> None:
-        # Without a scorer the base class does not ask the Trainer to look for the best checkpoint on disk.
-        super().__init__(model, args, pairs, tokenizer, scorer=None, report=report)
-        self.scorer = scorer
+        # Without an evaluator the base class does not ask the Trainer to look for the best checkpoint on disk.
+        super().__init__(model, args, pairs, tokenizer, report=report)
+        self.evaluator = evaluator
         self.marks.evaluate = True
         self._best: tuple[float, dict[str, Tensor]] | None = None
 

@@ -7,13 +7,20 @@ its compositionality loss is added to the margin loss.
 from __future__ import annotations
 
 import os
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
+from torch import Tensor
 from transformers import PreTrainedTokenizerFast
 
-from ...encoders.encoded_pairs import TokenArrays
+from ...encoders.augmentation import Augmentation
+from ...encoders.encoded_pairs import EncodedPairs
+from ...encoders.negatives import normalize_rows
+from ...encoders.token_rows import Sentences, TokenArrays
 from ...errors import InputError
 from ...tokenization.token_lookup import ids_of, lookup_for
 from .expander import Expander
@@ -127,6 +134,84 @@ class ExpansionWriter:
                 raise InputError(
                     "no sentence of the pairs can be expanded", remedy="expansion is for English; leave it out"
                 )
-            found = arrays.finish(labelled=False, dropped=0, not_paraphrases=0)
+            found, _ = arrays.finish()
         numbers, joined = np.concatenate(self._numbers), np.concatenate(self._joined)
         return Expansions(found.tokens, found.offsets, numbers, joined, self.variants)
+
+
+class ExpandedTraining(Augmentation):
+    """Trains an encoder on expansions too: some join the pairs, and all draw their sentences' embeddings to theirs.
+
+    Args:
+        expansions: The expansions of the sentences of the pairs.
+        weight: The weight of the compositionality loss; 0 leaves it out.
+
+    Attributes:
+        size: The number of pairs of a sentence and its expansion that join.
+    """
+
+    def __init__(self, expansions: Expansions, weight: float = 0.0) -> None:
+        self.expansions = expansions
+        self.weight = weight
+        self.size = len(expansions.joined)
+
+    def further(self, pairs: EncodedPairs, numbers: NDArray[np.int64], epochs: NDArray[np.int64]) -> Sentences:
+        """Gives sentences and their expansions of the epoch.
+
+        An expansion has the key of its sentence: neither is the other's negative.
+        """
+        origins = self.expansions.joined[numbers]
+        sentences = pairs.sentences(origins)
+        expanded = self._sentences(self.expansions.variant(origins, epochs))
+        return sentences.followed_by(Sentences(expanded.tokens, expanded.offsets, sentences.keys))
+
+    def batch(
+        self, pairs: EncodedPairs, numbers: NDArray[np.int64], epochs: NDArray[np.int64], pad_token_id: int
+    ) -> dict[str, Tensor]:
+        """Looks up the expansions of the sentences of a batch; those that joined as pairs have theirs already.
+
+        Returns:
+            `expanded_rows` (expanded,), which of the sentences have one, and the expansions' `expanded_input_ids` and
+            `expanded_attention_mask` (expanded, expanded length), int64, which are not scrambled; nothing where no
+            sentence of the batch has one.
+        """
+        own = numbers < len(pairs)
+        rows = np.where(own, 2 * numbers, 0)
+        variants = self.expansions.variant(np.concatenate([rows, rows + own]), np.tile(epochs, 2))
+        places = np.flatnonzero(np.tile(own, 2) & (variants >= 0))
+        if not len(places):
+            return {}
+        ids, mask = self._sentences(variants[places]).padded(np.arange(len(places)), pad_token_id)
+        return {
+            "expanded_rows": torch.from_numpy(places),
+            "expanded_input_ids": ids,
+            "expanded_attention_mask": mask,
+        }
+
+    def loss(self, embed: Callable[[Tensor, Tensor], Tensor], inputs: Mapping[str, Any], vectors: Tensor) -> Tensor:
+        """Computes the compositionality loss of the sentences of a batch."""
+        if "expanded_rows" not in inputs:
+            return 0.0 * vectors.sum()
+        expanded = embed(inputs["expanded_input_ids"], inputs["expanded_attention_mask"])
+        return compositionality_loss(vectors, expanded, inputs["expanded_rows"])
+
+    def _sentences(self, variants: NDArray[np.int64]) -> Sentences:
+        """Gives some of the expansions by their numbers; they have no keys."""
+        found = self.expansions
+        return Sentences(
+            found.tokens, found.offsets, np.broadcast_to(np.zeros(1, np.int64), len(found.offsets) - 1)
+        ).take(variants)
+
+
+def compositionality_loss(vectors: Tensor, expanded: Tensor, rows: Tensor) -> Tensor:
+    """Computes the compositionality loss of paper 004, section 2.1: the mean of 1 - cos(original, expanded).
+
+    The mean is over all sentences of the batch. One with nothing to expand is its own expansion and adds 0.
+
+    Args:
+        vectors: Sentence embeddings (sentences, dim).
+        expanded: The embeddings of expansions (expanded, dim).
+        rows: The sentence that each of them expands (expanded,).
+    """
+    cosines = (normalize_rows(vectors)[rows] * normalize_rows(expanded)).sum(1)
+    return (1.0 - cosines).sum() / max(len(vectors), 1)

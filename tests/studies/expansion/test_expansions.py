@@ -13,7 +13,7 @@ from hf_paraphrase.data.parquet import write_split
 from hf_paraphrase.data.schema import PAIRS
 from hf_paraphrase.encoders.collator import PairCollator
 from hf_paraphrase.encoders.encoded_pairs import encode_pairs
-from hf_paraphrase.encoders.losses import ContrastiveLoss, MarginLoss, compositionality_loss
+from hf_paraphrase.encoders.losses import ContrastiveLoss, MarginLoss
 from hf_paraphrase.encoders.negatives import choose_negatives
 from hf_paraphrase.encoders.trainer import EncoderTrainer
 from hf_paraphrase.encoders.training_arguments import EncoderTrainingArguments
@@ -23,7 +23,11 @@ from hf_paraphrase.models.configuration_gran import GranConfig
 from hf_paraphrase.models.modeling_avg import AvgModel
 from hf_paraphrase.models.modeling_gran import GranModel
 from hf_paraphrase.studies.expansion.expander import Expanded
-from hf_paraphrase.studies.expansion.training_expansions import ExpansionWriter
+from hf_paraphrase.studies.expansion.training_expansions import (
+    ExpandedTraining,
+    ExpansionWriter,
+    compositionality_loss,
+)
 from hf_paraphrase.tokenization.word_level import build_word_level_tokenizer
 from hf_paraphrase.training.callbacks import last_checkpoint
 
@@ -121,9 +125,9 @@ def test_pairs_of_which_nothing_can_be_expanded_are_an_error(tmp_path):
         read(tmp_path)
 
 
-def collator_of(data, **options):
+def collator_of(data, weight=0.0, **options):
     _, pairs, expansions, _ = data
-    return PairCollator(pairs, pad_token_id=0, expansions=expansions, **options)
+    return PairCollator(pairs, pad_token_id=0, augmentation=ExpandedTraining(expansions, weight), **options)
 
 
 def sentences_of(batch, prefix=""):
@@ -146,7 +150,7 @@ def test_pairs_that_join_are_a_sentence_and_its_expansion_of_the_epoch(data):
 
 def test_the_expansions_of_a_batch_are_those_of_its_own_pairs_alone(data):
     tokenizer, pairs, expansions, texts = data
-    batch = collator_of(data, with_expanded=True)([(1, 3), (1, len(pairs) + 1), (1, 8)])
+    batch = collator_of(data, weight=1.0)([(1, 3), (1, len(pairs) + 1), (1, 8)])
     rows = [6, None, 16, 7, None, 17]
     have = [place for place, row in enumerate(rows) if row is not None and expansions.numbers[row] >= 0]
     assert batch["expanded_rows"].tolist() == have and 5 in have
@@ -157,15 +161,14 @@ def test_the_expansions_of_a_batch_are_those_of_its_own_pairs_alone(data):
 def test_a_batch_without_expansions_has_no_place_for_them(data):
     _, _, expansions, _ = data
     assert (expansions.numbers[22:24] < 0).all()
-    assert "expanded_rows" not in collator_of(data, with_expanded=True)([(0, 11)])
-    with pytest.raises(ValueError, match="no expansions"):
-        PairCollator(data[1], pad_token_id=0, with_expanded=True)
+    assert "expanded_rows" not in collator_of(data, weight=1.0)([(0, 11)])
+    assert "expanded_rows" not in collator_of(data)([(0, 0)])
 
 
 def test_labels_of_pairs_that_join_are_those_of_paraphrases(data):
     _, pairs, expansions, _ = data
     labelled = dataclasses.replace(pairs, labels=np.zeros(len(pairs), np.int8))
-    collator = PairCollator(labelled, pad_token_id=0, expansions=expansions)
+    collator = PairCollator(labelled, pad_token_id=0, augmentation=ExpandedTraining(expansions))
     assert collator([(0, 1), (0, len(pairs)), (0, 0)])["labels"].tolist() == [0, 1, 0]
 
 
@@ -198,12 +201,13 @@ def make(kind="avg"):
     return GranModel(GranConfig(vocab_size=SIZE, hidden_size=8, initializer_range=0.5, cell=kind))
 
 
-def trainer_of(path, data, model=None, **settings):
+def trainer_of(path, data, model=None, *, expansion_weight=0.0, **settings):
     tokenizer, pairs, expansions, _ = data
     options = {"num_train_epochs": 2, "per_device_train_batch_size": 10, "learning_rate": 0.02, "use_cpu": True}
     options |= {"report_to": "none", "disable_tqdm": True, "seed": 5, "dense_optimizer": True, **settings}
     arguments = EncoderTrainingArguments(output_dir=str(path), **options)
-    return EncoderTrainer(model or make(), arguments, pairs, tokenizer, expansions=expansions)
+    augmentation = ExpandedTraining(expansions, expansion_weight)
+    return EncoderTrainer(model or make(), arguments, pairs, tokenizer, augmentation=augmentation)
 
 
 @pytest.mark.parametrize("kind", ["avg", "lstm"])
@@ -217,7 +221,7 @@ def test_training_takes_the_steps_of_a_plain_loop_with_both_losses(tmp_path, dat
     trainer = trainer_of(tmp_path, (tokenizer, pairs, expansions, texts), model, expansion_weight=0.6, **settings)
     trainer.train()
     assert trainer.state.global_step == 2 * -(-(len(pairs) + len(expansions.joined)) // 10)
-    collator = PairCollator(pairs, pad_token_id=0, expansions=expansions)
+    collator = PairCollator(pairs, pad_token_id=0, augmentation=ExpandedTraining(expansions))
     optimizer = torch.optim.Adam(reference.parameters(), lr=0.02)
     for epoch in range(2):
         trainer.batches.set_epoch(epoch)

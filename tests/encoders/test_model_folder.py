@@ -27,7 +27,7 @@ WORDS = ["dog", "cat", "bites", "man", "hound", "gnaws"]
 def saved(tmp_path):
     """Trains an encoder from Python for an epoch and saves it; returns the trainer and the folder."""
 
-    def make(kind="avg", scorer=None):
+    def make(kind="avg", evaluator=None):
         rows = [" ".join(np.roll(WORDS, turn)[:3]) for turn in range(6)]
         write_split(tmp_path / "pairs", "train", [pa.table({"sentence1": rows, "sentence2": rows[::-1]})], PAIRS)
         tokenizer = build_word_level_tokenizer(WORDS)
@@ -43,7 +43,9 @@ def saved(tmp_path):
             seed=7,
             hub_token="hf_secret",
         )
-        trainer = EncoderTrainer(model, arguments, encode_pairs(tmp_path / "pairs", tokenizer), tokenizer, scorer)
+        trainer = EncoderTrainer(
+            model, arguments, encode_pairs(tmp_path / "pairs", tokenizer), tokenizer, evaluator=evaluator
+        )
         trainer.train()
         trainer.save_model(str(tmp_path / "my_encoder"))
         return trainer, tmp_path / "my_encoder"
@@ -63,7 +65,7 @@ def test_what_was_saved_from_python_can_be_pushed(saved, kind, library):
 
 
 def test_the_card_says_what_the_trainer_knows_and_what_it_does_not(saved):
-    trainer, folder = saved(scorer=lambda encode: {"dev_mean": 12.5})
+    trainer, folder = saved(evaluator=lambda encoder: {"dev_mean": 12.5})
     card = ModelCard.load(folder / "README.md")
     assert card.data.license == "unknown" and card.data.pipeline_tag == "sentence-similarity"
     assert "# my_encoder" in card.text and "maps a sentence to 4 numbers" in card.text
@@ -71,7 +73,7 @@ def test_the_card_says_what_the_trainer_knows_and_what_it_does_not(saved):
     for row in (
         "| pairs | 6 in an epoch |",
         f"| vocabulary | {vocabulary} token vectors, {4 * vocabulary} parameters in all |",
-        "| loss | margin, margin 0.4 |",
+        "| loss | two-sided margin loss with the negatives searched in the batch, margin 0.4 |",
         "| updates | 2 (1 epochs), 3 pairs a batch on each process |",
         "| seed | 7 |",
         "| untrained | 12.50 |",

@@ -1,0 +1,157 @@
+"""The rows of pairs, wherever they are: in a data folder, in a `datasets.Dataset`, or in dictionaries."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain, islice
+from typing import Any, Union, cast
+
+import numpy as np
+import pyarrow as pa
+
+from ..errors import InputError, UsageError
+from .folder import BATCH_ROWS, DataFolder
+from .schema import require_columns
+
+_SIDES = ("sentence1", "sentence2")
+_BITEXT_SIDES = ("source", "target")
+PairSource = Union[str, "os.PathLike[str]", Iterable[Mapping[str, Any]]]
+"""Where pairs come from: a data folder, a `Dataset` or `IterableDataset` of `datasets`, or dictionaries."""
+
+
+class PairRows:
+    """The rows of pairs with `sentence1` and `sentence2`, or of a bitext with `source` and `target`.
+
+    Back-translated pairs have a column `source` too, so it is a bitext only where there are no such pairs.
+
+    Args:
+        source: The pairs. An iterator, which can be gone through once, is.
+        split: The split of a data folder.
+
+    Attributes:
+        path: The data folder, for messages; None for another source.
+        columns: The names of the columns.
+        sides: The names of the two with the sentences.
+
+    Raises:
+        InputError: If the folder, the split or a column is missing, or there are no rows at all.
+    """
+
+    def __init__(self, source: PairSource, split: str = "train") -> None:
+        self.split = split
+        self.folder = DataFolder.open(source) if isinstance(source, str | os.PathLike) else None
+        self.path = None if self.folder is None else self.folder.path
+        self._source = source
+        if self.folder is not None:
+            self.columns = self.folder.schema(split).names
+        elif not isinstance(source, Iterable):
+            raise UsageError(
+                f"{type(source).__name__} is no pairs", remedy="give a data folder, a Dataset, or dictionaries"
+            )
+        elif (names := getattr(source, "column_names", None)) is not None:
+            if isinstance(names, dict):
+                raise UsageError(f"this has the splits {', '.join(names)}", remedy='give one of them, as ["train"]')
+            self.columns = list(names)
+        else:
+            first, self._source = _peeked(cast("Iterable[Mapping[str, Any]]", source))
+            self.columns = [] if first is None else list(first)
+        names = set(self.columns)
+        self.sides = _BITEXT_SIDES if names >= set(_BITEXT_SIDES) and not names & set(_SIDES) else _SIDES
+
+    def batches(
+        self, columns: Sequence[str], *, max_pairs: int | None = None, seed: int = 0
+    ) -> Iterator[tuple[int, pa.RecordBatch]]:
+        """Streams the rows, or a random sample of those of a data folder.
+
+        Yields:
+            The number of the row at which the block begins, and the block of the columns.
+
+        Raises:
+            InputError: If a column is missing.
+        """
+        if self.folder is None:
+            if self.columns:
+                require_columns(self.columns, columns, "the pairs")
+            yield from self._batches_of_rows(list(columns))
+            return
+        rows = self.folder.count(self.split)
+        chosen = None
+        if max_pairs is not None and max_pairs < rows:
+            chosen = np.zeros(rows, bool)
+            chosen[np.random.default_rng(seed).choice(rows, max_pairs, replace=False)] = True
+        start = 0
+        for batch in self.folder.batches(self.split, columns):
+            end = start + batch.num_rows
+            yield start, batch if chosen is None else batch.filter(pa.array(chosen[start:end]))
+            start = end
+
+    def _batches_of_rows(self, columns: list[str]) -> Iterator[tuple[int, pa.RecordBatch]]:
+        start = 0
+        source: Any = self._source
+        if hasattr(source, "iter"):
+            blocks = source.select_columns(columns).iter(batch_size=BATCH_ROWS)
+        else:
+            blocks = _blocks(source, columns)
+        for block in blocks:
+            try:
+                batch = pa.RecordBatch.from_pydict({name: list(block[name]) for name in columns})
+            except (pa.ArrowException, TypeError) as error:
+                raise InputError(
+                    f"the rows from {start} on have no sentences and labels that fit together: {error}"
+                ) from error
+            except KeyError as error:
+                raise InputError(f"a row from {start} on has no column {error}") from error
+            yield start, batch
+            start += batch.num_rows
+
+
+def _peeked(rows: Iterable[Mapping[str, Any]]) -> tuple[Mapping[str, Any] | None, Iterable[Mapping[str, Any]]]:
+    """Looks at the first row; what can be gone through only once is laid together again."""
+    stream = iter(rows)
+    first = next(stream, None)
+    if first is not None and not isinstance(first, Mapping):
+        raise UsageError(
+            f"a pair is a {type(first).__name__}", remedy="give dictionaries with sentence1 and sentence2"
+        )
+    if stream is not rows:
+        return first, rows
+    return first, stream if first is None else chain([first], stream)
+
+
+def _blocks(rows: Iterable[Mapping[str, Any]], columns: list[str]) -> Iterator[dict[str, list[Any]]]:
+    stream = iter(rows)
+    while block := list(islice(stream, BATCH_ROWS)):
+        yield {name: [row[name] for row in block] for name in columns}
+
+
+def iterate_pairs(
+    pairs: PairSource, *, max_pairs: int | None = None, seed: int = 0, split: str = "train"
+) -> Iterator[tuple[list[str], list[str]]]:
+    """Streams the two sides of pairs, a block at a time.
+
+    Args:
+        pairs: The pairs, with the columns `sentence1` and `sentence2`, or a bitext with `source` and `target`.
+        max_pairs: Take a random sample of so many pairs of a data folder, in its order; None for all.
+        seed: Seed of the sample.
+        split: The split of a data folder.
+
+    Yields:
+        Two lists of equal length; a missing value is an empty text.
+
+    Raises:
+        InputError: If the folder, the split or a column is missing.
+    """
+    rows = PairRows(pairs, split)
+    for _, batch in rows.batches(rows.sides, max_pairs=max_pairs, seed=seed):
+        first, second = ([text or "" for text in batch.column(name).to_pylist()] for name in rows.sides)
+        yield first, second
+
+
+def sides_of(folder: str | os.PathLike[str], split: str = "train") -> tuple[str, str]:
+    """Names the columns with the two sentences of a pair; see :class:`PairRows`.
+
+    Raises:
+        InputError: If the folder or the split is missing.
+    """
+    return PairRows(folder, split).sides

@@ -1,0 +1,112 @@
+"""The recipe of the verb `encode`: lines of text in, a NumPy file of sentence embeddings out."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+from ..data.sentences import lines_of_file, lines_of_standard_input
+from ..data.text_files import PLAIN_OR_COMPRESSED
+from ..errors import InputError, OutputError, UsageError
+from ..messages import say
+from ..settings import Settings, recipe, setting
+from .devices import check_device, device_setting
+
+STANDARD_INPUT = "-"
+
+
+@dataclass(kw_only=True)
+class EncodeSettings(Settings):
+    """Embed the lines of a text file, one sentence a line, as the rows of a NumPy file (float32)."""
+
+    model: str = setting(
+        "folder of a sentence encoder, as train-encoder and train-sdae make it, or namespace/name of one on the Hub"
+    )
+    input: str = setting(f"text file, one sentence a line, {PLAIN_OR_COMPRESSED}; - reads standard input")
+    output: str = setting("the .npy file to write; it appears whole or not at all")
+    batch_size: int = setting("sentences in a padded batch; a model of type avg needs no batches", 256, at_least=1)
+    normalize: bool = setting("divide each embedding by its Euclidean norm", False)
+    device: str = device_setting()
+    overwrite: bool = setting("replace an existing output file", False)
+
+    def check(self) -> None:
+        """Refuses values that do not fit.
+
+        Raises:
+            UsageError: For a value out of range, a device that is not here, and a name that NumPy would not find.
+        """
+        super().check()
+        check_device(self.device)
+        if Path(self.output).suffix != ".npy":
+            raise UsageError("--output must end in .npy", path=self.output, remedy="name a NumPy file")
+
+
+@dataclass(frozen=True)
+class Encoded:
+    """What was embedded.
+
+    Attributes:
+        path: The NumPy file, which `np.load` opens: float32 (rows, dimension).
+        rows: How many lines there were.
+        dimension: The number of components of an embedding.
+        empty: How many of the lines were empty; they are embedded to zeros.
+    """
+
+    path: Path
+    rows: int
+    dimension: int
+    empty: int
+
+
+@recipe(EncodeSettings)
+def encode(settings: EncodeSettings) -> Encoded:
+    """Embeds the lines of a text file.
+
+    Returns:
+        The file that was made, and what is in it.
+
+    Raises:
+        UsageError: For settings that do not fit.
+        InputError: For a missing, empty or malformed input file.
+        OutputError: If the output exists or cannot be written.
+        ModelError: If the model folder is not a sentence encoder.
+    """
+    output = _checked_output(Path(settings.output), overwrite=settings.overwrite)
+    if settings.input != STANDARD_INPUT and not Path(settings.input).exists():
+        raise InputError("no such file", path=settings.input, remedy="check --input")
+
+    from tqdm.auto import tqdm
+
+    from .search.vector_file import NpyWriter
+    from .sentence_encoder import SentenceEncoder
+
+    encoder = SentenceEncoder.from_pretrained(settings.model, device=settings.device)
+    is_piped = settings.input == STANDARD_INPUT
+    blocks = lines_of_standard_input() if is_piped else lines_of_file(Path(settings.input))
+    empty = 0
+    with (
+        NpyWriter(output, encoder.dimension) as writer,
+        tqdm(unit=" lines", desc="encode", file=sys.stderr) as progress,
+    ):
+        for lines in blocks:
+            writer.write(encoder.encode(lines, batch_size=settings.batch_size, normalize=settings.normalize))
+            empty += sum(not line.strip() for line in lines)
+            progress.update(len(lines))
+    if empty:
+        say(f"{empty} empty line{'s' if empty > 1 else ''}: embedded to zeros")
+    say(f"{writer.rows} embeddings of {encoder.dimension} components lie in {output}; np.load opens them")
+    return Encoded(output, writer.rows, encoder.dimension, empty)
+
+
+def _checked_output(output: Path, *, overwrite: bool) -> Path:
+    """Refuses an output file that would destroy something.
+
+    Raises:
+        OutputError: If it is a folder, or exists and `overwrite` is false.
+    """
+    if output.is_dir():
+        raise OutputError("the output is a folder, not a file", path=output, remedy="name a .npy file")
+    if output.exists() and not overwrite:
+        raise OutputError("the output exists", path=output, remedy="give another --output, or --overwrite")
+    return output

@@ -1,0 +1,251 @@
+"""The kinds of sentence encoders that can be trained, with the settings that only some have; how one is made.
+
+`hf_paraphrase.registry.ENCODERS` has them by name. A model class of one's own is registered there as it is, or as an
+:class:`EncoderKind` where it has settings of its own:
+
+    @ENCODERS.register("mine")
+    class MyEncoder(PreTrainedModel): ...
+
+Its `forward(input_ids, attention_mask, return_token_vectors=True)` gives `last_hidden_state` and `pooler_output`, its
+word vectors are the parameter `embeddings`, and its configuration takes `vocab_size`, `hidden_size`, `pad_token_id`
+and `unk_token_id`. It is saved with the file that it is in.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from ..errors import UsageError
+from ..models.registry import MODELS, config_class, model_class
+from ..registry import ENCODERS
+from ..settings import Settings, flag, setting
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedConfig, PreTrainedModel, PreTrainedTokenizerBase
+
+    from .encoder_vocabulary import EncoderVocabulary
+
+HIDDEN_SIZE = 300
+"""Components of word vectors and embeddings where nothing else says how many (papers 000 and 001)."""
+
+
+@dataclass(kw_only=True)
+class UnknownWordOptions(Settings):
+    """What an average or a recurrent encoder does with unknown words."""
+
+    skip_unknown: bool | None = setting(
+        "leave unknown words out unless a sentence has no other; otherwise they share one trained vector that counts, "
+        "as in paper 000 [default: false]",
+        None,
+    )
+
+
+@dataclass(kw_only=True)
+class AverageOptions(UnknownWordOptions):
+    """The settings of averages of vectors."""
+
+    initial_distribution: str | None = setting(
+        "distribution of the random initial vectors of avg and trigram: normal with a standard deviation of 0.01, or "
+        "uniform from -0.01 to 0.01 (paper 003) as those of a gru always are [default: normal]",
+        None,
+        choices=["normal", "uniform"],
+    )
+
+
+@dataclass(kw_only=True)
+class RecurrentOptions(UnknownWordOptions):
+    """The settings of what has a recurrent network."""
+
+    cell: str | None = setting(
+        "recurrent cell: lstm (papers 000 and 001) or gru (paper 003) [default: lstm]", None, choices=["lstm", "gru"]
+    )
+    peepholes: bool | None = setting(
+        "whether the gates of an lstm see its cell, as in the reference code; without, a faster kernel does the work "
+        "[default: true]",
+        None,
+        only_with={"cell": ("lstm", None)},
+    )
+    candidate_activation: str | None = setting(
+        "function of the candidate state of a gru: leaky_relu (paper 003) or tanh (Cho et al. 2014) [default: "
+        "leaky_relu]",
+        None,
+        choices=["leaky_relu", "tanh"],
+        only_with={"cell": "gru"},
+    )
+    negative_slope: float | None = setting(
+        "slope of the leaky_relu below zero, on which paper 003 is silent [default: 0.2]",
+        None,
+        at_least=0,
+        below=1,
+        only_with={"cell": "gru", "candidate_activation": ("leaky_relu", None)},
+    )
+    bidirectional: bool | None = setting("read in both directions [default: false]", None)
+    direction_merge: str | None = setting(
+        "how the states of two directions become one: concat or sum [default: concat]",
+        None,
+        choices=["concat", "sum"],
+        only_with={"bidirectional": True},
+    )
+    variational_dropout: float | None = setting(
+        "probability to drop a component of a recurrent encoder's input or state, the same ones at every step of a "
+        "sentence [default: 0]",
+        None,
+        at_least=0,
+        below=1,
+    )
+
+
+@dataclass(kw_only=True)
+class StateOptions(RecurrentOptions):
+    """The settings of a recurrent encoder whose embedding is made of its states."""
+
+    output_gate: bool | None = setting(
+        "whether the lstm of a recurrent encoder has an output gate [default: true]",
+        None,
+        only_with={"cell": ("lstm", None)},
+    )
+    pooling: str | None = setting(
+        "embedding of a recurrent encoder: its last state, or the mean of its states [default: last]",
+        None,
+        choices=["last", "mean"],
+    )
+
+
+@dataclass(frozen=True)
+class EncoderKind:
+    """A kind of sentence encoder.
+
+    Attributes:
+        model: A model type of :mod:`..models.registry`, or a model class of one's own.
+        epochs: How many passes over the pairs it takes in paper 000, section 5.2, or for others a like effort.
+        options: The settings of its configuration that not every encoder has: a dataclass of keywords, each None for
+            the configuration's own default. They are flags of `train-encoder`, refused for other encoders.
+        words: Whether words, or the tokens of a given tokenizer, are among its tokens.
+        trigrams: Whether character trigrams are.
+        own_embedding_size: Whether its word vectors may have another size than its embeddings, `embedding_size`.
+    """
+
+    model: str | type[PreTrainedModel]
+    epochs: float = 20.0
+    options: type[Settings] = Settings
+    words: bool = True
+    trigrams: bool = False
+    own_embedding_size: bool = False
+
+    @property
+    def option_names(self) -> list[str]:
+        """The names of its options."""
+        return option_names(self.options)
+
+    @property
+    def model_class(self) -> type[PreTrainedModel]:
+        """Its model class."""
+        return model_class(self.model) if isinstance(self.model, str) else self.model
+
+    @property
+    def config_class(self) -> type[PreTrainedConfig]:
+        """The class of its configuration."""
+        return config_class(self.model) if isinstance(self.model, str) else self.model.config_class
+
+
+AVG = EncoderKind("avg", options=AverageOptions)
+GRAN = EncoderKind("gran", 3.0, RecurrentOptions)
+RECURRENT = EncoderKind("recurrent", 3.0, StateOptions, own_embedding_size=True)
+TRIGRAM = EncoderKind("avg", options=AverageOptions, words=False, trigrams=True)
+WORD_TRIGRAM = EncoderKind("concatenation", trigrams=True)
+
+
+def encoder_kind(name: str) -> EncoderKind:
+    """Returns what is registered under a name; a bare model class takes words and has no options.
+
+    Raises:
+        UsageError: If nothing is, or something else.
+    """
+    found = ENCODERS[name]
+    if isinstance(found, EncoderKind):
+        return found
+    if not (isinstance(found, type) and hasattr(found, "config_class")):
+        raise UsageError(f"the type of encoder `{name}` is no model class", remedy="register a PreTrainedModel")
+    return EncoderKind(found)
+
+
+def option_names(options: type[Settings] | None) -> list[str]:
+    """Names the fields of a dataclass of options."""
+    return [field.name for field in dataclasses.fields(options)] if dataclasses.is_dataclass(options) else []
+
+
+def check_options(settings: Any) -> None:
+    """Refuses settings of other encoders than the `model_type` that they ask for.
+
+    Raises:
+        UsageError: If there is one.
+    """
+    kind = encoder_kind(settings.model_type)
+    kinds = {name: encoder_kind(name) for name in ENCODERS}
+    for option in dict.fromkeys(option for other in kinds.values() for option in other.option_names):
+        if getattr(settings, option, None) is not None and option not in kind.option_names:
+            able = [name for name, other in kinds.items() if option in other.option_names]
+            raise UsageError(
+                f"{flag(option)} is not for --model-type {settings.model_type}",
+                remedy=f"leave it out, or train {' or '.join(able)}",
+            )
+
+
+def own_classes() -> dict[str, type[PreTrainedModel]]:
+    """Returns the registered model classes that are not of this package, by their names."""
+    kinds = [encoder_kind(name) for name in ENCODERS]
+    classes = [kind.model for kind in kinds if not isinstance(kind.model, str)]
+    return {found.__name__: found for found in classes}
+
+
+def is_own_class(model: PreTrainedModel) -> bool:
+    """Tells whether a model is of a class that is not of this package."""
+    model_type = model.config.model_type
+    return model_type not in MODELS or type(model) is not model_class(model_type)
+
+
+def new_encoder(
+    kind: str,
+    vocabulary: EncoderVocabulary,
+    *,
+    hidden_size: int | None = None,
+    embedding_size: int | None = None,
+    seed: int = 0,
+    **settings: Any,
+) -> PreTrainedModel:
+    """Makes an encoder with random weights.
+
+    Args:
+        kind: One of :data:`~hf_paraphrase.registry.ENCODERS`.
+        vocabulary: Its tokens.
+        hidden_size: Components of the sentence embedding (of each part, in a concatenation); None for those of the
+            word vectors.
+        embedding_size: Components of the word vectors; None for those of the sentence embedding, and 300 if neither is
+            given.
+        seed: Seed of the weights.
+        **settings: Settings of the configuration; those that are None keep the configuration's own default.
+
+    Raises:
+        ValueError: If the configuration does not take a value, or the two sizes differ where they cannot.
+    """
+    from transformers import set_seed
+
+    found = encoder_kind(kind)
+    tokenizer: PreTrainedTokenizerBase = vocabulary.tokenizer
+    hidden_size = hidden_size or embedding_size or HIDDEN_SIZE
+    if found.own_embedding_size:
+        settings["embedding_size"] = embedding_size
+    elif embedding_size not in (None, hidden_size):
+        raise ValueError(f"word vectors of {embedding_size} components cannot give embeddings of {hidden_size}")
+    if found.model == "concatenation":
+        settings |= {"vocab_sizes": vocabulary.sizes, "part_size": hidden_size}
+    else:
+        settings |= {"vocab_size": len(tokenizer), "hidden_size": hidden_size, "unk_token_id": tokenizer.unk_token_id}
+    config = found.config_class(
+        pad_token_id=tokenizer.pad_token_id,
+        **{name: value for name, value in settings.items() if value is not None or name == "unk_token_id"},
+    )
+    set_seed(seed)
+    return found.model_class(config)

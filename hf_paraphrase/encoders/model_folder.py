@@ -1,0 +1,200 @@
+"""Writes the folder of a sentence encoder: weights, code, tokenizer, provenance and card."""
+
+from __future__ import annotations
+
+import logging
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from safetensors.torch import load_file, save_file
+
+from ..artefacts.cards import write_card
+from ..artefacts.measurements import Measurement
+from ..artefacts.provenance import write_provenance
+from ..models.sentence_transformers_files import needs_own_code, write_module_files
+from ..tokenization.word_level import save_tokenizer
+from .kinds import is_own_class
+
+if TYPE_CHECKING:
+    from torch import Tensor, nn
+    from transformers import PreTrainedModel, PreTrainedTokenizerBase
+
+_CHECKPOINT = re.compile(r"checkpoint-\d+")
+_LOSS = "loss.safetensors"
+_LOGGER = logging.getLogger(__name__)
+
+
+def write_model_files(
+    folder: Path,
+    model: PreTrainedModel,
+    tokenizer: PreTrainedTokenizerBase,
+    weights: Mapping[str, Tensor] | None = None,
+) -> None:
+    """Writes an encoder so that `AutoModel`, sentence-transformers and we open it; see the contract on artefacts.
+
+    A model class of one's own is saved with the file that it is in.
+
+    Args:
+        folder: The folder, which is made if need be.
+        model: The encoder.
+        tokenizer: Its tokenizer.
+        weights: The weights, if not those that the model holds.
+    """
+    if is_own_class(model):
+        for kind, auto_class in ((type(model), "AutoModel"), (type(model.config), "AutoConfig")):
+            if kind._auto_class is None:
+                kind.register_for_auto_class(auto_class)
+    model.save_pretrained(folder, state_dict=None if weights is None else dict(weights))
+    save_tokenizer(tokenizer, folder)
+    write_module_files(folder, _layout(model), model.config.hidden_size)
+
+
+def write_checkpoint(
+    folder: Path, model: PreTrainedModel, loss: nn.Module, weights: Mapping[str, Tensor] | None = None
+) -> bool:
+    """Writes no more than the weights into the folder of a Trainer's checkpoint: nothing else changes in a run.
+
+    Args:
+        folder: The folder.
+        model: The encoder.
+        loss: The loss, which may have weights too.
+        weights: The weights, if not those that the model holds.
+
+    Returns:
+        Whether it is such a folder, by its name; nothing was written otherwise.
+    """
+    if not _CHECKPOINT.fullmatch(folder.name):
+        return False
+    folder.mkdir(parents=True, exist_ok=True)
+    found = dict(model.state_dict() if weights is None else weights)
+    save_file({name: value.contiguous() for name, value in found.items()}, folder / "model.safetensors")
+    if state := loss.state_dict():
+        save_file({name: value.contiguous() for name, value in state.items()}, folder / _LOSS)
+    return True
+
+
+def read_loss(folder: Path, loss: nn.Module) -> None:
+    """Gives a loss the weights that a checkpoint holds for it, if any."""
+    if (folder / _LOSS).is_file():
+        loss.load_state_dict(load_file(folder / _LOSS))
+
+
+def write_encoder_folder(
+    folder: Path,
+    model: PreTrainedModel,
+    tokenizer: PreTrainedTokenizerBase,
+    *,
+    name: str,
+    command: str,
+    settings: Mapping[str, Any],
+    inputs: Sequence[str],
+    results: Mapping[str, Any],
+    card: Mapping[str, Any],
+    template: str = "encoder",
+    measurements: Sequence[Measurement] = (),
+) -> None:
+    """Writes everything that a reader of the folder needs, card and record with it.
+
+    Args:
+        folder: An existing folder.
+        model: The encoder.
+        tokenizer: Its tokenizer.
+        name: What the card calls it.
+        command: The verb that made it.
+        settings: All settings of the run.
+        inputs: The files and folders that were read.
+        results: What was measured; sizes are added.
+        card: What the card's template needs beyond settings and sizes.
+        template: The card's template.
+        measurements: What the head of the card shall say was measured.
+    """
+    write_model_files(folder, model, tokenizer)
+    results = {**results, **sizes_of(model)}
+    write_provenance(folder, command=command, settings=settings, inputs=inputs, results=results)
+    write_card(folder, "model_cards", template, {**settings, **card_values(model, name), **card}, measurements)
+
+
+def dev_measurement(dev_data: str | None, best: float | None, scores: Sequence[Mapping[str, Any]]) -> Measurement:
+    """Says of the best development score what it is.
+
+    Args:
+        dev_data: The development data.
+        best: The score of the epoch that was kept.
+        scores: The scores of all epochs; those on a bitext name both directions.
+    """
+    retrieval = any("source_to_target" in entry for entry in scores)
+    name = "precision at 1 (%; nearest sentence of the other language, mean of both directions; it chose the epoch)"
+    return Measurement(
+        task="sentence-similarity",
+        dataset=dev_data,
+        split="validation" if retrieval else "dev",
+        metric="precision" if retrieval else "pearsonr",
+        value=best,
+        name=name if retrieval else "Pearson × 100 of the cosine, mean over the dev sets (it chose the epoch)",
+        task_name="Finding translations" if retrieval else "Semantic textual similarity",
+    )
+
+
+def sizes_of(model: PreTrainedModel) -> dict[str, int]:
+    """Counts the token vectors and the parameters of an encoder, for its record."""
+    return {
+        "vocabulary": model.config.vocab_size,
+        "parameters": sum(item.numel() for item in model.parameters()),
+    }
+
+
+def card_values(model: PreTrainedModel, name: str) -> dict[str, Any]:
+    """Returns what every card of an encoder says of it.
+
+    Args:
+        model: The encoder.
+        name: What the card calls it.
+    """
+    return {
+        **model.config.to_dict(),
+        "library_name": "transformers" if needs_own_code(_layout(model)) else "sentence-transformers",
+        "title": name,
+        "name": name,
+        "parameters": sizes_of(model)["parameters"],
+    }
+
+
+def write_saved_card(
+    folder: Path,
+    model: PreTrainedModel,
+    *,
+    command: str,
+    settings: Mapping[str, Any],
+    results: Mapping[str, Any],
+    card: Mapping[str, Any],
+) -> None:
+    """Writes card and record of an encoder that was saved from Python: what its trainer knows, and what it does not.
+
+    A card that is there stays, with the record that belongs to it, because somebody may have written in it; a warning
+    says so, for they may be about other weights.
+
+    Args:
+        folder: The folder, with the model in it.
+        model: The model.
+        command: What wrote it.
+        settings: The settings of the trainer.
+        results: What is known of the run; sizes are added.
+        card: What the card's template needs beyond sizes.
+
+    Raises:
+        OutputError: If a file cannot be written.
+    """
+    if (folder / "README.md").exists():
+        _LOGGER.warning("%s: card and record stay as they were; remove the card to have both written anew", folder)
+        return
+    results = {**sizes_of(model), **results}
+    write_provenance(folder, command=command, settings=settings, results=results)
+    values = {"languages": [], **card_values(model, folder.resolve().name), **card}
+    write_card(folder, "model_cards", "saved_encoder", values)
+
+
+def _layout(model: PreTrainedModel) -> str:
+    """Names what sentence-transformers is to take the folder for: what a subclass computes is its own affair."""
+    return type(model).__name__ if is_own_class(model) else str(model.config.model_type)

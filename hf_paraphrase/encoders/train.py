@@ -1,0 +1,276 @@
+"""The recipe of the verb `train-encoder`: paraphrase pairs in, a sentence encoder out."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from functools import partial
+from itertools import chain
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ..artefacts.origins import languages_read
+from ..errors import InputError, UsageError
+from ..messages import say
+from ..models.sentence_transformers_files import needs_own_code
+from ..registry import EXTENSIONS, LOSSES
+from ..settings import recipe
+from ..training.run import TrainingRun
+from .augmentation import Augmentation, Extension
+from .kinds import encoder_kind, option_names
+from .sentence_encoder import SentenceEncoder
+from .train_settings import EncoderSettings, TrainEncoderSettings
+
+if TYPE_CHECKING:
+    from torch import nn
+
+    from ..training.word_vectors import Coverage
+    from .dev_scores import Evaluator
+    from .encoded_pairs import EncodedPairs
+    from .encoder_vocabulary import EncoderVocabulary
+    from .trainer import EncoderTrainer
+
+
+@recipe(TrainEncoderSettings)
+def train_encoder(settings: EncoderSettings) -> SentenceEncoder:
+    """Trains a sentence encoder on pairs (paper 000, section 4.2) and writes its folder, with card and record.
+
+    Returns:
+        The encoder; its `results`, as in `provenance.json`, say how it was scored.
+
+    Raises:
+        UsageError: For settings that do not fit, or that differ from those of the run to resume.
+        InputError: For missing or malformed pairs, vectors or dev data.
+        OutputError: If the output is in the way.
+    """
+    from ..artefacts.provenance import read_provenance
+
+    with TrainingRun(settings, command="train-encoder", inputs=_inputs(settings)) as run:
+        if not run.is_finished:
+            _EncoderTraining(settings, run).make()
+    encoder = SentenceEncoder.from_pretrained(settings.output)
+    encoder.results = read_provenance(Path(settings.output)).get("results", {})
+    return encoder
+
+
+def dev_evaluator(dev_data: str | None) -> Evaluator | None:
+    """Makes what scores an encoder on a dev set.
+
+    Args:
+        dev_data: The folder of the set; None for none.
+
+    Raises:
+        InputError: If there is no such folder, or it is none of a dev set.
+    """
+    if dev_data is None:
+        say("no --dev-data: the last epoch will be kept")
+        return None
+    if not Path(dev_data).is_dir():
+        raise InputError("no such folder", path=dev_data, remedy="check --dev-data")
+    from ..evaluation.dev import dev_scorer
+
+    score = dev_scorer(Path(dev_data))
+    return lambda encoder: score(encoder.encode)
+
+
+def loss_of(settings: EncoderSettings) -> nn.Module:
+    """Makes the loss that settings ask for, with those of them that it takes."""
+    from .losses import new_loss
+
+    names = ["margin", *option_names(getattr(LOSSES[settings.loss], "options", None))]
+    return new_loss(settings.loss, **{name: getattr(settings, name) for name in names})
+
+
+def trainer_settings(settings: EncoderSettings) -> dict[str, Any]:
+    """Returns what the Trainer is told of the settings of training: those of the loss, batches and steps."""
+    import dataclasses
+
+    from .train_settings import LossSettings
+
+    return {
+        **{field.name: getattr(settings, field.name) for field in dataclasses.fields(LossSettings)},
+        "num_train_epochs": settings.epochs or 0.0,
+        "per_device_train_batch_size": settings.batch_size,
+        "learning_rate": settings.learning_rate,
+        "max_grad_norm": settings.max_grad_norm,
+        "gradient_accumulation_steps": settings.gradient_accumulation_steps,
+        "bf16": settings.precision == "bf16",
+    }
+
+
+def _inputs(settings: EncoderSettings) -> list[str]:
+    vocabulary = (settings.tokenizer, settings.word_list, settings.initial_vectors, settings.frequency_counts)
+    studies = chain.from_iterable(EXTENSIONS[name].inputs(settings) for name in EXTENSIONS)
+    return [item for item in (settings.pairs, *vocabulary, settings.dev_data, *studies) if item is not None]
+
+
+class _EncoderTraining:
+    """The parts of one run: vocabulary, pairs, model, training, folder.
+
+    Args:
+        settings: The checked settings.
+        run: The run.
+    """
+
+    def __init__(self, settings: EncoderSettings, run: TrainingRun) -> None:
+        self.settings = settings
+        self.run = run
+        self.extensions: list[Extension] = []
+        self.coverage: Coverage | None = None
+
+    def make(self) -> None:
+        """Trains and writes."""
+        from tqdm.auto import tqdm
+
+        from .trainer import EncoderTrainer
+        from .training_arguments import EncoderTrainingArguments
+        from .untrained import untrained_model
+
+        settings = self.settings
+        evaluator = dev_evaluator(settings.dev_data)
+        found = [EXTENSIONS[name].from_settings(settings) for name in EXTENSIONS]
+        self.extensions = [item for item in found if item is not None]
+        loss = loss_of(settings)
+        vocabulary = self._vocabulary()
+        pairs, augmentation = self._pairs(vocabulary, loss)
+        model, self.coverage = untrained_model(settings, vocabulary, pairs)
+        say(
+            f"{settings.model_type}: {len(pairs)} pairs, {model.config.vocab_size} token vectors of "
+            f"{_token_size(model)} components{'' if self.coverage is None else f'; {self.coverage}'}"
+        )
+        if pairs.labels is None and pairs.are_all_the_same():
+            what = "a single pair has" if len(pairs) == 1 else f"all {len(pairs)} pairs are the same and have"
+            say(f"{what} no negatives: nothing will be learned")
+        arguments = self.run.arguments(EncoderTrainingArguments, **trainer_settings(settings))
+        trainer = EncoderTrainer(
+            model,
+            arguments,
+            pairs,
+            vocabulary.tokenizer,
+            loss,
+            evaluator,
+            report=lambda text: tqdm.write(text, file=sys.stderr),
+            augmentation=augmentation,
+        )
+        self.run.train(trainer)
+        if self.run.writes:
+            self._write(trainer, pairs)
+
+    def _vocabulary(self) -> EncoderVocabulary:
+        from .untrained import new_vocabulary, sentences_of
+
+        settings = self.settings
+        sentences: Callable[[], Any] = partial(
+            sentences_of, settings.pairs, max_pairs=settings.max_pairs, seed=settings.seed
+        )
+        for extension in self.extensions:
+            sentences = partial(lambda plain, extended: extended.sentences(plain()), sentences, extension)
+        return new_vocabulary(settings, sentences)
+
+    def _pairs(self, vocabulary: EncoderVocabulary, loss: nn.Module) -> tuple[EncodedPairs, Augmentation | None]:
+        from .encoded_pairs import encode_pairs
+        from .losses import LABELS, asks_for
+
+        settings = self.settings
+        scratch = next(folder for folder in Path(settings.output).absolute().parents if folder.is_dir())
+        if len(self.extensions) > 1:
+            raise UsageError("several studies cannot add to the pairs at once", remedy="ask for one of them")
+        extension = self.extensions[0] if self.extensions else None
+        if extension is not None:
+            extension.begin(vocabulary.tokenizer, scratch)
+        pairs = encode_pairs(
+            settings.pairs,
+            vocabulary.tokenizer,
+            max_pairs=settings.max_pairs,
+            seed=settings.seed,
+            labelled=asks_for(loss, LABELS),
+            scratch=scratch,
+            read=None if extension is None else extension.read,
+        )
+        if pairs.dropped:
+            say(f"{pairs.dropped} pairs with an empty side left out")
+        if pairs.not_paraphrases:
+            say(f"{pairs.not_paraphrases} pairs labelled 0, no paraphrases, left out")
+        return pairs, None if extension is None else extension.finish()
+
+    def _write(self, trainer: EncoderTrainer, pairs: EncodedPairs) -> None:
+        from ..data.pair_rows import sides_of
+        from .losses import described_loss
+        from .model_folder import card_values, dev_measurement, sizes_of, write_model_files
+
+        settings, model = self.settings, trainer.model
+        scores, kept = trainer.scores(), trainer.best_scores()
+        untrained = next((entry for entry in scores if entry["step"] == 0), None)
+        studies: dict[str, Any] = {}
+        for name in EXTENSIONS:
+            studies |= EXTENSIONS[name].unused
+        for extension in self.extensions:
+            studies |= extension.results()
+        results = {
+            "pairs": len(pairs),
+            "pairs_dropped": pairs.dropped,
+            "pairs_not_paraphrases": pairs.not_paraphrases,
+            **studies,
+            "coverage": None if self.coverage is None else vars(self.coverage),
+            "dev_untrained": None if untrained is None else untrained["dev_mean"],
+            "dev_best": None if kept is None else kept["dev_mean"],
+            "best_epoch": None if kept is None else kept["epoch"],
+            "steps": trainer.state.global_step,
+            "dev_scores": scores,
+            **sizes_of(model),
+        }
+        bitext = "sentence1" not in sides_of(settings.pairs)
+        card = {
+            **card_values(model, Path(settings.output).name),
+            "kind": settings.model_type,
+            "token_size": _token_size(model),
+            "languages": languages_read(settings.pairs, english=settings.split_contractions and not bitext),
+            "bitext": bitext,
+            "pairs": len(pairs),
+            "pairs_name": Path(settings.pairs).name,
+            "dropped": pairs.dropped,
+            "epochs": f"{trainer.args.num_train_epochs:g}",
+            "initial_vectors": self._start(),
+            "optimizer": "Adam over the rows of a batch" if trainer.sparse_gradients else "Adam",
+            **described_loss(trainer.loss),
+            "scores": scores,
+            "kept_step": None if kept is None else kept["step"],
+        }
+        for extension in self.extensions:
+            card |= extension.card()
+        write_model_files(self.run.folder, model, trainer.tokenizer)
+        measured = dev_measurement(settings.dev_data, results["dev_best"], scores)
+        self.run.write(results=results, template="encoder", card=card, measurements=[measured])
+        self._report(scores, kept)
+
+    def _start(self) -> str:
+        """Says for the card what the word vectors started from."""
+        from ..training.word_frequencies import FREQUENCY_CONSTANT
+        from .initial_vectors import SENTENCE_ENCODER, kind_of_source
+
+        settings, start = self.settings, "random"
+        if settings.initial_vectors is not None:
+            distilled = kind_of_source(settings.initial_vectors) == SENTENCE_ENCODER
+            start = f"{'distilled from ' if distilled else ''}{Path(settings.initial_vectors).name} ({self.coverage})"
+        if not settings.frequency_weights:
+            return start
+        counts = "the pairs" if settings.frequency_counts is None else Path(settings.frequency_counts).name
+        return f"{start}, frequency-weighted (a = {settings.frequency_constant or FREQUENCY_CONSTANT:g}, {counts})"
+
+    def _report(self, scores: list[dict[str, float]], kept: dict[str, float] | None) -> None:
+        for entry in scores:
+            label = "untrained" if entry["step"] == 0 else f"epoch {entry['epoch']:g}"
+            mark = " (kept)" if kept is not None and entry["step"] == kept["step"] else ""
+            say(f"{label:>12}  {entry['dev_mean']:6.2f}{mark}")
+        output = str(self.settings.output)
+        say(f"the encoder lies in {output}; load it with")
+        say(f"  hf-paraphrase encode --model {output} --input FILE --output FILE.npy")
+        say(f"  SentenceEncoder.from_pretrained({output!r})  # from hf_paraphrase import SentenceEncoder")
+        model = encoder_kind(self.settings.model_type).model
+        trust = ", trust_remote_code=True" if not isinstance(model, str) or needs_own_code(model) else ""
+        say(f"  SentenceTransformer({output!r}{trust})  # from sentence_transformers")
+
+
+def _token_size(model: Any) -> int:
+    embeddings = getattr(model, "embeddings", None)
+    return int(model.config.hidden_size if embeddings is None else embeddings.shape[1])

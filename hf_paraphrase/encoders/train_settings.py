@@ -1,0 +1,228 @@
+"""The settings of encoder training: those of the loss, which the Trainer has too, of the vocabulary, and of a run."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from ..data.text_files import PLAIN_OR_COMPRESSED
+from ..errors import UsageError
+from ..registry import ENCODERS, EXTENSIONS, LOSSES
+from ..settings import Settings, flag, is_given, setting
+from ..training.run import TrainingRunSettings
+from .kinds import AverageOptions, StateOptions, check_options, encoder_kind
+
+_SEARCH = ("negatives", "negatives_from", "mega_batch_size", "mega_batch_anneal")
+
+
+@dataclass(kw_only=True)
+class LossSettings(Settings):
+    """What is learned from pairs, and how it is regularised; defaults as in paper 000, section 5.2."""
+
+    loss: str = setting(
+        "margin (paper 000: pairs and searched negatives) or contrastive (paper 003: pairs with a column label, "
+        "1 for a paraphrase and 0 for another pair; margin leaves pairs labelled 0 out)",
+        "margin",
+        choices=LOSSES,
+    )
+    margin: float | None = setting(
+        "margin of the loss, a difference of cosines [default: 0.4, of the contrastive loss 0.5]", None, at_least=0
+    )
+    negatives: str = setting(
+        "negatives: max (the most similar of the batch), random, or mix (a coin's choice)",
+        "max",
+        choices=["max", "random", "mix"],
+    )
+    negatives_from: str = setting(
+        "take them from both sides of other pairs, or from the opposite side", "both", choices=["both", "opposite"]
+    )
+    mega_batch_size: int = setting(
+        "mini-batches that are pooled and encoded once to choose negatives among them all; 1 is the batch alone",
+        1,
+        at_least=1,
+    )
+    mega_batch_anneal: int = setting(
+        "let the mega-batch grow by one mini-batch, from 1, after every so many mini-batches; 0 for a constant size",
+        0,
+        at_least=0,
+        only_with="mega_batch_size",
+    )
+    scramble: float = setting(
+        "probability to scramble the words of a pair, drawn each epoch", 0.0, at_least=0, at_most=1
+    )
+    lambda_c: float = setting(
+        "weight of half the squared norm of all parameters but the word vectors", 0.0, at_least=0
+    )
+    lambda_w: float = setting(
+        "weight of half the squared distance of the word vectors from their start", 0.0, at_least=0
+    )
+    dense_optimizer: bool = setting(
+        "Adam over the whole table of word vectors in every step, also over words that are not in the batch: slower, "
+        "and rare words go on moving after each occurrence",
+        False,
+    )
+    evaluations_per_epoch: int = setting("dev scores and checkpoints in an epoch", 1, at_least=1)
+
+    def check(self) -> None:
+        """Refuses values that do not fit.
+
+        Raises:
+            UsageError: For a value out of range, and for one that the loss makes nothing of.
+        """
+        super().check()
+        given = [name for name in (*_SEARCH, "margin") if is_given(self, name)]
+        if not given:
+            return
+        from .losses import NEGATIVES, asks_for, has_option
+
+        if searched := [name for name in given if name in _SEARCH]:
+            able = [name for name in LOSSES if asks_for(LOSSES[name], NEGATIVES)]
+            if self.loss not in able:
+                raise UsageError(
+                    f"{flag(searched[0])} is for --loss {' or '.join(able)}: the {self.loss} loss searches none",
+                    remedy="leave it out",
+                )
+        if "margin" in given and not has_option(LOSSES[self.loss], "margin"):
+            raise UsageError(f"--margin is not for --loss {self.loss}, which has none", remedy="leave it out")
+
+
+@dataclass(kw_only=True)
+class VocabularySettings(Settings):
+    """The tokens of a new encoder and the initial vectors of its words."""
+
+    initial_vectors: str | None = setting(
+        f"word vectors to start from: a file in the text layout of GloVe or word2vec, {PLAIN_OR_COMPRESSED}; a model "
+        "folder with a table of them (ours, model2vec, StaticEmbedding); or the folder of another sentence encoder, "
+        "which is distilled: it encodes every word of the vocabulary, and the principal components are kept",
+        None,
+    )
+    frequency_weights: bool = setting(
+        "multiply each initial vector by a / (a + p), p the word's share of the tokens of the pairs", False
+    )
+    frequency_constant: float | None = setting(
+        "the a of --frequency-weights: a word with this share is halved [default: 0.001]",
+        None,
+        above=0,
+        only_with="frequency_weights",
+    )
+    frequency_counts: str | None = setting(
+        f"take p from this file instead: text, or lines of a word and its count, {PLAIN_OR_COMPRESSED}",
+        None,
+        only_with="frequency_weights",
+    )
+    tokenizer: str | None = setting(
+        "folder of a fast tokenizer to use (train-tokenizer makes them) instead of one over the words of the pairs",
+        None,
+        excludes=("vocabulary_size", "min_frequency", "lower_case", "split_contractions", "word_list"),
+    )
+    word_list: str | None = setting(
+        "file of more words for the vocabulary, one a line (of a file of vectors or counts, the words): what a "
+        "distilled encoder shall know beside the words of the pairs",
+        None,
+    )
+    vocabulary_size: int = setting(
+        "words in the vocabulary at most, and trigrams likewise; 0 for all",
+        200_000,
+        at_least=0,
+        names=["--vocabulary-size", "--vocab-size"],
+    )
+    min_frequency: int = setting(
+        "a word or trigram of the pairs enters the vocabulary if it occurs so many times (or has an initial vector)",
+        2,
+        at_least=1,
+    )
+    lower_case: bool = setting("lower-case all text", True, names=["--lower-case", "--lowercase"])
+    split_contractions: bool = setting("split English contractions as the Penn Treebank does (do n't)", True)
+
+
+@dataclass(kw_only=True)
+class EncoderSettings(StateOptions, AverageOptions, VocabularySettings, LossSettings, TrainingRunSettings):
+    """Train a sentence encoder on paraphrase pairs with a margin loss (paper 000: Wieting, Mallinson, Gimpel 2017)."""
+
+    pairs: str = setting(
+        "data folder with the columns sentence1 and sentence2, or a bitext with source and target (split train)"
+    )
+    model_type: str = setting(
+        "avg (mean of word vectors), gran (gated recurrent averaging network), recurrent (LSTM or GRU), trigram (mean "
+        "of character-trigram vectors) or word-trigram (avg and trigram side by side)",
+        "avg",
+        choices=ENCODERS,
+    )
+    dev_data: str | None = setting(
+        "folder with STS 2016 sets, with a graded data set, or a bitext whose split validation is retrieved, on which "
+        "the epoch is chosen; without it the last is",
+        None,
+    )
+    hidden_size: int | None = setting(
+        "components of word vectors and embeddings, of word-trigram those of each half [default: as the initial "
+        "vectors, 256 when they are distilled, 300 without any]",
+        None,
+        at_least=1,
+    )
+    epochs: float | None = setting(
+        "passes over the pairs; 0 keeps the initial vectors untrained [default: 20 for avg, 3 for gran]",
+        None,
+        at_least=0,
+    )
+    batch_size: int = setting("pairs in a batch on each process", 100, at_least=1)
+    gradient_accumulation_steps: int = setting("batches in an update", 1, at_least=1)
+    learning_rate: float = setting("learning rate of Adam, constant", 1e-3, above=0)
+    dropout: float = setting("probability to drop a component of a word vector", 0.0, at_least=0, below=1)
+    word_dropout: float = setting("probability to drop a whole word; excludes --dropout", 0.0, at_least=0, below=1)
+    max_grad_norm: float = setting("clip the norm of the gradient to this; 0 does not clip", 0.0, at_least=0)
+    precision: str = setting(
+        "arithmetic of the forward pass, dev scores included: fp32, or bf16 where it is safe; weights and the loss "
+        "stay fp32",
+        "fp32",
+        choices=["fp32", "bf16"],
+    )
+    max_pairs: int | None = setting("train on a random sample of so many pairs", None, at_least=1)
+
+    def check(self) -> None:
+        """Refuses what does not fit, and puts the defaults that depend on others in their places.
+
+        Raises:
+            UsageError: For a value out of range, and for one that another excludes.
+        """
+        if self.model_type in ENCODERS:
+            check_options(self)
+        super().check()
+        kind = encoder_kind(self.model_type)
+        size = self.hidden_size
+        if self.bidirectional and self.direction_merge != "sum" and size is not None and size % 2:
+            raise UsageError(f"--hidden-size {size} cannot be halved for two directions", remedy="give an even one")
+        if sum(map(bool, (self.dropout, self.word_dropout, self.variational_dropout))) > 1:
+            raise UsageError(
+                "--dropout, --word-dropout and --variational-dropout exclude each other", remedy="give one of them"
+            )
+        if not kind.words:
+            for name in ("tokenizer", "word_list", "initial_vectors", "frequency_weights", "split_contractions"):
+                if is_given(self, name):
+                    raise UsageError(
+                        f"{flag(name)} is for words, and --model-type {self.model_type} has none",
+                        remedy="leave it out",
+                    )
+        if self.margin is None:
+            self.margin = getattr(LOSSES[self.loss], "default_margin", None)
+        if self.epochs is None:
+            self.epochs = kind.epochs
+
+
+def _extended() -> type[EncoderSettings]:
+    """Adds the settings of the extensions, and of what files of the user's own have registered."""
+    extensions = [EXTENSIONS[name].settings for name in EXTENSIONS]
+    kinds = [encoder_kind(name).options for name in ENCODERS]
+    losses = [getattr(loss, "options", Settings) for loss in LOSSES.imported()]
+    found = [item for item in _each_once([*extensions, *kinds, *losses]) if not issubclass(EncoderSettings, item)]
+    made = dataclasses.make_dataclass("TrainEncoderSettings", [], bases=(*found, EncoderSettings), kw_only=True)
+    made.__module__, made.__doc__ = __name__, EncoderSettings.__doc__
+    return made
+
+
+def _each_once(classes: Iterable[type[Settings]]) -> list[type[Settings]]:
+    return list(dict.fromkeys(classes))
+
+
+TrainEncoderSettings = _extended()
+"""The settings of `train_encoder`: :class:`EncoderSettings` with those of the registered extensions."""

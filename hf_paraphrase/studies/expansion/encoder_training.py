@@ -1,0 +1,179 @@
+"""`expansion` of `train_encoder`: sentences with definitions in the place of some words join the training."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from ...encoders.augmentation import Augmentation, Extension
+from ...errors import UsageError
+from ...messages import say
+from ...settings import Settings, setting
+from .opening import open_expander, wordnet_folder
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedTokenizerFast
+
+    from .expander import Expander
+    from .training_expansions import Expansions, ExpansionWriter
+
+_BLOCK = 10_000
+_SHARE = 0.25
+
+
+@dataclass(kw_only=True)
+class ExpansionSettings(Settings):
+    """The settings of training on expansions too."""
+
+    expansion: str | None = setting(
+        "train on expansions too, sentences with some words replaced by their definitions (paper 004): folder with "
+        "WordNet 3.0 or 3.1, or auto to look for it as expand does",
+        None,
+    )
+    expansion_share: float | None = setting(
+        "pairs of a sentence and its expansion that join the pairs, for each of these, 0 to 2 [default: 0.25, and 0 "
+        "with --expansion-weight]",
+        None,
+        at_least=0,
+        at_most=2,
+        only_with="expansion",
+    )
+    expansion_weight: float = setting(
+        "weight of the compositionality loss, the mean of 1 - cos between the sentences and their expansions",
+        0.0,
+        at_least=0,
+        only_with="expansion",
+    )
+    expansion_words: float = setting(
+        "share of the expandable words of a sentence to expand, but at least one",
+        0.3,
+        at_least=0,
+        at_most=1,
+        only_with="expansion",
+    )
+    expansion_variants: int = setting(
+        "different expansions of a sentence, which the epochs take in turn", 4, at_least=1, only_with="expansion"
+    )
+    expansion_decontaminate: list[str] = setting(
+        "evaluation files or folders, or lists of fingerprints: definitions in them are not used; the sets OnWN and "
+        "FNWN of STS 2012 to 2014 are made of WordNet's definitions",
+        [],
+        only_with="expansion",
+    )
+
+    def check(self) -> None:
+        """Refuses what does not fit, and puts the default of the share, which depends on the weight, in its place.
+
+        Raises:
+            UsageError: For a value out of range, or if expansion is to change nothing.
+        """
+        super().check()
+        if self.expansion is None:
+            return
+        if self.expansion_share is None:
+            self.expansion_share = 0.0 if self.expansion_weight > 0 else _SHARE
+        if not self.expansion_share and not self.expansion_weight:
+            raise UsageError(
+                "--expansion changes nothing with a share and a weight of 0",
+                remedy="raise one of them, or leave it out",
+            )
+
+
+class ExpansionOfPairs(Extension):
+    """Expands the sentences of the pairs; their expansions join as pairs, or draw them towards theirs.
+
+    Args:
+        settings: The settings, which ask for it.
+
+    Raises:
+        InputError: If WordNet or an evaluation set is missing or damaged.
+        UsageError: If the tagger is not installed.
+    """
+
+    settings = ExpansionSettings
+    unused: ClassVar[Mapping[str, Any]] = {"sentences_expanded": 0, "expansions_joined": 0}
+
+    def __init__(self, settings: Any) -> None:
+        self._settings = settings
+        expander = open_expander(settings, settings.expansion_words, at_least=1)
+        assert expander is not None
+        self._expander: Expander = expander
+        self._writer: ExpansionWriter | None = None
+        self._expansions: Expansions | None = None
+
+    @classmethod
+    def from_settings(cls, settings: Any) -> ExpansionOfPairs | None:
+        """Makes one; None without `expansion`."""
+        return None if settings.expansion is None else cls(settings)
+
+    @classmethod
+    def inputs(cls, settings: Any) -> list[str]:
+        """Lists WordNet's folder and the evaluation sets."""
+        folder = wordnet_folder(settings)
+        return [] if folder is None else [folder, *settings.expansion_decontaminate]
+
+    def sentences(self, sentences: Iterable[str]) -> Iterator[str]:
+        """Streams sentences, and for each the words that its expansion adds, so that the vocabulary learns both."""
+        stream = iter(sentences)
+        while block := list(islice(stream, _BLOCK)):
+            yield from block
+            for sentence, expanded in zip(block, self._expander.expand(block), strict=True):
+                if expanded != sentence:
+                    present = set(sentence.split())
+                    yield " ".join(word for word in expanded.split() if word not in present)
+
+    def begin(self, tokenizer: PreTrainedTokenizerFast, scratch: Path) -> None:
+        """Makes what expands the sentences of the pairs as they are read."""
+        from .training_expansions import ExpansionWriter
+
+        self._writer = ExpansionWriter(
+            self._expander,
+            tokenizer,
+            share=self._settings.expansion_share or 0.0,
+            everything=self._settings.expansion_weight > 0,
+            variants=self._settings.expansion_variants,
+            seed=self._settings.seed,
+            scratch=scratch,
+        )
+
+    def read(self, texts: list[str]) -> None:
+        """Expands the sentences of the next rows of the pairs."""
+        assert self._writer is not None
+        self._writer.add(texts)
+
+    def finish(self) -> Augmentation:
+        """Returns the expansions for the trainer.
+
+        Raises:
+            InputError: If no sentence can be expanded.
+        """
+        from .training_expansions import ExpandedTraining
+
+        assert self._writer is not None
+        found = self._expansions = self._writer.finish()
+        say(f"{len(found)} sentences expanded, {len(found.joined)} of them join as pairs with their expansions")
+        return ExpandedTraining(found, self._settings.expansion_weight)
+
+    def results(self) -> dict[str, Any]:
+        """Counts the sentences that were expanded, and the pairs that joined."""
+        assert self._expansions is not None
+        return {"sentences_expanded": len(self._expansions), "expansions_joined": len(self._expansions.joined)}
+
+    def card(self) -> dict[str, Any]:
+        """Says what expansion was trained with."""
+        assert self._expansions is not None
+        settings, expansions = self._settings, self._expansions
+        parts = []
+        if len(expansions.joined):
+            parts.append(f"{len(expansions.joined)} pairs of a sentence and its expansion joined the pairs")
+        if settings.expansion_weight > 0:
+            parts.append(f"compositionality loss of weight {settings.expansion_weight:g}")
+        if settings.expansion_decontaminate:
+            names = ", ".join(Path(path).name for path in settings.expansion_decontaminate)
+            parts.append(f"without definitions that are in {names}")
+        words = f"{settings.expansion_words:g} of the words by their definitions in WordNet"
+        text = f"{'; '.join(parts)} ({words}, {expansions.variants} variants; Moskvichev and Steyvers)"
+        return {"expansion": text}
