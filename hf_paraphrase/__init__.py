@@ -40,6 +40,7 @@ if TYPE_CHECKING:
         SentenceClassifier,
         SentenceClassifierConfig,
     )
+    from .translation.train import train_translation
 
 __getattr__, __dir__, _names = lazy_exports(__name__)
 __all__ = ["__version__", *_names]

@@ -32,10 +32,10 @@ from ..data.schema import BACK_TRANSLATED, require_columns
 from ..errors import InputError, OutputError, UsageError
 from ..messages import is_main_process, say
 from ..settings import setting, settings_of
-from ..translation.memory import keep_freed_memory
+from ..training.threads import keep_freed_memory
+from ..translation.bitext import check_languages
 from .arguments import parse
 from .search_flags import check_search_flags, search_constraints
-from .translation_languages import check_languages
 from .translation_tables import translation_table
 
 if TYPE_CHECKING:
@@ -116,12 +116,12 @@ def main(argv: Sequence[str]) -> None:
     import torch
     from accelerate import PartialState
 
+    from ..training.arguments import bf16_is_fast
     from ..translation.back_translation import BackTranslator, SearchOptions, job_description, run_job
     from ..translation.ensemble import load_translation_models
     from ..translation.lexical_table import LexicalTable
+    from ..translation.loading import unit_fingerprint
     from ..translation.shard_files import ShardFiles, check_number_of_shards, number_of_shards
-    from ..translation.trainer import bf16_is_fast
-    from ..translation.unit_fingerprint import unit_fingerprint
 
     available = count_rows(arguments.bitext, arguments.split)
     rows = available if arguments.max_sentences is None else min(available, arguments.max_sentences)

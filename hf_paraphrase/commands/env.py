@@ -26,7 +26,7 @@ def main(argv: Sequence[str]) -> None:
     arguments = parse(Arguments, "env", argv)
     import torch
 
-    from ..translation.trainer import bf16_is_fast
+    from ..training.arguments import bf16_is_fast
 
     facts = {
         **versions(),

@@ -19,9 +19,9 @@ from ..data.parquet import read_table
 from ..errors import InputError, OutputError, UsageError
 from ..messages import say
 from ..settings import setting, settings_of
+from ..translation.bitext import check_languages
 from .arguments import parse
 from .search_flags import check_search_flags, search_constraints
-from .translation_languages import check_languages
 from .translation_tables import translation_table
 
 CARD_SECTION = "hf-paraphrase evaluate-nmt"
@@ -84,9 +84,9 @@ def main(argv: Sequence[str]) -> None:
         raise InputError(f"split `{arguments.split}` has no rows", path=arguments.bitext)
 
     from ..translation.beam_search import translate
+    from ..translation.bitext import normalize_punctuation
     from ..translation.bleu import corpus_scores
     from ..translation.ensemble import load_translation_models
-    from ..translation.preprocessing import normalize_punctuation
 
     model, tokenizer = load_translation_models(arguments.model)
     check_languages(arguments.model, model, arguments.bitext, arguments.split)

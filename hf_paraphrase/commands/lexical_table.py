@@ -12,8 +12,8 @@ from ..data.parquet import read_table
 from ..errors import OutputError, UsageError
 from ..messages import say
 from ..settings import setting
+from ..translation.bitext import check_languages
 from .arguments import parse
-from .translation_languages import check_languages
 
 
 @dataclasses.dataclass
@@ -51,10 +51,9 @@ def main(argv: Sequence[str]) -> None:
         read_table(folder, arguments.split, columns).slice(0, arguments.max_sentences) for folder in arguments.bitext
     ]
 
+    from ..translation.bitext import trainable_rows
     from ..translation.lexical_table import estimate_lexical_table
-    from ..translation.loading import load_translation_model
-    from ..translation.preprocessing import trainable_rows
-    from ..translation.unit_fingerprint import unit_fingerprint
+    from ..translation.loading import load_translation_model, unit_fingerprint
 
     model, tokenizer = load_translation_model(arguments.model, device="cpu")
     for folder in arguments.bitext:

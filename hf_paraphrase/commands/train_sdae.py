@@ -267,7 +267,7 @@ def _train(
     from tqdm.auto import tqdm
 
     from ..studies.sdae.trainer import SdaeTrainer, SdaeTrainingArguments
-    from ..translation.trainer import bf16_is_fast
+    from ..training.arguments import bf16_is_fast
 
     training_arguments = SdaeTrainingArguments(
         output_dir=str(staging / CHECKPOINTS),

@@ -1,10 +1,11 @@
-"""Settings of the Trainer that a trainer of this package settles itself: giving another value is an error."""
+"""Arguments of the Trainer: those that a trainer of this package settles itself, and the arithmetic."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
 
+import torch
 from transformers import TrainingArguments
 
 Settled = Mapping[str, tuple[tuple[Any, ...], str]]
@@ -43,3 +44,15 @@ def refuse_without_effect(arguments: TrainingArguments, settled: Settled) -> Non
         value = getattr(arguments, name)
         if value not in accepted:
             raise ValueError(f"{name}={value!r} would have no effect: {remedy}")
+
+
+def bf16_is_fast() -> bool:
+    """Tells whether this machine multiplies bfloat16 matrices in hardware."""
+    if torch.cuda.is_available():
+        return torch.cuda.is_bf16_supported(including_emulation=False)
+    return torch.cpu._is_amx_tile_supported() or torch.cpu._is_avx512_bf16_supported()
+
+
+def is_bf16(precision: str) -> bool:
+    """Tells whether a `--precision` is bfloat16: `bf16` is, and `auto` where it is fast."""
+    return precision == "bf16" or (precision == "auto" and bf16_is_fast())

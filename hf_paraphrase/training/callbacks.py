@@ -1,9 +1,11 @@
-"""What happens beside the steps of encoder training: progress, scores and checkpoints."""
+"""What happens beside the steps of a training: progress, scores and checkpoints."""
 
 from __future__ import annotations
 
+import contextlib
 import json
 import shutil
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -27,11 +29,25 @@ class SilentProgress(ProgressCallback):
         """Shows nothing."""
 
 
-def keep_standard_output(trainer: Trainer) -> None:
-    """Takes from a Trainer what writes to standard output, which is for data; its progress bar stays."""
+class LogsOnStandardError(ProgressCallback):
+    """The Trainer's progress bar, with its logs beside it on standard error."""
+
+    def on_log(self, *args: Any, **kwargs: Any) -> None:
+        """Shows the logs."""
+        with contextlib.redirect_stdout(sys.stderr):
+            super().on_log(*args, **kwargs)
+
+
+def keep_standard_output(trainer: Trainer, *, logs: bool = False) -> None:
+    """Takes from a Trainer what writes to standard output, which is for data; its progress bar stays.
+
+    Args:
+        trainer: The trainer.
+        logs: Whether its logs go to standard error; otherwise nobody sees them.
+    """
     trainer.remove_callback(PrinterCallback)
     if trainer.pop_callback(ProgressCallback) is not None:
-        trainer.add_callback(SilentProgress)
+        trainer.add_callback(LogsOnStandardError if logs else SilentProgress)
 
 
 class EpochMarks(TrainerCallback):

@@ -19,5 +19,7 @@ if TYPE_CHECKING:
     from .ensemble import load_translation_models
     from .loading import load_translation_model
     from .scoring import score_translations
+    from .train import train_translation
+    from .trainer import TranslationTrainer, TranslationTrainingArguments
 
 __getattr__, __dir__, __all__ = lazy_exports(__name__)

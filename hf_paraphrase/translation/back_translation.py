@@ -23,13 +23,12 @@ from transformers import PreTrainedModel, PreTrainedTokenizerBase
 from ..data.parquet import iterate_batches
 from ..data.schema import BACK_TRANSLATED
 from ..errors import ModelError
-from ..training.threads import in_threads
-from .batch_threads import single_threaded_operations, threads_for
+from ..training.threads import in_threads, single_threaded_operations
 from .beam_search import Hypothesis, is_searched_fast, search_batches, translate_batch
+from .bitext import normalize_punctuation
 from .candidates import CandidateVocabulary
 from .constraints import SearchConstraints
 from .lexical_table import LexicalTable
-from .preprocessing import normalize_punctuation
 from .shard_files import ShardFiles, number_of_shards
 
 __all__ = [
@@ -45,6 +44,10 @@ __all__ = [
 _COLUMNS = ["id", "source", "target", "source_lang"]
 _SENTENCES_PER_BATCH = 64
 """Most sentences that a processor searches for at once; with more a narrow beam would be one batch for one thread."""
+MOST_THREADS = 8
+"""More threads than this wait for Python's lock more than they compute; more processes help then."""
+MOST_PLAIN_THREADS = 2
+"""The same for a search by `generate` itself, of which a batch may need more than a gibibyte."""
 _ORDINARY_UNITS = 20
 """Units of the source by which a broken model or device is told from sentences that are too much for it."""
 
@@ -279,6 +282,17 @@ class BackTranslator:
             scorer=self.model,
             stop=self.stop,
         )
+
+
+def threads_for(device: torch.device, *, fast: bool = True) -> int:
+    """Returns how many batches are worked on at once: on a processor one a thread of PyTorch, elsewhere one.
+
+    Args:
+        device: Where the model is.
+        fast: Whether the search is :func:`~.fast_search.fast_beam_search`.
+    """
+    most = MOST_THREADS if fast else MOST_PLAIN_THREADS
+    return min(most, torch.get_num_threads()) if device.type == "cpu" else 1
 
 
 def shards(bitext: str, split: str, size: int, limit: int | None) -> Iterator[pa.Table]:

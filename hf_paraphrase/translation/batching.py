@@ -1,4 +1,4 @@
-"""Length-bucketed mini-batches of a tokenised bitext."""
+"""Length-bucketed mini-batches of a tokenised bitext, and their pieces where sentences are long."""
 
 from __future__ import annotations
 
@@ -182,6 +182,39 @@ class TranslationCollator:
             "attention_mask": (torch.arange(input_ids.shape[1]) < lengths.unsqueeze(1)).long(),
             "labels": _padded([pair["labels"] for pair in pairs], -100),
         }
+
+
+def split_batch(batch: dict[str, torch.Tensor], largest: int) -> list[dict[str, torch.Tensor]]:
+    """Cuts a padded mini-batch into pieces of equally many pairs, so that each meets a limit on memory.
+
+    What a training step keeps of the attention grows with pairs * source length * target length. The gradients of the
+    pieces, each weighted by its share of the target units, add up to that of the whole mini-batch.
+
+    Args:
+        batch: `input_ids` and `attention_mask`, (pairs, source length), and `labels`, (pairs, target length), padded
+            on the right.
+        largest: Most attention weights a piece may have: pairs * source length * target length. A single pair may
+            have more.
+
+    Returns:
+        The mini-batch itself if it is small enough; otherwise its pieces in order, without the padding that none of
+        their pairs needs.
+    """
+    pairs, source_length = batch["input_ids"].shape
+    most = max(1, largest // (source_length * batch["labels"].shape[1]))
+    if pairs <= most:
+        return [batch]
+    size = math.ceil(pairs / math.ceil(pairs / most))
+    return [
+        _without_padding({name: tensor[start : start + size] for name, tensor in batch.items()})
+        for start in range(0, pairs, size)
+    ]
+
+
+def _without_padding(batch: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
+    source_length = int(batch["attention_mask"].sum(1).max())
+    target_length = int((batch["labels"] != -100).sum(1).max())
+    return {name: tensor[:, : target_length if name == "labels" else source_length] for name, tensor in batch.items()}
 
 
 def _padded(rows: Sequence[list[int]], value: int) -> torch.Tensor:

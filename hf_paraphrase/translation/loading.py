@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import os
 
 import torch
@@ -10,7 +12,7 @@ from transformers import PreTrainedModel, PreTrainedTokenizerFast
 from ..artefacts.model_loading import check_model_type, load_model_folder
 from ..errors import ModelError
 from ..models.modeling_rnn_search import RnnSearchForConditionalGeneration
-from .memory import keep_freed_memory
+from ..training.threads import keep_freed_memory
 
 
 def load_translation_model(
@@ -58,3 +60,13 @@ def check_finite(model: PreTrainedModel, folder: str | os.PathLike[str] | None =
             path=folder,
             remedy="train again with a lower --learning-rate or a longer --warmup-steps",
         )
+
+
+def unit_fingerprint(tokenizer: PreTrainedTokenizerFast) -> str:
+    """Computes the SHA-256 of the units of a tokenizer with their numbers, on both sides.
+
+    How texts are cut into them is left out: its written form changes with the versions of the `tokenizers` library.
+    """
+    backends = [tokenizer.backend_tokenizer, getattr(tokenizer, "source_tokenizer", None)]
+    units = [sorted(backend.get_vocab().items()) for backend in backends if backend is not None]
+    return hashlib.sha256(json.dumps(units).encode()).hexdigest()

@@ -1,53 +1,150 @@
-"""Trains a translation model with the Trainer of transformers, choosing the checkpoint by BLEU on the dev set."""
+"""A Trainer that trains a translation model and chooses the checkpoint by BLEU on the dev set.
+
+trainer = TranslationTrainer(
+model,
+TranslationTrainingArguments("checkpoints", num_train_epochs=5),
+train_dataset=load_dataset("bitext")["train"],  # columns source and target
+eval_dataset=load_dataset("bitext")["validation"],
+processing_class=tokenizer,
+callbacks=[EarlyStoppingCallback(early_stopping_patience=3)],
+)
+trainer.train()
+"""
 
 from __future__ import annotations
 
 import json
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor
 from torch.utils.data import DataLoader
 from transformers import (
+    EvalPrediction,
     PreTrainedModel,
     PreTrainedTokenizerBase,
     Trainer,
+    TrainerCallback,
     TrainerControl,
     TrainerState,
     TrainingArguments,
 )
 
-from ..training.callbacks import EpochOfBatches, LastStep
+from ..training.callbacks import EpochOfBatches, LastStep, keep_standard_output
 from ..training.processes import wait_for_all
-from .averaging import average_checkpoints
-from .batch_pieces import split_batch
-from .batching import MaxiBatchSampler, TokenizedBitext, TranslationCollator
+from .batching import MaxiBatchSampler, TokenizedBitext, TranslationCollator, split_batch, tokenize_bitext
 from .beam_search import translate
+from .bitext import BitextSides, trainable_rows
 from .bleu import corpus_scores
 
-LEARNING_RATES = {"adam": 1e-3, "adadelta": 1.0}
-"""The optimizers, with their usual learning rates."""
+if TYPE_CHECKING:
+    from datasets import Dataset
+
 ATTENTION_BYTES = 1 << 30
 """Most memory, in bytes, of the attention's hidden layer in a training step; a step takes some five times as much."""
+ALL_WORDS = 10_000
+"""Words of the longest dev sentence that is translated."""
+
+
+@dataclass
+class TranslationTrainingArguments(TrainingArguments):
+    """`TrainingArguments` with the defaults of `train-nmt`, and what becomes of a bitext before it is trained on.
+
+    Adam with a linear warm-up and a cosine decay to zero. The loss is the mean over the target units of a batch, and
+    the global norm of its gradient is clipped to 1. Twenty times, the last one behind the last update, the dev set is
+    translated and a checkpoint written; the weights of the highest BLEU are loaded at the end.
+    """
+
+    per_device_train_batch_size: int = field(default=80, metadata={"help": "sentence pairs per batch and process"})
+    learning_rate: float = field(default=1e-3, metadata={"help": "peak learning rate"})
+    lr_scheduler_type: Any = field(default="cosine", metadata={"help": "schedule of the learning rate"})
+    warmup_steps: float = field(default=400, metadata={"help": "steps of linear warm-up"})
+    optim: Any = field(default="adamw_torch_fused", metadata={"help": "the optimizer"})
+    max_grad_norm: float = field(default=1.0, metadata={"help": "clip the gradient's norm to this"})
+    eval_strategy: Any = field(default="steps", metadata={"help": "when the dev set is translated"})
+    eval_steps: float | None = field(default=0.05, metadata={"help": "steps between, or their share of all steps"})
+    save_strategy: Any = field(default="steps", metadata={"help": "when a checkpoint is written"})
+    save_steps: float = field(default=0.05, metadata={"help": "steps between, or their share of all steps"})
+    save_total_limit: int | None = field(default=1, metadata={"help": "checkpoints kept, beside the best one"})
+    load_best_model_at_end: bool = field(default=True, metadata={"help": "load the best weights at the end"})
+    metric_for_best_model: str | None = field(default="bleu", metadata={"help": "what the best ones are best in"})
+    greater_is_better: bool | None = field(default=True, metadata={"help": "whether more of it is better"})
+    logging_steps: float = field(default=50, metadata={"help": "steps between two logs of the loss"})
+    logging_nan_inf_filter: bool = field(default=False, metadata={"help": "hide a loss that is not finite"})
+    remove_unused_columns: bool = field(default=False, metadata={"help": "unused: the columns are turned into units"})
+    accelerator_config: Any = field(
+        default_factory=lambda: {"even_batches": False}, metadata={"help": "settings of the Accelerator"}
+    )
+    ddp_find_unused_parameters: bool | None = field(
+        default=False, metadata={"help": "look for parameters without gradient; the model has none"}
+    )
+    max_words: int = field(default=80, metadata={"help": "pairs with a longer side are left out, in words"})
+    max_units: int | None = field(default=None, metadata={"help": "the same in sub-word units"})
+    bpe_dropout: float = field(default=0.0, metadata={"help": "share of the merges left out, anew in every epoch"})
 
 
 class TranslationTrainer(Trainer):
     """A Trainer with length-bucketed batches whose evaluation is BLEU of greedy translations.
 
     Args:
-        dev_sources: Source sentences of the dev set, raw text.
-        dev_references: Their references.
-        Other arguments: As `transformers.Trainer`; `train_dataset` is a :class:`TokenizedBitext`.
+        model: The model to train.
+        args: :class:`TranslationTrainingArguments`, or the Trainer's own.
+        train_dataset: A data set with the columns `source` and `target` (and `source_lang` and `target_lang`, where
+            they are known), which is cleaned and turned into units once, or units already.
+        eval_dataset: A data set with the same columns, or its sides already cleaned.
+        processing_class: The tokenizer of both sides.
+        compute_metrics: Called with the translations as `predictions` and the references as `label_ids`, lists of
+            texts; what it returns joins BLEU, so that `metric_for_best_model` may name it.
+        callbacks: As for the Trainer.
+        optimizers: As there.
+        **settings: As there.
+
+    Raises:
+        InputError: If a data set lacks a column, or nothing in it can be trained on.
     """
 
-    def __init__(self, *args: Any, dev_sources: Sequence[str], dev_references: Sequence[str], **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        self.dev_sources = dev_sources
-        self.dev_references = dev_references
+    def __init__(
+        self,
+        model: PreTrainedModel,
+        args: TrainingArguments,
+        *,
+        train_dataset: Dataset | TokenizedBitext | None = None,
+        eval_dataset: Dataset | BitextSides | None = None,
+        processing_class: PreTrainedTokenizerBase,
+        compute_metrics: Callable[[EvalPrediction], Mapping[str, float]] | None = None,
+        callbacks: Sequence[TrainerCallback] | None = None,
+        optimizers: tuple[Any, Any] = (None, None),
+        **settings: Any,
+    ) -> None:
+        if train_dataset is not None and not isinstance(train_dataset, TokenizedBitext):
+            sides = trainable_rows(train_dataset, max_words=getattr(args, "max_words", ALL_WORDS))
+            train_dataset = tokenize_bitext(
+                processing_class,
+                sides.sources,
+                sides.targets,
+                max_units=getattr(args, "max_units", None),
+                bpe_dropout=getattr(args, "bpe_dropout", 0.0),
+                seed=args.seed,
+            )
+        every = [LastStep()] if eval_dataset is not None and args.eval_strategy == "steps" else []
+        super().__init__(
+            model=model,
+            args=args,
+            data_collator=TranslationCollator(int(processing_class.pad_token_id)),
+            train_dataset=train_dataset,
+            eval_dataset=_sides(eval_dataset),
+            processing_class=processing_class,
+            compute_metrics=compute_metrics,
+            callbacks=[*every, *(callbacks or [])],
+            optimizers=optimizers,
+            **settings,
+        )
+        keep_standard_output(self, logs=True)
         self._share = 1.0
 
     def train(self, resume_from_checkpoint: str | bool | None = None, **kwargs: Any) -> Any:
@@ -108,16 +205,68 @@ class TranslationTrainer(Trainer):
         loss = super().compute_loss(*args, **kwargs)
         return (loss[0] * self._share, *loss[1:]) if isinstance(loss, tuple) else loss * self._share
 
-    def evaluate(self, *args: Any, metric_key_prefix: str = "eval", **kwargs: Any) -> dict[str, float]:
-        """Translates the dev set greedily and returns `eval_bleu` (case-insensitive, in percent)."""
+    def evaluate(
+        self,
+        eval_dataset: Dataset | BitextSides | None = None,
+        ignore_keys: list[str] | None = None,
+        metric_key_prefix: str = "eval",
+    ) -> dict[str, float]:
+        """Translates the dev set greedily and returns `eval_bleu` (case-insensitive, in percent) and other metrics.
+
+        Args:
+            eval_dataset: Another set than the trainer's, of the same kinds.
+            ignore_keys: Unused.
+            metric_key_prefix: What stands before the names of the metrics.
+        """
+        dev = self.eval_dataset if eval_dataset is None else _sides(eval_dataset)
+        if dev is None:
+            raise ValueError("there is no eval_dataset to translate")
         model = self.accelerator.unwrap_model(self.model, keep_torch_compile=False)
         with torch.autocast(model.device.type, torch.bfloat16, enabled=self.args.bf16):
-            translations = translate(model, self.processing_class, self.dev_sources, num_beams=1)
-        metrics = {f"{metric_key_prefix}_bleu": corpus_scores(translations, self.dev_references).bleu}
+            translations = translate(model, self.processing_class, dev.sources, num_beams=1)
+        found = {"bleu": corpus_scores(translations, dev.targets).bleu}
+        if self.compute_metrics is not None:
+            found |= self.compute_metrics(EvalPrediction(predictions=translations, label_ids=dev.targets))
+        metrics = {f"{metric_key_prefix}_{name.removeprefix('eval_')}": value for name, value in found.items()}
         self.log(metrics)
         control: TrainerControl = self.control  # type: ignore[has-type]
         self.control = self.callback_handler.on_evaluate(self.args, self.state, control, metrics)
         return metrics
+
+    def finite_log(self) -> list[dict[str, float]]:
+        """Returns the log: dictionaries with `step`, `epoch` and `loss` or `eval_bleu`, of finite numbers alone."""
+        return [
+            {key: value for key, value in entry.items() if isinstance(value, int | float) and math.isfinite(value)}
+            for entry in self.state.log_history
+        ]
+
+    def keep_mean_if_better(self, count: int, log: Sequence[dict[str, float]]) -> dict[str, float]:
+        """Measures the mean of the weights of the last checkpoints, and leaves it in the model if it is the best.
+
+        Args:
+            count: How many checkpoints, at most.
+            log: The log of the training.
+
+        Returns:
+            The entry for the log, with `averaged_checkpoints`.
+        """
+        model = self.accelerator.unwrap_model(self.model, keep_torch_compile=False)
+        best = {name: value.detach().clone() for name, value in model.state_dict().items()}
+        folders = finished_checkpoints(Path(self.args.output_dir))[-count:]
+        # A matrix that is tied to another is in the file under one of its names only.
+        model.load_state_dict(average_checkpoints(folders), strict=False)
+        bleu = self.evaluate()["eval_bleu"]
+        if bleu <= max(entry["eval_bleu"] for entry in log if "eval_bleu" in entry):
+            model.load_state_dict(best)
+        # None of the checkpoints goes before all processes have read them.
+        wait_for_all()
+        last = next(entry for entry in reversed(log) if "eval_bleu" in entry)
+        return {
+            "step": last["step"],
+            "epoch": last["epoch"],
+            "eval_bleu": bleu,
+            "averaged_checkpoints": float(len(folders)),
+        }
 
     def _issue_warnings_after_load(self, load_result: Any) -> None:
         # A tied weight is stored once and so is never missing; transformers warns of it all the same.
@@ -126,23 +275,47 @@ class TranslationTrainer(Trainer):
         super()._issue_warnings_after_load(load_result._replace(missing_keys=missing))
 
 
-def bf16_is_fast() -> bool:
-    """Tells whether this machine multiplies bfloat16 matrices in hardware."""
-    if torch.cuda.is_available():
-        return torch.cuda.is_bf16_supported(including_emulation=False)
-    return torch.cpu._is_amx_tile_supported() or torch.cpu._is_avx512_bf16_supported()
-
-
 def finished_checkpoints(folder: Path) -> list[Path]:
     """Lists, in order, the checkpoints that were written completely (their `trainer_state.json` comes last)."""
     found = [path.parent for path in folder.glob("checkpoint-*/trainer_state.json") if _is_json(path)]
     return sorted(found, key=lambda path: int(path.name.rpartition("-")[2]))
 
 
-def unfinished_checkpoint(folder: Path) -> str | None:
-    """Finds the last checkpoint that was written completely."""
-    found = finished_checkpoints(folder)
-    return str(found[-1]) if found else None
+def average_checkpoints(folders: Sequence[Path]) -> dict[str, Tensor]:
+    """Computes the mean of the weights of checkpoints of one training run.
+
+    The weights of late checkpoints lie in one basin, so their mean is a model too, about as good as an ensemble of
+    them and as fast as one of them (Junczys-Dowmunt et al. 2016 §4.1 found so for Adadelta-trained RNNsearch models).
+
+    Args:
+        folders: Model folders with `model.safetensors`; they are read one after the other.
+
+    Returns:
+        The mean of each weight, taken in float64, in the type in which the first checkpoint has it.
+
+    Raises:
+        ValueError: If there is no checkpoint, or two have different weights by name or shape.
+    """
+    from safetensors.torch import load_file
+
+    if not folders:
+        raise ValueError("there is no checkpoint to average")
+    first = load_file(folders[0] / "model.safetensors")
+    total = {name: weight.to(torch.float64) for name, weight in first.items()}
+    for folder in folders[1:]:
+        weights = load_file(folder / "model.safetensors")
+        shapes = {name: weight.shape for name, weight in weights.items()}
+        if shapes != {name: weight.shape for name, weight in first.items()}:
+            raise ValueError(f"{folder.name} and {folders[0].name} have different weights")
+        for name, weight in weights.items():
+            total[name] += weight
+    return {name: (weight / len(folders)).to(first[name].dtype) for name, weight in total.items()}
+
+
+def _sides(bitext: Dataset | BitextSides | None) -> BitextSides | None:
+    if bitext is None or isinstance(bitext, BitextSides):
+        return bitext
+    return trainable_rows(bitext, max_words=ALL_WORDS)
 
 
 def _is_json(path: Path) -> bool:
@@ -151,184 +324,3 @@ def _is_json(path: Path) -> bool:
     except (OSError, ValueError):
         return False
     return True
-
-
-def train_translation_model(
-    model: PreTrainedModel,
-    tokenizer: PreTrainedTokenizerBase,
-    train: TokenizedBitext,
-    dev: tuple[Sequence[str], Sequence[str]],
-    checkpoints: Path,
-    *,
-    epochs: float,
-    batch_size: int,
-    optimizer: str = "adam",
-    learning_rate: float,
-    evaluations: int,
-    warmup_steps: int,
-    seed: int,
-    bf16: bool,
-    gradient_accumulation_steps: int = 1,
-    resume: bool = False,
-    averaged: int = 0,
-    report_to: str = "none",
-) -> list[dict[str, float]]:
-    """Trains in place, with the weights of the best dev BLEU at the end.
-
-    Adam with a linear warm-up and a cosine decay to zero, or Adadelta (Zeiler 2012; ρ 0.95, ε 1e-6, steps scaled by
-    RMS(Δx) / RMS(g)) with a constant rate as the reference has it. The loss is the mean over the target units of a
-    batch, and the global norm of its gradient is clipped to 1. The reference clips the gradient of the **sum** over
-    the batch to 1, which cuts nearly every step to the same length; Adadelta and Adam hardly depend on the scale of
-    the gradient, but the two are not the same setting.
-
-    Parameters that need no gradient stay as they are.
-
-    Args:
-        model: The model to train.
-        tokenizer: Its tokenizer.
-        train: The training pairs.
-        dev: Source sentences and references.
-        checkpoints: Folder for checkpoints; they are what a resumed run continues from.
-        epochs: Number of passes over the training pairs.
-        batch_size: Pairs per mini-batch and process.
-        optimizer: `adam` or `adadelta`.
-        learning_rate: Peak learning rate of Adam, or the constant factor of Adadelta's steps (1 in the reference).
-        evaluations: How often to measure dev BLEU and write a checkpoint, evenly spread; the last time is behind the
-            last update.
-        warmup_steps: Steps of linear warm-up; Adadelta has none.
-        seed: Seed of order and dropout.
-        bf16: Whether to run under bfloat16 autocast.
-        gradient_accumulation_steps: Mini-batches per update.
-        resume: Whether to continue from the last complete checkpoint, if there is one.
-        averaged: If above 0, the mean of the weights of the last so many checkpoints is measured at the end too, and
-            kept if its dev BLEU is higher than that of every single one.
-        report_to: Logging integrations, as in `TrainingArguments`.
-
-    Returns:
-        The log: dictionaries with `step`, `epoch` and `loss` or `eval_bleu`; that of the mean also has
-        `averaged_checkpoints`.
-    """
-    adadelta = optimizer == "adadelta"
-    # A share of all steps; the Trainer would read 1 as every single step.
-    interval = min(1 / evaluations, 1 - 1e-9)
-    arguments = TrainingArguments(
-        output_dir=str(checkpoints),
-        num_train_epochs=epochs,
-        per_device_train_batch_size=batch_size,
-        gradient_accumulation_steps=gradient_accumulation_steps,
-        learning_rate=learning_rate,
-        lr_scheduler_type="constant" if adadelta else "cosine",
-        warmup_steps=0 if adadelta else warmup_steps,
-        weight_decay=0.0,
-        optim="adamw_torch_fused",
-        max_grad_norm=1.0,
-        bf16=bf16,
-        eval_strategy="steps",
-        eval_steps=interval,
-        save_strategy="steps",
-        save_steps=interval,
-        # One more than are averaged, for the best one may be none of the last.
-        save_total_limit=averaged + 1,
-        load_best_model_at_end=True,
-        metric_for_best_model="bleu",
-        greater_is_better=True,
-        logging_steps=50,
-        logging_nan_inf_filter=False,
-        seed=seed,
-        report_to=report_to,
-        remove_unused_columns=False,
-        use_cpu=not torch.cuda.is_available(),
-        accelerator_config={"even_batches": False},
-        ddp_find_unused_parameters=False,
-    )
-    trainer = TranslationTrainer(
-        model=model,
-        args=arguments,
-        train_dataset=train,
-        eval_dataset=train,  # the Trainer insists on one; `evaluate` translates the dev set instead
-        data_collator=TranslationCollator(int(tokenizer.pad_token_id)),
-        processing_class=tokenizer,
-        dev_sources=dev[0],
-        dev_references=dev[1],
-        callbacks=[LastStep()],
-        optimizer_cls_and_kwargs=(
-            (torch.optim.Adadelta, {"lr": learning_rate, "rho": 0.95, "eps": 1e-6}) if adadelta else None
-        ),
-    )
-    # All processes continue from the same checkpoint, and none is removed before all have loaded the best one.
-    wait_for_all()
-    trainer.train(resume_from_checkpoint=unfinished_checkpoint(checkpoints) if resume else None)
-    wait_for_all()
-    log = [_finite(entry) for entry in trainer.state.log_history]
-    if averaged:
-        log.append(_keep_mean_if_better(trainer, model, checkpoints, averaged, log))
-        wait_for_all()
-    return log
-
-
-def _keep_mean_if_better(
-    trainer: TranslationTrainer, model: PreTrainedModel, checkpoints: Path, count: int, log: Sequence[dict[str, float]]
-) -> dict[str, float]:
-    """Measures the mean of the last checkpoints, leaves it in the model if it is better, and returns the log entry."""
-    best = {name: value.detach().clone() for name, value in model.state_dict().items()}
-    folders = finished_checkpoints(checkpoints)[-count:]
-    # A matrix that is tied to another is in the file under one of its names only.
-    model.load_state_dict(average_checkpoints(folders), strict=False)
-    bleu = trainer.evaluate()["eval_bleu"]
-    if bleu <= max(entry["eval_bleu"] for entry in log if "eval_bleu" in entry):
-        model.load_state_dict(best)
-    last = next(entry for entry in reversed(log) if "eval_bleu" in entry)
-    return {
-        "step": last["step"],
-        "epoch": last["epoch"],
-        "eval_bleu": bleu,
-        "averaged_checkpoints": float(len(folders)),
-    }
-
-
-def train_with_frozen_embeddings(
-    model: PreTrainedModel,
-    *arguments: Any,
-    first_log: Sequence[dict[str, float]],
-    **settings: Any,
-) -> list[dict[str, float]]:
-    """Goes on with a trained model while both embedding matrices and the output layer stay as they are.
-
-    The reference's second stage (Jean et al. 2015 §3.3). What comes out is kept only if its dev BLEU is higher than
-    that of the first stage; otherwise the model is left as it was.
-
-    Args:
-        model: The trained model.
-        *arguments: As for :func:`train_translation_model`.
-        first_log: The log of the first stage.
-        **settings: As for :func:`train_translation_model`.
-
-    Returns:
-        The log of this stage, with steps and epochs counted from the beginning of the first and `frozen_embeddings` 1
-        in every entry.
-    """
-    before = {name: value.detach().clone() for name, value in model.state_dict().items()}
-    frozen = [model.encoder.embeddings, model.decoder.embeddings, model.lm_head]
-    parameters = {id(parameter): parameter for module in frozen for parameter in module.parameters()}
-    try:
-        for parameter in parameters.values():
-            parameter.requires_grad_(False)
-        log = train_translation_model(model, *arguments, **settings)
-    finally:
-        for parameter in parameters.values():
-            parameter.requires_grad_(True)
-    best_before, best_now = (
-        max((entry["eval_bleu"] for entry in entries if "eval_bleu" in entry), default=-math.inf)
-        for entries in (first_log, log)
-    )
-    if best_now <= best_before:
-        model.load_state_dict(before)
-    offsets = {name: max((entry.get(name, 0.0) for entry in first_log), default=0.0) for name in ("step", "epoch")}
-    return [
-        {**entry, **{name: entry[name] + offsets[name] for name in offsets if name in entry}, "frozen_embeddings": 1}
-        for entry in log
-    ]
-
-
-def _finite(entry: dict[str, Any]) -> dict[str, float]:
-    return {key: value for key, value in entry.items() if isinstance(value, int | float) and math.isfinite(value)}

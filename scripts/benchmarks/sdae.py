@@ -32,9 +32,9 @@ from hf_paraphrase.studies.sdae.noise import WordNoise
 from hf_paraphrase.studies.sdae.sentences import SdaeSentences, encode_sentences
 from hf_paraphrase.studies.sdae.trainer import SdaeTrainer, SdaeTrainingArguments
 from hf_paraphrase.tokenization.word_level import build_word_level_tokenizer, sentence_vocabulary
+from hf_paraphrase.training.arguments import bf16_is_fast
 from hf_paraphrase.training.batches import EpochBatches
 from hf_paraphrase.training.word_frequencies import numbered_lines
-from hf_paraphrase.translation.trainer import bf16_is_fast
 
 # Also where this file is loaded by its path; at the end, because files beside it are named like installed libraries.
 sys.path.append(str(Path(__file__).parent))

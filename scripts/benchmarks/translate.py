@@ -31,8 +31,8 @@ import torch
 from hf_paraphrase.errors import UsageError
 from hf_paraphrase.models.configuration_rnn_search import RnnSearchConfig
 from hf_paraphrase.models.modeling_rnn_search import RnnSearchForConditionalGeneration
+from hf_paraphrase.training.threads import keep_freed_memory
 from hf_paraphrase.translation.fast_search import fast_beam_search
-from hf_paraphrase.translation.memory import keep_freed_memory
 from hf_paraphrase.translation.prefix_scoring import prefix_tree_scores
 
 # Also where this file is loaded by its path; at the end, because files beside it are named like installed libraries.

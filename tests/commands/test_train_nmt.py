@@ -15,12 +15,12 @@ from train_nmt_runs import command, train
 from transformers import AutoModelForSeq2SeqLM, AutoTokenizer, GenerationConfig
 from two_processes import launch
 
-from hf_paraphrase.commands.train_nmt import Arguments
 from hf_paraphrase.data.parquet import read_table
 from hf_paraphrase.translation.beam_search import translate
 from hf_paraphrase.translation.bleu import corpus_scores
 from hf_paraphrase.translation.loading import load_translation_model
-from hf_paraphrase.translation.trainer import unfinished_checkpoint
+from hf_paraphrase.translation.train_settings import TranslationTrainingSettings
+from hf_paraphrase.translation.trainer import finished_checkpoints
 
 
 def weights(folder):
@@ -146,7 +146,7 @@ def test_a_killed_run_that_is_resumed_ends_with_the_weights_of_an_undisturbed_on
     killed = subprocess.run(words, capture_output=True, text=True, check=False, env=environment)
     assert killed.returncode == -signal.SIGKILL, killed.stderr
     checkpoints = tmp_path / ".model.partial" / "checkpoints"
-    assert unfinished_checkpoint(checkpoints) == str(checkpoints / "checkpoint-12")  # in the middle of an epoch
+    assert finished_checkpoints(checkpoints)[-1] == checkpoints / "checkpoint-12"  # in the middle of an epoch
     assert not output.exists()
 
     assert train(tiny_bitext, output, *flags) == 2, (
@@ -168,7 +168,7 @@ def test_a_run_that_was_killed_behind_its_last_checkpoint_makes_no_update_more(t
     # An epoch and a quarter: 10 updates.
     output, words = tmp_path / "model", ["--epochs", "1.25", "--evaluations", "2"]
     with monkeypatch.context() as interrupted:
-        interrupted.setattr("hf_paraphrase.commands.train_nmt.write_card", killed)
+        interrupted.setattr("hf_paraphrase.training.run.write_card", killed)
         assert train(tiny_bitext, output, *words) == 130
     written, found = weights(tmp_path / ".model.partial"), measured(tmp_path / ".model.partial")
     assert [step for step, _ in found] == [5, 10]
@@ -188,7 +188,7 @@ def test_a_model_that_could_not_be_moved_into_place_is_not_trained_again(tiny_bi
         assert train(tiny_bitext, output, *words) == 2
     assert "cannot move the finished folder into place" in capsys.readouterr().err
     written = weights(staging)
-    monkeypatch.setattr("hf_paraphrase.commands.train_nmt.train", lambda *arguments: pytest.fail("trained again"))
+    monkeypatch.setattr("hf_paraphrase.translation.train._train", lambda *arguments: pytest.fail("trained again"))
     assert train(tiny_bitext, output, *words, "--resume", "--seed", "5") == 2
     assert "other settings: seed" in capsys.readouterr().err and staging.is_dir()
     assert train(tiny_bitext, output, *words, "--resume") == 0
@@ -214,7 +214,7 @@ def test_two_processes_train_one_model_and_a_killed_run_of_theirs_ends_like_an_u
     output = tmp_path / "again" / "model"
     assert launch(tmp_path / "killed.py", *command(tiny_bitext, output, *words)).returncode != 0
     checkpoints = output.parent / ".model.partial" / "checkpoints"
-    assert unfinished_checkpoint(checkpoints) == str(checkpoints / "checkpoint-12")  # in the middle of an epoch
+    assert finished_checkpoints(checkpoints)[-1] == checkpoints / "checkpoint-12"  # in the middle of an epoch
     assert train(tiny_bitext, output, *words, "--resume") == 2, "one process would share the batches otherwise"
     assert "other settings: processes" in capsys.readouterr().err
     result = launch(*program, *command(tiny_bitext, output, *words, "--resume"))
@@ -235,8 +235,8 @@ def test_only_complete_checkpoints_are_continued(tmp_path):
         (tmp_path / f"checkpoint-{step}").mkdir()
         if state is not None:
             (tmp_path / f"checkpoint-{step}" / "trainer_state.json").write_text(state)
-    assert unfinished_checkpoint(tmp_path) == str(tmp_path / "checkpoint-8")
-    assert unfinished_checkpoint(tmp_path / "absent") is None
+    assert finished_checkpoints(tmp_path) == [tmp_path / "checkpoint-4", tmp_path / "checkpoint-8"]
+    assert finished_checkpoints(tmp_path / "absent") == []
 
 
 def test_a_single_evaluation_comes_at_the_end(tiny_bitext, tmp_path):
@@ -277,14 +277,14 @@ def test_separate_embeddings_and_gradient_accumulation(tiny_bitext, tmp_path):
     ("words", "problem"),
     [
         (["--epochs", "0"], "--epochs must be above 0"),
-        (["--batch-size", "0"], "--batch-size must be above 0"),
-        (["--evaluations", "0"], "--evaluations must be above 0"),
+        (["--batch-size", "0"], "--batch-size must be at least 1"),
+        (["--evaluations", "0"], "--evaluations must be at least 1"),
         (["--learning-rate", "nan"], "--learning-rate must be above 0"),
         (["--hidden-size", "9"], "--hidden-size 9 must be even"),
-        (["--dropout", "1"], "--dropout must be from 0 to below 1"),
-        (["--label-smoothing", "-0.1"], "--label-smoothing must be from 0"),
-        (["--warmup-steps", "-1"], "--warmup-steps must not be below 0"),
-        (["--max-dev-pairs", "-1"], "--max-dev-pairs must be above 0"),
+        (["--dropout", "1"], "--dropout must be at least 0 and below 1"),
+        (["--label-smoothing", "-0.1"], "--label-smoothing must be at least 0"),
+        (["--warmup-steps", "-1"], "--warmup-steps must be at least 0"),
+        (["--max-dev-pairs", "-1"], "--max-dev-pairs must be at least 1"),
         (["--initialization", "zeros"], "invalid choice"),
         (["--report-to", "nobody"], "--report-to nobody is not installed"),
         (["--dev-split", "dev"], "no split `dev`"),
@@ -313,5 +313,5 @@ def test_an_existing_output_is_refused_and_left_alone(trained, tiny_bitext, caps
 
 
 def test_the_defaults_are_documented_settings():
-    arguments = Arguments(bitext="b", output="o")
+    arguments = TranslationTrainingSettings(bitext=["b"], output="o")
     assert (arguments.batch_size, arguments.vocab_size, arguments.initialization) == (80, 8_000, "xavier")

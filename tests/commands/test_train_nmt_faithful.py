@@ -11,8 +11,7 @@ from safetensors.torch import load_file, save_file
 from transformers import AutoModelForSeq2SeqLM, AutoTokenizer
 
 from hf_paraphrase.commands import main
-from hf_paraphrase.translation.averaging import average_checkpoints
-from hf_paraphrase.translation.trainer import TranslationTrainer
+from hf_paraphrase.translation.trainer import TranslationTrainer, average_checkpoints
 
 SMALL = ["--hidden-size", "8", "--embedding-size", "6", "--batch-size", "8", "--precision", "fp32"]
 SMALL += ["--vocab-size", "60", "--warmup-steps", "2"]
@@ -204,11 +203,11 @@ def test_pairs_with_too_many_units_are_left_out_and_counted(tiny_bitext, tmp_pat
     [
         (["--optimizer", "sgd"], "invalid choice"),
         (["--no-joint-vocabulary"], "sides with units of their own cannot share embeddings"),
-        (["--max-units", "0"], "--max-units must be above 0"),
+        (["--max-units", "0"], "--max-units must be at least 1"),
         (["--max-units", "1"], "none of the 60 sentence pairs has at most 1 units"),
-        (["--average-checkpoints", "-1"], "--average-checkpoints must not be below 0"),
-        (["--freeze-embeddings-epochs", "-1"], "--freeze-embeddings-epochs must not be below 0"),
-        (["--freeze-embeddings-learning-rate", "0.1"], "is that of a second stage"),
+        (["--average-checkpoints", "-1"], "--average-checkpoints must be at least 0"),
+        (["--freeze-embeddings-epochs", "-1"], "--freeze-embeddings-epochs must be at least 0"),
+        (["--freeze-embeddings-learning-rate", "0.1"], "is for --freeze-embeddings-epochs"),
         (["--learning-rate", "0"], "--learning-rate must be above 0"),
     ],
 )

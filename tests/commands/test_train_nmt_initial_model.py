@@ -73,12 +73,10 @@ def test_a_model_of_other_languages_or_another_kind_is_one_line(trained, tiny_bi
 
 
 def test_a_run_is_not_resumed_from_another_model(trained, continued, tiny_bitext, tmp_path, capsys, monkeypatch):
-    from hf_paraphrase.translation import trainer
-
     def stop(*_, **__):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(trainer, "train_translation_model", stop)
+    monkeypatch.setattr("hf_paraphrase.translation.trainer.TranslationTrainer.train", stop)
     assert train(tiny_bitext, tmp_path / "model", "--initial-model", str(trained)) not in (0, 2)
     monkeypatch.undo()
     assert train(tiny_bitext, tmp_path / "model", "--initial-model", str(continued), "--resume") == 2

@@ -7,12 +7,11 @@ import pyarrow as pa
 import pytest
 
 from hf_paraphrase.commands import main
-from hf_paraphrase.commands.translation_languages import check_languages
 from hf_paraphrase.data.parquet import write_split
 from hf_paraphrase.errors import InputError
+from hf_paraphrase.translation.bitext import check_languages
 from hf_paraphrase.translation.lexical_table import LexicalTable
-from hf_paraphrase.translation.loading import load_translation_model
-from hf_paraphrase.translation.unit_fingerprint import unit_fingerprint
+from hf_paraphrase.translation.loading import load_translation_model, unit_fingerprint
 
 
 class Model:

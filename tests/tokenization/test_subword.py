@@ -10,7 +10,7 @@ from transformers import AutoTokenizer
 
 from hf_paraphrase.errors import InputError
 from hf_paraphrase.tokenization.subword import train_bpe_tokenizer
-from hf_paraphrase.translation.preprocessing import normalize_punctuation
+from hf_paraphrase.translation.bitext import normalize_punctuation
 
 ALPHABET = string.ascii_letters + string.digits + " .,;:!?'\"()[]-_%$€&/éèàçôÉÀ«»"
 TEXTS = [

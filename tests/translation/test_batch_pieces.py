@@ -5,8 +5,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hf_paraphrase.translation.batch_pieces import split_batch
-from hf_paraphrase.translation.batching import TranslationCollator
+from hf_paraphrase.translation.batching import TranslationCollator, split_batch
 
 
 def collate(lengths):

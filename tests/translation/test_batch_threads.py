@@ -3,13 +3,8 @@ from __future__ import annotations
 import pytest
 import torch
 
-from hf_paraphrase.training.threads import in_threads
-from hf_paraphrase.translation.batch_threads import (
-    MOST_PLAIN_THREADS,
-    MOST_THREADS,
-    single_threaded_operations,
-    threads_for,
-)
+from hf_paraphrase.training.threads import in_threads, single_threaded_operations
+from hf_paraphrase.translation.back_translation import MOST_PLAIN_THREADS, MOST_THREADS, threads_for
 
 CPU = torch.device("cpu")
 

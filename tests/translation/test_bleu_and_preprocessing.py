@@ -7,9 +7,9 @@ import pytest
 
 from hf_paraphrase.data.schema import BITEXT
 from hf_paraphrase.errors import InputError
+from hf_paraphrase.training.threads import keep_freed_memory
+from hf_paraphrase.translation.bitext import normalize_punctuation, trainable_rows
 from hf_paraphrase.translation.bleu import corpus_scores
-from hf_paraphrase.translation.memory import keep_freed_memory
-from hf_paraphrase.translation.preprocessing import normalize_punctuation, trainable_rows
 
 
 def bitext(rows, source_lang="fr", target_lang="en"):

@@ -2,8 +2,194 @@ from __future__ import annotations
 
 import pytest
 import torch
+from datasets import Dataset
+from transformers import EarlyStoppingCallback, TrainerCallback, TrainingArguments
 
-from hf_paraphrase.translation.trainer import bf16_is_fast
+from hf_paraphrase.errors import InputError
+from hf_paraphrase.models.configuration_rnn_search import RnnSearchConfig
+from hf_paraphrase.models.modeling_rnn_search import RnnSearchForConditionalGeneration
+from hf_paraphrase.tokenization.subword import train_bpe_tokenizer
+from hf_paraphrase.training.arguments import bf16_is_fast, is_bf16
+from hf_paraphrase.translation import TranslationTrainer, TranslationTrainingArguments
+
+FRENCH, ENGLISH = ["un", "deux", "trois", "quatre", "cinq", "six"], ["one", "two", "three", "four", "five", "six"]
+
+
+def pairs(count, offset=0):
+    rows = []
+    for index in range(offset, offset + count):
+        digits = [(index // 6**place) % 6 for place in range(2 + index % 3)]
+        rows.append({"source": " ".join(FRENCH[i] for i in digits), "target": " ".join(ENGLISH[i] for i in digits)})
+    return Dataset.from_list(rows)
+
+
+@pytest.fixture
+def parts():
+    torch.manual_seed(0)
+    train = pairs(40)
+    tokenizer = train_bpe_tokenizer([*train["source"], *train["target"]], 60)
+    config = RnnSearchConfig(
+        vocab_size=len(tokenizer),
+        hidden_size=8,
+        embedding_size=6,
+        initialization="xavier",
+        **{f"{name}_token_id": getattr(tokenizer, f"{name}_token_id") for name in ("pad", "bos", "eos")},
+        decoder_start_token_id=tokenizer.bos_token_id,
+    )
+    return RnnSearchForConditionalGeneration(config), tokenizer, train, pairs(6, offset=100)
+
+
+def arguments(folder, **settings):
+    common = {"num_train_epochs": 2, "per_device_train_batch_size": 8, "warmup_steps": 2, "learning_rate": 0.01}
+    return TranslationTrainingArguments(str(folder), use_cpu=True, report_to="none", **{**common, **settings})
+
+
+def bleus(trainer):
+    return [entry["eval_bleu"] for entry in trainer.state.log_history if "eval_bleu" in entry]
+
+
+def test_a_dataset_of_pairs_goes_in_and_the_best_weights_come_out(parts, tmp_path, capfd):
+    model, tokenizer, train, dev = parts
+    before = {name: value.clone() for name, value in model.state_dict().items()}
+    trainer = TranslationTrainer(
+        model,
+        arguments(tmp_path, eval_steps=0.5, save_steps=0.5),
+        train_dataset=train,
+        eval_dataset=dev,
+        processing_class=tokenizer,
+    )
+    trainer.train()
+    assert trainer.state.global_step == 10 and len(bleus(trainer)) == 2
+    assert any(not torch.equal(value, before[name]) for name, value in model.state_dict().items())
+    assert trainer.state.best_metric == max(bleus(trainer))
+    out, err = capfd.readouterr()
+    assert out == "" and "eval_bleu" in err
+
+
+def test_early_stopping_stops_when_bleu_does_not_rise(parts, tmp_path, monkeypatch):
+    model, tokenizer, train, dev = parts
+    scores = iter([5.0, 7.0, 6.0, 6.5, 8.0])
+    monkeypatch.setattr(
+        "hf_paraphrase.translation.trainer.corpus_scores", lambda *_: type("Score", (), {"bleu": next(scores)})
+    )
+    trainer = TranslationTrainer(
+        model,
+        arguments(tmp_path, num_train_epochs=5, eval_strategy="epoch", save_strategy="epoch"),
+        train_dataset=train,
+        eval_dataset=dev,
+        processing_class=tokenizer,
+        callbacks=[EarlyStoppingCallback(early_stopping_patience=2)],
+    )
+    trainer.train()
+    assert bleus(trainer) == [5.0, 7.0, 6.0, 6.5] and trainer.state.global_step == 20
+    assert trainer.state.best_model_checkpoint.endswith("checkpoint-10")
+
+
+def test_other_metrics_see_translations_and_references_and_may_choose(parts, tmp_path):
+    model, tokenizer, train, dev = parts
+    seen = []
+
+    def words(prediction):
+        seen.append(prediction)
+        return {"words": float(len(seen) == 1)}
+
+    trainer = TranslationTrainer(
+        model,
+        arguments(tmp_path, eval_steps=5, save_steps=5, metric_for_best_model="words"),
+        train_dataset=train,
+        eval_dataset=dev,
+        processing_class=tokenizer,
+        compute_metrics=words,
+    )
+    trainer.train()
+    assert trainer.state.best_model_checkpoint.endswith("checkpoint-5")
+    assert seen[0].label_ids == dev["target"] and len(seen[0].predictions) == len(dev)
+    assert all(isinstance(text, str) for text in seen[0].predictions)
+    metrics = trainer.evaluate(pairs(3), metric_key_prefix="test")
+    assert {"test_bleu", "test_words"} <= set(metrics) and len(seen[-1].predictions) == 3
+
+
+def test_callbacks_and_optimizers_are_those_that_are_given(parts, tmp_path):
+    model, tokenizer, train, _ = parts
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.0)
+    schedule = torch.optim.lr_scheduler.ConstantLR(optimizer, factor=1.0)
+    before = {name: value.clone() for name, value in model.state_dict().items()}
+    steps = []
+
+    class Note(TrainerCallback):
+        def on_step_end(self, args, state, control, **kwargs):
+            steps.append(state.global_step)
+
+    trainer = TranslationTrainer(
+        model,
+        TrainingArguments(str(tmp_path), max_steps=3, use_cpu=True, report_to="none", save_strategy="no"),
+        train_dataset=train,
+        processing_class=tokenizer,
+        callbacks=[Note()],
+        optimizers=(optimizer, schedule),
+    )
+    trainer.train()
+    assert steps == [1, 2, 3]
+    assert all(torch.equal(value, before[name]) for name, value in model.state_dict().items())
+    with pytest.raises(ValueError, match="no eval_dataset"):
+        trainer.evaluate()
+
+
+def test_limits_and_a_missing_column_of_a_dataset(parts, tmp_path):
+    model, tokenizer, train, _ = parts
+
+    def made(dataset, **settings):
+        return TranslationTrainer(
+            model,
+            arguments(tmp_path, eval_strategy="no", load_best_model_at_end=False, **settings),
+            train_dataset=dataset,
+            processing_class=tokenizer,
+        ).train_dataset
+
+    assert len(made(train)) == len(train)
+    assert len(made(train, max_words=2)) == sum(len(text.split()) <= 2 for text in train["source"]) < len(train)
+    assert 0 < len(made(train, max_units=4)) < len(train)
+    assert made(train, bpe_dropout=0.1).is_redrawn
+    with pytest.raises(InputError, match="no bitext: the columns are source, english"):
+        made(train.rename_column("target", "english"))
+
+
+def test_the_trainer_of_a_dataset_learns_what_the_verb_learns(tmp_path, parts):
+    """The same pairs, seed and settings give the same bytes, by the verb's recipe and by ten lines of one's own."""
+    from transformers import set_seed
+
+    from hf_paraphrase import train_translation
+    from hf_paraphrase.data.parquet import write_split
+    from hf_paraphrase.data.schema import BITEXT
+
+    _, _, train, dev = parts
+    languages = {"source_lang": "fr", "target_lang": "en"}
+    for split, rows in (("train", train), ("validation", dev)):
+        table = [{"id": str(number), **row, **languages} for number, row in enumerate(rows)]
+        batch = Dataset.from_list(table).with_format("arrow")[:].select(BITEXT.names).cast(BITEXT)
+        write_split(tmp_path / "bitext", split, [batch], BITEXT)
+    sizes = {"vocab_size": 60, "hidden_size": 8, "embedding_size": 6, "batch_size": 8, "warmup_steps": 2}
+    model, tokenizer = train_translation(
+        bitext=[str(tmp_path / "bitext")],
+        output=str(tmp_path / "made"),
+        epochs=2,
+        evaluations=2,
+        learning_rate=0.01,
+        precision="fp32",
+        **sizes,
+    )
+    set_seed(0)
+    own = RnnSearchForConditionalGeneration(model.config)
+    trainer = TranslationTrainer(
+        own,
+        arguments(tmp_path / "own", eval_steps=0.5, save_steps=0.5, seed=0),
+        train_dataset=train.map(lambda _: languages),
+        eval_dataset=dev.map(lambda _: languages),
+        processing_class=tokenizer,
+    )
+    trainer.train()
+    for name, value in model.state_dict().items():
+        assert torch.equal(value, own.state_dict()[name]), name
 
 
 @pytest.mark.parametrize("in_hardware", [True, False])
@@ -12,4 +198,5 @@ def test_bf16_that_a_gpu_only_emulates_is_not_called_fast(monkeypatch, in_hardwa
     monkeypatch.setattr(
         torch.cuda, "is_bf16_supported", lambda including_emulation=True: including_emulation or in_hardware
     )
-    assert bf16_is_fast() is in_hardware
+    assert bf16_is_fast() is is_bf16("auto") is in_hardware
+    assert is_bf16("bf16") and not is_bf16("fp32")

@@ -65,7 +65,7 @@ class TranslationCost(Measure):
         return model.eval(), tokenizer
 
     def _rescored(self, table: pa.Table) -> tuple[np.ndarray, np.ndarray]:
-        from ...translation.preprocessing import normalize_punctuation
+        from ...translation.bitext import normalize_punctuation
         from ...translation.scoring import score_translations
 
         batch = PairBatch(table)

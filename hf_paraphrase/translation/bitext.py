@@ -1,0 +1,178 @@
+"""Bitext as translation takes it: its splits, its languages, and its text cleaned as Moses does (by sacremoses)."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import pyarrow as pa
+
+from ..data.languages import language_tag
+from ..data.parquet import iterate_batches, read_schema, read_table, split_names
+from ..errors import InputError
+
+if TYPE_CHECKING:
+    from datasets import Dataset
+
+_COLUMNS = ["source", "target", "source_lang", "target_lang"]
+_SIDES = {"source": "translates", "target": "translates into"}
+
+
+class BitextSides(NamedTuple):
+    """Sentences and their translations, cleaned.
+
+    Attributes:
+        sources: Source sentences.
+        targets: Their translations.
+        left_out: How many pairs were left out, being empty or too long.
+    """
+
+    sources: list[str]
+    targets: list[str]
+    left_out: int
+
+
+def read_bitext(folder: str, split: str) -> pa.Table:
+    """Reads a split of a bitext: the columns `source`, `target`, `source_lang` and `target_lang`.
+
+    Raises:
+        InputError: If the folder, the split or a column is missing.
+    """
+    splits = split_names(folder)
+    if not {"source", "target"} <= set(read_schema(folder, splits[0]).names):
+        raise InputError(
+            "no bitext: it lacks the columns source and target",
+            path=folder,
+            remedy="give a folder that hf-paraphrase prepare bitext made",
+        )
+    if split not in splits:
+        remedy = "it needs a split `train`"
+        if split != "train":
+            remedy = "prepare bitext --validation-size N makes one, or name another with --dev-split"
+        raise InputError(f"no split `{split}`", path=folder, remedy=remedy)
+    return read_table(folder, split, _COLUMNS)
+
+
+def languages_of(tables: Mapping[str, pa.Table]) -> tuple[str, str]:
+    """Returns the languages of the sides, which must be those of all bitexts.
+
+    Args:
+        tables: The bitexts by the names of their folders.
+
+    Raises:
+        InputError: If one has no pairs, or other languages than the first.
+    """
+    found: dict[str, tuple[str, str]] = {}
+    for folder, table in tables.items():
+        if not table.num_rows:
+            raise InputError("no training pairs", path=folder)
+        found[folder] = (table["source_lang"][0].as_py(), table["target_lang"][0].as_py())
+    first = next(iter(found.values()))
+    for folder, languages in found.items():
+        if languages != first:
+            raise InputError(
+                f"this bitext is {'→'.join(languages)}, the first one {'→'.join(first)}",
+                path=folder,
+                remedy="mix bitext of the same two languages",
+            )
+    return first
+
+
+@functools.lru_cache(maxsize=16)
+def _normalizer(language: str) -> Any:
+    from sacremoses import MosesPunctNormalizer
+
+    return MosesPunctNormalizer(lang=language)
+
+
+def normalize_punctuation(texts: Iterable[str], language: str) -> list[str]:
+    """Replaces typographic quotes, dashes and spaces as Moses' normalize-punctuation script does.
+
+    Splitting off punctuation and lower-casing, the other steps of Moses' pre-processing, are part of the model's
+    tokenizer (:mod:`hf_paraphrase.tokenization.subword`), and so is what matters most of this one, so that a saved
+    model takes raw text; what depends on the language, the order of quotes and commas, is done here alone.
+
+    Args:
+        texts: Sentences.
+        language: Their language code; it decides how quotes and commas are ordered.
+    """
+    normalizer = _normalizer(language)
+    return [normalizer.normalize(text) for text in texts]
+
+
+def trainable_rows(bitext: pa.Table | Dataset, *, max_words: int) -> BitextSides:
+    """Returns the sides of a bitext that can be trained on, Moses-normalised.
+
+    Args:
+        bitext: Rows with `source` and `target`; without `source_lang` or `target_lang` that side counts as English.
+        max_words: Pairs with a side of more white-space separated words are left out.
+
+    Raises:
+        InputError: If a column is absent, or nothing is left.
+    """
+    table = bitext if isinstance(bitext, pa.Table) else bitext.with_format("arrow")[:]
+    if not {"source", "target"} <= set(table.column_names):
+        raise InputError(
+            f"no bitext: the columns are {', '.join(table.column_names)}", remedy="name two of them source and target"
+        )
+    sources, targets = (
+        normalize_punctuation(_texts(table, side), _language(table, f"{side}_lang")) for side in ("source", "target")
+    )
+    kept = [
+        (source, target)
+        for source, target in zip(sources, targets, strict=True)
+        if 0 < len(source.split()) <= max_words and 0 < len(target.split()) <= max_words
+    ]
+    if not kept:
+        raise InputError(
+            f"none of the {table.num_rows} sentence pairs has 1 to {max_words} words on both sides",
+            remedy="raise --max-words or look at the bitext",
+        )
+    return BitextSides([item[0] for item in kept], [item[1] for item in kept], table.num_rows - len(kept))
+
+
+def check_languages(folders: Sequence[str], model: Any, bitext: str, split: str) -> None:
+    """Refuses bitext with a side in another language than a model's, where both are known.
+
+    Variants of a language, such as `fr` and `fr-CA`, are one.
+
+    Args:
+        folders: The folders of the models.
+        model: The model, or their ensemble in the same order.
+        bitext: The folder of the bitext; its first row speaks for all. Without `source_lang` or `target_lang`, that
+            side is not known.
+        split: Its split.
+
+    Raises:
+        InputError: If the languages differ.
+    """
+    present = [name for side in _SIDES if (name := f"{side}_lang") in read_schema(bitext, split).names]
+    rows = next(iter(iterate_batches(bitext, split, present, batch_size=1)), None) if present else None
+    if rows is None or not rows.num_rows:
+        return
+    languages = rows.slice(0, 1).to_pylist()[0]
+    for folder, member in zip(folders, getattr(model, "members", [model]), strict=True):
+        for name, language in languages.items():
+            own, side = getattr(member.config, name, None), name.removesuffix("_lang")
+            if len({_without_variant(code) for code in (own, language)} - {None}) == 2:
+                raise InputError(
+                    f"the {side} side is {language}, but the model {folder} {_SIDES[side]} {own}",
+                    path=bitext,
+                    remedy="give a model and bitext of the same two languages",
+                )
+
+
+def _texts(table: pa.Table, column: str) -> list[str]:
+    return [text or "" for text in table[column].to_pylist()]
+
+
+def _language(table: pa.Table, column: str) -> str:
+    values: Sequence[Any] = table[column].slice(0, 1).to_pylist() if column in table.column_names else []
+    return str(values[0]) if values and values[0] else "en"
+
+
+def _without_variant(code: str | None) -> str | None:
+    if not code or code == "und":
+        return None
+    return (language_tag(code) or code).split("-")[0].lower()

@@ -1,0 +1,343 @@
+"""The recipe of the verb `train-nmt`: a bitext in, the folder of an RNNsearch translation model out."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ..artefacts.measurements import Measurement
+from ..errors import InputError
+from ..messages import say
+from ..settings import recipe
+from ..training.run import TrainingRun
+from .train_settings import TranslationTrainingSettings
+
+if TYPE_CHECKING:
+    from torch import Tensor
+    from transformers import PreTrainedModel, PreTrainedTokenizerFast
+
+    from .batching import TokenizedBitext
+    from .bitext import BitextSides
+    from .trainer import TranslationTrainer, TranslationTrainingArguments
+
+
+@recipe(TranslationTrainingSettings)
+def train_translation(settings: TranslationTrainingSettings) -> tuple[PreTrainedModel, PreTrainedTokenizerFast]:
+    """Trains an RNNsearch model on bitext (paper 000, section 3), with the weights of the best dev BLEU at the end.
+
+    The reference clips the gradient of the **sum** over a batch to 1, which cuts nearly every step to the same length;
+    here it is that of the mean. Adadelta and Adam hardly depend on the scale of the gradient, but the two are not the
+    same setting.
+
+    Returns:
+        The model, opened from its folder, and its tokenizer.
+
+    Raises:
+        InputError: If the bitext lacks columns or splits, or nothing in it can be trained on.
+        ModelError: If the initial model is none, or the training diverged.
+        OutputError: If the output is in the way, or the unfinished run had other settings.
+    """
+    inputs = [*settings.bitext, *([settings.initial_model] if settings.initial_model is not None else [])]
+    with TrainingRun(settings, command="train-nmt", inputs=inputs) as run:
+        if not run.is_finished:
+            _train(settings, run)
+    say(f"translation model: {settings.output}")
+    say(f"load it: AutoModelForSeq2SeqLM.from_pretrained({settings.output!r}) after `import hf_paraphrase`")
+
+    from .loading import load_translation_model
+
+    return load_translation_model(settings.output)
+
+
+def _train(settings: TranslationTrainingSettings, run: TrainingRun) -> None:
+    import pyarrow as pa
+
+    from .bitext import languages_of, read_bitext, trainable_rows
+
+    dev_table = read_bitext(settings.bitext[0], settings.dev_split).slice(0, settings.max_dev_pairs)
+    folders = {folder: read_bitext(folder, "train") for folder in dict.fromkeys(settings.bitext)}
+    languages = languages_of(folders)
+    if settings.initial_model is not None:
+        _check_initial_model(settings.initial_model, languages)
+
+    from transformers import set_seed
+
+    from ..training.threads import keep_freed_memory
+    from .batching import tokenize_bitext
+    from .loading import check_finite
+    from .trainer import ALL_WORDS
+
+    table = pa.concat_tables([folders[folder] for folder in settings.bitext])
+    sources, targets, left_out = trainable_rows(table, max_words=settings.max_words)
+    dev = trainable_rows(dev_table, max_words=ALL_WORDS)
+    say(f"{len(sources):,} training pairs ({left_out:,} empty or too long), {len(dev.sources):,} dev pairs")
+    set_seed(settings.seed)
+    keep_freed_memory()
+    if settings.initial_model is None:
+        model, tokenizer = _new_model(settings, sources, targets, languages)
+    else:
+        model, tokenizer = _initial_model(settings, settings.initial_model)
+    bitext = tokenize_bitext(
+        tokenizer,
+        sources,
+        targets,
+        max_units=settings.max_units,
+        bpe_dropout=settings.bpe_dropout,
+        seed=settings.seed,
+    )
+    if len(bitext) < len(sources):
+        say(f"{len(sources) - len(bitext):,} pairs have more than {settings.max_units} units and are left out")
+        left_out += len(sources) - len(bitext)
+    say(f"RNNsearch {languages[0]}→{languages[1]}: {model.num_parameters():,} parameters, {len(tokenizer):,} units")
+    log, bf16 = _train_in_stages(settings, run, model, tokenizer, bitext, dev)
+    check_finite(model)
+    if run.writes:
+        counts = {"training_pairs": len(bitext), "pairs_left_out": left_out}
+        _write(settings, run, model, tokenizer, {**counts, "bf16": bf16}, log)
+
+
+def _train_in_stages(
+    settings: TranslationTrainingSettings,
+    run: TrainingRun,
+    model: PreTrainedModel,
+    tokenizer: PreTrainedTokenizerFast,
+    bitext: TokenizedBitext,
+    dev: BitextSides,
+) -> tuple[list[dict[str, float]], bool]:
+    """Trains the model in place; returns the log, and whether the products were in bfloat16."""
+    import torch
+
+    from .trainer import TranslationTrainer
+
+    def stage(arguments: TranslationTrainingArguments) -> tuple[TranslationTrainer, list[dict[str, float]]]:
+        adadelta = (torch.optim.Adadelta, {"lr": arguments.learning_rate, "rho": 0.95, "eps": 1e-6})
+        trainer = TranslationTrainer(
+            model,
+            arguments,
+            train_dataset=bitext,
+            eval_dataset=dev,
+            processing_class=tokenizer,
+            optimizer_cls_and_kwargs=adadelta if settings.optimizer == "adadelta" else None,
+        )
+        run.train(trainer)
+        log = trainer.finite_log()
+        if settings.average_checkpoints:
+            log.append(trainer.keep_mean_if_better(settings.average_checkpoints, log))
+        return trainer, log
+
+    arguments = _arguments(
+        settings, run, run.checkpoints, epochs=settings.epochs, learning_rate=settings.peak_learning_rate
+    )
+    _, log = stage(arguments)
+    if settings.freeze_embeddings_epochs:
+        say("second stage: embeddings and output layer frozen")
+        before = {name: value.detach().clone() for name, value in model.state_dict().items()}
+        with _frozen_embeddings(model):
+            second = _arguments(
+                settings,
+                run,
+                run.checkpoints / "frozen_embeddings",
+                epochs=settings.freeze_embeddings_epochs,
+                learning_rate=settings.second_learning_rate,
+            )
+            _, more = stage(second)
+        log += _kept_if_better(model, before, log, more)
+    return log, bool(arguments.bf16)
+
+
+def _arguments(
+    settings: TranslationTrainingSettings, run: TrainingRun, folder: Path, *, epochs: float, learning_rate: float
+) -> TranslationTrainingArguments:
+    import torch
+
+    from ..training.arguments import is_bf16
+    from .trainer import TranslationTrainingArguments
+
+    adadelta = settings.optimizer == "adadelta"
+    # A share of all steps; the Trainer would read 1 as every single step.
+    interval = min(1 / settings.evaluations, 1 - 1e-9)
+    return run.arguments(
+        TranslationTrainingArguments,
+        output_dir=str(folder),
+        num_train_epochs=epochs,
+        per_device_train_batch_size=settings.batch_size,
+        gradient_accumulation_steps=settings.gradient_accumulation_steps,
+        learning_rate=learning_rate,
+        lr_scheduler_type="constant" if adadelta else "cosine",
+        warmup_steps=0 if adadelta else settings.warmup_steps,
+        bf16=is_bf16(settings.precision),
+        eval_steps=interval,
+        save_steps=interval,
+        # One more than are averaged, for the best one may be none of the last.
+        save_total_limit=settings.average_checkpoints + 1,
+        use_cpu=not torch.cuda.is_available(),
+    )
+
+
+@contextmanager
+def _frozen_embeddings(model: Any) -> Iterator[None]:
+    """Keeps both embedding matrices and the output layer as they are (Jean et al. 2015 §3.3)."""
+    frozen = [model.encoder.embeddings, model.decoder.embeddings, model.lm_head]
+    parameters = {id(parameter): parameter for module in frozen for parameter in module.parameters()}
+    try:
+        for parameter in parameters.values():
+            parameter.requires_grad_(False)
+        yield
+    finally:
+        for parameter in parameters.values():
+            parameter.requires_grad_(True)
+
+
+def _kept_if_better(
+    model: PreTrainedModel,
+    before: dict[str, Tensor],
+    first: Sequence[dict[str, float]],
+    second: Sequence[dict[str, float]],
+) -> list[dict[str, float]]:
+    """Puts the weights of before the second stage back unless its dev BLEU is higher.
+
+    Returns:
+        Its log, with steps and epochs counted from the beginning of the first and `frozen_embeddings` 1 in every
+        entry.
+    """
+    best_before, best_now = (
+        max((entry["eval_bleu"] for entry in entries if "eval_bleu" in entry), default=-math.inf)
+        for entries in (first, second)
+    )
+    if best_now <= best_before:
+        model.load_state_dict(before)
+    offsets = {name: max((entry.get(name, 0.0) for entry in first), default=0.0) for name in ("step", "epoch")}
+    return [
+        {**entry, **{name: entry[name] + offsets[name] for name in offsets if name in entry}, "frozen_embeddings": 1}
+        for entry in second
+    ]
+
+
+def _write(
+    settings: TranslationTrainingSettings,
+    run: TrainingRun,
+    model: PreTrainedModel,
+    tokenizer: PreTrainedTokenizerFast,
+    counts: dict[str, Any],
+    log: list[dict[str, float]],
+) -> None:
+    """Writes the model with its record and its card."""
+    import torch
+
+    bleus = [(entry["eval_bleu"], entry["epoch"]) for entry in log if "eval_bleu" in entry]
+    # Of equal ones the Trainer keeps the first.
+    best_bleu, best_epoch = max(bleus, key=lambda item: item[0])
+    # One entry a stage; a stage that was resumed counts from there.
+    runtimes = {entry.get("frozen_embeddings", 0): entry["train_runtime"] for entry in log if "train_runtime" in entry}
+    seconds = sum(runtimes.values())
+    say(f"best dev BLEU (greedy) {best_bleu:.2f} at epoch {best_epoch:.2f}; {seconds / 60:.1f} minutes")
+    config, generation = model.config, model.generation_config
+    assert generation is not None
+    generation.update(num_beams=5, max_length=256, length_penalty=1.0, early_stopping=False)
+    model.to(dtype=torch.float32).save_pretrained(run.folder)
+    tokenizer.save_pretrained(run.folder)
+    results = {"dev_bleu": best_bleu, "best_epoch": best_epoch, **counts, "train_seconds": seconds, "log": log}
+    recorded = {name: value for name, value in settings.record().items() if name not in {"resume", "overwrite"}}
+    recorded["learning_rate"] = settings.peak_learning_rate
+    initial = settings.initial_model
+    if initial is not None:
+        recorded |= _taken_over(config, tokenizer)
+    names = " + ".join(Path(folder).name for folder in settings.bitext)
+    shown = {**recorded, "bitext": names, "initial_model": Path(initial).name if initial else None}
+    measured = Measurement(
+        task="translation",
+        dataset=settings.bitext[0],
+        split=settings.dev_split,
+        metric="sacrebleu",
+        value=best_bleu,
+        name="BLEU (greedy, case-insensitive; it chose the checkpoint)",
+        task_name="Translation",
+    )
+    run.write(
+        results=results,
+        template="rnn_search",
+        card={"config": config, "settings": shown, "results": results},
+        measurements=[measured],
+        settings=recorded,
+    )
+
+
+def _new_model(
+    settings: TranslationTrainingSettings, sources: Sequence[str], targets: Sequence[str], languages: tuple[str, str]
+) -> tuple[Any, Any]:
+    """Learns the units of a bitext and makes a model of random weights for them."""
+    from ..models.configuration_rnn_search import RnnSearchConfig
+    from ..models.modeling_rnn_search import RnnSearchForConditionalGeneration
+    from ..tokenization.subword import train_bpe_tokenizer, train_separate_bpe_tokenizer
+
+    tokenizer: Any
+    if settings.joint_vocabulary:
+        tokenizer = train_bpe_tokenizer([*sources, *targets], settings.vocab_size, lowercase=settings.lowercase)
+    else:
+        tokenizer = train_separate_bpe_tokenizer(sources, targets, settings.vocab_size, lowercase=settings.lowercase)
+    config = RnnSearchConfig(
+        vocab_size=len(tokenizer),
+        source_vocab_size=None if settings.joint_vocabulary else tokenizer.source_vocab_size,
+        hidden_size=settings.hidden_size,
+        embedding_size=settings.embedding_size,
+        dropout=settings.dropout,
+        word_dropout=settings.word_dropout,
+        label_smoothing=settings.label_smoothing,
+        initialization=settings.initialization,
+        share_embeddings=settings.share_embeddings,
+        tie_word_embeddings=settings.share_embeddings,
+        lowercase=settings.lowercase,
+        source_lang=languages[0],
+        target_lang=languages[1],
+        pad_token_id=tokenizer.pad_token_id,
+        bos_token_id=tokenizer.bos_token_id,
+        eos_token_id=tokenizer.eos_token_id,
+        decoder_start_token_id=tokenizer.bos_token_id,
+    )
+    return RnnSearchForConditionalGeneration(config), tokenizer
+
+
+def _check_initial_model(folder: str, languages: tuple[str, str]) -> None:
+    """Checks, before anything is written, that a run on bitext of these languages can go on from a model.
+
+    Raises:
+        InputError: If it translates from or to another language.
+        ModelError: If it is no translation model.
+    """
+    from ..artefacts.model_loading import check_model_type
+    from ..models.configuration_rnn_search import RnnSearchConfig
+
+    check_model_type(folder, ["rnn_search"], kind="translation model", verb="train-nmt")
+    config = RnnSearchConfig.from_pretrained(folder)
+    if (config.source_lang, config.target_lang) != languages:
+        raise InputError(
+            f"this model translates {config.source_lang}→{config.target_lang}, the bitext is {'→'.join(languages)}",
+            path=folder,
+            remedy="give a model of the same two languages",
+        )
+
+
+def _initial_model(settings: TranslationTrainingSettings, folder: str) -> tuple[Any, Any]:
+    """Opens the model to go on from, with the dropouts and the label smoothing of this run.
+
+    Raises:
+        ModelError: If it is damaged.
+    """
+    from ..artefacts.model_loading import load_model_folder
+    from ..models.modeling_rnn_search import RnnSearchForConditionalGeneration
+
+    names = ("dropout", "word_dropout", "label_smoothing")
+    changed = {name: getattr(settings, name) for name in names}
+    return load_model_folder(folder, RnnSearchForConditionalGeneration, **changed)
+
+
+def _taken_over(config: Any, tokenizer: Any) -> dict[str, Any]:
+    """Returns the settings that a run has from the model it went on from, to be recorded as they were."""
+    names = ("hidden_size", "embedding_size", "initialization", "share_embeddings", "lowercase", "vocab_size")
+    return {
+        **{name: getattr(config, name) for name in names},
+        "joint_vocabulary": not hasattr(tokenizer, "source_tokenizer"),
+    }
