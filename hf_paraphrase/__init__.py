@@ -15,7 +15,9 @@ __version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from .data.folder import DataFolder
-    from .encoders.search import SearchIndex
+    from .encoders.encode_file import encode
+    from .encoders.search.index import SearchIndex
+    from .encoders.search.run import search
     from .encoders.sentence_encoder import SentenceEncoder
     from .encoders.train import train_encoder
     from .errors import HfParaphraseError, HubError, InputError, ModelError, OutputError, UsageError
@@ -40,6 +42,7 @@ if TYPE_CHECKING:
         SentenceClassifier,
         SentenceClassifierConfig,
     )
+    from .tokenization.train import train_tokenizer
     from .translation.train import train_translation
 
 __getattr__, __dir__, _names = lazy_exports(__name__)

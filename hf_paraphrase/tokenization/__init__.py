@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from .encoder_pieces import train_encoder_bpe, train_encoder_unigram
     from .encoder_tokenizer import load_encoder_tokenizer
     from .subword import train_bpe_tokenizer, train_separate_bpe_tokenizer
+    from .train import train_tokenizer
     from .word_level import build_word_level_tokenizer, save_tokenizer, sentence_vocabulary
 
 __getattr__, __dir__, __all__ = lazy_exports(__name__)

@@ -14,5 +14,6 @@ from ...lazy import lazy_exports
 if TYPE_CHECKING:
     from .build import BuiltIndex, IndexOptions, build_index
     from .index import Neighbour, SearchIndex
+    from .run import Searched, search
 
 __getattr__, __dir__, __all__ = lazy_exports(__name__)

@@ -1,0 +1,287 @@
+"""The recipe of the verb `search`: an index of a corpus, the sentences nearest to queries, mined paraphrases."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from ...artefacts.cards import write_card
+from ...artefacts.folders import check_output, output_folder
+from ...artefacts.hub_models import model_folder
+from ...artefacts.inherited_cards import inherited_metadata
+from ...artefacts.provenance import write_provenance
+from ...data.parquet import split_sizes, write_split
+from ...data.sentences import Corpus
+from ...errors import InputError, ModelError, UsageError
+from ...messages import say
+from ...settings import recipe
+from .search_settings import SearchSettings
+
+if TYPE_CHECKING:
+    from ..sentence_encoder import SentenceEncoder
+    from .build import BuiltIndex
+    from .index import Neighbour, SearchIndex
+    from .paraphrase_mining import MinedPairs
+
+MINED = pa.schema([("sentence1", pa.string()), ("sentence2", pa.string()), ("score", pa.float64())])
+_PAIRS_PER_BATCH = 100_000
+_TOP_K = 10
+_THRESHOLD = 0.8
+_MAX_PAIRS = 1_000_000
+
+
+@dataclass(frozen=True)
+class Searched:
+    """What a search gave: one of an index, mined pairs and neighbours, as was asked for.
+
+    Attributes:
+        folder: The folder that was made, of an index or of pairs; None for neighbours.
+        rows: The sentences of the index, or the pairs.
+        names: What the indexes that were asked are called.
+        neighbours: For each query its nearest neighbours in each of these indexes, as they are found: the encoders
+            and an index that is not kept stay open until all were taken.
+    """
+
+    folder: Path | None = None
+    rows: int = 0
+    names: tuple[str, ...] = ()
+    neighbours: Iterator[tuple[str, list[list[Neighbour]]]] = iter(())
+
+
+@recipe(SearchSettings)
+def search(settings: SearchSettings) -> Searched:
+    """Builds an index, finds the nearest neighbours of queries, or mines paraphrases.
+
+    Raises:
+        UsageError: For settings that do not fit together.
+        InputError: For a missing, empty or malformed corpus, query file or index.
+        OutputError: If the output exists or cannot be written.
+        ModelError: If a folder is not a sentence encoder, or not that of the index.
+    """
+    if settings.output is not None:
+        check_output(settings.output, overwrite=settings.overwrite)
+    if settings.query or settings.query_file:
+        return _find_neighbours(settings)
+    return _mine(settings) if settings.mine else _build(settings)
+
+
+def _build(settings: SearchSettings) -> Searched:
+    corpus = _corpus(settings)
+    model = str(settings.model)
+    encoder = _encoder(model, settings.device)
+    with output_folder(str(settings.output), overwrite=settings.overwrite) as staging:
+        built = _build_into(staging, encoder, corpus, settings)
+        _copy_encoder(model_folder(model), staging)
+        made, counts = built.settings, built.counts
+        results = {**vars(made), "read": counts.sentences, "empty": counts.empty, "repeated": counts.repeated}
+        record = settings.record()
+        inputs: list[str | Path] = [model, corpus.path]
+        write_provenance(staging, command="search", settings=record, inputs=inputs, results=results)
+        _write_index_card(staging, settings, corpus, results)
+    say(f"an index of {made.rows:,} sentences is in {settings.output}")
+    return Searched(folder=Path(str(settings.output)), rows=made.rows)
+
+
+def _build_into(folder: Path, encoder: SentenceEncoder, corpus: Corpus, settings: SearchSettings) -> BuiltIndex:
+    """Builds the index of a corpus and says what happened to its sentences."""
+    from tqdm.auto import tqdm
+
+    from .build import IndexOptions, build_index
+
+    options: IndexOptions = IndexOptions(
+        approximate=settings.method == "approximate",
+        lists=settings.lists,
+        probes=settings.probes,
+        keep_repeated=settings.keep_repeated,
+        batch_size=settings.batch_size,
+        seed=settings.seed or 0,
+    )
+    with (
+        tqdm(unit=" sentences", unit_scale=True, desc="encode") as encoded,
+        tqdm(unit=" vectors", unit_scale=True, desc="lists", disable=not options.approximate) as placed,
+    ):
+        try:
+            built = build_index(
+                encoder, corpus.blocks(), folder, options, progress=encoded.update, place_progress=placed.update
+            )
+        except InputError as error:
+            if error.path is not None:
+                raise
+            raise InputError(error.message, path=corpus.path, remedy=error.remedy) from error
+    made, counts = built.settings, built.counts
+    kept = "kept" if settings.keep_repeated else "left out"
+    for number, what in (
+        (counts.empty, "without any text: left out"),
+        (counts.repeated, f"that had been there before: {kept}"),
+        (counts.zero, "of which the encoder knows no word: no search finds them"),
+    ):
+        if number:
+            say(f"{number:,} of {counts.sentences:,} sentences {what}")
+    if made.recall is not None:
+        say(
+            f"{made.lists:,} lists, of which a query reads {made.probes}: they find "
+            f"{100 * made.recall:.1f} % of the true 10 nearest neighbours of a sample"
+        )
+    return built
+
+
+def _find_neighbours(settings: SearchSettings) -> Searched:
+    from ...evaluation.report import short_names
+
+    queries = _queries(settings)
+    sources = [str(settings.model if settings.corpus else settings.index), *filter(None, [settings.compare])]
+    with ExitStack() as opening:
+        indexes = [_open(settings, source, opening) for source in sources]
+        stack = opening.pop_all()
+    return Searched(names=tuple(short_names(sources)), neighbours=_neighbours(settings, queries, indexes, stack))
+
+
+def _neighbours(
+    settings: SearchSettings, queries: Iterator[list[str]], indexes: list[SearchIndex], stack: ExitStack
+) -> Iterator[tuple[str, list[list[Neighbour]]]]:
+    """Finds the neighbours of each query in each index, and says at the end which queries have none."""
+    top_k = _TOP_K if settings.top_k is None else settings.top_k
+    options: dict[str, Any] = {
+        "method": settings.method,
+        "probes": settings.probes,
+        "drop_identical": settings.identical == "drop",
+        "batch_size": settings.batch_size,
+    }
+    total = without = 0
+    with stack:
+        for block in queries:
+            streams = [index.neighbours(block, top_k, **options) for index in indexes]
+            for query, *found in zip(block, *streams, strict=True):
+                total += 1
+                without += not any(found)
+                yield query, found
+        shortest = min(map(len, indexes))
+        if top_k > shortest:
+            say(f"--top-k is {top_k:,}, but there are only {shortest:,} sentences")
+    if without == total:
+        raise InputError(
+            "no neighbour of any query: the encoder knows none of their words",
+            path=settings.query_file,
+            remedy="give sentences in the language that the encoder was trained on",
+        )
+    if without:
+        say(f"{without:,} of {total:,} queries have no neighbours: the encoder knows none of their words")
+
+
+def _mine(settings: SearchSettings) -> Searched:
+    threshold = _THRESHOLD if settings.threshold is None else settings.threshold
+    max_pairs = _MAX_PAIRS if settings.max_pairs is None else settings.max_pairs
+    with ExitStack() as stack:
+        index = _open(settings, str(settings.model if settings.corpus else settings.index), stack)
+        # Said now, not after the work.
+        approximate = index.uses_lists(settings.method)
+        with output_folder(str(settings.output), overwrite=settings.overwrite) as staging:
+            pairs = index.mine(
+                threshold,
+                max_pairs=max_pairs,
+                method=settings.method,
+                probes=settings.probes,
+                keep_identical=settings.identical == "keep",
+                show_progress_bar=True,
+            )
+            write_split(staging, "train", _sentence_pairs(index, pairs), MINED, repeating=())
+            source = Path(str(settings.index or settings.corpus))
+            results: dict[str, Any] = {"pairs": len(pairs), "found": pairs.found, "sentences": len(index)}
+            inputs: list[str | Path] = [source, *([] if settings.corpus is None else [str(settings.model)])]
+            record = settings.record()
+            write_provenance(staging, command="search", settings=record, inputs=inputs, results=results)
+            values = {
+                **(inherited_metadata(source) if source.is_dir() else {"language": [], "license": []}),
+                "title": f"Paraphrases mined from {source.resolve().name}",
+                "source": source.resolve().name,
+                "threshold": threshold,
+                "approximate": approximate,
+                "keep_identical": settings.identical == "keep",
+                "splits": split_sizes(staging),
+                **results,
+            }
+            write_card(staging, "dataset_cards", "mined", values)
+    if pairs.found > len(pairs):
+        say(f"{pairs.found:,} pairs reach the threshold; the best {len(pairs):,} are kept (--max-pairs)")
+    if not len(pairs):
+        say(f"no pair has a cosine of {threshold} or more")
+    say(f"{len(pairs):,} pairs are in {settings.output}")
+    return Searched(folder=Path(str(settings.output)), rows=len(pairs))
+
+
+def _sentence_pairs(index: SearchIndex, pairs: MinedPairs) -> Iterator[pa.Table]:
+    """Reads the sentences of mined pairs, block by block."""
+    for first in range(0, len(pairs), _PAIRS_PER_BATCH):
+        part = slice(first, first + _PAIRS_PER_BATCH)
+        sides = [index.sentences.take(rows[part]).column("sentence") for rows in (pairs.first, pairs.second)]
+        yield pa.table({"sentence1": sides[0], "sentence2": sides[1], "score": pairs.scores[part]}).combine_chunks()
+
+
+def _open(settings: SearchSettings, source: str, stack: ExitStack) -> SearchIndex:
+    """Opens an index folder, or builds one for the time being with the encoder `source`."""
+    from .index import SearchIndex
+
+    if settings.corpus is None:
+        encoder = None if settings.model is None else _encoder(settings.model, settings.device)
+        index = SearchIndex(source, encoder, device=settings.device)
+        if not index.uses_lists(settings.method) and settings.probes is not None:
+            raise UsageError("the index has no lists for --probes to read", path=source, remedy="leave --probes out")
+        return index
+    corpus, encoder = _corpus(settings), _encoder(source, settings.device)
+    folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="hf_paraphrase_")))
+    _build_into(folder, encoder, corpus, settings)
+    return SearchIndex(folder, encoder)
+
+
+def _queries(settings: SearchSettings) -> Iterator[list[str]]:
+    """Gives the queries in blocks; a file is checked at once and read later."""
+    if settings.query_file is None:
+        return iter([settings.query])
+    path = Path(settings.query_file)
+    if path.is_dir():
+        raise InputError("this is a folder, not a file of queries", path=path, remedy="give one sentence a line")
+    blocks = Corpus(path).blocks()
+    return ([text or "" for text in block] for block in blocks)
+
+
+def _corpus(settings: SearchSettings) -> Corpus:
+    return Corpus(Path(str(settings.corpus)), settings.columns, settings.split)
+
+
+def _encoder(model: str, device: str) -> SentenceEncoder:
+    from ..sentence_encoder import SentenceEncoder
+
+    return SentenceEncoder.from_pretrained(model, device=device)
+
+
+def _copy_encoder(model: Path, folder: Path) -> None:
+    """Copies the encoder into the index, so that the folder is complete in itself."""
+    from .index import ENCODER_FOLDER
+
+    ignored = shutil.ignore_patterns(".*", "checkpoint-*", "__pycache__")
+    try:
+        shutil.copytree(model, folder / ENCODER_FOLDER, ignore=ignored)
+    except (OSError, shutil.Error) as error:
+        raise ModelError(f"the encoder cannot be copied into the index: {error}", path=model) from error
+
+
+def _write_index_card(folder: Path, settings: SearchSettings, corpus: Corpus, results: dict[str, Any]) -> None:
+    name = corpus.path.resolve().name
+    values = {
+        **(inherited_metadata(corpus.path) if corpus.columns else {"language": [], "license": []}),
+        "title": f"Search index of {name}",
+        "source": name,
+        "columns": corpus.columns,
+        "encoder": Path(str(settings.model)).resolve().name,
+        "keep_repeated": settings.keep_repeated,
+        "splits": split_sizes(folder),
+        **results,
+    }
+    write_card(folder, "dataset_cards", "search_index", values)

@@ -1,0 +1,149 @@
+"""The settings of a search: to build an index, to ask one, or to mine paraphrases."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ...data.text_files import PLAIN_OR_COMPRESSED
+from ...errors import UsageError
+from ...settings import Settings, flag, is_given, setting
+from ..devices import check_device, device_setting
+
+
+@dataclass(kw_only=True)
+class SearchSettings(Settings):
+    """Find sentences by meaning.
+
+    Build an index: --model DIR --corpus FILE --output INDEX. Search it: --index INDEX --query TEXT. Mine paraphrases:
+    --index INDEX --mine --output PAIRS. A small corpus needs no index folder: --model DIR --corpus FILE --query TEXT.
+    Two encoders side by side: --model A --compare B --corpus FILE --query TEXT, or --index A --compare B --query TEXT.
+    """
+
+    model: str | None = setting(
+        "folder of a sentence encoder, which encodes the corpus; with --index it encodes the queries, and must be the "
+        "encoder that the index was built with (the index holds a copy that is used by default)",
+        None,
+    )
+    corpus: str | None = setting(
+        f"the sentences: a text file, one a line, {PLAIN_OR_COMPRESSED}, or a data folder", None
+    )
+    columns: list[str] = setting(
+        "columns of the data folder to read, separated by commas or spaces; by default sentence, text, sentence1 and "
+        "sentence2, as far as there are",
+        [],
+    )
+    split: str | None = setting("split of the data folder to read [default: train]", None)
+    keep_repeated: bool = setting("keep a sentence that comes several times as often in the index", False)
+    index: str | None = setting("an index folder that this command made", None)
+    query: list[str] = setting("one or more sentences, in quotes, whose nearest neighbours are printed", [])
+    query_file: str | None = setting(
+        "a text file of such sentences, one a line", None, names=["--query-file", "--queries"]
+    )
+    top_k: int | None = setting(
+        "neighbours of each query [default: 10]", None, at_least=1, names=["--top-k", "--neighbours"]
+    )
+    compare: str | None = setting(
+        "with queries: a second encoder (with --corpus) or a second index (with --index), printed beside the first",
+        None,
+    )
+    format: str | None = setting(
+        "layout of the neighbours: tsv = query, rank, cosine, position in the corpus, sentence; jsonl; markdown; by "
+        "default tsv, with --compare markdown",
+        None,
+        choices=["tsv", "jsonl", "markdown"],
+    )
+    mine: bool = setting("write all pairs of sentences of the index that reach --threshold to --output", False)
+    threshold: float | None = setting(
+        "with --mine: least cosine of a pair, above 0 to 1 [default: 0.8]", None, above=0, at_most=1
+    )
+    max_pairs: int | None = setting(
+        "with --mine: how many pairs to keep at most, those of the greatest cosine [default: 1000000]",
+        None,
+        at_least=1,
+    )
+    identical: str | None = setting(
+        "keep or drop neighbours and pairs that are the same text but for case and spacing; by default neighbours are "
+        "kept and pairs dropped",
+        None,
+        choices=["keep", "drop"],
+    )
+    method: str | None = setting(
+        "exact = compare with every sentence; approximate = with those in the nearest of many lists, which needs "
+        "faiss-cpu; by default exact for a new index, and approximate for one that was built so",
+        None,
+        choices=["exact", "approximate"],
+    )
+    lists: int | None = setting(
+        "approximate, when building: how many lists; by default 4 times the root of the sentences, at most 2,048",
+        None,
+        at_least=1,
+    )
+    probes: int | None = setting(
+        "approximate: how many lists a query reads (when mining: a list is compared with); by default what the index "
+        "was built with, a sixteenth of the lists but at least 8",
+        None,
+        at_least=1,
+    )
+    output: str | None = setting("the index folder, or with --mine the data folder of pairs, to make", None)
+    batch_size: int = setting("sentences in a padded batch; a model of type avg needs no batches", 256, at_least=1)
+    device: str = device_setting()
+    seed: int | None = setting(
+        "approximate, when building: seed of the lists' centroids [default: 0]", None, at_least=0
+    )
+    overwrite: bool = setting("replace an existing output folder", False)
+
+    def check(self) -> None:
+        """Refuses what does not fit together before any long work.
+
+        Raises:
+            UsageError: For values out of range, and for settings of another task than the one that is asked for.
+        """
+        super().check()
+        check_device(self.device)
+        queries = bool(self.query or self.query_file)
+        wrong = None
+        if (self.corpus is None) == (self.index is None):
+            wrong = "give either --corpus, with --model, or --index"
+        elif self.corpus is not None and self.model is None:
+            wrong = "--corpus needs --model, the encoder"
+        elif self.query and self.query_file:
+            wrong = "give --query or --query-file, not both"
+        elif queries and self.mine:
+            wrong = "give queries or --mine, not both"
+        elif queries and self.output is not None:
+            wrong = "neighbours are printed: leave --output out, or build the index first and search it with --index"
+        elif not queries and self.output is None:
+            wrong = "name the folder to make with --output, or give --query"
+        elif not queries and not self.mine and self.index is not None:
+            wrong = "nothing to do with the index: give --query, --query-file or --mine"
+        elif self.compare is not None and not queries:
+            wrong = "--compare needs --query or --query-file"
+        elif self.compare is not None and self.index is not None and self.model is not None:
+            wrong = "two indexes use the encoders that they hold: leave --model out"
+        elif self.compare is not None and self.format not in (None, "markdown"):
+            wrong = f"two indexes are printed as markdown, not as {self.format}"
+        if wrong is None:
+            wrong = self._misplaced(queries)
+        if wrong is not None:
+            raise UsageError(f"search: {wrong}", remedy="see hf-paraphrase search --help")
+        if any(not text.strip() for text in self.query):
+            raise UsageError("search: a --query is empty", remedy="give a sentence")
+
+    def _misplaced(self, queries: bool) -> str | None:
+        """Finds a flag that would have no effect, and says what it is for."""
+        corpus = self.corpus is not None
+        lists = corpus and self.method == "approximate"
+        rules = (
+            (("columns", "split", "keep_repeated"), corpus, "for reading a --corpus"),
+            (("lists", "seed"), lists, "for building an index with --method approximate"),
+            (("probes",), self.method != "exact" and (lists or not corpus), "for the approximate method"),
+            (("top_k", "format"), queries, "for queries"),
+            (("threshold", "max_pairs"), self.mine, "for --mine"),
+            (("identical",), queries or self.mine, "for queries and --mine"),
+            (("overwrite",), self.output is not None, "for an --output"),
+        )
+        for names, allowed, purpose in rules:
+            for name in names:
+                if not allowed and is_given(self, name):
+                    return f"{flag(name)} is {purpose}"
+        return None

@@ -1,0 +1,292 @@
+"""The recipe of the verb `train-tokenizer`: text in, a fast tokenizer for sentence encoders out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import chain, islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ..artefacts.cards import check_license, write_card
+from ..artefacts.folders import check_output, output_folder
+from ..artefacts.provenance import write_provenance
+from ..data.numbered_lines import numbered_lines
+from ..data.pair_rows import iterate_pairs
+from ..data.text_files import PLAIN_OR_COMPRESSED, check_readable
+from ..errors import InputError, UsageError
+from ..messages import say
+from ..settings import Settings, recipe, setting
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedTokenizerFast
+
+KINDS = {
+    "word": "one token a word, every punctuation mark by itself",
+    "bpe": "pieces of words by byte-pair encoding (Sennrich, Haddow and Birch 2016)",
+    "unigram": "pieces of words by a Unigram model (Kudo 2018)",
+    "morfessor": "morphs by Morfessor Baseline (Creutz and Lagus 2002), as a Unigram model",
+}
+_SIZES = {"word": 200_000, "bpe": 10_000, "unigram": 10_000}
+_MEASURED = 10_000
+
+
+@dataclass(kw_only=True)
+class TrainTokenizerSettings(Settings):
+    """Learn a tokenizer for a sentence encoder from text or from the sentences of paraphrase pairs."""
+
+    output: str = setting("the tokenizer folder to make")
+    kind: str = setting(
+        "word (one token a word); pieces of words: bpe (byte-pair encoding) or unigram; or morfessor (morphs by "
+        "Morfessor Baseline, paper 003; the text must fit the memory as counts of its words)",
+        "word",
+        choices=list(KINDS),
+    )
+    text: list[str] = setting(f"text files, one sentence a line, {PLAIN_OR_COMPRESSED}", [])
+    pairs: str | None = setting(
+        "data folder with the columns sentence1 and sentence2, or a bitext with source and target (split train)", None
+    )
+    vocabulary_size: int | None = setting(
+        "tokens at most, [PAD] and [UNK] among them; 0 for all words; not for morfessor, which finds the number of "
+        "morphs itself [default: 200000 words or 10000 pieces]",
+        None,
+        at_least=0,
+        only_with={"kind": ("word", "bpe", "unigram")},
+        names=["--vocabulary-size", "--vocab-size"],
+    )
+    min_frequency: int | None = setting(
+        "a word enters the vocabulary, a pair of pieces is merged, and Morfessor learns from a word, if it occurs so "
+        "many times (not for unigram) [default: 2, for morfessor 1]",
+        None,
+        at_least=1,
+    )
+    corpus_weight: float | None = setting(
+        "of morfessor: weight of the cost of the words against that of the lexicon; above 1 splits words less, below "
+        "1 more [default: 1]",
+        None,
+        above=0,
+        below=float("inf"),
+        only_with={"kind": "morfessor"},
+        excludes="segmentation",
+    )
+    dampening: str | None = setting(
+        "of morfessor: how often a word counts that occurs n times: none (n), log (log2(n + 1), rounded) or ones (1) "
+        "[default: none]",
+        None,
+        choices=["none", "log", "ones"],
+        only_with={"kind": "morfessor"},
+        excludes="segmentation",
+    )
+    segmentation: str | None = setting(
+        "of morfessor: a segmentation to take instead of learning one, as `morfessor-train --save-segmentation` "
+        "writes it (`12 talo + ssa`); the text then is what vocabulary and tokens are measured on",
+        None,
+        only_with={"kind": "morfessor"},
+    )
+    seed: int = setting("of morfessor: seed of the order in which it goes over the words", 0, at_least=0)
+    lower_case: bool = setting("lower-case all text", True, names=["--lower-case", "--lowercase"])
+    split_contractions: bool = setting(
+        "split English contractions as the Penn Treebank does (do n't); for word only", True
+    )
+    license: str | None = setting(
+        "the licence of the tokenizer for the card, as the Hub spells it, e.g. apache-2.0 [default: none is claimed]",
+        None,
+    )
+    overwrite: bool = setting("replace an existing output folder", False)
+
+    def check(self) -> None:
+        """Refuses what does not fit, and puts the defaults that depend on the kind in their places.
+
+        Raises:
+            UsageError: For a value out of range or of another kind, or without any text.
+        """
+        super().check()
+        check_license(self.license)
+        if not self.text and self.pairs is None:
+            raise UsageError("train-tokenizer: no text", remedy="give --text FILE… or --pairs DIR")
+        if self.min_frequency is None:
+            self.min_frequency = 1 if self.kind == "morfessor" else 2
+        if self.kind == "morfessor":
+            self._complete_morfessor()
+            return
+        if self.vocabulary_size is None:
+            self.vocabulary_size = _SIZES[self.kind]
+        if self.vocabulary_size == 0 and self.kind != "word":
+            raise UsageError("--vocabulary-size 0 is for --kind word", remedy="give the number of pieces")
+        if 0 < self.vocabulary_size < 3:
+            raise UsageError(
+                f"--vocabulary-size must be at least 3, not {self.vocabulary_size}",
+                remedy="[PAD] and [UNK] are among them",
+            )
+
+    def _complete_morfessor(self) -> None:
+        if self.segmentation is not None:
+            return
+        from .morfessor_words import check_installed
+
+        check_installed()
+        self.corpus_weight = 1.0 if self.corpus_weight is None else self.corpus_weight
+        self.dampening = self.dampening or "none"
+
+
+@recipe(TrainTokenizerSettings)
+def train_tokenizer(settings: TrainTokenizerSettings) -> PreTrainedTokenizerFast:
+    """Learns a tokenizer from text and writes its folder, with card and record.
+
+    Returns:
+        The tokenizer.
+
+    Raises:
+        UsageError: For settings that do not fit together.
+        InputError: For missing, empty or malformed text.
+        OutputError: If the output is in the way.
+    """
+    from .word_level import save_tokenizer
+
+    check_output(settings.output, overwrite=settings.overwrite)
+    segmentation = [] if settings.segmentation is None else [settings.segmentation]
+    inputs = [*settings.text, *([] if settings.pairs is None else [settings.pairs]), *segmentation]
+    for path in (*settings.text, *segmentation):
+        check_readable(Path(path))
+    counter = _Counted(_sentences_of(settings.text, settings.pairs))
+    try:
+        tokenizer, learnt = _learn(settings, counter)
+    except InputError as error:
+        if error.path is not None:
+            raise
+        raise InputError(error.message, path=inputs[0], remedy=error.remedy) from error
+    results: dict[str, Any] = {
+        "sentences": counter.number,
+        "vocabulary": len(tokenizer),
+        **learnt,
+        **_measure(tokenizer, _sentences_of(settings.text, settings.pairs)),
+    }
+    with output_folder(settings.output, overwrite=settings.overwrite) as staging:
+        save_tokenizer(tokenizer, staging)
+        record = settings.record()
+        write_provenance(staging, command="train-tokenizer", settings=record, inputs=inputs, results=results)
+        name = Path(settings.output).name
+        card = {
+            **record,
+            **results,
+            "languages": ["en"] if settings.kind == "word" and settings.split_contractions else [],
+            "title": name,
+            "name": name,
+            "description": KINDS[settings.kind],
+            "sources": ", ".join(Path(item).name for item in inputs if item not in segmentation),
+            "segmentation": None if settings.segmentation is None else Path(settings.segmentation).name,
+        }
+        write_card(staging, "model_cards", "tokenizer", card)
+    say(
+        f"{settings.kind}: {len(tokenizer)} tokens from {counter.number} sentences; "
+        f"{results['tokens_per_sentence']:.2f} tokens a sentence, {100 * results['unknown_share']:.2f} % unknown"
+    )
+    if learnt:
+        say(f"{learnt['words']:,} different words before segmentation, {learnt['morphs']:,} morphs after it")
+    say(f"the tokenizer lies in {settings.output}; hf-paraphrase train-encoder --tokenizer {settings.output} …")
+    return tokenizer
+
+
+def _sentences_of(text: Sequence[str], pairs: str | None) -> Iterator[str]:
+    """Streams the lines of text files and then both sides of a data folder's pairs.
+
+    Raises:
+        InputError: If a file or the folder is missing or malformed.
+    """
+    for path in text:
+        yield from (line for _, line in numbered_lines(Path(path)))
+    if pairs is not None:
+        for first, second in iterate_pairs(pairs):
+            yield from chain(first, second)
+
+
+class _Counted:
+    """Counts what passes through."""
+
+    def __init__(self, sentences: Iterable[str]) -> None:
+        self.sentences = sentences
+        self.number = 0
+
+    def __iter__(self) -> Iterator[str]:
+        for sentence in self.sentences:
+            self.number += 1
+            yield sentence
+
+
+def _learn(
+    settings: TrainTokenizerSettings, sentences: Iterable[str]
+) -> tuple[PreTrainedTokenizerFast, dict[str, Any]]:
+    """Makes the tokenizer; for Morfessor also the vocabulary sizes before and after, as in paper 003's Table 8."""
+    if settings.kind == "morfessor":
+        return _learn_morphs(settings, sentences)
+    return _learn_tokens(settings, sentences), {}
+
+
+def _learn_morphs(
+    settings: TrainTokenizerSettings, sentences: Iterable[str]
+) -> tuple[PreTrainedTokenizerFast, dict[str, Any]]:
+    from .morfessor_tokenizer import morfessor_tokenizer
+    from .morfessor_words import count_words, learn_morphs, read_morphs
+
+    counts = count_words(sentences, lower_case=settings.lower_case)
+    if not counts:
+        raise InputError("no text to learn morphs from", remedy="give sentences that are not empty")
+    if settings.segmentation is not None:
+        morphs = read_morphs(settings.segmentation)
+        upper = next((morph for morph in morphs.counts if morph != morph.lower()), None)
+        if settings.lower_case and upper is not None:
+            raise InputError(
+                f"the morph `{upper}` is not in lower case, as the text will be",
+                path=settings.segmentation,
+                remedy="give --lower-case false, or a segmentation of lower-cased words",
+            )
+    else:
+        if max(counts.values()) < (settings.min_frequency or 1):
+            raise InputError(f"no word occurs {settings.min_frequency} times", remedy="lower --min-frequency")
+        say(f"learning morphs from {len(counts):,} different words")
+        morphs = learn_morphs(
+            counts,
+            corpus_weight=settings.corpus_weight or 1.0,
+            dampening=settings.dampening or "none",
+            min_frequency=settings.min_frequency or 1,
+            seed=settings.seed,
+            progress=lambda number, cost: say(f"round {number}: {cost:,.0f} nats"),
+        )
+    alphabet = {letter for word in counts for letter in word}
+    tokenizer = morfessor_tokenizer(morphs, alphabet, lower_case=settings.lower_case)
+    sizes = {
+        "words": len(counts),
+        "learnt_words": morphs.words,
+        "morphs": len(morphs.counts),
+        "morph_tokens": morphs.tokens,
+        "rounds": morphs.rounds,
+    }
+    return tokenizer, sizes
+
+
+def _learn_tokens(settings: TrainTokenizerSettings, sentences: Iterable[str]) -> PreTrainedTokenizerFast:
+    size, min_frequency = settings.vocabulary_size or 0, settings.min_frequency or 1
+    if settings.kind == "word":
+        from .word_level import build_word_level_tokenizer, sentence_vocabulary
+
+        style: dict[str, Any] = {"lower_case": settings.lower_case, "contractions": settings.split_contractions}
+        limit = size - 2 if size else None
+        words = sentence_vocabulary(sentences, min_frequency=min_frequency, max_size=limit, **style)
+        return build_word_level_tokenizer(words, **style)
+
+    from .encoder_pieces import train_encoder_bpe, train_encoder_unigram
+
+    if settings.kind == "bpe":
+        return train_encoder_bpe(sentences, size, lower_case=settings.lower_case, min_frequency=min_frequency)
+    return train_encoder_unigram(sentences, size, lower_case=settings.lower_case)
+
+
+def _measure(tokenizer: PreTrainedTokenizerFast, sentences: Iterable[str]) -> dict[str, float]:
+    ids = tokenizer(list(islice(sentences, _MEASURED)), add_special_tokens=False)["input_ids"]
+    tokens = sum(map(len, ids))
+    unknown = sum(row.count(tokenizer.unk_token_id) for row in ids)
+    return {
+        "measured": len(ids),
+        "tokens_per_sentence": tokens / max(len(ids), 1),
+        "unknown_share": unknown / max(tokens, 1),
+    }
