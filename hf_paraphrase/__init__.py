@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from .filtering.filter import filter_pairs
     from .filtering.reference_classifier.training import train_reference_classifier
     from .filtering.scoring import score
+    from .filtering.tuning.grid_search import tune
     from .models import (
         AvgConfig,
         AvgModel,

@@ -19,7 +19,7 @@ LAYERS = (
     {"data", "tokenization"},
     {"artefacts"},
     {"models"},
-    {"settings", "registry", "messages"},
+    {"settings", "settings_file", "registry", "messages"},
     {"errors", "lazy"},
 )
 """What may import what: its own layer, without cycles, and those below."""

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
-from ..errors import InputError, UsageError
+from ..settings_file import read_settings_file
 
 if TYPE_CHECKING:
     from .argument_parser import VerbParser
@@ -50,36 +50,11 @@ def _expand_config(words: list[str], parser: VerbParser) -> list[str]:
     if path is None:
         return []
     given, fields = parser.fields_given(words), parser.fields_of_settings()
+    flags = {field: f"--{name}" for name, field in reversed(fields.items())}
     expanded: list[str] = []
-    keys: dict[str, str] = {}
-    for key, value in _read_yaml(Path(path)).items():
-        setting = str(key).replace("_", "-")
-        name = fields.get(setting)
-        if name is None:
-            remedy = f"one of {', '.join(sorted(set(fields.values())))}"
-            raise UsageError(f"unknown setting `{key}`", path=path, remedy=remedy)
-        if name in keys:
-            raise UsageError(f"`{keys[name]}` and `{key}` are one setting", path=path, remedy="give one of the two")
-        keys[name] = str(key)
-        if isinstance(value, dict):
-            raise UsageError(f"`{key}` is a mapping", path=path, remedy="give one value, or a list of values")
+    for field, value in read_settings_file(Path(path), fields).items():
         # A flag that collects values would add those given here to the file's instead of replacing them.
-        if value is None or name in given:
-            continue
-        flag = f"--{setting}"
-        expanded += [flag, *map(str, value)] if isinstance(value, list) else [f"{flag}={value}"]
+        if field not in given:
+            flag = flags[field]
+            expanded += [flag, *map(str, value)] if isinstance(value, list) else [f"{flag}={value}"]
     return expanded
-
-
-def _read_yaml(path: Path) -> dict[str, Any]:
-    import yaml
-
-    try:
-        content = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise InputError(f"cannot read the configuration: {error.strerror}", path=path) from error
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
-        raise InputError(f"not a YAML file: {error}", path=path) from error
-    if not isinstance(content, dict):
-        raise InputError("the configuration must be a mapping of `flag: value`", path=path)
-    return content

@@ -25,7 +25,7 @@ from typing import Any
 from scipy.stats import t as student
 
 from hf_paraphrase.errors import HfParaphraseError, InputError
-from hf_paraphrase.filtering.tuning.tuning_choice import spread
+from hf_paraphrase.filtering.tuning.choice import spread
 
 PLAIN, NOISE, REGULARISER = "plain", "noise", "regulariser"
 VARIANTS = {

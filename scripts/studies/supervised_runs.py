@@ -27,7 +27,7 @@ from finished_runs import append_row, read_rows
 
 from hf_paraphrase.artefacts.provenance import fingerprint
 from hf_paraphrase.commands import main as run_verb
-from hf_paraphrase.filtering.tuning.tuning_choice import spread
+from hf_paraphrase.filtering.tuning.choice import spread
 
 SICK = ["--test-split", "validation", "--dev-share", "0.1"]
 DRAWN = ["--dev-share", "0.1", "--test-share", "0.1"]

@@ -163,3 +163,21 @@ def test_an_unfinished_run_is_not_destroyed_and_other_settings_do_not_continue_i
     assert run("train-classifier", *words, "--output", made, "--resume") == 0
     assert "resuming after step 30" in capsys.readouterr().err
     assert (made / "model.safetensors").read_bytes() == (whole / "model.safetensors").read_bytes()
+
+
+def test_from_python_it_returns_the_classifier(pairs, tmp_path):
+    import hf_paraphrase
+
+    classifier = hf_paraphrase.train_reference_classifier(
+        pairs=pairs,
+        output=tmp_path / "made",
+        train_size=40,
+        dev_size=10,
+        test_size=10,
+        epochs=6,
+        embedding_size=8,
+        learning_rate=0.05,
+        batch_size=8,
+    )
+    human, machine = classifier.probabilities(["a1 a2 a3 b1", "c1 c2 c3 b1"])
+    assert human > 0.5 > machine

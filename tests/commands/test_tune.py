@@ -8,8 +8,8 @@ import pyarrow as pa
 import pytest
 
 from hf_paraphrase.commands import main
-from hf_paraphrase.commands.tune_runs import TuningRuns
 from hf_paraphrase.data.parquet import write_split
+from hf_paraphrase.filtering.tuning.runs import TuningRuns
 
 
 def run(*words):
@@ -151,10 +151,10 @@ def test_an_interrupted_grid_goes_on_where_it_was(data, tuned, tmp_path, capsys,
         (["--filters", "perplexity"], "there is no column perplexity"),
         (["--keep", "quality>7"], "the grid selects nothing"),
         (["--encoders", "transformer"], "transformer"),
-        (["--sample", "0"], "--sample is 0"),
+        (["--sample", "0"], "--sample must be at least 1, not 0"),
         (["--grid-seeds", "4"], "--grid-seeds is 4, but there are 3 seeds"),
         (["--one-per-reference", "best"], "missing column rank"),
-        (["--one-per-reference", "worst"], "--one-per-reference `worst` is unknown"),
+        (["--one-per-reference", "worst"], "--one-per-reference: invalid choice: 'worst'"),
         (["--pairs", "toy=elsewhere"], "two data sets are called toy"),
         (["--dev-data", "absent"], "no such folder"),
         (["--data", "absent"], "no such folder"),
@@ -172,3 +172,34 @@ def test_without_test_sets_there_are_no_test_means(data, tmp_path, capsys):
     out, err = capsys.readouterr()
     assert "test" not in out and "avg: dev" in out
     assert "hf-paraphrase filter" in err and "nothing is known beyond" in (tmp_path / "grid/README.md").read_text()
+
+
+def test_from_python_it_returns_the_table_the_runs_and_what_was_chosen(data, tuned, tmp_path):
+    import hf_paraphrase
+
+    (tmp_path / "small.yaml").write_text("model_type: avg\nhidden_size: 7\n")
+    found = hf_paraphrase.tune(
+        pairs=[f"toy={data / 'pairs'}"],
+        dev_data=data / "dev",
+        output=tmp_path / "grid",
+        keep=["quality>0.5"],
+        encoders=[f"small={tmp_path / 'small.yaml'}"],
+        epochs=1.0,
+        sample=40,
+        seeds=[0],
+    )
+    assert found.folder == tmp_path / "grid" and "small: dev" in found.table
+    assert {cell.filter: len(runs) for cell, runs in found.grid.items()} == {"random": 1, "quality": 1}
+    assert found.chosen["small", "quality", "toy"].cell.range == "quality>0.5"
+    record = json.loads((tmp_path / "grid/provenance.json").read_text())
+    assert record["results"]["encoders"]["small"]["hidden_size"] == 7
+
+
+def test_a_selection_called_by_its_name_is_a_point_of_the_grid(data, tmp_path):
+    common = ["--pairs", data / "pairs", "--dev-data", data / "dev", "--sample", 40, "--epochs", 1, "--seeds", 0]
+    keep = ["--keep", "different", "--keep", "different,quality>0.5"]
+    assert run("tune", *common, *keep, "--output", tmp_path / "grid") == 0
+    available = {(row["filter"], row["range"]): row["available"] for row in rows_of(tmp_path / "grid")}
+    assert available == {
+        ("random", ""): "120", ("different", "different"): "120", ("different+quality", "different,quality>0.5"): "60"
+    }  # fmt: skip

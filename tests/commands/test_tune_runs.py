@@ -8,12 +8,13 @@ import pyarrow as pa
 import pytest
 
 from hf_paraphrase.commands import main
-from hf_paraphrase.commands.tune_runs import TuningRuns, encoder_files, encoder_settings
 from hf_paraphrase.data.parquet import read_table, write_split
 from hf_paraphrase.errors import OutputError
 from hf_paraphrase.evaluation.correlation import pearson
+from hf_paraphrase.filtering.tuning.grids import FilterRange
+from hf_paraphrase.filtering.tuning.runs import TuningRuns
 from hf_paraphrase.filtering.tuning.selection_pool import SelectionPool
-from hf_paraphrase.filtering.tuning.tuning_grids import FilterRange
+from hf_paraphrase.filtering.tuning.tuned_encoders import encoder_files, encoder_settings
 
 GOOD, BAD = "quality>0.5", "quality<0.5"
 DEV = {
@@ -75,7 +76,7 @@ def by_hand(monkeypatch):
 
 
 def runs_of(folder, data, names, encoder="avg", **changed):
-    _, settings = encoder_settings(encoder, [])
+    _, settings = encoder_settings(encoder)
     for name, value in changed.items():
         setattr(settings, name, value)
     pairs = {name: data / name for name in names}
@@ -112,7 +113,7 @@ def test_a_run_that_cannot_be_noted_is_an_output_error(tmp_path, tests):
 
 
 def test_the_files_of_encoders_are_those_of_their_settings_and_their_own():
-    _, settings = encoder_settings("avg", [])
+    _, settings = encoder_settings("avg")
     settings.word_list, settings.tokenizer = "words.txt", "tokenizer"
     assert encoder_files(["avg", "b.yaml", "mine=a.yml"], [settings, settings]) == [
         "a.yml",

@@ -1,7 +1,17 @@
 """Choosing a selection of pairs: encoders are trained on many, and the dev set chooses (paper 000, section 5.4).
 
-`tuning_grids` says which selections are tried, `selection_pool` and `pair_pool` draw their pairs, `tuning_choice`
-chooses, and `tuning_tables` and `tuning_plot` show what was found. The verb is `tune`.
+Folders of pairs and a dev set go in, tables, a plot and a card come out. Start with `grid_search`, the recipe `tune`:
+`grids` says which selections are tried, `selection_pool` draws their pairs, `runs` trains the encoders of
+`tuned_encoders` with `short_training`, `choice` chooses, and `report` shows what was found.
 """
 
 from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ...lazy import lazy_exports
+
+if TYPE_CHECKING:
+    from .grid_search import tune
+
+__getattr__, __dir__, __all__ = lazy_exports(__name__)

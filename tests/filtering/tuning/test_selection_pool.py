@@ -9,8 +9,8 @@ from hf_paraphrase.errors import InputError, UsageError
 from hf_paraphrase.filtering.filter_steps import FilterSteps
 from hf_paraphrase.filtering.row_choice import choose_rows
 from hf_paraphrase.filtering.selections import parse_selection
+from hf_paraphrase.filtering.tuning.grids import GRIDS, RANDOM, UNBOUNDED, filter_ranges
 from hf_paraphrase.filtering.tuning.selection_pool import SelectionPool
-from hf_paraphrase.filtering.tuning.tuning_grids import GRIDS, RANDOM, UNBOUNDED, filter_ranges
 
 
 @pytest.fixture(scope="module")

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from hf_paraphrase.evaluation.correlation import pearson
-from hf_paraphrase.filtering.tuning.tuning_choice import (
+from hf_paraphrase.filtering.tuning.choice import (
     Cell,
     ChosenCell,
     TuningRun,

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 import yaml
 
-from hf_paraphrase.commands.tune_runs import encoder_settings
 from hf_paraphrase.errors import UsageError
+from hf_paraphrase.filtering.tuning.tuned_encoders import encoder_settings
 
 FOLDER = Path(__file__).parents[3] / "scripts" / "configs" / "expansion"
 
@@ -42,4 +42,4 @@ def test_the_configurations_of_the_study_differ_from_the_papers_in_their_epochs_
 
 def test_tuning_refuses_encoders_with_expansion():
     with pytest.raises(UsageError, match="paper_004_avg_pairs has --expansion"):
-        encoder_settings(str(FOLDER / "paper_004_avg_pairs.yaml"), [])
+        encoder_settings(str(FOLDER / "paper_004_avg_pairs.yaml"))

@@ -6,8 +6,8 @@ import io
 import pytest
 
 from hf_paraphrase.evaluation.bootstrap import Interval
-from hf_paraphrase.filtering.tuning.tuning_choice import Cell, ChosenCell, TuningRun
-from hf_paraphrase.filtering.tuning.tuning_tables import bins_table, cells_table, filters_table, ranges_table, runs_csv
+from hf_paraphrase.filtering.tuning.choice import Cell, ChosenCell, TuningRun
+from hf_paraphrase.filtering.tuning.report import bins_table, cells_table, filters_table, ranges_table, runs_csv
 
 RANDOM, LOW, HIGH = (Cell("news", "avg", *key) for key in (("random", ""), ("bleu", "bleu<=1"), ("bleu", "bleu>1")))
 

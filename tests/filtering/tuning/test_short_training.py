@@ -10,8 +10,7 @@ from hf_paraphrase.encoders.encoded_pairs import encode_pairs
 from hf_paraphrase.encoders.sentence_encoder import SentenceEncoder
 from hf_paraphrase.encoders.trainer import EncoderTrainer
 from hf_paraphrase.encoders.training_arguments import EncoderTrainingArguments
-from hf_paraphrase.filtering.tuning.pair_pool import PairPool
-from hf_paraphrase.filtering.tuning.tuning_trainer import TuningTrainer
+from hf_paraphrase.filtering.tuning.short_training import PairPool, TuningTrainer
 from hf_paraphrase.models.configuration_avg import AvgConfig
 from hf_paraphrase.models.modeling_avg import AvgModel
 from hf_paraphrase.tokenization.word_level import build_word_level_tokenizer
@@ -56,7 +55,8 @@ def test_tuning_ends_with_the_weights_and_scores_of_ordinary_training_and_writes
         )
         # Best after the third epoch.
         marks = iter([50.0, 1.0, 2.0, 9.0, 3.0, 4.0])
-        trainer = kind(model, arguments, pairs, tokenizer, lambda encode, marks=marks: {"dev_mean": next(marks)})
+        score = lambda encoder, marks=marks: {"dev_mean": next(marks)}  # noqa: E731
+        trainer = kind(model, arguments, pairs, tokenizer, evaluator=score)
         trainer.train()
         vectors = SentenceEncoder(model, tokenizer).encode(["a b", "c d e"])
         results.append((vectors, trainer.scores(), trainer.best_scores()))

@@ -5,32 +5,31 @@ from __future__ import annotations
 import hashlib
 import json
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..artefacts.provenance import fingerprint
-from ..data.parquet import read_schema, read_table
-from ..encoders.kinds import encoder_kind
-from ..encoders.train import train_encoder, trainer_settings
-from ..encoders.train_settings import EncoderSettings
-from ..encoders.untrained import new_vocabulary, untrained_model
-from ..errors import HfParaphraseError, OutputError, UsageError
-from ..evaluation.dev import dev_scorer
-from ..evaluation.graded_set import GradedSet
-from ..evaluation.scored_set import score_with_encoder
-from ..evaluation.sts import evaluate_scored
-from ..filtering.tuning.selection_pool import SelectionPool
-from ..filtering.tuning.tuning_choice import TuningRun
-from ..filtering.tuning.tuning_grids import FilterRange
-from ..settings import settings_of
-from .arguments import parse
+from ...artefacts.provenance import fingerprint
+from ...data.folder import DataFolder
+from ...encoders.kinds import encoder_kind
+from ...encoders.train import trainer_settings
+from ...encoders.train_settings import EncoderSettings
+from ...encoders.untrained import new_vocabulary, untrained_model
+from ...errors import HfParaphraseError, OutputError
+from ...evaluation.dev import dev_scorer
+from ...evaluation.graded_set import GradedSet
+from ...evaluation.scored_set import score_with_encoder
+from ...evaluation.sts import evaluate_scored
+from .choice import TuningRun
+from .grids import FilterRange
+from .selection_pool import SelectionPool
+from .tuned_encoders import files_of, run_settings
 
 if TYPE_CHECKING:
-    from ..encoders.encoder_vocabulary import EncoderVocabulary
-    from ..filtering.tuning.pair_pool import PairPool
+    from ...encoders.encoder_vocabulary import EncoderVocabulary
+    from .short_training import PairPool
 
 NOTES = "runs.jsonl"
 SIMILARITIES = "similarities"
@@ -46,58 +45,6 @@ _OF_THE_VOCABULARY = (
     "hidden_size",
     "skip_unknown",
 )
-_NOT_OF_A_RUN = {"pairs", "output", "dev_data", "seed", "max_pairs", "overwrite", "resume", "report_to"}
-
-
-def encoder_settings(name: str, words: Sequence[str]) -> tuple[str, EncoderSettings]:
-    """Reads the settings of an encoder as `train-encoder` does.
-
-    Args:
-        name: A model type, or a YAML file of settings of `train-encoder`, optionally as NAME=FILE.
-        words: Further flags of `train-encoder`.
-
-    Returns:
-        The encoder's name in tables, and its settings.
-
-    Raises:
-        UsageError: For settings that do not fit.
-        InputError: If the file cannot be read.
-    """
-    label, equals, path = name.partition("=")
-    if not equals and name.endswith((".yaml", ".yml")):
-        label, path = Path(name).stem, name
-    source = ["--config", path] if path else ["--model-type", name]
-    settings: Any = parse(train_encoder.settings, "train-encoder", [*source, "--pairs", "-", "--output", "-", *words])
-    settings.check()
-    if settings.loss != "margin":
-        raise UsageError(f"tune: the encoder {label} has --loss {settings.loss}", remedy="tune with the margin loss")
-    if settings.expansion is not None:
-        raise UsageError(f"tune: the encoder {label} has --expansion", remedy="tune without it, then train with it")
-    if not settings.epochs:
-        raise UsageError(f"tune: the encoder {label} is trained for no epoch", remedy="give --epochs above 0")
-    return label, settings
-
-
-def run_settings(settings: EncoderSettings) -> dict[str, Any]:
-    """Returns the settings of an encoder, as they are after its file and all flags, that hold for each of its runs."""
-    return {name: value for name, value in settings_of(settings).items() if name not in _NOT_OF_A_RUN}
-
-
-def encoder_files(names: Sequence[str], encoders: Iterable[EncoderSettings]) -> list[str]:
-    """Lists the files and folders that encoders are made from, each once.
-
-    Args:
-        names: The encoders as they were asked for, see :func:`encoder_settings`.
-        encoders: Their settings.
-    """
-    files = [word.partition("=")[2] or word for word in names if "=" in word or word.endswith((".yaml", ".yml"))]
-    for settings in encoders:
-        files += [path for path in _files_of(settings) if path is not None]
-    return sorted(set(files))
-
-
-def _files_of(settings: EncoderSettings) -> tuple[str | None, ...]:
-    return settings.initial_vectors, settings.tokenizer, settings.word_list, settings.frequency_counts
 
 
 class TuningRuns:
@@ -136,7 +83,7 @@ class TuningRuns:
         self._contents = {name: fingerprint(path) for name, path in pairs.items()}
         files: dict[str, str] = {}
         for settings in encoders.values():
-            for path in _files_of(settings):
+            for path in files_of(settings):
                 if path is not None and path not in files:
                     files[path] = fingerprint(path)
         self._files = files
@@ -195,10 +142,10 @@ class TuningRuns:
     def _train(self, data: str, settings: EncoderSettings, rows: np.ndarray, seed: int) -> dict[str, Any]:
         import torch
 
-        from ..encoders.dev_scores import DEV_SCORE
-        from ..encoders.sentence_encoder import SentenceEncoder
-        from ..encoders.training_arguments import EncoderTrainingArguments
-        from ..filtering.tuning.tuning_trainer import TuningTrainer
+        from ...encoders.dev_scores import DEV_SCORE
+        from ...encoders.sentence_encoder import SentenceEncoder
+        from ...encoders.training_arguments import EncoderTrainingArguments
+        from .short_training import TuningTrainer
 
         vocabulary = self._vocabulary(settings)
         pairs = self._pool(data, settings, vocabulary).subset(rows)
@@ -216,7 +163,7 @@ class TuningRuns:
             **trainer_settings(settings),
         )
         trainer = TuningTrainer(
-            model, arguments, pairs, vocabulary.tokenizer, lambda encoder: self._score(encoder.encode)
+            model, arguments, pairs, vocabulary.tokenizer, evaluator=lambda encoder: self._score(encoder.encode)
         )
         trainer.train()
         scores = trainer.scores()
@@ -241,9 +188,9 @@ class TuningRuns:
         if key not in self._vocabularies:
 
             def sentences() -> Any:
-                for path in self.pairs.values():
+                for folder in map(DataFolder, self.pairs.values()):
                     for name in ("sentence1", "sentence2"):
-                        yield from (text or "" for text in read_table(path, columns=[name]).column(name).to_pylist())
+                        yield from (text or "" for text in folder.table(columns=[name]).column(name).to_pylist())
 
             self._vocabularies[key] = new_vocabulary(settings, sentences)
         return self._vocabularies[key]
@@ -255,13 +202,14 @@ class TuningRuns:
         return list(self._contents.values())
 
     def _pool(self, data: str, settings: EncoderSettings, vocabulary: EncoderVocabulary) -> PairPool:
-        from ..encoders.encoded_pairs import LABEL
-        from ..filtering.tuning.pair_pool import PairPool
+        from ...encoders.encoded_pairs import LABEL
+        from .short_training import PairPool
 
         key = data, self._vocabulary_key(settings)
         if key not in self._pair_pools:
-            labelled = LABEL in read_schema(self.pairs[data]).names
-            table = read_table(self.pairs[data], columns=["sentence1", "sentence2", *([LABEL] if labelled else [])])
+            folder = DataFolder(self.pairs[data])
+            labelled = LABEL in folder.schema().names
+            table = folder.table(columns=["sentence1", "sentence2", *([LABEL] if labelled else [])])
             first, second = (
                 [text or "" for text in table.column(name).to_pylist()] for name in table.column_names[:2]
             )

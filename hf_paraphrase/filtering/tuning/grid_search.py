@@ -1,0 +1,394 @@
+"""The recipe of the verb `tune`: encoders are trained on many selections of pairs, and the dev set chooses."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tqdm import tqdm
+
+from ...artefacts.cards import write_card
+from ...artefacts.folders import check_output, check_unfinished, output_folder, write_text_whole
+from ...artefacts.provenance import write_provenance
+from ...data.folder import DataFolder
+from ...encoders.train_settings import EncoderSettings
+from ...errors import InputError, UsageError
+from ...evaluation.dev import dev_sets
+from ...evaluation.figures import check_plots
+from ...evaluation.reported_sets import read_test_sets
+from ...messages import say
+from ...settings import Settings, recipe, setting
+from ..best_rows import WAYS
+from .choice import Cell, ChosenCell, TuningRun, choose_by_dev, compare_with_random, mean_test
+from .grids import GRIDS, RANDOM, RECOLLECTED, FilterRange, filter_ranges
+from .report import bins_table, cells_table, filters_table, plot_grid, ranges_table, runs_csv
+from .runs import NOTES, SIMILARITIES, TuningRuns
+from .selection_pool import SelectionPool
+from .tuned_encoders import encoder_files, encoder_settings, run_settings
+
+Runs = dict[Cell, list[TuningRun]]
+"""The runs of every cell, one a seed."""
+_BINS = "length_bins"
+
+
+@dataclass(kw_only=True)
+class TuneSettings(Settings):
+    """Trains one encoder for each range of each filter on each data set, and chooses by the dev mean alone.
+
+    Test means are reported for what was chosen and for the random selection, over several seeds, with the interval of
+    a paired bootstrap over the sentence pairs of the test sets. The ranges are those of paper 000.
+    """
+
+    pairs: list[str] = setting("data folders of pairs, each as NAME=DIR or DIR")
+    output: str = setting("the folder to make")
+    dev_data: str = setting("folder with the STS 2016 sets, or a graded data folder, on which all is chosen")
+    data: str | None = setting(
+        "folder with the test sets (STS 2012 to 2015, SICK, Twitter) or a graded data folder; without it there are no "
+        "test means",
+        None,
+    )
+    filters: list[str] = setting(
+        f"which filters, separated by commas or spaces: {', '.join(GRIDS)} [default: length, or none with --keep]", []
+    )
+    keep: list[str] = setting(
+        "further ranges as for filter, in quotes; commas join comparisons that must all hold, e.g. "
+        "'overlap_1<=0.7,bleu<0.5'; among those over the same columns one is chosen",
+        [],
+    )
+    encoders: list[str] = setting(
+        "model types, or YAML files of train-encoder as FILE or NAME=FILE [default: avg]", []
+    )
+    initial_vectors: str | None = setting("word vectors that all encoders start from, as for train-encoder", None)
+    epochs: float | None = setting(
+        "passes over the pairs at most; the best of them is chosen [default: as train-encoder]", None, at_least=0
+    )
+    sample: int = setting("pairs to train on; a filter that leaves fewer is trained on those", 24_000, at_least=1)
+    one_per_reference: str = setting(
+        "keep one translation of each reference: best, random, diverse, or none [default: best where there are ranks]",
+        "auto",
+        choices=("auto", *WAYS, "none"),
+    )
+    seeds: list[int] = setting(
+        "seeds of the sample and the training, for the chosen cells and the random selection [default: 0 1 2]",
+        [],
+        at_least=0,
+    )
+    grid_seeds: int = setting("how many of the seeds every cell of the grid is trained with", 1, at_least=1)
+    bootstrap: int = setting("bootstrap replicates", 1000, at_least=1)
+    test_all: bool = setting(
+        "also report the test means of all cells, and those of length_bins with their difference from random (table "
+        "5); they choose nothing",
+        False,
+    )
+    overwrite: bool = setting("replace an existing output folder", False)
+    resume: bool = setting("continue an unfinished grid; its finished runs are kept, whatever else has changed", False)
+
+    def check(self) -> None:
+        """Refuses what does not fit, and puts defaults in their places.
+
+        Raises:
+            UsageError: For a value out of range, an unknown filter, too few seeds, and data sets of one name.
+        """
+        super().check()
+        self.filters = [part for word in self.filters for part in word.replace(",", " ").split()]
+        if not self.filters and not self.keep:
+            self.filters = ["length"]
+        self.encoders = self.encoders or ["avg"]
+        self.seeds = list(dict.fromkeys(self.seeds)) or [0, 1, 2]
+        if self.grid_seeds > len(self.seeds):
+            raise UsageError(
+                f"--grid-seeds is {self.grid_seeds}, but there are {len(self.seeds)} seeds", remedy="give more --seeds"
+            )
+        _ = self.data_sets, self.points
+
+    @property
+    def data_sets(self) -> dict[str, Path]:
+        """The folder of each data set by its name.
+
+        Raises:
+            UsageError: If two have one name.
+        """
+        folders: dict[str, Path] = {}
+        for word in self.pairs:
+            name, equals, folder = word.partition("=")
+            path = Path(folder if equals else word)
+            name = name if equals else path.resolve().name
+            if name in folders:
+                raise UsageError(f"two data sets are called {name}", remedy="give them names: NAME=DIR")
+            folders[name] = path
+        return folders
+
+    @property
+    def points(self) -> list[FilterRange]:
+        """The points of the grid, the random selection first.
+
+        Raises:
+            UsageError: As :func:`~.grids.filter_ranges`.
+        """
+        return filter_ranges(self.filters, self.keep)
+
+
+@dataclass(frozen=True)
+class Tuned:
+    """What a grid of training runs says.
+
+    Attributes:
+        folder: The folder of the tables, the plot and the card.
+        table: The table of the filters, Markdown.
+        grid: The runs of every cell, with the seeds of the grid.
+        chosen: For each (encoder, filter, data set) what the dev set chose, beside the random selection.
+    """
+
+    folder: Path
+    table: str
+    grid: Mapping[Cell, Sequence[TuningRun]]
+    chosen: Mapping[tuple[str, str, str], ChosenCell]
+
+
+@recipe(TuneSettings)
+def tune(settings: TuneSettings) -> Tuned:
+    """Trains encoders on many selections of pairs, and chooses among them on the dev set (paper 000, section 5.4).
+
+    Returns:
+        The table of the filters, the runs and what was chosen.
+
+    Raises:
+        UsageError: For settings of an encoder that do not fit.
+        InputError: For unreadable data, or a grid that selects nothing.
+        OutputError: If the output is in the way.
+    """
+    target = check_output(settings.output, overwrite=settings.overwrite)
+    check_unfinished(target, overwrite=settings.overwrite, resume=settings.resume)
+    check_plots()
+    pairs, points = settings.data_sets, settings.points
+    given = {name: getattr(settings, name) for name in ("initial_vectors", "epochs")}
+    given = {name: value for name, value in given.items() if value is not None}
+    encoders = dict(encoder_settings(name, **given) for name in settings.encoders)
+    dev_sets(Path(settings.dev_data))
+    tests, missing = ([], []) if settings.data is None else read_test_sets(Path(settings.data))
+    pools = {name: _pool(settings, folder) for name, folder in pairs.items()}
+    _check_selections(settings, pools)
+    with output_folder(settings.output, overwrite=settings.overwrite, resume=settings.resume) as staging:
+        runs = TuningRuns(staging, pairs, pools, encoders, Path(settings.dev_data), tests, sample=settings.sample)
+        if runs.known:
+            say(f"{runs.known} finished runs found")
+        grid = _train_grid(runs, list(pairs), list(encoders), points, settings.seeds[: settings.grid_seeds])
+        chosen = choose_by_dev(grid)
+        final = _train_more(runs, grid, chosen, points, settings.seeds)
+        scores = {graded.key: graded.scores for graded in tests}
+        compared = {
+            key: compare_with_random(
+                cell,
+                final[cell],
+                final[Cell(cell.data, cell.encoder, RANDOM, "")],
+                scores,
+                replicates=settings.bootstrap,
+            )
+            for key, cell in chosen.items()
+        }
+        table = filters_table(compared, list(pairs), list(encoders), bool(tests))
+        tuned = Tuned(Path(settings.output), table, grid, compared)
+        bins = _compared_bins(grid, scores, settings.bootstrap) if settings.test_all and tests else {}
+        _write(settings, staging, tuned, encoders, final, bins, missing, len(tests), runs)
+        shutil.rmtree(staging / SIMILARITIES)
+        shutil.rmtree(staging / "trainer", ignore_errors=True)
+    _say_best(settings, tuned, list(encoders), pools)
+    return tuned
+
+
+def _pool(settings: TuneSettings, folder: Path) -> SelectionPool:
+    way = settings.one_per_reference
+    pairs = DataFolder(folder)
+    columns = pairs.schema().names
+    if way == "auto":
+        way = "best" if "rank" in columns else "none"
+    if "classifier_seen" in columns:
+        seen = sum(
+            sum(value == 1 for value in batch.column("classifier_seen").to_pylist())
+            for batch in pairs.batches(columns=["classifier_seen"])
+        )
+        if seen:
+            say(f"{folder}: {seen:,} rows are of references that a classifier has seen; `filter` leaves them out")
+    selections = [selection for point in settings.points for selection in point.selections]
+    pool = SelectionPool(folder, selections, None if way == "none" else way)
+    if pool.unusable:
+        say(f"{folder}: {pool.unusable:,} of {pool.num_rows:,} rows have an empty side or a label other than 1")
+    return pool
+
+
+def _check_selections(settings: TuneSettings, pools: Mapping[str, SelectionPool]) -> None:
+    """Says which ranges select nothing or too little; refuses a grid of which only the random selection is left."""
+    left, points = 0, settings.points
+    for name, pool in pools.items():
+        counts = {point: len(pool.select(point.selections, settings.sample, settings.seeds[0])[0]) for point in points}
+        nothing = [point.label for point, count in counts.items() if not count]
+        few = [point for point, count in counts.items() if 0 < count < settings.sample]
+        if nothing:
+            say(f"{name}: nothing is selected by {', '.join(nothing)}; left out")
+        if few:
+            say(
+                f"{name}: {len(few)} of {len(points)} selections have fewer than {settings.sample:,} pairs and are "
+                f"trained on what there is ({min(counts[point] for point in few):,} at least)"
+            )
+        left += sum(count > 0 for point, count in counts.items() if point.selections)
+    if not left:
+        raise InputError(
+            "the grid selects nothing: no pair is in any of its ranges",
+            path=next(iter(pools.values())).folder,
+            remedy="look at the columns' values, e.g. with hf-paraphrase score",
+        )
+
+
+def _train_grid(
+    runs: TuningRuns, data: Sequence[str], encoders: Sequence[str], points: Sequence[FilterRange], seeds: Sequence[int]
+) -> Runs:
+    grid: Runs = {}
+    total = len(data) * len(encoders) * len(points) * len(seeds)
+    with tqdm(desc="tune", total=total, unit=" cells") as bar:
+        for name in data:
+            for encoder in encoders:
+                for point in points:
+                    for seed in seeds:
+                        run = runs.run(name, encoder, point, seed)
+                        bar.update()
+                        if run is None:
+                            continue
+                        cell = Cell(name, encoder, point.filter, point.label)
+                        grid.setdefault(cell, []).append(run)
+                        bar.set_postfix_str(f"{name} {encoder} {point.label or point.filter}: dev {run.dev:.1f}")
+    return grid
+
+
+def _train_more(
+    runs: TuningRuns,
+    grid: Runs,
+    chosen: dict[tuple[str, str, str], Cell],
+    points: Sequence[FilterRange],
+    seeds: Sequence[int],
+) -> Runs:
+    """Trains what was chosen, and the random selection, with the seeds that the grid did without."""
+    by_name = {(point.filter, point.label): point for point in points}
+    wanted = [cell for cell in grid if cell.filter == RANDOM or cell in chosen.values()]
+    final: Runs = {}
+    with tqdm(desc="more seeds", total=len(wanted) * len(seeds), unit=" runs") as bar:
+        for cell in wanted:
+            for seed in seeds:
+                run = runs.run(cell.data, cell.encoder, by_name[cell.filter, cell.range], seed)
+                bar.update()
+                if run is not None:
+                    final.setdefault(cell, []).append(run)
+    return final
+
+
+def _compared_bins(grid: Runs, scores: dict[str, Any], replicates: int) -> dict[Cell, ChosenCell]:
+    """Compares every bin of table 5, chosen or not, with the random selection, both with the seeds of the grid."""
+    if not any(cell.filter == _BINS for cell in grid):
+        return {}
+    return {
+        cell: compare_with_random(
+            cell, runs, grid[Cell(cell.data, cell.encoder, RANDOM, "")], scores, replicates=replicates
+        )
+        for cell, runs in grid.items()
+        if cell.filter in (RANDOM, _BINS)
+    }
+
+
+def _write(
+    settings: TuneSettings,
+    staging: Path,
+    tuned: Tuned,
+    encoders: Mapping[str, EncoderSettings],
+    final: Runs,
+    compared_bins: Mapping[Cell, ChosenCell],
+    missing: Sequence[str],
+    num_tests: int,
+    runs: TuningRuns,
+) -> None:
+    pairs, grid, compared = settings.data_sets, tuned.grid, tuned.chosen
+    chosen = [item.cell for item in compared.values()]
+    shown = {cell for cell in grid if settings.test_all or cell in chosen or cell.filter == RANDOM}
+    write_text_whole(staging / "table.csv", runs_csv({**grid, **final}, shown, chosen))
+    cells = cells_table(compared, num_tests > 0)
+    ranges = ranges_table(grid, compared, settings.test_all and num_tests > 0)
+    bins = bins_table(compared_bins) if compared_bins else ""
+    write_text_whole(staging / "table.md", "\n".join([tuned.table, cells, ranges, *([bins] if bins else [])]))
+    plot_grid(grid, chosen, staging / "tuning.png")
+    recorded = {name: value for name, value in settings.record().items() if name not in {"overwrite", "resume"}}
+    inputs: list[str | Path] = [*pairs.values(), settings.dev_data, *([settings.data] if settings.data else [])]
+    inputs += encoder_files(settings.encoders, encoders.values())
+    results = {
+        "chosen": [
+            {
+                **vars(item.cell),
+                "dev": item.dev,
+                "test": item.test,
+                "test_random": mean_test(item.baseline),
+                "difference": None if item.difference is None else vars(item.difference),
+                "epochs": [run.epoch for run in item.runs],
+                "pairs": [run.pairs for run in item.runs],
+            }
+            for item in compared.values()
+        ],
+        "length_bins": [
+            {
+                **vars(cell),
+                "dev": item.dev,
+                "test": item.test,
+                "difference": None if item.difference is None else vars(item.difference),
+                "pairs": [run.pairs for run in item.runs],
+            }
+            for cell, item in compared_bins.items()
+        ],
+        "encoders": {name: run_settings(item) for name, item in encoders.items()},
+        "runs_trained": runs.trained,
+        "cells": len(grid),
+        "test_sets_missing": list(missing),
+    }
+    write_provenance(staging, command="tune", settings=recorded, inputs=inputs, results=results)
+    used = {cell.filter for cell in grid}
+    write_card(
+        staging,
+        "dataset_cards",
+        "tuning",
+        {
+            "name": Path(settings.output).name,
+            "data": {name: path.resolve().name for name, path in pairs.items()},
+            "encoders": {name: f"{item.model_type}, {item.epochs:g} epochs" for name, item in encoders.items()},
+            "filters_table": tuned.table,
+            "cells_table": cells,
+            "ranges_table": ranges,
+            "bins_table": bins,
+            "fewer_data": " data sets) " in tuned.table,
+            "recollected": sorted(used & set(settings.filters) & RECOLLECTED),
+            "num_tests": num_tests,
+            "missing": list(missing),
+            "seeds": settings.seeds,
+            "grid_seeds": settings.grid_seeds,
+            "sample": settings.sample,
+            "bootstrap": settings.bootstrap,
+            "dev_name": Path(settings.dev_data).resolve().name,
+            "test_all": settings.test_all,
+            "notes": NOTES,
+        },
+    )
+
+
+def _say_best(
+    settings: TuneSettings, tuned: Tuned, encoders: Sequence[str], pools: Mapping[str, SelectionPool]
+) -> None:
+    for encoder in encoders:
+        items = [item for (name, _, _), item in tuned.chosen.items() if name == encoder]
+        best = max(items, key=lambda item: item.dev)
+        what = f"{best.cell.filter} {best.cell.range}".strip()
+        say(f"{encoder}: best on dev is {what} of {best.cell.data} ({best.dev:.1f}); make its pairs with")
+        pool = pools[best.cell.data]
+        parts = [part.strip() for part in best.cell.range.split(",") if part.strip()]
+        keep = "".join(f" --keep '{part}'" for part in [*pool.usable_texts, *parts])
+        one = "" if pool.one_per_reference is None else f" --one-per-reference {pool.one_per_reference}"
+        say(
+            f"  hf-paraphrase filter --pairs {pool.folder}{keep}{one} --sample {settings.sample} "
+            f"--seed {settings.seeds[0]} --output DIR"
+        )
