@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from .encoders.sentence_encoder import SentenceEncoder
     from .encoders.train import train_encoder
     from .errors import HfParaphraseError, HubError, InputError, ModelError, OutputError, UsageError
+    from .evaluation.run import evaluate
     from .filtering.filter import filter_pairs
     from .filtering.reference_classifier.training import train_reference_classifier
     from .filtering.scoring import score

@@ -185,3 +185,14 @@ EXTENSIONS: Registry[Any] = Registry(
     {"expansion": "hf_paraphrase.studies.expansion.encoder_training:ExpansionOfPairs"},
 )
 """What studies add to `train-encoder`, `hf_paraphrase.encoders.augmentation.Extension` classes."""
+
+SUITES: Registry[Any] = Registry(
+    "suite",
+    {
+        "sts": "hf_paraphrase.evaluation.similarity_suites:STS",
+        "graded": "hf_paraphrase.evaluation.similarity_suites:GRADED",
+        "paraphrase": "hf_paraphrase.evaluation.detection_suite:DETECTION",
+        "senteval": "hf_paraphrase.evaluation.transfer.suite:TRANSFER",
+    },
+)
+"""Benchmarks of `evaluate --suite`, `hf_paraphrase.evaluation.suite.Suite` objects."""

@@ -25,10 +25,8 @@ from hf_paraphrase.data.decontamination import load_fingerprints, normalise
 from hf_paraphrase.data.sample.tatoeba import BITEXT_FILE, FOLDER, PARAPHRASE_FILE
 from hf_paraphrase.data.text_files import LineErrors, read_lines
 from hf_paraphrase.errors import HfParaphraseError, InputError
-from hf_paraphrase.evaluation.character_trigrams import SMOOTHING, character_trigrams
 from hf_paraphrase.evaluation.english_trigrams import english_trigram_frequencies
-from hf_paraphrase.evaluation.sparse_counts import count_matrix
-from hf_paraphrase.evaluation.word_counts import floor_tokens
+from hf_paraphrase.evaluation.floors import SMOOTHING, character_trigrams, count_matrix, floor_tokens
 
 SHORTEST, LONGEST = 3, 9
 ENGLISH_WORDS, FRENCH_WORDS = 2_000, 3_000

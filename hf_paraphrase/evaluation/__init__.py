@@ -1,8 +1,9 @@
-"""Benchmarks of sentence encoders, one module a benchmark, and the floors that need no training.
+"""Benchmarks of sentence encoders, as tables of data, and the floors that need no training.
 
-All of them take a function from texts to vectors, such as `SentenceEncoder.encode`. `find_sts_sets` reads the STS
-sets below a folder and `evaluate_sts` correlates cosines with their scores; `dev_scorer` makes the function by which
-`EncoderTrainer` chooses an epoch, and `evaluate_detection` measures how well paraphrases are told from other pairs.
+`evaluate` measures models and floors on a suite, a line of `hf_paraphrase.registry.SUITES`: its data is read once,
+each scorer is measured, and all are laid out side by side. STS protocols are the rows of `protocols`, transfer tasks
+those of `transfer.tasks`. All of it takes any function from texts to vectors, such as `SentenceEncoder.encode`;
+`dev_scorer` makes the function by which `EncoderTrainer` chooses an epoch. Start reading at `run` and `suite`.
 """
 
 from __future__ import annotations
@@ -12,12 +13,17 @@ from typing import TYPE_CHECKING
 from ..lazy import lazy_exports
 
 if TYPE_CHECKING:
+    from ..artefacts.measurements import Measurement
     from .correlation import correlations, cosine_similarities
     from .dev import dev_scorer
+    from .evaluate_settings import EvaluateSettings
+    from .floors import Scorer
     from .graded_set import GradedSet, read_graded_folder
     from .mteb_encoder import MtebEncoder
     from .paraphrase import evaluate_detection, read_task
+    from .run import Evaluation, evaluate
     from .sts import StsResult, evaluate_sts
     from .sts_files import find_sts_sets
+    from .suite import Benchmark, Scores, Suite
 
 __getattr__, __dir__, __all__ = lazy_exports(__name__)

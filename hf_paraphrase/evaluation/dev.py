@@ -1,4 +1,4 @@
-"""The development score by which training chooses its epoch and its settings."""
+"""The sets by which training chooses its epoch and its settings, and those that a finished choice is reported on."""
 
 from __future__ import annotations
 
@@ -7,11 +7,14 @@ from pathlib import Path
 
 from ..data.parquet import read_schema, read_table, split_names
 from ..errors import InputError
-from .graded_set import Encode, GradedSet, read_graded_folder
-from .sts import evaluate_sts
+from .floors import Encode
+from .graded_set import GradedSet, read_graded_folder
+from .sts import MEAN_GROUPS, evaluate_sts
 from .sts_files import find_sts_sets
 from .translation_retrieval import translation_retrieval
 
+TEST_GROUP = "22 sets"
+"""The group of :data:`~.sts.MEAN_GROUPS` whose sets count; STS16 is not among them."""
 _BITEXT_SIDES = ("source", "target")
 
 
@@ -42,6 +45,36 @@ def dev_sets(data_dir: Path) -> list[GradedSet]:
             f"no split `validation` among {', '.join(splits)}", path=data_dir, remedy="add one to tune on"
         )
     return [read_graded_folder(data_dir, "validation" if "validation" in splits else splits[0])]
+
+
+def read_test_sets(data_dir: Path) -> tuple[list[GradedSet], list[str]]:
+    """Finds the test sets of paper 000 below a folder, or reads the split `test` of a graded data folder.
+
+    Args:
+        data_dir: A folder below which STS sets lie, or a graded data folder (its split `test`, or its only one).
+
+    Returns:
+        The sets, and the keys of those of the 22 that are not there (none for a graded data folder).
+
+    Raises:
+        InputError: If the folder is neither.
+    """
+    if not data_dir.is_dir():
+        raise InputError("no such folder", path=data_dir, remedy="check --data")
+    expected = MEAN_GROUPS[TEST_GROUP]
+    found = [graded for graded in find_sts_sets(data_dir).sets if graded.key in expected]
+    if found:
+        keys = {graded.key for graded in found}
+        return found, [key for key in expected if key not in keys]
+    if any((data_dir / "data").glob("*.parquet")):
+        splits = split_names(data_dir)
+        if "test" in splits or len(splits) == 1:
+            return [read_graded_folder(data_dir, "test" if "test" in splits else splits[0])], []
+    raise InputError(
+        "no test set of STS 2012 to 2015, SICK or Twitter below this folder, and no graded split `test`",
+        path=data_dir,
+        remedy="check --data, or leave it out to tune without a test",
+    )
 
 
 def dev_scorer(data_dir: Path) -> Callable[[Encode], dict[str, float]]:

@@ -1,13 +1,227 @@
-"""The registry of similarities that need no training, by the name that `evaluate --baseline` takes."""
+"""What an evaluation evaluates: a model, or one of the floors that need no training and that a model has to beat.
+
+The floors are cosines of the counts of words, of character trigrams, and of trigrams weighted by a / (a + p), with p
+the trigram's relative frequency in English: the weight of smooth inverse frequency (Arora, Liang and Ma 2017, "A
+simple but tough-to-beat baseline for sentence embeddings", section 3), applied to trigrams.
+
+Where a classifier is trained on sentence vectors, a similarity will not do. A count vector has a dimension for every
+word or trigram; multiplied with a random matrix it keeps its lengths and angles up to an error of about 1/√dim
+(Johnson and Lindenstrauss 1984). What comes out is the sum of random word vectors, the floor that Wieting and Kiela
+2019, "No Training Required", measure trained encoders against.
+"""
 
 from __future__ import annotations
 
-from .character_trigrams import trigram_similarity, weighted_trigram_similarity
-from .graded_set import Similarity
-from .word_counts import word_count_similarity
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING
 
-FLOORS: dict[str, Similarity] = {
-    "words": word_count_similarity,
-    "trigrams": trigram_similarity,
-    "weighted-trigrams": weighted_trigram_similarity,
+import numpy as np
+import xxhash
+
+from .english_trigrams import english_trigram_frequencies
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_matrix
+
+Encode = Callable[[list[str]], np.ndarray]
+"""Maps n sentences to their embeddings, an array (n, dim)."""
+
+Similarity = Callable[[list[str], list[str]], np.ndarray]
+"""Maps n sentence pairs to their n similarities."""
+
+SMOOTHING = 3e-3
+"""The a of the weight a / (a + p), chosen on STS 2016."""
+DIMENSION = 300
+"""Of the vectors; that of the papers' encoders."""
+_TOKEN = re.compile(r"\w+|[^\w\s]")
+
+
+@dataclass(frozen=True)
+class Scorer:
+    """A model or a floor.
+
+    Attributes:
+        name: A model folder, or a key of :data:`FLOORS`.
+        kind: `model` or `baseline`.
+        encode: Maps n sentences to vectors (n, dim).
+        similarity: Maps n pairs to n similarities; None where that is the cosine of the vectors.
+    """
+
+    name: str
+    kind: str
+    encode: Encode
+    similarity: Similarity | None = None
+
+    @classmethod
+    def model(cls, name: str, encode: Encode) -> Scorer:
+        """Makes a scorer of an encoder."""
+        return cls(name, "model", encode)
+
+
+def floor_tokens(text: str) -> list[str]:
+    """Splits a lower-cased text into runs of letters and digits and single punctuation marks."""
+    return _TOKEN.findall(text.lower())
+
+
+def word_count_similarity(sentences1: list[str], sentences2: list[str]) -> np.ndarray:
+    """Computes the cosine of the two sentences' word count vectors.
+
+    Args:
+        sentences1: n sentences.
+        sentences2: n sentences.
+
+    Returns:
+        Similarities (n,) from 0 to 1; 0 where a sentence is empty.
+    """
+    return bag_cosines([floor_tokens(text) for text in sentences1], [floor_tokens(text) for text in sentences2])
+
+
+def character_trigrams(text: str) -> list[str]:
+    """Lists all windows of three characters of ` token token … `: lower-cased tokens with single spaces round them."""
+    padded = f" {' '.join(floor_tokens(text))} "
+    return [padded[start : start + 3] for start in range(len(padded) - 2)]
+
+
+def trigram_frequencies(texts: Iterable[str]) -> dict[str, float]:
+    """Computes the relative frequency of each trigram within the words of `texts`, one space round each word."""
+    counts = Counter(trigram for text in texts for word in floor_tokens(text) for trigram in character_trigrams(word))
+    total = counts.total()
+    return {trigram: count / total for trigram, count in counts.items()}
+
+
+def trigram_similarity(sentences1: list[str], sentences2: list[str]) -> np.ndarray:
+    """Computes the cosine of the two sentences' character trigram count vectors.
+
+    Args:
+        sentences1: n sentences.
+        sentences2: n sentences.
+
+    Returns:
+        Similarities (n,) from 0 to 1; 0 where a sentence is empty.
+    """
+    return bag_cosines([character_trigrams(s) for s in sentences1], [character_trigrams(s) for s in sentences2])
+
+
+def weighted_trigram_similarity(
+    sentences1: list[str],
+    sentences2: list[str],
+    frequencies: Mapping[str, float] | None = None,
+    smoothing: float = SMOOTHING,
+) -> np.ndarray:
+    """Computes the cosine of trigram counts weighted by a / (a + p), so that frequent trigrams count little.
+
+    Args:
+        sentences1: n sentences.
+        sentences2: n sentences.
+        frequencies: p, the relative frequency of each trigram; 0 for one that is not in it, such as those that
+            span a space between words or hold punctuation. By default those of :mod:`.english_trigrams`.
+        smoothing: a, a relative frequency.
+
+    Returns:
+        Similarities (n,) from 0 to 1; 0 where a sentence is empty.
+    """
+    known = english_trigram_frequencies() if frequencies is None else frequencies
+    weights = {trigram: smoothing / (smoothing + frequency) for trigram, frequency in known.items()}
+    return bag_cosines(
+        [character_trigrams(s) for s in sentences1], [character_trigrams(s) for s in sentences2], weights
+    )
+
+
+def count_matrix(bags: Sequence[Sequence[str]], vocabulary: dict[str, int]) -> csr_matrix:
+    """Counts the items of each bag.
+
+    Args:
+        bags: n bags of items.
+        vocabulary: The column of each item; unseen items are added to it.
+
+    Returns:
+        A matrix (n, number of items) of float64 counts.
+    """
+    from scipy.sparse import csr_matrix
+
+    columns = [vocabulary.setdefault(item, len(vocabulary)) for bag in bags for item in bag]
+    starts = np.concatenate([[0], np.cumsum([len(bag) for bag in bags], dtype=np.int64)])
+    matrix = csr_matrix((np.ones(len(columns)), columns, starts), shape=(len(bags), max(1, len(vocabulary))))
+    matrix.sum_duplicates()
+    return matrix
+
+
+def bag_cosines(
+    bags1: Sequence[Sequence[str]], bags2: Sequence[Sequence[str]], weights: Mapping[str, float] | None = None
+) -> np.ndarray:
+    """Computes the cosine between the weighted count vectors of each pair of bags.
+
+    Args:
+        bags1: n bags of items.
+        bags2: n bags of items.
+        weights: Factor for each item's count; 1 for an item that is not in it.
+
+    Returns:
+        Similarities (n,), float64; 0 where a bag is empty.
+    """
+    vocabulary: dict[str, int] = {}
+    first, second = count_matrix(bags1, vocabulary), count_matrix(bags2, vocabulary)
+    first.resize(second.shape)
+    if weights is not None:
+        factors = np.ones(max(1, len(vocabulary)))
+        for item, column in vocabulary.items():
+            factors[column] = weights.get(item, 1.0)
+        for matrix in (first, second):
+            matrix.data *= factors[matrix.indices]
+    products = np.asarray(first.multiply(second).sum(axis=1)).ravel()
+    squares = [np.asarray(matrix.multiply(matrix).sum(axis=1)).ravel() for matrix in (first, second)]
+    norms = np.sqrt(squares[0] * squares[1])
+    return np.divide(products, norms, out=np.zeros_like(products), where=norms > 0)
+
+
+def projected_counts(
+    texts: Sequence[str],
+    items_of: Callable[[str], list[str]],
+    weights: Callable[[], Mapping[str, float]] = dict,
+    dimension: int = DIMENSION,
+) -> np.ndarray:
+    """Computes the mean, over the items of each text, of a random vector for each item.
+
+    The vector of an item depends on nothing but the item: no other text, no state and no machine changes a result.
+
+    Args:
+        texts: n texts.
+        items_of: Lists the items of a text, e.g. its words.
+        weights: Gives the factor for each item's vector; 1 for an item that is not in it.
+        dimension: Of the vectors.
+
+    Returns:
+        float32 (n, dimension); zeros for a text without items.
+    """
+    vocabulary: dict[str, int] = {}
+    counts = count_matrix([items_of(text) for text in texts], vocabulary)
+    factors = weights()
+    vectors = np.zeros((max(1, len(vocabulary)), dimension))
+    for item, row in vocabulary.items():
+        generator = np.random.Generator(np.random.PCG64(xxhash.xxh64_intdigest(item.encode())))
+        vectors[row] = factors.get(item, 1.0) * generator.standard_normal(dimension)
+    lengths = np.maximum(1.0, np.asarray(counts.sum(axis=1)))
+    return np.asarray(counts @ vectors / lengths, dtype=np.float32)
+
+
+def _trigram_weights() -> dict[str, float]:
+    return {trigram: SMOOTHING / (SMOOTHING + p) for trigram, p in english_trigram_frequencies().items()}
+
+
+FLOORS: dict[str, Scorer] = {
+    "words": Scorer("words", "baseline", partial(projected_counts, items_of=floor_tokens), word_count_similarity),
+    "trigrams": Scorer(
+        "trigrams", "baseline", partial(projected_counts, items_of=character_trigrams), trigram_similarity
+    ),
+    "weighted-trigrams": Scorer(
+        "weighted-trigrams",
+        "baseline",
+        partial(projected_counts, items_of=character_trigrams, weights=_trigram_weights),
+        weighted_trigram_similarity,
+    ),
 }
+"""The floors by the names that `evaluate --baseline` takes."""

@@ -20,10 +20,15 @@ import numpy as np
 from ..artefacts.measurements import Measurement
 from ..errors import InputError, ModelError
 from .correlation import cosine_similarities
-from .graded_set import Encode, Similarity
-from .labelled_set import LabelledSet, read_labelled_folder, require_both_classes, sentence_key, without_pairs_of
-from .scorer import Scorer
-from .sentence_folds import sentence_folds
+from .floors import Encode, Scorer, Similarity
+from .labelled_set import (
+    LabelledSet,
+    read_labelled_folder,
+    require_both_classes,
+    sentence_folds,
+    sentence_key,
+    without_pairs_of,
+)
 
 FOLDS = 5
 """Folds that a single split is parted into."""

@@ -17,8 +17,8 @@ import numpy as np
 
 from ..artefacts.measurements import Measurement
 from .correlation import correlations
-from .graded_set import Encode, GradedSet, Similarity
-from .scored_set import ScoredSet, score_with_encoder, score_with_similarity
+from .floors import Encode, Similarity
+from .graded_set import GradedSet, ScoredSet, score_with_encoder, score_with_similarity
 from .sts_files import STS_TASKS
 
 _TWENTY = tuple(f"{family} {name}" for family in ("STS12", "STS13", "STS14", "STS15") for name in STS_TASKS[family])

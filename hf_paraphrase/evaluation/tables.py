@@ -50,3 +50,13 @@ def plain_markdown(text: str, longest: int | None = 400, *, in_table: bool = Fal
 def one_line(text: str | None) -> str:
     """Puts a text on one line without tabs, for a tab-separated file; nothing for None."""
     return "" if text is None else " ".join(text.split())
+
+
+def short_names(names: Sequence[str]) -> list[str]:
+    """Returns the last component of each name, or more of them where two names would look alike."""
+    parts = [[part for part in name.split("/") if part not in {"", "."}] or [name] for name in names]
+    for length in range(1, max(map(len, parts)) + 1):
+        short = ["/".join(part[-length:]) for part in parts]
+        if len(set(short)) == len(set(names)):
+            return short
+    return list(names)

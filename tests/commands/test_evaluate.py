@@ -9,9 +9,11 @@ import pyarrow as pa
 import pytest
 import yaml
 
+import hf_paraphrase
 from hf_paraphrase.commands import main
 from hf_paraphrase.data.parquet import write_split
-from hf_paraphrase.errors import ModelError
+from hf_paraphrase.errors import ModelError, UsageError
+from hf_paraphrase.registry import SUITES
 
 WORDS = ["banana", "umbrella", "ocean", "onion", "idea"]
 
@@ -176,13 +178,13 @@ def test_an_existing_results_file_is_refused_before_any_work_and_replaced_only_o
     ("words", "expected"),
     [
         ([], "nothing to evaluate"),
-        (["--baseline", "magic"], "unknown --baseline magic"),
-        (["--baseline", "words", "--batch-size", "0"], "--batch-size is 0"),
+        (["--baseline", "magic"], "--baseline: invalid choice: 'magic'"),
+        (["--baseline", "words", "--batch-size", "0"], "--batch-size must be at least 1, not 0"),
         (["--baseline", "words", "--suite", "glue"], "invalid choice"),
         (["--baseline", "words", "--protocols", "paper,mteb"], "unknown protocol mteb"),
         (["--baseline", "words", "--update-card"], "without --model"),
         (["--baseline", "words", "--protocols", ","], "--protocols is empty"),
-        (["--baseline", "words", "--suite", "graded", "--protocols", "all"], "belongs to --suite sts"),
+        (["--baseline", "words", "--suite", "graded", "--protocols", "all"], "--protocols is for --suite sts"),
         (["--model", "good", "missing"], "no such model folder"),
     ],
 )
@@ -280,10 +282,10 @@ def test_paraphrase_detection_goes_into_card_and_model_index_beside_what_other_s
 @pytest.mark.parametrize(
     ("words", "expected"),
     [
-        (["--suite", "paraphrase", "--seeds", "0"], "--seeds is 0"),
-        (["--suite", "paraphrase", "--protocols", "paper"], "--protocols belongs to --suite sts"),
-        (["--suite", "paraphrase", "--split", "dev"], "--split belongs to --suite sts or graded"),
-        (["--suite", "graded", "--both-orders"], "--both-orders belongs to --suite paraphrase"),
+        (["--suite", "paraphrase", "--seeds", "0"], "--seeds must be at least 1, not 0"),
+        (["--suite", "paraphrase", "--protocols", "paper"], "--protocols is for --suite sts"),
+        (["--suite", "paraphrase", "--split", "dev"], "--split is for --suite sts or graded"),
+        (["--suite", "graded", "--both-orders"], "--both-orders is for --suite paraphrase"),
         (["--suite", "paraphrase", "--dev-split", "dev"], "the splits are validation, test"),
         (["--suite", "graded", "--data", "x", "y"], "takes one"),
         (["--suite", "paraphrase", "--data", "x", "x"], "there twice"),
@@ -355,11 +357,87 @@ def quick_protocol(quick):
         (["--suite", "senteval", "--tasks", "GLUE"], "unknown transfer task GLUE"),
         (["--suite", "senteval", "--tasks", ","], "--tasks is empty"),
         (["--suite", "senteval", "--tasks", "MR"], "rt-polarity.neg, rt-polarity.pos"),
-        (["--suite", "senteval", "--seeds", "3"], "--seeds belongs to --suite paraphrase"),
-        (["--suite", "sts", "--tasks", "MR"], "--tasks belongs to --suite senteval"),
+        (["--suite", "senteval", "--seeds", "3"], "--seeds is for --suite paraphrase"),
+        (["--suite", "sts", "--tasks", "MR"], "--tasks is for --suite senteval"),
     ],
 )
 def test_impossible_transfer_tasks_are_refused(transfer, capsys, words, expected):
     assert run("evaluate", "--baseline", "words", "--data", transfer, *words) == 2
     captured = capsys.readouterr()
     assert expected in captured.err and captured.out == ""
+
+
+TOY = """
+import numpy as np
+
+from hf_paraphrase.evaluation import Benchmark, Measurement, Scores, Suite
+from hf_paraphrase.registry import SUITES
+
+
+def read(settings):
+    path = settings.data[0] + "/words.txt"
+    words = open(path).read().split()
+
+    def measure(scorer):
+        value = float(np.abs(scorer.encode(words)).sum())
+        found = Measurement("sentence-similarity", "toy words", "sum", value, "sum", "Toy", split=settings.split)
+        return Scores(scorer.name, scorer.kind, record={"sum": value}, measurements=(found,))
+
+    return Benchmark(measure, protocol="the sum of all components", facts={"words": len(words)})
+
+
+SUITES.register("toy")(Suite(read, settings=("split",), heading="Toy results"))
+"""
+
+
+@pytest.fixture
+def toy(tmp_path, monkeypatch):
+    """A suite of the user, in a file of its own, that is forgotten after the test."""
+    monkeypatch.setattr(SUITES, "_entries", dict(SUITES._entries))
+    (tmp_path / "toy.py").write_text(TOY)
+    (tmp_path / "words.txt").write_text("a banana\n")
+    return tmp_path / "toy.py"
+
+
+def test_a_suite_of_the_user_joins_by_a_file_and_has_a_table_a_record_and_its_place_in_the_card(
+    encoders, toy, tmp_path, capsys
+):
+    (tmp_path / "avg").mkdir()
+    (tmp_path / "avg" / "README.md").write_text("---\ntags:\n- x\n---\n# avg\n\n## Limits\n")
+    words = ["evaluate", "--suite", "toy", "--data", tmp_path, "--model", tmp_path / "avg", "--baseline", "words"]
+    output = tmp_path / "results.json"
+    for _ in range(2):
+        assert run("--import", toy, *words, "--split", "mine", "--output", output, "--overwrite", "--update-card") == 0
+    out = capsys.readouterr().out
+    assert out.startswith("| data ") and out.splitlines()[0].endswith("| avg |")
+    assert "| toy words mine |" in out and "| sum |" in " ".join(out.split())
+    record = json.loads(output.read_text())
+    assert record["protocol"] == "the sum of all components" and record["words"] == 2
+    value = record["results"][1]["sum"]
+    card = (tmp_path / "avg" / "README.md").read_text()
+    assert card.count("## Toy results") == 1 and card.index("## Toy results") < card.index("## Limits")
+    (result,) = yaml.safe_load(card.split("---")[1])["model-index"][0]["results"]
+    assert result["dataset"]["name"] == "toy words" and result["metrics"][0]["value"] == value
+    (kept,) = json.loads((tmp_path / "avg" / "provenance.json").read_text())["evaluations"].values()
+    assert (kept["kind"], kept["sum"], kept["words"]) == ("evaluate-toy", value, 2)
+    assert run("--import", toy, *words, "--seeds", "3") == 2
+    assert "--seeds is for --suite paraphrase" in capsys.readouterr().err
+
+
+def test_the_recipe_returns_what_the_command_prints(encoders, sts, tmp_path, capsys):
+    found = hf_paraphrase.evaluate(model=["runs/avg"], baseline=["words"], data=[str(sts)], suite="sts")
+    assert capsys.readouterr().out == ""
+    assert run("evaluate", "--model", "runs/avg", "--baseline", "words", "--data", sts) == 0
+    assert capsys.readouterr().out == str(found) == found.text
+    assert [(item.name, item.kind) for item in found.scores] == [("words", "baseline"), ("runs/avg", "model")]
+    assert found.scores[1].result.paper.dev_mean == found.record["results"][1]["dev_mean"]
+    assert {item.dataset for item in found.scores[1].measurements} == {"STS16"}
+    assert str(hf_paraphrase.evaluate(baseline=["words"], data=sts, protocols=["paper"])).startswith("| set ")
+    with pytest.raises(UsageError, match="nothing to evaluate"):
+        hf_paraphrase.evaluate(data=[str(sts)])
+
+
+def test_a_table_that_took_hours_is_shown_even_where_the_results_cannot_be_written(encoders, sts, tmp_path, capsys):
+    (tmp_path / "file").write_text("")
+    assert run("evaluate", "--baseline", "words", "--data", sts, "--output", tmp_path / "file" / "results.json") == 2
+    assert "| STS16 headlines" in capsys.readouterr().err

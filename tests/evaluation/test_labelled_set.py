@@ -10,8 +10,13 @@ from hypothesis import strategies as st
 
 from hf_paraphrase.data.parquet import write_split
 from hf_paraphrase.errors import InputError
-from hf_paraphrase.evaluation.labelled_set import LabelledSet, read_labelled_folder, without_pairs_of
-from hf_paraphrase.evaluation.sentence_folds import sentence_folds, sentence_groups
+from hf_paraphrase.evaluation.labelled_set import (
+    LabelledSet,
+    read_labelled_folder,
+    sentence_folds,
+    sentence_groups,
+    without_pairs_of,
+)
 
 
 def write(folder, split="test", **columns):

@@ -11,7 +11,7 @@ from hf_paraphrase.evaluation.graded_set import GradedSet
 from hf_paraphrase.evaluation.labelled_set import LabelledSet
 from hf_paraphrase.evaluation.paraphrase import DetectionResult, DetectionTask
 from hf_paraphrase.evaluation.sts import evaluate_similarity
-from hf_paraphrase.evaluation.transfer.task import TaskResult
+from hf_paraphrase.evaluation.transfer.scoring import TaskResult
 from hf_paraphrase.studies.supervised.scores import score_measurements
 
 

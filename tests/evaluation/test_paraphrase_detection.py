@@ -7,12 +7,11 @@ import pytest
 from hf_paraphrase.data.parquet import write_split
 from hf_paraphrase.errors import InputError, ModelError
 from hf_paraphrase.evaluation.correlation import cosine_similarities
-from hf_paraphrase.evaluation.floor_vectors import FLOOR_ENCODERS
-from hf_paraphrase.evaluation.floors import FLOORS
+from hf_paraphrase.evaluation.detection_suite import format_detection
+from hf_paraphrase.evaluation.floors import FLOORS, Scorer
 from hf_paraphrase.evaluation.pair_classifier import train_pair_classifiers
 from hf_paraphrase.evaluation.paraphrase import describe, evaluate_detection, read_task, top_1
-from hf_paraphrase.evaluation.paraphrase_report import NamedDetection, format_detection
-from hf_paraphrase.evaluation.scorer import Scorer
+from hf_paraphrase.evaluation.suite import Scores
 from hf_paraphrase.metrics.paraphrase_detection.paraphrase_detection import detection_measures
 
 
@@ -153,10 +152,10 @@ def test_top_1_is_reported_of_a_task_of_retrieval_and_of_no_other(tmp_path, fold
     tasks = [read_task(tmp_path / "asked", dev_split="test", test_split="test"), read_task(folder)]
     results = evaluate_detection(Scorer.model("m", encode), tasks, seeds=[1])
     assert results[0].cosine["top_1"] == 0.5 and "top_1" not in results[1].cosine
-    report = format_detection([NamedDetection("m", "model", results)])
+    report = format_detection([Scores("m", "model", results)])
     lines = [line for line in report.splitlines() if line.startswith("|")]
     assert "top 1" in report and lines[-2].endswith(" 50.0 |") and lines[-1].endswith(" – |")
-    assert "top 1" not in format_detection([NamedDetection("m", "model", results[1:])])
+    assert "top 1" not in format_detection([Scores("m", "model", results[1:])])
 
 
 def test_the_perceptrons_accuracy_is_over_test_pairs_only_and_dev_pairs_teach_it(folder):
@@ -194,7 +193,7 @@ def test_test_pairs_are_left_out_of_dev_and_the_test_set_stays_whole(tmp_path):
     ((development, tested),) = task.folds
     assert (len(development), len(tested), task.overlapping) == (40, 40, 9)
     assert "9 dev pairs left out" in format_detection(
-        [NamedDetection("m", "model", evaluate_detection(Scorer.model("m", encode), [task], seeds=[1]))]
+        [Scores("m", "model", evaluate_detection(Scorer.model("m", encode), [task], seeds=[1]))]
     )
 
 
@@ -239,8 +238,8 @@ def test_the_cosine_of_a_floors_vectors_is_about_the_floor(name):
         "an entirely different sentence about law", "",
     ]  # fmt: skip
     first, second = texts, texts[1:] + texts[:1]
-    exact = FLOORS[name](first, second)
-    projected = cosine_similarities(FLOOR_ENCODERS[name](first), FLOOR_ENCODERS[name](second))
+    exact = FLOORS[name].similarity(first, second)
+    projected = cosine_similarities(FLOORS[name].encode(first), FLOORS[name].encode(second))
     assert np.abs(exact - projected).max() < 0.2 and exact.max() > 0.4
-    assert not FLOOR_ENCODERS[name]([""]).any()
-    np.testing.assert_array_equal(FLOOR_ENCODERS[name](texts)[2], FLOOR_ENCODERS[name](texts[2:3])[0])
+    assert not FLOORS[name].encode([""]).any()
+    np.testing.assert_array_equal(FLOORS[name].encode(texts)[2], FLOORS[name].encode(texts[2:3])[0])

@@ -7,23 +7,27 @@ import pytest
 from scipy import stats
 
 from hf_paraphrase.errors import InputError, ModelError, UsageError
-from hf_paraphrase.evaluation.concatenated import evaluate_concatenated
 from hf_paraphrase.evaluation.floors import FLOORS
-from hf_paraphrase.evaluation.graded_set import GradedSet
-from hf_paraphrase.evaluation.protocol_report import format_protocol
-from hf_paraphrase.evaluation.protocol_result import YEARS, sets_of_year, shorten
-from hf_paraphrase.evaluation.protocols import PROTOCOLS, choose_protocols
-from hf_paraphrase.evaluation.report import NamedResult, format_report
-from hf_paraphrase.evaluation.scored_set import ScoredSet, score_with_encoder, score_with_similarity
-from hf_paraphrase.evaluation.senteval_sts import evaluate_senteval
-from hf_paraphrase.evaluation.sick import evaluate_sick
+from hf_paraphrase.evaluation.graded_set import GradedSet, ScoredSet, score_with_encoder, score_with_similarity
+from hf_paraphrase.evaluation.protocols import (
+    PROTOCOLS,
+    YEARS,
+    choose_protocols,
+    evaluate_protocol,
+    sets_of_year,
+    shorten,
+)
+from hf_paraphrase.evaluation.similarity_suites import SimilarityResult, format_protocol, format_sets
 from hf_paraphrase.evaluation.sts import evaluate_scored, evaluate_sts
-from hf_paraphrase.evaluation.sts_benchmark import evaluate_sts_benchmark
 from hf_paraphrase.evaluation.sts_files import STS_TASKS, find_sts_sets
-from hf_paraphrase.evaluation.wieting2021 import evaluate_wieting2021
+from hf_paraphrase.evaluation.suite import Scores
 
 TWENTY_FIVE = [f"{year} {name}" for year in YEARS for name in STS_TASKS[year]]
 SEVEN_TASKS = [*(key for key in TWENTY_FIVE if key != "STS13 SMT"), "STS-B test", "SICK test"]
+
+
+def named(name, result, protocols=None):
+    return Scores(name, "model", SimilarityResult(result, protocols or {}))
 
 
 def scored_set(key, similarities, scores):
@@ -60,7 +64,7 @@ def test_senteval_weighs_sets_by_their_pairs_as_computed_by_hand():
         scored_set("STS12 MSRvid", [0.4, 0.3, 0.2, 0.1], [1, 2, 3, 4]),
         scored_set("STS12 OnWN", [0.0, 0.1, 0.2], [0, 2, 1]),
     ]
-    result = evaluate_senteval(sets)
+    result = evaluate_protocol("senteval", sets)
     mean, wmean = result.row("STS12 mean"), result.row("STS12 wmean")
     for column in ("pearson", "spearman"):
         assert getattr(mean, column) == pytest.approx(100 * (1 - 1 + 0.5) / 3)
@@ -73,7 +77,7 @@ def test_senteval_weighs_sets_by_their_pairs_as_computed_by_hand():
 
 def test_senteval_equals_scipy_and_numpy_on_all_years():
     sets = random_sets(SEVEN_TASKS)
-    result = evaluate_senteval(sets)
+    result = evaluate_protocol("senteval", sets)
     assert [row.name for row in result.rows] == [f"{year} {kind}" for year in YEARS for kind in ("mean", "wmean")]
     assert result.missing == () and all(row.complete for row in result.rows)
     for year in YEARS:
@@ -85,15 +89,15 @@ def test_senteval_equals_scipy_and_numpy_on_all_years():
             np.testing.assert_allclose((row.pearson, row.spearman), expected, atol=1e-9)
 
 
-@pytest.mark.parametrize("protocol", [evaluate_senteval, evaluate_concatenated])
+@pytest.mark.parametrize("protocol", ["senteval", "all"])
 def test_2013_smt_changes_nothing_where_the_protocol_leaves_it_out(protocol):
     sets = random_sets(SEVEN_TASKS)
-    assert protocol([*sets, random_set("STS13 SMT", 99)]) == protocol(sets)
+    assert evaluate_protocol(protocol, [*sets, random_set("STS13 SMT", 99)]) == evaluate_protocol(protocol, sets)
 
 
 def test_a_year_in_one_list_gives_the_correlations_that_scipy_gives_on_the_list():
     sets = random_sets(SEVEN_TASKS)
-    result = evaluate_concatenated(sets)
+    result = evaluate_protocol("all", sets)
     for task in (*YEARS, "STS-B", "SICK"):
         own = [item for item in sets if item.graded.family == task]
         row = result.row({"STS-B": "STS-B test", "SICK": "SICK-R test"}.get(task, task))
@@ -104,12 +108,12 @@ def test_a_year_in_one_list_gives_the_correlations_that_scipy_gives_on_the_list(
 def test_one_list_is_not_the_mean_of_the_sets():
     # Each set is in perfect order, but the similarities of the second lie above those of the first, its scores below.
     sets = [scored_set("STS12 MSRpar", [0.1, 0.2], [4, 5]), scored_set("STS12 MSRvid", [0.8, 0.9], [1, 2])]
-    assert evaluate_senteval(sets).row("STS12 mean").spearman == pytest.approx(100)
-    assert evaluate_concatenated(sets).row("STS12").spearman == pytest.approx(-60)
+    assert evaluate_protocol("senteval", sets).row("STS12 mean").spearman == pytest.approx(100)
+    assert evaluate_protocol("all", sets).row("STS12").spearman == pytest.approx(-60)
 
 
 def test_the_mean_of_seven_is_the_plain_mean_of_the_seven_tasks():
-    result = evaluate_concatenated(random_sets(SEVEN_TASKS))
+    result = evaluate_protocol("all", random_sets(SEVEN_TASKS))
     tasks, seven = result.rows[:-1], result.rows[-1]
     assert [row.name for row in tasks] == [*YEARS, "STS-B test", "SICK-R test"]
     assert seven.name == "mean of 7" and result.missing == () and result.remarks == ()
@@ -126,7 +130,7 @@ def test_there_is_no_mean_of_seven_when_one_set_is_missing_and_the_stand_ins_kee
         random_set("SICK train", 51),
         random_set("SICK trial", 52),
     ]
-    result = evaluate_concatenated(sets)
+    result = evaluate_protocol("all", sets)
     names = [row.name for row in result.rows]
     assert "mean of 7" not in names
     assert result.remarks == ("no mean of 7: 6 of the 7 tasks complete",)
@@ -137,7 +141,7 @@ def test_there_is_no_mean_of_seven_when_one_set_is_missing_and_the_stand_ins_kee
 
 def test_the_whole_of_sick_in_one_list_is_a_line_of_its_own_outside_the_mean():
     sets = random_sets([*SEVEN_TASKS, "SICK train", "SICK trial"])
-    result, without = evaluate_concatenated(sets), evaluate_concatenated(random_sets(SEVEN_TASKS))
+    result, without = evaluate_protocol("all", sets), evaluate_protocol("all", random_sets(SEVEN_TASKS))
     row = result.row("SICK-R train+trial+test (MTEB)")
     own = [item for item in sets if item.graded.family == "SICK"]
     np.testing.assert_allclose((row.pearson, row.spearman), scipy_correlations(own), atol=1e-9)
@@ -147,19 +151,19 @@ def test_the_whole_of_sick_in_one_list_is_a_line_of_its_own_outside_the_mean():
 @pytest.mark.parametrize(
     ("protocol", "label", "family", "splits", "required"),
     [
-        (evaluate_sts_benchmark, "STS-B", "STS-B", ("dev", "test", "train"), ("STS-B dev", "STS-B test")),
-        (evaluate_sick, "SICK", "SICK", ("train", "trial", "test"), ("SICK test",)),
+        ("stsb", "STS-B", "STS-B", ("dev", "test", "train"), ("STS-B dev", "STS-B test")),
+        ("sick", "SICK", "SICK", ("train", "trial", "test"), ("SICK test",)),
     ],
 )
 def test_each_part_of_a_benchmark_is_scored_alone_and_absent_ones_are_named(protocol, label, family, splits, required):
     sets = random_sets([f"{family} {split}" for split in splits])
-    result = protocol([*sets, random_set("STS12 MSRpar", 90)])
+    result = evaluate_protocol(protocol, [*sets, random_set("STS12 MSRpar", 90)])
     assert [row.name for row in result.rows] == [f"{label} {split}" for split in splits]
     for row, item in zip(result.rows, sets, strict=True):
         np.testing.assert_allclose((row.pearson, row.spearman), scipy_correlations([item]), atol=1e-9)
     assert result.missing == ()
-    assert protocol([]).missing == required and protocol([]).rows == ()
-    alone = protocol([item for item in sets if item.graded.name == "test"])
+    assert evaluate_protocol(protocol, []).missing == required and evaluate_protocol(protocol, []).rows == ()
+    alone = evaluate_protocol(protocol, [item for item in sets if item.graded.name == "test"])
     assert [row.name for row in alone.rows] == [f"{label} test"]
 
 
@@ -169,18 +173,18 @@ def test_the_two_averages_of_2021_are_over_sets_and_over_years_by_hand():
         scored_set("STS12 MSRvid", [0.1, 0.2], [5, 1]),  # r = -1
         scored_set("STS13 SMT", [0.0, 0.1, 0.2], [0, 2, 1]),  # r = 0.5
     ]
-    result = evaluate_wieting2021(sets)
+    result = evaluate_protocol("wieting2021", sets)
     assert result.row("mean over sets").pearson == pytest.approx(100 * 0.5 / 3)
     assert result.row("mean over years").pearson == pytest.approx(100 * (0 + 0.5) / 2)
     assert result.row("mean over years").label == "mean over years (3 of 25 sets)"
-    whole = evaluate_wieting2021(random_sets(TWENTY_FIVE))
+    whole = evaluate_protocol("wieting2021", random_sets(TWENTY_FIVE))
     assert whole.missing == () and whole.row("mean over sets").label == "mean over sets"
 
 
 def test_no_protocol_changes_with_the_order_of_the_sets():
     sets = random_sets([*TWENTY_FIVE, "STS-B dev", "STS-B test", "SICK train", "SICK test", "Twitter test"])
-    for protocol in PROTOCOLS.values():
-        one, other = protocol(sets), protocol(sets[::-1])
+    for protocol in PROTOCOLS:
+        one, other = evaluate_protocol(protocol, sets), evaluate_protocol(protocol, sets[::-1])
         assert [row.label for row in one.rows] == [row.label for row in other.rows]
         for first, second in zip(one.rows, other.rows, strict=True):
             assert (first.pearson, first.spearman) == pytest.approx((second.pearson, second.spearman), abs=1e-9)
@@ -188,9 +192,9 @@ def test_no_protocol_changes_with_the_order_of_the_sets():
 
 def test_training_parts_and_other_benchmarks_enter_no_protocol():
     extra = random_sets(["STS12 train MSRpar", "Twitter test", "graded mine/test", "STS17 track5"])
-    for name, protocol in PROTOCOLS.items():
-        assert protocol(extra).rows == (), name
-        assert protocol(extra).missing
+    for name in PROTOCOLS:
+        assert evaluate_protocol(name, extra).rows == (), name
+        assert evaluate_protocol(name, extra).missing
 
 
 def test_a_similarity_that_is_not_a_number_counts_as_zero():
@@ -198,7 +202,7 @@ def test_a_similarity_that_is_not_a_number_counts_as_zero():
     values = np.array([0.3, np.nan, 0.1, -0.2, np.nan, 0.8])
     (scored,) = score_with_similarity(lambda first, second: values, [graded])
     assert scored.similarities.tolist() == [0.3, 0.0, 0.1, -0.2, 0.0, 0.8]
-    row = evaluate_senteval([scored]).row("STS12 mean")
+    row = evaluate_protocol("senteval", [scored]).row("STS12 mean")
     assert row.pearson == pytest.approx(100 * stats.pearsonr(np.nan_to_num(values), graded.scores).statistic)
     assert evaluate_scored([scored]).sets[0].pearson == pytest.approx(row.pearson)
 
@@ -222,13 +226,13 @@ def test_similarities_of_a_wrong_number_or_without_bound_are_refused():
 
 def test_a_constant_scorer_gets_zero_with_a_note_and_valid_json_everywhere():
     sets = [ScoredSet(item.graded, np.zeros(len(item))) for item in random_sets([*SEVEN_TASKS, "STS-B dev"])]
-    for protocol in PROTOCOLS.values():
-        result = protocol(sets)
+    for protocol in PROTOCOLS:
+        result = evaluate_protocol(protocol, sets)
         assert result.rows
         assert all(row.pearson == row.spearman == 0.0 for row in result.rows)
         json.dumps(result.as_dict(), allow_nan=False)
-    assert "STS12 MSRpar: all similarities are equal" in evaluate_senteval(sets).row("STS12 mean").note
-    assert "all similarities are equal" in evaluate_concatenated(sets).row("STS12").note
+    assert "STS12 MSRpar: all similarities are equal" in evaluate_protocol("senteval", sets).row("STS12 mean").note
+    assert "all similarities are equal" in evaluate_protocol("all", sets).row("STS12").note
 
 
 def test_blank_gold_lines_leave_pairs_out_of_counts_weights_and_pools(tmp_path):
@@ -238,24 +242,24 @@ def test_blank_gold_lines_leave_pairs_out_of_counts_weights_and_pools(tmp_path):
         texts = ["a\ta", "a a b\tnot scored", "a b\ta", "b\ta b", "c\tc"]
         (folder / f"STS.input.{name}.txt").write_text("".join(f"{text}\n" for text in texts))
         (folder / f"STS.gs.{name}.txt").write_text("".join(f"{gold}\n" for gold in golds))
-    scored = score_with_similarity(FLOORS["words"], find_sts_sets(tmp_path).sets)
+    scored = score_with_similarity(FLOORS["words"].similarity, find_sts_sets(tmp_path).sets)
     # words: similarities 1, 0.707, 0.707 for golds 1, 2, 5; and 1, 0.516 (a a b against not scored: 0) for golds 4, 3
     assert [len(item) for item in scored] == [3, 2]
     first = 100 * stats.pearsonr([1, 2**-0.5, 2**-0.5], [1, 2, 5]).statistic
-    result = evaluate_senteval(scored)
+    result = evaluate_protocol("senteval", scored)
     assert result.row("STS16 mean").pearson == pytest.approx((first + 100) / 2)
     assert result.row("STS16 wmean").pearson == pytest.approx((3 * first + 2 * 100) / 5)
     pooled = stats.spearmanr([1, 2**-0.5, 2**-0.5, 1, 0], [1, 2, 5, 4, 3]).statistic
-    row = evaluate_concatenated(scored).row("STS16")
+    row = evaluate_protocol("all", scored).row("STS16")
     assert (row.n, row.spearman) == (5, pytest.approx(100 * pooled))
 
 
 def test_the_papers_table_is_the_same_with_and_without_the_other_protocols():
     sets = random_sets(["STS12 MSRpar", "STS13 FNWN", "STS16 headlines", "STS-B dev", "SICK train"])
     result = evaluate_scored(sets)
-    plain = NamedResult("m", "model", result)
-    full = NamedResult("m", "model", result, {name: protocol(sets) for name, protocol in PROTOCOLS.items()})
-    assert format_report([plain]) == format_report([full])
+    plain = named("m", result)
+    full = named("m", result, {name: evaluate_protocol(name, sets) for name in PROTOCOLS})
+    assert format_sets([plain]) == format_sets([full])
     for graded, scored in zip(result.sets, sets, strict=True):
         assert (graded.pearson, graded.spearman) == pytest.approx(scipy_correlations([scored]), abs=1e-9)
 
@@ -276,14 +280,14 @@ def test_a_protocol_table_has_its_title_its_columns_and_names_what_is_missing():
     sets = random_sets(["STS12 MSRpar", "STS12 MSRvid", "STS16 headlines"])
     flat = [ScoredSet(item.graded, np.zeros(len(item))) for item in sets]
     results = [
-        NamedResult(name, "model", evaluate_scored(own), {"all": evaluate_concatenated(own)})
+        named(name, evaluate_scored(own), {"all": evaluate_protocol("all", own)})
         for name, own in (("runs/good", sets), ("runs/flat", flat))
     ]
     lines = format_protocol(results, "all").splitlines()
     assert lines[0].startswith("## all: all pairs of a year in one list")
     header = [cell.strip() for cell in lines[2].strip("|").split("|")]
     assert header == ["all", "pairs", "good all-P", "all-S", "flat all-P", "all-S"]
-    row = results[0].protocols["all"].row("STS12")
+    row = results[0].result.protocols["all"].row("STS12")
     cells = [cell.strip() for cell in lines[4].strip("|").split("|")]
     size = str(len(sets[0]) + len(sets[1]))
     assert cells == ["STS12 (2 of 5 sets)", size, f"{row.pearson:.1f}", f"{row.spearman:.1f}", "0.0", "0.0"]
@@ -294,9 +298,7 @@ def test_a_protocol_table_has_its_title_its_columns_and_names_what_is_missing():
 
 
 def test_a_protocol_without_any_set_is_a_title_and_what_it_would_need():
-    result = NamedResult(
-        "m", "model", evaluate_scored(random_sets(["Twitter dev"])), {"stsb": evaluate_sts_benchmark([])}
-    )
+    result = named("m", evaluate_scored(random_sets(["Twitter dev"])), {"stsb": evaluate_protocol("stsb", [])})
     text = format_protocol([result], "stsb")
     assert text.splitlines()[-1] == "not found: STS-B dev, STS-B test"
     assert "|" not in text
@@ -318,8 +320,8 @@ def test_protocols_are_chosen_by_name_all_by_default_and_unknown_ones_are_refuse
 
 @pytest.mark.real_data
 def test_the_same_trigram_cosines_give_each_protocol_its_known_figure(real_data_dir):
-    scored = score_with_similarity(FLOORS["trigrams"], find_sts_sets(real_data_dir / "sts").sets)
-    senteval, pooled = evaluate_senteval(scored), evaluate_concatenated(scored)
+    scored = score_with_similarity(FLOORS["trigrams"].similarity, find_sts_sets(real_data_dir / "sts").sets)
+    senteval, pooled = evaluate_protocol("senteval", scored), evaluate_protocol("all", scored)
     assert senteval.row("STS12 mean").pearson == pytest.approx(55.7, abs=0.1)
     assert senteval.row("STS12 wmean").pearson == pytest.approx(56.6, abs=0.1)
     assert pooled.row("STS12").pearson == pytest.approx(53.3, abs=0.1)
@@ -331,8 +333,8 @@ def test_the_same_trigram_cosines_give_each_protocol_its_known_figure(real_data_
 @pytest.mark.real_data
 def test_the_real_benchmark_and_sick_parts_are_found_by_name(real_data_dir):
     sets = [graded for name in ("stsbenchmark", "sick") for graded in find_sts_sets(real_data_dir / name).sets]
-    scored = score_with_similarity(FLOORS["trigrams"], sets)
-    benchmark, sick = evaluate_sts_benchmark(scored), evaluate_sick(scored)
+    scored = score_with_similarity(FLOORS["trigrams"].similarity, sets)
+    benchmark, sick = evaluate_protocol("stsb", scored), evaluate_protocol("sick", scored)
     assert [(row.name, row.n) for row in benchmark.rows] == [("STS-B dev", 1500)]
     assert [(row.name, row.n) for row in sick.rows] == [("SICK train", 4500), ("SICK trial", 500)]
     assert benchmark.missing == ("STS-B test",) and sick.missing == ("SICK test",)

@@ -3,9 +3,10 @@ from __future__ import annotations
 import numpy as np
 
 from hf_paraphrase.evaluation.graded_set import GradedSet
-from hf_paraphrase.evaluation.report import NamedResult, format_report, short_names
+from hf_paraphrase.evaluation.similarity_suites import SimilarityResult, format_sets
 from hf_paraphrase.evaluation.sts import evaluate_similarity
-from hf_paraphrase.evaluation.tables import format_table
+from hf_paraphrase.evaluation.suite import Scores
+from hf_paraphrase.evaluation.tables import format_table, short_names
 
 
 def test_table_columns_line_up_and_pipes_are_escaped():
@@ -24,9 +25,8 @@ def test_the_report_has_every_set_and_mean_and_names_what_is_missing():
     graded = GradedSet("headlines", "STS13", ["a"] * 3, ["b"] * 3, np.array([1.0, 2.0, 3.0]))
     good = evaluate_similarity(lambda first, second: np.array([0.1, 0.2, 0.3]), [graded])
     flat = evaluate_similarity(lambda first, second: np.zeros(3), [graded])
-    text = format_report(
-        [NamedResult("good", "model", good), NamedResult("flat", "model", flat)], without_input=["STS13 SMT"]
-    )
+    named = [Scores(name, "model", SimilarityResult(found, {})) for name, found in (("good", good), ("flat", flat))]
+    text = format_sets(named, without_input=["STS13 SMT"])
     row = next(line for line in text.splitlines() if line.startswith("| STS13 headlines"))
     assert [cell.strip() for cell in row.strip("|").split("|")] == [
         "STS13 headlines",

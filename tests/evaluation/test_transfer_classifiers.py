@@ -11,8 +11,13 @@ from hypothesis import strategies as st
 from hf_paraphrase.errors import ModelError
 from hf_paraphrase.evaluation.correlation import pearson
 from hf_paraphrase.evaluation.transfer.classifier import PENALTIES, ClassifierSettings, Fold, RelatednessSettings
-from hf_paraphrase.evaluation.transfer.cross_validation import Protocol, dev_then_test, folds_then_test, nested_folds
-from hf_paraphrase.evaluation.transfer.folds import stratified_folds
+from hf_paraphrase.evaluation.transfer.cross_validation import (
+    Protocol,
+    dev_then_test,
+    folds_then_test,
+    nested_folds,
+    stratified_folds,
+)
 from hf_paraphrase.evaluation.transfer.relatedness import predict_relatedness, score_distribution
 from hf_paraphrase.evaluation.transfer.softmax_regressions import fit_softmax_regressions
 

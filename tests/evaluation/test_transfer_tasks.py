@@ -10,9 +10,8 @@ from hf_paraphrase.errors import InputError, ModelError, UsageError
 from hf_paraphrase.evaluation.transfer import evaluate_transfer
 from hf_paraphrase.evaluation.transfer.classifier import ClassifierSettings, RelatednessSettings
 from hf_paraphrase.evaluation.transfer.cross_validation import Protocol
-from hf_paraphrase.evaluation.transfer.paraphrase_task import f1_of_paraphrases
-from hf_paraphrase.evaluation.transfer.registry import TASKS, choose_tasks, find_transfer_tasks
-from hf_paraphrase.evaluation.transfer.task import Examples
+from hf_paraphrase.evaluation.transfer.scoring import Examples, f1_of_paraphrases
+from hf_paraphrase.evaluation.transfer.tasks import TASKS, choose_tasks, find_transfer_tasks
 
 QUICK = Protocol(
     folds=2,
@@ -172,7 +171,7 @@ def test_examples_are_ordered_by_the_words_of_both_sides_then_by_the_label_as_se
 
 def test_pair_features_are_the_difference_and_the_product():
     examples = Examples((["a a b"], ["a c"]), np.array([1]))
-    features = examples.pair_features(encode)
+    features = examples.features(encode)
     assert features[0, :3].tolist() == [1, 1, 1] and features[0, 10:13].tolist() == [2, 0, 0]
 
 

@@ -133,7 +133,7 @@ def _build_into(folder: Path, encoder: SentenceEncoder, corpus: Corpus, settings
 
 
 def _find_neighbours(settings: SearchSettings) -> Searched:
-    from ...evaluation.report import short_names
+    from ...evaluation.tables import short_names
 
     queries = _queries(settings)
     sources = [str(settings.model if settings.corpus else settings.index), *filter(None, [settings.compare])]

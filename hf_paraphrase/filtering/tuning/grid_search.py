@@ -16,9 +16,8 @@ from ...artefacts.provenance import write_provenance
 from ...data.folder import DataFolder
 from ...encoders.train_settings import EncoderSettings
 from ...errors import InputError, UsageError
-from ...evaluation.dev import dev_sets
+from ...evaluation.dev import dev_sets, read_test_sets
 from ...evaluation.figures import check_plots
-from ...evaluation.reported_sets import read_test_sets
 from ...messages import say
 from ...settings import Settings, recipe, setting
 from ..best_rows import WAYS

@@ -19,8 +19,7 @@ from ...encoders.train_settings import EncoderSettings
 from ...encoders.untrained import new_vocabulary, untrained_model
 from ...errors import HfParaphraseError, OutputError
 from ...evaluation.dev import dev_scorer
-from ...evaluation.graded_set import GradedSet
-from ...evaluation.scored_set import score_with_encoder
+from ...evaluation.graded_set import GradedSet, score_with_encoder
 from ...evaluation.sts import evaluate_scored
 from .choice import TuningRun
 from .grids import FilterRange

@@ -16,7 +16,7 @@ from ...data.text_files import read_lines
 from ...encoders.devices import check_device, device_setting
 from ...encoders.sentence_encoder import KnownTexts, SentenceEncoder
 from ...errors import InputError, UsageError
-from ...evaluation.report import short_names
+from ...evaluation.tables import short_names
 from ...settings import Settings, setting
 
 MOST_QUERIES = 1_000

@@ -20,8 +20,7 @@ from ...errors import InputError, UsageError
 from ...evaluation.correlation import cosine_similarities
 from ...evaluation.figures import check_plots
 from ...evaluation.graded_set import GradedSet, read_graded_folder
-from ...evaluation.report import short_names
-from ...evaluation.tables import format_table, number, plain_markdown
+from ...evaluation.tables import format_table, number, plain_markdown, short_names
 from ...messages import say
 from ...settings import recipe, setting
 from .human_scores import LEVEL, HumanScores, compare_scores, holm, score_step

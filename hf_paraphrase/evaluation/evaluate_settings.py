@@ -1,0 +1,111 @@
+"""The settings of the recipe `evaluate`: what is common to all suites, and what some of them have a use for."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+
+from ..encoders.devices import check_device, device_setting
+from ..errors import UsageError
+from ..registry import SUITES
+from ..settings import Settings, flag, is_given, setting
+from .floors import FLOORS
+from .protocols import PAPER, PROTOCOLS
+from .transfer.tasks import TASKS
+
+_OF_SOME_SUITES = (
+    "protocols",
+    "split",
+    "dev_split",
+    "test_split",
+    "positive_above",
+    "both_orders",
+    "seeds",
+    "tasks",
+    "sick_test_on_trial",
+)
+"""The settings that a suite must name to have them."""
+
+
+@dataclass(kw_only=True)
+class EvaluateSettings(Settings):
+    """Measures sentence encoders, side by side, on one of several benchmarks.
+
+    `--suite sts` finds every STS set below a folder (SemEval STS 2012-2016, SICK, PIT-2015, the STS benchmark),
+    correlates the cosine of sentence embeddings with human scores, without any training on top, and gives the means
+    of the paraphrastic sentence embedding papers, and beside them, in tables of their own, the protocols of SentEval,
+    of SBERT, SimCSE and MTEB, the STS benchmark and SICK; `--suite graded` takes one split of a data folder with the
+    columns sentence1, sentence2 and score. `--suite paraphrase` tells paraphrases from other pairs on data folders
+    with the columns sentence1, sentence2 and label: by a perceptron on the two vectors, trained on the development
+    pairs, and by the cosine alone. `--suite senteval` trains a regression on fixed sentence vectors for each of
+    SentEval's transfer tasks whose raw files, or data folders prepared of them, lie below a folder. The tables go to
+    standard output.
+    """
+
+    data: list[str] = setting(
+        "the folder below which the STS sets lie, or the graded data folder; for the suite paraphrase labelled data "
+        "folders, each a line of the tables; for the suite senteval the folder below which its files lie",
+    )
+    model: list[str] = setting("encoder folders, or namespace/name of some on the Hub, side by side", [])
+    baseline: list[str] = setting(
+        f"floors without training to print beside the models: {', '.join(FLOORS)}", [], choices=FLOORS
+    )
+    suite: str = setting("which benchmark", "sts", choices=SUITES)
+    protocols: list[str] = setting(
+        f"which protocols of the suite sts, separated by commas or spaces: {', '.join((PAPER, *PROTOCOLS))}; "
+        "by default all for which there is data",
+        [],
+    )
+    split: str = setting("the split of a graded data folder", "test")
+    dev_split: str = setting(
+        "suite paraphrase: the split on which the perceptron is trained and thresholds are chosen; if it is the test "
+        "split too, that is parted into 5 folds without a common sentence",
+        "validation",
+    )
+    test_split: str = setting("suite paraphrase: the split that is tested on", "test")
+    positive_above: float | None = setting(
+        "suite paraphrase: instead of reading the column label, take the pairs with a score above this for "
+        "paraphrases and those below it for others, and leave out those at it; 2.5 for scores of 1 to 4",
+        None,
+    )
+    both_orders: bool = setting("suite paraphrase: train the perceptron on each pair and on its mirror image", False)
+    seeds: int = setting("suite paraphrase: perceptrons that are trained, with the seeds 1 to this", 5, at_least=1)
+    tasks: list[str] = setting(
+        f"suite senteval: which tasks, separated by commas or spaces: {', '.join(TASKS)}; by default all whose files "
+        "are there",
+        [],
+    )
+    sick_test_on_trial: bool = setting(
+        "suite senteval: test SICK on its trial part, and choose the settings on a ninth of its train part; for want "
+        "of the test part, and not comparable with published figures",
+        False,
+    )
+    batch_size: int = setting("sentences a batch of the encoder", 256, at_least=1)
+    device: str = device_setting()
+    output: str | None = setting("a JSON file for the results", None)
+    overwrite: bool = setting("replace an existing results file", False)
+    update_card: bool = setting(
+        "put each model's tables, beside the floors, into a section of its card README.md and the results into the "
+        "card's model-index and provenance.json; earlier ones are replaced",
+        False,
+    )
+
+    def check(self) -> None:
+        """Refuses what cannot work, and settings of another suite, before anything is read.
+
+        Raises:
+            UsageError: For these, for nothing to evaluate, and for floors whose cards shall be updated.
+        """
+        if isinstance(self.data, str | os.PathLike):
+            self.data = [os.fspath(self.data)]
+        super().check()
+        if not self.model and not self.baseline:
+            raise UsageError("there is nothing to evaluate", remedy="give --model, --baseline or both")
+        own = SUITES[self.suite].settings
+        for name in _OF_SOME_SUITES:
+            if name not in own and is_given(self, name):
+                suites = [other for other in SUITES if name in SUITES[other].settings]
+                raise UsageError(f"{flag(name)} is for --suite {' or '.join(suites)}", remedy="leave it out")
+        if self.update_card and not self.model:
+            raise UsageError("--update-card without --model", remedy="floors have no card")
+        check_device(self.device)

@@ -1,0 +1,114 @@
+"""The recipe of the verb `evaluate`: encoders and floors in, tables out, beside one another on one suite."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from ..artefacts.evaluated_cards import add_results, check_evaluated_card
+from ..artefacts.folders import write_text_whole
+from ..errors import HfParaphraseError, OutputError
+from ..messages import say
+from ..registry import SUITES
+from ..settings import recipe
+from .evaluate_settings import EvaluateSettings
+from .floors import FLOORS, Encode, Scorer
+from .suite import Benchmark, Scores, Suite
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """What was measured; it prints as its tables.
+
+    Attributes:
+        suite: The suite.
+        scores: What each floor and each model reached, in this order.
+        text: The tables, Markdown that lines up in a terminal.
+        record: The content of the results file.
+    """
+
+    suite: str
+    scores: tuple[Scores, ...]
+    text: str = field(repr=False)
+    record: dict[str, Any] = field(repr=False)
+
+    def __str__(self) -> str:
+        """Returns the tables."""
+        return self.text
+
+    def _repr_markdown_(self) -> str:
+        return self.text
+
+
+@recipe(EvaluateSettings)
+def evaluate(settings: EvaluateSettings) -> Evaluation:
+    """Measures sentence encoders and floors side by side on one suite.
+
+    Returns:
+        The tables, and the numbers that are in them.
+
+    Raises:
+        UsageError: For names that are none of the suite's.
+        InputError: If the data, or a card that shall be updated, is missing or malformed.
+        ModelError: If a model cannot be opened, or gives vectors that cannot be compared.
+        OutputError: If the results file is in the way or cannot be written.
+    """
+    suite: Suite = SUITES[settings.suite]
+    _check_files(settings, suite)
+    benchmark = suite.read(settings)
+    # All models are opened before the first one works, so that a wrong folder at the end of the list costs nothing.
+    models = [Scorer.model(name, _encoder(name, settings)) for name in dict.fromkeys(settings.model)]
+    floors = [FLOORS[name] for name in dict.fromkeys(settings.baseline)]
+    scores = tuple(benchmark.measure(scorer) for scorer in (*floors, *models))
+    evaluation = Evaluation(settings.suite, scores, benchmark.report(scores), benchmark.record(settings, scores))
+    try:
+        _write(settings, suite, benchmark, evaluation)
+    except HfParaphraseError:
+        say(evaluation.text)  # it may have taken hours
+        raise
+    return evaluation
+
+
+def _check_files(settings: EvaluateSettings, suite: Suite) -> None:
+    """Refuses an output that is in the way and cards that cannot be updated, before anything is read."""
+    if settings.output is not None:
+        output = Path(settings.output)
+        if output.is_dir():
+            raise OutputError("the output is a folder", path=output, remedy="--output names a JSON file")
+        if output.exists() and not settings.overwrite:
+            raise OutputError("the output file exists", path=output, remedy="give another --output, or --overwrite")
+    if settings.update_card:
+        for name in settings.model:
+            check_evaluated_card(name, suite.section)
+
+
+def _encoder(name: str, settings: EvaluateSettings) -> Encode:
+    """Opens an encoder and returns its `encode` with the batch size filled in."""
+    from ..encoders.sentence_encoder import SentenceEncoder
+
+    encoder = SentenceEncoder.from_pretrained(name, device=settings.device)
+    return lambda texts: encoder.encode(texts, batch_size=settings.batch_size, show_progress_bar=True)
+
+
+def _write(settings: EvaluateSettings, suite: Suite, benchmark: Benchmark, evaluation: Evaluation) -> None:
+    if settings.output is not None:
+        text = json.dumps(evaluation.record, indent=2, ensure_ascii=False, allow_nan=False)
+        write_text_whole(settings.output, text + "\n")
+        say(f"results in {settings.output}")
+    if not settings.update_card:
+        return
+    for item in evaluation.scores:
+        if item.kind == "model":
+            own = [other for other in evaluation.scores if other.kind == "baseline" or other is item]
+            name, kept = benchmark.evaluation(settings, item)
+            text = _card_section(suite, benchmark.report(own))
+            add_results(item.name, name, kept, item.measurements, section=suite.section, text=text)
+            say(f"results in {Path(item.name) / 'README.md'}")
+
+
+def _card_section(suite: Suite, report: str) -> str:
+    """Makes a section of a card out of the tables: the same text under a heading of its own, one level down."""
+    body = "\n".join(f"#{line}" if line.startswith("## ") else line for line in report.split("\n"))
+    return f"## {suite.heading}\n\nWritten by `hf-paraphrase evaluate`; {suite.trained}.\n\n{body}"
