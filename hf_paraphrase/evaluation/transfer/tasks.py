@@ -256,7 +256,8 @@ def find_transfer_tasks(
         raise InputError("no such folder", path=folder, remedy="give the folder that holds the transfer sets")
 
     @cache
-    def parts_of(source: type[Any], schema: pa.Schema) -> dict[tuple[str, str], Part]:
+    def parts_of(kind: tuple[type[Any], pa.Schema]) -> dict[tuple[str, str], Part]:
+        source, schema = kind
         return parts_below(source(data_dir=str(folder)), folder, schema)
 
     wanted = set(names)
@@ -266,7 +267,7 @@ def find_transfer_tasks(
     for name, row in TASKS.items():
         if name not in wanted:
             continue
-        found = parts_of(row.source, row.schema)
+        found = parts_of((row.source, row.schema))
         places = {part: (row.configuration, _SPLITS[part]) for part in row.files}
         on_trial = row.on_trial and sick_test_on_trial
         needed = [part for part in places if not (on_trial and part == "test")]
