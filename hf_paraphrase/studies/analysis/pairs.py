@@ -23,7 +23,6 @@ from ...data.text_files import LineErrors, read_lines
 from ...errors import InputError, UsageError
 from ...evaluation.figures import check_plots
 from ...evaluation.tables import format_table, plain_markdown
-from ...filtering.reference_classifier.reference_classification import ReferenceScorer
 from ...filtering.reference_classifier.seen_references import is_seen, read_seen
 from ...filtering.tokens import TokenSpans
 from ...messages import say
@@ -125,6 +124,8 @@ def analyze_pairs(settings: PairAnalysisSettings) -> PairAnalysis:
     check_plots()
     scorer = None
     if settings.classifier is not None:
+        from ...filtering.reference_classifier.reference_classification import ReferenceScorer
+
         scorer = ReferenceScorer.from_pretrained(settings.classifier)
     sample = draw_pairs(folder, split=settings.split, limit=settings.references, seed=settings.seed)
     seen = 0

@@ -1,7 +1,7 @@
 """Encoders trained with a head on classes or scores of sentences or pairs (paper 001, sections 4.5 and 5).
 
-`tasks` reads the examples, `trainer` trains, and `SentenceJudge` applies what was trained. The verbs are
-`train-supervised` and `predict`.
+An encoder and labelled data go in, a classifier or scorer comes out. Start with `training` and `predictions`, the
+recipes of `train-supervised` and `predict`; `tasks` says what a task is, and `SentenceJudge` applies what was trained.
 """
 
 from __future__ import annotations
@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING
 from ...lazy import lazy_exports
 
 if TYPE_CHECKING:
+    from .predictions import Predictions, PredictionSettings, predict
     from .sentence_classification import SentenceJudge
     from .trainer import SupervisedTrainer, SupervisedTrainingArguments
+    from .training import SupervisedSettings, train_supervised
 
 __getattr__, __dir__, __all__ = lazy_exports(__name__)

@@ -1,0 +1,188 @@
+"""The recipe of the verb `predict`: a supervised model applied to a split, and compared with the right answers."""
+
+from __future__ import annotations
+
+import io
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ...artefacts.card_heads import class_names
+from ...artefacts.evaluated_cards import add_results, check_evaluated_card
+from ...artefacts.folders import write_text_whole
+from ...artefacts.provenance import fingerprint, versions
+from ...data.parquet import read_schema
+from ...errors import InputError, OutputError, UsageError
+from ...messages import say
+from ...settings import Settings, recipe, setting
+from .labelled_texts import CLASSES, SCORES, LabelledTexts, read_labelled
+from .scores import ClassScores, GradedScores, score_measurements, score_table
+from .tasks import class_numbers
+
+if TYPE_CHECKING:
+    from .sentence_classification import SentenceJudge
+
+CARD_SECTION = "hf-paraphrase predict"
+"""The name of the section that `--update-card` writes, in the comments that enclose it."""
+
+
+@dataclass(kw_only=True)
+class PredictionSettings(Settings):
+    """Applies a model of `train-supervised` to a split of a data folder.
+
+    Where the split has classes or scores, accuracy and F1, or Pearson, Spearman and the squared error go to standard
+    output; --output takes the predictions themselves, a row each.
+    """
+
+    model: str = setting("the folder of a model that train-supervised made")
+    data: str = setting("data folder with sentence1 and sentence2, or sentence1 or text alone, as in training")
+    split: str = setting("the split", "test")
+    target_column: str | None = setting(
+        "the column of classes or scores [default: entailment, label or score, if there]", None
+    )
+    output: str | None = setting(
+        "a TSV file for the predictions: row, prediction, its probability (of classes), and what the data says", None
+    )
+    overwrite: bool = setting("replace an existing predictions file", False)
+    update_card: bool = setting(
+        "put the table into a section of the model's card README.md and the results into the card's model-index and "
+        "provenance.json; earlier ones of the same split are replaced",
+        False,
+    )
+
+
+@dataclass(frozen=True)
+class Predictions:
+    """What a model says of a split.
+
+    Attributes:
+        text: The predictions as tab-separated lines with a header.
+        rows: How many there are.
+        scores: The fields of `ClassScores` or `GradedScores`; None where the right answers are not known.
+    """
+
+    text: str
+    rows: int
+    scores: dict[str, Any] | None
+
+
+@recipe(PredictionSettings)
+def predict(settings: PredictionSettings) -> Predictions:
+    """Applies a model of `train-supervised` to a split of a data folder, and compares where there are right answers.
+
+    Returns:
+        The predictions and, where the right answers are known, how good they are.
+
+    Raises:
+        UsageError: If there is nothing to do.
+        InputError: For missing or malformed data.
+        ModelError: If the model is none, or damaged.
+        OutputError: If the output is in the way.
+    """
+    _check(settings)
+    from .sentence_classification import SentenceJudge
+
+    judge = SentenceJudge.from_pretrained(settings.model)
+    texts, column = _texts(settings, judge)
+    if column is None and settings.output is None:
+        raise UsageError(
+            "predict: the data has no classes or scores to compare with, and there is no --output",
+            remedy="give --output FILE.tsv, or --target-column",
+        )
+    if column is None and settings.update_card:
+        raise UsageError("predict: --update-card needs classes or scores to compare with")
+    if (texts.second is not None) != judge.judges_pairs:
+        wanted = "pairs (sentence1, sentence2)" if judge.judges_pairs else "single sentences"
+        raise InputError(f"the model judges {wanted}", path=settings.data, remedy="give data as in training")
+    found, table = _judged(judge, texts)
+    if settings.output is not None:
+        write_text_whole(settings.output, found)
+        say(f"{len(texts):,} predictions in {settings.output}")
+    if settings.update_card and table is not None:
+        _update_card(settings, table, column)
+    return Predictions(found, len(texts), table)
+
+
+def _check(settings: PredictionSettings) -> None:
+    if settings.output is not None:
+        output = Path(settings.output)
+        if output.is_dir():
+            raise OutputError("the output is a folder", path=output, remedy="--output names a TSV file")
+        if output.exists() and not settings.overwrite:
+            raise OutputError("the output file exists", path=output, remedy="give another --output, or --overwrite")
+    if settings.update_card:
+        check_evaluated_card(settings.model, CARD_SECTION)
+
+
+def _texts(settings: PredictionSettings, judge: SentenceJudge) -> tuple[LabelledTexts, str | None]:
+    """Reads the split and says in which column its classes or scores are, if anywhere."""
+    present = read_schema(settings.data, settings.split).names
+    column = settings.target_column
+    if column is None:
+        likely = ("score",) if judge.gives_scores else _class_columns(judge)
+        column = next((name for name in likely if name in present), None)
+    elif column not in present:
+        raise InputError(
+            f"split `{settings.split}` has no column {column}",
+            path=settings.data,
+            remedy=f"the columns are {', '.join(present)}",
+        )
+    if judge.gives_scores:
+        return read_labelled(settings.data, settings.split, column=column, kind=SCORES), column
+    names = [] if column is None else class_names(settings.data, column, settings.split)
+    return read_labelled(settings.data, settings.split, column=column, kind=CLASSES, names=names), column
+
+
+def _class_columns(judge: SentenceJudge) -> tuple[str, ...]:
+    return ("entailment", "label") if judge.judges_pairs else ("label",)
+
+
+def _judged(judge: SentenceJudge, texts: LabelledTexts) -> tuple[str, dict[str, Any] | None]:
+    """Applies the model; returns the predictions as TSV and, where the right answers are known, the scores."""
+    from .sentence_classification import predicted_classes, predicted_scores
+
+    config: Any = judge.model.config
+    names = [config.id2label[number] for number in range(config.num_labels)]
+    numbers = None
+    if texts.targets is not None and not judge.gives_scores:
+        numbers = class_numbers(texts, {name: place for place, name in enumerate(names)})
+    logits = judge.logits(texts.first, texts.second)
+    stream = io.StringIO()
+    table: dict[str, Any] | None = None
+    given = [None] * len(texts) if texts.targets is None else texts.targets
+    if judge.gives_scores:
+        scores = predicted_scores(judge.model, logits)
+        stream.write("row\tprediction" + ("" if texts.targets is None else "\tgiven") + "\n")
+        for row, score, right in zip(texts.rows, scores, given, strict=True):
+            stream.write(f"{row}\t{score:.4f}" + ("" if right is None else f"\t{right:g}") + "\n")
+        if texts.targets is not None:
+            table = vars(GradedScores.of(scores, np.array(texts.targets, np.float64)))
+    else:
+        found, probabilities = predicted_classes(logits)
+        stream.write("row\tprediction\tprobability" + ("" if texts.targets is None else "\tgiven") + "\n")
+        for row, number, probability, right in zip(texts.rows, found, probabilities, given, strict=True):
+            stream.write(f"{row}\t{names[number]}\t{probability:.4f}" + ("" if right is None else f"\t{right}") + "\n")
+        if numbers is not None:
+            table = vars(ClassScores.of(found, numbers, names))
+    return stream.getvalue(), table
+
+
+def _update_card(settings: PredictionSettings, table: dict[str, Any], column: str | None) -> None:
+    data = Path(settings.data)
+    name = f"{data.resolve().name}/{settings.split}"
+    evaluation = {
+        "kind": "predict",
+        "data": data.resolve().name,
+        "split": settings.split,
+        "column": column,
+        "scores": table,
+        "inputs": [{"name": data.resolve().name, "sha256": fingerprint(data)}],
+        "settings": settings.record(),
+        "versions": versions(),
+    }
+    text = f"## Evaluation\n\nWritten by `hf-paraphrase predict` on {name}.\n\n{score_table({settings.split: table})}"
+    measured = score_measurements(table, data.resolve().name, settings.split)
+    add_results(settings.model, f"predict {name}", evaluation, measured, section=CARD_SECTION, text=text)
+    say(f"results in {Path(settings.model) / 'README.md'}")
