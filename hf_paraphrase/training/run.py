@@ -54,17 +54,12 @@ _FREE_ON_RESUME = frozenset({"output", "overwrite", "resume", "report_to", "lice
 
 
 @dataclass(kw_only=True)
-class TrainingRunSettings(Settings):
+class RunSettings(Settings):
     """What every training verb is told about its run."""
 
     output: str = setting("the model folder to make; it appears whole at the end")
     seed: int = setting(
         "seed of all that is drawn: initial weights, samples, the order of the examples, dropout", 0, at_least=0
-    )
-    report_to: str = setting(
-        "where the Trainer logs to, e.g. wandb, or tensorboard, whose files lie in the folder logs of the output; "
-        "none for nowhere",
-        "none",
     )
     license: str | None = setting(
         "the licence of the model for the card, as the Hub spells it, e.g. apache-2.0 [default: none is claimed]", None
@@ -76,10 +71,29 @@ class TrainingRunSettings(Settings):
         """Refuses values that do not fit.
 
         Raises:
-            UsageError: For a value out of range, and for an integration that is not installed.
+            UsageError: For a value out of range, and for a licence that the Hub spells otherwise.
         """
         super().check()
         check_license(self.license)
+
+
+@dataclass(kw_only=True)
+class TrainingRunSettings(RunSettings):
+    """What a training verb with a Trainer is told about its run."""
+
+    report_to: str = setting(
+        "where the Trainer logs to, e.g. wandb, or tensorboard, whose files lie in the folder logs of the output; "
+        "none for nowhere",
+        "none",
+    )
+
+    def check(self) -> None:
+        """Refuses values that do not fit.
+
+        Raises:
+            UsageError: For a value out of range, and for an integration that is not installed.
+        """
+        super().check()
         if self.report_to == "none":
             return
         from transformers.integrations import get_available_reporting_integrations
@@ -111,7 +125,7 @@ class TrainingRun:
     """
 
     def __init__(
-        self, settings: TrainingRunSettings, *, command: str, inputs: Sequence[str], of_the_result: Sequence[str] = ()
+        self, settings: RunSettings, *, command: str, inputs: Sequence[str], of_the_result: Sequence[str] = ()
     ) -> None:
         self.settings = settings
         self.command = command
@@ -223,7 +237,7 @@ class TrainingRun:
         common = {
             "output_dir": str(self.checkpoints),
             "seed": self.settings.seed,
-            "report_to": self.settings.report_to,
+            "report_to": getattr(self.settings, "report_to", "none"),
             "use_cpu": not torch.accelerator.is_available(),
         }
         return arguments_class(**{**common, **settings})

@@ -99,7 +99,7 @@ def test_an_interrupted_run_continues_from_its_last_whole_epoch_with_the_same_ve
 
 
 def test_a_damaged_checkpoint_is_named_and_not_lost(bitext, tmp_path, capsys, monkeypatch):
-    from hf_paraphrase.commands import train_bilingual_vectors
+    from hf_paraphrase.studies.mining import bilingual_training
 
     made = tmp_path / "made"
 
@@ -107,7 +107,7 @@ def test_a_damaged_checkpoint_is_named_and_not_lost(bitext, tmp_path, capsys, mo
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(train_bilingual_vectors, "_write", stop)
+        patch.setattr(bilingual_training, "_write", stop)
         assert run("--bitext", bitext, *TINY, "--output", made) == 130
     (path,) = (tmp_path / ".made.partial" / "checkpoints").glob("*.safetensors")
     path.write_bytes(path.read_bytes()[:100])
@@ -119,9 +119,9 @@ def test_a_damaged_checkpoint_is_named_and_not_lost(bitext, tmp_path, capsys, mo
 @pytest.mark.parametrize(
     ("words", "expected"),
     [
-        (["--digits", "drop"], "--digits `drop` is unknown"),
-        (["--dimension", "0"], "--dimension must be above 0"),
-        (["--subsampling", "-1"], "--subsampling must not be negative"),
+        (["--digits", "drop"], "invalid choice: 'drop'"),
+        (["--dimension", "0"], "--dimension must be above 0, not 0"),
+        (["--subsampling", "-1"], "--subsampling must be at least 0, not -1"),
         (["--max-pairs", "0"], "--max-pairs must be above 0"),
         (["--min-frequency", "1000000"], "the vocabulary has no words"),
     ],

@@ -145,18 +145,18 @@ def test_digits_case_and_layers_are_those_asked_for(bitext, tmp_path):
 @pytest.mark.parametrize(
     ("words", "expected"),
     [
-        (["--digits", "drop"], "--digits `drop` is unknown (one of keep, zero, remove)"),
-        (["--score-layer", "cosine"], "--score-layer `cosine` is unknown"),
+        (["--digits", "drop"], "--digits: invalid choice: 'drop' (choose from 'keep', 'zero', 'remove')"),
+        (["--score-layer", "cosine"], "--score-layer: invalid choice: 'cosine'"),
         (["--negatives", "0"], "--negatives must be above 0"),
-        (["--hard-negatives", "1.5"], "--hard-negatives must be between 0 and 1"),
+        (["--hard-negatives", "1.5"], "--hard-negatives must be at least 0 and at most 1, not 1.5"),
         (["--hard-negatives", "0.5"], "there is no encoder to make them"),
         (["--n-best", "5"], "there is no encoder to make them"),
-        (["--source-encoder", "x"], "go together"),
-        (["--encoder", "x", "--target-encoder", "y"], "give one or two"),
+        (["--source-encoder", "x"], "--source-encoder is for --target-encoder"),
+        (["--encoder", "x", "--target-encoder", "y"], "--encoder and --target-encoder exclude each other"),
         (["--encoder", "absent"], "no such model folder"),
         (["--dropout", "1"], "--dropout must be"),
         (["--score-hidden-size", "5"], "is for --score-layer product_difference"),
-        (["--max-grad-norm", "-1"], "must not be negative"),
+        (["--max-grad-norm", "-1"], "--max-grad-norm must be at least 0, not -1"),
     ],
 )
 def test_bad_requests_are_one_line_and_leave_nothing_behind_for_pairs(bitext, tmp_path, capsys, words, expected):

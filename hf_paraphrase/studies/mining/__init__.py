@@ -2,7 +2,7 @@
 
 Two collections go in, the pairs that are translations of each other come out: `candidates` finds the nearest targets
 of every source, `scoring` scores the pairs, `matching` decides. Start with `mined_pairs`, the recipe of `mine`;
-`evaluation` measures against known pairs. `bilingual_vectors` and `parallel_training` train what finds and scores.
+`evaluation` measures against known pairs. `bilingual_training` and `parallel_training` train what finds and scores.
 """
 
 from __future__ import annotations
@@ -12,9 +12,11 @@ from typing import TYPE_CHECKING
 from ...lazy import lazy_exports
 
 if TYPE_CHECKING:
+    from .bilingual_training import BilingualVectorSettings, train_bilingual_vectors
     from .evaluation import MiningEvaluation, MiningEvaluationSettings, evaluate_mining
     from .mined_pairs import Mined, MiningSettings, mine
     from .parallel_classification import ParallelClassifier
     from .parallel_trainer import ParallelTrainer, ParallelTrainingArguments
+    from .parallel_training import ParallelClassifierSettings, train_parallel_classifier
 
 __getattr__, __dir__, __all__ = lazy_exports(__name__)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -14,9 +15,11 @@ from numpy.typing import NDArray
 from ...data.decontamination import normalise_all
 from ...data.parquet import read_table, split_names
 from ...errors import InputError
+from ...settings import setting
 from ...tokenization.token_lookup import ids_of, lookup_for
-from ...tokenization.word_level import build_word_level_tokenizer, sentence_vocabulary
+from ...tokenization.word_level import DIGITS, build_word_level_tokenizer, sentence_vocabulary
 from ...tokenization.word_lookup import TokenIds
+from ...training.run import RunSettings
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerFast
@@ -331,3 +334,58 @@ def word_tokenizers(
         for side in (texts.source, texts.target)
     )
     return source, target
+
+
+@dataclass(kw_only=True)
+class ParallelTextSettings(RunSettings):
+    """The bitext and the words of a training on parallel sentences."""
+
+    bitext: str = setting("bitext folder that `prepare bitext` made (splits train and, if it has one, validation)")
+    digits: str = setting(
+        "what becomes of digits: keep, zero (each becomes 0) or remove; the tokenizers do it", "keep", choices=DIGITS
+    )
+    lower_case: bool = setting("lower-case all text", True, names=["--lower-case", "--lowercase"])
+    vocabulary_size: int = setting(
+        "words of each language at most, those of the training part; 0 for all",
+        0,
+        at_least=0,
+        names=["--vocabulary-size", "--vocab-size"],
+    )
+    min_frequency: int = setting(
+        "a word enters the vocabulary if it occurs so many times in the training part", 2, above=0
+    )
+    max_pairs: int | None = setting("train on a random sample of so many pairs", None, above=0)
+
+    def texts(self) -> ParallelTexts:
+        """Reads the bitext.
+
+        Raises:
+            InputError: As :func:`read_parallel_texts`.
+        """
+        return read_parallel_texts(self.bitext, max_pairs=self.max_pairs, seed=self.seed)
+
+    def tokenizers(self, texts: ParallelTexts) -> tuple[PreTrainedTokenizerFast, PreTrainedTokenizerFast]:
+        """Builds the tokenizers of both languages.
+
+        Raises:
+            InputError: If a side has no words.
+        """
+        return word_tokenizers(
+            texts,
+            lower_case=self.lower_case,
+            digits=self.digits,
+            vocabulary_size=self.vocabulary_size,
+            min_frequency=self.min_frequency,
+        )
+
+    @contextmanager
+    def naming_the_bitext(self) -> Iterator[None]:
+        """Puts the bitext into an error that names no file.
+
+        Raises:
+            InputError: As the block raises it.
+        """
+        try:
+            yield
+        except InputError as error:
+            raise InputError(error.message, path=error.path or self.bitext, remedy=error.remedy) from error

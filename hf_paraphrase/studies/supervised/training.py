@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -279,8 +278,6 @@ def _inputs(data: SupervisedData, tokenizer: PreTrainedTokenizerBase) -> dict[st
 def _trainer(
     settings: SupervisedSettings, model: PreTrainedModel, inputs: dict[str, ClassifierInputs], run: TrainingRun
 ) -> SupervisedTrainer:
-    from tqdm.auto import tqdm
-
     from .trainer import SupervisedTrainer, SupervisedTrainingArguments
 
     arguments = run.arguments(
@@ -293,9 +290,7 @@ def _trainer(
         lambda_c=settings.lambda_c,
         lambda_head=settings.lambda_head,
     )
-    return SupervisedTrainer(
-        model, arguments, inputs[TRAIN], inputs["dev"], report=lambda text: tqdm.write(text, file=sys.stderr)
-    )
+    return SupervisedTrainer(model, arguments, inputs[TRAIN], inputs["dev"], report=say)
 
 
 def _results(

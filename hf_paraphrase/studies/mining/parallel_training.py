@@ -1,0 +1,313 @@
+"""The recipe of the verb `train-parallel-classifier`: a bitext in, a classifier of parallel sentences out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ...artefacts.foreign_files import check_plain_folder
+from ...artefacts.measurements import Measurement
+from ...artefacts.origins import languages_read
+from ...encoders.sentence_encoder import SentenceEncoder
+from ...errors import InputError, ModelError, UsageError
+from ...messages import is_main_process, say
+from ...settings import flag, is_given, recipe, setting
+from ...tokenization.word_level import save_tokenizer
+from ...training.run import TrainingRun, TrainingRunSettings
+from .parallel_classification import SOURCE_TOKENIZER, TARGET_TOKENIZER, ParallelClassifier
+from .parallel_examples import VALIDATION, NegativeDraw, ParallelExamples, ParallelTextSettings
+from .training_candidates import nearest_targets
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+    from transformers import PreTrainedModel, PreTrainedTokenizerFast
+
+    from ...training.word_vectors import Coverage
+    from .parallel_examples import ParallelTexts
+    from .parallel_trainer import ParallelTrainer
+
+
+@dataclass(kw_only=True)
+class ParallelClassifierSettings(ParallelTextSettings, TrainingRunSettings):
+    """Train a classifier of parallel sentences (paper 002: Grégoire and Langlais 2017).
+
+    Every pair of the bitext is an example of label 1, with --negatives other target sentences as examples of label 0.
+    With an encoder, most of these come from the n-best list of the source sentence, which is what the paper proposes
+    for classifiers that meet filtered candidates. The epoch with the best F1 on the split validation is kept.
+    """
+
+    negatives: int = setting("pairs that are not parallel for each that is, drawn anew in each epoch", 5, above=0)
+    encoder: str | None = setting(
+        "model folder of a sentence encoder for both languages, by whose cosine the n-best lists are made; without "
+        "one all negatives are random",
+        None,
+        excludes=("source_encoder", "target_encoder"),
+    )
+    source_encoder: str | None = setting(
+        "instead of --encoder: the encoder of the source side", None, only_with="target_encoder"
+    )
+    target_encoder: str | None = setting(
+        "instead of --encoder: the encoder of the target side", None, only_with="source_encoder"
+    )
+    n_best: int = setting("target sentences in the n-best list of a source sentence", 40, above=0)
+    hard_negatives: float = setting(
+        "share of the negatives that come from the n-best list, from 0 to 1", 0.8, at_least=0, at_most=1
+    )
+    score_layer: str = setting(
+        "bilinear (the paper) or product_difference (a hidden layer over the product and the absolute difference of "
+        "the sentence vectors, the authors' later code)",
+        "bilinear",
+        choices=("bilinear", "product_difference"),
+    )
+    share_rnn: bool = setting("read both languages with the same recurrent weights (the authors' later code)", False)
+    initial_vectors: str | None = setting(
+        "folder of word vectors to start from, as `train-bilingual-vectors` makes it [default: random ones]", None
+    )
+    embedding_size: int | None = setting(
+        "components of a word vector [default: as the initial vectors, else 300]", None, above=0
+    )
+    hidden_size: int = setting("components of the recurrent state in each direction", 200, above=0)
+    score_hidden_size: int = setting(
+        "size of the hidden layer of --score-layer product_difference",
+        128,
+        above=0,
+        only_with={"score_layer": "product_difference"},
+    )
+    epochs: int = setting("passes over the parallel pairs", 10, above=0)
+    batch_size: int = setting(
+        "labelled pairs in a batch on each process; one in 1 + --negatives of them is parallel", 128, above=0
+    )
+    learning_rate: float = setting("learning rate of Adam, constant", 2e-4, above=0)
+    max_grad_norm: float = setting("clip the norm of the gradient to this; 0 does not clip", 5.0, at_least=0)
+    dropout: float = setting(
+        "probability to drop a component of a word vector or of a sentence vector", 0.0, at_least=0, below=1
+    )
+
+    def check(self) -> None:
+        """Refuses what does not fit.
+
+        Raises:
+            UsageError: For a value out of range, and for n-best lists without an encoder.
+        """
+        super().check()
+        if self.encoder_folders():
+            return
+        for name in ("n_best", "hard_negatives"):
+            if is_given(self, name):
+                raise UsageError(
+                    f"{flag(name)} is for n-best lists, and there is no encoder to make them",
+                    remedy="give --encoder, or --source-encoder and --target-encoder",
+                )
+
+    def encoder_folders(self) -> list[str]:
+        """Lists the encoders that make n-best lists: one for both sides, or one for each, or none."""
+        return [item for item in (self.encoder, self.source_encoder, self.target_encoder) if item is not None]
+
+
+@recipe(ParallelClassifierSettings)
+def train_parallel_classifier(settings: ParallelClassifierSettings) -> ParallelClassifier:
+    """Trains a classifier that tells whether two sentences are translations of each other (paper 002).
+
+    Returns:
+        The classifier with its tokenizers.
+
+    Raises:
+        InputError: For a missing or malformed bitext.
+        ModelError: For an encoder that cannot be opened.
+        OutputError: If the output is in the way, or the unfinished run had other settings.
+    """
+    vectors = [] if settings.initial_vectors is None else [settings.initial_vectors]
+    inputs = [settings.bitext, *settings.encoder_folders(), *vectors]
+    with TrainingRun(settings, command="train-parallel-classifier", inputs=inputs) as run:
+        if not run.is_finished:
+            _train(settings, run)
+    return ParallelClassifier.from_pretrained(settings.output)
+
+
+def _train(settings: ParallelClassifierSettings, run: TrainingRun) -> None:
+    # One that cannot be opened is told before the bitext is read.
+    encoders = [SentenceEncoder.from_pretrained(path) for path in settings.encoder_folders()]
+    texts = settings.texts()
+    with settings.naming_the_bitext():
+        tokenizers = settings.tokenizers(texts)
+        examples = ParallelExamples.encode(texts, *tokenizers)
+    _tell(examples, tokenizers)
+    candidates = None
+    if encoders:
+        candidates = nearest_targets(
+            examples, encoders[0], encoders[-1], settings.n_best, show_progress_bar=is_main_process()
+        )
+        # They are not needed any more, and their word vectors take room.
+        encoders.clear()
+    model, coverage = _model(settings, texts, tokenizers, examples)
+    trainer = _trainer(settings, model, examples, candidates, run)
+    run.train(trainer)
+    if run.writes:
+        _write(settings, texts, trainer, tokenizers, coverage, run)
+        say(f"the classifier lies in {settings.output}; with an encoder that finds candidates it scores them:")
+        say(
+            "  hf-paraphrase mine --source FILE --target FILE --encoder DIR "
+            f"--classifier {settings.output} --output pairs.tsv"
+        )
+
+
+def _tell(examples: ParallelExamples, tokenizers: Sequence[PreTrainedTokenizerFast]) -> None:
+    counts = ", ".join(f"{len(pairs):,} pairs {split}" for split, pairs in examples.pairs.items())
+    sizes = " and ".join(f"{len(tokenizer):,}" for tokenizer in tokenizers)
+    say(f"{counts}; {sizes} words; {examples.target.trained:,} different target sentences to draw negatives from")
+    if examples.dropped:
+        say(f"{examples.dropped:,} pairs with a side without words left out")
+    if VALIDATION not in examples.pairs:
+        say("no split validation: the last epoch will be kept")
+
+
+def _model(
+    settings: ParallelClassifierSettings,
+    texts: ParallelTexts,
+    tokenizers: Sequence[PreTrainedTokenizerFast],
+    examples: ParallelExamples,
+) -> tuple[PreTrainedModel, list[Coverage]]:
+    """Makes the classifier with its initial vectors, and tells for each side how many words have one."""
+    import torch
+    from transformers import set_seed
+
+    from ...models.configuration_parallel_bigru import ParallelBiGruConfig
+    from ...models.modeling_parallel_bigru import ParallelBiGruModel
+
+    tables = [] if settings.initial_vectors is None else _initial_vectors(settings, tokenizers, examples)
+    source, target = tokenizers
+    set_seed(settings.seed)
+    model = ParallelBiGruModel(
+        ParallelBiGruConfig(
+            source_vocab_size=len(source),
+            target_vocab_size=len(target),
+            embedding_size=tables[0][0].shape[1] if tables else settings.embedding_size or 300,
+            hidden_size=settings.hidden_size,
+            score_layer=settings.score_layer,
+            score_hidden_size=settings.score_hidden_size,
+            share_rnn=settings.share_rnn,
+            pad_token_id=source.pad_token_id,
+            unk_token_id=source.unk_token_id,
+            dropout=settings.dropout,
+            source_lang=texts.source_lang or None,
+            target_lang=texts.target_lang or None,
+        )
+    )
+    with torch.no_grad():
+        for embeddings, (matrix, _) in zip((model.source_embeddings, model.target_embeddings), tables, strict=False):
+            embeddings.copy_(torch.from_numpy(matrix))
+    return model, [coverage for _, coverage in tables]
+
+
+def _initial_vectors(
+    settings: ParallelClassifierSettings, tokenizers: Sequence[PreTrainedTokenizerFast], examples: ParallelExamples
+) -> list[tuple[NDArray[Any], Coverage]]:
+    """Reads the initial vectors of both sides, (words, dim) each, and how many words have one."""
+    from ...encoders.encoder_vocabulary import start_embeddings
+    from ...encoders.initial_vectors import read_initial_vectors
+
+    assert settings.initial_vectors is not None
+    check_plain_folder(settings.initial_vectors, ModelError)
+    tables: list[tuple[NDArray[Any], Coverage]] = []
+    for name, tokenizer, side in zip(
+        ("source", "target"), tokenizers, (examples.source, examples.target), strict=True
+    ):
+        folder = Path(settings.initial_vectors) / name
+        if not folder.is_dir():
+            raise InputError(
+                f"no vectors of the {name} side",
+                path=folder,
+                remedy="give a folder that hf-paraphrase train-bilingual-vectors made",
+            )
+        vectors = read_initial_vectors(folder, list(tokenizer.get_vocab()), first=0)
+        size = vectors.matrix.shape[1]
+        if settings.embedding_size not in (None, size) or (tables and tables[0][0].shape[1] != size):
+            wanted = tables[0][0].shape[1] if tables else settings.embedding_size
+            raise UsageError(
+                f"the initial vectors have {size} components, not {wanted}",
+                path=folder,
+                remedy="leave --embedding-size out, and give two sides of one size",
+            )
+        counts = np.bincount(side.ids.ids, minlength=len(tokenizer))
+        matrix, coverage = start_embeddings(tokenizer, vectors, counts, dimension=size, seed=settings.seed)
+        say(f"initial vectors of the {name} side: {coverage}")
+        tables.append((matrix, coverage))
+    return tables
+
+
+def _trainer(
+    settings: ParallelClassifierSettings,
+    model: PreTrainedModel,
+    examples: ParallelExamples,
+    candidates: NDArray[Any] | None,
+    run: TrainingRun,
+) -> ParallelTrainer:
+    from .parallel_trainer import ParallelTrainer, ParallelTrainingArguments
+
+    arguments = run.arguments(
+        ParallelTrainingArguments,
+        num_train_epochs=float(settings.epochs),
+        per_device_train_batch_size=settings.batch_size,
+        learning_rate=settings.learning_rate,
+        max_grad_norm=settings.max_grad_norm,
+        negatives=settings.negatives,
+    )
+    return ParallelTrainer(
+        model,
+        arguments,
+        examples,
+        NegativeDraw(examples, settings.negatives, candidates=candidates, hard_share=settings.hard_negatives),
+        report=say,
+    )
+
+
+def _write(
+    settings: ParallelClassifierSettings,
+    texts: ParallelTexts,
+    trainer: ParallelTrainer,
+    tokenizers: Sequence[PreTrainedTokenizerFast],
+    coverage: Sequence[Coverage],
+    run: TrainingRun,
+) -> None:
+    trainer.model.save_pretrained(run.folder)
+    for name, tokenizer in zip((SOURCE_TOKENIZER, TARGET_TOKENIZER), tokenizers, strict=True):
+        save_tokenizer(tokenizer, run.folder / name)
+    examples, kept = trainer.examples, trainer.best_scores()
+    results: dict[str, Any] = {
+        "dev": kept,
+        "best_epoch": None if kept is None else kept["epoch"],
+        "epochs": trainer.scores(),
+        "pairs": {split: len(pairs) for split, pairs in examples.pairs.items()},
+        "pairs_dropped": examples.dropped,
+        "target_sentences": examples.target.trained,
+        "coverage": {side: vars(item) for side, item in zip(("source", "target"), coverage, strict=False)} or None,
+        "steps": trainer.state.global_step,
+        "parameters": sum(item.numel() for item in trainer.model.parameters()),
+    }
+    languages = languages_read(settings.bitext, english=False)
+    measured = Measurement(
+        task="text-classification",
+        dataset=settings.bitext,
+        split="validation",
+        metric="f1",
+        value=None if kept is None else kept.get("best_f1"),
+        name="F1 (%; at the best threshold, with the negatives of training; it chose the epoch)",
+        task_name="Telling translations from other sentences",
+    )
+    run.write(
+        results=results,
+        template="parallel_bigru",
+        card={
+            "epochs_asked": settings.epochs,
+            "languages": languages or [item for item in (texts.source_lang, texts.target_lang) if item],
+            "bitext_name": Path(settings.bitext).name,
+            "encoder_names": [Path(item).name for item in settings.encoder_folders()],
+            "vectors_name": Path(settings.initial_vectors).name if settings.initial_vectors else "random",
+            "config": trainer.model.config.to_dict(),
+        },
+        measurements=[measured],
+    )
