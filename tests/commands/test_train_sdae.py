@@ -117,18 +117,18 @@ def test_a_killed_run_is_continued_to_the_same_weights_and_not_destroyed_or_mixe
 
 
 def test_a_run_killed_while_its_folder_is_written_is_not_trained_on(text, tmp_path, monkeypatch):
-    from hf_paraphrase.commands import train_sdae
+    from hf_paraphrase.studies.sdae import training
 
     words = ["train-sdae", "--text", text, *TINY]
     assert run(*words, "--output", tmp_path / "whole") == 0
-    write = train_sdae.write_encoder_folder
+    write = training.write_model_files
 
     def stop(*arguments, **settings):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(train_sdae, "write_encoder_folder", stop)
+    monkeypatch.setattr(training, "write_model_files", stop)
     assert run(*words, "--output", tmp_path / "made") == 130
-    monkeypatch.setattr(train_sdae, "write_encoder_folder", write)
+    monkeypatch.setattr(training, "write_model_files", write)
     assert run(*words, "--output", tmp_path / "made", "--resume") == 0
     assert (tmp_path / "made/model.safetensors").read_bytes() == (tmp_path / "whole/model.safetensors").read_bytes()
     results = json.loads((tmp_path / "made" / "provenance.json").read_text())["results"]
@@ -136,7 +136,7 @@ def test_a_run_killed_while_its_folder_is_written_is_not_trained_on(text, tmp_pa
 
 
 def test_a_model_that_could_not_be_moved_into_place_is_not_trained_again(text, tmp_path, monkeypatch, capsys):
-    from hf_paraphrase.commands import train_sdae
+    from hf_paraphrase.studies.sdae import training
 
     def cannot_rename(self, target):
         raise OSError(errno.EIO, "Input/output error")
@@ -147,7 +147,7 @@ def test_a_model_that_could_not_be_moved_into_place_is_not_trained_again(text, t
         assert run(*words) == 2
     assert "cannot move the finished folder into place" in capsys.readouterr().err
     written = (tmp_path / ".made.partial" / "model.safetensors").read_bytes()
-    monkeypatch.setattr(train_sdae, "_train", lambda *arguments: pytest.fail("trained again"))
+    monkeypatch.setattr(training, "_train", lambda *arguments: pytest.fail("trained again"))
     assert run(*words, "--resume", "--keep-decoder") == 2
     assert "other settings: keep_decoder" in capsys.readouterr().err
     assert run(*words, "--resume") == 0
@@ -267,14 +267,14 @@ def test_expansion_of_text_in_another_language_is_refused_or_if_some_is_english_
     ("flags", "message"),
     [
         (["--expansion-decontaminate", "x"], "--expansion-decontaminate is for --expansion"),
-        (["--expansion-use", "noise"], "--expansion-use is for --expansion (give a WordNet folder"),
+        (["--expansion-use", "noise"], "--expansion-use is for --expansion (give that too"),
         (["--expansion-weight", "1"], "--expansion-weight is for --expansion"),
         (["--expansion", "absent"], "absent"),
         (["--expansion", ".", "--expansion-weight", "1"], "--expansion-weight is for --expansion-use regulariser"),
-        (["--drop", "1.5"], "--drop must be between 0 and 1"),
+        (["--drop", "1.5"], "--drop must be at least 0 and at most 1"),
         (["--max-steps", "0"], "--max-steps must be above 0"),
-        (["--max-grad-norm", "-1"], "--max-grad-norm must not be negative"),
-        (["--fixed-vectors"], "--fixed-vectors needs vectors"),
+        (["--max-grad-norm", "-1"], "--max-grad-norm must be at least 0"),
+        (["--fixed-vectors"], "--fixed-vectors is for --initial-vectors"),
         (["--tokenizer", "x", "--vocabulary-size", "9"], "--vocabulary-size and --tokenizer exclude each other"),
         (["--noise", "scramble"], "--noise"),
         (["--license", "Mine Own"], "--license"),

@@ -1,7 +1,8 @@
 """Sentence encoders trained on plain text as sequential denoising autoencoders (paper 004; Hill et al. 2016).
 
-`sentences` reads and tokenises the text, `noise` drops and swaps words, `batches` puts both together, and `trainer`
-trains. The verb is `train-sdae`.
+Text goes in, an encoder comes out: `sentences` reads and tokenises, `noise` drops and swaps words, `batches` puts both
+together, and `trainer` trains. Start with `training`, the recipe of `train-sdae`. Words can be replaced by their
+definitions, which is what the study `expansion` does.
 """
 
 from __future__ import annotations
@@ -11,6 +12,8 @@ from typing import TYPE_CHECKING
 from ...lazy import lazy_exports
 
 if TYPE_CHECKING:
+    from .settings import SdaeSettings
     from .trainer import SdaeTrainer, SdaeTrainingArguments
+    from .training import train_sdae
 
 __getattr__, __dir__, __all__ = lazy_exports(__name__)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
@@ -10,6 +11,8 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from ...errors import InputError
+from ...messages import say
 from ...tokenization.token_lookup import ids_of, lookup_for
 from ...training.batches import EpochBatches, Item
 from .noise import WordNoise
@@ -17,6 +20,8 @@ from .sentences import SdaeSentences
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerFast
+
+    from ..expansion.expander import Expander
 
 EXPANSION_USES = ("noise", "regulariser")
 _BATCHES_PER_POOL = 20
@@ -153,3 +158,51 @@ def padded_rows(rows: Sequence[NDArray[np.int32]], value: int) -> Tensor:
     for place, row in enumerate(rows):
         padded[place, : len(row)] = row
     return torch.from_numpy(padded)
+
+
+@dataclass(frozen=True)
+class UnknownWords:
+    """How many words of the dev sentences the vocabulary lacks.
+
+    Attributes:
+        plain: The share in the sentences as they are.
+        expanded: The share in their expansions; None without expansion.
+    """
+
+    plain: float
+    expanded: float | None
+
+
+def look_at_dev(
+    dev: SdaeSentences, tokenizer: PreTrainedTokenizerFast, expander: Expander | None, source: str
+) -> UnknownWords:
+    """Expands the dev sentences as their loss will be measured, and looks at what comes out, before the long work.
+
+    Args:
+        dev: The dev sentences, with their text where there is an expander.
+        tokenizer: Their tokenizer.
+        expander: What expands them; None without expansion.
+        source: The first of the texts, for a message.
+
+    Raises:
+        InputError: If no word of them can be expanded.
+    """
+    unknown = -1 if tokenizer.unk_token_id is None else tokenizer.unk_token_id
+    plain = float((np.concatenate([dev.ids(number) for number in range(len(dev))]) == unknown).mean())
+    if expander is None:
+        return UnknownWords(plain, None)
+    found = expander.expand_counted([dev.text(number) for number in range(len(dev))], DEV_EPOCH)
+    foreign = int(found.foreign.sum())
+    alone = f"{foreign:,} of the {len(dev):,} dev sentences are left alone"
+    left_alone = f"{alone} because most of their words are no English words"
+    if not found.expandable.any():
+        raise InputError(
+            "no word of the dev sentences can be expanded" + (f": {left_alone}" if foreign else ""),
+            path=source,
+            remedy="expansion is for English; leave it out",
+        )
+    if 2 * foreign > len(dev):
+        say(f"{left_alone}: is this text in another language?")
+    backend = tokenizer.backend_tokenizer
+    ids = ids_of(backend, found.texts, lookup_for(backend)).ids
+    return UnknownWords(plain, float((ids == unknown).mean()) if len(ids) else 0.0)

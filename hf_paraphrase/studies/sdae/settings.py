@@ -1,0 +1,171 @@
+"""The settings of `train-sdae`, and what must hold among them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ...data.text_files import PLAIN_OR_COMPRESSED
+from ...errors import UsageError
+from ...settings import setting
+from ...training.run import TrainingRunSettings
+from ..expansion.expander import SHARE
+from ..expansion.opening import wordnet_folder
+from .sentences import FEWEST_WORDS
+
+
+@dataclass(kw_only=True)
+class SdaeSettings(TrainingRunSettings):
+    """Train a sequential denoising autoencoder on plain text (Hill, Cho and Korhonen 2016; paper 004).
+
+    A GRU reads a sentence to which noise was added, and its last state is the sentence embedding; a second GRU says
+    the sentence again as it was. What comes out is a sentence encoder for `encode`, `evaluate` and all other readers.
+    """
+
+    text: list[str] = setting(f"text files, one sentence a line, {PLAIN_OR_COMPRESSED}", [])
+    pairs: list[str] = setting("data folders whose sentences (split train) are the text, or more of it", [])
+    columns: list[str] = setting(
+        "the columns of --pairs that hold sentences, separated by commas or spaces, e.g. target for the target side "
+        "of a bitext",
+        ["sentence1", "sentence2"],
+    )
+    noise: str = setting(
+        "delete (the paper: each word with probability --drop, then bigrams swapped with --swap) or mask (the "
+        "authors' code: --drop of the words become unknown, then swaps at --swap of the places)",
+        "delete",
+        choices=["delete", "mask"],
+    )
+    drop: float = setting(
+        "share of the words that are deleted or masked, drawn each epoch", 0.1, at_least=0, at_most=1
+    )
+    swap: float = setting("share of the neighbours that are swapped, drawn each epoch", 0.1, at_least=0, at_most=1)
+    expansion: str | None = setting(
+        "a WordNet folder, or auto to look for it as expand does: words are replaced by their definitions, drawn each "
+        "epoch (paper 004, section 2.1)",
+        None,
+    )
+    expansion_use: str | None = setting(
+        "noise (the expanded sentence is read, with noise, and the original is to be said) or regulariser (the "
+        "embeddings of both are drawn together) [default: noise]",
+        None,
+        only_with="expansion",
+        choices=["noise", "regulariser"],
+    )
+    expansion_share: float | None = setting(
+        "share of the words with a definition that are replaced [default: 0.3]",
+        None,
+        at_least=0,
+        at_most=1,
+        only_with="expansion",
+    )
+    expansion_decontaminate: list[str] = setting(
+        "evaluation files or folders, or lists of fingerprints: definitions in them are not used; the sets OnWN and "
+        "FNWN of STS 2012 to 2014 are made of WordNet's definitions",
+        [],
+        only_with="expansion",
+    )
+    expansion_weight: float | None = setting(
+        "weight of 1 - cos(original, expanded) in the loss, beside a reconstruction loss that is summed over the "
+        "words of a sentence (paper 004 does not say how much) [default: 1]",
+        None,
+        at_least=0,
+        only_with={"expansion_use": "regulariser"},
+    )
+    hidden_size: int = setting(
+        "components of the sentence embedding, and states of both GRUs (paper: 2400)", 600, above=0
+    )
+    embedding_size: int | None = setting(
+        "components of a word vector [default: as the initial vectors, else 100]", None, above=0
+    )
+    readout_size: int | None = setting(
+        "components of a linear layer before the softmax over the vocabulary, which saves time where the hidden size "
+        "is large [default: no such layer, as in the authors' code]",
+        None,
+        above=0,
+    )
+    initialization: str = setting(
+        "initial matrices: xavier, or reference (the authors' code: N(0, 0.01), which learns more slowly at first); "
+        "those of the recurrence are orthogonal",
+        "xavier",
+        choices=["xavier", "reference"],
+    )
+    initial_vectors: str | None = setting(
+        f"word vectors to start from: a file in the text layout of GloVe or word2vec, {PLAIN_OR_COMPRESSED}; a model "
+        "folder with a table of them; or the folder of another sentence encoder, which is distilled",
+        None,
+    )
+    fixed_vectors: bool = setting(
+        "leave the initial vectors as they are; the decoder then has a table of its own, as in the authors' code",
+        False,
+        only_with="initial_vectors",
+    )
+    tokenizer: str | None = setting(
+        "folder of a fast tokenizer to use (train-tokenizer makes them) instead of one over the words of the text",
+        None,
+    )
+    vocabulary_size: int = setting(
+        "words in the vocabulary at most; 0 for all",
+        30_000,
+        at_least=0,
+        excludes="tokenizer",
+        names=["--vocabulary-size", "--vocab-size"],
+    )
+    min_frequency: int = setting(
+        "a word of the text enters the vocabulary if it occurs so many times (or has an initial vector)",
+        2,
+        above=0,
+        excludes="tokenizer",
+    )
+    lower_case: bool = setting(
+        "lower-case all text", True, excludes="tokenizer", names=["--lower-case", "--lowercase"]
+    )
+    split_contractions: bool = setting(
+        "split English contractions as the Penn Treebank does (do n't)", True, excludes="tokenizer"
+    )
+    max_words: int = setting("sentences of more words are left out", 100, at_least=FEWEST_WORDS)
+    max_sentences: int | None = setting("train on a random sample of so many sentences", None, above=0)
+    dev_size: int = setting(
+        "sentences, drawn at random, that are held out to measure the reconstruction loss", 1000, above=0
+    )
+    max_steps: int = setting("updates (paper: 300,000 of 16 sentences)", 10_000, above=0)
+    batch_size: int = setting("sentences in a batch on each process (paper: 16)", 64, above=0)
+    learning_rate: float = setting("learning rate of Adam, constant", 2e-4, above=0)
+    max_grad_norm: float = setting("clip the norm of the gradient to this; 0 does not clip", 2.0, at_least=0)
+    evaluations: int = setting("dev losses and checkpoints, evenly spread over the updates", 10, above=0)
+    precision: str = setting(
+        "fp32; bf16: matrix products in bfloat16, weights, states and the loss in fp32; auto: bf16 where the machine "
+        "multiplies it in hardware",
+        "auto",
+        choices=["auto", "bf16", "fp32"],
+    )
+    keep_decoder: bool = setting(
+        "write the decoder too; it is most of the parameters, and embedding sentences does not need it", False
+    )
+
+    def check(self) -> None:
+        """Refuses what does not fit, and puts the defaults that depend on others in their places.
+
+        Raises:
+            UsageError: For a value out of range, and where there is no text.
+        """
+        super().check()
+        if not self.text and not self.pairs:
+            raise UsageError("train-sdae: no text", remedy="give --text FILE… or --pairs DIR…")
+        if self.pairs and not self.columns:
+            raise UsageError("--columns names no column of --pairs", remedy="e.g. --columns target")
+        if self.expansion is None:
+            return
+        self.expansion_use = self.expansion_use or "noise"
+        if self.expansion_share is None:
+            self.expansion_share = SHARE
+        if self.expansion_weight is None and self.expansion_use == "regulariser":
+            self.expansion_weight = 1.0
+
+    def inputs(self) -> list[str]:
+        """Lists the files and folders that are read, the text first.
+
+        Raises:
+            InputError: If WordNet is asked for and not found.
+        """
+        others = (self.tokenizer, self.initial_vectors, wordnet_folder(self))
+        given = [item for item in others if item is not None]
+        return [*self.text, *self.pairs, *given, *self.expansion_decontaminate]

@@ -1,0 +1,320 @@
+"""The recipe of the verb `train-sdae`: plain text in, a sentence encoder that was trained by denoising out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+
+from ...artefacts.origins import languages_read
+from ...data.parquet import iterate_batches, read_schema
+from ...data.schema import columns_named, require_columns
+from ...data.text_files import check_readable
+from ...encoders.model_folder import card_values, sizes_of, write_model_files
+from ...encoders.sentence_encoder import SentenceEncoder
+from ...errors import HfParaphraseError, InputError, UsageError
+from ...messages import is_main_process, say
+from ...settings import recipe
+from ...training.run import TrainingRun
+from ...training.word_frequencies import numbered_lines
+from ..expansion.opening import open_expander, wordnet_folder
+from .noise import WordNoise
+from .sentences import FEWEST_WORDS, encode_sentences
+from .settings import SdaeSettings
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel, PreTrainedTokenizerFast
+
+    from ...training.word_vectors import WordVectors
+    from .batches import SdaeCollator, SentenceExpander, UnknownWords
+    from .sentences import SdaeSentences
+    from .trainer import SdaeTrainer
+
+_WORD_SIZE = 100
+"""Components of a word vector where nothing else says how many, as in the authors' code."""
+
+
+@recipe(SdaeSettings)
+def train_sdae(settings: SdaeSettings) -> SentenceEncoder:
+    """Trains a sequential denoising autoencoder on plain text (Hill, Cho and Korhonen 2016; paper 004).
+
+    Returns:
+        The sentence encoder.
+
+    Raises:
+        InputError: For missing, malformed or unusable text or vectors.
+        OutputError: If the output is in the way, or the unfinished run had other settings.
+    """
+    with TrainingRun(settings, command="train-sdae", inputs=settings.inputs(), of_the_result=["keep_decoder"]) as run:
+        if not run.is_finished:
+            _train(settings, run)
+    return SentenceEncoder.from_pretrained(settings.output)
+
+
+def _train(settings: SdaeSettings, run: TrainingRun) -> None:
+    from .batches import look_at_dev
+
+    _check_inputs(settings)
+    expander = open_expander(settings, settings.expansion_share or 0.0)
+    tokenizer, vectors = _vocabulary(settings)
+    scratch = next(folder for folder in run.folder.absolute().parents if folder.is_dir())
+    train, dev = _split(settings, _sentences(settings, tokenizer, scratch, keep_text=expander is not None))
+    unknown = look_at_dev(dev, tokenizer, expander, settings.inputs()[0])
+    model, coverage = _model(settings, tokenizer, vectors, train)
+    trainer = _trainer(settings, model, _collators(settings, tokenizer, train, dev, expander), run)
+    run.train(trainer)
+    if run.writes:
+        _write(settings, trainer, tokenizer, train, coverage, unknown, run)
+        _summary(settings)
+
+
+def _check_inputs(settings: SdaeSettings) -> None:
+    """Looks, before any long work, for what is missing.
+
+    Raises:
+        InputError: If a file, a folder or one of the columns is not there, or a column holds no text.
+    """
+    for path in settings.text:
+        check_readable(Path(path))
+    for folder in settings.pairs:
+        schema = read_schema(folder)
+        columns = columns_named(settings.columns, schema.names)
+        require_columns(schema.names, columns, folder)
+        for name in columns:
+            kind = schema.field(name).type
+            if not (pa.types.is_string(kind) or pa.types.is_large_string(kind)):
+                raise InputError(f"the column {name} is {kind}, not text", path=folder, remedy="give other --columns")
+
+
+def _lines(settings: SdaeSettings) -> Iterator[str]:
+    """Streams all sentences of the text, as often as it is called."""
+    for path in settings.text:
+        yield from (line for _, line in numbered_lines(Path(path)))
+    for folder in settings.pairs:
+        columns = columns_named(settings.columns, read_schema(folder).names)
+        for batch in iterate_batches(folder, "train", columns):
+            for name in columns:
+                yield from (text or "" for text in batch.column(name).to_pylist())
+
+
+def _vocabulary(settings: SdaeSettings) -> tuple[PreTrainedTokenizerFast, WordVectors | None]:
+    """Builds or opens the tokenizer, and reads the initial vectors of its words.
+
+    Raises:
+        HfParaphraseError: If a file or folder is malformed or does not fit, or there are no two words to tell apart.
+    """
+    from ...encoders.encoder_vocabulary import given_vocabulary, word_level_vocabulary
+
+    common: dict[str, Any] = {"initial_vectors": settings.initial_vectors, "show_progress_bar": is_main_process()}
+    if settings.tokenizer is not None:
+        tokenizer, vectors = given_vocabulary(settings.tokenizer, **common)
+    else:
+        try:
+            tokenizer, vectors = word_level_vocabulary(
+                _lines(settings),
+                vocabulary_size=settings.vocabulary_size or None,
+                min_frequency=settings.min_frequency,
+                lower_case=settings.lower_case,
+                contractions=settings.split_contractions,
+                **common,
+            )
+        except HfParaphraseError as error:
+            if error.path is not None or not isinstance(error, InputError):
+                raise
+            remedy = "give more text, or lower --min-frequency"
+            raise InputError(error.message, path=settings.inputs()[0], remedy=remedy) from error
+    words = len(tokenizer) - len({tokenizer.pad_token_id, tokenizer.unk_token_id})
+    if words < 2:
+        raise InputError(
+            f"the vocabulary has {words} word{'' if words == 1 else 's'}: there is nothing to tell apart",
+            path=settings.tokenizer or settings.inputs()[0],
+            remedy="give more text, lower --min-frequency or raise --vocabulary-size",
+        )
+    if vectors is not None and settings.embedding_size not in (None, vectors.matrix.shape[1]):
+        raise UsageError(
+            f"--embedding-size {settings.embedding_size}, but the initial vectors have "
+            f"{vectors.matrix.shape[1]} components",
+            remedy="leave --embedding-size out",
+        )
+    return tokenizer, vectors
+
+
+def _sentences(
+    settings: SdaeSettings, tokenizer: PreTrainedTokenizerFast, scratch: Path, *, keep_text: bool
+) -> SdaeSentences:
+    """Tokenises the text.
+
+    Raises:
+        InputError: If no sentence is left.
+    """
+    found = encode_sentences(
+        _lines(settings), tokenizer, max_words=settings.max_words, keep_text=keep_text, scratch=scratch
+    )
+    if len(found) < 2:
+        what = "no sentence" if not len(found) else "one sentence only"
+        raise InputError(
+            f"{what} of {FEWEST_WORDS} to {settings.max_words} words ({found.left_out} left out)",
+            path=settings.inputs()[0],
+            remedy="give running text, one sentence a line",
+        )
+    return found
+
+
+def _split(settings: SdaeSettings, sentences: SdaeSentences) -> tuple[SdaeSentences, SdaeSentences]:
+    """Draws the sentences to train on and, in the first place, those that are held out."""
+    order = np.random.default_rng([settings.seed, 1]).permutation(len(sentences))
+    held_out = min(settings.dev_size, len(sentences) // 2)
+    if held_out < settings.dev_size:
+        say(f"there are only {len(sentences):,} sentences: {held_out:,} of them are held out")
+    end = len(sentences) if settings.max_sentences is None else held_out + settings.max_sentences
+    train, dev = sentences.take(np.sort(order[held_out:end])), sentences.take(np.sort(order[:held_out]))
+    say(
+        f"{len(train):,} sentences to train on, {train.lengths().mean():.1f} words each, {len(dev):,} held out; "
+        f"left out: {sentences.left_out}"
+    )
+    return train, dev
+
+
+def _model(
+    settings: SdaeSettings, tokenizer: PreTrainedTokenizerFast, vectors: WordVectors | None, train: SdaeSentences
+) -> tuple[PreTrainedModel, Any]:
+    """Makes the model with its initial vectors; returns it and how many words have one (None without vectors)."""
+    import torch
+    from transformers import set_seed
+
+    from ...encoders.encoder_vocabulary import start_embeddings
+    from ...models.configuration_sdae import SdaeConfig
+    from ...models.modeling_sdae import SdaeModel
+
+    size = settings.embedding_size or (_WORD_SIZE if vectors is None else vectors.matrix.shape[1])
+    set_seed(settings.seed)
+    model = SdaeModel(
+        SdaeConfig(
+            vocab_size=len(tokenizer),
+            hidden_size=settings.hidden_size,
+            embedding_size=size,
+            readout_size=settings.readout_size,
+            share_embeddings=not settings.fixed_vectors,
+            initialization=settings.initialization,
+            pad_token_id=tokenizer.pad_token_id,
+            unk_token_id=tokenizer.unk_token_id,
+        )
+    )
+    say(f"sdae: {model.num_parameters():,} parameters, {len(tokenizer):,} token vectors of {size} components")
+    if vectors is None:
+        return model, None
+    matrix, coverage = start_embeddings(
+        tokenizer, vectors, train.counts(len(tokenizer)), dimension=size, seed=settings.seed
+    )
+    with torch.no_grad():
+        model.embeddings.copy_(torch.from_numpy(matrix))
+    model.embeddings.requires_grad_(not settings.fixed_vectors)
+    say(f"initial vectors: {coverage}")
+    return model, coverage
+
+
+def _collators(
+    settings: SdaeSettings,
+    tokenizer: PreTrainedTokenizerFast,
+    train: SdaeSentences,
+    dev: SdaeSentences,
+    expander: SentenceExpander | None,
+) -> tuple[SdaeCollator, SdaeCollator]:
+    from .batches import SdaeCollator
+
+    noise = WordNoise(settings.noise, settings.drop, settings.swap, tokenizer.unk_token_id)
+    common: dict[str, Any] = {"seed": settings.seed, "expander": expander}
+    return (
+        SdaeCollator(train, tokenizer, noise, expansion_use=settings.expansion_use or "noise", **common),
+        # Never a noise, so that the dev losses of all uses are of the same task.
+        SdaeCollator(dev, tokenizer, noise, expansion_use="regulariser", **common),
+    )
+
+
+def _trainer(
+    settings: SdaeSettings, model: PreTrainedModel, collators: tuple[SdaeCollator, SdaeCollator], run: TrainingRun
+) -> SdaeTrainer:
+    from ...training.arguments import is_bf16
+    from .trainer import SdaeTrainer, SdaeTrainingArguments
+
+    arguments = run.arguments(
+        SdaeTrainingArguments,
+        max_steps=settings.max_steps,
+        per_device_train_batch_size=settings.batch_size,
+        learning_rate=settings.learning_rate,
+        max_grad_norm=settings.max_grad_norm,
+        evaluations=min(settings.evaluations, settings.max_steps),
+        compositionality_weight=settings.expansion_weight or 0.0,
+        bf16=is_bf16(settings.precision),
+    )
+    return SdaeTrainer(model, arguments, *collators, report=say)
+
+
+def _write(
+    settings: SdaeSettings,
+    trainer: SdaeTrainer,
+    tokenizer: PreTrainedTokenizerFast,
+    train: SdaeSentences,
+    coverage: Any,
+    unknown: UnknownWords,
+    run: TrainingRun,
+) -> None:
+    model, scores = trainer.accelerator.unwrap_model(trainer.model), trainer.scores()
+    trained = sum(item.numel() for item in model.parameters())
+    if not settings.keep_decoder:
+        model.decoder = None
+        model.config.has_decoder = False
+    left_out = vars(train.left_out)
+    results = {
+        "sentences": len(train),
+        "left_out": left_out,
+        "coverage": None if coverage is None else vars(coverage),
+        "steps": trainer.state.global_step,
+        "epochs": trainer.state.epoch,
+        "bf16": trainer.args.bf16,
+        "dev_loss": scores[-1]["loss"],
+        "dev_expansion_distance": scores[-1].get("expansion_distance"),
+        "dev_unknown_words": unknown.plain,
+        "dev_expansion_unknown_words": unknown.expanded,
+        "dev_scores": scores,
+        "parameters_in_training": trained,
+        "log": trainer.state.log_history,
+    }
+    wordnet = wordnet_folder(settings)
+    languages = sorted({item for folder in settings.pairs for item in languages_read(folder, english=True)})
+    write_model_files(run.folder, model, tokenizer)
+    run.write(
+        results={**results, **sizes_of(model)},
+        template="sdae",
+        card={
+            **card_values(model, Path(settings.output).name),
+            "languages": languages or (["en"] if settings.split_contractions else []),
+            "text_names": ", ".join(Path(item).name for item in [*settings.text, *settings.pairs]),
+            "sentences": len(train),
+            "left_out": str(train.left_out),
+            "vectors_name": _start(settings, coverage),
+            "expansion_name": None if wordnet is None else Path(wordnet).name,
+            "trained_parameters": trained,
+            "bf16": trainer.args.bf16,
+            "scores": scores,
+            "unknown": unknown,
+            "epochs": trainer.state.epoch or 0.0,
+        },
+    )
+
+
+def _start(settings: SdaeSettings, coverage: Any) -> str:
+    if settings.initial_vectors is None:
+        return "random"
+    use = "fixed" if settings.fixed_vectors else "trained further"
+    return f"{Path(settings.initial_vectors).name} ({coverage}), {use}"
+
+
+def _summary(settings: SdaeSettings) -> None:
+    say(f"the encoder lies in {settings.output}; load it with")
+    say(f"  hf-paraphrase encode --model {settings.output} --input FILE --output FILE.npy")
+    say(f"  SentenceEncoder.from_pretrained({settings.output!r})  # from hf_paraphrase import SentenceEncoder")
+    say(f"  SentenceTransformer({settings.output!r}, trust_remote_code=True)  # from sentence_transformers")
