@@ -39,7 +39,9 @@ def declares_flags(value):
 
 
 def classes_of(module):
-    return [value for value in vars(module).values() if isinstance(value, type) and declares_flags(value)]
+    """The dataclasses of flags that a module has, and those of its recipes."""
+    found = {getattr(value, "settings", value) for value in vars(module).values() if callable(value)}
+    return [value for value in found if isinstance(value, type) and declares_flags(value)]
 
 
 CLASSES = sorted({value for module in MODULES.values() for value in classes_of(module)}, key=lambda x: x.__module__)

@@ -86,6 +86,10 @@ def parsed(words):
     if verb == "prepare":
         verb, *rest = f"prepare_{rest[0]}", *rest[1:]
     module = importlib.import_module(f"hf_paraphrase.commands.{verb.replace('-', '_')}")
-    flags = {value for name, value in vars(module).items() if name.endswith(("Arguments", "Settings"))}
-    (settings,) = (value for value in flags if dataclasses.is_dataclass(value))
+    found = {getattr(value, "settings", value) for value in vars(module).values() if callable(value)}
+    (settings,) = (value for value in found if isinstance(value, type) and _declares_flags(value))
     return parse(settings, verb, rest)
+
+
+def _declares_flags(value):
+    return dataclasses.is_dataclass(value) and any("help" in field.metadata for field in dataclasses.fields(value))
