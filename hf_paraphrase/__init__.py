@@ -45,6 +45,9 @@ if TYPE_CHECKING:
         SentenceClassifierConfig,
     )
     from .tokenization.train import train_tokenizer
+    from .translation.back_translation import back_translate
+    from .translation.evaluate import evaluate_translation
+    from .translation.lexical_table import estimate_lexical_table
     from .translation.train import train_translation
 
 __getattr__, __dir__, _names = lazy_exports(__name__)

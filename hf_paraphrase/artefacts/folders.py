@@ -59,6 +59,20 @@ def check_output(output: str | os.PathLike[str], *, overwrite: bool = False) -> 
     return resolved
 
 
+def check_output_file(output: str | os.PathLike[str], *, overwrite: bool = False) -> Path:
+    """Refuses a file to write that would destroy something; returns it as a path.
+
+    Raises:
+        OutputError: If it is a folder, or exists and `overwrite` is false.
+    """
+    path = Path(output)
+    if path.is_dir():
+        raise OutputError("the output is a folder, not a file", path=output, remedy="name a file")
+    if path.exists() and not overwrite:
+        raise OutputError("the output file exists", path=output, remedy="give another name, or --overwrite")
+    return path
+
+
 def check_unfinished(output: str | os.PathLike[str], *, overwrite: bool, resume: bool) -> None:
     """Refuses to disturb a run for `output` that goes on, or to destroy the unfinished work of an earlier one.
 

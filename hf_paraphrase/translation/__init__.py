@@ -1,8 +1,9 @@
-"""Translation: training RNNsearch on bitext, measuring it, and translating the foreign side back.
+"""Translation: bitext in; RNNsearch models, their BLEU, and n-best back-translations out (paper 000, section 3).
 
-A model is opened with `load_translation_model` (several as an ensemble with `load_translation_models`); `translate`
-gives the best translation of each text, and a `BackTranslator` with its `SearchOptions` the n-best lists that become
-paraphrase pairs. Models are trained by the verb `train-nmt`.
+Start at `train.py` and `back_translation.py`, the recipes of the two main verbs: a bitext (`bitext.py`) is cut into
+batches (`batching.py`) for the `TranslationTrainer`; a model is opened (`loading.py`, `ensemble.py`) and searched by
+beam (`beam_search.py`, down to `fast_search.py` and `decoder_steps.py`), shard by shard (`back_translator.py`,
+`shards.py`), over all units or a few candidates (`lexical_table.py`, `candidates.py`).
 """
 
 from __future__ import annotations
@@ -12,11 +13,14 @@ from typing import TYPE_CHECKING
 from ..lazy import lazy_exports
 
 if TYPE_CHECKING:
-    from .back_translation import BackTranslator, SearchOptions
+    from .back_translation import back_translate
+    from .back_translator import BackTranslator, SearchOptions
     from .beam_search import Hypothesis, translate, translate_batch
     from .bleu import corpus_scores
     from .constraints import SearchConstraints
     from .ensemble import load_translation_models
+    from .evaluate import evaluate_translation
+    from .lexical_table import estimate_lexical_table
     from .loading import load_translation_model
     from .scoring import score_translations
     from .train import train_translation

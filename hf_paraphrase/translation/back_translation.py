@@ -1,355 +1,370 @@
-"""The back-translation job: the foreign side of a bitext into n-best English, shard by shard (paper 000 §3).
-
-A shard is a run of consecutive sentences. It is written whole or not at all and depends on nothing but its sentences,
-the model and the settings, so a job that was killed continues where it was, several processes share the work, and the
-result is the same, byte for byte, with any number of processes and threads (on one kind of processor or device, with
-one version of PyTorch).
-"""
+"""The recipe of the verb `back-translate`: the foreign side of a bitext into n-best pairs (paper 000 §3)."""
 
 from __future__ import annotations
 
-import copy
-import math
-from collections.abc import Collection, Generator, Iterator, Sequence
-from contextlib import closing
-from dataclasses import asdict, dataclass
-from threading import Event
-from typing import Any, NamedTuple
+import contextlib
+import dataclasses
+import datetime
+import errno
+import json
+import shutil
+import sys
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-import pyarrow as pa
-import torch
-from transformers import PreTrainedModel, PreTrainedTokenizerBase
+from tqdm import tqdm
 
-from ..data.parquet import iterate_batches
-from ..data.schema import BACK_TRANSLATED
-from ..errors import ModelError
-from ..training.threads import in_threads, single_threaded_operations
-from .beam_search import Hypothesis, is_searched_fast, search_batches, translate_batch
-from .bitext import normalize_punctuation
-from .candidates import CandidateVocabulary
-from .constraints import SearchConstraints
-from .lexical_table import LexicalTable
-from .shard_files import ShardFiles, number_of_shards
+from ..artefacts.cards import write_card
+from ..artefacts.folders import (
+    check_output,
+    check_same_job,
+    check_unfinished,
+    move_into_place,
+    staging_path,
+    working_folder,
+    write_parts_whole,
+)
+from ..artefacts.inherited_cards import inherited_metadata
+from ..artefacts.provenance import fingerprint, read_provenance, write_provenance
+from ..data.folder import DataFolder
+from ..data.parquet import count_rows, iterate_batches, read_schema, split_sizes
+from ..data.schema import BACK_TRANSLATED, require_columns
+from ..errors import InputError, OutputError, UsageError
+from ..messages import is_main_process, say
+from ..settings import recipe, setting
+from ..training.threads import keep_freed_memory
+from .bleu import translation_table
+from .search_settings import SearchSettings
 
-__all__ = [
-    "BackTranslator",
-    "SearchOptions",
-    "ShardFiles",
-    "job_description",
-    "number_of_shards",
-    "run_job",
-    "shards",
-]
+if TYPE_CHECKING:
+    from .back_translator import SearchOptions
+    from .lexical_table import LexicalTable
 
-_COLUMNS = ["id", "source", "target", "source_lang"]
-_SENTENCES_PER_BATCH = 64
-"""Most sentences that a processor searches for at once; with more a narrow beam would be one batch for one thread."""
-MOST_THREADS = 8
-"""More threads than this wait for Python's lock more than they compute; more processes help then."""
-MOST_PLAIN_THREADS = 2
-"""The same for a search by `generate` itself, of which a batch may need more than a gibibyte."""
-_ORDINARY_UNITS = 20
-"""Units of the source by which a broken model or device is told from sentences that are too much for it."""
-
-
-@dataclass(frozen=True)
-class SearchOptions:
-    """Settings of the search; together with the model and the sentences they determine every byte of the result.
-
-    Attributes:
-        num_beams: Beam width.
-        num_return_sequences: Length of the n-best list.
-        length_penalty: Exponent of the length by which a total log-probability is divided to rank it.
-        max_source_tokens: Longer sources are skipped, in sub-word units.
-        shard_size: Sentences per shard.
-        bf16: Whether to search in bfloat16; scores are computed in fp32 either way.
-        constraints: Length limits and bans.
-        candidates_frequent: How many of the most frequent target units may be used; all units if not given.
-        candidates_per_unit: How many likely translations of every source unit may be used besides.
-        candidates_from_reference: Whether the units of the references may be used besides (as in paper 000; it tells
-            the search what it should find).
-    """
-
-    num_beams: int = 50
-    num_return_sequences: int = 50
-    length_penalty: float = 1.0
-    max_source_tokens: int = 250
-    shard_size: int = 1_000
-    bf16: bool = False
-    constraints: SearchConstraints = SearchConstraints()
-    candidates_frequent: int | None = None
-    candidates_per_unit: int | None = None
-    candidates_from_reference: bool = False
+_JOB = "job.json"
+_CANDIDATES_FREQUENT, _CANDIDATES_PER_UNIT = 10_000, 25
+_LISTED_SKIPPED = 1_000
+"""How many sentences without a translation `provenance.json` names; `skipped.jsonl` has them all."""
+_FULL = {errno.ENOSPC, errno.EDQUOT}
+_PATIENCE = datetime.timedelta(days=30)
+"""How long a process waits for the others: a resumed job may have left all its work to one of them."""
 
 
-class _Batch(NamedTuple):
-    """Sentences that are searched for together: their rows, their units, and the target units that may be used."""
+@dataclass(kw_only=True)
+class BackTranslationSettings(SearchSettings):
+    """Translate the foreign side of a bitext with beam search and keep the n-best list as paraphrase pairs."""
 
-    indices: list[int]
-    input_ids: list[list[int]]
-    candidates: torch.Tensor | None
+    bitext: str = setting("data folder with the columns id, source, target, source_lang, from `prepare bitext`")
+    output: str = setting("data folder for the pairs; it appears whole at the end")
+    split: str = setting("split of the bitext to translate", "train")
+    num_beams: int = setting("beam width (paper 000: 50)", 50, at_least=1)
+    num_return_sequences: int | None = setting(
+        "hypotheses kept per sentence, at most the beam width; as many if not given", None, at_least=1
+    )
+    lexical_table: str | None = setting(
+        "translate with a candidate vocabulary for each batch, from this table (a file from lexical-table)", None
+    )
+    candidates_frequent: int | None = setting(
+        "the most frequent target units that are always candidates; 10,000 with a table if not given (paper 000)",
+        None,
+        at_least=0,
+        only_with="lexical_table",
+    )
+    candidates_per_unit: int | None = setting(
+        "likeliest translations of each source unit that are candidates; 25 with a table if not given (paper 000)",
+        None,
+        at_least=0,
+        only_with="lexical_table",
+    )
+    candidates_from_reference: bool = setting(
+        "the reference's own units are candidates too (paper 000 does so; it leaks the reference)",
+        False,
+        only_with="lexical_table",
+    )
+    max_sentences: int | None = setting("translate only the first so many sentences", None, at_least=1)
+    max_source_tokens: int = setting("longer sources are skipped and recorded, in sub-word units", 250, at_least=1)
+    shard_size: int = setting("sentences per shard, the unit of work that is never done twice", 1_000, at_least=1)
+    precision: str = setting(
+        "arithmetic of the search (scores are fp32): auto takes bf16 where the hardware has it",
+        "auto",
+        choices=["auto", "bf16", "fp32"],
+    )
+    overwrite: bool = setting("replace an existing output folder (once the new one is complete)", False)
+    resume: bool = setting("continue the unfinished job for this output", False)
 
-
-class BackTranslator:
-    """Translates tables of bitext into tables of back-translated pairs.
-
-    Args:
-        model: The translation model, in fp32.
-        tokenizer: Its tokenizer.
-        options: The settings of the search.
-        table: The lexical table from which candidate vocabularies are chosen, if the options want them.
-    """
-
-    def __init__(
-        self,
-        model: PreTrainedModel,
-        tokenizer: PreTrainedTokenizerBase,
-        options: SearchOptions,
-        table: LexicalTable | None = None,
-    ) -> None:
-        self.model = model.eval()
-        self.search_model = copy.deepcopy(model).to(torch.bfloat16) if options.bf16 else model
-        self.tokenizer = tokenizer
-        self.options = options
-        self.threads = threads_for(model.device, fast=is_searched_fast(self.search_model, options.num_beams))
-        self.stop = Event()
-        self.translatable: list[int] = []
-        self.vocabulary: CandidateVocabulary | None = None
-        if table is not None:
-            self.vocabulary = CandidateVocabulary(
-                table,
-                frequent=options.candidates_frequent or 0,
-                per_unit=options.candidates_per_unit or 0,
-                always=tokenizer.all_special_ids,
-            )
-
-    def translate_table(self, bitext: pa.Table, progress: Any = None) -> tuple[pa.Table, list[dict[str, str]]]:
-        """Translates some rows of a bitext.
-
-        Args:
-            bitext: Rows with `id`, `source`, `target` and `source_lang`.
-            progress: A tqdm-like object whose `update(n)` is told how many sentences are done.
-
-        Returns:
-            The pairs in the order of the rows and their ranks, and for every row that has none its `id` and `reason`.
+    def check(self) -> None:
+        """Refuses what does not fit.
 
         Raises:
-            ModelError: If the search fails for every row, or after a failure for one that was translated before.
+            UsageError: For a value out of range, or a list longer than the beam is wide.
         """
-        rows = bitext.select(_COLUMNS).to_pylist()
-        reasons, input_ids = self._tokenize(rows)
-        translated: dict[int, list[Hypothesis]] = {}
-        todo = [index for index in range(len(rows)) if index not in reasons]
-        if progress is not None:
-            progress.update(len(rows) - len(todo))
-        lengths = [len(input_ids[index]) for index in todo]
-        # Of a wide beam so many rows are in a batch anyway; of a narrow one threads would have none to share.
-        sentences = _SENTENCES_PER_BATCH if self.model.device.type == "cpu" else None
-        found = search_batches(self.search_model, lengths, self.options.num_beams, sentences=sentences)
-        batches = [self._batch([todo[position] for position in batch], rows, input_ids) for batch in found]
-        with single_threaded_operations(self.model.device), closing(self._outcomes(batches)) as outcomes:
-            for batch, outcome in outcomes:
-                nbests = self._one_by_one(batch) if outcome is None else outcome
-                for index, nbest in zip(batch.indices, nbests, strict=True):
-                    if isinstance(nbest, str):
-                        reasons[index] = nbest
-                    else:
-                        translated[index] = nbest
-                        self.translatable = input_ids[index]
-                if progress is not None:
-                    progress.update(len(batch.indices))
-            if failed := [index for index in todo if index in reasons]:
-                self._check_search(
-                    f"{len(failed)} of {len(rows)} sentences cannot be translated: {reasons[failed[0]]}"
-                )
-        columns: dict[str, list[Any]] = {name: [] for name in BACK_TRANSLATED.names}
-        for index in sorted(translated):
-            # What was cut at the length limit has no end, so its score cannot be compared and its text stops anywhere.
-            ended = [item for item in translated[index] if item.finished]
-            # Several segmentations may spell the same text: the best one stands for it.
-            hypotheses = list({item.text: item for item in reversed(ended) if item.text}.values())[::-1]
-            hypotheses.sort(key=ended.index)
-            if not ended:
-                reasons[index] = "no translation ends within the length limit"
-            elif not hypotheses:
-                reasons[index] = "the model translates it into nothing"
-            for rank, hypothesis in enumerate(hypotheses):
-                values = (
-                    rows[index]["id"],
-                    rows[index]["target"],
-                    hypothesis.text,
-                    rows[index]["source"],
-                    rows[index]["source_lang"],
-                    rank,
-                    hypothesis.log_prob,
-                    hypothesis.num_tokens,
-                )
-                for name, value in zip(BACK_TRANSLATED.names, values, strict=True):
-                    columns[name].append(value)
-        skipped = [{"id": rows[index]["id"], "reason": reasons[index]} for index in sorted(reasons)]
-        return pa.Table.from_pydict(columns, schema=BACK_TRANSLATED), skipped
-
-    def _tokenize(self, rows: Sequence[dict[str, Any]]) -> tuple[dict[int, str], list[list[int]]]:
-        if not rows:
-            return {}, []
-        sources = normalize_punctuation([row["source"] or "" for row in rows], rows[0]["source_lang"] or "en")
-        input_ids = [list(ids) for ids in self.tokenizer(sources)["input_ids"]]
-        reasons: dict[int, str] = {}
-        for index, (row, ids) in enumerate(zip(rows, input_ids, strict=True)):
-            if not (row["target"] or "").strip():
-                reasons[index] = "empty reference"
-            elif len(ids) <= 1:
-                reasons[index] = "empty source"
-            elif len(ids) > self.options.max_source_tokens:
-                reasons[index] = f"source of {len(ids)} units, more than {self.options.max_source_tokens}"
-        return reasons, input_ids
-
-    def _batch(self, indices: list[int], rows: Sequence[dict[str, Any]], input_ids: Sequence[list[int]]) -> _Batch:
-        chosen = [input_ids[index] for index in indices]
-        if self.vocabulary is None:
-            return _Batch(indices, chosen, None)
-        units = None
-        if self.options.candidates_from_reference:
-            units = self.tokenizer(text_target=[rows[index]["target"] for index in indices])["input_ids"]
-        return _Batch(indices, chosen, self.vocabulary.for_batch(chosen, units))
-
-    def _outcomes(self, batches: Sequence[_Batch]) -> Generator[tuple[_Batch, list[list[Hypothesis]] | None]]:
-        """Yields batches with their n-best lists, in their order, and behind these the batches whose search failed."""
-        failed: list[tuple[_Batch, None]] = []
-        self.stop.clear()
-        try:
-            found = in_threads(lambda batch: self._attempt(batch.input_ids, batch.candidates), batches, self.threads)
-            for batch, outcome in zip(batches, found, strict=True):
-                if isinstance(outcome, str):
-                    failed.append((batch, None))
-                else:
-                    yield batch, outcome
-        except BaseException:
-            # An interruption need not wait for the batches under way.
-            self.stop.set()
-            raise
-        yield from failed
-
-    def _one_by_one(self, batch: _Batch) -> list[list[Hypothesis] | str]:
-        """Searches for each sentence of a batch alone, with nothing else in memory; gives the reasons of failures.
-
-        The candidates stay those of the whole batch, so that all but the sentence by which it failed are translated
-        as if it had not.
-        """
-        found = [self._attempt([ids], batch.candidates) for ids in batch.input_ids]
-        return [outcome if isinstance(outcome, str) else outcome[0] for outcome in found]
-
-    def _attempt(
-        self, input_ids: Sequence[list[int]], candidates: torch.Tensor | None
-    ) -> list[list[Hypothesis]] | str:
-        # The error ends here: its traceback would keep the tensors of the batch in memory during the next attempt.
-        try:
-            found = self._search(input_ids, candidates)
-            if not all(math.isfinite(item.log_prob) for nbest in found for item in nbest):
-                return "the search failed: the model's probabilities are not finite"
-            return found
-        except (MemoryError, torch.OutOfMemoryError):
-            return "the search ran out of memory"
-        except RuntimeError as error:
-            return f"the search failed: {(str(error).splitlines() or [type(error).__name__])[0][:200]}"
-
-    def _check_search(self, failure: str) -> None:
-        """Tells sentences that cannot be translated from a model or a device that translates nothing any more."""
-        if isinstance(self._attempt([self.translatable or self._ordinary_source()], None), str):
-            raise ModelError(
-                f"{failure}; nor can any other",
-                path=self.model.name_or_path or None,
-                remedy="try the model with evaluate-nmt, or fewer beams if memory ran out",
+        super().check()
+        if self.returned > self.num_beams:
+            raise UsageError(
+                f"--num-return-sequences {self.num_return_sequences} must be 1 to --num-beams {self.num_beams}"
             )
 
-    def _ordinary_source(self) -> list[int]:
-        """Makes a source as long as most sentences, of the first units that are none of the special ones."""
-        special = set(self.tokenizer.all_special_ids)
-        units = [unit for unit in range(int(self.model.config.source_vocab_size)) if unit not in special]
-        return [*(units * _ORDINARY_UNITS)[:_ORDINARY_UNITS], int(self.tokenizer.eos_token_id)]
+    @property
+    def returned(self) -> int:
+        """The hypotheses kept per sentence."""
+        return self.num_beams if self.num_return_sequences is None else self.num_return_sequences
 
-    def _search(self, input_ids: Sequence[list[int]], candidates: torch.Tensor | None) -> list[list[Hypothesis]]:
-        options = self.options
-        return translate_batch(
-            self.search_model,
-            self.tokenizer,
-            input_ids,
-            num_beams=options.num_beams,
-            num_return_sequences=options.num_return_sequences,
-            length_penalty=options.length_penalty,
-            constraints=options.constraints,
-            candidates=candidates,
-            scorer=self.model,
-            stop=self.stop,
+    @property
+    def candidates(self) -> dict[str, int]:
+        """How many candidates there are of either kind; empty without a lexical table."""
+        if self.lexical_table is None:
+            return {}
+        frequent, per_unit = self.candidates_frequent, self.candidates_per_unit
+        return {
+            "candidates_frequent": _CANDIDATES_FREQUENT if frequent is None else frequent,
+            "candidates_per_unit": _CANDIDATES_PER_UNIT if per_unit is None else per_unit,
+        }
+
+
+@recipe(BackTranslationSettings)
+def back_translate(settings: BackTranslationSettings) -> DataFolder:
+    """Translates the foreign side of a bitext, and keeps the n-best lists as paraphrases of its English side.
+
+    A job that was killed is continued with `resume`, and several processes share it; the bytes are the same.
+
+    Returns:
+        The data folder of the pairs.
+
+    Raises:
+        InputError: If the bitext is missing or empty, lacks a column, or is in another language than the model's.
+        ModelError: If there is no translation model, or it cannot translate.
+        OutputError: If the output is in the way or cannot be written, or the unfinished job had other settings.
+    """
+    # Before any library has threads.
+    keep_freed_memory()
+    names = read_schema(settings.bitext, settings.split).names
+    require_columns(names, ["id", "source", "target", "source_lang"], settings.bitext)
+    target = check_output(settings.output, overwrite=settings.overwrite)
+    if is_main_process():
+        check_unfinished(target, overwrite=settings.overwrite, resume=settings.resume)
+
+    import torch
+    from accelerate import PartialState
+
+    from .back_translator import BackTranslator
+    from .bitext import check_languages
+    from .ensemble import load_translation_models
+    from .lexical_table import LexicalTable
+    from .loading import unit_fingerprint
+    from .shards import ShardFiles, check_number_of_shards, job_description, number_of_shards, run_job
+
+    available = count_rows(settings.bitext, settings.split)
+    rows = available if settings.max_sentences is None else min(available, settings.max_sentences)
+    if not rows:
+        raise InputError(f"split `{settings.split}` has no rows to translate", path=settings.bitext)
+    check_number_of_shards(rows, settings.shard_size)
+    options = _options(settings)
+    table = None if settings.lexical_table is None else LexicalTable.load(settings.lexical_table)
+    state = PartialState(cpu=not torch.accelerator.is_available(), timeout=_PATIENCE)
+    model, tokenizer = load_translation_models(settings.model, device=str(state.device))
+    check_languages(settings.model, model, settings.bitext, settings.split)
+    if table is not None:
+        _check_table(settings, table, model.config, unit_fingerprint(tokenizer))
+    job = job_description(
+        options,
+        split=settings.split,
+        sentences=rows,
+        model=_one_or_all([fingerprint(folder) for folder in settings.model]),
+        lexical_table=None if settings.lexical_table is None else fingerprint(settings.lexical_table),
+        bitext=fingerprint(settings.bitext),
+    )
+    staging = staging_path(target)
+    with _says_how_to_go_on(), contextlib.ExitStack() as claim:
+        if state.is_main_process:
+            claim.enter_context(working_folder(target, overwrite=settings.overwrite, resume=settings.resume))
+            # A run that has ended since the first look may have left its output.
+            check_output(target, overwrite=settings.overwrite)
+            check_same_job(staging / _JOB, job)
+        state.wait_for_everyone()
+        files = ShardFiles(staging, number_of_shards(rows, options.shard_size))
+        if not _is_assembled(staging):
+            processes = {"rank": state.process_index, "world_size": state.num_processes}
+            share = files.share(rows, options.shard_size, **processes)
+            with tqdm(
+                total=share.sentences,
+                initial=share.finished_sentences,
+                unit="sentence",
+                desc="back-translate" if state.num_processes == 1 else f"back-translate, 1 of {state.num_processes}",
+                disable=not state.is_main_process,
+                file=sys.stderr,
+            ) as bar:
+                run_job(
+                    BackTranslator(model, tokenizer, options, table),
+                    settings.bitext,
+                    settings.split,
+                    files,
+                    limit=rows,
+                    **processes,
+                    finished=share.finished,
+                    progress=bar,
+                )
+        state.wait_for_everyone()
+        if state.is_main_process:
+            if not _is_assembled(staging):
+                _assemble(settings, options, str(state.device), staging, files.reports())
+            # Only now, and in this order: a job that is killed here loses nothing either.
+            shutil.rmtree(staging / "shards", ignore_errors=True)
+            move_into_place(staging, target)
+            (target / _JOB).unlink(missing_ok=True)
+            say(f"back-translated pairs: {settings.output}")
+            say(f"load them: load_dataset({settings.output!r}, split='train')")
+    # The other processes open what the first one has moved into its place.
+    state.wait_for_everyone()
+    return DataFolder(settings.output)
+
+
+def _options(settings: BackTranslationSettings) -> SearchOptions:
+    from ..training.arguments import is_bf16
+    from .back_translator import SearchOptions
+
+    return SearchOptions(
+        num_beams=settings.num_beams,
+        num_return_sequences=settings.returned,
+        length_penalty=settings.length_penalty,
+        max_source_tokens=settings.max_source_tokens,
+        shard_size=settings.shard_size,
+        bf16=is_bf16(settings.precision),
+        constraints=settings.constraints(),
+        candidates_from_reference=settings.candidates_from_reference,
+        **settings.candidates,
+    )
+
+
+def _check_table(settings: BackTranslationSettings, table: LexicalTable, config: Any, units: str) -> None:
+    assert settings.lexical_table is not None
+    remedy = "make one for this model with the verb lexical-table"
+    sizes = len(table.offsets) - 1, len(table.target_counts)
+    if sizes != (config.source_vocab_size, config.vocab_size):
+        raise InputError(
+            f"the lexical table is about {sizes[0]} source and {sizes[1]} target units, the model about "
+            f"{config.source_vocab_size} and {config.vocab_size}",
+            path=settings.lexical_table,
+            remedy=remedy,
+        )
+
+    from .lexical_table import recorded_units
+
+    if recorded_units(settings.lexical_table) not in {None, units}:
+        raise InputError(
+            f"the lexical table is about the units of another model than {settings.model[0]}",
+            path=settings.lexical_table,
+            remedy=remedy,
         )
 
 
-def threads_for(device: torch.device, *, fast: bool = True) -> int:
-    """Returns how many batches are worked on at once: on a processor one a thread of PyTorch, elsewhere one.
-
-    Args:
-        device: Where the model is.
-        fast: Whether the search is :func:`~.fast_search.fast_beam_search`.
-    """
-    most = MOST_THREADS if fast else MOST_PLAIN_THREADS
-    return min(most, torch.get_num_threads()) if device.type == "cpu" else 1
-
-
-def shards(bitext: str, split: str, size: int, limit: int | None) -> Iterator[pa.Table]:
-    """Streams the first `limit` rows of a split as tables of `size` rows, the last one with the rest."""
-    pending: list[pa.RecordBatch] = []
-    waiting = taken = 0
-    for batch in iterate_batches(bitext, split, _COLUMNS, batch_size=size):
-        if limit is not None:
-            batch = batch.slice(0, limit - taken)
-        taken += batch.num_rows
-        pending.append(batch)
-        waiting += batch.num_rows
-        while waiting >= size:
-            table = pa.Table.from_batches(pending)
-            yield table.slice(0, size)
-            pending, waiting = table.slice(size).to_batches(), waiting - size
-        if limit is not None and taken >= limit:
-            break
-    if waiting:
-        yield pa.Table.from_batches(pending)
+@contextlib.contextmanager
+def _says_how_to_go_on() -> Iterator[None]:
+    """Adds a remedy to the errors of writing, which leave the finished shards where they are."""
+    try:
+        yield
+    except OutputError as error:
+        if error.remedy is None:
+            number = error.__cause__.errno if isinstance(error.__cause__, OSError) else None
+            error.remedy = f"{'free space' if number in _FULL else 'mend this'}, then --resume"
+        raise
 
 
-def run_job(
-    translator: BackTranslator,
-    bitext: str,
-    split: str,
-    files: ShardFiles,
-    *,
-    limit: int | None = None,
-    rank: int = 0,
-    world_size: int = 1,
-    finished: Collection[int] | None = None,
-    progress: Any = None,
+def _one_or_all(values: list[Any]) -> Any:
+    return values[0] if len(values) == 1 else values
+
+
+def _folder_name(folder: str) -> str:
+    return Path(folder).resolve().name
+
+
+def _is_assembled(staging: Path) -> bool:
+    """Tells whether all work was done before: the card is written last, by way of a temporary file."""
+    return (staging / "README.md").is_file()
+
+
+def _results_of(model: str) -> dict[str, Any]:
+    results = read_provenance(model).get("results", {})
+    return {key: value for key, value in results.items() if key != "log"}
+
+
+def _assemble(
+    settings: BackTranslationSettings,
+    options: SearchOptions,
+    device: str,
+    staging: Path,
+    reports: Iterable[dict[str, Any]],
 ) -> None:
-    """Translates the shards that are not finished and that fall to this process.
+    """Turns the finished shards into a data folder: reports merged, provenance and last of all the card written."""
+    results: dict[str, Any] = {"sentences": 0, "pairs": 0, "skipped_sentences": 0, "skipped": []}
+    # The settings may leave to the machine what decides about the result.
+    results["search"] = {**dataclasses.asdict(options), "device": device}
+    write_parts_whole(staging / "skipped.jsonl", _skipped_lines(reports, results))
+    results["model_results"] = _one_or_all([_results_of(folder) for folder in settings.model])
+    recorded = {**settings.record(), "num_return_sequences": settings.returned}
+    write_provenance(
+        staging,
+        command="back-translate",
+        settings={key: value for key, value in recorded.items() if key not in {"resume", "overwrite"}},
+        inputs=[
+            *settings.model,
+            settings.bitext,
+            *([] if settings.lexical_table is None else [settings.lexical_table]),
+        ],
+        results=results,
+    )
+    examples = _first_rows(staging, 5 * settings.returned)
+    values = {
+        "license": inherited_metadata(Path(settings.bitext))["license"],
+        "name": Path(settings.output).name,
+        # A card is published: where the folders lie is in the provenance alone.
+        "settings": {
+            **recorded,
+            "model": " + ".join(map(_folder_name, settings.model)),
+            "bitext": _folder_name(settings.bitext),
+        },
+        "results": results,
+        "several": len(settings.model) > 1,
+        "tested": [
+            (_folder_name(model), table)
+            for model in settings.model
+            if (table := translation_table(read_provenance(model).get("evaluations", {})))
+        ],
+        "candidates": None
+        if settings.lexical_table is None
+        else {
+            "frequent": settings.candidates["candidates_frequent"],
+            "per_unit": settings.candidates["candidates_per_unit"],
+            "from_reference": settings.candidates_from_reference,
+        },
+        "splits": split_sizes(staging),
+        "columns": [
+            {"name": field.name, "dtype": {"double": "float64"}.get(str(field.type), str(field.type))}
+            for field in BACK_TRANSLATED
+        ],
+        "examples": [row for row in examples if row["rank"] == 0][:5],
+        "source_lang": examples[0]["source_lang"] if examples else "und",
+    }
+    write_card(staging, "dataset_cards", "back_translated", values)
+    if skipped := results["skipped_sentences"]:
+        say(f"{skipped:,} of {results['sentences']:,} sentences have no translation; skipped.jsonl says why")
 
-    Args:
-        translator: Model and settings.
-        bitext: The bitext folder.
-        split: Its split.
-        files: Where the shards go.
-        limit: Translate only the first rows.
-        rank: Number of this process.
-        world_size: Number of processes; shard i falls to process i mod `world_size`.
-        finished: The shards that need no more work; those with complete files if not given.
-        progress: A tqdm-like object whose `update(n)` is told how many sentences are done, those of finished shards
-            left out.
-    """
-    for index, table in enumerate(shards(bitext, split, translator.options.shard_size, limit)):
-        if index % world_size != rank:
-            continue
-        if files.is_finished(index) if finished is None else index in finished:
-            continue
-        pairs, skipped = translator.translate_table(table, progress)
-        files.write(index, pairs, table.num_rows, skipped)
+
+def _skipped_lines(reports: Iterable[dict[str, Any]], results: dict[str, Any]) -> Iterator[str]:
+    """Yields the lines of `skipped.jsonl` and counts in `results` what the reports say, one shard at a time."""
+    for report in reports:
+        results["sentences"] += report["sentences"]
+        results["pairs"] += report["pairs"]
+        results["skipped_sentences"] += len(report["skipped"])
+        results["skipped"] += report["skipped"][: _LISTED_SKIPPED - len(results["skipped"])]
+        for entry in report["skipped"]:
+            yield json.dumps(entry, ensure_ascii=False) + "\n"
 
 
-def job_description(options: SearchOptions, **inputs: Any) -> dict[str, Any]:
-    """Returns what must be the same for a job to be continued."""
-    return {**asdict(options), **inputs}
+def _first_rows(folder: Path, count: int) -> list[dict[str, Any]]:
+    rows: list[dict[str, Any]] = []
+    for batch in iterate_batches(folder, "train", batch_size=count):
+        rows += batch.slice(0, count - len(rows)).to_pylist()
+        if len(rows) == count:
+            break
+    return rows

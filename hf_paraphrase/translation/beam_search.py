@@ -13,10 +13,10 @@ from transformers import LogitsProcessor, LogitsProcessorList, PreTrainedModel, 
 
 from ..tokenization.token_lookup import list_of_texts
 from .batching import TranslationCollator
+from .candidates import restrict_vocabulary
 from .constraints import MinimumLengths, SearchConstraints
 from .fast_search import CUT, SearchStopped, fast_beam_search, fast_search_applies
 from .prefix_scoring import prefix_tree_scores
-from .restricted_vocabulary import restrict_vocabulary
 
 _HYPOTHESES_PER_BATCH = 640
 """Rows that the decoder handles at once; more does not make two cores faster, less wastes them."""

@@ -1,9 +1,12 @@
-"""Corpus BLEU and chrF, by sacrebleu."""
+"""Corpus BLEU and chrF, by sacrebleu, and the table of them in cards."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
+
+from ..evaluation.tables import format_table
 
 
 @dataclass(frozen=True)
@@ -37,3 +40,36 @@ def corpus_scores(hypotheses: Sequence[str], references: Sequence[str], *, lower
     bleu_score = bleu.corpus_score(list(hypotheses), [list(references)]).score
     chrf_score = chrf.corpus_score(list(hypotheses), [list(references)]).score
     return TranslationScore(bleu_score, chrf_score, str(bleu.get_signature()), str(chrf.get_signature()))
+
+
+def translation_table(evaluations: Mapping[str, Mapping[str, Any]]) -> str:
+    """Lays out what `evaluate-nmt --update-card` measured of a model, a row for each bitext and beam width.
+
+    Args:
+        evaluations: As in a model's `provenance.json`; those of other commands, and what cannot be read, are passed
+            over.
+
+    Returns:
+        Markdown: the table and the signatures of the scores; empty if nothing was measured.
+    """
+    rows = []
+    signatures: dict[str, int] = {}
+    for _, item in sorted(evaluations.items()):
+        if not isinstance(item, Mapping) or item.get("kind") != "evaluate-nmt":
+            continue
+        try:
+            for score in item["scores"]:
+                row = [f"{item['bitext']}, {item['split']}", f"{score['sentences']:,}", str(score["num_beams"])]
+                row += [f"{score['bleu']:.2f}", f"{score['chrf']:.2f}"]
+                signed = f"BLEU: `{score['bleu_signature']}`; chrF2: `{score['chrf_signature']}`"
+                rows.append([*row, str(signatures.setdefault(signed, len(signatures) + 1))])
+        except (KeyError, TypeError, ValueError):
+            continue
+    if not rows:
+        return ""
+    header = ["bitext", "sentences", "beam", "BLEU", "chrF2", "signature"]
+    if len(signatures) == 1:
+        header, rows = header[:-1], [row[:-1] for row in rows]
+        return f"{format_table(header, rows)}\n{next(iter(signatures))}."
+    numbered = "; ".join(f"{number}: {text}" for text, number in signatures.items())
+    return f"{format_table(header, rows)}\nSignatures: {numbered}."

@@ -8,14 +8,19 @@ whose alignments prefer the diagonal.
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import pyarrow as pa
 
-from ..artefacts.folders import written_whole
+from ..artefacts.folders import check_output_file, written_whole
+from ..data.parquet import read_table
 from ..errors import InputError
+from ..messages import say
+from ..settings import Settings, recipe, setting
 
 NULL_PROBABILITY = 0.08
 """Prior share of target units that come from no source unit, as in fast_align."""
@@ -166,7 +171,7 @@ def _places(lengths: np.ndarray) -> np.ndarray:
     return np.arange(ends[-1] if len(ends) else 0) - np.repeat(ends - lengths, lengths)
 
 
-def estimate_lexical_table(
+def estimate_from_units(
     sources: Sequence[Sequence[int]],
     targets: Sequence[Sequence[int]],
     *,
@@ -223,3 +228,61 @@ def estimate_lexical_table(
         probabilities=probabilities[order].astype(np.float32),
         target_counts=np.bincount(bitext.targets, minlength=target_vocab_size).astype(np.int64),
     )
+
+
+@dataclass(kw_only=True)
+class LexicalTableSettings(Settings):
+    """Estimate p(target unit | source unit) from bitext, for the candidate vocabularies of back-translate."""
+
+    model: str = setting("translation model folder, from train-nmt, whose units the table is about")
+    bitext: list[str] = setting("data folders with the columns source and target, normally those it was trained on")
+    output: str = setting("file for the table, e.g. lexical_table.safetensors")
+    split: str = setting("split of the bitext", "train")
+    iterations: int = setting("rounds of expectation maximisation", 5, at_least=1)
+    tension: float = setting(
+        "how strongly alignments prefer the diagonal; 0 is IBM model 1", 4.0, at_least=0, below=math.inf
+    )
+    translations: int = setting("translations kept of each source unit, at most", 100, at_least=1)
+    max_words: int = setting("pairs with a longer side are left out, in words", 80, at_least=1)
+    max_sentences: int | None = setting("use only the first so many pairs of each folder", None, at_least=1)
+    overwrite: bool = setting("replace an existing file", False)
+
+
+@recipe(LexicalTableSettings)
+def estimate_lexical_table(settings: LexicalTableSettings) -> LexicalTable:
+    """Estimates how the source units of a translation model are translated, and writes it to a file.
+
+    Returns:
+        The table.
+
+    Raises:
+        InputError: If a bitext is missing, in other languages than the model's, or has no pair to learn from.
+        ModelError: If there is no translation model.
+        OutputError: If the file is in the way or cannot be written.
+    """
+    output = check_output_file(settings.output, overwrite=settings.overwrite)
+    columns = ["source", "target", "source_lang", "target_lang"]
+    tables = [
+        read_table(folder, settings.split, columns).slice(0, settings.max_sentences) for folder in settings.bitext
+    ]
+
+    from .bitext import check_languages, trainable_rows
+    from .loading import load_translation_model, unit_fingerprint
+
+    model, tokenizer = load_translation_model(settings.model, device="cpu")
+    for folder in settings.bitext:
+        check_languages([settings.model], model, folder, settings.split)
+    sides = trainable_rows(pa.concat_tables(tables), max_words=settings.max_words)
+    say(f"{len(sides.sources):,} sentence pairs ({sides.left_out:,} empty or too long)")
+    table = estimate_from_units(
+        tokenizer(sides.sources, add_special_tokens=False)["input_ids"],
+        tokenizer(text_target=sides.targets, add_special_tokens=False)["input_ids"],
+        source_vocab_size=int(model.config.source_vocab_size),
+        target_vocab_size=int(model.config.vocab_size),
+        iterations=settings.iterations,
+        tension=settings.tension,
+        translations=settings.translations,
+    )
+    table.save(output, units=unit_fingerprint(tokenizer))
+    say(f"lexical table of {len(table.targets):,} translations: {settings.output}")
+    return table

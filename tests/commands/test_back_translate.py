@@ -11,17 +11,13 @@ from back_translate_runs import files, job
 from datasets import load_dataset
 from huggingface_hub import DatasetCard
 
-from hf_paraphrase.commands import back_translate, main
+from hf_paraphrase.commands import main
 from hf_paraphrase.data.parquet import read_table
 from hf_paraphrase.data.schema import BACK_TRANSLATED
-from hf_paraphrase.translation.back_translation import (
-    BackTranslator,
-    SearchOptions,
-    job_description,
-    number_of_shards,
-    shards,
-)
+from hf_paraphrase.translation.back_translation import BackTranslationSettings
+from hf_paraphrase.translation.back_translator import BackTranslator, SearchOptions
 from hf_paraphrase.translation.loading import load_translation_model
+from hf_paraphrase.translation.shards import job_description, number_of_shards, shards
 
 
 def skipped(folder):
@@ -220,9 +216,9 @@ def test_the_description_of_a_job_names_every_setting_of_the_search():
     ("words", "problem"),
     [
         (["--num-return-sequences", "5"], "--num-return-sequences 5 must be 1 to --num-beams 4"),
-        (["--num-return-sequences", "0"], "--num-return-sequences 0 must be 1"),
-        (["--shard-size", "0"], "--shard-size must be 1 or more"),
-        (["--max-sentences", "-3"], "--max-sentences must be 1 or more"),
+        (["--num-return-sequences", "0"], "--num-return-sequences must be at least 1, not 0"),
+        (["--shard-size", "0"], "--shard-size must be at least 1"),
+        (["--max-sentences", "-3"], "--max-sentences must be at least 1"),
         (["--split", "dev"], "no split `dev`"),
         (["--precision", "fp8"], "invalid choice"),
         (["--bitext", "absent"], "no such data folder"),
@@ -300,5 +296,5 @@ def test_missing_columns_are_one_line(tiny_model, tiny_bitext, tmp_path, capsys)
 
 
 def test_the_card_and_the_arguments_agree_on_the_defaults():
-    arguments = back_translate.Arguments(model="m", bitext="b", output="o")
+    arguments = BackTranslationSettings(model=["m"], bitext="b", output="o")
     assert (arguments.num_beams, arguments.num_return_sequences, arguments.shard_size) == (50, None, 1_000)

@@ -6,9 +6,10 @@ import weakref
 import pytest
 from tqdm import tqdm
 
-from hf_paraphrase.commands import back_translate, main
-from hf_paraphrase.data import parquet
-from hf_paraphrase.translation.shard_files import ShardFiles
+from hf_paraphrase.commands import main
+from hf_paraphrase.data import folder
+from hf_paraphrase.translation import back_translation
+from hf_paraphrase.translation.shards import ShardFiles
 
 SMALL = ["--num-beams", "3", "--num-return-sequences", "1", "--shard-size", "1", "--precision", "fp32"]
 
@@ -21,7 +22,7 @@ def job(model, bitext, output, *words):
 
 def test_the_card_reads_as_many_pairs_of_a_long_job_as_of_a_short_one(tiny_model, tiny_bitext, tmp_path, monkeypatch):
     read = []
-    batches_of = parquet.batches_of
+    batches_of = folder.batches_of
 
     def counted(file, path, **options):
         for batch in batches_of(file, path, **options):
@@ -29,7 +30,7 @@ def test_the_card_reads_as_many_pairs_of_a_long_job_as_of_a_short_one(tiny_model
                 read.append(batch.num_rows)
             yield batch
 
-    monkeypatch.setattr(parquet, "batches_of", counted)
+    monkeypatch.setattr(folder, "batches_of", counted)
     assert job(tiny_model, tiny_bitext, tmp_path / "out", "--max-sentences", "30") == 0
     assert 0 < sum(read) <= 5
     card = (tmp_path / "out" / "README.md").read_text()
@@ -52,7 +53,7 @@ def test_reports_are_merged_one_at_a_time_and_only_the_first_thousand_sentences_
 
     results = {"sentences": 0, "pairs": 0, "skipped_sentences": 0, "skipped": []}
     lines = 0
-    for line in back_translate._skipped_lines(reports(), results):
+    for line in back_translation._skipped_lines(reports(), results):
         lines += json.loads(line)["reason"] == "empty source"
     assert lines == 1_800 and max(most) <= 2
     assert (results["sentences"], results["pairs"], results["skipped_sentences"]) == (3_000, 1_200, 1_800)
@@ -80,7 +81,7 @@ def test_the_bar_of_a_job_that_is_continued_begins_at_what_is_done(tiny_model, t
         bars.append((tqdm(**settings), settings))
         return bars[-1][0]
 
-    monkeypatch.setattr(back_translate, "tqdm", bar)
+    monkeypatch.setattr(back_translation, "tqdm", bar)
     assert job(tiny_model, tiny_bitext, tmp_path / "out", "--max-sentences", "5", "--resume") == 0
     ((shown, settings),) = bars
     assert (settings["initial"], settings["total"], shown.n) == (2, 5, 5)
@@ -89,7 +90,7 @@ def test_the_bar_of_a_job_that_is_continued_begins_at_what_is_done(tiny_model, t
 def test_a_job_of_more_shards_than_names_is_refused_before_anything_is_written(
     tiny_model, tiny_bitext, tmp_path, monkeypatch, capsys
 ):
-    monkeypatch.setattr(back_translate, "count_rows", lambda *words: 300_000)
+    monkeypatch.setattr(back_translation, "count_rows", lambda *words: 300_000)
     assert job(tiny_model, tiny_bitext, tmp_path / "out") == 2
     err = capsys.readouterr().err
     assert "300,000 shards" in err and "(--shard-size 4 or more)" in err and err.count("\n") == 1

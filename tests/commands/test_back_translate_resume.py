@@ -12,19 +12,14 @@ import pytest
 from back_translate_runs import command, files, job
 from two_processes import launch
 
-from hf_paraphrase.translation.back_translation import (
-    BackTranslator,
-    SearchOptions,
-    ShardFiles,
-    number_of_shards,
-    run_job,
-)
+from hf_paraphrase.translation.back_translator import BackTranslator, SearchOptions
 from hf_paraphrase.translation.loading import load_translation_model
+from hf_paraphrase.translation.shards import ShardFiles, number_of_shards, run_job
 
 KILLED = """
 import os, signal, sys
 from hf_paraphrase.commands import main
-from hf_paraphrase.translation.back_translation import ShardFiles
+from hf_paraphrase.translation.shards import ShardFiles
 write = ShardFiles.write
 def killed_in_the_third_shard(self, index, *arguments):
     if index == 2:
@@ -146,7 +141,7 @@ def test_a_job_killed_at_the_very_end_loses_nothing(
 
     name = {"card": "write_card", "cleaning": "shutil.rmtree", "moving": "move_into_place"}[stage]
     with monkeypatch.context() as context:
-        context.setattr(f"hf_paraphrase.commands.back_translate.{name}", die)
+        context.setattr(f"hf_paraphrase.translation.back_translation.{name}", die)
         with pytest.raises(Killed):
             job(tiny_model, awkward_bitext, tmp_path / "pairs", "--max-source-tokens", "50")
     assert not (tmp_path / "pairs").exists()

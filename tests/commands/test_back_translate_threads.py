@@ -10,7 +10,7 @@ from hf_paraphrase.models.configuration_rnn_search import RnnSearchConfig
 from hf_paraphrase.models.modeling_rnn_search import RnnSearchForConditionalGeneration
 from hf_paraphrase.tokenization.subword import train_bpe_tokenizer
 from hf_paraphrase.training.threads import in_threads
-from hf_paraphrase.translation.back_translation import BackTranslator, SearchOptions
+from hf_paraphrase.translation.back_translator import BackTranslator, SearchOptions
 from hf_paraphrase.translation.beam_search import translate_batch
 from hf_paraphrase.translation.ensemble import RnnSearchEnsemble
 

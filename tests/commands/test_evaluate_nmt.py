@@ -59,8 +59,8 @@ def test_empty_and_very_long_sources_are_translated_without_complaint(tiny_model
 @pytest.mark.parametrize(
     ("words", "problem"),
     [
-        (["--num-beams", "0"], "--num-beams must be 1 or more, not 0"),
-        (["--max-sentences", "0"], "--max-sentences must be 1 or more, not 0"),
+        (["--num-beams", "0"], "--num-beams must be at least 1, not 0"),
+        (["--max-sentences", "0"], "--max-sentences must be at least 1, not 0"),
         (["--split", "dev"], "no split `dev`"),
         (["--model", "absent"], "no such model folder"),
         (["--bitext", "absent"], "no such data folder"),

@@ -121,11 +121,11 @@ def test_several_models_translate_together(tiny_model, tiny_bitext, tmp_path, ca
     [
         (["--length-penalty", "nan"], "--length-penalty must be finite, but is nan"),
         (["--length-penalty", "inf"], "--length-penalty must be finite, but is inf"),
-        (["--min-length-ratio", "-1"], "--min-length-ratio must not be below 0"),
+        (["--min-length-ratio", "-1"], "--min-length-ratio must be at least 0"),
         (["--min-length-ratio", "3"], "--max-length-ratio 3.0 must be above --min-length-ratio 3.0"),
         (["--max-length-ratio", "inf"], "must be above --min-length-ratio 0.0 and finite"),
-        (["--max-target-units", "0"], "--max-target-units must be 1 or more"),
-        (["--no-repeat-ngram-size", "-1"], "--no-repeat-ngram-size must not be below 0"),
+        (["--max-target-units", "0"], "--max-target-units must be at least 1"),
+        (["--no-repeat-ngram-size", "-1"], "--no-repeat-ngram-size must be at least 0"),
     ],
 )
 def test_bad_search_settings_are_one_line(tiny_model, tiny_bitext, tmp_path, capsys, verb, words, problem):
@@ -146,19 +146,19 @@ def test_search_settings_are_heeded(tiny_model, tiny_bitext, tmp_path):
 @pytest.mark.parametrize(
     ("words", "problem"),
     [
-        (["--candidates-frequent", "10"], "--candidates-frequent needs a lexical table"),
-        (["--candidates-per-unit", "10"], "--candidates-per-unit needs a lexical table"),
-        (["--candidates-from-reference"], "--candidates-from-reference needs a lexical table"),
+        (["--candidates-frequent", "10"], "--candidates-frequent is for --lexical-table"),
+        (["--candidates-per-unit", "10"], "--candidates-per-unit is for --lexical-table"),
+        (["--candidates-from-reference"], "--candidates-from-reference is for --lexical-table"),
         (["--lexical-table", "absent"], "no such lexical table"),
-        (["--lexical-table", "TABLE", "--candidates-frequent", "-1"], "--candidates-frequent must not be below 0"),
+        (["--lexical-table", "TABLE", "--candidates-frequent", "-1"], "--candidates-frequent must be at least 0"),
         (["--lexical-table", "OTHER"], "the lexical table is about 2 source and 3 target units"),
     ],
 )
 def test_bad_candidate_settings_are_one_line(table, tiny_model, tiny_bitext, tmp_path, capsys, words, problem):
-    from hf_paraphrase.translation.lexical_table import estimate_lexical_table
+    from hf_paraphrase.translation.lexical_table import estimate_from_units
 
     other = tmp_path / "other.safetensors"
-    estimate_lexical_table([[0]], [[1]], source_vocab_size=2, target_vocab_size=3).save(other)
+    estimate_from_units([[0]], [[1]], source_vocab_size=2, target_vocab_size=3).save(other)
     words = [{"TABLE": str(table), "OTHER": str(other)}.get(word, word) for word in words]
     assert back_translate(tiny_model, tiny_bitext, tmp_path / "out", *words) == 2
     err = capsys.readouterr().err
@@ -169,8 +169,8 @@ def test_bad_candidate_settings_are_one_line(table, tiny_model, tiny_bitext, tmp
 @pytest.mark.parametrize(
     ("words", "problem"),
     [
-        (["--iterations", "0"], "--iterations must be 1 or more"),
-        (["--tension", "-1"], "--tension must be 0 or more"),
+        (["--iterations", "0"], "--iterations must be at least 1"),
+        (["--tension", "-1"], "--tension must be at least 0"),
         (["--bitext", "absent"], "no such data folder"),
         (["--model", "absent"], "no such model folder"),
         (["--output", "old"], "the output file exists"),

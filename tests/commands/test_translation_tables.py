@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from hf_paraphrase.commands.translation_tables import translation_table
+from hf_paraphrase.translation.bleu import translation_table
 
 
 def evaluation(split, bleu, case):

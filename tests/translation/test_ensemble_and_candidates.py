@@ -8,9 +8,9 @@ import torch
 from hf_paraphrase.errors import ModelError
 from hf_paraphrase.tokenization.subword import train_bpe_tokenizer
 from hf_paraphrase.translation.beam_search import translate_batch
+from hf_paraphrase.translation.candidates import restrict_vocabulary
 from hf_paraphrase.translation.constraints import SearchConstraints
 from hf_paraphrase.translation.ensemble import RnnSearchEnsemble, load_translation_models
-from hf_paraphrase.translation.restricted_vocabulary import restrict_vocabulary
 
 SOURCES = ["un", "deux trois un deux", "trois un"]
 

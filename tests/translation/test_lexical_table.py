@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from hf_paraphrase.errors import InputError, OutputError
 from hf_paraphrase.translation import lexical_table
 from hf_paraphrase.translation.candidates import CandidateVocabulary
-from hf_paraphrase.translation.lexical_table import LexicalTable, estimate_lexical_table, recorded_units
+from hf_paraphrase.translation.lexical_table import LexicalTable, estimate_from_units, recorded_units
 
 NULL = -1
 
@@ -54,7 +54,7 @@ sentences = st.lists(
 @given(pairs=sentences, tension=st.sampled_from([0.0, 4.0]), iterations=st.integers(0, 4))
 def test_the_table_equals_that_of_a_naive_expectation_maximisation(pairs, tension, iterations):
     sources, targets = [list(side) for side in zip(*pairs, strict=True)]
-    table = estimate_lexical_table(
+    table = estimate_from_units(
         sources,
         targets,
         source_vocab_size=6,
@@ -79,7 +79,7 @@ def dictionary_corpus(count=300, seed=0):
 
 
 def test_known_alignments_are_found():
-    table = estimate_lexical_table(*dictionary_corpus(), source_vocab_size=9, target_vocab_size=20, iterations=15)
+    table = estimate_from_units(*dictionary_corpus(), source_vocab_size=9, target_vocab_size=20, iterations=15)
     for unit in range(8):
         (best, probability), *_ = table.translations(unit)
         assert best == 10 + unit and probability > 0.75
@@ -89,8 +89,8 @@ def test_known_alignments_are_found():
 def test_rows_are_sorted_cut_and_sum_to_one_where_they_are_whole():
     sources, targets = dictionary_corpus()
     sizes = {"source_vocab_size": 9, "target_vocab_size": 20}
-    whole = estimate_lexical_table(sources, targets, **sizes, min_probability=0.0)
-    cut = estimate_lexical_table(sources, targets, **sizes, translations=3, min_probability=0.01)
+    whole = estimate_from_units(sources, targets, **sizes, min_probability=0.0)
+    cut = estimate_from_units(sources, targets, **sizes, translations=3, min_probability=0.01)
     for unit in range(8):
         values = [value for _, value in whole.translations(unit)]
         assert values == sorted(values, reverse=True) and sum(values) == pytest.approx(1.0, abs=1e-5)
@@ -102,15 +102,15 @@ def test_rows_are_sorted_cut_and_sum_to_one_where_they_are_whole():
 def test_the_size_of_a_block_changes_nothing_but_rounding(monkeypatch):
     sources, targets = dictionary_corpus()
     sizes = {"source_vocab_size": 9, "target_vocab_size": 20, "min_probability": 0.0}
-    whole = estimate_lexical_table(sources, targets, **sizes)
+    whole = estimate_from_units(sources, targets, **sizes)
     monkeypatch.setattr(lexical_table, "_ENTRIES_PER_BLOCK", 17)
-    blocks = estimate_lexical_table(sources, targets, **sizes)
+    blocks = estimate_from_units(sources, targets, **sizes)
     for unit in range(8):
         assert dict(blocks.translations(unit)) == pytest.approx(dict(whole.translations(unit)), abs=1e-6)
 
 
 def test_a_table_is_saved_and_read_unchanged(tmp_path):
-    table = estimate_lexical_table(*dictionary_corpus(), source_vocab_size=9, target_vocab_size=20)
+    table = estimate_from_units(*dictionary_corpus(), source_vocab_size=9, target_vocab_size=20)
     table.save(tmp_path / "new" / "table.safetensors")
     again = LexicalTable.load(tmp_path / "new" / "table.safetensors")
     for name, value in vars(table).items():
@@ -119,7 +119,7 @@ def test_a_table_is_saved_and_read_unchanged(tmp_path):
 
 
 def test_a_table_knows_its_units_if_it_was_told_and_one_without_them_is_read_as_ever(tmp_path):
-    table = estimate_lexical_table([[0]], [[1]], source_vocab_size=2, target_vocab_size=2)
+    table = estimate_from_units([[0]], [[1]], source_vocab_size=2, target_vocab_size=2)
     table.save(tmp_path / "old")
     table.save(tmp_path / "new", units="abc")
     assert recorded_units(tmp_path / "old") is None and recorded_units(tmp_path / "new") == "abc"
@@ -136,7 +136,7 @@ def test_a_table_that_cannot_be_written_is_an_output_error_and_leaves_nothing(tm
         raise safetensors.SafetensorError("I/O error: No space left on device (os error 28)")
 
     monkeypatch.setattr(safetensors.numpy, "save_file", full)
-    table = estimate_lexical_table([[0]], [[1]], source_vocab_size=2, target_vocab_size=2)
+    table = estimate_from_units([[0]], [[1]], source_vocab_size=2, target_vocab_size=2)
     with pytest.raises(OutputError, match=r"table: cannot write: .*No space left"):
         table.save(tmp_path / "table")
     assert list(tmp_path.iterdir()) == []
@@ -151,7 +151,7 @@ def test_a_missing_damaged_or_foreign_file_is_an_input_error(tmp_path):
     path = tmp_path / "table.safetensors"
     with pytest.raises(InputError, match="no such lexical table"):
         LexicalTable.load(path)
-    estimate_lexical_table([[0]], [[1]], source_vocab_size=2, target_vocab_size=2).save(path)
+    estimate_from_units([[0]], [[1]], source_vocab_size=2, target_vocab_size=2).save(path)
     path.write_bytes(path.read_bytes()[:-5])
     with pytest.raises(InputError, match="not a lexical table"):
         LexicalTable.load(path)
@@ -167,7 +167,7 @@ def test_a_missing_damaged_or_foreign_file_is_an_input_error(tmp_path):
 
 def test_bitext_without_units_is_an_input_error():
     with pytest.raises(InputError, match="no sentence pair"):
-        estimate_lexical_table([[], [1]], [[1], []], source_vocab_size=2, target_vocab_size=2)
+        estimate_from_units([[], [1]], [[1], []], source_vocab_size=2, target_vocab_size=2)
 
 
 def test_candidates_are_the_union_of_frequent_special_translated_and_reference_units():

@@ -4,7 +4,7 @@ import pytest
 
 from hf_paraphrase.data.schema import BACK_TRANSLATED
 from hf_paraphrase.errors import UsageError
-from hf_paraphrase.translation.shard_files import ShardFiles, Share, check_number_of_shards, number_of_shards
+from hf_paraphrase.translation.shards import ShardFiles, Share, check_number_of_shards, number_of_shards
 
 
 def test_the_shares_of_the_processes_are_counted_with_what_is_done(tmp_path):

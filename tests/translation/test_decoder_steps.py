@@ -3,8 +3,8 @@ from __future__ import annotations
 import pytest
 import torch
 
-from hf_paraphrase.translation import attention_energies
-from hf_paraphrase.translation.attention_energies import AttentionKeys
+from hf_paraphrase.translation import decoder_steps
+from hf_paraphrase.translation.decoder_steps import AttentionKeys
 
 
 def weights_by_tanh(keys, query, vector):
@@ -60,7 +60,7 @@ def test_energies_do_not_depend_on_how_many_sentences_are_computed_together(monk
     prepared = AttentionKeys.prepare(keys, torch.float32)
     expected = prepared.energies(query, vector)
     for elements in (1, 2 * 4 * 5 * 16):
-        monkeypatch.setattr(attention_energies, "_ELEMENTS_AT_ONCE", elements)
+        monkeypatch.setattr(decoder_steps, "_ELEMENTS_AT_ONCE", elements)
         assert torch.allclose(prepared.energies(query, vector), expected, atol=1e-6)
 
 

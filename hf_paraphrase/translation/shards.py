@@ -1,11 +1,17 @@
-"""The files of a back-translation job: for each shard its pairs, and a report that marks it as finished."""
+"""The back-translation job, shard by shard, and its files.
+
+A shard is a run of consecutive sentences. It is written whole or not at all and depends on nothing but its sentences,
+the model and the settings, so a job that was killed continues where it was, several processes share the work, and the
+result is the same, byte for byte, with any number of processes and threads (on one kind of processor or device, with
+one version of PyTorch). For each shard there are its pairs, and a report that marks it as finished.
+"""
 
 from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Iterator
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +19,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from ..artefacts.folders import write_parts_whole, written_whole
+from ..data.parquet import iterate_batches
 from ..errors import UsageError
+from .back_translator import COLUMNS, BackTranslator, SearchOptions
 
 MOST_SHARDS = 99_999
 """How many shards of a split can be told apart by the five digits in their names."""
@@ -113,3 +121,63 @@ class ShardFiles:
 
 def _sentences(shards: Iterable[int], rows: int, size: int) -> int:
     return sum(min(size, max(0, rows - index * size)) for index in shards)
+
+
+def shards(bitext: str, split: str, size: int, limit: int | None) -> Iterator[pa.Table]:
+    """Streams the first `limit` rows of a split as tables of `size` rows, the last one with the rest."""
+    pending: list[pa.RecordBatch] = []
+    waiting = taken = 0
+    for batch in iterate_batches(bitext, split, COLUMNS, batch_size=size):
+        if limit is not None:
+            batch = batch.slice(0, limit - taken)
+        taken += batch.num_rows
+        pending.append(batch)
+        waiting += batch.num_rows
+        while waiting >= size:
+            table = pa.Table.from_batches(pending)
+            yield table.slice(0, size)
+            pending, waiting = table.slice(size).to_batches(), waiting - size
+        if limit is not None and taken >= limit:
+            break
+    if waiting:
+        yield pa.Table.from_batches(pending)
+
+
+def run_job(
+    translator: BackTranslator,
+    bitext: str,
+    split: str,
+    files: ShardFiles,
+    *,
+    limit: int | None = None,
+    rank: int = 0,
+    world_size: int = 1,
+    finished: Collection[int] | None = None,
+    progress: Any = None,
+) -> None:
+    """Translates the shards that are not finished and that fall to this process.
+
+    Args:
+        translator: Model and settings.
+        bitext: The bitext folder.
+        split: Its split.
+        files: Where the shards go.
+        limit: Translate only the first rows.
+        rank: Number of this process.
+        world_size: Number of processes; shard i falls to process i mod `world_size`.
+        finished: The shards that need no more work; those with complete files if not given.
+        progress: A tqdm-like object whose `update(n)` is told how many sentences are done, those of finished shards
+            left out.
+    """
+    for index, table in enumerate(shards(bitext, split, translator.options.shard_size, limit)):
+        if index % world_size != rank:
+            continue
+        if files.is_finished(index) if finished is None else index in finished:
+            continue
+        pairs, skipped = translator.translate_table(table, progress)
+        files.write(index, pairs, table.num_rows, skipped)
+
+
+def job_description(options: SearchOptions, **inputs: Any) -> dict[str, Any]:
+    """Returns what must be the same for a job to be continued."""
+    return {**asdict(options), **inputs}

@@ -1,0 +1,175 @@
+"""The recipe of the verb `evaluate-nmt`: BLEU and chrF of a translation model on a bitext."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+from tqdm import tqdm
+
+from ..artefacts.evaluated_cards import add_results, check_evaluated_card
+from ..artefacts.folders import check_output_file, write_text_whole
+from ..artefacts.measurements import Measurement
+from ..artefacts.provenance import fingerprint, read_provenance, versions
+from ..data.parquet import read_table
+from ..errors import InputError, UsageError
+from ..messages import say
+from ..settings import recipe, setting
+from .bleu import TranslationScore, corpus_scores, translation_table
+from .search_settings import SearchSettings
+
+CARD_SECTION = "hf-paraphrase evaluate-nmt"
+"""The name of the section that `--update-card` writes, in the comments that enclose it."""
+
+
+@dataclass(kw_only=True)
+class TranslationEvaluationSettings(SearchSettings):
+    """Translate the source side of a bitext and print sacrebleu's BLEU and chrF2 with their signatures."""
+
+    bitext: str = setting("data folder with the columns source and target, from `prepare bitext`")
+    split: str = setting("split to translate", "test")
+    num_beams: list[int] = setting("beam widths, each scored by itself; 1 is greedy search", [5], at_least=1)
+    cased: bool = setting("score with case (the default ignores it)", False)
+    max_sentences: int | None = setting("translate only so many sentences", None, at_least=1)
+    output: str | None = setting("JSON file for the scores", None)
+    translations: str | None = setting("text file for the translations of the last beam width, one a line", None)
+    overwrite: bool = setting("replace existing files", False)
+    update_card: bool = setting(
+        "put the scores into a section of the model's card README.md, its model-index and provenance.json; earlier "
+        "ones are replaced",
+        False,
+    )
+
+    def check(self) -> None:
+        """Refuses what does not fit.
+
+        Raises:
+            UsageError: For a value out of range, and for the card of several models.
+        """
+        super().check()
+        if self.update_card and len(self.model) > 1:
+            raise UsageError("--update-card with several models", remedy="an ensemble has no card: give one --model")
+
+
+@dataclass(frozen=True)
+class BeamScore(TranslationScore):
+    """The scores of a beam width.
+
+    Attributes:
+        num_beams: The beam width.
+        sentences: How many sentences were translated.
+    """
+
+    num_beams: int
+    sentences: int
+
+    def record(self) -> dict[str, int | float | str]:
+        """Returns it for JSON, what it was measured with first."""
+        return {"num_beams": self.num_beams, "sentences": self.sentences, **dataclasses.asdict(self)}
+
+
+@dataclass(frozen=True)
+class EvaluatedTranslation:
+    """What an evaluation found.
+
+    Attributes:
+        scores: Those of every beam width, in order.
+        translations: The translations of the last one.
+    """
+
+    scores: list[BeamScore]
+    translations: list[str]
+
+
+@recipe(TranslationEvaluationSettings)
+def evaluate_translation(settings: TranslationEvaluationSettings) -> EvaluatedTranslation:
+    """Translates the source side of a bitext, and measures BLEU and chrF2 against the target side.
+
+    Returns:
+        The scores of each beam width, and the translations.
+
+    Raises:
+        InputError: If the bitext is missing or empty, or in another language than the model's.
+        ModelError: If there is no translation model.
+        OutputError: If a file is in the way, or the card cannot take the scores.
+    """
+    for path in (settings.output, settings.translations):
+        if path is not None:
+            check_output_file(path, overwrite=settings.overwrite)
+    if settings.update_card:
+        check_evaluated_card(settings.model[0], CARD_SECTION)
+    table = read_table(settings.bitext, settings.split, ["source", "target", "source_lang"])
+    table = table.slice(0, settings.max_sentences)
+    if not table.num_rows:
+        raise InputError(f"split `{settings.split}` has no rows", path=settings.bitext)
+
+    from .beam_search import translate
+    from .bitext import check_languages, normalize_punctuation
+    from .ensemble import load_translation_models
+
+    model, tokenizer = load_translation_models(settings.model)
+    check_languages(settings.model, model, settings.bitext, settings.split)
+    language = table["source_lang"][0].as_py()
+    sources = normalize_punctuation([text or "" for text in table["source"].to_pylist()], language or "en")
+    references = [text or "" for text in table["target"].to_pylist()]
+    scores, translations = [], []
+    for num_beams in settings.num_beams:
+        with tqdm(total=len(sources), unit="sentence", desc=f"beam {num_beams}", file=sys.stderr) as bar:
+            translations = translate(
+                model,
+                tokenizer,
+                sources,
+                num_beams=num_beams,
+                length_penalty=settings.length_penalty,
+                constraints=settings.constraints(),
+                progress=bar,
+            )
+        score = corpus_scores(translations, references, lowercase=not settings.cased)
+        scores.append(BeamScore(**dataclasses.asdict(score), num_beams=num_beams, sentences=len(sources)))
+    if settings.output is not None:
+        write_text_whole(settings.output, json.dumps([score.record() for score in scores], indent=2) + "\n")
+        say(f"scores: {settings.output}")
+    if settings.translations is not None:
+        write_text_whole(settings.translations, "".join(f"{line}\n" for line in translations))
+        say(f"translations: {settings.translations}")
+    if settings.update_card:
+        _update_card(settings, scores)
+    return EvaluatedTranslation(scores, translations)
+
+
+def _update_card(settings: TranslationEvaluationSettings, scores: list[BeamScore]) -> None:
+    data = Path(settings.bitext).resolve().name
+    evaluation = {
+        "kind": "evaluate-nmt",
+        "bitext": data,
+        "split": settings.split,
+        "scores": [score.record() for score in scores],
+        "inputs": [{"name": data, "sha256": fingerprint(settings.bitext)}],
+        "settings": settings.record(),
+        "versions": versions(),
+    }
+    (folder,) = settings.model
+    name = f"evaluate-nmt {data}/{settings.split}"
+    measured = {**read_provenance(folder).get("evaluations", {}), name: evaluation}
+    text = f"## Evaluation\n\nWritten by `hf-paraphrase evaluate-nmt`.\n\n{translation_table(measured)}"
+    measurements = [
+        Measurement(
+            task="translation",
+            dataset=data,
+            split=settings.split,
+            metric=metric,
+            value=value,
+            name=f"{title}, beam {score.num_beams} ({signature[:200]})",
+            task_name="Translation",
+        )
+        for score in scores
+        for metric, title, value, signature in (
+            ("sacrebleu", "BLEU", score.bleu, score.bleu_signature),
+            ("chrf", "chrF2", score.chrf, score.chrf_signature),
+        )
+    ]
+    add_results(folder, name, evaluation, measurements, section=CARD_SECTION, text=text)
+    say(f"scores in {Path(folder) / 'README.md'}")

@@ -1,0 +1,66 @@
+"""What the verbs that translate are told about their models and their beam search."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from ..errors import UsageError
+from ..settings import Settings, setting
+
+if TYPE_CHECKING:
+    from .constraints import SearchConstraints
+
+
+@dataclass(kw_only=True)
+class SearchSettings(Settings):
+    """The models that translate, and limits on what they may say."""
+
+    model: list[str] = setting(
+        "translation model folder, from train-nmt; several with one vocabulary translate together, by their mean "
+        "log-probability"
+    )
+    length_penalty: float = setting(
+        "exponent of the length by which scores are divided to rank; 0 ranks by the sum", 1.0
+    )
+    min_length_ratio: float = setting(
+        "least length of a translation as a share of its source's, in units (reference: 0.5)", 0.0, at_least=0
+    )
+    max_length_ratio: float = setting(
+        "greatest length of a translation as a multiple of its source's, in units (reference: 3)", 3.0
+    )
+    max_target_units: int = setting(
+        "greatest length of a translation whatever its source, in units", 1_000, at_least=1
+    )
+    forbid_unknown: bool = setting("ban the unknown unit", False)
+    no_repeat_ngram_size: int = setting(
+        "no run of so many units comes twice in a translation; 0: no ban", 0, at_least=0
+    )
+
+    def check(self) -> None:
+        """Refuses values that do not fit.
+
+        Raises:
+            UsageError: For a value out of range, and for limits that no length satisfies.
+        """
+        super().check()
+        if not math.isfinite(self.length_penalty):
+            raise UsageError(f"--length-penalty must be finite, but is {self.length_penalty}")
+        if not self.min_length_ratio < self.max_length_ratio < math.inf:
+            raise UsageError(
+                f"--max-length-ratio {self.max_length_ratio} must be above --min-length-ratio "
+                f"{self.min_length_ratio} and finite"
+            )
+
+    def constraints(self) -> SearchConstraints:
+        """Returns the limits as the search takes them."""
+        from .constraints import SearchConstraints
+
+        return SearchConstraints(
+            min_length_ratio=self.min_length_ratio,
+            max_length_ratio=self.max_length_ratio,
+            max_units=self.max_target_units,
+            forbid_unknown=self.forbid_unknown,
+            no_repeat_ngram_size=self.no_repeat_ngram_size,
+        )
