@@ -14,7 +14,12 @@ from .models.registration import register_when_imported
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
+    from .data.fingerprint_lists import fingerprint
     from .data.folder import DataFolder
+    from .data.sources.bitext import prepare_bitext
+    from .data.sources.pairs import prepare_pairs
+    from .data.sources.pivot import prepare_pivot
+    from .data.sources.preparation import prepare
     from .encoders.encode_file import encode
     from .encoders.search.index import SearchIndex
     from .encoders.search.run import search

@@ -196,3 +196,25 @@ SUITES: Registry[Any] = Registry(
     },
 )
 """Benchmarks of `evaluate --suite`, `hf_paraphrase.evaluation.suite.Suite` objects."""
+
+SOURCES: Registry[Any] = Registry(
+    "source",
+    {
+        "bitext": "hf_paraphrase.data.sources.bitext:BitextSource",
+        "pairs": "hf_paraphrase.data.sources.pairs:PairsSource",
+        "pivot": "hf_paraphrase.data.sources.pivot:PivotSource",
+        "ppdb": "hf_paraphrase.data.sources.ppdb:PpdbSource",
+        "opusparcus": "hf_paraphrase.data.sources.opusparcus:OpusparcusSource",
+        "simpwiki": "hf_paraphrase.data.sources.simpwiki:SimpwikiSource",
+        "turku": "hf_paraphrase.data.sources.turku:TurkuSource",
+        "sts": "hf_paraphrase.data.sources.sts:StsSource",
+        "stsbenchmark": "hf_paraphrase.data.sources.stsbenchmark:StsBenchmarkSource",
+        "sick": "hf_paraphrase.data.sources.sick:SickSource",
+        "pit2015": "hf_paraphrase.data.sources.pit2015:Pit2015Source",
+        "msrp": "hf_paraphrase.data.sources.msrp:MsrpSource",
+        "transfer": "hf_paraphrase.data.sources.transfer:TransferSource",
+        "bucc": "hf_paraphrase.data.sources.bucc:BuccSource",
+        "comparable": "hf_paraphrase.studies.mining.comparable_task:prepare_comparable",
+    },
+)
+"""Sources of raw data for `prepare SOURCE`, `hf_paraphrase.data.sources.source.Source` classes, or recipes."""

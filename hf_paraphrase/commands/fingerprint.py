@@ -2,105 +2,12 @@
 
 from __future__ import annotations
 
-import gzip
 from collections.abc import Sequence
-from dataclasses import dataclass
-from pathlib import Path
 
-import numpy as np
-
-from ..data.decontamination import SHORTEST_IN_WORDS, fingerprint_sentences, load_fingerprints
-from ..data.text_files import PLAIN_OR_COMPRESSED, LineErrors, read_lines
-from ..errors import InputError, OutputError, UsageError
-from ..messages import say
-from ..settings import setting
+from ..data.fingerprint_lists import FingerprintSettings, fingerprint
 from .arguments import parse
 
 
-@dataclass
-class Arguments:
-    """Writes the fingerprints of all sentences of evaluation sets, for --decontaminate where the sets cannot be had.
-
-    A fingerprint is the first 16 hexadecimal digits of the SHA-256 of a sentence after NFKC, lower-casing, and turning
-    every run of characters that are not alphanumeric into one space; sentences below four words have none.
-    """
-
-    output: str = setting("the list to write, .txt or .txt.gz; one fingerprint a line, sorted, each once")
-    data: list[str] = setting(
-        "evaluation files or folders in any layout that --decontaminate reads, or prepared data folders",
-        [],
-    )
-    text: list[str] = setting(f"text files of one sentence a line (UTF-8; {PLAIN_OR_COMPRESSED})", [])
-    overwrite: bool = setting("replace an existing file", False)
-
-
 def main(argv: Sequence[str]) -> None:
-    """Runs `fingerprint`.
-
-    Raises:
-        UsageError: If no set is given, or for a wrong name of the list.
-        InputError: If a set is missing, malformed, or has no sentence of four words.
-        OutputError: If the list exists or cannot be written.
-    """
-    arguments = parse(Arguments, "fingerprint", argv)
-    output = check_list(Path(arguments.output), overwrite=arguments.overwrite)
-    if not arguments.data and not arguments.text:
-        raise UsageError("fingerprint: no set is given", remedy="--data FOLDER or --text FILE")
-    numbers = dict(load_fingerprints(arguments.data).sets)
-    for path in map(Path, arguments.text):
-        numbers[str(path)] = _of_lines(path)
-    every = np.unique(np.concatenate([*numbers.values(), np.empty(0, np.uint64)]))
-    write_list(output, every)
-    for name, values in numbers.items():
-        say(f"{name}: {len(values):,} fingerprints")
-    say(f"{len(every):,} different fingerprints in {output}; --decontaminate takes the file in place of the sets")
-
-
-def check_list(output: Path, *, overwrite: bool) -> Path:
-    """Refuses a list that would destroy something, or under whose name it would not be read as text.
-
-    Raises:
-        OutputError: If it is a folder, or exists and `overwrite` is false.
-        UsageError: If its name does not end in .txt or .txt.gz.
-    """
-    if not output.name.endswith((".txt", ".txt.gz")):
-        raise UsageError("fingerprint: --output must end in .txt or .txt.gz", path=output, remedy="name a list")
-    if output.is_dir():
-        raise OutputError("the output is a folder, not a file", path=output, remedy="name a file")
-    if output.exists() and not overwrite:
-        raise OutputError("the output exists", path=output, remedy="give another --output, or --overwrite")
-    return output
-
-
-def write_list(output: Path, numbers: np.ndarray) -> None:
-    """Writes fingerprints (fingerprints,), uint64, one a line; the file appears whole or not at all.
-
-    Raises:
-        OutputError: If it cannot be written.
-    """
-    data = "".join(f"{number:016x}\n" for number in numbers.tolist()).encode()
-    if output.suffix == ".gz":
-        # Without a time the same list is the same file.
-        data = gzip.compress(data, mtime=0)
-    partial = output.with_name(f".{output.name}.partial")
-    try:
-        output.parent.mkdir(parents=True, exist_ok=True)
-        partial.write_bytes(data)
-        partial.replace(output)
-    except OSError as error:
-        partial.unlink(missing_ok=True)
-        raise OutputError(f"cannot write: {error.strerror}", path=output) from error
-
-
-def _of_lines(path: Path) -> np.ndarray:
-    """Computes the fingerprints of the lines of a file: (sentences,), uint64, sorted, each once."""
-    parts = [np.empty(0, np.uint64)]
-    for lines in read_lines(path, LineErrors()):
-        numbers, has_one = fingerprint_sentences(lines)
-        parts.append(np.unique(numbers[has_one]))
-    numbers = np.unique(np.concatenate(parts))
-    if not len(numbers):
-        raise InputError(
-            f"no line has {SHORTEST_IN_WORDS} words or more", path=path, remedy="give one sentence a line"
-        )
-    return numbers
+    """Runs the verb."""
+    fingerprint.run(parse(FingerprintSettings, "fingerprint", argv))

@@ -169,24 +169,6 @@ class Containment:
         return np.unique(sentences[window[same]])
 
 
-def check_ngrams(sets: Sequence[str], size: int, share: float) -> None:
-    """Checks the flags of a comparison by n-grams before any reading.
-
-    Args:
-        sets: The evaluation sets to compare with.
-        size: The number of words of an n-gram; 0 for no such comparison.
-        share: The least share of the n-grams of a sentence.
-
-    Raises:
-        UsageError: If a number is out of range, or there are no sets.
-    """
-    if size == 0:
-        return
-    Containment(size, share)
-    if not sets:
-        raise UsageError("--decontaminate-ngrams needs --decontaminate", remedy="name the evaluation sets")
-
-
 def combined(found: Sequence[dict[str, np.ndarray]]) -> dict[str, np.ndarray]:
     """Joins what the columns of one table met: a row is met by a set if any of its columns is."""
     rows: dict[str, np.ndarray] = {}

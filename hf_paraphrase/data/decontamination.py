@@ -15,15 +15,17 @@ import json
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ..errors import InputError
-from .containment import DEFAULT_SHARE, Containment, combined
-from .parquet import iterate_batches, read_schema, split_names
+from ..errors import InputError, UsageError
+from ..settings import Settings, setting
+from .containment import DEFAULT_SHARE, SHORTEST_NGRAM, Containment, combined
+from .folder import DataFolder
 from .sources.tmx import tmx_texts
 from .text_files import COMPRESSED, read_blocks
 
@@ -33,6 +35,54 @@ _HEXADECIMAL = re.compile(r"[0-9a-f]{16}")
 _NOT_SENTENCES = {".md", ".json", ".html", ".pdf", ".pl", ".py", ".sh", ".npy", ".png", ".zip", ".tar", ".tgz"}
 _NOT_DATA = re.compile(r"^(\.|_|00-readme|readme|licen[cs]e|copying|provenance|config)", re.IGNORECASE)
 _SENTENCE_COLUMNS = ("sentence1", "sentence2")
+
+
+@dataclass(kw_only=True)
+class DecontaminationSettings(Settings):
+    """Which evaluation sets shall not be met in training data."""
+
+    decontaminate: list[str] = setting(
+        "evaluation files or folders, or lists of fingerprints: training rows of which a sentence is in them go (of "
+        "bitext the target side)",
+        [],
+    )
+    decontaminate_ngrams: int = setting(
+        "words in an n-gram: rows of which a side shares most of its n-grams with an evaluation set, or contains a "
+        "sentence of one, go as well; 8 is usual, 0 = whole sentences only",
+        0,
+        at_least=0,
+        only_with="decontaminate",
+    )
+    decontaminate_share: float = setting(
+        "least share of the n-grams of a side that must occur in one evaluation set, above 0 to 1",
+        DEFAULT_SHARE,
+        above=0,
+        at_most=1,
+    )
+
+    def check(self) -> None:
+        """Refuses n-grams that are too short to tell anything.
+
+        Raises:
+            UsageError: For those too.
+        """
+        super().check()
+        size = self.decontaminate_ngrams
+        if 0 < size < SHORTEST_NGRAM:
+            raise UsageError(
+                f"--decontaminate-ngrams {size}: n-grams must have {SHORTEST_NGRAM} words or more",
+                remedy="8 is usual; 0 compares whole sentences only",
+            )
+
+    def fingerprints(self) -> Fingerprints | None:
+        """Reads the evaluation sets; None if there are none.
+
+        Raises:
+            InputError: As :func:`load_fingerprints`.
+        """
+        if not self.decontaminate:
+            return None
+        return load_fingerprints(self.decontaminate, ngrams=self.decontaminate_ngrams, share=self.decontaminate_share)
 
 
 def normalise(text: str) -> str:
@@ -252,8 +302,9 @@ def _read_path(path: Path) -> Iterator[tuple[str, np.ndarray | pa.Array]]:
 
 def _read_data_folder(path: Path) -> pa.Array:
     parts = [pa.array([], pa.string())]
-    for split in split_names(path):
-        present = read_schema(path, split).names
+    folder = DataFolder(path)
+    for split in folder.splits:
+        present = folder.schema(split).names
         columns = [name for name in _SENTENCE_COLUMNS if name in present]
         columns = columns or [name for name in ("target", "text") if name in present][:1]
         if not columns:
@@ -262,7 +313,7 @@ def _read_data_folder(path: Path) -> pa.Array:
                 path=path,
                 remedy=f"its columns are {', '.join(present)}",
             )
-        for batch in iterate_batches(path, split, columns):
+        for batch in folder.batches(split, columns):
             parts += [_as_array(batch.column(name)) for name in columns]
     return pa.concat_arrays(parts)
 

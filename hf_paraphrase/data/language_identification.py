@@ -8,6 +8,7 @@ another language is found with high probability.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -71,4 +72,10 @@ def _load() -> Any:
         raise UsageError(
             "--identify-languages needs the package py3langid", remedy="pip install 'hf-paraphrase[language]'"
         ) from error
-    return LanguageIdentifier.from_model_file(MODEL_FILE, norm_probs=True)
+    return _loaded(LanguageIdentifier, MODEL_FILE)
+
+
+@cache
+def _loaded(identifier: Any, file: str) -> Any:
+    """The model, which is checked before it is used, and takes a while to read."""
+    return identifier.from_model_file(file, norm_probs=True)

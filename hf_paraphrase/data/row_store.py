@@ -1,19 +1,34 @@
-"""A temporary store of rows on disk that gives any selection of them back in any order, with flat memory."""
+"""Rows that wait on disk while it is decided what becomes of them: any selection, in any order, with flat memory."""
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Self
 
 import numpy as np
 import pyarrow as pa
 
 from ..errors import OutputError
-from .closeable import Closeable
 
 BATCH_ROWS = 50_000
 GATHER_BYTES = 64 << 20
 """How much is gathered in one reading of the file, where rows are wanted in another order than theirs."""
+
+
+class Closeable:
+    """A context manager that closes itself, whether the block ended well or not."""
+
+    def close(self) -> None:
+        """Lets go of what is held; may be called again."""
+        raise NotImplementedError
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
 
 
 class RowStore(Closeable):
@@ -107,3 +122,28 @@ class RowStore(Closeable):
         back = np.empty_like(order)
         back[order] = np.arange(len(order))
         return table.take(pa.array(back))
+
+
+class TemporaryRows(Closeable):
+    """A folder of row stores that goes when it is closed. Use it as a context manager.
+
+    Args:
+        prefix: How the folder's name begins.
+        work: The folder in which it is made; the system's for temporary files if None.
+    """
+
+    def __init__(self, prefix: str, work: Path | None) -> None:
+        self._folder = tempfile.TemporaryDirectory(prefix=prefix, dir=work, ignore_cleanup_errors=True)
+        self._opened: list[RowStore] = []
+
+    def _new_store(self, name: str, schema: pa.Schema) -> RowStore:
+        """Opens a store for rows of a schema in a file of the folder."""
+        store = RowStore(Path(self._folder.name) / name, schema)
+        self._opened.append(store)
+        return store
+
+    def close(self) -> None:
+        """Removes the temporary rows."""
+        for store in self._opened:
+            store.close()
+        self._folder.cleanup()

@@ -9,24 +9,12 @@ from pathlib import Path
 import pyarrow as pa
 
 from ..errors import InputError
-from .parquet import iterate_batches, read_schema
+from .folder import DataFolder
 from .schema import columns_named, require_columns
-from .text_files import LineErrors, check_readable, read_lines
+from .text_files import StrictLines, check_readable, read_lines
 
 DEFAULT_COLUMNS = ("sentence", "text", "sentence1", "sentence2")
 _BLOCK_LINES = 20_000
-
-
-class StrictLines(LineErrors):
-    """A line that is not UTF-8 ends the work: leaving it out would shift the rows against the lines."""
-
-    def meet(self, text: str, path: Path, line: int, remedy: str) -> None:
-        """Raises for a malformed line.
-
-        Raises:
-            InputError: Always.
-        """
-        raise InputError(text, path=path, line=line, remedy=remedy)
 
 
 def lines_of_file(source: Path) -> Iterator[list[str]]:
@@ -82,7 +70,8 @@ class Corpus:
         self.path, self.split = path, split or "train"
         self.columns: list[str] = []
         if path.is_dir():
-            schema = read_schema(path, self.split)
+            self._folder = DataFolder(path)
+            schema = self._folder.schema(self.split)
             columns = columns_named(columns, schema.names)
             require_columns(schema.names, columns, str(path))
             self.columns = columns or [name for name in DEFAULT_COLUMNS if name in schema.names]
@@ -104,8 +93,9 @@ class Corpus:
     def blocks(self) -> Iterator[list[str | None]]:
         """Streams the texts; those of a data folder row by row, the columns of a row after each other."""
         if self.columns:
-            for batch in iterate_batches(self.path, self.split, self.columns):
+            for batch in self._folder.batches(self.split, self.columns):
                 sides = [batch.column(name).to_pylist() for name in self.columns]
                 yield [text for row in zip(*sides, strict=True) for text in row]
             return
-        yield from lines_of_file(self.path)
+        for lines in lines_of_file(self.path):
+            yield list(lines)

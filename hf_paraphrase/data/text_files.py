@@ -15,9 +15,7 @@ import gzip
 import io
 import lzma
 import zlib
-from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import IO
 
@@ -25,13 +23,15 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ..errors import InputError, UsageError
+from ..errors import InputError
+from .line_errors import LineErrors as LineErrors
+from .line_errors import SkippedLines as SkippedLines
+from .line_errors import StrictLines as StrictLines
 from .xz_stream import XzStream
 
 BLOCK_BYTES = 4 << 20
 LONGEST_LINE_BYTES = 64 << 20
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
-_LISTED_LINES = 10
 _KINDS = {".gz": "gzip", ".bz2": "bzip2", ".xz": "xz", ".zst": "zstd"}
 COMPRESSED = frozenset(_KINDS)
 """The suffixes of compressed files."""
@@ -39,68 +39,6 @@ PLAIN_OR_COMPRESSED = f"plain or {', '.join(_KINDS)}"
 """What may be read, for the help texts of flags that take a text file."""
 _SIGNATURES = (b"\x1f\x8b", b"\xfd7zXZ", b"\x28\xb5\x2f\xfd")
 _DECOMPRESSION_ERRORS = (EOFError, zlib.error, lzma.LZMAError, gzip.BadGzipFile)
-
-
-@dataclass
-class LineErrors:
-    """What happens to a malformed line: it ends the work, or it is left out, counted and listed.
-
-    Args:
-        policy: `raise` or `skip`.
-        record: Called for every line left out with file, line and reason.
-
-    Attributes:
-        first: The first ten lines left out, as messages with file and line.
-        count: The number of lines left out; line i of two aligned files is one line.
-        left_out: Records that are well-formed and yet give no row, counted by the reason.
-    """
-
-    policy: str = "raise"
-    record: Callable[[Path, int, str], object] | None = None
-    first: list[str] = field(default_factory=list)
-    count: int = 0
-    left_out: Counter[str] = field(default_factory=Counter)
-    # One bit a line: a set of a million numbers would take a hundred times the memory.
-    _seen: bytearray = field(default_factory=bytearray)
-
-    def __post_init__(self) -> None:
-        if self.policy not in {"raise", "skip"}:
-            raise UsageError(f"unknown error policy `{self.policy}`", remedy="one of raise, skip")
-
-    def meet(self, text: str, path: Path, line: int, remedy: str) -> None:
-        """Raises for a malformed line, or counts it.
-
-        Raises:
-            InputError: Under the policy `raise`.
-        """
-        self.meet_record(text, path, line, remedy, line)
-
-    def meet_record(self, text: str, path: Path, line: int, remedy: str, number: int) -> None:
-        """Raises for a malformed record, or counts it by its number where lines do not tell records apart.
-
-        Args:
-            text: What is wrong.
-            path: The file.
-            line: Where the record begins, from 1.
-            remedy: What to do about it.
-            number: The number of the record.
-
-        Raises:
-            InputError: Under the policy `raise`.
-        """
-        if self.policy == "raise":
-            remedy = f"{remedy}, or leave such lines out: --on-error skip"
-            raise InputError(text, path=path, line=line, remedy=remedy)
-        if len(self.first) < _LISTED_LINES:
-            self.first.append(str(InputError(text, path=path, line=line)))
-        if self.record is not None:
-            self.record(path, line, text)
-        position, bit = divmod(number, 8)
-        if position >= len(self._seen):
-            self._seen.extend(bytes(position + 1 - len(self._seen)))
-        if not self._seen[position] >> bit & 1:
-            self._seen[position] |= 1 << bit
-            self.count += 1
 
 
 def read_lines(path: Path, errors: LineErrors, *, encoding: str = "utf-8") -> Iterator[pa.Array]:
@@ -126,6 +64,20 @@ def read_lines(path: Path, errors: LineErrors, *, encoding: str = "utf-8") -> It
         yield lines
     if first_line == 1:
         raise InputError("the file is empty", path=path, remedy="give a file with one record a line")
+
+
+def numbered_lines(path: Path) -> Iterator[tuple[int, str]]:
+    """Streams the lines that are not blank with their numbers, which count from 1.
+
+    Raises:
+        InputError: If the file is missing or damaged, or a line is not UTF-8.
+    """
+    number = 0
+    for block in read_lines(path, StrictLines()):
+        for line in block.to_pylist():
+            number += 1
+            if line.strip(" \t"):
+                yield number, line
 
 
 def read_aligned(paths: Sequence[Path], errors: LineErrors) -> Iterator[tuple[int, list[pa.Array]]]:

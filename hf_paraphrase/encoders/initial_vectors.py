@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ..data.numbered_lines import numbered_lines
+from ..data.text_files import numbered_lines
 from ..errors import InputError, UsageError
 from ..training.word_vectors import Coverage, WordVectors, read_word_vectors
 from .distillation import DISTILLED_DIMENSION, Teacher, distill_word_vectors

@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 
 from ..data.random_negatives import random_negatives
 from ..data.row_selection import text_keys
-from ..data.temporary_rows import TemporaryRows
+from ..data.row_store import TemporaryRows
 from ..errors import InputError
 
 LABEL, NOISE = "label", "noise"

@@ -18,7 +18,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ..data.numbered_lines import numbered_lines
+from ..data.text_files import numbered_lines
 from ..errors import InputError, UsageError
 
 if TYPE_CHECKING:

@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, Any
 from ..artefacts.cards import check_license, write_card
 from ..artefacts.folders import check_output, output_folder
 from ..artefacts.provenance import write_provenance
-from ..data.numbered_lines import numbered_lines
 from ..data.pair_rows import iterate_pairs
-from ..data.text_files import PLAIN_OR_COMPRESSED, check_readable
+from ..data.text_files import PLAIN_OR_COMPRESSED, check_readable, numbered_lines
 from ..errors import InputError, UsageError
 from ..messages import say
 from ..settings import Settings, recipe, setting

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from ..data.numbered_lines import numbered_lines
+from ..data.text_files import numbered_lines
 from ..errors import InputError
 
 if TYPE_CHECKING:

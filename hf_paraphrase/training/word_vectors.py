@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from ..data.numbered_lines import numbered_lines
+from ..data.text_files import numbered_lines
 from ..errors import InputError
 from .word_frequencies import FREQUENCY_CONSTANT as FREQUENCY_CONSTANT
 from .word_frequencies import frequency_weight as frequency_weight

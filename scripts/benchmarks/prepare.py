@@ -28,7 +28,8 @@ from hf_paraphrase.data.parallel import available_cores
 from hf_paraphrase.data.parquet import write_split
 from hf_paraphrase.data.sample import sample_bitext
 from hf_paraphrase.data.schema import BITEXT
-from hf_paraphrase.data.sources.bitext_corpus import REPEATING, BitextCorpus, BitextOptions
+from hf_paraphrase.data.sources.bitext import REPEATING, BitextSource
+from hf_paraphrase.data.sources.corpus import Corpus
 from hf_paraphrase.errors import HfParaphraseError
 
 # Also where this file is loaded by its path; at the end, because files beside it are named like installed libraries.
@@ -103,7 +104,7 @@ def sample_file(path: Path, rows: int) -> Path:
 
 def prepare_ours(path: Path, folder: Path) -> list[Path]:
     """Prepares with this package."""
-    options = BitextOptions(
+    options = BitextSource(
         tsv=str(path),
         source_lang="fr",
         target_lang="en",
@@ -112,7 +113,7 @@ def prepare_ours(path: Path, folder: Path) -> list[Path]:
         max_length_ratio=MOST_RATIO,
         drop_duplicates="pair",
     )
-    with BitextCorpus(options, work=folder) as corpus:
+    with Corpus(options, work=folder) as corpus:
         write_split(folder, "train", corpus.batches("train"), BITEXT, repeating=REPEATING)
     return sorted((folder / "data").glob("*.parquet"))
 

@@ -23,7 +23,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from hf_paraphrase.data.numbered_lines import numbered_lines
+from hf_paraphrase.data.text_files import numbered_lines
 from hf_paraphrase.errors import InputError
 from hf_paraphrase.tokenization.morfessor_tokenizer import morfessor_tokenizer
 from hf_paraphrase.tokenization.morfessor_words import Morphs, count_words, learn_morphs, word_splitter

@@ -190,7 +190,7 @@ BAD_INPUT = {
         ("--decontaminate", "e.txt", "--decontaminate-ngrams", "2"),
         ["4 words or more"],
     ),
-    "n-grams of nothing": ({}, ("--decontaminate-ngrams", "8"), ["needs --decontaminate"]),
+    "n-grams of nothing": ({}, ("--decontaminate-ngrams", "8"), ["is for --decontaminate"]),
     "unequal line counts": ({"a.fr": b"x\n" * 59}, (), ["a.fr:59", "59 lines, but .*a.en has 60", "aligned"]),
     "empty file": ({"a.en": b""}, (), ["a.en: the file is empty"]),
     "missing file": ({"a.en": None}, (), ["a.en: no such file", "check the path"]),
@@ -313,7 +313,9 @@ def test_pivot_pairs_that_contain_an_evaluation_sentence_go_where_ngrams_are_com
     words = ["prepare", "pivot", "--bitext", str(files / "bitext"), "--decontaminate", str(files / "eval.txt")]
     assert main([*words, "--output", str(files / "pivot")]) == 0
     capsys.readouterr()
-    fails(capsys, [*words, "--decontaminate-ngrams", "5", "--output", str(files / "none")], "no two target sentences")
+    fails(
+        capsys, [*words, "--decontaminate-ngrams", "5", "--output", str(files / "none")], r"is left \(contaminated 1\)"
+    )
     fails(capsys, [*words, "--decontaminate-ngrams", "1", "--output", str(files / "none")], "4 words or more")
 
 
@@ -324,7 +326,7 @@ def test_pivot_without_a_bitext_or_without_pairs_is_one_line(files, capsys):
     capsys.readouterr()
     fails(capsys, [*words, str(files / "out")], "no two target sentences share")
     fails(capsys, [*words, str(files / "out"), str(files / "out")], "names a folder twice")
-    fails(capsys, [*words, str(files / "out"), "--max-pairs-per-source", "-1"], "is negative")
+    fails(capsys, [*words, str(files / "out"), "--max-pairs-per-source", "-1"], "must be at least 0")
     assert not (files / "pivot").exists()
 
 

@@ -63,7 +63,7 @@ def test_prepare_bucc_reads_the_task(tmp_path):
     ("words", "text"),
     [
         (("--sentences", 3000), "groups of translations"),
-        (("--share", 2), "not between 0 and 1"),
+        (("--share", 2), "must be above 0 and below 1"),
         (("--license", "No Such Licence"), "not spelt"),
     ],
 )

@@ -17,7 +17,7 @@ import pytest
 
 from hf_paraphrase.artefacts.inherited_cards import inherited_metadata
 from hf_paraphrase.data import folder as data_folder
-from hf_paraphrase.data import json_items, text_files
+from hf_paraphrase.data import text_files
 from hf_paraphrase.data.decontamination import load_fingerprints
 from hf_paraphrase.data.folder import DataFolder
 from hf_paraphrase.data.parquet import (
@@ -30,6 +30,7 @@ from hf_paraphrase.data.parquet import (
     write_split,
 )
 from hf_paraphrase.data.schema import PAIRS
+from hf_paraphrase.data.sources import turku
 from hf_paraphrase.errors import HfParaphraseError, InputError
 
 READERS = {
@@ -212,11 +213,11 @@ def test_a_bomb_without_line_ends_stops_at_the_longest_line(tmp_path, monkeypatc
 
 
 def test_a_bomb_that_is_one_json_list_stops_at_its_limit(tmp_path, monkeypatch):
-    monkeypatch.setattr(json_items, "LONGEST_LIST_BYTES", 1 << 20)
+    monkeypatch.setattr(turku, "LONGEST_LIST_BYTES", 1 << 20)
     path = tmp_path / "bomb.json.gz"
     path.write_bytes(gzip.compress(b"[" + b" " * (40 << 20) + b"]"))
     with pytest.raises(InputError, match="a JSON list of more than 1 MiB"):
-        list(json_items.read_json_items(path, text_files.LineErrors()))
+        list(turku.read_json_items(path, text_files.LineErrors()))
 
 
 @pytest.mark.parametrize("content", ["[" * 100_000, json.dumps({"a": "one two three four five"})])

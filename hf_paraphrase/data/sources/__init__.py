@@ -1,7 +1,9 @@
-"""Sources of bitext, paraphrases and graded sets, one module a source.
+"""Sources of bitext, paraphrases and graded sets, one file a source.
 
-Raw files of a source go in, a Parquet data folder with its card comes out; the builders are those of `datasets`, and
-the verb `prepare` runs them. Start reading at `source`, what all sources share, and at a short one, `sick`.
+Raw files of a source go in, a Parquet data folder with its card comes out (`prepare`, `prepare SOURCE`), or the rows
+of a `datasets` builder. A source of one's own is one file and one line of `hf_paraphrase.registry.SOURCES`.
+Start reading at `source`, what a source says about itself, and at a short one, `msrp`; then `corpus`, through which
+all of them run, and `preparation`, which writes the folder.
 """
 
 from __future__ import annotations
@@ -11,10 +13,14 @@ from typing import TYPE_CHECKING
 from ...lazy import lazy_exports
 
 if TYPE_CHECKING:
-    from .bitext import BitextBuilder
+    from .bitext import BitextBuilder, prepare_bitext
+    from .corpus import Corpus
     from .opusparcus import OpusparcusBuilder
-    from .pairs import PairsBuilder
+    from .pairs import PairsBuilder, prepare_pairs
+    from .pivot import prepare_pivot
     from .ppdb import PpdbBuilder
+    from .preparation import prepare
     from .simpwiki import SimpwikiBuilder
+    from .source import Part, Source
 
 __getattr__, __dir__, __all__ = lazy_exports(__name__)

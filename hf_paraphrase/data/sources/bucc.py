@@ -6,7 +6,7 @@
 
 The default configuration is the gold alignment with the texts, in the columns of a bitext; `foreign` and `english` are
 the two sides to be mined. Under datasets 3 this file runs as a loading script, see
-:mod:`hf_paraphrase.data.sources.source_builder`. `prepare bucc` makes a data folder of the same rows.
+:mod:`hf_paraphrase.data.sources.builder`. `prepare bucc` makes a data folder of the same rows.
 """
 
 from __future__ import annotations
@@ -18,18 +18,18 @@ from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar
 
-import datasets
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from hf_paraphrase.data.schema import BITEXT
-from hf_paraphrase.data.sources.source import Part, SourceOptions
-from hf_paraphrase.data.sources.source_builder import SourceBuilder
+from hf_paraphrase.data.sources.builder import SourceBuilder
+from hf_paraphrase.data.sources.source import LineErrorSettings, Part, Source
 from hf_paraphrase.data.sources.source_files import find_files
 from hf_paraphrase.data.text_files import LineErrors
 from hf_paraphrase.data.typed_fields import Field, read_typed_fields
 from hf_paraphrase.errors import InputError, UsageError
+from hf_paraphrase.settings import setting
 
 LANGUAGES = ("de", "fr", "ru", "zh")
 GOLD = pa.schema([*BITEXT, ("source_id", pa.string()), ("target_id", pa.string())])
@@ -38,24 +38,37 @@ SENTENCES = pa.schema([("id", pa.string()), ("text", pa.string()), ("lang", pa.s
 _SPLITS = {"sample": "sample", "train": "training", "test": "test"}
 
 
-@dataclass
-class BuccOptions(SourceOptions):
-    """What to read; the flags of `prepare bucc` have the same names and meanings.
+@dataclass(kw_only=True)
+class BuccSource(Source, LineErrorSettings):
+    """Makes a data folder of BUCC 2017 for one language: the gold pairs, and the two sides to be mined."""
 
-    Attributes:
-        data_dir: The folder with files such as `fr-en.training.fr`, at any depth.
-        lang: The foreign language: de, fr, ru or zh.
-    """
-
+    SUMMARY: ClassVar[str] = "BUCC 2017: comparable corpora with gold pairs"
+    DESCRIPTION: ClassVar[str] = "BUCC 2017: two monolingual corpora with parallel sentences hidden in them."
+    CITATION: ClassVar[str] = (
+        "Pierre Zweigenbaum, Serge Sharoff and Reinhard Rapp. 2017. Overview of the Second BUCC Shared Task: Spotting "
+        "Parallel Sentences in Comparable Corpora. In Proceedings of BUCC 2017, 60-67."
+    )
+    URL: ClassVar[str] = "https://comparable.limsi.fr/bucc2017/"
+    TASKS: ClassVar[tuple[str, ...]] = ("translation", "sentence-similarity")
+    TAGS: ClassVar[tuple[str, ...]] = ("bitext-mining",)
+    TEMPLATE: ClassVar[str] = "bucc"
     CONFIGURATIONS: ClassVar[tuple[str, ...]] = ("default", "foreign", "english")
 
-    data_dir: str | None = None
-    lang: str = ""
+    data_dir: str = setting("the folder below which files such as fr-en.training.fr, .en and .gold lie")
+    lang: str = setting("the foreign language", choices=LANGUAGES, names=["--lang", "--language"])
+
+    @property
+    def title(self) -> str:
+        """The name, with the language."""
+        return f"BUCC 2017 {self.lang}-en"
+
+    @property
+    def languages(self) -> tuple[str, ...]:
+        """The codes of the languages."""
+        return (self.lang, "en")
 
     def parts(self) -> list[Part]:
         """Lists the parts that are there; gold alignments need both sides."""
-        if self.lang not in LANGUAGES:
-            raise UsageError(f"--lang `{self.lang}` is not in BUCC 2017", remedy=f"one of {', '.join(LANGUAGES)}")
         found = self._files()
         parts = []
         for split in _SPLITS:
@@ -94,33 +107,21 @@ class BuccOptions(SourceOptions):
     def _files(self) -> dict[str, Path]:
         return find_files(self.data_dir, self._names())
 
-
-@dataclass
-class BuccConfig(datasets.BuilderConfig, BuccOptions):
-    """The configuration of the builder: the fields of :class:`BuccOptions`."""
-
-
-class BuccBuilder(SourceBuilder):
-    """Builds a BUCC 2017 set for one language; `config_name` is `LANG`, `LANG.foreign` or `LANG.english`."""
-
-    BUILDER_CONFIG_CLASS = BuccConfig
-    DESCRIPTION = "BUCC 2017: two monolingual corpora with parallel sentences hidden in them."
-    CITATION = (
-        "Pierre Zweigenbaum, Serge Sharoff and Reinhard Rapp. 2017. Overview of the Second BUCC Shared Task: Spotting "
-        "Parallel Sentences in Comparable Corpora. In Proceedings of BUCC 2017, 60-67."
-    )
-
     @classmethod
     def choose(cls, config_name: str | None, settings: dict[str, Any]) -> tuple[str, str]:
         """Reads language and configuration off a name such as `fr` or `fr.english`."""
         name = config_name or settings.get("lang") or ""
         lang, _, configuration = name.partition(".")
         configuration = configuration or "default"
-        if lang not in LANGUAGES or configuration not in BuccOptions.CONFIGURATIONS:
+        if lang not in LANGUAGES or configuration not in BuccSource.CONFIGURATIONS:
             raise UsageError(f"no configuration `{name}`", remedy="e.g. fr, fr.foreign, fr.english")
         if settings.setdefault("lang", lang) != lang:
             raise UsageError(f"the configuration is `{name}`, but lang is `{settings['lang']}`", remedy="give one")
         return name, configuration
+
+
+class BuccBuilder(SourceBuilder, source=BuccSource):
+    """Builds a BUCC 2017 set for one language; `config_name` is `LANG`, `LANG.foreign` or `LANG.english`."""
 
 
 def _identifier(name: str, lang: str) -> Field:

@@ -14,7 +14,7 @@ import pyarrow as pa
 from ...errors import InputError
 from ..text_files import LineErrors
 from .graded_files import GradedFile, recognise_graded_file
-from .source import Part, SourceOptions
+from .source import LineErrorSettings, Part, Source
 from .source_files import NothingThereError, source_folder
 
 _CANONICAL = {"dev": "validation", "trial": "validation"}
@@ -27,18 +27,14 @@ def files_below(root: Path) -> Iterator[Path]:
         yield from (Path(directory) / name for name in sorted(files))
 
 
-@dataclass
-class GradedSourceOptions(SourceOptions):
-    """What to read; the flags of the commands have the same names and meanings.
-
-    Attributes:
-        data_dir: The folder below which the files lie.
-    """
+@dataclass(kw_only=True)
+class GradedSource(Source, LineErrorSettings):
+    """What graded sets share: each has a folder below which its files lie."""
 
     FAMILY: ClassVar[str] = ""
     EXPECTED: ClassVar[tuple[str, ...]] = ()
 
-    data_dir: str | None = None
+    data_dir: str
 
     def parts(self) -> list[Part]:
         """Lists the splits that are there."""

@@ -5,7 +5,7 @@
     pairs = builder.as_dataset(split="test")
 
 The files have a header, no quoting, and quotes that open and never close. Under datasets 3 this file runs as a loading
-script, see :mod:`hf_paraphrase.data.sources.source_builder`. `prepare msrp` makes a data folder of the same rows.
+script, see :mod:`hf_paraphrase.data.sources.builder`. `prepare msrp` makes a data folder of the same rows.
 """
 
 from __future__ import annotations
@@ -15,15 +15,16 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import ClassVar
 
-import datasets
 import pyarrow as pa
 
-from hf_paraphrase.data.sources.source import Part, SourceOptions
-from hf_paraphrase.data.sources.source_builder import SourceBuilder
+from hf_paraphrase.data.sources.builder import SourceBuilder
+from hf_paraphrase.data.sources.source import LineErrorSettings, Part, Source
 from hf_paraphrase.data.sources.source_files import find_files
 from hf_paraphrase.data.text_files import LineErrors
 from hf_paraphrase.data.typed_fields import Field, read_typed_fields
+from hf_paraphrase.settings import setting
 
 FIELDS = (
     Field("label", pa.int64(), low=0, high=1),
@@ -44,15 +45,22 @@ SCHEMA = pa.schema(
 _FILES = {"train": "msr_paraphrase_train.txt", "test": "msr_paraphrase_test.txt"}
 
 
-@dataclass
-class MsrpOptions(SourceOptions):
-    """What to read; the flags of `prepare msrp` have the same names and meanings.
+@dataclass(kw_only=True)
+class MsrpSource(Source, LineErrorSettings):
+    """Makes a data folder of the Microsoft Research Paraphrase Corpus."""
 
-    Attributes:
-        data_dir: The folder with `msr_paraphrase_train.txt` and `msr_paraphrase_test.txt`, at any depth.
-    """
+    SUMMARY: ClassVar[str] = "Microsoft Research Paraphrase Corpus: labelled pairs"
+    TITLE: ClassVar[str] = "Microsoft Research Paraphrase Corpus"
+    DESCRIPTION: ClassVar[str] = "Microsoft Research Paraphrase Corpus: news sentences labelled as paraphrases or not."
+    CITATION: ClassVar[str] = (
+        "Bill Dolan, Chris Quirk and Chris Brockett. 2004. Unsupervised Construction of Large Paraphrase Corpora: "
+        "Exploiting Massively Parallel News Sources. In Proceedings of COLING 2004, 350-356."
+    )
+    URL: ClassVar[str] = "https://www.microsoft.com/en-us/download/details.aspx?id=52398"
+    TASKS: ClassVar[tuple[str, ...]] = ("text-classification",)
+    TEMPLATE: ClassVar[str] = "msrp"
 
-    data_dir: str | None = None
+    data_dir: str = setting("the folder below which msr_paraphrase_train.txt and msr_paraphrase_test.txt lie")
 
     def parts(self) -> list[Part]:
         """Lists the splits that are there."""
@@ -64,20 +72,8 @@ class MsrpOptions(SourceOptions):
         return [name for split, name in _FILES.items() if split not in find_files(self.data_dir, _FILES)]
 
 
-@dataclass
-class MsrpConfig(datasets.BuilderConfig, MsrpOptions):
-    """The configuration of the builder: the fields of :class:`MsrpOptions`."""
-
-
-class MsrpBuilder(SourceBuilder):
+class MsrpBuilder(SourceBuilder, source=MsrpSource):
     """Builds the labelled pairs of the Microsoft Research Paraphrase Corpus."""
-
-    BUILDER_CONFIG_CLASS = MsrpConfig
-    DESCRIPTION = "Microsoft Research Paraphrase Corpus: news sentences labelled as paraphrases or not."
-    CITATION = (
-        "Bill Dolan, Chris Quirk and Chris Brockett. 2004. Unsupervised Construction of Large Paraphrase Corpora: "
-        "Exploiting Massively Parallel News Sources. In Proceedings of COLING 2004, 350-356."
-    )
 
 
 def _read(path: Path, errors: LineErrors, left_out: Counter[str]) -> Iterator[pa.Table]:

@@ -8,7 +8,7 @@ Configurations are named by the language: `fr` has all splits; `fr.80` takes as 
 be 80 % good; `fr.labelled` is the development and test part without the pairs scored 2.5, on which the two annotators
 differed about whether they are paraphrases. Training pairs that are also development or test pairs, in either order,
 are left out and counted; `--decontaminate` looks for single sentences too, of four words or more. Under datasets 3
-this file runs as a loading script, see `source_builder`. `prepare opusparcus` makes a data
+this file runs as a loading script, see `builder`. `prepare opusparcus` makes a data
 folder of the same rows.
 """
 
@@ -21,19 +21,19 @@ from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar
 
-import datasets
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from hf_paraphrase.data.row_selection import repeat_keys
+from hf_paraphrase.data.sources.builder import SourceBuilder
 from hf_paraphrase.data.sources.opusparcus_hub import hub_files, read_hub_rows
-from hf_paraphrase.data.sources.opusparcus_quality import pairs_at_quality
-from hf_paraphrase.data.sources.source import Part, Reader, TrainingSourceOptions
-from hf_paraphrase.data.sources.source_builder import SourceBuilder
+from hf_paraphrase.data.sources.source import Part, Reader, Source, TrainingSettings
+from hf_paraphrase.data.sources.source_files import source_folder
 from hf_paraphrase.data.text_files import COMPRESSED, LineErrors
 from hf_paraphrase.data.typed_fields import Field, read_typed_fields
 from hf_paraphrase.errors import InputError, UsageError
+from hf_paraphrase.settings import setting
 
 LANGUAGES = ("de", "en", "fi", "fr", "ru", "sv")
 SCHEMA = pa.schema(
@@ -61,55 +61,78 @@ _LETTERS = {"train": "N", "validation": "D", "test": "T"}
 _SUFFIXES = ("", *sorted(COMPRESSED))
 
 
-@dataclass
-class OpusparcusOptions(TrainingSourceOptions):
-    """What to read; the flags of `prepare opusparcus` have the same names and meanings.
+PUBLISHED = {
+    "de": {90: 1_000_000, 80: 4_000_000, 70: 6_000_000, 60: 12_000_000},
+    "en": {97: 1_000_000, 80: 5_000_000, 70: 20_000_000, 60: 34_000_000},
+    "fi": {83: 1_000_000, 80: 2_500_000, 70: 3_500_000, 60: 9_000_000},
+    "fr": {95: 1_000_000, 80: 5_000_000, 70: 13_000_000, 60: 22_000_000},
+    "ru": {85: 1_000_000, 80: 2_000_000, 70: 5_000_000, 60: 15_000_000},
+    "sv": {85: 1_000_000, 80: 1_200_000, 70: 1_800_000, 60: 5_000_000},
+}
+"""For each language and estimated percentage of good pairs, the number of pairs from the beginning of the file:
+Sjöblom, Creutz and Aulamo (2018), Table 3, in which the figures are rounded. Figures for other percentages come from a
+table of the user's, e.g. read off the curves in Creutz (2018)."""
 
-    Attributes:
-        data_dir: The unpacked distribution (or the folder of one language in it), or Parquet files in the layout of
-            the Hub.
-        lang: The language: de, en, fi, fr, ru or sv.
-        quality: Take the training pairs, best first, of which this percentage is estimated to be good.
-        first: Take this many training pairs, best first. 0: all.
-        quality_table: A file of `lang`, `quality`, number of pairs, tab-separated, instead of the published figures.
+
+@dataclass(kw_only=True)
+class OpusparcusSource(Source, TrainingSettings):
+    """Makes a data folder of Opusparcus 1.0 (Creutz 2018) for one language.
+
+    The split train holds ranked pairs, best first; validation and test hold pairs with the annotators' mean score.
+    The configuration `labelled` is validation and test without the pairs scored 2.5.
     """
 
+    SUMMARY: ClassVar[str] = "Opusparcus 1.0: subtitle paraphrases in six languages"
+    DESCRIPTION: ClassVar[str] = "Opusparcus 1.0: paraphrases from film and television subtitles."
+    CITATION: ClassVar[str] = (
+        "Mathias Creutz. 2018. Open Subtitles Paraphrase Corpus for Six Languages. In Proceedings of the Eleventh "
+        "International Conference on Language Resources and Evaluation (LREC 2018), Miyazaki, Japan."
+    )
+    LICENSE: ClassVar[str] = "cc-by-nc-4.0"
+    URL: ClassVar[str] = "https://huggingface.co/datasets/GEM/opusparcus"
+    TEMPLATE: ClassVar[str] = "opusparcus"
     CONFIGURATIONS: ClassVar[tuple[str, ...]] = ("default", "labelled")
     PATHS: ClassVar[tuple[str, ...]] = ("data_dir", "quality_table")
 
-    data_dir: str | None = None
-    lang: str = ""
-    quality: int | None = None
-    first: int = 0
-    quality_table: str | None = None
+    data_dir: str = setting("the unpacked distribution, with fr/train/fr-train.txt.bz2 and so on, or Parquet files")
+    lang: str = setting("the language", choices=LANGUAGES, names=["--lang", "--language"])
+    quality: int | None = setting(
+        "take the training pairs, best first, of which this percentage is estimated to be good; published are 90, 80, "
+        "70, 60 (de), 97, 80, 70, 60 (en), 83, 80, 70, 60 (fi), 95, 80, 70, 60 (fr), 85, 80, 70, 60 (ru, sv)",
+        None,
+    )
+    quality_table: str | None = setting(
+        "a file of language, percentage, number of pairs (tab-separated) for --quality instead of the published ones",
+        None,
+        only_with="quality",
+    )
+    first: int = setting("take this many training pairs, best first; 0 = all", 0, at_least=0, excludes="quality")
+
+    @property
+    def title(self) -> str:
+        """The name, with the language."""
+        return f"Opusparcus 1.0 ({self.lang})"
+
+    @property
+    def languages(self) -> tuple[str, ...]:
+        """The codes of the languages."""
+        return (self.lang,)
 
     def limit(self) -> int | None:
         """Returns the number of training pairs to take; None for all.
 
         Raises:
-            UsageError: For settings that do not fit together, or a quality without a figure.
+            UsageError: For a quality without a figure.
             InputError: For a malformed table.
         """
-        if self.first < 0:
-            raise UsageError(f"--first {self.first} is negative", remedy="give 0 or more")
         if self.quality is None:
-            if self.quality_table is not None:
-                raise UsageError("--quality-table needs --quality", remedy="say which quality to take from it")
             return self.first or None
-        if self.first:
-            raise UsageError("--quality and --first both say how many pairs to take", remedy="give one of them")
         table = None if self.quality_table is None else Path(self.quality_table)
         return pairs_at_quality(self.lang, self.quality, table)
 
     def parts(self) -> list[Part]:
         """Lists the splits that are there; the annotated ones also as the configuration `labelled`."""
-        if self.lang not in LANGUAGES:
-            raise UsageError(f"--lang `{self.lang}` is not in Opusparcus", remedy=f"one of {', '.join(LANGUAGES)}")
-        if self.data_dir is None:
-            raise UsageError("no --data-dir", remedy="give the unpacked distribution")
-        folder = Path(self.data_dir)
-        if not folder.is_dir():
-            raise InputError("no such folder", path=folder, remedy="give the unpacked distribution")
+        folder = source_folder(self.data_dir)
         sources = self._raw_sources(folder) or self._hub_sources(folder)
         if not sources:
             raise InputError(
@@ -170,23 +193,6 @@ class OpusparcusOptions(TrainingSourceOptions):
             found[split] = (paths, partial(_described, read, split, self.lang, most))
         return found
 
-
-@dataclass
-class OpusparcusConfig(datasets.BuilderConfig, OpusparcusOptions):
-    """The configuration of the builder: the fields of :class:`OpusparcusOptions`."""
-
-
-class OpusparcusBuilder(SourceBuilder):
-    """Builds Opusparcus for one language; `config_name` is `LANG`, `LANG.QUALITY` or `LANG.labelled`."""
-
-    BUILDER_CONFIG_CLASS = OpusparcusConfig
-    DESCRIPTION = "Opusparcus 1.0: paraphrases from film and television subtitles."
-    CITATION = (
-        "Mathias Creutz. 2018. Open Subtitles Paraphrase Corpus for Six Languages. In Proceedings of the Eleventh "
-        "International Conference on Language Resources and Evaluation (LREC 2018), Miyazaki, Japan."
-    )
-    LICENSE = "cc-by-nc-4.0"
-
     @classmethod
     def choose(cls, config_name: str | None, settings: dict[str, Any]) -> tuple[str, str]:
         """Reads language, quality and configuration off a name such as `fr.80` or `fr.labelled`."""
@@ -201,6 +207,55 @@ class OpusparcusBuilder(SourceBuilder):
         if rest.isdecimal() and settings.setdefault("quality", int(rest)) != int(rest):
             raise UsageError(f"the configuration is `{name}`, but quality is {settings['quality']}", remedy="give one")
         return name, "labelled" if rest == "labelled" else "default"
+
+
+class OpusparcusBuilder(SourceBuilder, source=OpusparcusSource):
+    """Builds Opusparcus for one language; `config_name` is `LANG`, `LANG.QUALITY` or `LANG.labelled`."""
+
+
+def pairs_at_quality(lang: str, quality: int, table: Path | None = None) -> int:
+    """Returns the number of pairs to take for an estimated percentage of good ones.
+
+    Args:
+        lang: The language.
+        quality: The percentage.
+        table: A file of `lang`, `quality`, number of pairs (tab-separated, no header) instead of :data:`PUBLISHED`.
+
+    Raises:
+        UsageError: If there is no figure for this language and quality.
+        InputError: If the table is malformed.
+    """
+    figures = PUBLISHED if table is None else read_quality_table(table)
+    found = figures.get(lang, {})
+    if quality not in found:
+        known = ", ".join(str(percent) for percent in sorted(found, reverse=True)) or "none"
+        raise UsageError(
+            f"no number of pairs is known for --quality {quality} in {lang}; known are {known}",
+            path=table,
+            remedy="take one of these, or --first N, or give the figures with --quality-table",
+        )
+    return found[quality]
+
+
+def read_quality_table(path: Path) -> dict[str, dict[int, int]]:
+    """Reads a table of `lang`, `quality` (per cent), number of pairs.
+
+    Raises:
+        InputError: For a malformed line, or a quality given twice.
+    """
+    figures: dict[str, dict[int, int]] = {}
+    fields = [
+        Field("lang", pattern="[a-z]{2}", example="fr"),
+        Field("quality", pa.int64(), low=1, high=100),
+        Field("pairs", pa.int64(), low=1),
+    ]
+    for lines, rows in read_typed_fields(path, fields, LineErrors()):
+        for line, row in zip(lines.tolist(), rows.to_pylist(), strict=True):
+            of_language = figures.setdefault(row["lang"], {})
+            if row["quality"] in of_language:
+                raise InputError(f"{row['lang']} {row['quality']} is there twice", path=path, line=line)
+            of_language[row["quality"]] = row["pairs"]
+    return figures
 
 
 _Sources = dict[str, tuple[tuple[Path, ...], Reader]]

@@ -6,19 +6,28 @@ translations of a sentence, such as Tatoeba, the same holds for whole sentences.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from itertools import combinations
 from pathlib import Path
+from typing import Any, ClassVar
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from tqdm import tqdm
 
-from ...errors import InputError
-from ..decontamination import normalise_all
-from ..parquet import iterate_batches, read_schema
+from ...errors import InputError, UsageError
+from ...settings import setting
+from ..decontamination import DecontaminationSettings, normalise_all
+from ..folder import DataFolder
 from ..row_selection import text_keys
-from ..schema import BITEXT, require_columns
+from ..schema import BITEXT
+from ..text_files import LineErrors
+from .card_values import card_columns
+from .preparation import recipe_of
+from .source import OriginSettings, Part, ReadRows, Source
 
 PIVOT = pa.schema(
     [
@@ -34,13 +43,119 @@ PIVOT = pa.schema(
 _COLUMNS = ["source", "target", "source_lang", "target_lang"]
 
 
+@dataclass(kw_only=True)
+class PivotSource(Source, DecontaminationSettings, OriginSettings):
+    """Makes a paraphrase data folder of the pairs of target sentences that share a source sentence."""
+
+    SUMMARY: ClassVar[str] = "pairs of sentences that share a translation, from prepared bitexts"
+    TEMPLATE: ClassVar[str] = "pairs"
+    RECORDED: ClassVar[tuple[str, ...]] = ("counts", "contamination")
+    PATHS: ClassVar[tuple[str, ...]] = ("bitext",)
+
+    bitext: list[str] = setting("one or more folders made by `prepare bitext`, with one target language")
+    split: str = setting("the split of the bitexts to take", "train")
+    max_pairs_per_source: int = setting(
+        "greatest number of pairs from one source sentence; 0 = no limit", 0, at_least=0
+    )
+    ranked: bool = setting(
+        "put the pairs that share the most source sentences (the column num_pivots) first, for `filter --first`", False
+    )
+
+    @property
+    def title(self) -> str:
+        """The names of the bitexts."""
+        return f"Pivot pairs ({', '.join(self._names())})"
+
+    @property
+    def unit(self) -> str:
+        """What is counted under `lines`."""
+        return "candidate pairs"
+
+    def parts(self) -> list[Part]:
+        """Gives the one part, `train`."""
+        return [
+            Part(
+                "train",
+                PIVOT,
+                (_Reader(self),),
+                (),
+                training=True,
+                texts=(),
+                compared=("sentence1", "sentence2"),
+                rules=("over_limit", "repeated"),
+            )
+        ]
+
+    def inputs(self) -> list[Path]:
+        """Lists the bitexts and the evaluation sets."""
+        return [Path(path) for path in (*self.bitext, *self.decontaminate)]
+
+    def check(self) -> None:
+        """Checks the bitexts too.
+
+        Raises:
+            UsageError: For settings that do not fit together.
+            InputError: For a folder that is no bitext.
+        """
+        super().check()
+        if len({Path(folder).resolve() for folder in self.bitext}) < len(self.bitext):
+            raise UsageError("--bitext names a folder twice", remedy="name each once")
+        for folder in self.bitext:
+            DataFolder(folder).require(*BITEXT.names, split=self.split)
+
+    def card(self, folder: DataFolder, rows: ReadRows) -> dict[str, Any]:
+        """Returns the bitexts, the columns, and what became of the candidates."""
+        batch = next(DataFolder(self.bitext[0]).batches(self.split, ["target_lang"]))
+        return {
+            "lang": str(pc.unique(batch.column("target_lang"))[0].as_py()),
+            "files": self._names(),
+            "columns": card_columns(PIVOT),
+            "splits": folder.sizes(),
+            "rules": rows.counts["train"],
+        }
+
+    def results(self, rows: ReadRows) -> dict[str, Any]:
+        """Returns the size of the bitexts, and how many of their source sentences were shared."""
+        (reader,) = rows.parts["train"].readers
+        assert isinstance(reader, _Reader)
+        return {"bitext_rows": reader.counts["rows"], "shared_sources": reader.counts["sources"]}
+
+    def _names(self) -> list[str]:
+        return [Path(folder).resolve().name for folder in self.bitext]
+
+
+class _Reader:
+    """Finds the pairs as a part is read, and keeps the counts."""
+
+    def __init__(self, source: PivotSource) -> None:
+        self.source = source
+        self.counts: dict[str, int] = {}
+
+    def __call__(self, errors: LineErrors, left_out: Counter[str]) -> Iterator[pa.Table]:
+        source = self.source
+        pairs, self.counts = pivot_pairs(
+            [Path(folder) for folder in source.bitext],
+            split=source.split,
+            max_pairs_per_source=source.max_pairs_per_source,
+            ranked=source.ranked,
+        )
+        if not pairs.num_rows:
+            raise InputError(
+                "no two target sentences share a source sentence", path=source.bitext[0], remedy="add bitexts"
+            )
+        left_out.update({name: self.counts[name] for name in ("over_limit", "repeated")})
+        yield pairs
+
+
+prepare_pivot = recipe_of("pivot", PivotSource)
+
+
 def pivot_pairs(
     folders: Sequence[Path],
     *,
     split: str = "train",
     max_pairs_per_source: int = 0,
     ranked: bool = False,
-    progress: Callable[[int], object] | None = None,
 ) -> tuple[pa.Table, dict[str, int]]:
     """Finds all pairs of different target sentences that share a source sentence.
 
@@ -53,7 +168,6 @@ def pivot_pairs(
         max_pairs_per_source: The greatest number of pairs from one source sentence, the first ones; 0 for no limit.
         ranked: Put the pairs with the most shared translations first, as Opusparcus puts those first that are the most
             likely paraphrases (Creutz 2018, with a finer measure); equal ones stay in their order.
-        progress: Called with the number of rows after each batch of the first reading.
 
     Returns:
         The pairs in the schema PIVOT, in the order in which their source sentences first occur unless they are ranked,
@@ -66,14 +180,15 @@ def pivot_pairs(
     Raises:
         InputError: If a folder is not a bitext, or the target languages differ.
     """
-    keys = _source_keys(folders, split, progress or (lambda rows: None))
+    opened = [DataFolder(folder) for folder in folders]
+    keys = _source_keys(opened, split)
     order = np.argsort(keys, kind="stable")
     shared = np.zeros(len(keys), dtype=bool)
     equal = keys[order][1:] == keys[order][:-1]
     shared[order[1:][equal]] = True
     shared[order[:-1][equal]] = True
     groups: dict[tuple[str, str], dict[str, str]] = {}
-    for table in _rows(folders, split, shared):
+    for table in _rows(opened, split, shared):
         normal = normalise_all(table.column("target").combine_chunks()).to_pylist()
         rows = zip(*(table.column(name).to_pylist() for name in ("source_lang", "source", "target")), strict=True)
         for (language, source, target), form in zip(rows, normal, strict=True):
@@ -109,30 +224,32 @@ def pivot_pairs(
     return (table.take(np.argsort(-numbers, kind="stable")) if ranked else table), counts
 
 
-def _source_keys(folders: Sequence[Path], split: str, progress: Callable[[int], object]) -> np.ndarray:
+def _source_keys(folders: Sequence[DataFolder], split: str) -> np.ndarray:
     """Hashes the source language and sentence of every row of all folders: (rows,), uint64."""
     keys = [np.empty(0, np.uint64)]
     language: str | None = None
-    for folder in folders:
-        require_columns(read_schema(folder, split).names, BITEXT.names, str(folder))
-        for batch in iterate_batches(folder, split, _COLUMNS):
-            for found in pc.unique(batch.column("target_lang")).to_pylist():
-                if language is not None and found != language:
-                    raise InputError(
-                        f"the target language is {found}, but {language} before it",
-                        path=folder,
-                        remedy="pivot over bitexts with one target language",
-                    )
-                language = found
-            keys.append(text_keys(batch.column("source_lang"), batch.column("source")))
-            progress(batch.num_rows)
+    total = sum(folder.count(split) for folder in folders)
+    with tqdm(desc="look up", total=total, unit=" rows", unit_scale=True) as bar:
+        for folder in folders:
+            folder.require(*BITEXT.names, split=split)
+            for batch in folder.batches(split, _COLUMNS):
+                for found in pc.unique(batch.column("target_lang")).to_pylist():
+                    if language is not None and found != language:
+                        raise InputError(
+                            f"the target language is {found}, but {language} before it",
+                            path=folder.path,
+                            remedy="pivot over bitexts with one target language",
+                        )
+                    language = found
+                keys.append(text_keys(batch.column("source_lang"), batch.column("source")))
+                bar.update(batch.num_rows)
     return np.concatenate(keys)
 
 
-def _rows(folders: Sequence[Path], split: str, wanted: np.ndarray) -> Iterator[pa.Table]:
+def _rows(folders: Sequence[DataFolder], split: str, wanted: np.ndarray) -> Iterator[pa.Table]:
     begin = 0
     for folder in folders:
-        for batch in iterate_batches(folder, split, _COLUMNS):
-            rows = wanted[begin : begin + batch.num_rows]
-            begin += batch.num_rows
-            yield pa.Table.from_batches([batch]).filter(pa.array(rows))
+        number = folder.count(split)
+        for batch in folder.batches(split, _COLUMNS, rows=wanted[begin : begin + number]):
+            yield pa.Table.from_batches([batch])
+        begin += number

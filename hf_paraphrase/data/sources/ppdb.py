@@ -7,30 +7,31 @@
 Three layouts are read. `rules`: the database itself, every pack (lexical, one-to-many, many-to-one, phrasal,
 syntactic) and size; `lexical`: a head and its paraphrases on a line, as used for retrofitting word vectors;
 `annotated`: the sample with human scores. Under datasets 3 this file runs as a loading script, see
-:mod:`hf_paraphrase.data.sources.source_builder`. `prepare ppdb` makes a data folder of the same rows.
+:mod:`hf_paraphrase.data.sources.builder`. `prepare ppdb` makes a data folder of the same rows.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import ClassVar
 
-import datasets
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from hf_paraphrase.data.cleaning import count_words
+from hf_paraphrase.data.languages import check_language
+from hf_paraphrase.data.sources.builder import SourceBuilder
 from hf_paraphrase.data.sources.ppdb_features import FeatureColumns, check_features, split_features
-from hf_paraphrase.data.sources.source import Part, Reader, TrainingSourceOptions
-from hf_paraphrase.data.sources.source_builder import SourceBuilder
-from hf_paraphrase.data.text_files import LineErrors, read_lines
+from hf_paraphrase.data.sources.source import Part, Reader, Source, TrainingSettings
+from hf_paraphrase.data.text_files import PLAIN_OR_COMPRESSED, LineErrors, read_lines
 from hf_paraphrase.data.typed_fields import Field, read_typed_fields
 from hf_paraphrase.errors import InputError, UsageError
+from hf_paraphrase.settings import setting
 
 LAYOUTS = ("auto", "rules", "lexical", "annotated")
 _SEPARATOR = " ||| "
@@ -57,34 +58,57 @@ _ANNOTATED = pa.schema(
 _REMEDY = "mend the line, or fetch the file again"
 
 
-@dataclass
-class PpdbOptions(TrainingSourceOptions):
-    """What to read; the flags of `prepare ppdb` have the same names and meanings.
+@dataclass(kw_only=True)
+class PpdbSource(Source, TrainingSettings):
+    """Makes a data folder of PPDB 1.0 or 2.0, any pack and size, its lexical lists, or its annotated sample."""
 
-    Attributes:
-        file: One or more files, read in their order.
-        layout: `rules`, `lexical` or `annotated`; `auto` tells by the first line.
-        columns: The features to keep, as they are called in the file or as columns; all by default.
-        max_tokens: Take pairs from the beginning until they have this many tokens, both sides together; 0 for all.
-        drop_identical: Leave out pairs of which both sides are the same.
-    """
-
+    SUMMARY: ClassVar[str] = "PPDB 1.0 and 2.0: the database, its lexical lists, its annotated sample"
+    TITLE: ClassVar[str] = "PPDB: The Paraphrase Database"
+    DESCRIPTION: ClassVar[str] = "PPDB: paraphrases of words and phrases found by bilingual pivoting."
+    CITATION: ClassVar[str] = (
+        "Juri Ganitkevitch, Benjamin Van Durme and Chris Callison-Burch. 2013. PPDB: The Paraphrase Database. In "
+        "Proceedings of NAACL-HLT 2013, 758-764. Ellie Pavlick, Pushpendre Rastogi, Juri Ganitkevitch, Benjamin Van "
+        "Durme and Chris Callison-Burch. 2015. PPDB 2.0. In Proceedings of ACL-IJCNLP 2015 (Short Papers), 425-430."
+    )
+    LICENSE: ClassVar[str] = "cc-by-3.0"
+    URL: ClassVar[str] = "http://paraphrase.org/"
+    TEMPLATE: ClassVar[str] = "ppdb"
     PATHS: ClassVar[tuple[str, ...]] = ("file",)
 
-    file: list[str] = field(default_factory=list)
-    layout: str = "auto"
-    columns: list[str] = field(default_factory=list)
-    max_tokens: int = 0
-    drop_identical: bool = False
+    file: list[str] = setting(f"one or more files, {PLAIN_OR_COMPRESSED}, read in their order")
+    layout: str = setting(
+        "rules: the database; lexical: a head and its paraphrases a line; annotated: the sample with human scores; "
+        "auto: tell by the first line",
+        "auto",
+        choices=LAYOUTS,
+    )
+    columns: list[str] = setting(
+        "the features to keep, separated by spaces or commas, e.g. PPDB2.0Score AGigaSim; all by default", []
+    )
+    max_tokens: int = setting(
+        "take pairs from the beginning until they have this many tokens, both sides together; 0 = all", 0, at_least=0
+    )
+    drop_identical: bool = setting("leave out pairs of which both sides are the same", False)
+    lang: str = setting("language code of the phrases", "en", names=["--lang", "--language"])
+
+    @property
+    def languages(self) -> tuple[str, ...]:
+        """The codes of the languages."""
+        return (self.lang,)
+
+    def check(self) -> None:
+        """Checks the language too.
+
+        Raises:
+            InputError: For a code that is none.
+        """
+        check_language(self.lang, "--lang")
+        super().check()
 
     def parts(self) -> list[Part]:
         """Gives the one part: `train`, or `test` for the annotated sample."""
         if not self.file:
             raise UsageError("no --file", remedy="name one or more files of PPDB")
-        if self.max_tokens < 0:
-            raise UsageError(f"--max-tokens {self.max_tokens} is negative", remedy="give 0 or more")
-        if self.layout not in LAYOUTS:
-            raise UsageError(f"--layout `{self.layout}` is unknown", remedy=f"one of {', '.join(LAYOUTS)}")
         files = tuple(map(Path, self.file))
         layouts = {_recognise(path) if self.layout == "auto" else self.layout for path in files}
         if len(layouts) > 1:
@@ -122,22 +146,8 @@ class PpdbOptions(TrainingSourceOptions):
         return partial(_limited, read, budget, self.drop_identical)
 
 
-@dataclass
-class PpdbConfig(datasets.BuilderConfig, PpdbOptions):
-    """The configuration of the builder: the fields of :class:`PpdbOptions`."""
-
-
-class PpdbBuilder(SourceBuilder):
+class PpdbBuilder(SourceBuilder, source=PpdbSource):
     """Builds paraphrase pairs of PPDB with their features as typed columns."""
-
-    BUILDER_CONFIG_CLASS = PpdbConfig
-    DESCRIPTION = "PPDB: paraphrases of words and phrases found by bilingual pivoting."
-    CITATION = (
-        "Juri Ganitkevitch, Benjamin Van Durme and Chris Callison-Burch. 2013. PPDB: The Paraphrase Database. In "
-        "Proceedings of NAACL-HLT 2013, 758-764. Ellie Pavlick, Pushpendre Rastogi, Juri Ganitkevitch, Benjamin Van "
-        "Durme and Chris Callison-Burch. 2015. PPDB 2.0. In Proceedings of ACL-IJCNLP 2015 (Short Papers), 425-430."
-    )
-    LICENSE = "cc-by-3.0"
 
 
 @dataclass

@@ -6,7 +6,7 @@
 
 Two layouts are read: that of version 2.0 (article title, paragraph number, sentence, tab-separated) and plain
 sentences, one a line. Under datasets 3 this file runs as a loading script, see
-:mod:`hf_paraphrase.data.sources.source_builder`. `prepare simpwiki` makes a data folder of the same rows.
+:mod:`hf_paraphrase.data.sources.builder`. `prepare simpwiki` makes a data folder of the same rows.
 """
 
 from __future__ import annotations
@@ -18,42 +18,44 @@ from functools import partial
 from pathlib import Path
 from typing import ClassVar
 
-import datasets
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from hf_paraphrase.data.sources.source import Part, TrainingSourceOptions
-from hf_paraphrase.data.sources.source_builder import SourceBuilder
+from hf_paraphrase.data.sources.builder import SourceBuilder
+from hf_paraphrase.data.sources.source import Part, Source, TrainingSettings
 from hf_paraphrase.data.text_files import LineErrors, read_aligned, read_lines
 from hf_paraphrase.data.typed_fields import INTEGER
 from hf_paraphrase.errors import UsageError
+from hf_paraphrase.settings import setting
 
 PLAIN = pa.schema([("id", pa.string()), ("sentence1", pa.string()), ("sentence2", pa.string())])
 ALIGNED = pa.schema([*PLAIN, ("title", pa.string()), ("paragraph1", pa.int64()), ("paragraph2", pa.int64())])
 _REMEDY = "mend the line in both files"
 
 
-@dataclass
-class SimpwikiOptions(TrainingSourceOptions):
-    """What to read; the flags of `prepare simpwiki` have the same names and meanings.
+@dataclass(kw_only=True)
+class SimpwikiSource(Source, TrainingSettings):
+    """Makes a data folder of SimpWiki 2.0 (Coster and Kauchak 2011), or of plain aligned sentences."""
 
-    Attributes:
-        normal: The sentences of English Wikipedia.
-        simple: Those of Simple English Wikipedia, line by line.
-        drop_identical: Leave out pairs of which both sides are the same.
-    """
-
+    SUMMARY: ClassVar[str] = "sentences of English Wikipedia beside those of Simple English Wikipedia"
+    TITLE: ClassVar[str] = "SimpWiki: English and Simple English Wikipedia"
+    DESCRIPTION: ClassVar[str] = "Aligned sentences of English Wikipedia and Simple English Wikipedia."
+    CITATION: ClassVar[str] = (
+        "William Coster and David Kauchak. 2011. Simple English Wikipedia: A New Text Simplification Task. In "
+        "Proceedings of ACL-HLT 2011 (Short Papers), 665-669."
+    )
+    LICENSE: ClassVar[str] = "cc-by-sa-3.0"
+    URL: ClassVar[str] = "https://cs.pomona.edu/~dkauchak/simplification/"
+    TEMPLATE: ClassVar[str] = "simpwiki"
     PATHS: ClassVar[tuple[str, ...]] = ("normal", "simple")
 
-    normal: str = ""
-    simple: str = ""
-    drop_identical: bool = False
+    normal: str = setting("`normal.aligned`: title, paragraph number, sentence, tab-separated; or plain sentences")
+    simple: str = setting("`simple.aligned`, line by line")
+    drop_identical: bool = setting("leave out pairs of which both sides are the same", False)
 
     def parts(self) -> list[Part]:
         """Gives the one part, `train`."""
-        if not self.normal or not self.simple:
-            raise UsageError("--normal and --simple are needed", remedy="give both sides")
         files = (Path(self.normal), Path(self.simple))
         if files[0].resolve() == files[1].resolve():
             raise UsageError("--normal and --simple are the same file", path=files[0], remedy="give both sides")
@@ -63,21 +65,8 @@ class SimpwikiOptions(TrainingSourceOptions):
         return [Part("train", ALIGNED if aligned else PLAIN, (reader,), files, training=True)]
 
 
-@dataclass
-class SimpwikiConfig(datasets.BuilderConfig, SimpwikiOptions):
-    """The configuration of the builder: the fields of :class:`SimpwikiOptions`."""
-
-
-class SimpwikiBuilder(SourceBuilder):
+class SimpwikiBuilder(SourceBuilder, source=SimpwikiSource):
     """Builds pairs of a Wikipedia sentence and its simple counterpart."""
-
-    BUILDER_CONFIG_CLASS = SimpwikiConfig
-    DESCRIPTION = "Aligned sentences of English Wikipedia and Simple English Wikipedia."
-    CITATION = (
-        "William Coster and David Kauchak. 2011. Simple English Wikipedia: A New Text Simplification Task. In "
-        "Proceedings of ACL-HLT 2011 (Short Papers), 665-669."
-    )
-    LICENSE = "cc-by-sa-3.0"
 
 
 def _read(

@@ -6,7 +6,7 @@
 
 A split for each year, `STS12` … `STS16`, the column `subset` telling the set; parts for training and trial have splits
 of their own, `STS12_train`. A pair with a blank gold line is unscored and left out. Under datasets 3 this file runs as
-a loading script, see `source_builder`. `prepare sts` makes a data folder of the same rows,
+a loading script, see `builder`. `prepare sts` makes a data folder of the same rows,
 which `evaluate` reads as it does the raw files.
 """
 
@@ -17,22 +17,36 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import ClassVar
 
-import datasets
 import pyarrow as pa
 
+from hf_paraphrase.data.sources.builder import SourceBuilder
 from hf_paraphrase.data.sources.graded_files import SET_NAMES, STS, GradedFile
-from hf_paraphrase.data.sources.graded_source import GradedSourceOptions
+from hf_paraphrase.data.sources.graded_source import GradedSource
 from hf_paraphrase.data.sources.source import Part
-from hf_paraphrase.data.sources.source_builder import SourceBuilder
 from hf_paraphrase.data.text_files import LineErrors
 from hf_paraphrase.errors import InputError
+from hf_paraphrase.settings import setting
 
 
-@dataclass
-class StsOptions(GradedSourceOptions):
-    """What to read; the flags of `prepare sts` have the same names and meanings."""
+@dataclass(kw_only=True)
+class StsSource(GradedSource):
+    """Makes a data folder of SemEval STS 2012–2016, one split a year; `evaluate` reads it as it does the raw files."""
 
+    SUMMARY: ClassVar[str] = "SemEval STS 2012-2016: graded pairs, one split a year"
+    TITLE: ClassVar[str] = "SemEval STS"
+    DESCRIPTION: ClassVar[str] = "SemEval semantic textual similarity: sentence pairs scored from 0 to 5."
+    CITATION: ClassVar[str] = (
+        "Eneko Agirre, Daniel Cer, Mona Diab and Aitor Gonzalez-Agirre. 2012. SemEval-2012 Task 6: A Pilot on "
+        "Semantic Textual Similarity; and the reports of the tasks of 2013 to 2016."
+    )
+    URL: ClassVar[str] = "http://ixa2.si.ehu.eus/stswiki/"
+    TAGS: ClassVar[tuple[str, ...]] = ("semantic-textual-similarity",)
+    TEMPLATE: ClassVar[str] = "sts"
     FAMILY: ClassVar[str] = "STS1"
+
+    data_dir: str = setting(
+        "the folder below which files such as STS12-en-test/STS.input.MSRpar.txt and STS.gs.MSRpar.txt lie"
+    )
 
     def parts(self) -> list[Part]:
         """Lists the years that are there, each with its sets in the order of the papers."""
@@ -69,20 +83,8 @@ class StsOptions(GradedSourceOptions):
         ]
 
 
-@dataclass
-class StsConfig(datasets.BuilderConfig, StsOptions):
-    """The configuration of the builder: the fields of :class:`StsOptions`."""
-
-
-class StsBuilder(SourceBuilder):
+class StsBuilder(SourceBuilder, source=StsSource):
     """Builds the scored pairs of SemEval STS, one split a year."""
-
-    BUILDER_CONFIG_CLASS = StsConfig
-    DESCRIPTION = "SemEval semantic textual similarity: sentence pairs scored from 0 to 5."
-    CITATION = (
-        "Eneko Agirre, Daniel Cer, Mona Diab and Aitor Gonzalez-Agirre. 2012. SemEval-2012 Task 6: A Pilot on "
-        "Semantic Textual Similarity; and the reports of the tasks of 2013 to 2016."
-    )
 
 
 class _SetReader:

@@ -6,7 +6,7 @@
 
 One configuration a set, in its SentEval files (Conneau and Kiela 2018): one sentence a line, a file a class; TREC has
 `CLASS:subclass question`, in Latin-1. Under datasets 3 this file runs as a loading script, see
-:mod:`hf_paraphrase.data.sources.source_builder`. `prepare transfer` makes a data folder of the same rows.
+:mod:`hf_paraphrase.data.sources.builder`. `prepare transfer` makes a data folder of the same rows.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ from functools import partial
 from pathlib import Path
 from typing import ClassVar
 
-import datasets
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from hf_paraphrase.data.sources.source import Part, SourceOptions
-from hf_paraphrase.data.sources.source_builder import SourceBuilder
+from hf_paraphrase.data.sources.builder import SourceBuilder
+from hf_paraphrase.data.sources.source import LineErrorSettings, Part, Source
 from hf_paraphrase.data.sources.source_files import find_files
 from hf_paraphrase.data.text_files import LineErrors, read_lines
 from hf_paraphrase.errors import InputError
+from hf_paraphrase.settings import setting
 
 BINARY = pa.schema([("text", pa.string()), ("label", pa.int64())])
 TREC = pa.schema([("text", pa.string()), ("label", pa.int64()), ("fine_label", pa.string())])
@@ -46,17 +46,26 @@ _NAMES = {
 }
 
 
-@dataclass
-class TransferOptions(SourceOptions):
-    """What to read; the flags of `prepare transfer` have the same names and meanings.
+@dataclass(kw_only=True)
+class TransferSource(Source, LineErrorSettings):
+    """Makes a data folder of MR, CR, SUBJ, MPQA and TREC, one configuration a set."""
 
-    Attributes:
-        data_dir: The folder with the files, at any depth.
-    """
-
+    SUMMARY: ClassVar[str] = "transfer sets of SentEval: MR, CR, SUBJ, MPQA, TREC"
+    TITLE: ClassVar[str] = "SentEval transfer sets"
+    DESCRIPTION: ClassVar[str] = (
+        "Labelled sentences on which fixed sentence embeddings are evaluated with a classifier."
+    )
+    CITATION: ClassVar[str] = (
+        "Alexis Conneau and Douwe Kiela. 2018. SentEval: An Evaluation Toolkit for Universal Sentence "
+        "Representations. In Proceedings of LREC 2018."
+    )
+    URL: ClassVar[str] = "https://github.com/facebookresearch/SentEval"
+    TASKS: ClassVar[tuple[str, ...]] = ("text-classification",)
+    TAGS: ClassVar[tuple[str, ...]] = ("sentence-embeddings",)
+    TEMPLATE: ClassVar[str] = "transfer"
     CONFIGURATIONS: ClassVar[tuple[str, ...]] = ("mr", "cr", "subj", "mpqa", "trec")
 
-    data_dir: str | None = None
+    data_dir: str = setting("the folder below which rt-polarity.pos, custrev.pos, TREC_10.label and so on lie")
 
     def parts(self) -> list[Part]:
         """Lists the sets that are there; a set with one class only is an error."""
@@ -94,20 +103,8 @@ class TransferOptions(SourceOptions):
         return [f"{name} {split}" for name, split in sets if (name, split) not in present]
 
 
-@dataclass
-class TransferConfig(datasets.BuilderConfig, TransferOptions):
-    """The configuration of the builder: the fields of :class:`TransferOptions`."""
-
-
-class TransferBuilder(SourceBuilder):
+class TransferBuilder(SourceBuilder, source=TransferSource):
     """Builds one of the transfer sets: labelled sentences."""
-
-    BUILDER_CONFIG_CLASS = TransferConfig
-    DESCRIPTION = "Labelled sentences on which fixed sentence embeddings are evaluated with a classifier."
-    CITATION = (
-        "Alexis Conneau and Douwe Kiela. 2018. SentEval: An Evaluation Toolkit for Universal Sentence "
-        "Representations. In Proceedings of LREC 2018."
-    )
 
 
 def _read_class(path: Path, label: int, errors: LineErrors, left_out: Counter[str]) -> Iterator[pa.Table]:

@@ -7,11 +7,13 @@
 The default configuration is the corpus itself (`train.json`, `dev.json`, `test.json`), `opus_parsebank` the pairs
 drawn from OPUS and the Parsebank (`opus-pb-*.json`), `sample` the annotated sample of these (TSV), and `rewrites` the
 pairs as the annotators rewrote them so that they mean the same. Under datasets 3 this file runs as a loading script,
-see :mod:`hf_paraphrase.data.sources.source_builder`. `prepare turku` makes a data folder of the same rows.
+see :mod:`hf_paraphrase.data.sources.builder`. `prepare turku` makes a data folder of the same rows.
 """
 
 from __future__ import annotations
 
+import json
+import re
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -19,16 +21,16 @@ from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar
 
-import datasets
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from hf_paraphrase.data.json_items import read_json_items
-from hf_paraphrase.data.sources.source import Part, SourceOptions
-from hf_paraphrase.data.sources.source_builder import SourceBuilder
+from hf_paraphrase.data.sources.builder import SourceBuilder
+from hf_paraphrase.data.sources.source import LineErrorSettings, Part, Source
 from hf_paraphrase.data.sources.source_files import find_files
-from hf_paraphrase.data.text_files import LineErrors
+from hf_paraphrase.data.text_files import LineErrors, read_blocks
 from hf_paraphrase.data.typed_fields import FLOAT, Field, parse_column, read_typed_fields
+from hf_paraphrase.errors import InputError
+from hf_paraphrase.settings import setting
 
 SCHEMA = pa.schema(
     [
@@ -54,22 +56,42 @@ _CORPUS = {"train": "train.json", "validation": "dev.json", "test": "test.json"}
 _OPUS_PARSEBANK = {"validation": "opus-pb-dev.json", "test": "opus-pb-test.json"}
 _SAMPLE = "opus-parsebank-sample-annotated.tsv"
 _BATCH = 10_000
+LONGEST_LIST_BYTES = 1 << 30
+"""A compressed file of a few megabytes can become any number of them."""
+_SPACE = re.compile(r"[ \t\r\n]*")
 _REMEDY = "mend the file, or fetch it again"
 
 
-@dataclass
-class TurkuOptions(SourceOptions):
-    """What to read; the flags of `prepare turku` have the same names and meanings.
+@dataclass(kw_only=True)
+class TurkuSource(Source, LineErrorSettings):
+    """Makes a data folder of the Turku Paraphrase Corpus (Kanerva et al. 2021): Finnish, or the Swedish test set."""
 
-    Attributes:
-        data_dir: The folder with the files, e.g. `data-fi`.
-        rewrites: Also give the rewritten pairs, as the configuration `rewrites`.
-    """
-
+    SUMMARY: ClassVar[str] = "Turku Paraphrase Corpus, Finnish: pairs graded 1 to 4"
+    TITLE: ClassVar[str] = "Turku Paraphrase Corpus"
+    DESCRIPTION: ClassVar[str] = "Turku Paraphrase Corpus: paraphrase pairs graded by people."
+    CITATION: ClassVar[str] = (
+        "Jenna Kanerva, Filip Ginter, Li-Hsin Chang, Iiro Rastas, Valtteri Skantsi, Jemina Kilpeläinen, Hanna-Mari "
+        "Kupari, Jenna Saarni, Maija Sevón and Otto Tarkka. 2021. Finnish Paraphrase Corpus. In Proceedings of "
+        "NoDaLiDa 2021."
+    )
+    LICENSE: ClassVar[str] = "cc-by-sa-4.0"
+    URL: ClassVar[str] = "https://github.com/TurkuNLP/Turku-paraphrase-corpus"
+    TEMPLATE: ClassVar[str] = "turku"
     CONFIGURATIONS: ClassVar[tuple[str, ...]] = ("default", "opus_parsebank", "sample", "rewrites")
 
-    data_dir: str | None = None
-    rewrites: bool = False
+    data_dir: str = setting(
+        "the folder below which train.json, dev.json, test.json, opus-pb-dev.json and "
+        "opus-parsebank-sample-annotated.tsv lie, or some of them, plain or compressed"
+    )
+    lang: str = setting("the language", "fi", choices=["fi", "sv"], names=["--lang", "--language"])
+    rewrites: bool = setting(
+        "also make the configuration `rewrites` of the pairs as the annotators rewrote them", False
+    )
+
+    @property
+    def languages(self) -> tuple[str, ...]:
+        """The codes of the languages."""
+        return (self.lang,)
 
     def parts(self) -> list[Part]:
         """Lists the splits that are there."""
@@ -98,30 +120,16 @@ class TurkuOptions(SourceOptions):
         present = {path.name.removesuffix(".gz") for part in self.parts() for path in part.files}
         return [name for name in _CORPUS.values() if name not in present]
 
-
-@dataclass
-class TurkuConfig(datasets.BuilderConfig, TurkuOptions):
-    """The configuration of the builder: the fields of :class:`TurkuOptions`."""
-
-
-class TurkuBuilder(SourceBuilder):
-    """Builds graded pairs of the Turku Paraphrase Corpus."""
-
-    BUILDER_CONFIG_CLASS = TurkuConfig
-    DESCRIPTION = "Turku Paraphrase Corpus: paraphrase pairs graded by people."
-    CITATION = (
-        "Jenna Kanerva, Filip Ginter, Li-Hsin Chang, Iiro Rastas, Valtteri Skantsi, Jemina Kilpeläinen, Hanna-Mari "
-        "Kupari, Jenna Saarni, Maija Sevón and Otto Tarkka. 2021. Finnish Paraphrase Corpus. In Proceedings of "
-        "NoDaLiDa 2021."
-    )
-    LICENSE = "cc-by-sa-4.0"
-
     @classmethod
     def choose(cls, config_name: str | None, settings: dict[str, Any]) -> tuple[str, str]:
         """The configuration `rewrites` reads the rewritten pairs without being told so a second time."""
         if config_name == "rewrites":
             settings["rewrites"] = True
         return super().choose(config_name, settings)
+
+
+class TurkuBuilder(SourceBuilder, source=TurkuSource):
+    """Builds graded pairs of the Turku Paraphrase Corpus."""
 
 
 def _read_tsv(path: Path, errors: LineErrors, left_out: Counter[str]) -> Iterator[pa.Table]:
@@ -213,3 +221,94 @@ def _graded(table: pa.Table, left_out: Counter[str]) -> pa.Table:
     left_out["no_grade"] += table.num_rows - int(pc.sum(graded).as_py() or 0)
     table = table.filter(graded)
     return table.append_column("score", pc.utf8_slice_codeunits(table.column("grade"), 0, 1).cast(pa.float64()))
+
+
+def read_json_items(path: Path, errors: LineErrors) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Streams the objects of a JSON list; the text is held in memory, the objects are not.
+
+    Args:
+        path: The file, plain or compressed.
+        errors: What to do about an item that is not an object, or whose texts cannot be written as UTF-8.
+
+    Yields:
+        The line on which the item begins, from 1, and the item.
+
+    Raises:
+        InputError: If the file is missing, empty, not UTF-8, or not a JSON list; that cannot be skipped, for where
+            the next item begins is not known.
+    """
+    try:
+        text = b"".join(_bounded(path)).decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = error.object[: error.start].count(b"\n") + 1
+        raise InputError("not UTF-8", path=path, line=line, remedy="convert it to UTF-8") from error
+    decoder = json.JSONDecoder()
+    position, line = _skip(text, 0), 1
+    if position == len(text):
+        raise InputError("the file is empty", path=path, remedy="give a JSON list")
+    if text[position] != "[":
+        raise InputError("not a JSON list", path=path, line=1, remedy="expected `[` at the beginning")
+    line += text.count("\n", 0, position)
+    separator = "["
+    while True:
+        start = _skip(text, position + 1)
+        line += text.count("\n", position, start)
+        if text[start : start + 1] == "]" and separator == "[":
+            position = start
+            break
+        try:
+            item, end = decoder.raw_decode(text, start)
+        except (json.JSONDecodeError, RecursionError) as error:
+            raise InputError(f"not JSON: {_reason(error)}", path=path, line=_line(error, line)) from error
+        if not isinstance(item, dict):
+            errors.meet("an item that is not an object", path, line, "mend the item")
+        elif not _encodable(item):
+            errors.meet("half of a surrogate pair, which is no character", path, line, "mend the item")
+        else:
+            yield line, item
+        position = _skip(text, end)
+        line += text.count("\n", start, position)
+        separator = text[position : position + 1]
+        if separator == "]":
+            break
+        if separator != ",":
+            raise InputError(
+                "not JSON: `,` or `]` expected after an item", path=path, line=line, remedy="mend the list"
+            )
+    if _skip(text, position + 1) != len(text):
+        raise InputError("something follows the JSON list", path=path, line=line, remedy="remove it")
+
+
+def _bounded(path: Path) -> Iterator[bytes]:
+    size = 0
+    for block in read_blocks(path):
+        size += len(block)
+        if size > LONGEST_LIST_BYTES:
+            raise InputError(
+                f"a JSON list of more than {LONGEST_LIST_BYTES >> 20} MiB",
+                path=path,
+                remedy="it is held in memory: split it",
+            )
+        yield block
+
+
+def _skip(text: str, position: int) -> int:
+    match = _SPACE.match(text, position)
+    return match.end() if match else position
+
+
+def _reason(error: json.JSONDecodeError | RecursionError) -> str:
+    return error.msg if isinstance(error, json.JSONDecodeError) else "lists in lists without end"
+
+
+def _line(error: json.JSONDecodeError | RecursionError, line: int) -> int:
+    return error.lineno if isinstance(error, json.JSONDecodeError) else line
+
+
+def _encodable(value: Any) -> bool:
+    """Tells whether all texts in a JSON value can be written as UTF-8; an escape such as backslash ud800 cannot."""
+    try:
+        json.dumps(value, ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        return False
+    return True

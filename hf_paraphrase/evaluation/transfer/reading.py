@@ -10,14 +10,14 @@ from pathlib import Path
 import pyarrow as pa
 
 from ...data.parquet import iterate_batches, read_schema, shard_paths, split_names
-from ...data.sources.source import Part, SourceOptions
+from ...data.sources.source import Part, Source
 from ...data.sources.source_files import NothingThereError
 from ...data.text_files import LineErrors
 
 _SHARDS = f"*-{'[0-9]' * 5}-of-{'[0-9]' * 5}.parquet"
 
 
-def parts_below(options: SourceOptions, folder: Path, *schemas: pa.Schema) -> dict[tuple[str, str], Part]:
+def parts_below(options: Source, folder: Path, *schemas: pa.Schema) -> dict[tuple[str, str], Part]:
     """Lists the parts of a source by configuration and split; none if nothing of it is there.
 
     Where raw files and a prepared data folder have the same part, the raw files are taken.

@@ -25,11 +25,11 @@ import pyarrow as pa
 
 from ...data.sources.graded_files import SICK, STS_BENCHMARK
 from ...data.sources.msrp import SCHEMA as MSRP
-from ...data.sources.msrp import MsrpOptions
-from ...data.sources.sick import SickOptions
+from ...data.sources.msrp import MsrpSource
+from ...data.sources.sick import SickSource
 from ...data.sources.source import Part
-from ...data.sources.stsbenchmark import StsBenchmarkOptions
-from ...data.sources.transfer import BINARY, QUESTION_TYPES, TREC, TransferOptions
+from ...data.sources.stsbenchmark import StsBenchmarkSource
+from ...data.sources.transfer import BINARY, QUESTION_TYPES, TREC, TransferSource
 from ...errors import InputError, UsageError
 from .cross_validation import Protocol, check_enough
 from .reading import parts_below, read_part
@@ -103,7 +103,7 @@ def _entailment(table: pa.Table, path: Path) -> np.ndarray:
 def _binary(name: str, negative: str, positive: str, **others: Any) -> TransferTask:
     files = {"train": (negative, positive)}
     way, sides = BY_NESTED_FOLDS, ("text",)
-    return TransferTask(TransferOptions, BINARY, files, way, configuration=name, sides=sides, **others)
+    return TransferTask(TransferSource, BINARY, files, way, configuration=name, sides=sides, **others)
 
 
 _SICK = {"train": ("SICK_train.txt",), "dev": ("SICK_trial.txt",), "test": ("SICK_test_annotated.txt",)}
@@ -115,7 +115,7 @@ TASKS: dict[str, TransferTask] = {
     "SUBJ": _binary("subj", "subj.objective", "subj.subjective", gold=lambda table, path: 1 - _labels(table)),
     "MPQA": _binary("mpqa", "mpqa.neg", "mpqa.pos"),
     "TREC": TransferTask(
-        TransferOptions,
+        TransferSource,
         TREC,
         {"train": ("train_5500.label",), "test": ("TREC_10.label",)},
         BY_FOLDS_OF_TRAIN,
@@ -124,7 +124,7 @@ TASKS: dict[str, TransferTask] = {
         classes=len(QUESTION_TYPES),
     ),
     "MRPC": TransferTask(
-        MsrpOptions,
+        MsrpSource,
         MSRP,
         {"train": ("msr_paraphrase_train.txt",), "test": ("msr_paraphrase_test.txt",)},
         BY_FOLDS_OF_TRAIN,
@@ -132,7 +132,7 @@ TASKS: dict[str, TransferTask] = {
         other_names=("MSRP", "MSRPC"),
     ),
     "SICK-R": TransferTask(
-        SickOptions,
+        SickSource,
         SICK,
         _SICK,
         BY_RELATEDNESS,
@@ -142,7 +142,7 @@ TASKS: dict[str, TransferTask] = {
         other_names=("SICKR", "SICKRELATEDNESS"),
     ),
     "SICK-E": TransferTask(
-        SickOptions,
+        SickSource,
         SICK,
         _SICK,
         BY_THE_DEV_PART,
@@ -152,7 +152,7 @@ TASKS: dict[str, TransferTask] = {
         other_names=("SICKE", "SICKENTAILMENT"),
     ),
     "STS-B": TransferTask(
-        StsBenchmarkOptions,
+        StsBenchmarkSource,
         STS_BENCHMARK,
         {"train": ("sts-train.csv",), "dev": ("sts-dev.csv",), "test": ("sts-test.csv",)},
         BY_RELATEDNESS,

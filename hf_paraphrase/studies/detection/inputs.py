@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...artefacts.inherited_cards import inherited_metadata
-from ...data.sentences import Corpus, StrictLines
-from ...data.text_files import read_lines
+from ...data.sentences import Corpus
+from ...data.text_files import StrictLines, read_lines
 from ...encoders.devices import check_device, device_setting
 from ...encoders.sentence_encoder import KnownTexts, SentenceEncoder
 from ...errors import InputError, UsageError

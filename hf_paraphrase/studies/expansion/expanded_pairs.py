@@ -12,9 +12,9 @@ import datasets
 import pyarrow as pa
 import xxhash
 
-from ...data.input_state import input_state
 from ...data.parquet import iterate_batches, read_schema, split_names
 from ...data.schema import require_columns, require_texts
+from ...data.sources.builder import input_state
 from ...data.text_files import LineErrors, read_lines
 from ...errors import UsageError
 from .expander import SHARE, Expanded, Expander

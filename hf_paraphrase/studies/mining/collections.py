@@ -17,8 +17,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from ...artefacts.folders import write_text_whole
-from ...data.sentences import StrictLines
-from ...data.text_files import read_fields, read_lines
+from ...data.text_files import StrictLines, read_fields, read_lines
 from ...data.typed_fields import Field, read_typed_fields
 from ...errors import InputError
 from .measures import Curve

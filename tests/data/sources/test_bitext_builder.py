@@ -5,8 +5,8 @@ import pickle
 
 import pytest
 
-from hf_paraphrase.data.sources.bitext import BitextBuilder
-from hf_paraphrase.data.sources.bitext_corpus import BitextCorpus, BitextOptions
+from hf_paraphrase.data.sources.bitext import BitextBuilder, BitextSource
+from hf_paraphrase.data.sources.corpus import Corpus
 from hf_paraphrase.data.sources.pairs import PairsBuilder
 from hf_paraphrase.errors import InputError, UsageError
 
@@ -26,9 +26,9 @@ def prepared(**settings):
 
 def test_builder_gives_the_rows_of_the_corpus_in_every_split(tmp_path, tsv):
     dataset = prepared(tsv=str(tsv), test_size=5, shuffle=True, cache_dir=str(tmp_path / "cache"))
-    options = BitextOptions(tsv=str(tsv), test_size=5, shuffle=True, source_lang="fr", target_lang="en")
-    with BitextCorpus(options) as corpus:
-        for split in corpus.splits:
+    options = BitextSource(tsv=str(tsv), test_size=5, shuffle=True, source_lang="fr", target_lang="en")
+    with Corpus(options) as corpus:
+        for split in corpus.parts:
             assert dataset[split].to_list() == [row for table in corpus.batches(split) for row in table.to_pylist()]
     assert set(dataset) == {"train", "test"}
 

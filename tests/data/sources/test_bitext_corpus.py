@@ -10,29 +10,30 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import hf_paraphrase.data.row_store as row_store
-import hf_paraphrase.data.sources.bitext_corpus as bitext_corpus
 import hf_paraphrase.data.text_files as text_files
 from hf_paraphrase.data.decontamination import normalise
 from hf_paraphrase.data.schema import BITEXT
-from hf_paraphrase.data.sources.bitext_corpus import BitextCorpus, BitextOptions
-from hf_paraphrase.data.sources.bitext_sources import open_training
+from hf_paraphrase.data.sources import bitext
+from hf_paraphrase.data.sources import corpus as corpus_module
+from hf_paraphrase.data.sources.bitext import BitextSource, open_aligned
+from hf_paraphrase.data.sources.corpus import Corpus
 from hf_paraphrase.data.text_files import LineErrors
 from hf_paraphrase.errors import InputError, UsageError
 
 
-def aligned(folder: Path, rows: list[tuple[str, str]], name: str = "train", **options) -> BitextOptions:
+def aligned(folder: Path, rows: list[tuple[str, str]], name: str = "train", **options) -> BitextSource:
     prefix = "" if name == "train" else f"{name}_"
     for side, texts in zip(("source", "target"), zip(*rows, strict=True), strict=True):
         path = folder / f"{name}.{side}"
         path.write_bytes("".join(f"{text}\n" for text in texts).encode())
         options[f"{prefix}{side}_file"] = str(path)
-    return BitextOptions(**{"source_lang": "fr", "target_lang": "en", **options})
+    return BitextSource(**{"source_lang": "fr", "target_lang": "en", **options})
 
 
-def rows_of(options: BitextOptions) -> tuple[dict[str, list[dict]], BitextCorpus]:
-    with BitextCorpus(options) as corpus:
+def rows_of(options: BitextSource) -> tuple[dict[str, list[dict]], Corpus]:
+    with Corpus(options) as corpus:
         parts = {}
-        for split in corpus.splits:
+        for split in corpus.parts:
             tables = list(corpus.batches(split))
             assert all(table.schema == BITEXT for table in tables)
             parts[split] = [row for table in tables for row in table.to_pylist()]
@@ -72,7 +73,7 @@ def test_a_tsv_with_english_first_gives_the_same_rows_as_two_files(tmp_path):
     expected, _ = rows_of(aligned(tmp_path, rows))
     path = tmp_path / "a.tsv.gz"
     path.write_bytes(gzip.compress("".join(f"{t}\t{s}\tCC-BY\n" for s, t in rows).encode()))
-    options = BitextOptions(tsv=str(path), columns="target,source,_", source_lang="fr", target_lang="en")
+    options = BitextSource(tsv=str(path), columns="target,source,_", source_lang="fr", target_lang="en")
     assert rows_of(options)[0] == expected
 
 
@@ -80,7 +81,7 @@ def test_the_columns_that_the_readme_names_for_tatoeba_read_lines_with_and_witho
     attribution = "\tCC-BY 2.0 (France) Attribution: tatoeba.org #2877272 (CM) & #1158250 (Wittydev)"
     path = tmp_path / "fra.txt"
     path.write_text(f"Go.\tVa !{attribution}\nHi.\tSalut !\n", encoding="utf-8")
-    options = BitextOptions(tsv=str(path), columns="target,source,_", source_lang="fr", target_lang="en")
+    options = BitextSource(tsv=str(path), columns="target,source,_", source_lang="fr", target_lang="en")
     parts, corpus = rows_of(options)
     assert pairs_of(parts["train"]) == [("Va !", "Go."), ("Salut !", "Hi.")]
     assert corpus.counts["train"]["malformed"] == 0
@@ -224,7 +225,7 @@ TEXT = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\n\t
 def test_every_line_is_accounted_for_and_every_row_is_a_line_of_the_input(tmp_path, rows, drop, sizes, shuffle, limit):
     path = tmp_path / "a.tsv"
     path.write_bytes("".join(f"{s}\t{t}\n" for s, t in rows).encode())
-    options = BitextOptions(
+    options = BitextSource(
         tsv=str(path), source_lang="fr", target_lang="en", drop_duplicates=drop, validation_size=sizes[0],
         test_size=sizes[1], shuffle=shuffle, max_length=limit,
     )  # fmt: skip
@@ -249,7 +250,7 @@ def test_every_line_is_accounted_for_and_every_row_is_a_line_of_the_input(tmp_pa
         ({"tsv": "x.tsv"}, UsageError, "either --source-file"),
         ({"source_lang": "french"}, InputError, "--source-lang: `french`"),
         ({"target_lang": ""}, InputError, "--target-lang"),
-        ({"test_size": -1}, UsageError, "--test-size -1"),
+        ({"test_size": -1}, UsageError, "--test-size must be at least 0"),
         ({"max_length_ratio": 0.5}, UsageError, "--max-length-ratio"),
         ({"max_length_ratio": float("nan")}, UsageError, "--max-length-ratio"),
         ({"drop_duplicates": "all"}, UsageError, "--drop-duplicates"),
@@ -260,13 +261,13 @@ def test_every_line_is_accounted_for_and_every_row_is_a_line_of_the_input(tmp_pa
         ({"gettext_package": "no-name", "source_file": None, "target_file": None}, UsageError, "--gettext-package"),
         ({"gettext_plurals": "both"}, UsageError, "--gettext-plurals"),
         ({"length_unit": "bytes"}, UsageError, "--length-unit"),
-        ({"min_length": -1}, UsageError, "--min-length -1"),
+        ({"min_length": -1}, UsageError, "--min-length must be at least 0"),
         ({"min_length": 5, "max_length": 4}, UsageError, "--min-length 5 is above"),
-        ({"decontaminate_ngrams": 8}, UsageError, "needs --decontaminate"),
+        ({"decontaminate_ngrams": 8}, UsageError, "is for --decontaminate"),
         ({"decontaminate_ngrams": 2, "decontaminate": ["x"]}, UsageError, "--decontaminate-ngrams 2"),
         ({"hold_out_sources": True}, UsageError, "--hold-out-sources needs a part that is held out"),
         ({"test_source_file": "x"}, UsageError, "--test-source-file needs --test-target-file"),
-        ({"validation_size": 2, "validation_source_file": "x", "validation_target_file": "y"}, UsageError, "draws"),
+        ({"test_size": 2, "test_source_file": "x", "test_target_file": "y"}, UsageError, "exclude each other"),
         ({"validation_source_file": "absent.1", "validation_target_file": "absent.2"}, InputError, "no such file"),
         ({"validation_size": 2, "test_size": 2}, InputError, "4 rows are to be held out"),
         ({"decontaminate": ["absent"]}, InputError, "no such file or folder"),
@@ -278,41 +279,41 @@ def test_settings_that_cannot_work_are_named(tmp_path, change, error, wording):
     for name, value in change.items():
         setattr(options, name, value)
     with pytest.raises(error, match=wording):
-        BitextCorpus(options)
+        Corpus(options)
 
 
 @pytest.mark.parametrize("columns", ["source", "target,target", "source,target,extra", "", "source;target"])
 def test_columns_other_than_source_and_target_are_refused(tmp_path, columns):
     (tmp_path / "a.tsv").write_text("a\tb\n")
     with pytest.raises(UsageError, match="--columns"):
-        BitextCorpus(BitextOptions(tsv=str(tmp_path / "a.tsv"), columns=columns, source_lang="fr", target_lang="en"))
+        Corpus(BitextSource(tsv=str(tmp_path / "a.tsv"), columns=columns, source_lang="fr", target_lang="en"))
 
 
 def test_nothing_left_is_an_error_with_the_counts(tmp_path):
-    with pytest.raises(InputError, match=r"no training row is left.*empty_side 2"):
-        BitextCorpus(aligned(tmp_path, [("", "a"), ("b", " ")]))
+    with pytest.raises(InputError, match=r"no row of train is left.*empty_side 2"):
+        Corpus(aligned(tmp_path, [("", "a"), ("b", " ")]))
     options = aligned(tmp_path, [("", "a")], "test")
     options.source_file, options.target_file = str(tmp_path / "s"), str(tmp_path / "t")
     for path in (options.source_file, options.target_file):
         Path(path).write_text("word\n")
-    with pytest.raises(InputError, match="no test row is left"):
-        BitextCorpus(options)
+    with pytest.raises(InputError, match="no row of test is left"):
+        Corpus(options)
 
 
 def test_temporary_rows_are_gone_after_success_and_after_failure(tmp_path):
     work = tmp_path / "work"
     work.mkdir()
-    with BitextCorpus(aligned(tmp_path, [("a", "b")]), work=work):
+    with Corpus(aligned(tmp_path, [("a", "b")]), work=work):
         assert list(work.iterdir())
     assert not list(work.iterdir())
     with pytest.raises(InputError):
-        BitextCorpus(aligned(tmp_path, [("", "b")]), work=work)
+        Corpus(aligned(tmp_path, [("", "b")]), work=work)
     assert not list(work.iterdir())
 
 
 def test_batches_are_bounded_so_that_memory_stays_flat(tmp_path, monkeypatch):
     monkeypatch.setattr(row_store, "BATCH_ROWS", 64)
-    with BitextCorpus(aligned(tmp_path, random_rows(500), shuffle=True)) as corpus:
+    with Corpus(aligned(tmp_path, random_rows(500), shuffle=True)) as corpus:
         sizes = [table.num_rows for table in corpus.batches("train")]
         assert isinstance(next(corpus.batches("train")), pa.Table)
     assert max(sizes) <= 64
@@ -329,21 +330,21 @@ def peak_of_rows_held(folder: Path, number: int) -> tuple[int, int]:
         held["bytes"] = max(held["bytes"], pa.total_allocated_bytes())
         held["rows"] = max(held["rows"], held["read"] - held["stored"])
 
-    def counted(options: BitextOptions, errors: LineErrors):
-        for lines, fields in open_training(options, errors):
+    def counted(source: str, target: str, errors: LineErrors):
+        for lines, fields in open_aligned(source, target, errors):
             held["read"] += len(lines)
             look()
             yield lines, fields
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(bitext_corpus, "open_training", counted)
-        patch.setattr(bitext_corpus, "available_cores", lambda: 2)
+        patch.setattr(bitext, "open_aligned", counted)
+        patch.setattr(corpus_module, "available_cores", lambda: 2)
         patch.setattr(text_files, "BLOCK_BYTES", 20_000)
         patch.setattr(row_store, "BATCH_ROWS", 500)
         patch.setattr(row_store, "GATHER_BYTES", 50_000)
         options = aligned(folder, random_rows(number), shuffle=True, drop_duplicates="pair", validation_size=50)
-        with BitextCorpus(options, progress=look) as corpus:
-            for split in corpus.splits:
+        with Corpus(options, progress=look) as corpus:
+            for split in corpus.parts:
                 for table in corpus.batches(split):
                     assert table.num_rows <= 500
                     look()
@@ -364,7 +365,7 @@ def test_the_number_of_cores_changes_nothing(tmp_path, monkeypatch):
     rows = random_rows(300)
     found = []
     for cores in (1, 4):
-        monkeypatch.setattr(bitext_corpus, "available_cores", lambda cores=cores: cores)
+        monkeypatch.setattr(corpus_module, "available_cores", lambda cores=cores: cores)
         found.append(rows_of(aligned(tmp_path, rows, drop_duplicates="pair", max_length=7, test_size=20))[0])
     assert found[0] == found[1]
 
@@ -378,13 +379,13 @@ def test_a_translation_memory_and_a_catalogue_give_the_rows_of_the_same_pairs_in
     (tmp_path / "a.tmx").write_text(f"<tmx><body>{units}</body></tmx>")
     (tmp_path / "fr.po").write_text("".join(f'msgid "{t}"\nmsgstr "{s}"\n\n' for s, t in rows))
     languages = {"source_lang": "fr", "target_lang": "en"}
-    parts, corpus = rows_of(BitextOptions(tmx=str(tmp_path / "a.tmx"), **languages))
+    parts, corpus = rows_of(BitextSource(tmx=str(tmp_path / "a.tmx"), **languages))
     assert pairs_of(parts["train"]) == expected
     assert corpus.counts["train"] == {"lines": 8, "malformed": 0, "other_languages": 4, "empty_side": 1, "rows": 3}
-    parts, corpus = rows_of(BitextOptions(gettext=str(tmp_path / "fr.po"), **languages))
+    parts, corpus = rows_of(BitextSource(gettext=str(tmp_path / "fr.po"), **languages))
     assert pairs_of(parts["train"]) == expected
     assert corpus.counts["train"] == {"lines": 4, "malformed": 0, "untranslated": 1, "empty_side": 0, "rows": 3}
-    reverse = BitextOptions(gettext=str(tmp_path / "fr.po"), source_lang="en", target_lang="fr")
+    reverse = BitextSource(gettext=str(tmp_path / "fr.po"), source_lang="en", target_lang="fr")
     assert pairs_of(rows_of(reverse)[0]["train"]) == [(target, source) for source, target in expected]
 
 
@@ -417,7 +418,7 @@ def test_rows_that_contain_an_evaluation_sentence_go_only_where_ngrams_are_compa
 @pytest.mark.real_data
 def test_multi30k_comes_through_whole_and_decontaminated(real_data_dir):
     folder = real_data_dir / "multi30k"
-    options = BitextOptions(
+    options = BitextSource(
         source_file=str(folder / "train.fr.gz"), target_file=str(folder / "train.en.gz"),
         validation_source_file=str(folder / "val.fr.gz"), validation_target_file=str(folder / "val.en.gz"),
         test_source_file=str(folder / "test_2016_flickr.fr.gz"),
@@ -435,7 +436,7 @@ def test_multi30k_comes_through_whole_and_decontaminated(real_data_dir):
 @pytest.mark.real_data
 def test_tatoeba_english_first_is_split_by_its_english_side(real_data_dir):
     path = real_data_dir / "manythings" / "ces-eng" / "ces.txt.gz"
-    options = BitextOptions(
+    options = BitextSource(
         tsv=str(path), columns="target,source", source_lang="cs", target_lang="en", validation_size=100,
         test_size=100, shuffle=True,
     )  # fmt: skip

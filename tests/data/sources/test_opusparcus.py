@@ -11,9 +11,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from hf_paraphrase.commands import main
-from hf_paraphrase.data.sources.opusparcus import OpusparcusBuilder, OpusparcusOptions
-from hf_paraphrase.data.sources.opusparcus_quality import PUBLISHED, pairs_at_quality
-from hf_paraphrase.data.sources.source import SourceCorpus
+from hf_paraphrase.data.sources.corpus import Corpus
+from hf_paraphrase.data.sources.opusparcus import PUBLISHED, OpusparcusBuilder, OpusparcusSource, pairs_at_quality
 from hf_paraphrase.errors import HfParaphraseError, InputError, UsageError
 
 DEV = 'fr-D1\tQuoi ?\tComment "ça ?\t2.5\nfr-D2\tNon .\tOui .\t1.0\nfr-D7\tNA\tnull\t3.5\n'
@@ -37,8 +36,8 @@ def distribution(tmp_path):
 
 
 def rows(folder, part="train", lang="fr", **options):
-    with SourceCorpus(OpusparcusOptions(data_dir=str(folder), lang=lang, **options)) as corpus:
-        return [row for table in corpus.batches(corpus.part(part)) for row in table.to_pylist()], corpus
+    with Corpus(OpusparcusSource(data_dir=str(folder), lang=lang, **options)) as corpus:
+        return [row for table in corpus.batches(part) for row in table.to_pylist()], corpus
 
 
 def test_training_pairs_that_are_judged_pairs_too_are_left_out_and_counted_however_short_and_whichever_way(
@@ -108,11 +107,11 @@ def test_published_figures_fall_with_the_quality_and_unknown_ones_are_not_guesse
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"lang": "it"}, "`it` is not in Opusparcus"),
-        ({"quality": 80, "first": 3}, "give one of them"),
-        ({"first": -1}, "negative"),
-        ({"quality_table": "x"}, "needs --quality"),
-        ({"negatives": -2}, "--negatives is a seed"),
+        ({"lang": "it"}, "--lang `it` is unknown"),
+        ({"quality": 80, "first": 3}, "--first and --quality exclude each other"),
+        ({"first": -1}, "--first must be at least 0"),
+        ({"quality_table": "x"}, "--quality-table is for --quality"),
+        ({"negatives": -2}, "--negatives must be at least 0"),
         ({"lang": "sv"}, "no Opusparcus files for sv"),
     ],
 )
@@ -211,7 +210,7 @@ def test_parquet_of_the_hub_gives_the_same_columns_with_the_complete_annotated_p
     assert len(rows(tmp_path, quality=95)[0]) == 3
     assert rows(tmp_path, "test")[0][1]["sentence1"] == "test 1"
     assert len(rows(tmp_path, "test")[0]) == 2
-    assert corpus.options.missing() == ["validation"]
+    assert corpus.source.missing() == ["validation"]
     # Nothing but undecided pairs: an empty part, not an error.
     assert rows(tmp_path, "labelled.test")[0] == []
 

@@ -5,15 +5,18 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from hf_paraphrase.data.sources.pair_corpus import PairCorpus, PairOptions
+from hf_paraphrase.data.sources.corpus import Corpus
+from hf_paraphrase.data.sources.pairs import PairsSource
 from hf_paraphrase.errors import HfParaphraseError, InputError, UsageError
 
 
-def read(path, **options) -> tuple[list[dict], PairCorpus]:
-    with PairCorpus(PairOptions(tsv=str(path), **options)) as corpus:
-        rows = [row for table in corpus.batches() for row in table.to_pylist()]
-    assert corpus.counts["lines"] == sum(count for rule, count in corpus.counts.items() if rule != "lines")
-    assert corpus.counts["rows"] == len(rows)
+def read(path, **options) -> tuple[list[dict], Corpus]:
+    with Corpus(PairsSource(tsv=str(path), **options)) as corpus:
+        rows = [row for table in corpus.batches("train") for row in table.to_pylist()]
+    assert corpus.counts["train"]["lines"] == sum(
+        count for rule, count in corpus.counts["train"].items() if rule != "lines"
+    )
+    assert corpus.counts["train"]["rows"] == len(rows)
     return rows, corpus
 
 
@@ -22,8 +25,8 @@ def test_columns_are_put_in_order_and_given_their_types(tmp_path):
     path.write_text(' 3.5 \tx\tNA\t"b"\t1\tcut\n')
     rows, corpus = read(path, columns="score,id,sentence1,sentence2,label,_")
     assert rows == [{"sentence1": "NA", "sentence2": '"b"', "score": 3.5, "id": "x", "label": 1}]
-    assert corpus.schema.names == ["sentence1", "sentence2", "score", "id", "label"]
-    assert corpus.schema.field("label").type == pa.int64()
+    assert corpus.schema("train").names == ["sentence1", "sentence2", "score", "id", "label"]
+    assert corpus.schema("train").field("label").type == pa.int64()
 
 
 @pytest.mark.parametrize("value", ["", "high", "1,5", "nan", "inf", "1e999", "0x1", "--1", "1_0"])
@@ -35,7 +38,7 @@ def test_a_score_that_is_no_number_is_named_with_its_line_or_skipped(tmp_path, v
     assert caught.value.line == 2
     rows, corpus = read(path, columns="sentence1,sentence2,score", on_error="skip")
     assert [row["score"] for row in rows] == [1.0, -5.0]
-    assert corpus.counts["malformed"] == 1
+    assert corpus.counts["train"]["malformed"] == 1
 
 
 @pytest.mark.parametrize("value", ["1.0", "", "yes", "9" * 30])
@@ -50,7 +53,7 @@ def test_a_header_is_left_out_only_when_asked(tmp_path):
     path = tmp_path / "a.tsv"
     path.write_text("sentence_A\tsentence_B\tscore\na\tb\t2\n")
     rows, corpus = read(path, columns="sentence1,sentence2,score", skip_header=True)
-    assert len(rows) == corpus.counts["header"] == 1
+    assert len(rows) == corpus.counts["train"]["header"] == 1
     with pytest.raises(InputError, match="--skip-header"):
         read(path, columns="sentence1,sentence2,score")
 
@@ -61,7 +64,14 @@ def test_pairs_with_an_empty_side_or_an_evaluation_sentence_go(tmp_path):
     (tmp_path / "eval.txt").write_text("this is in the test\n")
     rows, corpus = read(path, decontaminate=[str(tmp_path / "eval.txt")])
     assert rows == [{"sentence1": "d", "sentence2": "e"}]
-    assert corpus.counts == {"lines": 4, "header": 0, "malformed": 0, "empty_side": 1, "contaminated": 2, "rows": 1}
+    assert corpus.counts["train"] == {
+        "lines": 4,
+        "header": 0,
+        "malformed": 0,
+        "empty_side": 1,
+        "contaminated": 2,
+        "rows": 1,
+    }
     assert corpus.contamination == {"eval.txt": 2}
 
 
@@ -74,7 +84,7 @@ def test_columns_that_are_no_pair_are_refused(tmp_path, columns):
 
 def test_nothing_left_is_an_error(tmp_path):
     (tmp_path / "a.tsv").write_text("\tb\n")
-    with pytest.raises(InputError, match=r"no pair is left.*empty_side 1"):
+    with pytest.raises(InputError, match=r"no row of train is left.*empty_side 1"):
         read(tmp_path / "a.tsv")
 
 

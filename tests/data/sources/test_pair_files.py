@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 
 import hf_paraphrase.data.text_files as text_files
 from hf_paraphrase.commands import main
-from hf_paraphrase.data.sources.pair_corpus import PairCorpus, PairOptions
+from hf_paraphrase.data.sources.corpus import Corpus
 from hf_paraphrase.data.sources.pair_files import read_csv, read_jsonl, split_record
-from hf_paraphrase.data.sources.pairs import PairsBuilder
+from hf_paraphrase.data.sources.pairs import PairsBuilder, PairsSource
 from hf_paraphrase.data.text_files import LineErrors
 from hf_paraphrase.errors import HfParaphraseError, InputError, UsageError
 
@@ -37,8 +37,8 @@ def rows_of(reader, path, columns, errors=None):
 
 
 def read(options):
-    with PairCorpus(PairOptions(**options)) as corpus:
-        return [row for table in corpus.batches() for row in table.to_pylist()], corpus
+    with Corpus(PairsSource(**options)) as corpus:
+        return [row for table in corpus.batches("train") for row in table.to_pylist()], corpus
 
 
 @FUZZ
@@ -81,7 +81,7 @@ def test_any_bytes_give_rows_or_one_of_our_errors(tmp_path, data, kind, skip):
     except HfParaphraseError as error:
         assert "\n" not in str(error)
         return
-    assert corpus.counts["rows"] == len(rows)
+    assert corpus.counts["train"]["rows"] == len(rows)
     assert all(row["sentence1"].strip() and row["sentence2"].strip() for row in rows)
 
 
@@ -113,7 +113,7 @@ def test_a_quote_that_is_never_closed_does_not_swallow_the_lines_after_it(tmp_pa
     rows, corpus = read({"csv": str(path), "on_error": "skip"})
     assert len(rows) == 301
     assert rows[1] == {"sentence1": "s0", "sentence2": "t0"}
-    assert corpus.counts["malformed"] == 1
+    assert corpus.counts["train"]["malformed"] == 1
 
 
 @pytest.mark.parametrize(
@@ -187,7 +187,7 @@ def test_truth_values_become_labels_and_missing_sentences_go(tmp_path):
     )
     rows, corpus = read({"parquet": str(path), "columns": "sentence1,sentence2,label"})
     assert [row["label"] for row in rows] == [1, 0]
-    assert corpus.counts["empty_side"] == 1
+    assert corpus.counts["train"]["empty_side"] == 1
 
 
 @pytest.mark.parametrize(

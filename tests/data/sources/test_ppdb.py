@@ -7,9 +7,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import hf_paraphrase.data.text_files as text_files
-from hf_paraphrase.data.sources.ppdb import PpdbOptions
+from hf_paraphrase.data.sources.corpus import Corpus
+from hf_paraphrase.data.sources.ppdb import PpdbSource
 from hf_paraphrase.data.sources.ppdb_features import column_names
-from hf_paraphrase.data.sources.source import SourceCorpus
 from hf_paraphrase.errors import HfParaphraseError, InputError, UsageError
 
 ONE = "[NP] ||| {} ||| {} ||| Abstract=0 p(e|f,LHS)={} AGigaSim=0.5 ||| 0-0 1-1\n"
@@ -18,8 +18,8 @@ TWO = "[NN] ||| car ||| auto ||| PPDB2.0Score=5.25 -logp(LHS|e1)=0.01 AGigaSim=N
 
 def rows(path, **options):
     paths = path if isinstance(path, list) else [path]
-    with SourceCorpus(PpdbOptions(file=[str(file) for file in paths], **options)) as corpus:
-        return [row for table in corpus.batches(corpus.parts[0]) for row in table.to_pylist()], corpus
+    with Corpus(PpdbSource(file=[str(file) for file in paths], **options)) as corpus:
+        return [row for table in corpus.batches(next(iter(corpus.parts))) for row in table.to_pylist()], corpus
 
 
 @pytest.fixture
@@ -40,7 +40,7 @@ def test_version_one_has_all_features_as_numbers_and_no_entailment(one):
         "p_e_f_LHS": 3.0,
         "AGigaSim": 0.5,
     }
-    assert str(corpus.schema(corpus.parts[0]).field("p_e_f_LHS").type) == "double"
+    assert str(corpus.schema(next(iter(corpus.parts))).field("p_e_f_LHS").type) == "double"
 
 
 def test_version_two_has_entailment_and_a_missing_value_is_null(tmp_path):
@@ -139,7 +139,7 @@ def test_the_annotated_sample_is_a_graded_set(tmp_path):
     path = tmp_path / "sample.tsv"
     path.write_text("3.5\t[NP]\tthis video\tthe movie\t3.0,4.0\n")
     found, corpus = rows(path)
-    assert corpus.parts[0].split == "test"
+    assert list(corpus.parts) == ["test"]
     assert found[0] == {
         "sentence1": "this video",
         "sentence2": "the movie",

@@ -10,18 +10,17 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from hf_paraphrase.data.json_items import read_json_items
-from hf_paraphrase.data.sources.bucc import BuccOptions
+from hf_paraphrase.data.sources.bucc import BuccSource
+from hf_paraphrase.data.sources.corpus import Corpus
 from hf_paraphrase.data.sources.graded_files import recognise_graded_file
-from hf_paraphrase.data.sources.msrp import MsrpOptions
-from hf_paraphrase.data.sources.pit2015 import Pit2015Options
-from hf_paraphrase.data.sources.sick import SickOptions
-from hf_paraphrase.data.sources.simpwiki import SimpwikiOptions
-from hf_paraphrase.data.sources.source import SourceCorpus
-from hf_paraphrase.data.sources.sts import StsOptions
-from hf_paraphrase.data.sources.stsbenchmark import StsBenchmarkOptions
-from hf_paraphrase.data.sources.transfer import TransferOptions
-from hf_paraphrase.data.sources.turku import TurkuOptions
+from hf_paraphrase.data.sources.msrp import MsrpBuilder, MsrpSource
+from hf_paraphrase.data.sources.pit2015 import Pit2015Source
+from hf_paraphrase.data.sources.sick import SickSource
+from hf_paraphrase.data.sources.simpwiki import SimpwikiSource
+from hf_paraphrase.data.sources.sts import StsSource
+from hf_paraphrase.data.sources.stsbenchmark import StsBenchmarkSource
+from hf_paraphrase.data.sources.transfer import TransferSource
+from hf_paraphrase.data.sources.turku import TurkuSource, read_json_items
 from hf_paraphrase.data.text_files import LineErrors
 from hf_paraphrase.errors import HfParaphraseError, InputError, UsageError
 
@@ -29,8 +28,8 @@ FUZZ = settings(max_examples=60, deadline=None, suppress_health_check=[HealthChe
 
 
 def rows(options, part=None):
-    with SourceCorpus(options) as corpus:
-        chosen = corpus.parts[0] if part is None else corpus.part(part)
+    with Corpus(options) as corpus:
+        chosen = next(iter(corpus.parts)) if part is None else part
         return [row for table in corpus.batches(chosen) for row in table.to_pylist()], corpus
 
 
@@ -44,7 +43,7 @@ def write(folder, **files):
 
 def simpwiki(folder, normal, simple, **options):
     write(folder, n=normal, s=simple)
-    return rows(SimpwikiOptions(normal=str(folder / "n"), simple=str(folder / "s"), **options))
+    return rows(SimpwikiSource(normal=str(folder / "n"), simple=str(folder / "s"), **options))
 
 
 def test_simpwiki_keeps_titles_and_paragraphs_and_odd_characters(tmp_path):
@@ -87,7 +86,7 @@ def test_simpwiki_takes_plain_sentences_and_drops_equal_ones(tmp_path):
     with pytest.raises(InputError, match=r"2 lines, but .* has 3"):
         simpwiki(tmp_path, "a\nb\n", "a\nc\nd\n")
     with pytest.raises(UsageError, match="same file"):
-        rows(SimpwikiOptions(normal=str(tmp_path / "n"), simple=str(tmp_path / "n")))
+        rows(SimpwikiSource(normal=str(tmp_path / "n"), simple=str(tmp_path / "n")))
 
 
 # --- Turku
@@ -100,7 +99,7 @@ def item(**values):
 def turku(folder, items, part=None, **options):
     content = items if isinstance(items, str) else json.dumps(items, indent=1)
     (folder / "train.json").write_text(content)
-    return rows(TurkuOptions(data_dir=str(folder), **options), part)
+    return rows(TurkuSource(data_dir=str(folder), **options), part)
 
 
 def test_turku_grades_become_scores_and_ungraded_pairs_go(tmp_path):
@@ -175,7 +174,7 @@ def test_json_items_are_those_of_the_json_module(tmp_path, items):
 def test_a_truncated_archive_of_json_is_an_error(tmp_path):
     (tmp_path / "train.json.gz").write_bytes(gzip.compress(json.dumps([item()] * 50).encode())[:-12])
     with pytest.raises(InputError, match="damaged or truncated"):
-        rows(TurkuOptions(data_dir=str(tmp_path), on_error="skip"))
+        rows(TurkuSource(data_dir=str(tmp_path), on_error="skip"))
 
 
 # --- MSRP
@@ -184,27 +183,27 @@ def test_a_truncated_archive_of_json_is_an_error(tmp_path):
 def test_msrp_is_read_without_quoting_after_its_header(tmp_path):
     header = "\ufeffQuality\t#1 ID\t#2 ID\t#1 String\t#2 String\r\n"
     write(tmp_path, **{"MSR_paraphrase_test.txt": f'{header}1\t10\t20\t"open\tshut"\r\n0\t3\t4\ta\tb\r\n'})
-    found, corpus = rows(MsrpOptions(data_dir=str(tmp_path)))
+    found, corpus = rows(MsrpSource(data_dir=str(tmp_path)))
     assert found[0] == {"sentence1": '"open', "sentence2": 'shut"', "label": 1, "id1": "10", "id2": "20"}
-    assert corpus.options.missing() == ["msr_paraphrase_train.txt"]
+    assert corpus.source.missing() == ["msr_paraphrase_train.txt"]
     write(tmp_path, **{"MSR_paraphrase_test.txt": f"{header}2\t10\t20\ta\tb\n"})
     with pytest.raises(InputError, match="label `2` is not a whole number from 0 to 1") as caught:
-        rows(MsrpOptions(data_dir=str(tmp_path)))
+        rows(MsrpSource(data_dir=str(tmp_path)))
     assert caught.value.line == 2
 
 
 def test_a_file_that_is_there_twice_or_not_at_all_is_refused(tmp_path):
     (tmp_path / "copy").mkdir()
     with pytest.raises(InputError, match="none of the files"):
-        rows(MsrpOptions(data_dir=str(tmp_path)))
+        rows(MsrpSource(data_dir=str(tmp_path)))
     write(tmp_path, **{"msr_paraphrase_test.txt": "h\n"})
     write(tmp_path / "copy", **{"msr_paraphrase_test.txt": "h\n"})
     with pytest.raises(InputError, match="is there twice"):
-        rows(MsrpOptions(data_dir=str(tmp_path)))
+        rows(MsrpSource(data_dir=str(tmp_path)))
     with pytest.raises(InputError, match="no such folder"):
-        rows(MsrpOptions(data_dir=str(tmp_path / "none")))
+        rows(MsrpSource(data_dir=str(tmp_path / "none")))
     with pytest.raises(UsageError, match="--data-dir"):
-        rows(MsrpOptions())
+        MsrpBuilder(cache_dir=str(tmp_path / "cache")).download_and_prepare()
 
 
 # --- transfer sets
@@ -212,30 +211,30 @@ def test_a_file_that_is_there_twice_or_not_at_all_is_refused(tmp_path):
 
 def test_blank_lines_of_the_transfer_sets_count_and_a_lone_class_is_refused(tmp_path):
     write(tmp_path, **{"custrev.neg": "bad\n \n", "custrev.pos": "good\n"})
-    found, _ = rows(TransferOptions(data_dir=str(tmp_path)))
+    found, _ = rows(TransferSource(data_dir=str(tmp_path)))
     assert [(row["text"], row["label"]) for row in found] == [("bad", 0), (" ", 0), ("good", 1)]
     (tmp_path / "custrev.pos").unlink()
     with pytest.raises(InputError, match=r"custrev\.pos is not there"):
-        rows(TransferOptions(data_dir=str(tmp_path)))
+        rows(TransferSource(data_dir=str(tmp_path)))
 
 
 @pytest.mark.parametrize("line", ["what is this", "NUM:dist", "FOO:bar a b", "num:dist a"])
 def test_questions_without_a_type_are_named_or_skipped_alone(tmp_path, line):
     write(tmp_path, **{"TREC_10.label": f"NUM:dist How far ?\n{line}\nHUM:ind Who ?\n"})
     with pytest.raises(InputError, match="not a question with its type") as caught:
-        rows(TransferOptions(data_dir=str(tmp_path)))
+        rows(TransferSource(data_dir=str(tmp_path)))
     assert caught.value.line == 2
-    assert len(rows(TransferOptions(data_dir=str(tmp_path), on_error="skip"))[0]) == 2
+    assert len(rows(TransferSource(data_dir=str(tmp_path), on_error="skip"))[0]) == 2
 
 
 def test_a_set_that_is_not_utf8_is_refused_except_for_trec(tmp_path):
     write(tmp_path, **{"mpqa.neg": b"caf\xe9\n", "mpqa.pos": b"a\n"})
     with pytest.raises(InputError, match="not UTF-8"):
-        rows(TransferOptions(data_dir=str(tmp_path)))
+        rows(TransferSource(data_dir=str(tmp_path)))
     (tmp_path / "mpqa.neg").unlink()
     (tmp_path / "mpqa.pos").unlink()
     write(tmp_path, **{"train_5500.label": b"LOC:other Where is a caf\xe9 ?\n"})
-    assert rows(TransferOptions(data_dir=str(tmp_path)))[0][0]["text"] == "Where is a café ?"
+    assert rows(TransferSource(data_dir=str(tmp_path)))[0][0]["text"] == "Where is a café ?"
 
 
 # --- BUCC
@@ -243,7 +242,7 @@ def test_a_set_that_is_not_utf8_is_refused_except_for_trec(tmp_path):
 
 def bucc(folder, gold, part=None, foreign="de-000000001\teins\nde-000000002\tzwei\n", **options):
     write(folder, **{"de-en.sample.de": foreign, "de-en.sample.en": "en-000000009\tone\n", "de-en.sample.gold": gold})
-    return rows(BuccOptions(data_dir=str(folder), lang="de", **options), part)
+    return rows(BuccSource(data_dir=str(folder), lang="de", **options), part)
 
 
 def test_bucc_gold_pairs_carry_their_texts(tmp_path):
@@ -259,8 +258,8 @@ def test_bucc_gold_pairs_carry_their_texts(tmp_path):
             "target_id": "en-000000009",
         }
     ]
-    assert "de-en.training.gold" in corpus.options.missing()
-    assert [row["text"] for row in rows(corpus.options, "foreign.sample")[0]] == ["eins", "zwei"]
+    assert "de-en.training.gold" in corpus.source.missing()
+    assert [row["text"] for row in rows(corpus.source, "foreign.sample")[0]] == ["eins", "zwei"]
 
 
 @pytest.mark.parametrize(
@@ -284,9 +283,9 @@ def test_bucc_gold_without_a_side_and_other_languages_are_refused(tmp_path):
     bucc(tmp_path, "de-000000001\ten-000000009\n")
     (tmp_path / "de-en.sample.en").unlink()
     with pytest.raises(InputError, match="no sentences in en beside it"):
-        rows(BuccOptions(data_dir=str(tmp_path), lang="de"))
-    with pytest.raises(UsageError, match="`fi` is not in BUCC"):
-        rows(BuccOptions(data_dir=str(tmp_path), lang="fi"))
+        rows(BuccSource(data_dir=str(tmp_path), lang="de"))
+    with pytest.raises(UsageError, match="--lang `fi` is unknown"):
+        rows(BuccSource(data_dir=str(tmp_path), lang="fi"))
 
 
 # --- graded sets
@@ -299,10 +298,10 @@ def test_blank_gold_lines_are_unscored_and_malformed_ones_skipped_when_asked(tmp
         folder,
         **{"STS.input.MSRpar.txt": "a\tb\nc\td\ne\nf\tg\nh\ti\n", "STS.gs.MSRpar.txt": "1\n\n2\nnan\n5\n"},
     )
-    options = StsOptions(data_dir=str(tmp_path))
+    options = StsSource(data_dir=str(tmp_path))
     with pytest.raises(InputError, match="1 tab-separated field"):
         rows(options)
-    found, corpus = rows(StsOptions(data_dir=str(tmp_path), on_error="skip"))
+    found, corpus = rows(StsSource(data_dir=str(tmp_path), on_error="skip"))
     assert [(row["sentence1"], row["score"]) for row in found] == [("a", 1.0), ("h", 5.0)]
     assert {row["benchmark"] for row in found} == {"STS12"}
     counts = corpus.counts["STS12"]
@@ -313,21 +312,21 @@ def test_training_parts_of_sts_have_splits_of_their_own(tmp_path):
     for name in ("STS12-en-train", "STS12-en-test"):
         (tmp_path / name).mkdir()
         write(tmp_path / name, **{"STS.input.MSRpar.txt": "a\tb\n", "STS.gs.MSRpar.txt": "1\n"})
-    parts = StsOptions(data_dir=str(tmp_path)).parts()
+    parts = StsSource(data_dir=str(tmp_path)).parts()
     assert [part.split for part in parts] == ["STS12", "STS12_train"]
 
 
 def test_pit_labels_follow_the_votes_and_the_expert(tmp_path):
     line = "1\tT\ta{0}\tb\t({0}, {1})\tx\ty\n"
     write(tmp_path, **{"dev.data": "".join(line.format(yes, 5 - yes) for yes in range(6))})
-    found, _ = rows(Pit2015Options(data_dir=str(tmp_path)))
+    found, _ = rows(Pit2015Source(data_dir=str(tmp_path)))
     assert [row["label"] for row in found] == [0, 0, None, 1, 1, 1]
     write(tmp_path, **{"test.data": "1\tT\ta\tb\t3\tx\ty\n", "test.label": "----\t0.6000\n"})
-    found, _ = rows(Pit2015Options(data_dir=str(tmp_path)), "test")
+    found, _ = rows(Pit2015Source(data_dir=str(tmp_path)), "test")
     assert (found[0]["label"], found[0]["score"], found[0]["judgement"]) == (None, 0.6, "3")
     write(tmp_path, **{"test.label": "maybe\t0.6000\n"})
     with pytest.raises(InputError, match="`maybe` is not true, false or ----"):
-        rows(Pit2015Options(data_dir=str(tmp_path)), "test")
+        rows(Pit2015Source(data_dir=str(tmp_path)), "test")
 
 
 def test_each_graded_source_takes_its_own_files_only(tmp_path):
@@ -339,14 +338,14 @@ def test_each_graded_source_takes_its_own_files_only(tmp_path):
             "dev.data": "1\tT\ta\tb\t(1, 4)\n",
         },
     )
-    for options_class in (StsBenchmarkOptions, SickOptions, Pit2015Options):
+    for options_class in (StsBenchmarkSource, SickSource, Pit2015Source):
         options = options_class(data_dir=str(tmp_path))
         found, corpus = rows(options)
         assert len(found) == 1
-        assert [part.split for part in corpus.parts] == ["validation"]
+        assert list(corpus.parts) == ["validation"]
         assert options.missing() == ["train", "test"]
     with pytest.raises(InputError, match="no file of STS1"):
-        rows(StsOptions(data_dir=str(tmp_path)))
+        rows(StsSource(data_dir=str(tmp_path)))
 
 
 @FUZZ

@@ -11,76 +11,89 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ..artefacts.cards import write_card
-from ..artefacts.folders import check_output, output_folder
-from ..artefacts.provenance import write_provenance
-from ..data.parquet import read_schema, read_table, split_sizes, write_split
-from ..data.schema import BITEXT, require_columns
-from ..data.sources.comparable import ComparableOptions, ComparableTask, make_comparable
-from ..errors import InputError, UsageError
-from ..messages import say
-from ..settings import setting, settings_of
-from ..studies.mining.collections import identifiers, write_gold, write_side
-from .arguments import parse
-from .prepare_reports import check_license
+from ...artefacts.cards import check_license, write_card
+from ...artefacts.folders import check_output, output_folder
+from ...artefacts.provenance import write_provenance
+from ...data.folder import DataFolder, write_split
+from ...data.schema import BITEXT
+from ...data.sources.source import OutputSettings
+from ...errors import InputError, UsageError
+from ...messages import say
+from ...settings import recipe, setting
+from .collections import identifiers, write_gold, write_side
+from .comparable import ComparableTask, DrawSettings, make_comparable
 
 BITEXT_FOLDER = "bitext"
 PARTS = ("sample", "training", "test")
 
 
-@dataclass
-class Arguments:
-    """Makes two collections of sentences with a few translations hidden in them, to be found with `mine`."""
+@dataclass(kw_only=True)
+class ComparableSettings(DrawSettings, OutputSettings):
+    """Makes two collections of sentences with a few translations hidden in them, to be found with `mine`.
 
-    output: str = setting("the folder to make: the task in the layout of BUCC 2017, and in bitext/ what is left over")
+    The output has the task in the layout of BUCC 2017, and in bitext/ what is left over.
+    """
+
     bitext: list[str] = setting("one or more folders made by `prepare bitext`, of one pair of languages")
     split: str = setting("the split of the bitexts to take", "train")
     sentences: int = setting("sentences on each side of the parts training and test", 20_000)
     sample_sentences: int = setting("sentences on each side of the part sample", 2_000)
-    share: float = setting("share of each side that has its translation on the other, above 0 and below 1", 0.03)
-    min_words: int = setting("fewest words of a sentence of the task", 4)
-    max_words: int = setting("most words of a sentence of the task", 60)
-    near_duplicate: float = setting(
-        "similarity from which on two sentences count as one, above 0 to 1: 1 - Levenshtein distance / length", 0.9
-    )
-    validation_size: int = setting("rows of the left-over bitext to hold out for validation", 1_000)
-    seed: int = setting("seed of all draws", 0)
     license: str | None = setting("the licence of the sentences for the card, as the Hub spells it", None)
-    overwrite: bool = setting("replace an existing output folder", False)
+
+    @property
+    def sizes(self) -> dict[str, int]:
+        """Sentences on each side of the parts; the test part is drawn first, so that others do not change it."""
+        return {"test": self.sentences, "training": self.sentences, "sample": self.sample_sentences}
+
+    def check(self) -> None:
+        """Refuses what does not fit.
+
+        Raises:
+            UsageError: For a number out of range, a folder that is named twice, or a licence that is none.
+        """
+        super().check()
+        check_license(self.license)
+        self.check_sizes(self.sizes)
+        if len({Path(folder).resolve() for folder in self.bitext}) < len(self.bitext):
+            raise UsageError("--bitext names a folder twice", remedy="name each once")
 
 
-def main(argv: Sequence[str]) -> None:
-    """Runs `prepare comparable`.
+@dataclass(frozen=True)
+class Comparable:
+    """A task that was made.
+
+    Attributes:
+        folder: Its folder.
+        bitext: The bitext that shares no sentence with it.
+        task: What was drawn.
+    """
+
+    folder: Path
+    bitext: DataFolder
+    task: ComparableTask
+
+
+@recipe(ComparableSettings)
+def prepare_comparable(settings: ComparableSettings) -> Comparable:
+    """A task like BUCC's from prepared bitexts: translations hidden in two collections.
+
+    Returns:
+        The task, and the bitext that is left over.
 
     Raises:
         UsageError: For numbers out of range.
         InputError: If the bitexts are missing, of different languages, or too small.
         OutputError: If the output exists or cannot be written.
     """
-    arguments = parse(Arguments, "prepare comparable", argv)
-    check_output(arguments.output, overwrite=arguments.overwrite)
-    check_license(arguments.license)
-    options = ComparableOptions(
-        # The test part is drawn first, so that the size of the others does not change it.
-        {"test": arguments.sentences, "training": arguments.sentences, "sample": arguments.sample_sentences},
-        share=arguments.share,
-        min_words=arguments.min_words,
-        max_words=arguments.max_words,
-        near_duplicate=arguments.near_duplicate,
-        validation_size=arguments.validation_size,
-        seed=arguments.seed,
-    )
-    options.check()
-    folders = [Path(folder) for folder in arguments.bitext]
-    if len({folder.resolve() for folder in folders}) < len(folders):
-        raise UsageError("--bitext names a folder twice", remedy="name each once")
-    rows = _read(folders, arguments.split)
+    check_output(settings.output, overwrite=settings.overwrite)
+    folders = [Path(folder) for folder in settings.bitext]
+    rows = _read(folders, settings.split)
     languages = tuple(_language(rows, f"{side}_lang", folders[0]) for side in ("source", "target"))
     say(f"{len(rows):,} rows; drawing the parts takes some minutes at tens of thousands of sentences")
-    task = make_comparable(rows, options)
-    with output_folder(arguments.output, overwrite=arguments.overwrite) as staging:
+    task = make_comparable(rows, settings.sizes, settings)
+    with output_folder(settings.output, overwrite=settings.overwrite) as staging:
         _write_task(staging, task, languages)
-        _write_bitext(staging / BITEXT_FOLDER, rows, task, arguments, languages, folders)
+        _write_bitext(staging / BITEXT_FOLDER, rows, task, settings, languages, folders)
         results: dict[str, Any] = {
             "counts": task.counts,
             "parts": {
@@ -95,7 +108,7 @@ def main(argv: Sequence[str]) -> None:
         write_provenance(
             staging,
             command="prepare comparable",
-            settings=settings_of(arguments),
+            settings=settings.record(),
             inputs=folders,
             results=results,
         )
@@ -107,15 +120,15 @@ def main(argv: Sequence[str]) -> None:
                 "title": f"Comparable corpora {languages[0]}-{languages[1]}",
                 "source_lang": languages[0],
                 "target_lang": languages[1],
-                "license": arguments.license,
+                "license": settings.license,
                 "files": [folder.resolve().name for folder in folders],
                 "parts": {name: results["parts"][name] for name in PARTS},
-                "share": arguments.share,
-                "near_duplicate": arguments.near_duplicate,
-                "words": (arguments.min_words, arguments.max_words),
+                "share": settings.share,
+                "near_duplicate": settings.near_duplicate,
+                "words": (settings.min_words, settings.max_words),
                 "counts": task.counts,
-                "seed": arguments.seed,
-                "splits": split_sizes(staging / BITEXT_FOLDER),
+                "seed": settings.seed,
+                "splits": DataFolder(staging / BITEXT_FOLDER).sizes(),
             },
         )
     for name in PARTS:
@@ -125,14 +138,15 @@ def main(argv: Sequence[str]) -> None:
             f"({part.near_duplicates:,} groups left out as near-duplicates)"
         )
     say(f"bitext that shares no sentence with them: {task.counts['train']:,} rows")
-    say(f"task folder: {arguments.output}")
+    say(f"task folder: {settings.output}")
+    return Comparable(Path(settings.output), DataFolder(Path(settings.output) / BITEXT_FOLDER), task)
 
 
 def _read(folders: Sequence[Path], split: str) -> pa.Table:
-    for folder in folders:
-        require_columns(read_schema(folder, split).names, BITEXT.names, str(folder))
-    tables = [read_table(folder, split, BITEXT.names).cast(BITEXT) for folder in folders]
-    return pa.concat_tables(tables).combine_chunks()
+    opened = [DataFolder(folder) for folder in folders]
+    for folder in opened:
+        folder.require(*BITEXT.names, split=split)
+    return pa.concat_tables([folder.table(split, BITEXT.names).cast(BITEXT) for folder in opened]).combine_chunks()
 
 
 def _language(rows: pa.Table, column: str, folder: Path) -> str:
@@ -159,19 +173,19 @@ def _write_bitext(
     folder: Path,
     rows: pa.Table,
     task: ComparableTask,
-    arguments: Arguments,
+    settings: ComparableSettings,
     languages: tuple[str, ...],
     folders: Sequence[Path],
 ) -> None:
     for split, mask in (("train", task.train), ("validation", task.validation)):
         # In random order: the bitexts are of different kinds, and often sorted.
-        order = np.random.default_rng([arguments.seed, len(rows)]).permutation(np.flatnonzero(mask))
+        order = np.random.default_rng([settings.seed, len(rows)]).permutation(np.flatnonzero(mask))
         write_split(folder, split, [rows.take(pa.array(order))], BITEXT)
     counts = {"train": task.counts["train"], "validation": task.counts["validation"]}
     write_provenance(
         folder,
         command="prepare comparable",
-        settings=settings_of(arguments),
+        settings=settings.record(),
         inputs=folders,
         results={"counts": {split: {"rows": number} for split, number in counts.items()}},
     )
@@ -183,14 +197,14 @@ def _write_bitext(
             "title": f"Bitext {languages[0]}-{languages[1]} beside a comparable corpus",
             "source_lang": languages[0],
             "target_lang": languages[1],
-            "license": arguments.license,
+            "license": settings.license,
             "files": [item.resolve().name for item in folders],
             "unit": "rows",
             "columns": BITEXT.names,
-            "splits": split_sizes(folder),
+            "splits": DataFolder(folder).sizes(),
             "rules": {},
             "drawn": ["validation"] if counts["validation"] else [],
-            "seed": arguments.seed,
+            "seed": settings.seed,
             "punctuation": False,
             "skipped": False,
             "checked": [],

@@ -16,66 +16,66 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from ...data.cleaning import count_words
+from ...data.decontamination import normalise_all
+from ...data.row_selection import text_keys
 from ...errors import InputError, UsageError
-from ..cleaning import count_words
-from ..decontamination import normalise_all
-from ..row_selection import text_keys
+from ...settings import Settings, setting
 
+LARGEST_GROUP = 100
+"""Groups of more rows than this go to the training bitext whole."""
 _SPARE = 0.25
 _LEAST_SPARE = 20
 _ROWS_AT_A_TIME = 500
 
 
-@dataclass(frozen=True)
-class ComparableOptions:
-    """How a task is made.
+@dataclass(kw_only=True)
+class DrawSettings(Settings):
+    """How a task is drawn from the rows of a bitext."""
 
-    Attributes:
-        sentences: Sentences on each side of a part, by the part's name.
-        share: The share of each side that is planted pairs.
-        min_words: The fewest words, between white space, of a sentence of the task.
-        max_words: The most.
-        near_duplicate: From which similarity on (1 = equal) two sentences count as one: 1 − the Levenshtein distance
-            of the normalised texts, over the length of the longer.
-        largest_group: Groups of more rows than this go to the training bitext whole.
-        validation_size: Rows of the bitext to hold out for validation.
-        seed: Of all draws.
-    """
-
-    sentences: Mapping[str, int]
-    share: float = 0.03
-    min_words: int = 4
-    max_words: int = 60
-    near_duplicate: float = 0.9
-    largest_group: int = 100
-    validation_size: int = 1000
-    seed: int = 0
+    share: float = setting(
+        "share of each side that has its translation on the other, above 0 and below 1", 0.03, above=0, below=1
+    )
+    min_words: int = setting("fewest words of a sentence of the task", 4, at_least=1)
+    max_words: int = setting("most words of a sentence of the task", 60)
+    # The distance is that of the normalised texts, the length that of the longer.
+    near_duplicate: float = setting(
+        "similarity from which on two sentences count as one, above 0 to 1: 1 - Levenshtein distance / length",
+        0.9,
+        above=0,
+        at_most=1,
+    )
+    validation_size: int = setting("rows of the left-over bitext to hold out for validation", 1_000, at_least=0)
+    seed: int = setting("seed of all draws", 0, at_least=0)
 
     def check(self) -> None:
-        """Checks the numbers.
+        """Refuses what does not fit.
 
         Raises:
-            UsageError: If one is out of range.
+            UsageError: For a number out of range.
         """
-        for name, low in (("min_words", 1), ("max_words", self.min_words), ("largest_group", 1)):
-            if getattr(self, name) < low:
-                raise UsageError(f"{name} {getattr(self, name)} is below {low}", remedy=f"give {low} or more")
-        if not 0 < self.share < 1:
-            raise UsageError(f"the share {self.share} of planted pairs is not between 0 and 1", remedy="e.g. 0.03")
-        if not 0 < self.near_duplicate <= 1:
-            raise UsageError(f"the similarity {self.near_duplicate} is not above 0 and at most 1", remedy="e.g. 0.9")
-        if self.validation_size < 0:
-            raise UsageError(f"validation_size {self.validation_size} is negative", remedy="give 0 or more")
-        for part, number in self.sentences.items():
+        super().check()
+        if self.max_words < self.min_words:
+            raise UsageError(
+                f"--max-words {self.max_words} is below --min-words {self.min_words}", remedy="nothing fits both"
+            )
+
+    def planted(self, sentences: int) -> int:
+        """Returns the number of planted pairs of a part with so many sentences a side."""
+        return round(self.share * sentences)
+
+    def check_sizes(self, sentences: Mapping[str, int]) -> None:
+        """Refuses parts, given by the number of sentences a side, in which no pair could be hidden.
+
+        Raises:
+            UsageError: Naming the first of them.
+        """
+        for part, number in sentences.items():
             if number < 2 or not 1 <= self.planted(number) < number:
                 raise UsageError(
                     f"{number} sentences a side are too few for the part `{part}`",
                     remedy=f"at least {2 / self.share:.0f}",
                 )
-
-    def planted(self, sentences: int) -> int:
-        """Returns the number of planted pairs of a part with so many sentences a side."""
-        return round(self.share * sentences)
 
 
 @dataclass
@@ -112,22 +112,24 @@ class ComparableTask:
     counts: dict[str, int] = field(default_factory=dict)
 
 
-def make_comparable(rows: pa.Table, options: ComparableOptions) -> ComparableTask:
+def make_comparable(rows: pa.Table, sentences: Mapping[str, int], settings: DrawSettings) -> ComparableTask:
     """Draws a task from the rows of a bitext.
 
     Args:
         rows: A table with the string columns `source` and `target`.
-        options: How.
+        sentences: Sentences on each side of a part, by the part's name, in the order in which they are drawn.
+        settings: How.
 
     Returns:
         The task. Two sentences that differ only in case and punctuation are the same sentence; no sentence of the
         bitext parts is in the task, on either side, and none of one part in another.
 
     Raises:
-        UsageError: For options out of range.
+        UsageError: For settings out of range.
         InputError: If the bitext has too few groups for the parts that are wanted.
     """
-    options.check()
+    settings.check()
+    settings.check_sizes(sentences)
     texts = {side: rows.column(side).combine_chunks().fill_null("") for side in ("source", "target")}
     normal = {side: normalise_all(column) for side, column in texts.items()}
     usable = np.logical_and.reduce(
@@ -136,13 +138,13 @@ def make_comparable(rows: pa.Table, options: ComparableOptions) -> ComparableTas
     group = _groups(*normal.values())
     sizes = np.bincount(group[usable], minlength=int(group.max(initial=-1)) + 1)
     words = [count_words(column) for column in texts.values()]
-    fits = usable & (sizes[group] <= options.largest_group)
+    fits = usable & (sizes[group] <= LARGEST_GROUP)
     for length in words:
-        fits &= (length >= options.min_words) & (length <= options.max_words)
+        fits &= (length >= settings.min_words) & (length <= settings.max_words)
     # A sentence that is its own translation would be found by anyone.
     same = np.equal(*(column.to_numpy(zero_copy_only=False) for column in normal.values()))
     fits &= ~same
-    random = np.random.default_rng([options.seed, len(rows)])
+    random = np.random.default_rng([settings.seed, len(rows)])
     chosen = _one_row_a_group(group, fits, random)
     counts = {
         "rows": len(rows),
@@ -152,11 +154,11 @@ def make_comparable(rows: pa.Table, options: ComparableOptions) -> ComparableTas
     }
     parts: dict[str, ComparablePart] = {}
     taken = np.zeros(len(sizes), bool)
-    for name, number in options.sentences.items():
-        parts[name], used, chosen = _draw(chosen, texts, normal, number, options, random, name)
+    for name, number in sentences.items():
+        parts[name], used, chosen = _draw(chosen, texts, normal, number, settings, random, name)
         taken[group[used]] = True
     left = usable & ~taken[group]
-    validation = _validation(group, left, options.validation_size, random)
+    validation = _validation(group, left, settings.validation_size, random)
     counts |= {"rows_of_the_task": int((usable & taken[group]).sum()), "validation": int(validation.sum())}
     train = left & ~validation
     counts["train"] = int(train.sum())
@@ -192,12 +194,12 @@ def _draw(
     texts: Mapping[str, pa.Array],
     normal: Mapping[str, pa.Array],
     number: int,
-    options: ComparableOptions,
+    settings: DrawSettings,
     random: np.random.Generator,
     name: str,
 ) -> tuple[ComparablePart, NDArray[np.int64], NDArray[np.int64]]:
     """Draws one part from the front of the rows; gives also the rows that are used up, and those that are left."""
-    planted = options.planted(number)
+    planted = settings.planted(number)
     single = number - planted
     sizes = [size + max(_LEAST_SPARE, round(_SPARE * size)) for size in (planted, single, single)]
     if sum(sizes) > len(chosen):
@@ -206,18 +208,18 @@ def _draw(
             remedy="make the parts smaller, or add bitexts",
         )
     pairs, *drawn = np.split(chosen[: sum(sizes)], np.cumsum(sizes)[:-1])
-    first = np.array([_like_earlier(normal, pairs, place, options.near_duplicate) for place in range(len(pairs))])
+    first = np.array([_like_earlier(normal, pairs, place, settings.near_duplicate) for place in range(len(pairs))])
     spare = [pairs[~first][planted:]]
     pairs = pairs[~first][:planted]
     sides: list[NDArray[np.int64]] = []
     for side, other, rows in zip(("source", "target"), ("target", "source"), drawn, strict=True):
         # The sentence itself must not be that of a planted pair, nor its translation, which nobody sees, be on the
         # other side: either would be a pair that is true and not in the gold.
-        alike = _like_any(normal[side], rows, pairs, options.near_duplicate)
+        alike = _like_any(normal[side], rows, pairs, settings.near_duplicate)
         against = np.concatenate([pairs, *sides])
-        alike |= _like_any(normal[other], rows, against, options.near_duplicate)
+        alike |= _like_any(normal[other], rows, against, settings.near_duplicate)
         if sides:
-            alike |= _like_any(normal[side], rows, sides[0], options.near_duplicate)
+            alike |= _like_any(normal[side], rows, sides[0], settings.near_duplicate)
         sides.append(rows[~alike][:single])
         spare.append(rows[~alike][single:])
     if len(pairs) < planted or min(map(len, sides)) < single:

@@ -5,8 +5,8 @@ import pyarrow as pa
 import pytest
 
 from hf_paraphrase.data.decontamination import normalise
-from hf_paraphrase.data.sources.comparable import ComparableOptions, make_comparable
 from hf_paraphrase.errors import InputError, UsageError
+from hf_paraphrase.studies.mining.comparable import DrawSettings, make_comparable
 
 PARTS = {"test": 40, "training": 60, "sample": 20}
 
@@ -43,7 +43,7 @@ def bitext():
 
 @pytest.fixture(scope="module")
 def task(bitext):
-    return make_comparable(table(bitext), ComparableOptions(PARTS, share=0.1, validation_size=30, seed=1))
+    return make_comparable(table(bitext), PARTS, DrawSettings(share=0.1, validation_size=30, seed=1))
 
 
 def test_parts_have_the_size_and_the_number_of_planted_pairs_that_were_asked_for(task):
@@ -86,8 +86,8 @@ def test_training_and_validation_share_no_sentence(task, bitext):
 
 
 def test_near_duplicates_of_planted_sentences_and_of_their_translations_are_left_out(bitext):
-    options = ComparableOptions({"test": 200}, share=0.2, near_duplicate=0.8, validation_size=0)
-    part = make_comparable(table(bitext), options).parts["test"]
+    options = {"test": 200}, DrawSettings(share=0.2, near_duplicate=0.8, validation_size=0)
+    part = make_comparable(table(bitext), *options).parts["test"]
     translations = {}
     for source, target in bitext:
         translations.setdefault(normalise(source), []).append(normalise(target))
@@ -99,16 +99,16 @@ def test_near_duplicates_of_planted_sentences_and_of_their_translations_are_left
 
 
 def test_sentences_out_of_bounds_and_those_equal_on_both_sides_are_never_in_the_task(bitext):
-    options = ComparableOptions({"test": 100}, share=0.1, min_words=6, max_words=6, validation_size=0)
+    options = {"test": 100}, DrawSettings(share=0.1, min_words=6, max_words=6, validation_size=0)
     rows = [(source, f"{target} more") for source, target in bitext]
-    part = make_comparable(table(rows), options).parts["test"]
+    part = make_comparable(table(rows), *options).parts["test"]
     assert all(len(text.split()) == 6 for text in [*part.source, *part.target])
     assert "the same on both sides" not in part.source
 
 
 def test_seed_decides_the_task_and_nothing_else_does(bitext):
     def texts(seed):
-        made = make_comparable(table(bitext), ComparableOptions(PARTS, share=0.1, validation_size=30, seed=seed))
+        made = make_comparable(table(bitext), PARTS, DrawSettings(share=0.1, validation_size=30, seed=seed))
         return {name: (part.source, part.target, part.gold.tolist()) for name, part in made.parts.items()}
 
     assert texts(3) == texts(3)
@@ -117,9 +117,9 @@ def test_seed_decides_the_task_and_nothing_else_does(bitext):
 
 def test_a_bitext_that_is_too_small_is_refused_with_the_number_that_is_left(bitext):
     with pytest.raises(InputError, match=r"takes .* groups of translations, and .* are left"):
-        make_comparable(table(bitext[:50]), ComparableOptions({"test": 60}, share=0.1))
+        make_comparable(table(bitext[:50]), {"test": 60}, DrawSettings(share=0.1))
     with pytest.raises(InputError, match="are left"):
-        make_comparable(table([]), ComparableOptions({"test": 60}, share=0.1))
+        make_comparable(table([]), {"test": 60}, DrawSettings(share=0.1))
 
 
 @pytest.mark.parametrize(
@@ -135,9 +135,9 @@ def test_a_bitext_that_is_too_small_is_refused_with_the_number_that_is_left(bite
 )
 def test_numbers_out_of_range_are_refused(settings):
     with pytest.raises(UsageError):
-        ComparableOptions(PARTS, **settings).check()
+        DrawSettings(**settings).check()
 
 
 def test_parts_too_small_for_a_planted_pair_are_refused():
     with pytest.raises(UsageError, match="too few for the part `sample`"):
-        ComparableOptions({"sample": 10}, share=0.03).check()
+        DrawSettings(share=0.03).check_sizes({"sample": 10})

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pyarrow as pa
 import pytest
 
-from hf_paraphrase.data.temporary_rows import TemporaryRows
+from hf_paraphrase.data.row_store import TemporaryRows
 
 SCHEMA = pa.schema([("text", pa.string())])
 

@@ -1,0 +1,108 @@
+"""The verb `fingerprint`: evaluation sets in, a list of fingerprints that can be shared in their place out."""
+
+from __future__ import annotations
+
+import gzip
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from ..errors import InputError, OutputError, UsageError
+from ..messages import say
+from ..settings import Settings, recipe, setting
+from .decontamination import SHORTEST_IN_WORDS, Fingerprints, fingerprint_sentences, load_fingerprints
+from .text_files import PLAIN_OR_COMPRESSED, LineErrors, read_lines
+
+
+@dataclass(kw_only=True)
+class FingerprintSettings(Settings):
+    """Writes the fingerprints of all sentences of evaluation sets, for --decontaminate where the sets cannot be had.
+
+    A fingerprint is the first 16 hexadecimal digits of the SHA-256 of a sentence after NFKC, lower-casing, and turning
+    every run of characters that are not alphanumeric into one space; sentences below four words have none.
+    """
+
+    output: str = setting("the list to write, .txt or .txt.gz; one fingerprint a line, sorted, each once")
+    data: list[str] = setting(
+        "evaluation files or folders in any layout that --decontaminate reads, or prepared data folders", []
+    )
+    text: list[str] = setting(f"text files of one sentence a line (UTF-8; {PLAIN_OR_COMPRESSED})", [])
+    overwrite: bool = setting("replace an existing file", False)
+
+    def check(self) -> None:
+        """Refuses what does not fit.
+
+        Raises:
+            UsageError: If no set is given, or the list has a name under which it would not be read as text.
+        """
+        super().check()
+        if not self.output.endswith((".txt", ".txt.gz")):
+            raise UsageError(
+                "fingerprint: --output must end in .txt or .txt.gz", path=self.output, remedy="name a list"
+            )
+        if not self.data and not self.text:
+            raise UsageError("fingerprint: no set is given", remedy="--data FOLDER or --text FILE")
+
+
+@recipe(FingerprintSettings)
+def fingerprint(settings: FingerprintSettings) -> Fingerprints:
+    """Writes a list of fingerprints of evaluation sets.
+
+    Returns:
+        The fingerprints of each set.
+
+    Raises:
+        UsageError: If no set is given, or for a wrong name of the list.
+        InputError: If a set is missing, malformed, or has no sentence of four words.
+        OutputError: If the list exists or cannot be written.
+    """
+    output = Path(settings.output)
+    _check_output(output, overwrite=settings.overwrite)
+    numbers = dict(load_fingerprints(settings.data).sets)
+    for path in map(Path, settings.text):
+        numbers[str(path)] = _of_lines(path)
+    every = np.unique(np.concatenate([*numbers.values(), np.empty(0, np.uint64)]))
+    _write(output, every)
+    for name, values in numbers.items():
+        say(f"{name}: {len(values):,} fingerprints")
+    say(f"{len(every):,} different fingerprints in {output}; --decontaminate takes the file in place of the sets")
+    return Fingerprints(numbers)
+
+
+def _check_output(output: Path, *, overwrite: bool) -> None:
+    """Refuses a list that would destroy something."""
+    if output.is_dir():
+        raise OutputError("the output is a folder, not a file", path=output, remedy="name a file")
+    if output.exists() and not overwrite:
+        raise OutputError("the output exists", path=output, remedy="give another --output, or --overwrite")
+
+
+def _write(output: Path, numbers: np.ndarray) -> None:
+    """Writes fingerprints (fingerprints,), uint64, one a line; the file appears whole or not at all."""
+    data = "".join(f"{number:016x}\n" for number in numbers.tolist()).encode()
+    if output.suffix == ".gz":
+        # Without a time the same list is the same file.
+        data = gzip.compress(data, mtime=0)
+    partial = output.with_name(f".{output.name}.partial")
+    try:
+        output.parent.mkdir(parents=True, exist_ok=True)
+        partial.write_bytes(data)
+        partial.replace(output)
+    except OSError as error:
+        partial.unlink(missing_ok=True)
+        raise OutputError(f"cannot write: {error.strerror}", path=output) from error
+
+
+def _of_lines(path: Path) -> np.ndarray:
+    """Computes the fingerprints of the lines of a file: (sentences,), uint64, sorted, each once."""
+    parts = [np.empty(0, np.uint64)]
+    for lines in read_lines(path, LineErrors()):
+        numbers, has_one = fingerprint_sentences(lines)
+        parts.append(np.unique(numbers[has_one]))
+    numbers = np.unique(np.concatenate(parts))
+    if not len(numbers):
+        raise InputError(
+            f"no line has {SHORTEST_IN_WORDS} words or more", path=path, remedy="give one sentence a line"
+        )
+    return numbers
