@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 from ..lazy import lazy_exports
 
 if TYPE_CHECKING:
-    from ..data.pair_rows import iterate_pairs
     from .encoded_pairs import EncodedPairs, encode_pairs
     from .encoder_vocabulary import EncoderVocabulary, word_level_vocabulary
     from .kinds import EncoderKind, new_encoder
