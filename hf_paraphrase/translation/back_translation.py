@@ -29,8 +29,7 @@ from ..artefacts.folders import (
 from ..artefacts.inherited_cards import inherited_metadata
 from ..artefacts.provenance import fingerprint, read_provenance, write_provenance
 from ..data.folder import DataFolder
-from ..data.parquet import count_rows, iterate_batches, read_schema, split_sizes
-from ..data.schema import BACK_TRANSLATED, require_columns
+from ..data.schema import BACK_TRANSLATED
 from ..errors import InputError, OutputError, UsageError
 from ..messages import is_main_process, say
 from ..settings import recipe, setting
@@ -138,8 +137,8 @@ def back_translate(settings: BackTranslationSettings) -> DataFolder:
     """
     # Before any library has threads.
     keep_freed_memory()
-    names = read_schema(settings.bitext, settings.split).names
-    require_columns(names, ["id", "source", "target", "source_lang"], settings.bitext)
+    bitext = DataFolder(settings.bitext)
+    bitext.require("id", "source", "target", "source_lang", split=settings.split)
     target = check_output(settings.output, overwrite=settings.overwrite)
     if is_main_process():
         check_unfinished(target, overwrite=settings.overwrite, resume=settings.resume)
@@ -154,7 +153,7 @@ def back_translate(settings: BackTranslationSettings) -> DataFolder:
     from .loading import unit_fingerprint
     from .shards import ShardFiles, check_number_of_shards, job_description, number_of_shards, run_job
 
-    available = count_rows(settings.bitext, settings.split)
+    available = bitext.count(settings.split)
     rows = available if settings.max_sentences is None else min(available, settings.max_sentences)
     if not rows:
         raise InputError(f"split `{settings.split}` has no rows to translate", path=settings.bitext)
@@ -163,7 +162,7 @@ def back_translate(settings: BackTranslationSettings) -> DataFolder:
     table = None if settings.lexical_table is None else LexicalTable.load(settings.lexical_table)
     state = PartialState(cpu=not torch.accelerator.is_available(), timeout=_PATIENCE)
     model, tokenizer = load_translation_models(settings.model, device=str(state.device))
-    check_languages(settings.model, model, settings.bitext, settings.split)
+    check_languages(settings.model, model, bitext, settings.split)
     if table is not None:
         _check_table(settings, table, model.config, unit_fingerprint(tokenizer))
     job = job_description(
@@ -196,7 +195,7 @@ def back_translate(settings: BackTranslationSettings) -> DataFolder:
             ) as bar:
                 run_job(
                     BackTranslator(model, tokenizer, options, table),
-                    settings.bitext,
+                    bitext,
                     settings.split,
                     files,
                     limit=rows,
@@ -337,7 +336,7 @@ def _assemble(
             "per_unit": settings.candidates["candidates_per_unit"],
             "from_reference": settings.candidates_from_reference,
         },
-        "splits": split_sizes(staging),
+        "splits": DataFolder(staging).sizes(),
         "columns": [
             {"name": field.name, "dtype": {"double": "float64"}.get(str(field.type), str(field.type))}
             for field in BACK_TRANSLATED
@@ -363,7 +362,7 @@ def _skipped_lines(reports: Iterable[dict[str, Any]], results: dict[str, Any]) -
 
 def _first_rows(folder: Path, count: int) -> list[dict[str, Any]]:
     rows: list[dict[str, Any]] = []
-    for batch in iterate_batches(folder, "train", batch_size=count):
+    for batch in DataFolder(folder).batches("train", batch_size=count):
         rows += batch.slice(0, count - len(rows)).to_pylist()
         if len(rows) == count:
             break

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pyarrow as pa
 
+from ..data.folder import DataFolder
 from ..data.languages import language_tag
-from ..data.parquet import iterate_batches, read_schema, read_table, split_names
 from ..errors import InputError
 
 if TYPE_CHECKING:
@@ -39,19 +39,19 @@ def read_bitext(folder: str, split: str) -> pa.Table:
     Raises:
         InputError: If the folder, the split or a column is missing.
     """
-    splits = split_names(folder)
-    if not {"source", "target"} <= set(read_schema(folder, splits[0]).names):
+    bitext = DataFolder(folder)
+    if not {"source", "target"} <= set(bitext.schema(bitext.splits[0]).names):
         raise InputError(
             "no bitext: it lacks the columns source and target",
             path=folder,
             remedy="give a folder that hf-paraphrase prepare bitext made",
         )
-    if split not in splits:
+    if split not in bitext.splits:
         remedy = "it needs a split `train`"
         if split != "train":
             remedy = "prepare bitext --validation-size N makes one, or name another with --dev-split"
         raise InputError(f"no split `{split}`", path=folder, remedy=remedy)
-    return read_table(folder, split, _COLUMNS)
+    return bitext.table(split, _COLUMNS)
 
 
 def languages_of(tables: Mapping[str, pa.Table]) -> tuple[str, str]:
@@ -132,7 +132,7 @@ def trainable_rows(bitext: pa.Table | Dataset, *, max_words: int) -> BitextSides
     return BitextSides([item[0] for item in kept], [item[1] for item in kept], table.num_rows - len(kept))
 
 
-def check_languages(folders: Sequence[str], model: Any, bitext: str, split: str) -> None:
+def check_languages(folders: Sequence[str], model: Any, bitext: str | DataFolder, split: str) -> None:
     """Refuses bitext with a side in another language than a model's, where both are known.
 
     Variants of a language, such as `fr` and `fr-CA`, are one.
@@ -147,8 +147,9 @@ def check_languages(folders: Sequence[str], model: Any, bitext: str, split: str)
     Raises:
         InputError: If the languages differ.
     """
-    present = [name for side in _SIDES if (name := f"{side}_lang") in read_schema(bitext, split).names]
-    rows = next(iter(iterate_batches(bitext, split, present, batch_size=1)), None) if present else None
+    data = DataFolder.open(bitext)
+    present = [name for side in _SIDES if (name := f"{side}_lang") in data.schema(split).names]
+    rows = next(iter(data.batches(split, present, batch_size=1)), None) if present else None
     if rows is None or not rows.num_rows:
         return
     languages = rows.slice(0, 1).to_pylist()[0]
@@ -158,7 +159,7 @@ def check_languages(folders: Sequence[str], model: Any, bitext: str, split: str)
             if len({_without_variant(code) for code in (own, language)} - {None}) == 2:
                 raise InputError(
                     f"the {side} side is {language}, but the model {folder} {_SIDES[side]} {own}",
-                    path=bitext,
+                    path=data.path,
                     remedy="give a model and bitext of the same two languages",
                 )
 

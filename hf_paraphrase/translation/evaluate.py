@@ -14,7 +14,7 @@ from ..artefacts.evaluated_cards import add_results, check_evaluated_card
 from ..artefacts.folders import check_output_file, write_text_whole
 from ..artefacts.measurements import Measurement
 from ..artefacts.provenance import fingerprint, read_provenance, versions
-from ..data.parquet import read_table
+from ..data.folder import DataFolder
 from ..errors import InputError, UsageError
 from ..messages import say
 from ..settings import recipe, setting
@@ -101,7 +101,8 @@ def evaluate_translation(settings: TranslationEvaluationSettings) -> EvaluatedTr
             check_output_file(path, overwrite=settings.overwrite)
     if settings.update_card:
         check_evaluated_card(settings.model[0], CARD_SECTION)
-    table = read_table(settings.bitext, settings.split, ["source", "target", "source_lang"])
+    bitext = DataFolder(settings.bitext)
+    table = bitext.table(settings.split, ["source", "target", "source_lang"])
     table = table.slice(0, settings.max_sentences)
     if not table.num_rows:
         raise InputError(f"split `{settings.split}` has no rows", path=settings.bitext)
@@ -111,7 +112,7 @@ def evaluate_translation(settings: TranslationEvaluationSettings) -> EvaluatedTr
     from .ensemble import load_translation_models
 
     model, tokenizer = load_translation_models(settings.model)
-    check_languages(settings.model, model, settings.bitext, settings.split)
+    check_languages(settings.model, model, bitext, settings.split)
     language = table["source_lang"][0].as_py()
     sources = normalize_punctuation([text or "" for text in table["source"].to_pylist()], language or "en")
     references = [text or "" for text in table["target"].to_pylist()]

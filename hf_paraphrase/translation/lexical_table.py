@@ -17,7 +17,7 @@ import numpy as np
 import pyarrow as pa
 
 from ..artefacts.folders import check_output_file, written_whole
-from ..data.parquet import read_table
+from ..data.folder import DataFolder
 from ..errors import InputError
 from ..messages import say
 from ..settings import Settings, recipe, setting
@@ -262,15 +262,14 @@ def estimate_lexical_table(settings: LexicalTableSettings) -> LexicalTable:
     """
     output = check_output_file(settings.output, overwrite=settings.overwrite)
     columns = ["source", "target", "source_lang", "target_lang"]
-    tables = [
-        read_table(folder, settings.split, columns).slice(0, settings.max_sentences) for folder in settings.bitext
-    ]
+    folders = [DataFolder(folder) for folder in settings.bitext]
+    tables = [folder.table(settings.split, columns).slice(0, settings.max_sentences) for folder in folders]
 
     from .bitext import check_languages, trainable_rows
     from .loading import load_translation_model, unit_fingerprint
 
     model, tokenizer = load_translation_model(settings.model, device="cpu")
-    for folder in settings.bitext:
+    for folder in folders:
         check_languages([settings.model], model, folder, settings.split)
     sides = trainable_rows(pa.concat_tables(tables), max_words=settings.max_words)
     say(f"{len(sides.sources):,} sentence pairs ({sides.left_out:,} empty or too long)")

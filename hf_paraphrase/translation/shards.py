@@ -19,7 +19,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from ..artefacts.folders import write_parts_whole, written_whole
-from ..data.parquet import iterate_batches
+from ..data.folder import DataFolder
 from ..errors import UsageError
 from .back_translator import COLUMNS, BackTranslator, SearchOptions
 
@@ -123,11 +123,11 @@ def _sentences(shards: Iterable[int], rows: int, size: int) -> int:
     return sum(min(size, max(0, rows - index * size)) for index in shards)
 
 
-def shards(bitext: str, split: str, size: int, limit: int | None) -> Iterator[pa.Table]:
+def shards(bitext: str | DataFolder, split: str, size: int, limit: int | None) -> Iterator[pa.Table]:
     """Streams the first `limit` rows of a split as tables of `size` rows, the last one with the rest."""
     pending: list[pa.RecordBatch] = []
     waiting = taken = 0
-    for batch in iterate_batches(bitext, split, COLUMNS, batch_size=size):
+    for batch in DataFolder.open(bitext).batches(split, COLUMNS, batch_size=size):
         if limit is not None:
             batch = batch.slice(0, limit - taken)
         taken += batch.num_rows
@@ -145,7 +145,7 @@ def shards(bitext: str, split: str, size: int, limit: int | None) -> Iterator[pa
 
 def run_job(
     translator: BackTranslator,
-    bitext: str,
+    bitext: str | DataFolder,
     split: str,
     files: ShardFiles,
     *,

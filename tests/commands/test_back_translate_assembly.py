@@ -90,7 +90,7 @@ def test_the_bar_of_a_job_that_is_continued_begins_at_what_is_done(tiny_model, t
 def test_a_job_of_more_shards_than_names_is_refused_before_anything_is_written(
     tiny_model, tiny_bitext, tmp_path, monkeypatch, capsys
 ):
-    monkeypatch.setattr(back_translation, "count_rows", lambda *words: 300_000)
+    monkeypatch.setattr(folder.DataFolder, "count", lambda *words: 300_000)
     assert job(tiny_model, tiny_bitext, tmp_path / "out") == 2
     err = capsys.readouterr().err
     assert "300,000 shards" in err and "(--shard-size 4 or more)" in err and err.count("\n") == 1

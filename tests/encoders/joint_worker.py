@@ -1,4 +1,4 @@
-"""Trains small encoders for test_processes.py: in one process when imported, in several under torchrun."""
+"""Trains small encoders for test_joint_training.py: in one process when imported, in several under torchrun."""
 
 from __future__ import annotations
 
