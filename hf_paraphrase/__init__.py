@@ -49,6 +49,19 @@ if TYPE_CHECKING:
         SentenceClassifier,
         SentenceClassifierConfig,
     )
+    from .studies.analysis.pairs import analyze_pairs
+    from .studies.detection.neighbours import analyze_neighbours
+    from .studies.detection.score_comparison import analyze_human_scores
+    from .studies.detection.similarities import analyze_similarities
+    from .studies.expansion.expanding import expand
+    from .studies.gates.analysis import analyze_gates
+    from .studies.mining.bilingual_training import train_bilingual_vectors
+    from .studies.mining.evaluation import evaluate_mining
+    from .studies.mining.mined_pairs import mine
+    from .studies.mining.parallel_training import train_parallel_classifier
+    from .studies.sdae.training import train_sdae
+    from .studies.supervised.predictions import predict
+    from .studies.supervised.training import train_supervised
     from .tokenization.train import train_tokenizer
     from .translation.back_translation import back_translate
     from .translation.evaluate import evaluate_translation

@@ -8,8 +8,6 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from safetensors.torch import load_file, save_file
-
 from ..artefacts.cards import write_card
 from ..artefacts.measurements import Measurement
 from ..artefacts.provenance import write_provenance
@@ -65,6 +63,8 @@ def write_checkpoint(
     Returns:
         Whether it is such a folder, by its name; nothing was written otherwise.
     """
+    from safetensors.torch import save_file
+
     if not _CHECKPOINT.fullmatch(folder.name):
         return False
     folder.mkdir(parents=True, exist_ok=True)
@@ -77,6 +77,8 @@ def write_checkpoint(
 
 def read_loss(folder: Path, loss: nn.Module) -> None:
     """Gives a loss the weights that a checkpoint holds for it, if any."""
+    from safetensors.torch import load_file
+
     if (folder / _LOSS).is_file():
         loss.load_state_dict(load_file(folder / _LOSS))
 

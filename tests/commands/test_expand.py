@@ -129,7 +129,7 @@ def test_a_config_file_gives_the_settings(text, tmp_path, tiny_wordnet):
     [
         ("--output {t}/o", "one of --text and --pairs"),
         ("--output {t}/o --text {t}/text.txt --pairs {t}", "one of --text and --pairs"),
-        ("--output {t}/o --text {t}/text.txt --share 2", "--share must be between 0 and 1"),
+        ("--output {t}/o --text {t}/text.txt --share 2", "--share must be at least 0 and at most 1"),
         ("--output {t}/o --text {t}/text.txt --seed -1", "--seed must be at least 0"),
         ("--output {t}/o --text {t}/text.txt --num-workers 0", "--num-workers must be at least 1"),
         ("--output {t}/o --text {t}/text.txt --senses best", "senses"),

@@ -1,7 +1,8 @@
 """Expansion of sentences: words replaced by their definitions (paper 004, section 2.1).
 
-An `Expander` expands sentences with the definitions of a `WordNet` and the tags of a `PartOfSpeechTagger`;
-`ExpandedPairs` and the `ExpandingCollator` make training data of it. The verb is `expand`.
+English sentences go in, sentences with definitions in the place of some words come out: an `Expander` takes the
+definitions of a `WordNet` and the tags of a `PartOfSpeechTagger`. Start with `expanding`, the recipe of `expand`;
+`encoder_training` is what `train-encoder --expansion` plugs in.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     from .collator import ExpandingCollator
     from .expanded_pairs import ExpandedPairs, expanded_tables
     from .expander import Expanded, Expander
+    from .expanding import ExpandSettings, ExpansionCounts, expand
     from .tagger import PartOfSpeechTagger
     from .wordnet import WordNet
 

