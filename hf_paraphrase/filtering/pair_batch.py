@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from .shared_ngrams import SharedNgramCounter, SharedNgrams
-from .tokens import TokenSpans, tokenize
+from .tokens import TokenSpans
 
 
 class PairBatch:
@@ -43,16 +43,6 @@ class PairBatch:
     def lowered2(self) -> list[str]:
         """Each `sentence2` in lower case."""
         return list(map(str.lower, self.texts("sentence2")))
-
-    @cached_property
-    def tokens1(self) -> list[list[str]]:
-        """The lower-cased tokens of each `sentence1`."""
-        return [tokenize(text) for text in self.lowered1]
-
-    @cached_property
-    def tokens2(self) -> list[list[str]]:
-        """The lower-cased tokens of each `sentence2`."""
-        return [tokenize(text) for text in self.lowered2]
 
     @cached_property
     def spans(self) -> TokenSpans:

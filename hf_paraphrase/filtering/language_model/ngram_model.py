@@ -10,7 +10,7 @@ import numpy as np
 from ...errors import InputError
 from ..tokens import TokenSpans
 from .arpa import ArpaOrder, read_arpa
-from .sequences import BEGIN, END, UNKNOWN, with_marks, word_numbers
+from .counts import BEGIN, END, UNKNOWN, with_marks, word_numbers
 
 _LOG10_UNKNOWN = -100.0
 """Log-probability of an unknown word where the file has no `<unk>`: KenLM's."""
