@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from ..data.decontamination import Fingerprints
+from ..data.decontamination import DecontaminationSettings, Fingerprints
 from ..data.schema import require_columns
 from ..errors import InputError, UsageError
 from ..evaluation.tables import format_table
 from ..registry import SELECTIONS, import_missing, imported_files
-from ..settings import Settings, setting
+from ..settings import setting
 from .best_rows import WAYS
 from .measuring import Measures, add_measures, measures_of
 from .selections import Selection, apply_selection, check_columns, check_selections, named_selection, parse_selection
@@ -29,8 +29,8 @@ def _computed_on_demand() -> str:
 
 
 @dataclass(kw_only=True)
-class FilterSteps(Settings):
-    """The steps of a filter, in the order in which they are taken."""
+class FilterSteps(DecontaminationSettings):
+    """The steps of a filter."""
 
     drop_identical: bool = setting("leave out pairs whose sides are the same but for case and spacing", False)
     keep: list[str] = setting(
@@ -38,23 +38,6 @@ class FilterSteps(Settings):
         f"selections by their names ({', '.join(SELECTIONS)}); all must hold; {_computed_on_demand()} are computed "
         "where they are not columns yet; what needs a model, such as perplexity, score adds",
         [],
-    )
-    decontaminate: list[str] = setting(
-        "evaluation files or folders, or lists of fingerprints: pairs of which either side is in them go",
-        [],
-    )
-    decontaminate_ngrams: int = setting(
-        "words in an n-gram: pairs of which a side shares most of its n-grams with an evaluation set, or contains a "
-        "sentence of one, go as well; 8 is usual, 0 = whole sentences only",
-        0,
-        at_least=0,
-        only_with="decontaminate",
-    )
-    decontaminate_share: float = setting(
-        "least share of the n-grams of a side that must occur in one evaluation set, above 0 to 1",
-        0.7,
-        above=0,
-        at_most=1,
     )
     one_per_reference: str | None = setting(
         "keep one translation of each reference (id): best = lowest rank, random, diverse = lowest BLEU against it",

@@ -13,7 +13,6 @@ import numpy as np
 import pyarrow as pa
 
 from ..data.cleaning import count_words
-from ..data.decontamination import load_fingerprints
 from ..data.folder import DataFolder
 from ..errors import InputError
 from .best_rows import WAYS, choose_one_per_reference, take_best_first
@@ -61,14 +60,9 @@ def choose_rows(folder: DataFolder, split: str, steps: FilterSteps, progress: Pr
         UsageError: As :func:`check_steps`.
     """
     schema = folder.schema(split)
-    # Checked before the evaluation sets are read, which may take a while.
     check_steps(steps, schema, str(folder.path))
-    fingerprints = None
-    if steps.decontaminate:
-        fingerprints = load_fingerprints(
-            steps.decontaminate, ngrams=steps.decontaminate_ngrams, share=steps.decontaminate_share
-        )
-    keeps = PairFilter(tuple(steps.keep), steps.drop_identical, steps.columns, fingerprints)
+    # The evaluation sets are read last, which may take a while.
+    keeps = PairFilter(tuple(steps.keep), steps.drop_identical, steps.columns, steps.fingerprints())
     choice = Choice(np.zeros(folder.count(split), dtype=bool))
     passed = _Passed()
     start = 0
