@@ -48,6 +48,9 @@ class Registry(Mapping[str, Any], Generic[T]):
         """
 
         def add(value: T) -> T:
+            # The copy of a file that travels with a model is there to open it, and has the name of the original.
+            if str(getattr(value, "__module__", "")).startswith("transformers_modules."):
+                return value
             # A file that is imported anew, as in a notebook, replaces what it registered before.
             known = self._entries.get(name)
             if known is not None and _home(known) != _home(value):

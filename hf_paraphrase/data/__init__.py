@@ -14,7 +14,7 @@ from ..lazy import lazy_exports
 if TYPE_CHECKING:
     from .decontamination import Fingerprints, drop_contaminated, load_fingerprints
     from .folder import DataFolder, write_split
-    from .pair_rows import iterate_pairs
+    from .pair_rows import PairRows, iterate_pairs
     from .parquet import count_rows, iterate_batches, read_schema, read_table, split_names
 
 __getattr__, __dir__, __all__ = lazy_exports(__name__)

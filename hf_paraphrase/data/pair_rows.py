@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from ..errors import InputError, UsageError
 from .folder import BATCH_ROWS, DataFolder
-from .schema import require_columns
+from .schema import require_columns, require_texts
 
 _SIDES = ("sentence1", "sentence2")
 _BITEXT_SIDES = ("source", "target")
@@ -97,11 +97,8 @@ class PairRows:
             try:
                 batch = pa.RecordBatch.from_pydict({name: list(block[name]) for name in columns})
             except (pa.ArrowException, TypeError) as error:
-                raise InputError(
-                    f"the rows from {start} on have no sentences and labels that fit together: {error}"
-                ) from error
-            except KeyError as error:
-                raise InputError(f"a row from {start} on has no column {error}") from error
+                raise InputError(f"the rows of pairs from {start} on do not fit together: {error}") from error
+            require_texts(batch.schema, "the pairs")
             yield start, batch
             start += batch.num_rows
 
@@ -122,7 +119,11 @@ def _peeked(rows: Iterable[Mapping[str, Any]]) -> tuple[Mapping[str, Any] | None
 def _blocks(rows: Iterable[Mapping[str, Any]], columns: list[str]) -> Iterator[dict[str, list[Any]]]:
     stream = iter(rows)
     while block := list(islice(stream, BATCH_ROWS)):
-        yield {name: [row[name] for row in block] for name in columns}
+        try:
+            yield {name: [row[name] for row in block] for name in columns}
+        except KeyError as error:
+            remedy = "give every row the same columns"
+            raise InputError(f"a row of the pairs has no column {error}", remedy=remedy) from None
 
 
 def iterate_pairs(

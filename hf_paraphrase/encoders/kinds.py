@@ -206,6 +206,20 @@ def is_own_class(model: PreTrainedModel) -> bool:
     return model_type not in MODELS or type(model) is not model_class(model_type)
 
 
+def check_own_class(model: PreTrainedModel) -> None:
+    """Refuses a class of one's own whose folder would open as one of ours, because it has its model type.
+
+    Raises:
+        UsageError: If it is such a class.
+    """
+    if is_own_class(model) and (model_type := model.config.model_type) in MODELS:
+        raise UsageError(
+            f"{type(model).__name__} has the model type `{model_type}` of {MODELS[model_type].model}",
+            remedy=f"give it as config_class a subclass of {type(model.config).__name__} with a model_type and an "
+            "__init__ of its own",
+        )
+
+
 def new_encoder(
     kind: str,
     vocabulary: EncoderVocabulary,

@@ -83,41 +83,6 @@ def read_loss(folder: Path, loss: nn.Module) -> None:
         loss.load_state_dict(load_file(folder / _LOSS))
 
 
-def write_encoder_folder(
-    folder: Path,
-    model: PreTrainedModel,
-    tokenizer: PreTrainedTokenizerBase,
-    *,
-    name: str,
-    command: str,
-    settings: Mapping[str, Any],
-    inputs: Sequence[str],
-    results: Mapping[str, Any],
-    card: Mapping[str, Any],
-    template: str = "encoder",
-    measurements: Sequence[Measurement] = (),
-) -> None:
-    """Writes everything that a reader of the folder needs, card and record with it.
-
-    Args:
-        folder: An existing folder.
-        model: The encoder.
-        tokenizer: Its tokenizer.
-        name: What the card calls it.
-        command: The verb that made it.
-        settings: All settings of the run.
-        inputs: The files and folders that were read.
-        results: What was measured; sizes are added.
-        card: What the card's template needs beyond settings and sizes.
-        template: The card's template.
-        measurements: What the head of the card shall say was measured.
-    """
-    write_model_files(folder, model, tokenizer)
-    results = {**results, **sizes_of(model)}
-    write_provenance(folder, command=command, settings=settings, inputs=inputs, results=results)
-    write_card(folder, "model_cards", template, {**settings, **card_values(model, name), **card}, measurements)
-
-
 def dev_measurement(dev_data: str | None, best: float | None, scores: Sequence[Mapping[str, Any]]) -> Measurement:
     """Says of the best development score what it is.
 

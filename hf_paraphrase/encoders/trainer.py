@@ -22,6 +22,7 @@ from .batch_loss import BatchLossTrainer
 from .collator import PairCollator
 from .dev_scores import CHOOSES, Evaluator, chosen_score, scores_of, similarity_scores
 from .encoded_pairs import EncodedPairs, encode_pairs
+from .kinds import check_own_class
 from .losses import LABELS, NEGATIVES, asks_for, described_loss, new_loss
 from .mega_batches import MegaBatchSchedule, load_mega_batch
 from .model_folder import read_loss, write_checkpoint, write_model_files, write_saved_card
@@ -120,6 +121,7 @@ class EncoderTrainer(BatchLossTrainer):
             model, processing_class = untrained_encoder(model, train_dataset, processing_class, seed=args.seed)
         if processing_class is None:
             raise UsageError("a model comes with its tokenizer", remedy="give it as processing_class")
+        check_own_class(model)
         self.evaluator = evaluator
         self.report = report
         self.tokenizer = processing_class

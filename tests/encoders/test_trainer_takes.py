@@ -1,0 +1,323 @@
+"""What `EncoderTrainer` takes: data sets, losses, evaluators, callbacks, optimizers and models of the user."""
+
+from __future__ import annotations
+
+import sys
+
+import numpy as np
+import pytest
+import torch
+from datasets import Dataset, DatasetDict
+from torch import nn
+from transformers import AutoModel, EarlyStoppingCallback
+
+from hf_paraphrase.data.folder import write_split
+from hf_paraphrase.data.schema import PAIRS
+from hf_paraphrase.encoders import EncoderTrainer, EncoderTrainingArguments, MarginLoss, SentenceEncoder, encode_pairs
+from hf_paraphrase.encoders.negatives import NONE
+from hf_paraphrase.errors import InputError, ModelError, UsageError
+from hf_paraphrase.models.modeling_avg import AvgModel
+from hf_paraphrase.registry import import_file
+from hf_paraphrase.tokenization.word_level import build_word_level_tokenizer
+from hf_paraphrase.training.row_adam import RowAdam
+
+PAIR = {"sentence1": "a1", "sentence2": "b1"}
+WORDS = [f"{letter}{number}" for letter in "ab" for number in range(20)]
+
+
+@pytest.fixture(scope="module")
+def rows():
+    generator = np.random.default_rng(0)
+    drawn = [generator.integers(20, size=4) for _ in range(47)]
+    return [
+        {"sentence1": " ".join(f"a{x}" for x in row), "sentence2": " ".join(f"b{x}" for x in row)} for row in drawn
+    ]
+
+
+@pytest.fixture(scope="module")
+def tokenizer():
+    return build_word_level_tokenizer(WORDS)
+
+
+def model_of(tokenizer, kind=AvgModel):
+    torch.manual_seed(0)
+    return kind(kind.config_class(vocab_size=len(tokenizer), hidden_size=8, initializer_range=0.5))
+
+
+def arguments(folder, **settings):
+    options = {"num_train_epochs": 2, "per_device_train_batch_size": 10, "learning_rate": 0.02, "use_cpu": True}
+    options |= {"report_to": "none", "disable_tqdm": True, "seed": 5, **settings}
+    return EncoderTrainingArguments(output_dir=str(folder), **options)
+
+
+def train(folder, model, pairs, *given, settings=None, **options):
+    trainer = EncoderTrainer(model, arguments(folder, **(settings or {})), pairs, *given, **options)
+    trainer.train()
+    return trainer
+
+
+def test_every_source_of_pairs_gives_the_same_weights(tmp_path, rows, tokenizer):
+    table = Dataset.from_list(rows)
+    write_split(tmp_path / "pairs", "train", [table.data.table], PAIRS)
+    folder = tmp_path / "pairs"
+    sources = [
+        encode_pairs(folder, tokenizer),
+        table,
+        table.add_column("more", list(range(len(rows)))).with_format("torch"),
+        table.to_iterable_dataset(),
+        rows,
+        iter(rows),
+        str(folder),
+    ]
+    found = []
+    for number, source in enumerate(sources):
+        found.append(train(tmp_path / str(number), model_of(tokenizer), source, tokenizer).model.embeddings)
+    assert all(torch.equal(found[0], other) for other in found[1:])
+    assert not torch.equal(found[0], model_of(tokenizer).embeddings)
+
+
+@pytest.mark.parametrize(
+    ("pairs", "error", "message"),
+    [
+        ([{"first": "a1", "second": "b1"}], InputError, "sentence1"),
+        ([], InputError, "no pairs"),
+        (["a1"], UsageError, "a pair is a str"),
+        (3, UsageError, "int is no pairs"),
+        (
+            DatasetDict({"train": Dataset.from_list([{"sentence1": "a1", "sentence2": "b1"}])}),
+            UsageError,
+            r'\["train"\]',
+        ),
+        ([PAIR, {"sentence1": "a1"}], InputError, "sentence2"),
+        ([{"sentence1": "a1", "sentence2": 7}], InputError, "sentence2 is of type int64"),
+    ],
+)
+def test_what_is_no_pairs_is_refused(tmp_path, tokenizer, pairs, error, message):
+    with pytest.raises(error, match=message):
+        EncoderTrainer(model_of(tokenizer), arguments(tmp_path), pairs, tokenizer)
+
+
+def test_early_stopping_ends_the_training_and_the_best_weights_are_kept(tmp_path, rows, tokenizer):
+    values = iter([5.0, 10.0, 30.0, 20.0, 25.0, 99.0, 99.0])
+    states = []
+
+    def evaluator(encoder):
+        assert isinstance(encoder, SentenceEncoder) and encoder.encode(["a1 b2"]).shape == (1, 8)
+        states.append(encoder.model.embeddings.detach().clone())
+        return next(values)
+
+    options = {"evaluator": evaluator, "callbacks": [EarlyStoppingCallback(2)]}
+    trainer = train(tmp_path, model_of(tokenizer), rows, tokenizer, settings={"num_train_epochs": 6}, **options)
+    assert trainer.state.epoch == 4 and len(states) == 5
+    assert torch.equal(trainer.model.embeddings, states[2]) and trainer.best_scores()["epoch"] == 2
+
+
+def test_a_score_of_another_name_chooses_and_the_least_may_be_the_best(tmp_path, rows, tokenizer):
+    losses = iter([3.0, 2.0, 1.0, 4.0])
+    settings = {"num_train_epochs": 3, "metric_for_best_model": "my_loss", "greater_is_better": False}
+    trainer = train(
+        tmp_path / "a",
+        model_of(tokenizer),
+        rows,
+        tokenizer,
+        settings=settings,
+        evaluator=lambda encoder: {"other": 1.0, "my_loss": next(losses)},
+    )
+    assert trainer.best_scores()["epoch"] == 2 and [entry["my_loss"] for entry in trainer.scores()] == [3, 2, 1, 4]
+    trainer.save_model(str(tmp_path / "saved"))
+    assert "| 2 | 1.00 |" in (tmp_path / "saved" / "README.md").read_text()
+    with pytest.raises(UsageError, match="the scores are x, y, and `dev_mean` shall choose"):
+        train(tmp_path / "b", model_of(tokenizer), rows, tokenizer, evaluator=lambda encoder: {"x": 1, "y": 2})
+    only = train(tmp_path / "c", model_of(tokenizer), rows, tokenizer, evaluator=lambda encoder: {"x": 1.0})
+    assert len(only.scores()) == 3
+
+
+def test_metrics_are_computed_of_the_cosines_of_graded_pairs(tmp_path, rows, tokenizer):
+    graded = [{**row, "score": float(number % 2)} for number, row in enumerate(rows)]
+    seen = []
+
+    def compute_metrics(prediction):
+        seen.append(prediction)
+        return {"correlation": float(np.corrcoef(prediction.predictions, prediction.label_ids)[0, 1])}
+
+    options = {"eval_dataset": Dataset.from_list(graded), "compute_metrics": compute_metrics}
+    trainer = train(tmp_path, model_of(tokenizer), rows, tokenizer, **options)
+    assert [set(entry) for entry in trainer.scores()] == [{"step", "epoch", "correlation"}] * 3
+    assert seen[0].predictions.shape == (47,) and seen[0].label_ids.tolist() == [row["score"] for row in graded]
+    encoder = SentenceEncoder(model_of(tokenizer), tokenizer)
+    cosines = [encoder.similarity(row["sentence1"], row["sentence2"]).item() for row in rows]
+    np.testing.assert_allclose(seen[0].predictions, cosines, atol=1e-6)
+    with pytest.raises(UsageError, match="give both"):
+        EncoderTrainer(model_of(tokenizer), arguments(tmp_path), rows, tokenizer, compute_metrics=compute_metrics)
+
+
+def test_an_optimizer_of_ones_own_takes_the_steps(tmp_path, rows, tokenizer):
+    model = model_of(tokenizer)
+    before = model.embeddings.detach().clone()
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.5)
+    trainer = train(tmp_path / "a", model, rows, tokenizer, optimizers=(optimizer, None))
+    assert trainer.sparse_gradients is False and not torch.equal(model.embeddings, before)
+    model = model_of(tokenizer)
+    optimizers = (RowAdam(model.parameters(), lr=0.02), None)
+    same = train(tmp_path / "b", model, rows, tokenizer, optimizers=optimizers)
+    expected = train(tmp_path / "c", model_of(tokenizer), rows, tokenizer)
+    assert same.sparse_gradients and torch.equal(same.model.embeddings, expected.model.embeddings)
+
+
+class InBatch(nn.Module):
+    """The softmax over the other pairs' second sentences, with a temperature that is learned."""
+
+    def __init__(self):
+        super().__init__()
+        self.scale = nn.Parameter(torch.tensor(10.0))
+
+    def forward(self, vectors):
+        first, second = nn.functional.normalize(vectors, dim=1).chunk(2)
+        return nn.functional.cross_entropy(self.scale * first @ second.T, torch.arange(len(first)))
+
+
+class Everything(nn.Module):
+    """Asks for all that there is."""
+
+    def __init__(self):
+        super().__init__()
+        self.seen = []
+
+    def forward(self, vectors, negatives, labels, unused=None):
+        self.seen.append((vectors.detach(), negatives, labels))
+        return MarginLoss(0.4)(vectors, negatives)
+
+
+def test_any_module_is_a_loss_and_its_own_weights_are_trained_and_resumed(tmp_path, rows, tokenizer):
+    loss = InBatch()
+    options = {"settings": {"num_train_epochs": 4}, "evaluator": lambda encoder: 1.0}
+    trainer = train(tmp_path / "a", model_of(tokenizer), rows, tokenizer, loss, **options)
+    assert loss.scale.item() != 10.0
+    trainer.save_model(str(tmp_path / "saved"))
+    assert "| loss | InBatch |" in (tmp_path / "saved" / "README.md").read_text()
+    assert "scale" not in dict(trainer.model.named_parameters())
+    resumed = InBatch()
+    again = EncoderTrainer(
+        model_of(tokenizer),
+        arguments(tmp_path / "a", num_train_epochs=4),
+        rows,
+        tokenizer,
+        resumed,
+        lambda encoder: 1.0,
+    )
+    first = min((tmp_path / "a").glob("checkpoint-*"), key=lambda path: int(path.name.rpartition("-")[2]))
+    again.train(resume_from_checkpoint=str(first))
+    assert torch.equal(resumed.scale, loss.scale)
+
+
+def test_a_loss_is_given_what_its_forward_names(tmp_path, rows, tokenizer):
+    labelled = [{**row, "label": number % 2} for number, row in enumerate(rows)]
+    loss = Everything()
+    trainer = train(tmp_path / "a", model_of(tokenizer), labelled, tokenizer, loss, settings={"num_train_epochs": 1})
+    assert trainer.collator.size == 47
+    vectors, negatives, labels = loss.seen[0]
+    assert vectors.shape == (20, 8) and negatives.shape == (20,) and labels.shape == (10,)
+    assert set(labels.tolist()) == {0, 1} and ((negatives >= 0) | (negatives == NONE)).all()
+    pooled = Everything()
+    settings = {"num_train_epochs": 1, "mega_batch_size": 3}
+    train(tmp_path / "b", model_of(tokenizer), labelled, tokenizer, pooled, settings=settings)
+    vectors, negatives, labels = pooled.seen[0]
+    assert len(vectors) >= 20 == len(negatives) and len(labels) == 10
+    with pytest.raises(InputError, match="no column `label`"):
+        EncoderTrainer(model_of(tokenizer), arguments(tmp_path), rows, tokenizer, Everything())
+    with pytest.raises(UsageError, match="mega_batch_size must be 1"):
+        EncoderTrainer(model_of(tokenizer), arguments(tmp_path, mega_batch_size=2), rows, tokenizer, InBatch())
+
+
+def test_a_loss_that_asks_for_what_there_is_not_is_refused(tmp_path, rows, tokenizer):
+    class Odd(nn.Module):
+        def forward(self, vectors, weather):
+            return vectors.sum()
+
+    with pytest.raises(UsageError, match="asks for `weather`"):
+        EncoderTrainer(model_of(tokenizer), arguments(tmp_path), rows, tokenizer, Odd())
+
+
+def test_an_encoder_may_be_named_and_gets_the_words_of_the_pairs(tmp_path, rows, tokenizer):
+    trainer = train(tmp_path / "a", "avg", Dataset.from_list(rows), settings={"num_train_epochs": 1})
+    assert isinstance(trainer.model, AvgModel) and "a3" in trainer.tokenizer.get_vocab()
+    given = train(tmp_path / "b", "gran", rows, tokenizer, settings={"num_train_epochs": 1})
+    assert given.model.config.model_type == "gran" and given.tokenizer is tokenizer
+    with pytest.raises(UsageError, match="not words alone"):
+        EncoderTrainer("trigram", arguments(tmp_path), rows)
+    with pytest.raises(UsageError, match="there is no type of encoder `bert`"):
+        EncoderTrainer("bert", arguments(tmp_path), rows)
+    with pytest.raises(UsageError, match="comes with its tokenizer"):
+        EncoderTrainer(model_of(tokenizer), arguments(tmp_path), rows)
+
+
+OWN = '''
+import torch
+from hf_paraphrase.models.configuration_avg import AvgConfig
+from hf_paraphrase.models.modeling_avg import AvgModel
+from hf_paraphrase.registry import ENCODERS
+
+
+class ShiftedConfig(AvgConfig):
+    model_type = "shifted"
+
+    def __init__(self, **settings):
+        super().__init__(**settings)
+
+
+@ENCODERS.register("shifted")
+class ShiftedAverage(AvgModel):
+    """The mean of the word vectors, seen through a matrix."""
+
+    config_class = ShiftedConfig
+
+    def __init__(self, config):
+        super().__init__(config)
+        self.turn = torch.nn.Linear(config.hidden_size, config.hidden_size)
+        self.post_init()
+
+    def _init_weights(self, module):
+        if isinstance(module, torch.nn.Linear):
+            torch.nn.init.normal_(module.weight)
+            torch.nn.init.zeros_(module.bias)
+        else:
+            super()._init_weights(module)
+
+    def forward(self, input_ids, attention_mask=None, **options):
+        found = super().forward(input_ids, attention_mask, **{**options, "return_token_vectors": False})
+        found.pooler_output = torch.tanh(self.turn(found.pooler_output))
+        return found
+'''
+
+
+def test_a_model_class_of_ones_own_is_saved_with_its_code_and_opens_equal(tmp_path, rows, tokenizer, monkeypatch):
+    from hf_paraphrase import registry
+
+    monkeypatch.setattr(registry.ENCODERS, "_entries", dict(registry.ENCODERS._entries))
+    (tmp_path / "shifted.py").write_text(OWN)
+    import_file(tmp_path / "shifted.py")
+    kind = registry.ENCODERS["shifted"]
+    trainer = train(tmp_path / "run", model_of(tokenizer, kind), rows, tokenizer)
+    folder = tmp_path / "saved"
+    trainer.save_model(str(folder))
+
+    class Unnamed(AvgModel):
+        """Has the configuration of another class."""
+
+    with pytest.raises(UsageError, match="Unnamed has the model type `avg` of AvgModel"):
+        EncoderTrainer(model_of(tokenizer, Unnamed), arguments(tmp_path), rows, tokenizer)
+    texts = ["a1 a2 b3", "b7"]
+    expected = SentenceEncoder(trainer.model, tokenizer).encode(texts)
+    assert np.abs(expected).max() > 0 and (folder / "shifted.py").is_file()
+    opened = SentenceEncoder.from_pretrained(folder)
+    assert type(opened.model) is kind
+    np.testing.assert_array_equal(opened.encode(texts), expected)
+    # Somebody else has its code from the folder alone.
+    found = AutoModel.from_pretrained(folder, trust_remote_code=True)
+    assert type(found).__name__ == "ShiftedAverage" and type(found) is not kind
+    ids = tokenizer(texts, padding=True, return_tensors="pt")
+    np.testing.assert_allclose(found(**ids).pooler_output.detach().numpy(), expected, atol=1e-6)
+    del registry.ENCODERS._entries["shifted"]
+    with pytest.raises(ModelError, match="type `shifted` is not a sentence encoder"):
+        SentenceEncoder.from_pretrained(folder)
+    sys.modules.pop("hf_paraphrase_import.shifted")
