@@ -1,7 +1,8 @@
 """Sentence encoders: trained on pairs with a margin loss, and put to use.
 
-Pairs of sentences go in, an encoder comes out (`trainer`, paper 000, section 4.2); texts go in, embeddings come out
-(`sentence_encoder`); a corpus goes in, an index to search comes out (`search`).
+Pairs of sentences go in, an encoder comes out: `train` is the recipe, `trainer` the Trainer below it (paper 000,
+section 4.2), `kinds` and `losses` what can be trained and with what, `augmentation` where studies plug in. Texts go
+in, embeddings come out: `sentence_encoder`, `encode_file`. A corpus goes in, an index to search comes out: `search`.
 """
 
 from __future__ import annotations

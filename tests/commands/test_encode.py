@@ -114,3 +114,14 @@ def test_a_folder_of_another_model_is_refused_before_the_input_is_read(tmp_path,
     (tmp_path / "text").write_text("w1\n")
     assert run(tmp_path / "other", tmp_path / "text", tmp_path / "v.npy") == 2
     assert "`rnn_search` is not a sentence encoder" in capsys.readouterr().err
+
+
+def test_from_python_it_says_what_was_embedded(model, tmp_path):
+    import hf_paraphrase
+
+    (tmp_path / "text").write_text("w1 w2\n\nw3\n")
+    found = hf_paraphrase.encode(model=model, input=tmp_path / "text", output=tmp_path / "v.npy", normalize=True)
+    assert (found.rows, found.dimension, found.empty) == (3, 5, 1)
+    np.testing.assert_allclose(np.linalg.norm(np.load(found.path), axis=1), [1, 0, 1], atol=1e-6)
+    with pytest.raises(hf_paraphrase.OutputError, match="the output exists"):
+        hf_paraphrase.encode(model=model, input=tmp_path / "text", output=tmp_path / "v.npy")

@@ -340,3 +340,16 @@ def test_an_index_moves_and_answers_as_before(index, tmp_path):
     one, two = SearchIndex(index), SearchIndex(tmp_path / "moved")
     assert list(one.neighbours(["w1 w3"], 3)) == list(two.neighbours(["w1 w3"], 3))
     np.testing.assert_array_equal(one.mine(0.2).scores, two.mine(0.2).scores)
+
+
+def test_from_python_it_gives_the_neighbours_as_they_are_found(model, index, corpus, tmp_path):
+    import hf_paraphrase
+
+    ((query, (neighbours,)),) = hf_paraphrase.search(index=index, query=["w1 w2"], top_k=3).neighbours
+    assert query == "w1 w2" and neighbours == next(iter(SearchIndex(index).neighbours(["w1 w2"], 3)))
+    made = hf_paraphrase.search(model=model, corpus=corpus, output=tmp_path / "index")
+    assert made.folder == tmp_path / "index" and made.rows == len(SearchIndex(index)) and not list(made.neighbours)
+    mined = hf_paraphrase.search(index=index, mine=True, threshold=0.5, output=tmp_path / "mined")
+    assert len(read_table(mined.folder)) == mined.rows
+    with pytest.raises(hf_paraphrase.UsageError, match="give either --corpus, with --model, or --index"):
+        hf_paraphrase.search(query=["w1"])

@@ -448,3 +448,28 @@ def test_settings_of_expansion_that_do_not_fit_are_refused(pairs, tmp_path, tiny
     assert run(pairs, tmp_path / "model", *words) == 2
     assert reason in capsys.readouterr().err
     assert not (tmp_path / "model").exists()
+
+
+def test_from_python_it_returns_the_encoder_with_what_was_measured(pairs, dev, tmp_path):
+    import hf_paraphrase
+
+    settings = {"epochs": 2, "batch_size": 20, "hidden_size": 8, "seed": 1, "dev_data": dev}
+    encoder = hf_paraphrase.train_encoder(pairs=pairs, model_type="gran", output=tmp_path / "a", **settings)
+    assert isinstance(encoder, SentenceEncoder) and encoder.model.config.model_type == "gran"
+    assert encoder.results["steps"] == 12 and len(encoder.results["dev_scores"]) == 3
+    np.testing.assert_array_equal(
+        encoder.encode(["a1 b2"]), SentenceEncoder.from_pretrained(tmp_path / "a").encode(["a1 b2"])
+    )
+    flags = ("--epochs", 2, "--batch-size", 20, "--hidden-size", 8, "--seed", 1, "--dev-data", dev)
+    assert run(pairs, tmp_path / "b", "--model-type", "gran", *flags) == 0
+    assert (tmp_path / "a" / "model.safetensors").read_bytes() == (tmp_path / "b" / "model.safetensors").read_bytes()
+    with pytest.raises(hf_paraphrase.UsageError, match="--cell is not for --model-type avg"):
+        hf_paraphrase.train_encoder(pairs=pairs, output=tmp_path / "c", cell="gru")
+    with pytest.raises(hf_paraphrase.UsageError, match="--batch-size is 'many', of another type than int"):
+        hf_paraphrase.train_encoder(pairs=pairs, output=tmp_path / "c", batch_size="many")
+
+
+def test_the_logs_of_the_training_lie_in_the_finished_folder(pairs, tmp_path):
+    pytest.importorskip("tensorboard")
+    assert run(pairs, tmp_path / "m", *FAST, "--report-to", "tensorboard") == 0
+    assert list((tmp_path / "m" / "logs").glob("events.out.tfevents.*"))

@@ -146,3 +146,10 @@ def test_pieces_of_real_captions_know_every_word_of_other_captions(real_data_dir
     assert sum(row.count(tokenizer.unk_token_id) for row in ids) < sum(map(len, ids)) / 1000
     words = sum(len(line.split()) for line in lines)
     assert words < sum(map(len, ids)) < 2 * words
+
+
+def test_from_python_it_returns_the_tokenizer(text, tmp_path):
+    import hf_paraphrase
+
+    tokenizer = hf_paraphrase.train_tokenizer(text=[str(text)], kind="bpe", vocabulary_size=60, output=tmp_path / "t")
+    assert tokenizer.get_vocab() == AutoTokenizer.from_pretrained(tmp_path / "t").get_vocab()
