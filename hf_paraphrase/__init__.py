@@ -27,10 +27,12 @@ if TYPE_CHECKING:
     from .encoders.train import train_encoder
     from .errors import HfParaphraseError, HubError, InputError, ModelError, OutputError, UsageError
     from .evaluation.run import evaluate
+    from .export.run import export_encoder
     from .filtering.filter import filter_pairs
     from .filtering.reference_classifier.training import train_reference_classifier
     from .filtering.scoring import score
     from .filtering.tuning.grid_search import tune
+    from .hub.run import push
     from .models import (
         AvgConfig,
         AvgModel,

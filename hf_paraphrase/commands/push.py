@@ -4,145 +4,22 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
-
-from tqdm import tqdm
 
 from ..errors import HfParaphraseError, UsageError
-from ..hub.folder_kinds import REPO_TYPES
-from ..hub.published_record import is_record
-from ..hub.publishing import MAIN, Plan, check_licence, plan_push, send
-from ..hub.tokens import find_token, redact
-from ..messages import say
-from ..settings import setting
+from ..hub.run import PushSettings, push
+from ..hub.tokens import redact
 from .arguments import parse
 
 
-@dataclass
-class Arguments:
-    """Send a model folder, a data folder or a metric folder to the Hugging Face Hub, as one commit.
-
-    Files that the branch has already are not sent again; the same command continues a push that broke. The token is
-    that of HF_TOKEN, of `hf auth login`, or of --token-file; it is never a flag's value and never printed.
-    """
-
-    path: str = setting("the folder: a model, data, or an `evaluate` metric")
-    repo_id: str = setting("the repository, namespace/name, or name in your own namespace; it is made if missing")
-    repo_type: str | None = setting(
-        "what it is on the Hub; by default the folder's files tell", None, choices=list(REPO_TYPES)
-    )
-    private: bool = setting("make the repository private; a public one that exists is refused", False)
-    revision: str = setting("the branch; it is made from main if missing", MAIN)
-    commit_message: str | None = setting("the commit's first line; by default it names the folder", None)
-    dry_run: bool = setting(
-        "list what would be sent, a line of size in bytes, tab and name for each file, and send nothing; "
-        "needs no token and no network",
-        False,
-    )
-    exclude: list[str] = setting(
-        "patterns (*, ?, [...]) of files and folders to leave out, by name or by place in the folder",
-        [],
-    )
-    prune: bool = setting("delete files on the branch that the folder does not have", False)
-    allow_any_license: bool = setting(
-        "send data although its card states no licence, or one that does not allow passing it on", False
-    )
-    token_file: str | None = setting("a file that holds the token, by default HF_TOKEN or the saved login", None)
-
-
 def main(argv: Sequence[str]) -> None:
-    """Runs `push`.
-
-    Raises:
-        UsageError: For names that cannot be, a token given as a flag, no token, or a repository that is not private.
-        InputError: If the folder is not a whole artefact, may not be passed on, or holds what must not travel.
-        OutputError: If the folder is unfinished work.
-        HubError: If the Hub cannot be reached or refuses.
-    """
+    """Runs the verb; no message repeats a token that was given as a flag's value."""
     if any(word.partition("=")[0] in {"--token", "--hf-token", "--hf_token"} for word in argv):
         # Other users of the machine can read a command line; and the parser's own message would repeat the value.
         raise UsageError("push: a token is no flag's value", remedy="set HF_TOKEN, log in, or name a --token-file")
     try:
-        _run(parse(Arguments, "push", argv))
+        settings = parse(PushSettings, "push", argv)
     except HfParaphraseError as error:
-        # A token that was put in a wrong place is a value that a message would repeat.
         error.message = redact(error.message)
         error.path = None if error.path is None else redact(error.path)
         raise
-
-
-def _run(arguments: Arguments) -> None:
-    plan = plan_push(
-        arguments.path,
-        arguments.repo_id,
-        repo_type=arguments.repo_type,
-        revision=arguments.revision,
-        exclude=arguments.exclude,
-    )
-    for name, reason in plan.files.left_out:
-        say(f"stays here: {name} ({reason})")
-    changed = [file.name for file in plan.files.files if file.content is not None]
-    records = [name for name in changed if is_record(name)]
-    if records:
-        say(f"paths in {', '.join(records)} are shortened to their last part on the Hub, not here")
-    cards = [name for name in changed if name not in records]
-    if cards:
-        say(f"the code in {', '.join(cards)} names {plan.repo_id} there; the folder here stays as it is")
-    elif "/" not in plan.repo_id:
-        say("code in the card that names this folder names the repository there, with your namespace")
-    if arguments.dry_run:
-        sys.stdout.write("".join(f"{file.size}\t{file.name}\n" for file in plan.files.files))
-        say(f"{_what(plan)}, would go to {_where(plan, arguments.private)}; nothing was sent")
-    if plan.licence_problem is not None and arguments.allow_any_license:
-        say(f"warning: {plan.licence_problem}")
-    if not arguments.allow_any_license:
-        check_licence(plan)
-    if arguments.dry_run:
-        return
-    token = find_token(arguments.token_file)
-    say(f"{_what(plan)}, to {_where(plan, arguments.private)}")
-    with tqdm(desc="compare", total=plan.files.size, unit="B", unit_scale=True) as bar:
-
-        def compared(size: int) -> None:
-            bar.update(size)
-            if bar.n >= plan.files.size:
-                bar.close()  # the client's own bars come next
-
-        pushed = send(
-            plan,
-            private=arguments.private,
-            commit_message=arguments.commit_message,
-            prune=arguments.prune,
-            token=token,
-            progress=compared,
-        )
-    changes = pushed.changes
-    say(
-        f"{_count(len(changes.send))} sent ({_size(changes.size)}), {len(changes.unchanged):,} already there"
-        + (f", {len(pruned):,} deleted" if (pruned := pushed.pruned) else "")
-    )
-    if changes.stale and not pruned:
-        say(f"the branch also has {', '.join(changes.stale)}, which the folder does not; --prune deletes such files")
-    say(f"commit {pushed.commit}")
-    sys.stdout.write(f"{pushed.url}\n")
-
-
-def _what(plan: Plan) -> str:
-    return f"{_count(len(plan.files.files))}, {_size(plan.files.size)}"
-
-
-def _where(plan: Plan, private: bool) -> str:
-    return f"the {'private ' if private else ''}{plan.repo_type} {plan.repo_id}, branch {plan.revision}"
-
-
-def _count(number: int) -> str:
-    return f"{number:,} file{'' if number == 1 else 's'}"
-
-
-def _size(number: float) -> str:
-    """Writes a number of bytes with its unit, 1 kB being 1000 bytes as on the Hub."""
-    for unit in ("bytes", "kB", "MB", "GB"):
-        if number < 1000:
-            return f"{number:,.0f} {unit}" if unit == "bytes" else f"{number:,.1f} {unit}"
-        number /= 1000
-    return f"{number:,.1f} TB"
+    sys.stdout.write(str(push.run(settings)))

@@ -1,3 +1,18 @@
-"""Exports of sentence encoders: ONNX graphs, and weights in fewer bits."""
+"""Exports of sentence encoders: ONNX graphs, and weights in fewer bits.
+
+A model folder comes in, a folder that `SentenceEncoder` opens goes out. `export_encoder` is the recipe, in `run`;
+`stored_weights` rounds matrices, `onnx_model` builds the graph of a model type (`averaging_graphs`,
+`recurrent_graphs`, over `graph_builder`), `verification` compares it with the model, and `export_folder` writes what
+its readers need.
+"""
 
 from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ..lazy import lazy_exports
+
+if TYPE_CHECKING:
+    from .run import Exported, ExportSettings, export_encoder
+
+__getattr__, __dir__, __all__ = lazy_exports(__name__)

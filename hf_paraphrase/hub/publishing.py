@@ -127,7 +127,7 @@ def check_licence(plan: Plan) -> None:
         )
 
 
-def push(
+def push_folder(
     path: str | os.PathLike[str],
     repo_id: str,
     *,
@@ -190,7 +190,7 @@ def send(
     endpoint: str | None = None,
     progress: Callable[[int], object] = lambda size: None,
 ) -> Pushed:
-    """Does what a plan says; the licence is not looked at again. Arguments and errors are those of :func:`push`."""
+    """Does what a plan says, whatever the licence; arguments and errors are those of :func:`push_folder`."""
     _check_secrets(plan, check_token(token))
     from huggingface_hub import HfApi
 

@@ -14,9 +14,11 @@ from huggingface_hub import ModelCard
 from safetensors.numpy import load_file
 from transformers import AutoConfig, AutoModel
 
+import hf_paraphrase
 from hf_paraphrase.artefacts.cards import template_path
 from hf_paraphrase.commands import main
 from hf_paraphrase.encoders.sentence_encoder import SentenceEncoder
+from hf_paraphrase.errors import UsageError
 from hf_paraphrase.models.registry import config_class, model_class
 from hf_paraphrase.models.tokenization_concatenation import ConcatenationTokenizer
 from hf_paraphrase.tokenization.character_trigram import build_character_trigram_tokenizer, trigram_vocabulary
@@ -321,3 +323,11 @@ def test_the_name_of_the_folder_cannot_break_the_code_of_the_card(models, tmp_pa
 
 def test_the_heading_that_is_left_out_of_the_source_card_is_that_of_the_template():
     assert "\n## How to use it\n" in template_path("model_cards", "encoder").read_text(encoding="utf-8")
+
+
+def test_the_recipe_returns_the_folder_and_what_was_measured(models, tmp_path):
+    made = hf_paraphrase.export_encoder(model=str(models["avg"]), output=str(tmp_path / "x"), format="safetensors")
+    assert made.folder == tmp_path / "x" and (made.folder / "model.safetensors").is_file()
+    assert made.results["lowest_cosine"] == 1.0 and made.results["megabytes"] == made.results["source_megabytes"]
+    with pytest.raises(UsageError, match="int8 needs --format onnx"):
+        hf_paraphrase.export_encoder(model="m", output="x", format="safetensors", weights="int8")

@@ -10,7 +10,7 @@ from hub_stand_in import TOKEN
 from hf_paraphrase.artefacts import hub_models
 from hf_paraphrase.encoders.sentence_encoder import SentenceEncoder
 from hf_paraphrase.errors import HubError, ModelError
-from hf_paraphrase.hub.publishing import push
+from hf_paraphrase.hub.publishing import push_folder
 from hf_paraphrase.hub.travelling_files import list_files
 from hf_paraphrase.models.configuration_avg import AvgConfig
 from hf_paraphrase.models.modeling_avg import AvgModel
@@ -33,8 +33,8 @@ def published(hub, model_folder, tmp_path, monkeypatch):
     monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path / "cache"))
     monkeypatch.setattr(hub_models, "_FOLDERS", {})
     monkeypatch.chdir(tmp_path)
-    push(model_folder, "ann/best", token=TOKEN)
-    push(model_folder, "ann/best", token=TOKEN, revision="v2")
+    push_folder(model_folder, "ann/best", token=TOKEN)
+    push_folder(model_folder, "ann/best", token=TOKEN, revision="v2")
     hub.requests.clear()
     return hub
 

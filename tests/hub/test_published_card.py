@@ -9,7 +9,7 @@ from hub_stand_in import TOKEN
 from hf_paraphrase.artefacts.cards import render_card
 from hf_paraphrase.commands import main
 from hf_paraphrase.hub.published_card import published_card
-from hf_paraphrase.hub.publishing import plan_push, push
+from hf_paraphrase.hub.publishing import plan_push, push_folder
 
 CARD = """---
 library_name: transformers
@@ -118,18 +118,18 @@ def test_the_cards_of_metrics_load_the_space(name):
 def test_the_card_on_the_hub_names_the_repository_and_the_one_here_stays(hub, model_folder):
     (model_folder / "README.md").write_text(CARD)
     before = content(model_folder)
-    push(model_folder, "ann/best", token=TOKEN)
+    push_folder(model_folder, "ann/best", token=TOKEN)
     assert content(model_folder) == before
     assert hub.files("ann/best") == {**before, "README.md": PUBLISHED.encode()}
     hub.requests.clear()
-    assert push(model_folder, "ann/best", token=TOKEN).changes.send == ()
+    assert push_folder(model_folder, "ann/best", token=TOKEN).changes.send == ()
     assert hub.sent("POST", "*/commit/*") == []
 
 
 def test_a_folder_that_was_renamed_after_it_was_made_is_known_by_its_title(hub, model_folder):
     (model_folder / "README.md").write_text(CARD)
     folder = model_folder.rename(model_folder.with_name("renamed"))
-    push(folder, "ann/best", token=TOKEN)
+    push_folder(folder, "ann/best", token=TOKEN)
     assert hub.files("ann/best")["README.md"].decode() == PUBLISHED
 
 
@@ -137,7 +137,7 @@ def test_a_bare_name_becomes_the_full_name_in_the_card(hub, model_folder, capsys
     (model_folder / "README.md").write_text(CARD)
     assert main(["push", "--path", str(model_folder), "--repo-id", "best", "--dry-run"]) == 0
     assert "with your namespace" in capsys.readouterr().err
-    push(model_folder, "best", token=TOKEN)
+    push_folder(model_folder, "best", token=TOKEN)
     assert hub.files("ann/best")["README.md"].decode() == PUBLISHED
 
 
@@ -147,7 +147,7 @@ def test_a_dry_run_lists_the_sizes_of_what_would_be_sent(hub, data_folder, capsy
     assert main(["push", "--path", str(data_folder), "--repo-id", "ann/a-rather-long-name", "--dry-run"]) == 0
     out, err = capsys.readouterr()
     assert "the code in README.md names ann/a-rather-long-name there" in err
-    push(data_folder, "ann/a-rather-long-name", token=TOKEN)
+    push_folder(data_folder, "ann/a-rather-long-name", token=TOKEN)
     there = hub.files("ann/a-rather-long-name", "dataset")
     sizes = {name: int(size) for size, name in (line.split("\t") for line in out.splitlines())}
     assert sizes == {name: len(data) for name, data in there.items()}
@@ -161,7 +161,7 @@ def test_the_cards_of_the_parts_of_a_model_name_the_repository_and_those_within_
         name = folder.name
         (folder / "source").mkdir()
         (folder / "source" / "README.md").write_text(f'# {name}/source\n\n    from_pretrained("{name}/source")\n')
-    push(model_folder, "ann/best", token=TOKEN)
+    push_folder(model_folder, "ann/best", token=TOKEN)
     assert b'from_pretrained("ann/best/source")' in hub.files("ann/best")["source/README.md"]
-    push(data_folder, "ann/data", token=TOKEN)
+    push_folder(data_folder, "ann/data", token=TOKEN)
     assert b'from_pretrained("pairs/source")' in hub.files("ann/data", "dataset")["source/README.md"]

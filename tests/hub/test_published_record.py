@@ -6,7 +6,7 @@ import pytest
 from hub_stand_in import TOKEN
 
 from hf_paraphrase.hub.published_record import published_record
-from hf_paraphrase.hub.publishing import push
+from hf_paraphrase.hub.publishing import push_folder
 
 RECORD = {
     "command": "hf-paraphrase train-encoder",
@@ -101,18 +101,18 @@ def test_the_record_of_the_model_that_was_exported_is_shortened_as_well(hub, mod
     path = model_folder / "source_provenance.json"
     path.write_text(json.dumps(RECORD))
     before = path.read_bytes()
-    push(model_folder, "ann/thing", token=TOKEN)
+    push_folder(model_folder, "ann/thing", token=TOKEN)
     assert path.read_bytes() == before
     assert hub.files("ann/thing")["source_provenance.json"].decode() == published_record(before.decode())
     assert b"alice" not in hub.files("ann/thing")["source_provenance.json"]
-    assert push(model_folder, "ann/thing", token=TOKEN).changes.send == ()
+    assert push_folder(model_folder, "ann/thing", token=TOKEN).changes.send == ()
 
 
 def test_the_record_on_the_hub_has_no_paths_of_this_machine_and_the_one_here_stays(hub, model_folder):
     path = model_folder / "provenance.json"
     path.write_text(json.dumps({**json.loads(path.read_text()), "settings": {"pairs": "/srv/alice/pairs"}}))
     before = path.read_bytes()
-    push(model_folder, "ann/thing", token=TOKEN)
+    push_folder(model_folder, "ann/thing", token=TOKEN)
     assert path.read_bytes() == before
     sent = json.loads(hub.files("ann/thing")["provenance.json"])
     assert sent["settings"] == {"pairs": "pairs"}

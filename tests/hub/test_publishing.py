@@ -8,7 +8,7 @@ import pytest
 from hub_stand_in import READ_ONLY, TOKEN
 
 from hf_paraphrase.errors import HubError, InputError, UsageError
-from hf_paraphrase.hub.publishing import plan_push, push
+from hf_paraphrase.hub.publishing import plan_push, push_folder
 
 
 def content(folder):
@@ -20,7 +20,7 @@ def sha256(path):
 
 
 def push_here(folder, repo_id="ann/thing", **options):
-    return push(folder, repo_id, **{"token": TOKEN, **options})
+    return push_folder(folder, repo_id, **{"token": TOKEN, **options})
 
 
 def test_a_model_arrives_byte_for_byte_as_one_commit_and_large_files_go_to_storage(hub, model_folder):

@@ -17,7 +17,9 @@ import torch
 from hub_stand_in import TOKEN
 from safetensors.numpy import save_file
 
+import hf_paraphrase
 from hf_paraphrase.commands import main
+from hf_paraphrase.errors import UsageError
 from hf_paraphrase.models.configuration_avg import AvgConfig
 from hf_paraphrase.models.modeling_avg import AvgModel
 from hf_paraphrase.tokenization.word_level import build_word_level_tokenizer, save_tokenizer
@@ -246,3 +248,15 @@ def test_what_was_pushed_opens_from_the_hub_with_the_usual_libraries(logged_in, 
     assert vector == here.tolist()
     assert rows == [{"sentence1": f"one {index}", "sentence2": f"two {index}"} for index in range(6)]
     assert same
+
+
+def test_the_recipe_returns_what_the_command_prints(logged_in, model_folder, capsys):
+    dry = hf_paraphrase.push(path=str(model_folder), repo_id="ann/avg", dry_run=True)
+    assert dry.pushed is None and str(dry).splitlines()[0].endswith("\tREADME.md") and logged_in.requests == []
+    done = hf_paraphrase.push(path=str(model_folder), repo_id="ann/avg", private=True)
+    assert str(done) == f"{done.pushed.url}\n" and len(done.pushed.changes.send) == len(dry.plan.files.files)
+    assert capsys.readouterr().out == ""
+    assert main(["push", "--path", str(model_folder), "--repo-id", "ann/avg", "--private"]) == 0
+    assert capsys.readouterr().out == str(done)
+    with pytest.raises(UsageError, match="--repo-type `box` is unknown"):
+        hf_paraphrase.push(path=str(model_folder), repo_id="ann/avg", repo_type="box")

@@ -1,0 +1,194 @@
+"""The recipe of the verb `export`: a sentence encoder in, an ONNX graph or a folder with weights in fewer bits out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ..artefacts.folders import check_output, output_folder
+from ..artefacts.hub_models import model_folder
+from ..artefacts.model_loading import check_model_type, load_model_folder
+from ..encoders.onnx_encoder import ONNX_FILE, is_onnx_folder, require_packages
+from ..errors import ModelError, OutputError, UsageError
+from ..messages import say
+from ..models.registry import SENTENCE_ENCODERS, model_class
+from ..settings import Settings, recipe, setting
+from .stored_weights import WEIGHTS, StoredWeights, store_weights
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel, PreTrainedTokenizerBase
+
+_MEGABYTE = 1e6
+
+
+@dataclass(kw_only=True)
+class ExportSettings(Settings):
+    """Writes a sentence encoder for programs without PyTorch, or in less room.
+
+    `--format onnx` makes a folder with `onnx/model.onnx`, which runs with onnxruntime and tokenizers alone and gives
+    the vectors of the model; every type of sentence encoder can be exported. `--format safetensors` makes a model
+    folder like the given one. Translation models and reference classifiers cannot be exported.
+    """
+
+    model: str = setting(
+        "folder of a sentence encoder, as train-encoder and train-sdae make it, or namespace/name of one on the Hub"
+    )
+    output: str = setting("the folder to write; it appears whole or not at all")
+    format: str = setting("onnx: a graph; safetensors: a model folder", "onnx", choices=["onnx", "safetensors"])
+    weights: str = setting(
+        "how matrices are stored: float32; float16, half the size; int8, a quarter, one scale a row, for onnx only",
+        "float32",
+        choices=list(WEIGHTS),
+    )
+    overwrite: bool = setting("replace an existing output folder", False)
+
+    def check(self) -> None:
+        """Refuses what does not fit.
+
+        Raises:
+            UsageError: For weights that the format cannot hold, or if a package of the extra `onnx` is missing.
+        """
+        super().check()
+        if self.format == "onnx":
+            require_packages("onnx", "onnxruntime")
+        elif self.weights == "int8":
+            raise UsageError(
+                "--weights int8 needs --format onnx: AutoModel opens no integers", remedy="or use float16"
+            )
+
+
+@dataclass(frozen=True)
+class Exported:
+    """What an export made.
+
+    Attributes:
+        folder: The folder.
+        results: `megabytes` of weights and `source_megabytes` of the model's, the `lowest_cosine` of an embedding with
+            the model's; of a graph also the `largest_difference` from PyTorch and how many sentences were `checked`.
+    """
+
+    folder: Path
+    results: dict[str, Any]
+
+
+@recipe(ExportSettings)
+def export_encoder(settings: ExportSettings) -> Exported:
+    """Writes a sentence encoder as an ONNX graph, or with weights in fewer bits, and compares it with the model.
+
+    Returns:
+        The folder, and what was measured.
+
+    Raises:
+        ModelError: If the folder is not a sentence encoder or is damaged, if its weights cannot be stored so, or if
+            the graph does not compute what the model computes.
+        OutputError: If the output is in the way.
+    """
+    source = model_folder(settings.model)
+    name = _output(settings, source).name
+    model, tokenizer = load_model_folder(source, model_class(_check_source(source)))
+    model = model.float()
+    export = _export_onnx if settings.format == "onnx" else _export_safetensors
+    with output_folder(settings.output, overwrite=settings.overwrite) as staging:
+        results = export(settings, model, tokenizer, source, staging, name)
+    difference = results.get("largest_difference")
+    say(
+        f"{settings.output}: {results['megabytes']:.1f} MB of weights ({results['source_megabytes']:.1f} MB in "
+        f"{source}); cosine with the model's vectors at least {results['lowest_cosine']:.6f}"
+        + ("" if difference is None else f"; the graph differs from PyTorch by {difference:.1e} at most")
+    )
+    return Exported(Path(settings.output), results)
+
+
+def _output(settings: ExportSettings, source: Path) -> Path:
+    """Returns the output's path, which must not be in the way of anything."""
+    output = check_output(settings.output, overwrite=settings.overwrite)
+    if output == source.resolve() or output in source.resolve().parents:
+        raise OutputError("the output is the model itself or holds it", path=settings.output, remedy="name another")
+    return output
+
+
+def _check_source(source: Path) -> str:
+    """Returns the model type of the folder."""
+    if is_onnx_folder(source):
+        raise ModelError(
+            "an ONNX export cannot be exported again", path=source, remedy="give the model that it was made from"
+        )
+    return check_model_type(
+        source, SENTENCE_ENCODERS, kind="sentence encoder, and nothing else can be exported", verb="train-encoder"
+    )
+
+
+def _export_onnx(
+    settings: ExportSettings,
+    model: PreTrainedModel,
+    tokenizer: PreTrainedTokenizerBase,
+    source: Path,
+    staging: Path,
+    name: str,
+) -> dict[str, Any]:
+    """Writes graph, configuration and record; returns what was measured."""
+    from .export_folder import write_configuration, write_record
+    from .graph_builder import OPSET
+    from .onnx_model import build_onnx, save_onnx
+    from .verification import embeddings, lowest_cosine, probes, verify
+
+    batches = probes(model.config)
+    original = embeddings(model, batches)
+    stored = store_weights({key: value.numpy() for key, value in model.state_dict().items()}, settings.weights)
+    files = save_onnx(build_onnx(model.config, stored), staging)
+    _put_back(model, stored)
+    verification = verify(model, staging / ONNX_FILE)
+    write_configuration(staging, model, tokenizer)
+    results = {
+        **_sizes(files, source),
+        "lowest_cosine": lowest_cosine(original, embeddings(model, batches)),
+        "largest_difference": verification.largest_difference,
+        "checked": verification.sentences,
+    }
+    write_record(staging, model, source=source, name=name, settings=settings.record(), results=results, opset=OPSET)
+    return results
+
+
+def _export_safetensors(
+    settings: ExportSettings,
+    model: PreTrainedModel,
+    tokenizer: PreTrainedTokenizerBase,
+    source: Path,
+    staging: Path,
+    name: str,
+) -> dict[str, Any]:
+    """Writes a model folder and its record; returns what was measured."""
+    import torch
+
+    from .export_folder import write_record, write_weights
+    from .verification import embeddings, lowest_cosine, probes
+
+    batches = probes(model.config)
+    original = embeddings(model, batches)
+    # Refuses numbers that are too large for it.
+    store_weights({key: value.numpy() for key, value in model.state_dict().items()}, settings.weights)
+    model = model.to(getattr(torch, settings.weights))
+    write_weights(staging, model, tokenizer, source)
+    results = {
+        **_sizes(staging.glob("*.safetensors"), source),
+        "lowest_cosine": lowest_cosine(original, embeddings(model, batches)),
+    }
+    write_record(staging, model, source=source, name=name, settings=settings.record(), results=results, opset=None)
+    return results
+
+
+def _put_back(model: PreTrainedModel, stored: StoredWeights) -> None:
+    """Gives a model the weights as they were rounded."""
+    import torch
+
+    model.load_state_dict({name: torch.from_numpy(value) for name, value in stored.rounded().items()})
+
+
+def _sizes(files: Iterable[Path], source: Path) -> dict[str, float]:
+    """Computes the sizes of the weights, new and old, in megabytes."""
+    return {
+        "megabytes": sum(path.stat().st_size for path in files) / _MEGABYTE,
+        "source_megabytes": sum(path.stat().st_size for path in source.glob("*.safetensors")) / _MEGABYTE,
+    }
