@@ -184,7 +184,7 @@ def test_a_killed_push_is_continued_by_the_same_command_with_what_is_missing(hub
         hashlib.sha256(path.read_bytes()).hexdigest() for path in sorted(model_folder.glob("*.safetensors"))
     )
     hub.holds[second] = threading.Event()
-    words = [sys.executable, str(ROOT / "scripts" / "push.py"), "--path", str(model_folder), "--repo-id", "ann/avg"]
+    words = [sys.executable, "-m", "hf_paraphrase", "push", "--path", str(model_folder), "--repo-id", "ann/avg"]
     running = subprocess.Popen(words, env=outside(hub), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     try:
         assert hub.held.wait(120)
