@@ -20,6 +20,7 @@ VERBS = {
     "search": "search --model m --corpus text --query w1",
     "search an index": "search --index index --query w1",
     "mine": "mine --source text --target other --encoder m --output pairs.tsv",
+    "evaluate-mining": "evaluate-mining --task task/fr-en --encoder m --output o",
     "neighbours": "analyze neighbours --model m --text text --query w1 --output o",
     "similarities": "analyze similarities --model m --text text --query w1 --output o",
     "gates": "analyze gates --model m --text text --output o",
