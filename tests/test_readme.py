@@ -19,7 +19,7 @@ import torch
 
 from hf_paraphrase.commands import VERBS, main
 from hf_paraphrase.commands.arguments import parse
-from hf_paraphrase.data.parquet import write_split
+from hf_paraphrase.data.folder import write_split
 from hf_paraphrase.data.schema import BACK_TRANSLATED, PAIRS
 from hf_paraphrase.encoders.sentence_encoder import SentenceEncoder
 from hf_paraphrase.models.configuration_avg import AvgConfig

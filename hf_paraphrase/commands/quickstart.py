@@ -16,7 +16,7 @@ from typing import Any
 
 from ..artefacts.folders import is_filled, write_text_whole
 from ..artefacts.provenance import read_provenance, write_provenance
-from ..data.parquet import read_table
+from ..data.folder import DataFolder
 from ..data.sample import TOTAL_PAIRS
 from ..errors import OutputError
 from ..messages import say
@@ -168,10 +168,10 @@ def _measure(arguments: Arguments, steps: _Steps) -> dict[str, Any]:
         }
         for model_type in _MODEL_TYPES
     }
-    sentences = sorted(set(read_table(output / "bitext", "train", ["target"])["target"].to_pylist()))
+    sentences = sorted(set(DataFolder(output / "bitext").table("train", ["target"])["target"].to_pylist()))
     encoder = SentenceEncoder.from_pretrained(output / "avg")
     rows, cosines = nearest_neighbours(encoder.encode([_QUERY]), encoder.encode(sentences), k=5)
-    pairs = read_table(output / "pairs", "train", ["source", "sentence1", "sentence2"]).to_pylist()
+    pairs = DataFolder(output / "pairs").table("train", ["source", "sentence1", "sentence2"]).to_pylist()
     return {
         "bleu": bleu,
         "examples": random.Random(arguments.seed).sample(pairs, min(10, len(pairs))),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from ..data.parquet import read_schema, read_table, split_names
+from ..data.folder import DataFolder
 from ..errors import InputError
 from .floors import Encode
 from .graded_set import GradedSet, read_graded_folder
@@ -39,7 +39,7 @@ def dev_sets(data_dir: Path) -> list[GradedSet]:
             path=data_dir,
             remedy="it needs STS16-en-test/STS.input.*.txt or data/validation-*.parquet with a column score",
         )
-    splits = split_names(data_dir)
+    splits = DataFolder(data_dir).splits
     if "validation" not in splits and len(splits) > 1:
         raise InputError(
             f"no split `validation` among {', '.join(splits)}", path=data_dir, remedy="add one to tune on"
@@ -67,7 +67,7 @@ def read_test_sets(data_dir: Path) -> tuple[list[GradedSet], list[str]]:
         keys = {graded.key for graded in found}
         return found, [key for key in expected if key not in keys]
     if any((data_dir / "data").glob("*.parquet")):
-        splits = split_names(data_dir)
+        splits = DataFolder(data_dir).splits
         if "test" in splits or len(splits) == 1:
             return [read_graded_folder(data_dir, "test" if "test" in splits else splits[0])], []
     raise InputError(
@@ -112,18 +112,20 @@ def is_bitext(data_dir: Path) -> bool:
     """
     if not any((data_dir / "data").glob("*.parquet")):
         return False
-    names = read_schema(data_dir, split_names(data_dir)[0]).names
+    opened = DataFolder(data_dir)
+    names = opened.schema(opened.splits[0]).names
     return set(names) >= set(_BITEXT_SIDES) and "sentence1" not in names
 
 
 def _retrieval_scorer(data_dir: Path) -> Callable[[Encode], dict[str, float]]:
-    if "validation" not in split_names(data_dir):
+    opened = DataFolder(data_dir)
+    if "validation" not in opened.splits:
         raise InputError(
             "the bitext has no split `validation` to tune on",
             path=data_dir,
             remedy="prepare it with --validation-size",
         )
-    table = read_table(data_dir, "validation", _BITEXT_SIDES)
+    table = opened.table("validation", _BITEXT_SIDES)
     if not table.num_rows:
         raise InputError("the split `validation` has no rows", path=data_dir)
     sources, targets = ([text or "" for text in table[name].to_pylist()] for name in _BITEXT_SIDES)

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ..data.parquet import read_table
+from ..data.folder import DataFolder
 from ..errors import InputError, ModelError
 from .correlation import cosine_similarities
 from .floors import Encode, Scorer, Similarity
@@ -57,7 +57,7 @@ def read_graded_folder(folder: Path, split: str) -> GradedSet:
         InputError: If the folder, the split or a column is missing, or a value is empty or not a number.
     """
     columns = ["sentence1", "sentence2", "score"]
-    table = read_table(folder, split, columns)
+    table = DataFolder(folder).table(split, columns)
     for name in columns:
         if table.column(name).null_count:
             raise InputError(f"split `{split}` has missing values in column {name}", path=folder)

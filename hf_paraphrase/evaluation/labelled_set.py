@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..data.decontamination import normalise
-from ..data.parquet import read_schema, read_table, split_names
+from ..data.folder import DataFolder
 from ..errors import InputError
 
 
@@ -83,7 +83,8 @@ def read_labelled_folder(folder: Path, split: str, positive_above: float | None 
     """
     split = _split(folder, split)
     column = "label" if positive_above is None else "score"
-    names = read_schema(folder, split).names
+    opened = DataFolder(folder)
+    names = opened.schema(split).names
     if column not in names:
         raise InputError(
             f"split `{split}` has no column {column}",
@@ -92,7 +93,7 @@ def read_labelled_folder(folder: Path, split: str, positive_above: float | None 
             if column == "label" and "score" in names
             else f"the columns are {', '.join(names)}",
         )
-    table = read_table(folder, split, ["sentence1", "sentence2", column])
+    table = opened.table(split, ["sentence1", "sentence2", column])
     for name in ("sentence1", "sentence2"):
         if table.column(name).null_count:
             raise InputError(f"split `{split}` has missing values in column {name}", path=folder)
@@ -179,7 +180,7 @@ def sentence_folds(sentences1: Sequence[str], sentences2: Sequence[str], count: 
 
 
 def _split(folder: Path, split: str) -> str:
-    splits = split_names(folder)
+    splits = DataFolder(folder).splits
     if split not in splits and f"labelled.{split}" in splits:
         return f"labelled.{split}"
     return split

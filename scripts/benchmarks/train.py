@@ -23,8 +23,8 @@ import pyarrow as pa
 import torch
 from transformers import PreTrainedTokenizerFast, PrinterCallback, TrainerCallback
 
+from hf_paraphrase.data.folder import write_split
 from hf_paraphrase.data.pair_rows import iterate_pairs
-from hf_paraphrase.data.parquet import write_split
 from hf_paraphrase.data.sample import sample_bitext
 from hf_paraphrase.data.schema import PAIRS
 from hf_paraphrase.encoders.encoded_pairs import EncodedPairs, encode_pairs

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from hf_paraphrase.commands import main
-from hf_paraphrase.data.parquet import read_table, write_split
+from hf_paraphrase.data.folder import DataFolder, write_split
 from hf_paraphrase.filtering.reference_classifier.seen_references import text_fingerprints, write_seen
 from hf_paraphrase.models.configuration_avg import AvgConfig
 from hf_paraphrase.models.configuration_reference_classifier import ReferenceClassifierConfig
@@ -46,7 +46,7 @@ def classifier(tmp_path_factory, pairs):
     torch.manual_seed(0)
     ReferenceClassifier(ReferenceClassifierConfig(vocab_size=len(tokenizer), embedding_size=4)).save_pretrained(folder)
     save_tokenizer(tokenizer, folder)
-    texts = list(dict.fromkeys(read_table(pairs).column("sentence1").to_pylist()))[:20]
+    texts = list(dict.fromkeys(DataFolder(pairs).table().column("sentence1").to_pylist()))[:20]
     write_seen(folder, [("train", "", int(number)) for number in text_fingerprints(texts)])
     return folder
 
@@ -95,7 +95,7 @@ def test_a_column_of_probabilities_will_do_for_the_translations(pairs, classifie
 
 
 def test_a_column_says_which_references_the_classifier_has_seen(pairs, tmp_path):
-    table = read_table(pairs)
+    table = DataFolder(pairs).table()
     seen = [None if i % 6 else i % 12 // 6 for i in range(60) for _ in range(2)]
     columns = {"reference_probability": [0.5, 0.7] * 60, "classifier_seen": seen}
     for name, values in columns.items():

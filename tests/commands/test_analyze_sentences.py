@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from hf_paraphrase.artefacts.provenance import read_provenance
 from hf_paraphrase.commands import main
-from hf_paraphrase.data.parquet import write_split
+from hf_paraphrase.data.folder import write_split
 from hf_paraphrase.encoders.sentence_encoder import KnownTexts, SentenceEncoder
 from hf_paraphrase.evaluation.figures import new_figure, plot_label, save_plot
 from hf_paraphrase.evaluation.tables import plain_markdown
@@ -270,11 +270,11 @@ def test_human_scores_are_described_for_each_data_set_and_model(avg, gran, grade
 
 
 def test_the_cosines_behind_human_scores_are_those_of_the_encoder(avg, graded, tmp_path):
-    from hf_paraphrase.data.parquet import read_table
+    from hf_paraphrase.data.folder import DataFolder
 
     folder = graded("one", {"validation": [1.0, 2.0] * 8})
     assert run("human-scores", "--model", avg, "--data", folder, "--output", tmp_path / "out") == 0
-    table = read_table(folder, "validation").to_pydict()
+    table = DataFolder(folder).table("validation").to_pydict()
     sides = [embed(avg, table[name]) for name in ("sentence1", "sentence2")]
     cosines = (sides[0] * sides[1]).sum(axis=1)
     for row in rows_of(tmp_path / "out/scores.tsv"):
@@ -462,9 +462,9 @@ def test_opusparcus_in_its_own_layout_gives_the_seven_scores_of_the_paper(avg, t
 def test_word_averages_without_any_training_rise_with_the_votes_on_tweets(real_data_dir, tmp_path):
     prepare = ["prepare", "pit2015", "--data-dir", f"{real_data_dir}/pit2015", "--output", f"{tmp_path}/pit"]
     assert main(prepare) == 0
-    from hf_paraphrase.data.parquet import read_table
+    from hf_paraphrase.data.folder import DataFolder
 
-    texts = read_table(tmp_path / "pit", "validation").column("sentence1").to_pylist()
+    texts = DataFolder(tmp_path / "pit").table("validation").column("sentence1").to_pylist()
     model = save_model(
         tmp_path / "avg", words=sorted({word for text in texts for word in text.lower().split()} - {"|", "."})
     )

@@ -12,7 +12,7 @@ from datasets import load_dataset
 from huggingface_hub import DatasetCard
 
 from hf_paraphrase.commands import main
-from hf_paraphrase.data.parquet import read_table
+from hf_paraphrase.data.folder import DataFolder
 from hf_paraphrase.data.schema import BACK_TRANSLATED
 from hf_paraphrase.translation.back_translation import BackTranslationSettings
 from hf_paraphrase.translation.back_translator import BackTranslator, SearchOptions
@@ -48,8 +48,8 @@ def test_load_dataset_opens_it_with_the_columns_and_types_of_the_contract(transl
 
 
 def test_pairs_keep_the_order_of_the_bitext_and_ranks_follow_the_score(translated, awkward_bitext):
-    rows = read_table(translated).to_pylist()
-    bitext = {row["id"]: row for row in read_table(awkward_bitext).to_pylist()}
+    rows = DataFolder(translated).table().to_pylist()
+    bitext = {row["id"]: row for row in DataFolder(awkward_bitext).table().to_pylist()}
     order = [row["id"] for row in rows if row["rank"] == 0]
     left_out = {entry["id"] for entry in skipped(translated)}
     assert order == [name for name in bitext if name not in left_out]
@@ -70,7 +70,7 @@ def test_pairs_keep_the_order_of_the_bitext_and_ranks_follow_the_score(translate
 def test_log_prob_is_the_models_log_probability_of_the_translation(tiny_model, translated):
     model, tokenizer = load_translation_model(tiny_model)
     checked = 0
-    for row in read_table(translated).to_pylist():
+    for row in DataFolder(translated).table().to_pylist():
         ids = tokenizer(row["sentence2"])["input_ids"]
         if len(ids) != row["num_tokens"] + 1:
             continue  # the beam spelt the text with other units than the tokenizer does
@@ -96,21 +96,21 @@ def test_every_sentence_without_a_translation_is_recorded_with_its_reason(tiny_m
     ]
     record = json.loads((translated / "provenance.json").read_text())
     assert record["results"]["sentences"] == 17 and record["results"]["skipped_sentences"] == len(skipped(translated))
-    assert record["results"]["pairs"] == read_table(translated).num_rows
+    assert record["results"]["pairs"] == DataFolder(translated).table().num_rows
     assert {item["name"] for item in record["inputs"]} == {"tiny", "awkward"}
 
 
 def test_a_source_of_a_thousand_units_is_translated_if_it_is_allowed(tiny_model, write_bitext, tmp_path):
     bitext = write_bitext(tmp_path / "bitext", train=[("un " * 1_000, "a thousand"), ("deux", "two")])
     assert job(tiny_model, bitext, tmp_path / "out", "--max-source-tokens", "1200", "--num-beams", "3") == 0
-    rows = read_table(tmp_path / "out").to_pylist()
+    rows = DataFolder(tmp_path / "out").table().to_pylist()
     assert {row["id"] for row in rows} | {entry["id"] for entry in skipped(tmp_path / "out")} == {"train-0", "train-1"}
     assert all(row["num_tokens"] <= 1_000 for row in rows)
 
 
 def test_max_sentences_takes_the_first_rows(tiny_model, tiny_bitext, tmp_path):
     assert job(tiny_model, tiny_bitext, tmp_path / "five", "--max-sentences", "5") == 0
-    found = {row["id"] for row in read_table(tmp_path / "five").to_pylist()}
+    found = {row["id"] for row in DataFolder(tmp_path / "five").table().to_pylist()}
     found |= {entry["id"] for entry in skipped(tmp_path / "five")}
     assert found == {f"train-{index}" for index in range(5)}
     assert len(list((tmp_path / "five" / "data").iterdir())) == 2
@@ -119,7 +119,7 @@ def test_max_sentences_takes_the_first_rows(tiny_model, tiny_bitext, tmp_path):
 def test_another_split_and_a_beam_of_one(tiny_model, tiny_bitext, tmp_path):
     words = ["--split", "test", "--num-beams", "1", "--num-return-sequences", "1", "--shard-size", "1000"]
     assert job(tiny_model, tiny_bitext, tmp_path / "out", *words) == 0
-    rows = read_table(tmp_path / "out").to_pylist()
+    rows = DataFolder(tmp_path / "out").table().to_pylist()
     assert rows and all(row["id"].startswith("test-") and row["rank"] == 0 for row in rows)
 
 
@@ -130,7 +130,7 @@ def test_bf16_search_reports_fp32_scores(tiny_model, tiny_bitext, tmp_path):
     scores = [
         {
             (row["id"], row["sentence2"], row["num_tokens"]): row["log_prob"]
-            for row in read_table(tmp_path / name).to_pylist()
+            for row in DataFolder(tmp_path / name).table().to_pylist()
         }
         for name in ("bf16", "fp32")
     ]
@@ -142,7 +142,7 @@ def test_bf16_search_reports_fp32_scores(tiny_model, tiny_bitext, tmp_path):
 def test_the_beam_alone_sets_the_length_of_the_lists(tiny_model, tiny_bitext, tmp_path):
     words = ["back-translate", "--model", str(tiny_model), "--bitext", str(tiny_bitext), "--split", "test"]
     assert main([*words, "--num-beams", "3", "--output", str(tmp_path / "three")]) == 0
-    assert max(read_table(tmp_path / "three")["rank"].to_pylist()) == 2
+    assert max(DataFolder(tmp_path / "three").table()["rank"].to_pylist()) == 2
     record = json.loads((tmp_path / "three" / "provenance.json").read_text())
     assert record["settings"]["num_return_sequences"] == record["results"]["search"]["num_return_sequences"] == 3
 
@@ -178,7 +178,7 @@ def test_shards_are_runs_of_consecutive_rows(awkward_bitext, rows, size, limit):
 def test_a_shard_depends_on_its_sentences_alone(tiny_model, awkward_bitext):
     model, tokenizer = load_translation_model(tiny_model)
     translator = BackTranslator(model, tokenizer, SearchOptions(4, 3))
-    table = read_table(awkward_bitext)
+    table = DataFolder(awkward_bitext).table()
     first, _ = translator.translate_table(table.slice(0, 4))
     translator.translate_table(table.slice(4))
     again, _ = translator.translate_table(table.slice(0, 4))
@@ -201,7 +201,7 @@ def test_a_job_of_which_nothing_can_be_translated_says_so_and_opens(tiny_model, 
     bitext = write_bitext(tmp_path / "bitext", train=[("", "x"), ("un", "")])
     assert job(tiny_model, bitext, tmp_path / "out") == 0
     assert "2 of 2 sentences have no translation" in capsys.readouterr().err
-    assert read_table(tmp_path / "out").num_rows == 0
+    assert DataFolder(tmp_path / "out").table().num_rows == 0
 
 
 def test_the_description_of_a_job_names_every_setting_of_the_search():

@@ -9,7 +9,7 @@ import torch
 
 from hf_paraphrase.artefacts import folders
 from hf_paraphrase.commands import main
-from hf_paraphrase.data.parquet import read_table
+from hf_paraphrase.data.folder import DataFolder
 from hf_paraphrase.errors import ModelError
 from hf_paraphrase.translation import back_translator
 from hf_paraphrase.translation.loading import load_translation_model
@@ -73,14 +73,14 @@ def failing(monkeypatch, fails, error):
 def test_a_sentence_whose_search_fails_is_recorded_and_the_others_are_translated(
     tiny_model, bitext, undisturbed, tmp_path, monkeypatch, error, reason
 ):
-    rows = read_table(undisturbed).to_pylist()
+    rows = DataFolder(undisturbed).table().to_pylist()
     bad = rows[len(rows) // 2]
     _, tokenizer = load_translation_model(tiny_model)
     ids = list(tokenizer(bad["source"])["input_ids"])
     failing(monkeypatch, lambda batch: ids in [list(item) for item in batch], error)
     assert job(tiny_model, bitext, tmp_path / "pairs") == 0
     assert {"id": bad["id"], "reason": reason} in skipped(tmp_path / "pairs")
-    found = read_table(tmp_path / "pairs").to_pylist()
+    found = DataFolder(tmp_path / "pairs").table().to_pylist()
     expected = [row for row in rows if row["id"] != bad["id"]]
     # Another number of sentences in a batch is another rounding.
     assert [row.pop("log_prob") for row in found] == pytest.approx([row.pop("log_prob") for row in expected], abs=1e-4)
@@ -101,7 +101,7 @@ def test_sentences_that_cannot_be_translated_do_not_stop_a_process_that_has_tran
     tiny_model, bitext, undisturbed, tmp_path, monkeypatch
 ):
     # The last shard alone is left, as for the second of two processes or after a resume.
-    rows = read_table(bitext).to_pylist()
+    rows = DataFolder(bitext).table().to_pylist()
     _, tokenizer = load_translation_model(tiny_model)
     last = [list(tokenizer(row["source"])["input_ids"]) for row in rows[8:]]
     fails = lambda batch: any(list(item) in last for item in batch)  # noqa: E731
@@ -136,7 +136,7 @@ def test_probabilities_that_are_not_finite_are_a_failed_search(tiny_model, bitex
         model.lm_head.bias.fill_(float("nan"))
     translator = back_translator.BackTranslator(model, tokenizer, back_translator.SearchOptions(1, 1))
     with pytest.raises(ModelError, match="the model's probabilities are not finite; nor can any other"):
-        translator.translate_table(read_table(bitext))
+        translator.translate_table(DataFolder(bitext).table())
 
 
 @pytest.mark.parametrize("verb", ["back-translate", "evaluate-nmt"])
@@ -189,7 +189,7 @@ def test_translations_without_an_end_or_without_a_word_are_recorded_and_no_pairs
     model = with_bias_of_the_end(tiny_model, tmp_path / "model", bias)
     words = ["--num-beams", num_beams, "--num-return-sequences", "1"]
     assert job(model, bitext, tmp_path / "pairs", *words) == 0
-    assert read_table(tmp_path / "pairs").num_rows == 0
+    assert DataFolder(tmp_path / "pairs").table().num_rows == 0
     assert skipped(tmp_path / "pairs") == [{"id": f"train-{index}", "reason": reason} for index in range(12)]
 
 
@@ -201,7 +201,7 @@ def test_only_the_hypotheses_that_end_become_pairs(tiny_model, bitext, tmp_path,
     ]
     monkeypatch.setattr(back_translator, "translate_batch", lambda *words, **settings: [hypotheses] * len(words[2]))
     assert job(tiny_model, bitext, tmp_path / "pairs") == 0
-    rows = read_table(tmp_path / "pairs").to_pylist()
+    rows = DataFolder(tmp_path / "pairs").table().to_pylist()
     assert {(row["sentence2"], row["rank"], row["log_prob"]) for row in rows} == {("whole", 0, -2.0)}
     assert len(rows) == 12 and skipped(tmp_path / "pairs") == []
 

@@ -16,7 +16,7 @@ from huggingface_hub import DatasetCard, ModelCard
 
 from hf_paraphrase.artefacts.provenance import read_provenance
 from hf_paraphrase.commands import main
-from hf_paraphrase.data.parquet import write_split
+from hf_paraphrase.data.folder import write_split
 
 URL = "https://huggingface.co/datasets/org/numbers"
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)

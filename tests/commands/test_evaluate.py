@@ -11,7 +11,7 @@ import yaml
 
 import hf_paraphrase
 from hf_paraphrase.commands import main
-from hf_paraphrase.data.parquet import write_split
+from hf_paraphrase.data.folder import write_split
 from hf_paraphrase.errors import ModelError, UsageError
 from hf_paraphrase.registry import SUITES
 

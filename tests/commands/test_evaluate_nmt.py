@@ -10,7 +10,7 @@ import pytest
 import sacrebleu
 
 from hf_paraphrase.commands import main
-from hf_paraphrase.data.parquet import read_table
+from hf_paraphrase.data.folder import DataFolder
 from hf_paraphrase.translation.beam_search import translate
 from hf_paraphrase.translation.loading import load_translation_model
 
@@ -24,7 +24,7 @@ def test_scores_equal_sacrebleu_on_the_translations(tiny_model, tiny_bitext, tmp
     assert evaluate(tiny_model, tiny_bitext, *words) == 0
     out, err = capfd.readouterr()
     model, tokenizer = load_translation_model(tiny_model)
-    table = read_table(tiny_bitext, "test")
+    table = DataFolder(tiny_bitext).table("test")
     references = table["target"].to_pylist()
     scores = json.loads((tmp_path / "s.json").read_text())
     assert [entry["num_beams"] for entry in scores] == [1, 3]

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 from hf_paraphrase.commands import main
-from hf_paraphrase.data.parquet import read_table, write_split
+from hf_paraphrase.data.folder import DataFolder, write_split
 from hf_paraphrase.data.schema import PAIRS
 from hf_paraphrase.studies.expansion import processes
 from hf_paraphrase.studies.expansion.expander import Expander
@@ -102,7 +102,7 @@ def test_pairs_give_a_data_folder_of_sentences_and_expansions_with_card_and_prov
     assert "| sentences read | 8 |" in card and "{{" not in card
     again = tmp_path / "again"
     assert run("--pairs", pairs, "--output", again, "--wordnet", tiny_wordnet, "--share", 1, "--num-workers", 2) == 0
-    assert read_table(again, "train").equals(read_table(output, "train"))
+    assert DataFolder(again).table("train").equals(DataFolder(output).table("train"))
 
 
 def test_definitions_in_evaluation_sets_are_not_used_and_the_card_says_so(pairs, tmp_path, tiny_wordnet):
@@ -111,7 +111,7 @@ def test_definitions_in_evaluation_sets_are_not_used_and_the_card_says_so(pairs,
     words = ["--pairs", pairs, "--wordnet", tiny_wordnet, "--share", 1]
     assert run(*words, "--output", tmp_path / "a", "--decontaminate", evaluation, "--num-workers", 2) == 0
     assert run(*words, "--output", tmp_path / "b") == 0
-    checked, unchecked = (" ".join(read_table(tmp_path / name)["sentence2"].to_pylist()) for name in "ab")
+    checked, unchecked = (" ".join(DataFolder(tmp_path / name).table()["sentence2"].to_pylist()) for name in "ab")
     assert "youthful" not in checked and "boy" in checked and "youthful" in unchecked
     assert "were not used: sts.txt" in (tmp_path / "a" / "README.md").read_text()
     assert "not compared with any evaluation set" in (tmp_path / "b" / "README.md").read_text()

@@ -6,7 +6,7 @@ import pyarrow as pa
 import pytest
 
 from hf_paraphrase.commands import main
-from hf_paraphrase.data.parquet import read_table, write_split
+from hf_paraphrase.data.folder import DataFolder, write_split
 
 
 @pytest.fixture
@@ -63,13 +63,13 @@ def test_the_same_command_writes_the_same_bytes(pairs, tmp_path):
 
 def test_an_expression_that_begins_with_a_negative_number_is_no_flag(pairs, tmp_path):
     assert run("filter", "--pairs", pairs, "--output", tmp_path / "kept", "--keep", "-1<=rank<1", "rank>-.5") == 0
-    assert read_table(tmp_path / "kept").num_rows == 10
+    assert DataFolder(tmp_path / "kept").table().num_rows == 10
 
 
 def test_fewer_pairs_than_the_sample_is_said_and_not_hidden(pairs, tmp_path, capsys):
     assert run("filter", "--pairs", pairs, "--output", tmp_path / "kept", "--sample", 1000) == 0
     assert "only 20 pairs were left to sample from, 1,000 were asked for" in capsys.readouterr().err
-    assert read_table(tmp_path / "kept").num_rows == 20
+    assert DataFolder(tmp_path / "kept").table().num_rows == 20
     assert run("filter", "--pairs", pairs, "--output", tmp_path / "more", "--sample", 21, "--negatives", 1) == 0
     assert "only 20 pairs were left to sample from, 21 were asked for" in capsys.readouterr().err
 
@@ -86,7 +86,7 @@ def test_fewer_of_the_best_than_asked_for_is_said_and_not_hidden(pairs, tmp_path
     assert "asked for" not in capsys.readouterr().err
     assert run("filter", "--pairs", pairs, "--output", tmp_path / "more", flag, least + 1) == 0
     assert expected in capsys.readouterr().err
-    assert read_table(tmp_path / "more").num_rows == 20
+    assert DataFolder(tmp_path / "more").table().num_rows == 20
 
 
 @pytest.mark.parametrize(
@@ -147,9 +147,9 @@ def test_pairs_that_contain_an_evaluation_sentence_go_only_where_ngrams_are_comp
     words = ["filter", "--pairs", pairs, "--decontaminate", tmp_path / "eval.txt"]
     assert run(*words, "--output", tmp_path / "exact") == 0
     assert run(*words, "--decontaminate-ngrams", 5, "--output", tmp_path / "ngrams") == 0
-    assert read_table(tmp_path / "exact").num_rows == 20
-    assert set(read_table(tmp_path / "exact")["id"].to_pylist()) - set(
-        read_table(tmp_path / "ngrams")["id"].to_pylist()
+    assert DataFolder(tmp_path / "exact").table().num_rows == 20
+    assert set(DataFolder(tmp_path / "exact").table()["id"].to_pylist()) - set(
+        DataFolder(tmp_path / "ngrams").table()["id"].to_pylist()
     ) == {"r3"}
     record = json.loads((tmp_path / "ngrams" / "provenance.json").read_text())
     assert record["results"]["contamination"] == {"eval.txt (5-grams)": 2}
@@ -163,7 +163,7 @@ def test_the_best_pairs_are_taken_by_a_column_or_in_order_and_stay_in_their_orde
     def ids(*words):
         output = tmp_path / "_".join(map(str, words))
         assert run("filter", "--pairs", pairs, "--output", output, *words) == 0
-        table = read_table(output)
+        table = DataFolder(output).table()
         return [(row["id"], row["rank"]) for row in table.to_pylist()]
 
     rows = [(f"r{i // 2}", i % 2) for i in range(20)]
@@ -183,8 +183,8 @@ def test_noise_and_negatives_are_made_told_and_recorded(pairs, tmp_path, capsys)
     assert run(*words, "--negatives", 7, "--output", tmp_path / "a") == 0
     assert "4 of the pairs made random, 15 negatives added" in capsys.readouterr().err
     assert run(*words, "--negatives", 7, "--output", tmp_path / "b") == 0
-    table = read_table(tmp_path / "a")
-    assert table.equals(read_table(tmp_path / "b"))
+    table = DataFolder(tmp_path / "a").table()
+    assert table.equals(DataFolder(tmp_path / "b").table())
     assert table.num_rows == 30 and table["label"].to_pylist() == [1] * 15 + [0] * 15
     assert sum(table["noise"].to_pylist()) == 4 and table.column_names[-2:] == ["noise", "label"]
     record = json.loads((tmp_path / "a" / "provenance.json").read_text())

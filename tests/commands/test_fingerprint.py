@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from hf_paraphrase.commands import main
-from hf_paraphrase.data.parquet import read_table
+from hf_paraphrase.data.folder import DataFolder
 from hf_paraphrase.data.sources.tmx import tmx_texts
 
 
@@ -61,7 +61,7 @@ def test_a_list_removes_the_same_training_rows_as_the_folder_it_was_made_of(eval
         words = ["--tsv", str(tmp_path / "a.tsv"), "--source-lang", "fr", "--target-lang", "en"]
         words += ["--decontaminate", str(against), "--output", str(tmp_path / name)]
         assert main(["prepare", "bitext", *words]) == 0
-        kept[name] = read_table(tmp_path / name)["target"].to_pylist()
+        kept[name] = DataFolder(tmp_path / name).table()["target"].to_pylist()
         record = json.loads((tmp_path / name / "provenance.json").read_text())
         assert record["results"]["counts"]["train"]["contaminated"] == 3
     assert kept["folder"] == kept["list"] == ["clean one is here", "too short"]

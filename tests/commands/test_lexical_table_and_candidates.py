@@ -6,7 +6,7 @@ import shutil
 import pytest
 
 from hf_paraphrase.commands import main
-from hf_paraphrase.data.parquet import read_table
+from hf_paraphrase.data.folder import DataFolder
 from hf_paraphrase.translation.lexical_table import LexicalTable
 from hf_paraphrase.translation.loading import load_translation_model
 
@@ -28,7 +28,7 @@ def table(tiny_model, tiny_bitext, tmp_path_factory):
 
 
 def rows(folder):
-    return read_table(folder, "train").to_pylist()
+    return DataFolder(folder).table("train").to_pylist()
 
 
 def test_the_table_finds_the_translations_of_the_numbers(table, tiny_model):
@@ -59,7 +59,7 @@ def test_few_candidates_limit_the_translations_and_references_add_their_own_unit
     assert back_translate(tiny_model, tiny_bitext, tmp_path / "few", *words) == 0
     assert back_translate(tiny_model, tiny_bitext, tmp_path / "oracle", *words, "--candidates-from-reference") == 0
     found = LexicalTable.load(table)
-    sources = read_table(tiny_bitext, "test")["source"].to_pylist()
+    sources = DataFolder(tiny_bitext).table("test")["source"].to_pylist()
     allowed = {
         target for ids in tokenizer(sources)["input_ids"] for unit in ids for target, _ in found.translations(unit)[:1]
     }
@@ -78,7 +78,7 @@ def test_scores_of_restricted_searches_are_those_of_the_whole_model(table, tiny_
     assert back_translate(tiny_model, tiny_bitext, tmp_path / "few", *words) == 0
     model, tokenizer = load_translation_model(tiny_model)
     free = {}
-    for row in read_table(tiny_bitext, "test").to_pylist():
+    for row in DataFolder(tiny_bitext).table("test").to_pylist():
         ids = [list(tokenizer(row["source"])["input_ids"])]
         (nbest,) = translate_batch(model, tokenizer, ids, num_beams=50, num_return_sequences=50, scorer=model)
         free[row["id"]] = {item.text: item.log_prob for item in nbest}

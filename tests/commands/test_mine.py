@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from hf_paraphrase.commands import main
-from hf_paraphrase.data.parquet import read_table
+from hf_paraphrase.data.folder import DataFolder
 from hf_paraphrase.studies.mining import candidates
 from hf_paraphrase.studies.mining.candidates import candidate_blocks
 
@@ -147,7 +147,7 @@ def test_mined_pairs_go_straight_into_prepare_bitext(work):
     assert mine(words) == 0
     words = "--source-lang fr --target-lang en --tsv pairs.tsv --columns _,_,_,source,target --output bitext"
     assert main(["prepare", "bitext", *words.split()]) == 0
-    rows = {(row["source"], row["target"]) for row in read_table("bitext").to_pylist()}
+    rows = {(row["source"], row["target"]) for row in DataFolder("bitext").table().to_pylist()}
     assert rows == {("f1 f2 f3 f4", "e1 e2 e3 e4"), ("f5 f6 f7 f8", "e5 e6 e7 e8")}
 
 

@@ -4,7 +4,7 @@ import pytest
 
 from hf_paraphrase.commands import main
 from hf_paraphrase.data.decontamination import normalise
-from hf_paraphrase.data.parquet import read_table
+from hf_paraphrase.data.folder import DataFolder
 
 pytestmark = pytest.mark.real_data
 
@@ -31,7 +31,7 @@ def test_gold_of_a_task_from_real_bitext_is_complete(task, part, size):
     assert len(sources) == len(targets) == size
     names = {normalise(text): name for name, text in targets.items()}
     partners = {}
-    for row in read_table(task / "bitext").to_pylist():
+    for row in DataFolder(task / "bitext").table().to_pylist():
         partners.setdefault(normalise(row["source"]), set()).add(normalise(row["target"]))
     true = {
         (name, names[partner])
@@ -47,7 +47,7 @@ def test_the_bitext_beside_a_task_shares_no_sentence_with_it(task):
     kept = set()
     for split in ("train", "validation"):
         for name in ("source", "target"):
-            texts = read_table(task / "task" / "bitext", split).column(name).to_pylist()
+            texts = DataFolder(task / "task" / "bitext").table(split).column(name).to_pylist()
             kept |= {normalise(text) for text in texts}
     for part in ("test", "training", "sample"):
         for ending in ("fr", "en"):
@@ -57,4 +57,4 @@ def test_the_bitext_beside_a_task_shares_no_sentence_with_it(task):
 def test_prepare_bucc_reads_a_task_from_real_bitext(task, tmp_path):
     words = ["prepare", "bucc", "--data-dir", task / "task", "--lang", "fr", "--output", tmp_path / "bucc"]
     assert main(list(map(str, words))) == 0
-    assert read_table(tmp_path / "bucc", "test").num_rows == 45
+    assert DataFolder(tmp_path / "bucc").table("test").num_rows == 45

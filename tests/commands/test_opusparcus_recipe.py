@@ -13,7 +13,7 @@ from string import Template
 import pytest
 
 from hf_paraphrase.commands import main
-from hf_paraphrase.data.parquet import read_table
+from hf_paraphrase.data.folder import DataFolder
 
 pytest.importorskip("morfessor")
 
@@ -88,14 +88,14 @@ def test_the_commands_of_the_script_run_on_the_layout_of_the_archive(work):
 
 
 def test_the_first_pairs_are_positives_with_as_many_negatives_and_ppdb_has_as_many_tokens(work):
-    rows = read_table(work / "pairs").to_pylist()
+    rows = DataFolder(work / "pairs").table().to_pylist()
     assert [row["label"] for row in rows] == [1] * (len(rows) // 2) + [0] * (len(rows) // 2)
     positives = rows[: len(rows) // 2]
     # Pairs that are judged ones too were left out before.
     assert [row["pmi"] for row in positives] == sorted((row["pmi"] for row in positives), reverse=True)
     tokens = json.loads((work / "pairs/provenance.json").read_text())["results"]["tokens"]
     assert tokens == sum(len(row[side].split()) for row in positives for side in ("sentence1", "sentence2"))
-    ppdb = [row for row in read_table(work / "ppdb").to_pylist() if row["label"]]
+    ppdb = [row for row in DataFolder(work / "ppdb").table().to_pylist() if row["label"]]
     lengths = [len(row["sentence1"].split()) + len(row["sentence2"].split()) for row in ppdb]
     assert sum(lengths) >= tokens > sum(lengths[:-1])
 

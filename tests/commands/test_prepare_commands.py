@@ -11,7 +11,7 @@ import pytest
 from datasets import load_dataset
 
 from hf_paraphrase.commands import main
-from hf_paraphrase.data.parquet import read_table, split_names
+from hf_paraphrase.data.folder import DataFolder
 
 
 @pytest.fixture
@@ -50,7 +50,7 @@ def test_folder_opens_with_plain_load_dataset_and_streams_the_same_rows(files, t
     assert {name: len(rows) for name, rows in dataset.items()} == {"train": 45, "validation": 5, "test": 10}
     assert dataset["train"].column_names == ["id", "source", "target", "source_lang", "target_lang"]
     streamed = load_dataset(str(files / "out"), split="train", streaming=True)
-    assert list(streamed) == dataset["train"].to_list() == read_table(files / "out", "train").to_pylist()
+    assert list(streamed) == dataset["train"].to_list() == DataFolder(files / "out").table("train").to_pylist()
 
 
 def test_card_and_provenance_say_what_was_done(files):
@@ -150,7 +150,7 @@ def test_a_translation_memory_becomes_a_folder(files, capsys):
     words = ["prepare", "bitext", "--source-lang", "fr", "--target-lang", "en", "--tmx", str(files / "a.tmx")]
     assert main([*words, "--output", str(files / "out")]) == 0
     assert "train: 1 rows of 2 translation units (other_languages 1)" in capsys.readouterr().err
-    assert read_table(files / "out").to_pylist() == [
+    assert DataFolder(files / "out").table().to_pylist() == [
         {"id": "fr-en-0000001", "source": "Oui.", "target": "Yes.", "source_lang": "fr", "target_lang": "en"}
     ]
     assert "Of 2 translation units read" in (files / "out" / "README.md").read_text()
@@ -237,15 +237,15 @@ def test_a_filled_output_folder_is_refused_before_anything_is_read_and_replaced_
     fails(capsys, [*bitext(files), "--tsv", "absent.tsv"], "exists and is not empty", "--overwrite")
     assert (files / "out" / "mine.txt").read_text() == "precious"
     assert main(bitext(files, "--overwrite")) == 0
-    assert split_names(files / "out") == ["train"]
+    assert DataFolder(files / "out").splits == ["train"]
     assert not (files / "out" / "mine.txt").exists()
 
 
 def test_settings_come_from_a_configuration_file_too(files):
     (files / "c.yaml").write_text("test_size: 7\nshuffle: true\nsource_lang: de\n")
     assert main([*bitext(files)[:2], "--config", str(files / "c.yaml"), *bitext(files)[2:]]) == 0
-    assert read_table(files / "out", "test").num_rows == 7
-    assert read_table(files / "out", "test")["source_lang"][0].as_py() == "fr"
+    assert DataFolder(files / "out").table("test").num_rows == 7
+    assert DataFolder(files / "out").table("test")["source_lang"][0].as_py() == "fr"
 
 
 def test_pairs_become_a_folder_with_typed_columns_in_the_split_asked_for(files):
@@ -353,4 +353,4 @@ def test_the_module_runs_the_same_command(files):
     done = subprocess.run(words, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert done.stdout == ""
-    assert split_names(files / "out") == ["train"]
+    assert DataFolder(files / "out").splits == ["train"]

@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 
 from hf_paraphrase.commands import main
-from hf_paraphrase.data.parquet import read_table, write_split
+from hf_paraphrase.data.folder import DataFolder, write_split
 from hf_paraphrase.data.schema import BITEXT
 
 
@@ -39,12 +39,14 @@ def test_a_task_is_in_the_layout_of_bucc_and_its_bitext_opens(tmp_path, capsys):
         for end in ("fr", "en")
     ]
     known = {
-        (row["source"], row["target"]) for name in ("one", "two") for row in read_table(tmp_path / name).to_pylist()
+        (row["source"], row["target"])
+        for name in ("one", "two")
+        for row in DataFolder(tmp_path / name).table().to_pylist()
     }
     assert len(gold) == 8 and all((sides[0][one], sides[1][two]) in known for one, two in gold)
-    train = read_table(output / "bitext", "train")
+    train = DataFolder(output / "bitext").table("train")
     assert not set(train.column("source").to_pylist()) & set(sides[0].values())
-    assert read_table(output / "bitext", "validation").num_rows == 20
+    assert DataFolder(output / "bitext").table("validation").num_rows == 20
     record = json.loads((output / "provenance.json").read_text())
     assert record["results"]["parts"]["test"]["gold"] == 8 and len(record["inputs"]) == 2
     assert "near-duplicates" in (output / "README.md").read_text()
@@ -56,7 +58,7 @@ def test_prepare_bucc_reads_the_task(tmp_path):
     assert prepare("--bitext", tmp_path / "one", "--output", tmp_path / "task", *SIZES) == 0
     words = ["prepare", "bucc", "--data-dir", tmp_path / "task", "--lang", "fr", "--output", tmp_path / "bucc"]
     assert main(list(map(str, words))) == 0
-    assert read_table(tmp_path / "bucc", "test").num_rows == 8
+    assert DataFolder(tmp_path / "bucc").table("test").num_rows == 8
 
 
 @pytest.mark.parametrize(

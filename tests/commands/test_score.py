@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 
 from hf_paraphrase.commands import main
-from hf_paraphrase.data.parquet import read_table, write_split
+from hf_paraphrase.data.folder import DataFolder, write_split
 
 
 @pytest.fixture
@@ -42,7 +42,7 @@ def test_score_adds_columns_to_every_split_and_keeps_rows_and_columns(pairs, tmp
     columns += ["copy_rate"]
     assert loaded["train"].column_names == ["sentence1", "sentence2", "label", *columns]
     for split in ("train", "test"):
-        before, after = read_table(pairs, split), read_table(output, split)
+        before, after = DataFolder(pairs).table(split), DataFolder(output).table(split)
         assert after.select(before.column_names).equals(before)
         assert after.column("length").to_pylist() == [3, 3, 1]
     record = json.loads((output / "provenance.json").read_text())
@@ -55,7 +55,7 @@ def test_score_adds_columns_to_every_split_and_keeps_rows_and_columns(pairs, tmp
 )
 def test_measures_can_be_listed_with_commas_or_spaces(pairs, tmp_path, words):
     assert run("score", "--pairs", pairs, "--output", tmp_path / "scored", "--measures", *words) == 0
-    names = read_table(tmp_path / "scored").column_names
+    names = DataFolder(tmp_path / "scored").table().column_names
     assert names[-3:] == ["overlap_clipped_1", "overlap_clipped_2", "overlap_clipped_3"] and "bleu" not in names
 
 
@@ -63,7 +63,9 @@ def test_batches_do_not_change_the_result(pairs, tmp_path):
     for size in (1, 1000):
         run("score", "--pairs", pairs, "--output", tmp_path / str(size), "--batch-size", size)
     # As text, because NaN is not equal to itself.
-    assert repr(read_table(tmp_path / "1").to_pydict()) == repr(read_table(tmp_path / "1000").to_pydict())
+    assert repr(DataFolder(tmp_path / "1").table().to_pydict()) == repr(
+        DataFolder(tmp_path / "1000").table().to_pydict()
+    )
 
 
 def test_filtering_scored_pairs_equals_filtering_with_measures_on_demand(pairs, tmp_path):
@@ -72,20 +74,20 @@ def test_filtering_scored_pairs_equals_filtering_with_measures_on_demand(pairs, 
         assert (
             run("filter", "--pairs", tmp_path / name, "--output", tmp_path / f"{name}_kept", "--keep", "bleu>0.6") == 0
         )
-    first, second = read_table(tmp_path / "pairs_kept"), read_table(tmp_path / "scored_kept")
+    first, second = DataFolder(tmp_path / "pairs_kept").table(), DataFolder(tmp_path / "scored_kept").table()
     assert 0 < first.num_rows < 3
     assert first.equals(second.select(first.column_names))
 
 
 def test_each_split_gets_the_measures_that_its_own_columns_allow(pairs, tmp_path, capsys):
-    table = read_table(pairs)
+    table = DataFolder(pairs).table()
     for name, values in (("log_prob", [-1.0, -2.0, -3.0]), ("num_tokens", [2, 2, 1])):
         table = table.append_column(name, pa.array(values))
     write_split(pairs, "train", [table], table.schema)
     assert run("score", "--pairs", pairs, "--output", tmp_path / "scored", "--language", "en") == 0
     assert "split `test`: without cost, whose columns it does not have" in capsys.readouterr().err
-    assert read_table(tmp_path / "scored").column("cost").to_pylist() == [0.5, 1.0, 3.0]
-    names = read_table(tmp_path / "scored", "test").column_names
+    assert DataFolder(tmp_path / "scored").table().column("cost").to_pylist() == [0.5, 1.0, 3.0]
+    names = DataFolder(tmp_path / "scored").table("test").column_names
     assert "cost" not in names and "overlap_1" in names and "language" in names
     words = ["--pairs", pairs, "--output", tmp_path / "asked", "--measures", "cost"]
     assert run("score", *words) == 2
@@ -111,7 +113,9 @@ def test_columns_that_were_there_are_said_to_be_computed_anew(pairs, tmp_path, c
     run("score", "--pairs", pairs, "--output", tmp_path / "one")
     assert run("score", "--pairs", tmp_path / "one", "--output", tmp_path / "two", "--measures", "bleu") == 0
     assert "the column bleu was there before" in capsys.readouterr().err
-    assert repr(read_table(tmp_path / "one").to_pydict()) == repr(read_table(tmp_path / "two").to_pydict())
+    assert repr(DataFolder(tmp_path / "one").table().to_pydict()) == repr(
+        DataFolder(tmp_path / "two").table().to_pydict()
+    )
 
 
 @pytest.fixture
@@ -147,14 +151,14 @@ def test_holding_references_out_leaves_their_pairs_out_and_models_them(back_tran
     output = tmp_path / "scored"
     assert run("score", "--pairs", back_translated, "--output", output, "--hold-out", 15) == 0
     held_out = (output / "held_out.txt").read_text().splitlines()
-    before, after = read_table(back_translated), read_table(output)
+    before, after = DataFolder(back_translated).table(), DataFolder(output).table()
     assert len(set(held_out)) == 15
     kept = [row for row in before.to_pylist() if row["sentence1"] not in held_out]
     assert after.select(before.column_names).to_pylist() == kept and 0 < len(kept) < 120
     again = tmp_path / "again"
     words = ["--measures", "perplexity", "--language-model", output / "language_model.arpa"]
     assert run("score", "--pairs", output, "--output", again, *words) == 0
-    assert read_table(again).column("perplexity").equals(after.column("perplexity"))
+    assert DataFolder(again).table().column("perplexity").equals(after.column("perplexity"))
     record = json.loads((output / "provenance.json").read_text())
     assert record["results"]["language_model"]["sentences"] == 15
     assert "held_out.txt" in (output / "README.md").read_text()
@@ -198,7 +202,7 @@ def test_a_language_model_is_estimated_on_a_compressed_text(back_translated, tmp
     text.write_bytes(gzip.compress(b"the big cat ran here\nA small dog sat there now.\n\n"))
     words = ["--language-model-text", text, "--measures", "perplexity,length"]
     assert run("score", "--pairs", back_translated, "--output", tmp_path / "scored", *words) == 0
-    table = read_table(tmp_path / "scored")
+    table = DataFolder(tmp_path / "scored").table()
     assert table.column_names[-2:] == ["perplexity", "unknown_rate"] and table.num_rows == 120
     assert np.isfinite(table.column("perplexity").to_numpy()).all()
 
@@ -245,6 +249,6 @@ def test_a_model_that_knows_few_words_is_said_to(back_translated, tmp_path, caps
 def test_a_language_adds_its_measure(pairs, tmp_path):
     pytest.importorskip("py3langid", reason="py3langid is not installed")
     assert run("score", "--pairs", pairs, "--output", tmp_path / "scored", "--language", "fr") == 0
-    table = read_table(tmp_path / "scored")
+    table = DataFolder(tmp_path / "scored").table()
     assert table.column_names[-2:] == ["language", "language_probability"]
     assert table.schema.field("language").type == pa.string()

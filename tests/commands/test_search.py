@@ -12,7 +12,7 @@ from datasets import load_dataset
 from hf_paraphrase.artefacts.provenance import read_provenance
 from hf_paraphrase.commands import main
 from hf_paraphrase.commands.search_results import as_markdown
-from hf_paraphrase.data.parquet import read_table, write_split
+from hf_paraphrase.data.folder import DataFolder, write_split
 from hf_paraphrase.encoders.search.index import Neighbour, SearchIndex
 from hf_paraphrase.encoders.sentence_encoder import SentenceEncoder
 from hf_paraphrase.models.configuration_avg import AvgConfig
@@ -95,11 +95,11 @@ def test_the_columns_of_a_data_folder_are_read_row_by_row(model, tmp_path):
     write_split(tmp_path / "pairs", "dev", [table], table.schema)
     flags = ["--model", model, "--corpus", tmp_path / "pairs", "--split", "dev"]
     assert run(*flags, "--output", tmp_path / "i") == 0
-    assert read_table(tmp_path / "i")["sentence"].to_pylist() == ["w1", "w2", "w3"]
+    assert DataFolder(tmp_path / "i").table()["sentence"].to_pylist() == ["w1", "w2", "w3"]
     assert run(*flags, "--output", tmp_path / "j", "--columns", "other") == 0
-    assert read_table(tmp_path / "j")["sentence"].to_pylist() == ["w7", "w8"]
+    assert DataFolder(tmp_path / "j").table()["sentence"].to_pylist() == ["w7", "w8"]
     assert run(*flags, "--output", tmp_path / "k", "--columns", "other,sentence1") == 0
-    assert read_table(tmp_path / "k")["sentence"].to_pylist() == ["w7", "w1", "w8", "w3"]
+    assert DataFolder(tmp_path / "k").table()["sentence"].to_pylist() == ["w7", "w1", "w8", "w3"]
 
 
 def test_an_approximate_index_says_how_much_it_finds(model, tmp_path, capfd):
@@ -201,7 +201,7 @@ def test_mined_pairs_are_a_data_folder_with_each_pair_once(index, model, tmp_pat
     assert "All sentences were compared" in (tmp_path / "pairs" / "README.md").read_text()
     flags = ["--index", index, "--mine", "--threshold", "0.3", "--identical", "keep", "--max-pairs", "1"]
     assert run(*flags, "--output", tmp_path / "best") == 0
-    assert len(read_table(tmp_path / "best")) == 1 and "the best 1 are kept" in capsys.readouterr().err
+    assert len(DataFolder(tmp_path / "best").table()) == 1 and "the best 1 are kept" in capsys.readouterr().err
 
 
 def test_mining_that_finds_nothing_makes_an_empty_data_folder(model, tmp_path, capsys):
@@ -209,7 +209,7 @@ def test_mining_that_finds_nothing_makes_an_empty_data_folder(model, tmp_path, c
     flags = ["--model", model, "--corpus", tmp_path / "text", "--mine", "--threshold", "1"]
     assert run(*flags, "--output", tmp_path / "pairs") == 0
     assert "no pair has a cosine of 1.0 or more" in capsys.readouterr().err
-    assert read_table(tmp_path / "pairs").num_rows == 0
+    assert DataFolder(tmp_path / "pairs").table().num_rows == 0
 
 
 def test_the_licence_of_a_corpus_reaches_the_index_and_the_pairs(model, tmp_path):

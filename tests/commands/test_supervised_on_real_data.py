@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from hf_paraphrase.commands import main
-from hf_paraphrase.data.parquet import read_table
+from hf_paraphrase.data.folder import DataFolder
 from hf_paraphrase.models.configuration_avg import AvgConfig
 from hf_paraphrase.models.modeling_avg import AvgModel
 from hf_paraphrase.tokenization.word_level import build_word_level_tokenizer, save_tokenizer, sentence_vocabulary
@@ -19,7 +19,7 @@ def test_sick_is_learned_from_scratch_far_beyond_what_needs_no_model(real_data_d
     assert (
         main(["prepare", "sick", "--data-dir", str(real_data_dir / "sick"), "--output", str(tmp_path / "sick")]) == 0
     )
-    table = read_table(tmp_path / "sick", "train", ["sentence1", "sentence2"])
+    table = DataFolder(tmp_path / "sick").table("train", ["sentence1", "sentence2"])
     texts = [text for name in table.column_names for text in table.column(name).to_pylist()]
     tokenizer = build_word_level_tokenizer(sentence_vocabulary(texts))
     torch.manual_seed(0)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from hf_paraphrase.commands import main
-from hf_paraphrase.data.parquet import read_table
+from hf_paraphrase.data.folder import DataFolder
 from hf_paraphrase.encoders.sentence_encoder import SentenceEncoder
 from hf_paraphrase.evaluation.translation_retrieval import translation_retrieval
 
@@ -38,7 +38,7 @@ def test_the_output_holds_two_encoders_in_one_space_with_the_retrieval_that_its_
         for encoder, texts in zip(encoders, (["un", "trois", "huit"], ["one", "three", "eight"]), strict=True)
     ]
     assert (vectors[0] @ vectors[1].T).argmax(1).tolist() == [0, 1, 2]
-    table = read_table(bitext, "validation")
+    table = DataFolder(bitext).table("validation")
     texts = [table[side].to_pylist() for side in ("source", "target")]
     found = translation_retrieval(
         *texts, *(encoder.encode(side) for encoder, side in zip(encoders, texts, strict=True))

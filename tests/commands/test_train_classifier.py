@@ -8,7 +8,7 @@ import pytest
 from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
 from hf_paraphrase.commands import main
-from hf_paraphrase.data.parquet import write_split
+from hf_paraphrase.data.folder import write_split
 
 TINY = ["--train-size", "40", "--dev-size", "10", "--test-size", "10", "--epochs", "6", "--embedding-size", "8"]
 TINY += ["--learning-rate", "0.05", "--batch-size", "8"]

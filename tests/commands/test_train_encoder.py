@@ -15,7 +15,7 @@ from safetensors.numpy import load_file
 from transformers import AutoModel, AutoTokenizer
 
 from hf_paraphrase.commands import main
-from hf_paraphrase.data.parquet import write_split
+from hf_paraphrase.data.folder import write_split
 from hf_paraphrase.data.schema import PAIRS
 from hf_paraphrase.encoders.sentence_encoder import SentenceEncoder
 

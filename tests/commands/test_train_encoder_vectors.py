@@ -12,7 +12,7 @@ from safetensors.numpy import load_file
 from transformers import AutoTokenizer, BertConfig, BertModel
 
 from hf_paraphrase.commands import main
-from hf_paraphrase.data.parquet import write_split
+from hf_paraphrase.data.folder import write_split
 from hf_paraphrase.data.schema import PAIRS
 from hf_paraphrase.encoders.distillation import Teacher, principal_components
 from hf_paraphrase.encoders.sentence_encoder import SentenceEncoder

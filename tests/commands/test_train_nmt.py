@@ -15,7 +15,7 @@ from train_nmt_runs import command, train
 from transformers import AutoModelForSeq2SeqLM, AutoTokenizer, GenerationConfig
 from two_processes import launch
 
-from hf_paraphrase.data.parquet import read_table
+from hf_paraphrase.data.folder import DataFolder
 from hf_paraphrase.translation.beam_search import translate
 from hf_paraphrase.translation.bleu import corpus_scores
 from hf_paraphrase.translation.loading import load_translation_model
@@ -75,7 +75,7 @@ def test_dev_bleu_is_measured_evenly_and_at_the_very_end(trained):
 def test_the_weights_kept_are_those_of_the_best_dev_bleu(trained, tiny_bitext):
     scores = [score for _, score in measured(trained)]
     model, tokenizer = load_translation_model(trained)
-    dev = read_table(tiny_bitext, "validation")
+    dev = DataFolder(tiny_bitext).table("validation")
     translations = translate(model, tokenizer, dev["source"].to_pylist(), num_beams=1)
     found = corpus_scores(translations, dev["target"].to_pylist()).bleu
     assert found == pytest.approx(max(scores), abs=1e-6)
@@ -92,7 +92,7 @@ def test_the_best_weights_are_kept_even_if_later_ones_are_worse(tiny_bitext, tmp
     assert results(tmp_path / "model")["dev_bleu"] == best
     assert results(tmp_path / "model")["best_epoch"] == pytest.approx(step / 8)
     model, tokenizer = load_translation_model(tmp_path / "model")
-    dev = read_table(tiny_bitext, "validation")
+    dev = DataFolder(tiny_bitext).table("validation")
     translations = translate(model, tokenizer, dev["source"].to_pylist(), num_beams=1)
     assert corpus_scores(translations, dev["target"].to_pylist()).bleu == pytest.approx(best, abs=1e-6)
 

@@ -7,7 +7,7 @@ import torch
 from train_nmt_runs import train
 from transformers import AutoConfig
 
-from hf_paraphrase.data.parquet import read_table
+from hf_paraphrase.data.folder import DataFolder
 from hf_paraphrase.translation.loading import load_translation_model
 from hf_paraphrase.translation.scoring import score_translations
 
@@ -47,7 +47,7 @@ def test_provenance_and_card_name_the_model_it_went_on_from(trained, continued):
 
 
 def test_going_on_fits_the_training_pairs_better_than_the_model_did(trained, continued, tiny_bitext):
-    pairs = read_table(tiny_bitext, "train")
+    pairs = DataFolder(tiny_bitext).table("train")
     totals = [
         score_translations(*load_translation_model(folder), pairs["source"].to_pylist(), pairs["target"].to_pylist())
         for folder in (trained, continued)

@@ -8,7 +8,7 @@ import pytest
 from transformers import AutoModel
 
 from hf_paraphrase.commands import main
-from hf_paraphrase.data.parquet import read_table
+from hf_paraphrase.data.folder import DataFolder
 from hf_paraphrase.encoders.sentence_encoder import SentenceEncoder
 from hf_paraphrase.models.configuration_avg import AvgConfig
 from hf_paraphrase.models.modeling_avg import AvgModel
@@ -70,7 +70,7 @@ def test_a_trained_classifier_is_a_whole_model_folder(bitext, tmp_path, capsys):
     assert record["results"]["steps"] == 3 * 30
     classifier = ParallelClassifier.from_pretrained(folder)
     assert AutoModel.from_pretrained(folder).config.source_lang == "fr"
-    table = read_table(bitext, "validation")
+    table = DataFolder(bitext).table("validation")
     sources, targets = table["source"].to_pylist(), table["target"].to_pylist()
     right = classifier.probabilities(sources, targets)
     wrong = classifier.probabilities(sources, targets[1:] + targets[:1])

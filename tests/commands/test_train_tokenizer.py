@@ -8,7 +8,7 @@ import pytest
 from transformers import AutoTokenizer
 
 from hf_paraphrase.commands import main
-from hf_paraphrase.data.parquet import write_split
+from hf_paraphrase.data.folder import write_split
 from hf_paraphrase.data.schema import PAIRS
 
 LINES = [

@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 
 from hf_paraphrase.commands import main
-from hf_paraphrase.data.parquet import write_split
+from hf_paraphrase.data.folder import write_split
 from hf_paraphrase.errors import InputError
 from hf_paraphrase.translation.bitext import check_languages
 from hf_paraphrase.translation.lexical_table import LexicalTable

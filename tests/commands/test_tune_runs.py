@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 
 from hf_paraphrase.commands import main
-from hf_paraphrase.data.parquet import read_table, write_split
+from hf_paraphrase.data.folder import DataFolder, write_split
 from hf_paraphrase.errors import OutputError
 from hf_paraphrase.evaluation.correlation import pearson
 from hf_paraphrase.filtering.tuning.grids import FilterRange
@@ -166,7 +166,7 @@ def test_every_length_bin_has_its_difference_from_random_where_all_are_tested(da
 
 
 def test_an_unbounded_perplexity_is_the_random_selection_and_can_be_chosen(data, tmp_path, by_hand, capsys):
-    table = read_table(data / "web")
+    table = DataFolder(data / "web").table()
     table = table.append_column("perplexity", pa.array([None] * 10 + [10.0] * 10, pa.float64()))
     write_split(tmp_path / "web", "train", [table], table.schema)
     words = ["tune", "--output", tmp_path / "grid", "--dev-data", data / "dev", "--pairs", tmp_path / "web"]

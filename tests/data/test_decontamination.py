@@ -20,7 +20,7 @@ from hf_paraphrase.data.decontamination import (
     normalise,
     normalise_all,
 )
-from hf_paraphrase.data.parquet import write_split
+from hf_paraphrase.data.folder import write_split
 from hf_paraphrase.errors import InputError
 
 

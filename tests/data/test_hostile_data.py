@@ -19,27 +19,18 @@ from hf_paraphrase.artefacts.inherited_cards import inherited_metadata
 from hf_paraphrase.data import folder as data_folder
 from hf_paraphrase.data import text_files
 from hf_paraphrase.data.decontamination import load_fingerprints
-from hf_paraphrase.data.folder import DataFolder
-from hf_paraphrase.data.parquet import (
-    count_rows,
-    iterate_batches,
-    open_shard,
-    read_schema,
-    read_table,
-    split_sizes,
-    write_split,
-)
+from hf_paraphrase.data.folder import DataFolder, open_shard, write_split
 from hf_paraphrase.data.schema import PAIRS
 from hf_paraphrase.data.sources import turku
 from hf_paraphrase.errors import HfParaphraseError, InputError
 
 READERS = {
-    "read_table": lambda folder: read_table(folder, "train", ["sentence1"]),
-    "iterate_batches": lambda folder: list(iterate_batches(folder, "train")),
+    "read_table": lambda folder: DataFolder(folder).table("train", ["sentence1"]),
+    "iterate_batches": lambda folder: list(DataFolder(folder).batches("train")),
     "iterate_rows": lambda folder: list(DataFolder(folder).row_range("train", 0, 10_000)),
-    "read_schema": lambda folder: read_schema(folder, "train"),
-    "count_rows": lambda folder: count_rows(folder, "train"),
-    "split_sizes": split_sizes,
+    "read_schema": lambda folder: DataFolder(folder).schema("train"),
+    "count_rows": lambda folder: DataFolder(folder).count("train"),
+    "split_sizes": lambda folder: DataFolder(folder).sizes(),
 }
 WHOLE = ("read_table", "iterate_batches", "iterate_rows")
 
@@ -91,14 +82,14 @@ def test_sentences_that_are_no_text_are_refused_by_name(folder, reader):
 def test_every_kind_of_text_is_text(folder, kind):
     column = pa.nulls(2) if kind == pa.null() else pa.array(["a", "b"]).cast(kind)
     pq.write_table(pa.table({"sentence1": column, "sentence2": ["a", "b"]}), shard(folder))
-    assert read_schema(folder, "train").names == ["sentence1", "sentence2"]
+    assert DataFolder(folder).schema("train").names == ["sentence1", "sentence2"]
 
 
 def test_a_column_of_sentences_that_is_there_twice_is_refused(folder):
     column = pa.array(["a"])
     pq.write_table(pa.table([column, column, column], names=["sentence1", "sentence1", "sentence2"]), shard(folder))
     with pytest.raises(InputError, match="sentence1 is there twice"):
-        read_table(folder, "train")
+        DataFolder(folder).table("train")
 
 
 def test_a_footer_that_claims_more_rows_than_the_file_can_hold_is_refused(folder, monkeypatch):
@@ -112,7 +103,7 @@ def test_a_footer_that_claims_more_rows_than_the_file_can_hold_is_refused(folder
 def test_many_equal_rows_are_no_lie(tmp_path):
     table = pa.table({"sentence1": ["a"] * 1_000_000, "sentence2": ["b"] * 1_000_000}, schema=PAIRS)
     write_split(tmp_path / "pairs", "train", [table], PAIRS)
-    assert count_rows(tmp_path / "pairs") == 1_000_000
+    assert DataFolder(tmp_path / "pairs").count() == 1_000_000
 
 
 @pytest.mark.parametrize("reader", READERS)
@@ -133,7 +124,7 @@ def test_a_link_that_leaves_the_data_folder_is_refused(folder, tmp_path, reader,
 def test_a_damaged_provenance_is_found_when_the_data_are_opened_not_when_the_work_is_done(folder, content):
     (folder / "provenance.json").write_text(content)
     with pytest.raises(InputError, match=r"damaged") as caught:
-        read_schema(folder, "train")
+        DataFolder(folder).schema("train")
     assert caught.value.path == str(folder / "provenance.json")
 
 

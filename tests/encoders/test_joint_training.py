@@ -12,7 +12,7 @@ import torch
 from joint_worker import RUNS, train
 from safetensors.torch import load_file
 
-from hf_paraphrase.data.parquet import write_split
+from hf_paraphrase.data.folder import write_split
 from hf_paraphrase.data.schema import PAIRS
 from hf_paraphrase.training.processes import gather_rows, mean_over_processes, wait_for_all
 

@@ -8,7 +8,7 @@ import pytest
 from huggingface_hub import ModelCard
 
 from hf_paraphrase.artefacts.evaluated_cards import add_results, check_evaluated_card
-from hf_paraphrase.data.parquet import write_split
+from hf_paraphrase.data.folder import write_split
 from hf_paraphrase.data.schema import PAIRS
 from hf_paraphrase.encoders.encoded_pairs import encode_pairs
 from hf_paraphrase.encoders.trainer import EncoderTrainer

@@ -5,8 +5,8 @@ import pyarrow as pa
 import pytest
 import torch
 
+from hf_paraphrase.data.folder import write_split
 from hf_paraphrase.data.pair_rows import iterate_pairs, sides_of
-from hf_paraphrase.data.parquet import write_split
 from hf_paraphrase.encoders.collator import PairCollator
 from hf_paraphrase.encoders.encoded_pairs import encode_pairs
 from hf_paraphrase.errors import InputError, OutputError

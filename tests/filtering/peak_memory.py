@@ -6,7 +6,7 @@ import tracemalloc
 
 import pyarrow as pa
 
-from hf_paraphrase.data.parquet import write_split
+from hf_paraphrase.data.folder import write_split
 
 ROWS_AT_A_TIME = 250
 _CHARACTERS = 1_000

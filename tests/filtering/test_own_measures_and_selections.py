@@ -9,7 +9,7 @@ import pytest
 
 import hf_paraphrase
 from hf_paraphrase.commands import main
-from hf_paraphrase.data.parquet import read_table, write_split
+from hf_paraphrase.data.folder import DataFolder, write_split
 from hf_paraphrase.errors import HfParaphraseError, UsageError
 from hf_paraphrase.filtering import FilterSteps, Measures, PairFilter, PairScorer
 from hf_paraphrase.registry import MEASURES, SELECTIONS, import_file
@@ -82,9 +82,9 @@ def test_a_measure_of_ones_own_is_a_column_with_its_option_for_a_flag_in_any_num
     for workers in (1, 2):
         done = hf_paraphrase_with(*words, "--workers", workers, "--output", tmp_path / str(workers))
         assert done.returncode == 0, done.stderr
-    table = read_table(tmp_path / "1")
+    table = DataFolder(tmp_path / "1").table()
     assert table.column_names[-1] == "marks" and table.column("marks").to_pylist() == [0, 0, 0, 0, 0, 1]
-    assert repr(read_table(tmp_path / "2").to_pydict()) == repr(table.to_pydict())
+    assert repr(DataFolder(tmp_path / "2").table().to_pydict()) == repr(table.to_pydict())
     assert "`marks`: Counts a mark in the translation." in (tmp_path / "1/README.md").read_text()
     shown = hf_paraphrase_with("--import", own, "score", "--help").stdout
     assert "--mark MARK" in shown and "the mark to count (default: !)" in shown
@@ -96,7 +96,7 @@ def test_a_selection_of_ones_own_is_a_step_of_the_filter_and_computes_what_it_lo
     words = ["filter", "--pairs", pairs, "--output", tmp_path / "kept", "--keep", "calm", "length>0"]
     assert run("--import", own, *words) == 0
     assert "| calm " in capsys.readouterr().err
-    table = read_table(tmp_path / "kept")
+    table = DataFolder(tmp_path / "kept").table()
     assert table.column("sentence2").to_pylist() == ["wait", "no ?"]
     assert table.column_names == ["sentence1", "sentence2", "length", "marks"]
     assert run(*words, "odd", "--overwrite") == 2
@@ -110,13 +110,13 @@ def test_from_python_a_measure_may_be_registered_after_the_first_call(pairs, own
     import_file(own)
     scored = hf_paraphrase.score(pairs=str(pairs), output=str(tmp_path / "after"), measures=["marks"], mark="!")
     assert scored.columns == ["marks"]
-    assert read_table(tmp_path / "after").column("marks").to_pylist() == [2, 0, 0, 0, 0, 0]
+    assert DataFolder(tmp_path / "after").table().column("marks").to_pylist() == [2, 0, 0, 0, 0, 0]
 
 
 def test_the_functions_of_batches_travel_with_the_files_that_they_need(pairs, own):
     import_file(own)
     scorer, keeps = PairScorer(("marks", "length"), Measures(mark="o")), PairFilter(("calm",), drop_identical=True)
-    table = read_table(pairs)
+    table = DataFolder(pairs).table()
     expected = scorer(table).column("marks").to_pylist(), keeps(table).column("sentence2").to_pylist()
     assert expected == ([1, 0, 1, 0, 3, 1], ["wait", None, "no ?"])
     dumped = pickle.dumps((scorer, keeps))
@@ -131,7 +131,7 @@ def test_the_functions_of_batches_travel_with_the_files_that_they_need(pairs, ow
 def test_datasets_maps_the_functions_of_batches(pairs):
     from datasets import Dataset
 
-    table = read_table(pairs)
+    table = DataFolder(pairs).table()
     rows = Dataset(table).with_format("arrow").map(PairScorer(("length",), Measures()), batched=True, batch_size=4)
     rows = rows.map(PairFilter(("length>=2",)), batched=True, batch_size=4)
     assert rows.with_format(None)["length"] == [3, 4, 2]

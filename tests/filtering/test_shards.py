@@ -8,7 +8,6 @@ import pytest
 from peak_memory import ROWS_AT_A_TIME, bytes_a_row, peak_bytes
 
 from hf_paraphrase.data.folder import DataFolder, write_split
-from hf_paraphrase.data.parquet import read_table
 from hf_paraphrase.errors import InputError
 from hf_paraphrase.filtering.measuring import Measures, PairScorer, add_measures
 from hf_paraphrase.filtering.shards import ScoringJob, plan_shards, run_scoring
@@ -42,9 +41,9 @@ def test_shards_hold_the_rows_in_order_with_the_measures_of_a_single_pass(pairs,
     shards = plan_shards(DataFolder(pairs), 30)
     assert [shard.split for shard in shards] == ["train"] * 7 + ["test"]
     assert list(run_scoring(job_of(pairs), shards, output)) == shards
-    expected = add_measures(read_table(pairs), NAMES)
-    assert repr(read_table(output).to_pydict()) == repr(expected.to_pydict())
-    assert read_table(output, "test").schema == read_table(output).schema
+    expected = add_measures(DataFolder(pairs).table(), NAMES)
+    assert repr(DataFolder(output).table().to_pydict()) == repr(expected.to_pydict())
+    assert DataFolder(output).table("test").schema == DataFolder(output).table().schema
 
 
 def test_two_processes_write_the_same_bytes_as_one(pairs, tmp_path):

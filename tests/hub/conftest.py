@@ -13,7 +13,7 @@ from hub_stand_in import HubStandIn
 from safetensors.numpy import save_file
 
 from hf_paraphrase.commands import main
-from hf_paraphrase.data.parquet import write_split
+from hf_paraphrase.data.folder import write_split
 from hf_paraphrase.data.schema import BITEXT, PAIRS
 
 RECORD = json.dumps({"command": "hf-paraphrase prepare pairs", "settings": {}})

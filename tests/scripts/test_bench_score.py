@@ -8,7 +8,7 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from hf_paraphrase.data.parquet import write_split
+from hf_paraphrase.data.folder import write_split
 
 SCRIPT = Path(__file__).resolve().parents[2] / "scripts" / "benchmarks" / "score.py"
 

@@ -5,7 +5,7 @@ import json
 import pyarrow as pa
 import pytest
 
-from hf_paraphrase.data.parquet import write_split
+from hf_paraphrase.data.folder import write_split
 
 SETS = {"STS12-en-test": ("MSRpar", "OnWN"), "STS13-en-test": ("OnWN",), "STS16-en-test": ("headlines",)}
 

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 from hf_paraphrase.commands import main
-from hf_paraphrase.data.parquet import write_split
+from hf_paraphrase.data.folder import write_split
 
 FOLDER = Path(__file__).parents[2] / "scripts" / "configs"
 CONFIGS = sorted([*FOLDER.glob("*.yaml"), *FOLDER.glob("study_001_rates/*.yaml")])

@@ -6,7 +6,7 @@ import pyarrow as pa
 import pytest
 
 from hf_paraphrase.commands import main
-from hf_paraphrase.data.parquet import write_split
+from hf_paraphrase.data.folder import write_split
 
 NOUNS, VERBS = ["cat", "dog", "cow", "hen", "pig", "fox"], ["sleeps", "plays", "eats", "runs"]
 PLACES = ["here", "there", "outside", "inside", "today"]

@@ -159,7 +159,7 @@ def test_the_trainer_of_a_dataset_learns_what_the_verb_learns(tmp_path, parts):
     from transformers import set_seed
 
     from hf_paraphrase import train_translation
-    from hf_paraphrase.data.parquet import write_split
+    from hf_paraphrase.data.folder import write_split
     from hf_paraphrase.data.schema import BITEXT
 
     _, _, train, dev = parts

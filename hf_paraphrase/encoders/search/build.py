@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from ...data.parquet import write_split
+from ...data.folder import write_split
 from ...errors import InputError, ModelError, UsageError
 from ..sentence_encoder import KnownTexts, SentenceEncoder
 from .index import KEYS_FILE, VECTORS_FILE, IndexSettings

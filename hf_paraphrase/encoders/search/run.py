@@ -17,7 +17,7 @@ from ...artefacts.folders import check_output, output_folder
 from ...artefacts.hub_models import model_folder
 from ...artefacts.inherited_cards import inherited_metadata
 from ...artefacts.provenance import write_provenance
-from ...data.parquet import split_sizes, write_split
+from ...data.folder import DataFolder, write_split
 from ...data.sentences import Corpus
 from ...errors import InputError, ModelError, UsageError
 from ...messages import say
@@ -204,7 +204,7 @@ def _mine(settings: SearchSettings) -> Searched:
                 "threshold": threshold,
                 "approximate": approximate,
                 "keep_identical": settings.identical == "keep",
-                "splits": split_sizes(staging),
+                "splits": DataFolder(staging).sizes(),
                 **results,
             }
             write_card(staging, "dataset_cards", "mined", values)
@@ -281,7 +281,7 @@ def _write_index_card(folder: Path, settings: SearchSettings, corpus: Corpus, re
         "columns": corpus.columns,
         "encoder": Path(str(settings.model)).resolve().name,
         "keep_repeated": settings.keep_repeated,
-        "splits": split_sizes(folder),
+        "splits": DataFolder(folder).sizes(),
         **results,
     }
     write_card(folder, "dataset_cards", "search_index", values)

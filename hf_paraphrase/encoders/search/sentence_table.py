@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import xxhash
 from numpy.typing import NDArray
 
-from ...data.parquet import shard_paths
+from ...data.folder import DataFolder
 from ...data.schema import require_columns
 from ...errors import InputError
 
@@ -35,7 +35,7 @@ class SentenceTable:
         self.folder = Path(folder)
         self._groups: list[tuple[Path, int]] = []
         sizes: list[int] = []
-        for path in shard_paths(folder, "train"):
+        for path in DataFolder(folder).shards("train"):
             try:
                 footer = pq.read_metadata(path)
             except (pa.ArrowInvalid, OSError) as error:

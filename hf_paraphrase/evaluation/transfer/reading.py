@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from ...data.parquet import iterate_batches, read_schema, shard_paths, split_names
+from ...data.folder import DataFolder
 from ...data.sources.source import Part, Source
 from ...data.sources.source_files import NothingThereError
 from ...data.text_files import LineErrors
@@ -51,18 +51,19 @@ def read_part(part: Part) -> pa.Table:
 
 def _prepared_parts(folder: Path, schemas: tuple[pa.Schema, ...]) -> Iterator[Part]:
     for place in sorted(path.parent for path in folder.rglob("data") if any(path.glob(_SHARDS))):
-        for name in split_names(place):
-            columns = read_schema(place, name).names
+        opened = DataFolder(place)
+        for name in opened.splits:
+            columns = opened.schema(name).names
             schema = next((known for known in schemas if known.names == columns), None)
             if schema is not None:
                 configuration, _, split = name.rpartition(".")
                 reader = partial(_read_prepared, place, name, schema)
-                files = tuple(shard_paths(place, name))
+                files = tuple(opened.shards(name))
                 yield Part(split, schema, (reader,), files, configuration=configuration or "default")
 
 
 def _read_prepared(
     folder: Path, name: str, schema: pa.Schema, errors: LineErrors, left_out: Counter[str]
 ) -> Iterator[pa.Table]:
-    for batch in iterate_batches(folder, name):
+    for batch in DataFolder(folder).batches(name):
         yield pa.Table.from_batches([batch]).cast(schema)

@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from ...data.parquet import iterate_batches, read_schema
+from ...data.folder import DataFolder
 from ...data.schema import require_columns
 from ...errors import InputError
 from .seen_references import text_fingerprints
@@ -92,13 +92,13 @@ def draw_reference_lists(
         InputError: If a column is missing, or fewer than ten references are left.
     """
     folder = Path(folder)
-    names = read_schema(folder, split).names
+    names = DataFolder(folder).schema(split).names
     require_columns(names, ("sentence1", "sentence2"), str(folder))
     columns = [name for name in ("id", "sentence1", "sentence2") if name in names]
     mined_texts, mined_ids = _mined(mined)
     available: dict[int, None] = {}
     excluded: set[int] = set()
-    for batch in iterate_batches(folder, split, [name for name in columns if name != "sentence2"]):
+    for batch in DataFolder(folder).batches(split, [name for name in columns if name != "sentence2"]):
         texts = batch.column("sentence1").to_pylist()
         ids = batch.column("id").to_pylist() if "id" in columns else [None] * len(texts)
         for text, identifier, number in zip(texts, ids, text_fingerprints(texts).tolist(), strict=True):
@@ -150,7 +150,7 @@ class _List:
 
 def _collect(folder: Path, split: str, columns: list[str], chosen: set[int]) -> dict[int, _List]:
     lists = {number: _List() for number in chosen}
-    for batch in iterate_batches(folder, split, columns):
+    for batch in DataFolder(folder).batches(split, columns):
         rows = batch.to_pylist()
         for row, number in zip(rows, text_fingerprints([row["sentence1"] for row in rows]).tolist(), strict=True):
             if number not in chosen:
@@ -173,9 +173,9 @@ def _mined(folders: Sequence[str | os.PathLike[str]]) -> tuple[set[int], set[str
     texts: set[int] = set()
     ids: set[str] = set()
     for folder in folders:
-        columns = [name for name in ("id", "sentence1") if name in read_schema(folder).names]
+        columns = [name for name in ("id", "sentence1") if name in DataFolder(folder).schema().names]
         require_columns(columns, ("sentence1",), str(folder))
-        for batch in iterate_batches(folder, "train", columns):
+        for batch in DataFolder(folder).batches("train", columns):
             texts.update(text_fingerprints(batch.column("sentence1").to_pylist()).tolist())
             if "id" in columns:
                 ids.update(str(item) for item in batch.column("id").to_pylist() if item is not None)

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from ...data.parquet import iterate_batches, read_schema
+from ...data.folder import DataFolder
 from ...errors import InputError
 from ...filtering.best_rows import choose_one_per_reference
 from ...filtering.filter_steps import check_pairs
@@ -61,12 +61,13 @@ def draw_pairs(folder: Path, *, split: str = "train", limit: int | None = None, 
     Raises:
         InputError: If a column is missing, or no pair is left.
     """
-    schema = read_schema(folder, split)
+    opened = DataFolder(folder)
+    schema = opened.schema(split)
     check_pairs(schema, str(folder))
     references: list[int] = []
     filled: list[bool] = []
     columns = [name for name in ("id", "sentence1", "sentence2") if name in schema.names]
-    for batch in iterate_batches(folder, split, columns):
+    for batch in opened.batches(split, columns):
         first, second = batch.column("sentence1").to_pylist(), batch.column("sentence2").to_pylist()
         ids = batch.column("id").to_pylist() if "id" in columns else [None] * len(first)
         references += [hash(pair) for pair in zip(ids, first, strict=True)]
@@ -85,7 +86,7 @@ def draw_pairs(folder: Path, *, split: str = "train", limit: int | None = None, 
     seen: list[np.ndarray] = []
     wanted = ["sentence1", "sentence2", *(name for name in (PROBABILITY, SEEN) if name in schema.names)]
     start = 0
-    for batch in iterate_batches(folder, split, wanted):
+    for batch in opened.batches(split, wanted):
         rows = np.flatnonzero(kept[start : start + batch.num_rows])
         start += batch.num_rows
         taken = batch.take(rows)

@@ -18,7 +18,7 @@ from ...artefacts.folders import check_output, output_folder, write_text_whole
 from ...artefacts.hub_models import model_folder
 from ...artefacts.inherited_cards import inherited_metadata
 from ...artefacts.provenance import write_provenance
-from ...data.parquet import read_schema
+from ...data.folder import DataFolder
 from ...data.text_files import LineErrors, read_lines
 from ...errors import InputError, UsageError
 from ...evaluation.figures import check_plots
@@ -116,7 +116,11 @@ def analyze_pairs(settings: PairAnalysisSettings) -> PairAnalysis:
     """
     folder = Path(settings.pairs)
     check_output(settings.output, overwrite=settings.overwrite)
-    if settings.unseen_only and settings.classifier is None and SEEN not in read_schema(folder, settings.split).names:
+    if (
+        settings.unseen_only
+        and settings.classifier is None
+        and SEEN not in DataFolder(folder).schema(settings.split).names
+    ):
         raise UsageError(
             f"analyze: --unseen-only needs --classifier, as the pairs have no column {SEEN}",
             remedy="give it, or score the pairs with --classifier",

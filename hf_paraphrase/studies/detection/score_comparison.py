@@ -14,7 +14,7 @@ from ...artefacts.cards import write_card
 from ...artefacts.folders import check_output, output_folder, write_text_whole
 from ...artefacts.inherited_cards import inherited_metadata
 from ...artefacts.provenance import write_provenance
-from ...data.parquet import check_split_name, split_names
+from ...data.folder import DataFolder, check_split_name
 from ...encoders.sentence_encoder import SentenceEncoder
 from ...errors import InputError, UsageError
 from ...evaluation.correlation import cosine_similarities
@@ -139,7 +139,7 @@ def _read_sets(settings: HumanScoreSettings) -> list[_Set]:
 
 
 def _default_splits(folder: Path) -> list[str]:
-    names = split_names(folder)
+    names = DataFolder(folder).splits
     if "validation" in names:
         return ["validation"]
     return [name for name in names if name.endswith(".validation")] or names

@@ -12,7 +12,7 @@ import datasets
 import pyarrow as pa
 import xxhash
 
-from ...data.parquet import iterate_batches, read_schema, split_names
+from ...data.folder import DataFolder
 from ...data.schema import require_columns, require_texts
 from ...data.sources.builder import input_state
 from ...data.text_files import LineErrors, read_lines
@@ -33,7 +33,7 @@ def sentences_of_pairs(folder: str | os.PathLike[str], split: str) -> Iterator[l
     Raises:
         InputError: If the folder, the split or a column is missing.
     """
-    for batch in iterate_batches(folder, split, list(_SIDES), batch_size=_BLOCK):
+    for batch in DataFolder(folder).batches(split, list(_SIDES), batch_size=_BLOCK):
         for name in _SIDES:
             yield [text or "" for text in batch.column(name).to_pylist()]
 
@@ -149,9 +149,10 @@ class ExpandedPairs(datasets.ArrowBasedBuilder):
                 pass
             names = ["train"]
         else:
-            names = split_names(self.config.pairs)
+            opened = DataFolder(self.config.pairs)
+            names = opened.splits
             for name in names:
-                schema = read_schema(self.config.pairs, name)
+                schema = opened.schema(name)
                 require_columns(schema.names, _SIDES, self.config.pairs)
                 require_texts(schema, self.config.pairs)
         return [datasets.SplitGenerator(name=name, gen_kwargs={"split": name}) for name in names]

@@ -15,8 +15,7 @@ from ...artefacts.cards import write_card
 from ...artefacts.folders import check_output, output_folder
 from ...artefacts.inherited_cards import inherited_metadata
 from ...artefacts.provenance import write_provenance
-from ...data.parquet import count_rows, read_schema, split_names, write_split
-from ...data.schema import require_columns
+from ...data.folder import DataFolder, write_split
 from ...data.sentences import lines_of_file, lines_of_standard_input
 from ...data.text_files import PLAIN_OR_COMPRESSED
 from ...errors import InputError, OutputError, UsageError
@@ -221,13 +220,13 @@ def _expand_pairs(settings: ExpandSettings, expander: ExpanderSettings, counts: 
     from .expanded_pairs import EXPANDED, distinct, expanded_tables, sentences_of_pairs
 
     folder = Path(str(settings.pairs))
-    splits = split_names(folder)
-    for split in splits:
-        require_columns(read_schema(folder, split).names, ["sentence1", "sentence2"], str(folder))
+    opened = DataFolder(folder)
+    for split in opened.splits:
+        opened.require("sentence1", "sentence2", split=split)
     rows = {}
     with output_folder(settings.output, overwrite=settings.overwrite) as staging:
-        for split in splits:
-            total = 2 * count_rows(folder, split)
+        for split in opened.splits:
+            total = 2 * opened.count(split)
             with tqdm(desc=f"expand {split}", total=total, unit=" sentences", file=sys.stderr) as progress:
                 read = _counted(sentences_of_pairs(folder, split), progress)
                 expanded = _noted(expand_blocks(expander, distinct(read), settings.num_workers), counts)

@@ -13,7 +13,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from ...data.decontamination import normalise_all
-from ...data.parquet import read_table, split_names
+from ...data.folder import DataFolder
 from ...errors import InputError
 from ...settings import setting
 from ...tokenization.token_lookup import ids_of, lookup_for
@@ -65,8 +65,9 @@ def read_parallel_texts(
         InputError: If the folder, the split `train` or a column is missing, or there are no rows.
     """
     texts = ParallelTexts({}, {}, "", "")
-    for split in (TRAIN, VALIDATION) if VALIDATION in split_names(folder) else (TRAIN,):
-        table = read_table(folder, split, [*_SIDES, "source_lang", "target_lang"])
+    opened = DataFolder(folder)
+    for split in (TRAIN, VALIDATION) if VALIDATION in opened.splits else (TRAIN,):
+        table = opened.table(split, [*_SIDES, "source_lang", "target_lang"])
         if split == TRAIN:
             if not table.num_rows:
                 raise InputError("the bitext has no rows", path=folder)

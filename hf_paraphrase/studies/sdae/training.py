@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from ...artefacts.origins import languages_read
-from ...data.parquet import iterate_batches, read_schema
+from ...data.folder import DataFolder
 from ...data.schema import columns_named, require_columns
 from ...data.text_files import check_readable
 from ...encoders.model_folder import card_values, sizes_of, write_model_files
@@ -80,7 +80,7 @@ def _check_inputs(settings: SdaeSettings) -> None:
     for path in settings.text:
         check_readable(Path(path))
     for folder in settings.pairs:
-        schema = read_schema(folder)
+        schema = DataFolder(folder).schema()
         columns = columns_named(settings.columns, schema.names)
         require_columns(schema.names, columns, folder)
         for name in columns:
@@ -94,8 +94,9 @@ def _lines(settings: SdaeSettings) -> Iterator[str]:
     for path in settings.text:
         yield from (line for _, line in numbered_lines(Path(path)))
     for folder in settings.pairs:
-        columns = columns_named(settings.columns, read_schema(folder).names)
-        for batch in iterate_batches(folder, "train", columns):
+        opened = DataFolder(folder)
+        columns = columns_named(settings.columns, opened.schema().names)
+        for batch in opened.batches("train", columns):
             for name in columns:
                 yield from (text or "" for text in batch.column(name).to_pylist())
 

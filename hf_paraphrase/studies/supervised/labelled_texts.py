@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from ...data.parquet import read_schema, read_table
+from ...data.folder import DataFolder
 from ...errors import InputError
 
 CLASSES, SCORES = "classes", "scores"
@@ -78,12 +78,12 @@ def read_labelled(
         InputError: If a column is missing or of another kind, a value is missing, or a class has no name.
     """
     folder = Path(folder)
-    present = read_schema(folder, split).names
+    present = DataFolder(folder).schema(split).names
     texts = [name for name in ("sentence1", "sentence2") if name in present] or ["text"]
     if texts == ["sentence2"]:
         texts = ["sentence1", "sentence2"]  # the error names what is missing
     wanted = [*texts, *([] if column is None else [column])]
-    table = read_table(folder, split, wanted)
+    table = DataFolder(folder).table(split, wanted)
     if not table.num_rows:
         raise InputError(f"split `{split}` has no rows", path=folder)
     for name in wanted:

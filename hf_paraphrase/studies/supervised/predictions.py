@@ -13,7 +13,7 @@ from ...artefacts.card_heads import class_names
 from ...artefacts.evaluated_cards import add_results, check_evaluated_card
 from ...artefacts.folders import write_text_whole
 from ...artefacts.provenance import fingerprint, versions
-from ...data.parquet import read_schema
+from ...data.folder import DataFolder
 from ...errors import InputError, OutputError, UsageError
 from ...messages import say
 from ...settings import Settings, recipe, setting
@@ -118,7 +118,7 @@ def _check(settings: PredictionSettings) -> None:
 
 def _texts(settings: PredictionSettings, judge: SentenceJudge) -> tuple[LabelledTexts, str | None]:
     """Reads the split and says in which column its classes or scores are, if anywhere."""
-    present = read_schema(settings.data, settings.split).names
+    present = DataFolder(settings.data).schema(settings.split).names
     column = settings.target_column
     if column is None:
         likely = ("score",) if judge.gives_scores else _class_columns(judge)

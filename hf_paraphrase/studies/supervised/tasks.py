@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...data.parquet import read_schema, split_names
+from ...data.folder import DataFolder
 from ...errors import InputError, UsageError
 from .labelled_texts import CLASSES, SCORES, LabelledTexts, draw_apart, read_labelled, without_rows_of
 
@@ -109,7 +109,7 @@ def target_column(folder: str | Path, split: str, task: SupervisedTask, column: 
     Raises:
         InputError: If there is none.
     """
-    present = read_schema(folder, split).names
+    present = DataFolder(folder).schema(split).names
     for name in task.columns if column is None else (column,):
         if name in present:
             return name
@@ -158,7 +158,8 @@ def read_supervised(
     elif splits.test_share:
         train, parts[TEST] = draw_apart(train, splits.test_share, splits.seed)
         places[TEST] = f"{splits.test_share:.0%} of {splits.train}, drawn"
-    there = [name for name in _DEV_SPLITS if name in split_names(folder) and name not in {splits.test, splits.train}]
+    used, present = {splits.test, splits.train}, DataFolder(folder).splits
+    there = [name for name in _DEV_SPLITS if name in present and name not in used]
     dev = splits.dev or (there[0] if there else None)
     if dev is not None:
         parts[DEV], places[DEV] = read(dev), dev

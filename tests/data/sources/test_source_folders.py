@@ -14,7 +14,7 @@ from datasets import ClassLabel, load_dataset
 from huggingface_hub import DatasetCard
 
 from hf_paraphrase.commands import main
-from hf_paraphrase.data.parquet import read_table
+from hf_paraphrase.data.folder import DataFolder
 
 
 def write_all(folder: Path, files: dict[str, str | bytes]) -> None:
@@ -167,7 +167,7 @@ def test_each_command_makes_a_folder_that_plain_load_dataset_opens_and_streams(s
         found |= {(configuration, split): len(rows) for split, rows in dataset.items()}
         for split, rows in dataset.items():
             shards = split if configuration in {"", "default"} else f"{configuration}.{split}"
-            assert read_table("out", shards).to_pylist() == rows.to_list()
+            assert DataFolder("out").table(shards).to_pylist() == rows.to_list()
             streamed = load_dataset("out", configuration or None, split=split, streaming=True)
             assert list(streamed) == rows.to_list()
     assert found == sizes
@@ -289,13 +289,13 @@ def test_pairs_that_share_most_of_their_words_with_an_evaluation_set_go_when_ask
     flags = ["simpwiki", "--normal", "n", "--simple", "s", "--decontaminate", "eval.txt"]
     assert main(["prepare", *flags, "--output", "whole"]) == 0
     assert main(["prepare", *flags, "--decontaminate-ngrams", "5", "--output", "parts"]) == 0
-    assert (read_table("whole", "train").num_rows, read_table("parts", "train").num_rows) == (2, 1)
+    assert (DataFolder("whole").table("train").num_rows, DataFolder("parts").table("train").num_rows) == (2, 1)
     assert "5-grams" in Path("parts/README.md").read_text()
     assert main(["prepare", *flags[:-2], "--decontaminate-ngrams", "5", "--output", "none"]) == 2
     Path("p.tsv").write_text(f"{near}\tshort\nsomething\telse\n")
     words = ["prepare", "pairs", "--tsv", "p.tsv", "--decontaminate", "eval.txt", "--decontaminate-ngrams", "5"]
     assert main([*words, "--output", "pairs"]) == 0
-    assert read_table("pairs", "train").num_rows == 1
+    assert DataFolder("pairs").table("train").num_rows == 1
     assert "5-grams" in Path("pairs/README.md").read_text()
 
 

@@ -6,7 +6,7 @@ import pytest
 from datasets import load_dataset
 
 from hf_paraphrase.commands import main
-from hf_paraphrase.data.parquet import count_rows, read_table
+from hf_paraphrase.data.folder import DataFolder
 from hf_paraphrase.evaluation.sts_files import find_sts_sets
 
 pytestmark = pytest.mark.real_data
@@ -28,12 +28,12 @@ def test_evaluate_finds_the_same_sets_in_prepared_folders_as_in_the_raw_files(re
         assert graded.sentences1 == raw[graded.key].sentences1
         assert graded.sentences2 == raw[graded.key].sentences2
         assert graded.scores.tolist() == raw[graded.key].scores.tolist()
-    assert count_rows(tmp_path / "sts", "STS16") == 1186
+    assert DataFolder(tmp_path / "sts").count("STS16") == 1186
 
 
 def test_transfer_sets_have_the_published_sizes(real_data_dir, tmp_path):
     folder = prepare(["transfer", "--data-dir", real_data_dir / "transfer"], tmp_path / "out")
-    sizes = {name: count_rows(folder, name) for name in ("mr.train", "cr.train", "subj.train", "mpqa.train")}
+    sizes = {name: DataFolder(folder).count(name) for name in ("mr.train", "cr.train", "subj.train", "mpqa.train")}
     assert sizes == {"mr.train": 10_662, "cr.train": 3_775, "subj.train": 10_000, "mpqa.train": 10_606}
     trec = load_dataset(str(folder), "trec", cache_dir=str(tmp_path / "cache"))
     assert {split: len(rows) for split, rows in trec.items()} == {"train": 5_452, "test": 500}
@@ -42,22 +42,22 @@ def test_transfer_sets_have_the_published_sizes(real_data_dir, tmp_path):
 def test_ppdb_lists_and_sample(real_data_dir, tmp_path):
     sample = real_data_dir / "ppdb" / "ppdb-sample.annotated.tsv.gz"
     folder = prepare(["ppdb", "--file", sample], tmp_path / "sample")
-    table = read_table(folder, "test")
+    table = DataFolder(folder).table("test")
     assert table.num_rows == 26_456
     means = [sum(votes) / len(votes) for votes in table.column("votes").to_pylist()]
     scores = table.column("score").to_pylist()
     assert sum(abs(mean - score) < 0.006 for mean, score in zip(means, scores, strict=True)) == 26_456
     lists = real_data_dir / "ppdb" / "ppdb-xl.retrofitting.txt.gz"
     folder = prepare(["ppdb", "--file", lists, "--max-tokens", 20_000], tmp_path / "lists")
-    rows = read_table(folder, "train")
+    rows = DataFolder(folder).table("train")
     assert rows.num_rows == 10_000
     assert len(set(rows.column("sentence1").to_pylist()[:10])) < 10
 
 
 def test_turku_sizes_and_grades(real_data_dir, tmp_path):
     folder = prepare(["turku", "--data-dir", real_data_dir / "turku_paraphrase"], tmp_path / "out")
-    assert count_rows(folder, "opus_parsebank.validation") == 4_894
-    assert count_rows(folder, "sample.train") == 14_681 - 151
+    assert DataFolder(folder).count("opus_parsebank.validation") == 4_894
+    assert DataFolder(folder).count("sample.train") == 14_681 - 151
     rows = load_dataset(str(folder), "sample", split="train", cache_dir=str(tmp_path / "cache"))
     assert set(rows["score"]) == {1.0, 2.0, 3.0, 4.0}
 
@@ -66,4 +66,4 @@ def test_plain_sentences_of_wikipedia_and_simple_wikipedia(real_data_dir, tmp_pa
     folder = real_data_dir / "turkcorpus"
     normal, simple = folder / "tune.8turkers.tok.norm", folder / "tune.8turkers.tok.simp"
     output = prepare(["simpwiki", "--normal", normal, "--simple", simple], tmp_path / "out")
-    assert count_rows(output) == 2_000
+    assert DataFolder(output).count() == 2_000

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hf_paraphrase.data.parquet import write_split
+from hf_paraphrase.data.folder import write_split
 from hf_paraphrase.encoders.search import inverted_lists
 from hf_paraphrase.encoders.search.inverted_lists import InvertedLists, default_lists, default_probes, write_lists
 from hf_paraphrase.encoders.search.paraphrase_mining import BestPairs, mine_exactly, mine_lists

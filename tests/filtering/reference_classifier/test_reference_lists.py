@@ -5,7 +5,7 @@ import hashlib
 import pyarrow as pa
 import pytest
 
-from hf_paraphrase.data.parquet import write_split
+from hf_paraphrase.data.folder import write_split
 from hf_paraphrase.errors import InputError, ModelError
 from hf_paraphrase.filtering.reference_classifier.reference_lists import draw_reference_lists
 from hf_paraphrase.filtering.reference_classifier.seen_references import (
