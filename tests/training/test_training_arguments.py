@@ -40,7 +40,7 @@ def test_a_setting_that_nothing_reads_is_refused_with_what_to_do_instead(tmp_pat
 
 @pytest.mark.parametrize(
     ("arguments", "instead"),
-    [(EncoderTrainingArguments, "give EncoderTrainer a scorer"), (ParallelTrainingArguments, "a validation part")],
+    [(EncoderTrainingArguments, "give EncoderTrainer an evaluator"), (ParallelTrainingArguments, "a validation part")],
 )
 def test_who_asks_for_the_best_weights_hears_what_chooses_them(tmp_path, arguments, instead):
     with pytest.raises(ValueError, match=f"^load_best_model_at_end=True would have no effect: .*{instead}"):

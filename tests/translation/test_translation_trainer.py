@@ -10,7 +10,7 @@ from hf_paraphrase.models.configuration_rnn_search import RnnSearchConfig
 from hf_paraphrase.models.modeling_rnn_search import RnnSearchForConditionalGeneration
 from hf_paraphrase.tokenization.subword import train_bpe_tokenizer
 from hf_paraphrase.training.arguments import bf16_is_fast, is_bf16
-from hf_paraphrase.translation import TranslationTrainer, TranslationTrainingArguments
+from hf_paraphrase.translation import TranslationTrainer, TranslationTrainingArguments, load_translation_model
 
 FRENCH, ENGLISH = ["un", "deux", "trois", "quatre", "cinq", "six"], ["one", "two", "three", "four", "five", "six"]
 
@@ -64,6 +64,10 @@ def test_a_dataset_of_pairs_goes_in_and_the_best_weights_come_out(parts, tmp_pat
     assert trainer.state.best_metric == max(bleus(trainer))
     out, err = capfd.readouterr()
     assert out == "" and "eval_bleu" in err
+    trainer.save_model(str(tmp_path / "saved"))
+    opened, opened_tokenizer = load_translation_model(tmp_path / "saved", device="cpu")
+    assert all(torch.equal(value, opened.state_dict()[name]) for name, value in model.state_dict().items())
+    assert opened_tokenizer.get_vocab() == tokenizer.get_vocab()
 
 
 def test_early_stopping_stops_when_bleu_does_not_rise(parts, tmp_path, monkeypatch):
