@@ -365,5 +365,5 @@ def test_gradient_accumulation_walks_through_the_mini_batches_of_a_pool(tmp_path
     "wrong", [{"mega_batch_size": 0}, {"mega_batch_size": 3, "mega_batch_anneal": -1}, {"mega_batch_anneal": 150}]
 )
 def test_senseless_mega_batches_are_refused(tmp_path, wrong):
-    with pytest.raises(ValueError, match="mega_batch"):
+    with pytest.raises(ValueError, match="--mega-batch"):
         EncoderTrainingArguments(output_dir=str(tmp_path), **wrong)
