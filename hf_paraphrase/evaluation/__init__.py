@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from ..lazy import lazy_exports
 
 if TYPE_CHECKING:
+    from ..artefacts.measurements import Measurement as Measurement
     from .correlation import correlations, cosine_similarities
     from .dev import dev_scorer
     from .evaluate_settings import EvaluateSettings
