@@ -21,6 +21,7 @@ from hf_paraphrase.commands import VERBS, main
 from hf_paraphrase.commands.arguments import parse
 from hf_paraphrase.data.folder import write_split
 from hf_paraphrase.data.schema import BACK_TRANSLATED, PAIRS
+from hf_paraphrase.data.sources.preparation import preparation
 from hf_paraphrase.encoders.sentence_encoder import SentenceEncoder
 from hf_paraphrase.models.configuration_avg import AvgConfig
 from hf_paraphrase.models.configuration_gran import GranConfig
@@ -174,20 +175,26 @@ def test_every_command_is_one_that_its_verb_understands(document):
     assert calls
     for verb, *rest in calls:
         assert verb in VERBS
-        words = [verb]
-        if verb in {"prepare", "analyze"}:
-            # `analyze` without a kind is about pairs.
-            words.append("pairs" if rest[0].startswith("-") else rest.pop(0))
-        name = "_".join(words).replace("-", "_")
-        module = importlib.import_module(f"hf_paraphrase.commands.{name}")
-        if not hasattr(module, "Arguments"):
-            module = importlib.import_module(f"hf_paraphrase.commands.{name}_arguments")
-        # A file of settings is read, and it lies in the repository.
         parse(
-            module.Arguments,
+            settings_of(verb, rest),
             verb,
+            # A file of settings is read, and it lies in the repository.
             [str(ROOT / word) if word.startswith("scripts/configs/") else word for word in rest],
         )
+
+
+def settings_of(verb, words):
+    """Finds the settings of a verb, taking its kind away from the words."""
+    if verb == "prepare":
+        return preparation(words.pop(0)).settings
+    name = verb.replace("-", "_")
+    if verb == "analyze":
+        # Without a kind it is about pairs.
+        name += "_" + ("pairs" if words[0].startswith("-") else words.pop(0).replace("-", "_"))
+    module = importlib.import_module(f"hf_paraphrase.commands.{name}")
+    found = getattr(module, "Arguments", None)
+    recipes = [value.settings for value in vars(module).values() if hasattr(value, "settings") and callable(value)]
+    return found or recipes[0]
 
 
 def test_every_link_leads_to_a_file_and_every_anchor_to_a_heading():

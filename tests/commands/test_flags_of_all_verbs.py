@@ -11,9 +11,11 @@ import pytest
 from help_texts import help_of
 
 from hf_paraphrase import commands
-from hf_paraphrase.commands import VERBS, analyze, prepare
+from hf_paraphrase.commands import VERBS, analyze
 from hf_paraphrase.commands.argument_parser import VerbParser
 from hf_paraphrase.commands.arguments import parse
+from hf_paraphrase.data.sources.preparation import preparation
+from hf_paraphrase.registry import SOURCES
 from hf_paraphrase.settings import constraints_of
 
 MODULES = {
@@ -44,7 +46,11 @@ def classes_of(module):
     return [value for value in found if isinstance(value, type) and declares_flags(value)]
 
 
-CLASSES = sorted({value for module in MODULES.values() for value in classes_of(module)}, key=lambda x: x.__module__)
+KINDS = {kind: preparation(kind).settings for kind in SOURCES}
+CLASSES = sorted(
+    {*(value for module in MODULES.values() for value in classes_of(module)), *KINDS.values()},
+    key=lambda found: (found.__module__, found.__name__),
+)
 
 
 def required(field):
@@ -79,9 +85,7 @@ def words_of(field, annotation):
     return [f"--{field.name}", "1" if annotation in (int, float) else "x"]
 
 
-@pytest.mark.parametrize(
-    "verb", [*VERBS, *(f"prepare {x}" for x in prepare.KINDS), *(f"analyze {x}" for x in analyze.KINDS)]
-)
+@pytest.mark.parametrize("verb", [*VERBS, *(f"analyze {kind}" for kind in analyze.KINDS)])
 def test_the_flags_of_every_verb_are_among_those_that_are_looked_at(verb):
     module = MODULES[verb.replace(" ", "_").replace("-", "_")]
     assert verb in ("prepare", "analyze") or set(classes_of(module)) & set(CLASSES)
@@ -145,7 +149,7 @@ def test_a_flag_works_by_each_of_the_names_that_verbs_give_it(arguments_class):
 )
 def test_columns_of_a_file_are_named_with_commas_or_spaces(kind, words):
     needed = ["--output", "o", *(["--source-lang", "fr", "--target-lang", "en"] if kind == "bitext" else [])]
-    arguments_class = MODULES[f"prepare_{kind}"].Arguments
+    arguments_class = KINDS[kind]
     assert parse(arguments_class, "verb", [*needed, "--columns", *words]).columns == "b,a,_"
 
 

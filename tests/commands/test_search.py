@@ -350,6 +350,6 @@ def test_from_python_it_gives_the_neighbours_as_they_are_found(model, index, cor
     made = hf_paraphrase.search(model=model, corpus=corpus, output=tmp_path / "index")
     assert made.folder == tmp_path / "index" and made.rows == len(SearchIndex(index)) and not list(made.neighbours)
     mined = hf_paraphrase.search(index=index, mine=True, threshold=0.5, output=tmp_path / "mined")
-    assert len(read_table(mined.folder)) == mined.rows
+    assert DataFolder(mined.folder).count() == mined.rows
     with pytest.raises(hf_paraphrase.UsageError, match="give either --corpus, with --model, or --index"):
         hf_paraphrase.search(query=["w1"])
