@@ -62,8 +62,8 @@ def section(document, heading):
 
 def tour():
     """The blocks of the quick tour, and those of the guide that go on with its folders."""
-    found = [section(README, "A quick tour"), section(GUIDE, "Search"), section(GUIDE, "Metrics")]
-    return [block for text in found for block in blocks(text)]
+    found = [section(GUIDE, heading) for heading in ("From Python", "Search", "Metrics")]
+    return [block for text in (section(README, "A quick tour"), *found) for block in blocks(text)]
 
 
 def commands(text):
@@ -215,6 +215,31 @@ def test_every_link_leads_to_a_file_and_every_anchor_to_a_heading():
             file = (document.parent / path).resolve() if path else document
             assert file.is_file(), f"{document.name}: {target}"
             assert not anchor or anchors(file).count(anchor) == 1, f"{document.name}: {target}"
+
+
+def there_is(name):
+    """Tells whether a dotted name is that of a module, or of something in one."""
+    module, _, attribute = name.rpartition(".")
+    try:
+        importlib.import_module(name)
+    except ModuleNotFoundError:
+        return hasattr(importlib.import_module(module), attribute)
+    return True
+
+
+@pytest.mark.parametrize(
+    "document",
+    [*DOCUMENTS, ROOT / "CONTRIBUTING.md", *sorted(ROOT.glob("*_cards/*.md"))],
+    ids=lambda path: f"{path.parent.name}/{path.name}",
+)
+def test_every_name_and_every_script_that_is_mentioned_is_there(document):
+    text = document.read_text(encoding="utf-8")
+    names = set(re.findall(r"\bhf_paraphrase(?:\.\w+)+(?!\w*[/*])", text))
+    for module, imported in re.findall(r"^from (hf_paraphrase[\w.]*) import (.+)$", text, re.MULTILINE):
+        names |= {f"{module}.{name.strip()}" for name in imported.split(",")}
+    assert not [name for name in sorted(names) if not there_is(name)]
+    scripts = re.findall(r"\bscripts/[\w/]+\.(?:py|sh|yaml)\b", text)
+    assert not [path for path in scripts if not (ROOT / path).is_file()]
 
 
 def test_the_tables_name_every_verb_and_every_extra():
