@@ -8,6 +8,7 @@ import importlib
 import importlib.util
 import io
 import json
+import pkgutil
 import re
 import shlex
 import sys
@@ -108,7 +109,8 @@ def quickstart(tmp_path):
     first, second = ([pair[side] for pair in SENTENCES] for side in range(2))
     write_split(folder / "pairs", "train", [pa.table({"sentence1": first, "sentence2": second}, schema=PAIRS)], PAIRS)
     judged = pa.table({"sentence1": first, "sentence2": second[::-1], "score": [0.0, 1.0, 1.0, 0.0]}, schema=JUDGED)
-    write_split(folder / "paraphrases" / "validation", "validation", [judged], JUDGED)
+    for split in ("validation", "test"):
+        write_split(folder / "paraphrases" / split, split, [judged], JUDGED)
     rows = {
         "id": ["1", "2", "3", "4"],
         "sentence1": first,
@@ -219,11 +221,10 @@ def test_every_link_leads_to_a_file_and_every_anchor_to_a_heading():
 
 def there_is(name):
     """Tells whether a dotted name is that of a module, or of something in one."""
-    module, _, attribute = name.rpartition(".")
     try:
-        importlib.import_module(name)
-    except ModuleNotFoundError:
-        return hasattr(importlib.import_module(module), attribute)
+        pkgutil.resolve_name(name)
+    except (ImportError, AttributeError):
+        return False
     return True
 
 
