@@ -86,10 +86,10 @@ def encode_pairs(
     however it ends; memory stays at one block of rows.
 
     Args:
-        pairs: As for :func:`iterate_pairs`.
+        pairs: As for :func:`~..data.pair_rows.iterate_pairs`.
         tokenizer: A fast tokenizer.
-        max_pairs: As for :func:`iterate_pairs`.
-        seed: As for :func:`iterate_pairs`.
+        max_pairs: As for :func:`~..data.pair_rows.iterate_pairs`.
+        seed: As for :func:`~..data.pair_rows.iterate_pairs`.
         split: The split of a data folder.
         labelled: Keep the labels of the column `label`. Otherwise pairs labelled 0 are left out and counted, if there
             is such a column at all: they are no paraphrases.

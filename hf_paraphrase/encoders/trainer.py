@@ -179,7 +179,7 @@ class EncoderTrainer(BatchLossTrainer):
         self.add_callback(self.marks)
 
     def get_train_dataloader(self) -> DataLoader[Any]:
-        """Returns the batches of this process; see :class:`~.training.batches.EpochBatches`."""
+        """Returns the batches of this process; see :class:`~..training.batches.EpochBatches`."""
         loader: DataLoader[Any] = DataLoader(
             self.train_dataset,
             batch_sampler=self.batches,

@@ -31,7 +31,7 @@ def sentences_of(pairs: PairSource, *, max_pairs: int | None = None, seed: int =
     """Streams the sentences of pairs, block by block first sides and then second ones.
 
     Args:
-        pairs: As for :func:`~.encoded_pairs.iterate_pairs`.
+        pairs: As for :func:`~..data.pair_rows.iterate_pairs`.
         max_pairs: As for it.
         seed: As for it.
     """

@@ -109,7 +109,7 @@ class Neighbour:
 
 
 class SearchIndex:
-    """An index folder that `hf-paraphrase search` or :func:`.index_builder.build_index` made.
+    """An index folder that `hf-paraphrase search` or :func:`~.build.build_index` made.
 
     Searching reads vectors and sentences from the disk as they are needed; memory does not grow with the corpus but
     for 8 bytes a sentence when identical texts are to be left out.

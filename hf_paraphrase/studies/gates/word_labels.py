@@ -227,7 +227,7 @@ def with_tags(tagger: PartOfSpeechTagger, sentences: Sequence[LabelledSentence])
         sentences: Sentences whose words are known.
 
     Returns:
-        The same sentences with the labels :data:`~.tagged_text.TAG`.
+        The same sentences with the labels :data:`TAG`.
     """
     seen = [[word for word in sentence.words if _has_letter(word)] for sentence in sentences]
     labelled = []
