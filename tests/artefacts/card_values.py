@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from hf_paraphrase.commands.prepare_source import SourceCard, front_matter
+from hf_paraphrase.data.sources.card_values import front_matter
+from hf_paraphrase.data.sources.source import Source
 from hf_paraphrase.models.configuration_rnn_search import RnnSearchConfig
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -419,6 +420,16 @@ VALUES = {
         "checked": ["sts"],
     },
 }
+
+
+class TitledSource(Source):
+    """A source with an awkward title."""
+
+    TITLE = TITLE
+    LICENSE = "cc-by-2.0"
+    LANGUAGES = ("no", "en")
+
+
 # The cards of sources of raw data share a header and a frame; `source` is that frame.
 SOURCE_COLUMNS = {"bucc": "source", "transfer": "text"} | dict.fromkeys(
     ["msrp", "opusparcus", "pit2015", "ppdb", "sick", "simpwiki", "source", "sts", "stsbenchmark", "turku"],
@@ -433,7 +444,7 @@ for template, column in SOURCE_COLUMNS.items():
     }
     VALUES["dataset_cards", template] = {
         **DATA,
-        "front_matter": front_matter(SourceCard(template, TITLE, "cc-by-2.0", ("no", "en")), [configuration]),
+        "front_matter": front_matter(TitledSource(), [configuration]),
         "configurations": [configuration],
         "command": f"prepare {template}",
         "example": '{"a": "b"}',
@@ -443,4 +454,7 @@ for template, column in SOURCE_COLUMNS.items():
         "skipped": True,
         "ngrams": 8,
         "share": 0.7,
-    } | ({"fields": {column: "a text"}} if template == "source" else {})
+        "description": "Texts.",
+        "citation": "",
+        "fields": {column: "a text"},
+    }

@@ -44,6 +44,7 @@ def test_every_template_renders_and_the_hub_can_read_its_front_matter(kind, name
     languages = card.data.to_dict()["language"]
     assert set(languages) <= {"no", "en"} and "no" in languages
     assert "{{" not in text and "{%" not in text and "# " in card.text
+    assert not re.search(r"[^\n]\n## |\n## .*\n[^\n]", text)  # a heading stands by itself
     if kind == "dataset_cards":
         assert card.data.configs[0]["default"] is True
         assert card.data.configs[0]["data_files"][0] == {

@@ -74,7 +74,7 @@ def values_of_published(source: Source, folder: DataFolder, corpus: Corpus) -> d
     with closing(corpus.batches(next(iter(corpus.parts)))) as tables:
         example = json.dumps(next(tables).slice(0, 1).to_pylist()[0], ensure_ascii=False)
     return {
-        "front_matter": _front_matter(source, list(configurations.values())),
+        "front_matter": front_matter(source, list(configurations.values())),
         "configurations": list(configurations.values()),
         "files": list(dict.fromkeys(path.name for part in corpus.parts.values() for path in part.files)),
         "counts": corpus.counts,
@@ -87,7 +87,7 @@ def values_of_published(source: Source, folder: DataFolder, corpus: Corpus) -> d
     }
 
 
-def _front_matter(source: Source, configurations: list[dict[str, Any]]) -> str:
+def front_matter(source: Source, configurations: list[dict[str, Any]]) -> str:
     """Writes the YAML head that `load_dataset` and the Hub read: configurations, splits, features and sizes."""
     import yaml
 
