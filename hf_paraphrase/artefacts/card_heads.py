@@ -61,7 +61,8 @@ def read_head(folder: str | os.PathLike[str]) -> dict[str, Any]:
     if found is None:
         raise InputError("the head of the card does not end", path=path, line=1, remedy="close it with a line ---")
     try:
-        head = yaml.safe_load(found[0])
+        # Without the last line end, so that what ends too early is told of its own line.
+        head = yaml.safe_load(found[0].rstrip("\r\n"))
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         problem = getattr(error, "problem", None) or "cannot be parsed"

@@ -5,6 +5,7 @@ The folders of the models that use this file hold equal copies of it, because ea
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from typing import Any, Protocol
 
 import torch
@@ -113,7 +114,10 @@ class SingleBiasLstm(nn.Module):
         # The packed form has no fast kernel on a CPU. A state depends on earlier words only, so that the padding
         # behind a sentence needs no care.
         padded = packing.pad(vectors)
-        return packing.unpad(torch.lstm(padded, state, weights, True, 1, 0.0, self.training, False, False)[0])
+        # oneDNN has a bfloat16 kernel for some processors only, and under autocast PyTorch asks for it on all.
+        exact = torch.is_autocast_enabled("cpu") and not torch.ops.mkldnn._is_mkldnn_bf16_supported()
+        with torch.autocast("cpu", enabled=False) if exact else nullcontext():
+            return packing.unpad(torch.lstm(padded, state, weights, True, 1, 0.0, self.training, False, False)[0])
 
 
 def _run_lstm(
