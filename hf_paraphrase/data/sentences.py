@@ -53,7 +53,7 @@ def lines_of_standard_input() -> Iterator[list[str]]:
         yield lines
 
 
-class Corpus:
+class SentenceCorpus:
     """A file with one sentence a line, or the text columns of a data folder.
 
     Args:

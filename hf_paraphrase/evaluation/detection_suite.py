@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 from tqdm.auto import tqdm
 
 from ..errors import UsageError
+from ..tables import format_table, number, short_names
 from .floors import Scorer
 from .paraphrase import DetectionResult, describe, evaluate_detection, read_task
 from .suite import Benchmark, Scores, Suite
-from .tables import format_table, number, short_names
 
 if TYPE_CHECKING:
     from .evaluate_settings import EvaluateSettings

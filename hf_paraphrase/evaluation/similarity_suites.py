@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ..errors import InputError
+from ..tables import format_table, number, short_names
 from .floors import Scorer
 from .graded_set import read_graded_folder, score
 from .protocols import PAPER, PROTOCOLS, ProtocolResult, choose_protocols, evaluate_protocol, shorten
 from .sts import DEV_MEAN, StsResult, evaluate_scored
 from .sts_files import find_sts_sets
 from .suite import Benchmark, Scores, Suite, one_folder, words_of
-from .tables import format_table, number, short_names
 
 if TYPE_CHECKING:
     from .evaluate_settings import EvaluateSettings

@@ -21,8 +21,8 @@ from ..artefacts.hub_models import fetched_folder
 from ..artefacts.measurements import Measurement
 from ..artefacts.provenance import fingerprint, versions
 from ..errors import UsageError
+from ..tables import format_table, number, short_names
 from .floors import Scorer
-from .tables import format_table, number, short_names
 
 if TYPE_CHECKING:
     from .evaluate_settings import EvaluateSettings

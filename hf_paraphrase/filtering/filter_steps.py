@@ -13,9 +13,9 @@ import pyarrow as pa
 from ..data.decontamination import DecontaminationSettings, Fingerprints
 from ..data.schema import require_columns
 from ..errors import InputError, UsageError
-from ..evaluation.tables import format_table
 from ..registry import SELECTIONS, import_missing, imported_files
 from ..settings import setting
+from ..tables import format_table
 from .best_rows import WAYS
 from .measuring import Measures, add_measures, measures_of
 from .selections import Selection, apply_selection, check_columns, check_selections, named_selection, parse_selection

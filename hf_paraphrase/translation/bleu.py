@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ..evaluation.tables import format_table
+from ..tables import format_table
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ from pathlib import Path
 from statistics import mean, stdev
 from typing import Any
 
-from hf_paraphrase.evaluation.tables import format_table
+from hf_paraphrase.tables import format_table
 
 sys.path.append(str(Path(__file__).parent))
 

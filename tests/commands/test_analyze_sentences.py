@@ -16,11 +16,11 @@ from hf_paraphrase.commands import main
 from hf_paraphrase.data.folder import write_split
 from hf_paraphrase.encoders.sentence_encoder import KnownTexts, SentenceEncoder
 from hf_paraphrase.evaluation.figures import new_figure, plot_label, save_plot
-from hf_paraphrase.evaluation.tables import plain_markdown
 from hf_paraphrase.models.configuration_avg import AvgConfig
 from hf_paraphrase.models.configuration_gran import GranConfig
 from hf_paraphrase.models.modeling_avg import AvgModel
 from hf_paraphrase.models.modeling_gran import GranModel
+from hf_paraphrase.tables import plain_markdown
 from hf_paraphrase.tokenization.word_level import build_word_level_tokenizer, save_tokenizer
 
 WORDS = [f"w{number}" for number in range(12)]

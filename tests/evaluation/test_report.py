@@ -6,7 +6,7 @@ from hf_paraphrase.evaluation.graded_set import GradedSet
 from hf_paraphrase.evaluation.similarity_suites import SimilarityResult, format_sets
 from hf_paraphrase.evaluation.sts import evaluate_similarity
 from hf_paraphrase.evaluation.suite import Scores
-from hf_paraphrase.evaluation.tables import format_table, short_names
+from hf_paraphrase.tables import format_table, short_names
 
 
 def test_table_columns_line_up_and_pipes_are_escaped():

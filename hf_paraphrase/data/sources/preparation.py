@@ -14,9 +14,10 @@ from ...artefacts.cards import write_card
 from ...artefacts.folders import check_output, output_folder
 from ...artefacts.provenance import write_provenance
 from ...errors import UsageError
-from ...messages import format_table, say
+from ...messages import say
 from ...registry import SOURCES
 from ...settings import Recipe, recipe
+from ...tables import format_table
 from ..folder import DataFolder, write_split
 from ..line_errors import SKIPPED_LINES
 from .card_values import funnel_rows, shared_values, values_of_published

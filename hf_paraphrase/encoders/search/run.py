@@ -18,7 +18,7 @@ from ...artefacts.hub_models import model_folder
 from ...artefacts.inherited_cards import inherited_metadata
 from ...artefacts.provenance import write_provenance
 from ...data.folder import DataFolder, write_split
-from ...data.sentences import Corpus
+from ...data.sentences import SentenceCorpus
 from ...errors import InputError, ModelError, UsageError
 from ...messages import say
 from ...settings import recipe
@@ -89,7 +89,9 @@ def _build(settings: SearchSettings) -> Searched:
     return Searched(folder=Path(str(settings.output)), rows=made.rows)
 
 
-def _build_into(folder: Path, encoder: SentenceEncoder, corpus: Corpus, settings: SearchSettings) -> BuiltIndex:
+def _build_into(
+    folder: Path, encoder: SentenceEncoder, corpus: SentenceCorpus, settings: SearchSettings
+) -> BuiltIndex:
     """Builds the index of a corpus and says what happened to its sentences."""
     from tqdm.auto import tqdm
 
@@ -133,7 +135,7 @@ def _build_into(folder: Path, encoder: SentenceEncoder, corpus: Corpus, settings
 
 
 def _find_neighbours(settings: SearchSettings) -> Searched:
-    from ...evaluation.tables import short_names
+    from ...tables import short_names
 
     queries = _queries(settings)
     sources = [str(settings.model if settings.corpus else settings.index), *filter(None, [settings.compare])]
@@ -247,12 +249,12 @@ def _queries(settings: SearchSettings) -> Iterator[list[str]]:
     path = Path(settings.query_file)
     if path.is_dir():
         raise InputError("this is a folder, not a file of queries", path=path, remedy="give one sentence a line")
-    blocks = Corpus(path).blocks()
+    blocks = SentenceCorpus(path).blocks()
     return ([text or "" for text in block] for block in blocks)
 
 
-def _corpus(settings: SearchSettings) -> Corpus:
-    return Corpus(Path(str(settings.corpus)), settings.columns, settings.split)
+def _corpus(settings: SearchSettings) -> SentenceCorpus:
+    return SentenceCorpus(Path(str(settings.corpus)), settings.columns, settings.split)
 
 
 def _encoder(model: str, device: str) -> SentenceEncoder:
@@ -272,7 +274,7 @@ def _copy_encoder(model: Path, folder: Path) -> None:
         raise ModelError(f"the encoder cannot be copied into the index: {error}", path=model) from error
 
 
-def _write_index_card(folder: Path, settings: SearchSettings, corpus: Corpus, results: dict[str, Any]) -> None:
+def _write_index_card(folder: Path, settings: SearchSettings, corpus: SentenceCorpus, results: dict[str, Any]) -> None:
     name = corpus.path.resolve().name
     values = {
         **(inherited_metadata(corpus.path) if corpus.columns else {"language": [], "license": []}),

@@ -12,9 +12,9 @@ import numpy as np
 from tqdm.auto import tqdm
 
 from ...errors import ModelError
+from ...tables import format_table, number, short_names
 from ..floors import Encode, Scorer
 from ..suite import Benchmark, Scores, Suite, one_folder, words_of
-from ..tables import format_table, number, short_names
 from .classifier import PENALTIES
 from .cross_validation import Protocol
 from .scoring import TaskResult

@@ -298,7 +298,7 @@ def _measured(pairs: str, part: str, results: dict[str, Any], note: str = "") ->
 
 
 def _table(results: dict[str, Any]) -> str:
-    from ...evaluation.tables import format_table
+    from ...tables import format_table
 
     rows = [
         [

@@ -9,7 +9,7 @@ from pathlib import Path
 from statistics import mean
 
 from ...evaluation.figures import COLOURS, new_figure, save_figure
-from ...evaluation.tables import format_table, number
+from ...tables import format_table, number
 from .choice import Cell, ChosenCell, TuningRun, mean_difference, mean_test, spread
 from .grids import RANDOM
 

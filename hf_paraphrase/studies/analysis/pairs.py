@@ -22,11 +22,11 @@ from ...data.folder import DataFolder
 from ...data.text_files import LineErrors, read_lines
 from ...errors import InputError, UsageError
 from ...evaluation.figures import check_plots
-from ...evaluation.tables import format_table, plain_markdown
 from ...filtering.reference_classifier.seen_references import is_seen, read_seen
 from ...filtering.tokens import TokenSpans
 from ...messages import say
 from ...settings import Settings, recipe, setting
+from ...tables import format_table, plain_markdown
 from .ngram_statistics import ORDERS, Contrast, contrast_ngrams, count_ngrams
 from .pair_plots import plot_lengths, plot_probabilities, plot_repetition
 from .pair_sample import (

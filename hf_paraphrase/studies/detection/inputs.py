@@ -11,13 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...artefacts.inherited_cards import inherited_metadata
-from ...data.sentences import Corpus
+from ...data.sentences import SentenceCorpus
 from ...data.text_files import StrictLines, read_lines
 from ...encoders.devices import check_device, device_setting
 from ...encoders.sentence_encoder import KnownTexts, SentenceEncoder
 from ...errors import InputError, UsageError
-from ...evaluation.tables import short_names
 from ...settings import Settings, setting
+from ...tables import short_names
 
 MOST_QUERIES = 1_000
 """Queries of an analysis; a report is for reading, and memory grows with their number."""
@@ -128,7 +128,7 @@ class Texts:
     """
 
     def __init__(self, paths: Sequence[str], columns: Sequence[str], split: str | None) -> None:
-        self.corpora = [Corpus(Path(path), columns, split) for path in paths]
+        self.corpora = [SentenceCorpus(Path(path), columns, split) for path in paths]
 
     @property
     def names(self) -> list[str]:

@@ -10,8 +10,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 
-from ...evaluation.tables import plain_markdown
 from ...filtering.tokens import tokenize
+from ...tables import plain_markdown
 from .sentence_blocks import NearSentence
 
 MOST_ROWS = 50

@@ -13,9 +13,9 @@ from ...artefacts.provenance import write_provenance
 from ...data.text_files import PLAIN_OR_COMPRESSED
 from ...errors import InputError
 from ...evaluation.figures import check_plots
-from ...evaluation.tables import format_table, one_line, plain_markdown
 from ...messages import say
 from ...settings import recipe, setting
+from ...tables import format_table, one_line, plain_markdown
 from .inputs import QuerySettings, Texts, embed_queries, model_names, open_encoder, read_queries
 from .neighbour_lists import MOST_ROWS, NeighbourSummary, side_by_side, summarise
 from .plots import plot_neighbours

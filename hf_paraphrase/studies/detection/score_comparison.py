@@ -20,9 +20,9 @@ from ...errors import InputError, UsageError
 from ...evaluation.correlation import cosine_similarities
 from ...evaluation.figures import check_plots
 from ...evaluation.graded_set import GradedSet, read_graded_folder
-from ...evaluation.tables import format_table, number, plain_markdown, short_names
 from ...messages import say
 from ...settings import recipe, setting
+from ...tables import format_table, number, plain_markdown, short_names
 from .human_scores import LEVEL, HumanScores, compare_scores, holm, score_step
 from .inputs import ComparisonSettings, model_names
 from .plots import plot_human_scores

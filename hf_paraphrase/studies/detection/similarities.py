@@ -15,9 +15,9 @@ from ...data.text_files import PLAIN_OR_COMPRESSED
 from ...encoders.search.vector_file import VectorFile
 from ...errors import InputError, UsageError
 from ...evaluation.figures import check_plots
-from ...evaluation.tables import format_table, one_line, plain_markdown
 from ...messages import say
 from ...settings import recipe, setting
+from ...tables import format_table, one_line, plain_markdown
 from .inputs import QuerySettings, Texts, embed_queries, model_names, open_encoder, read_queries
 from .neighbour_lists import side_by_side
 from .plots import MOST_PANELS, plot_distributions, plot_shares_above

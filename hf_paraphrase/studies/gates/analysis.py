@@ -19,9 +19,9 @@ from ...encoders.devices import check_device, device_setting
 from ...encoders.sentence_encoder import SentenceEncoder
 from ...errors import InputError, UsageError
 from ...evaluation.figures import check_plots
-from ...evaluation.tables import format_table, plain_markdown
 from ...messages import say
 from ...settings import Settings, recipe, setting
+from ...tables import format_table, plain_markdown
 from ..expansion.tagger import PartOfSpeechTagger
 from .gate_plots import MOST_WORDS, plot_groups, plot_positions, plot_sentence
 from .gate_report import PAPER_HIGH, PAPER_LOW, GateAnalysis, GateReport, highest_labels, lowest_labels, measure_gates

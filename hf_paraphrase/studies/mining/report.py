@@ -8,7 +8,7 @@ from pathlib import Path
 
 from ...artefacts.folders import write_text_whole
 from ...evaluation.figures import COLOURS, new_figure, save_plot
-from ...evaluation.tables import format_table
+from ...tables import format_table
 from .measures import Curve, Measures
 from .study import Outcome, RecallRow
 

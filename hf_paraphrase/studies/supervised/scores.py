@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from ...artefacts.measurements import Measurement
 from ...evaluation.correlation import is_constant, pearson, spearman
-from ...evaluation.tables import format_table, number
+from ...tables import format_table, number
 
 
 @dataclass(frozen=True)
