@@ -159,6 +159,9 @@ def add_measures(
         names: Names of :data:`~hf_paraphrase.registry.MEASURES`.
         only: The columns to add; all that the measures compute by default.
         measures: The measures with their options.
+
+    Raises:
+        UsageError: If a measure computes other columns than it names, or not one value for each pair.
     """
     measures = measures or Measures()
     wanted = None if only is None else set(only)
@@ -166,7 +169,9 @@ def add_measures(
     for start in range(0, max(1, table.num_rows), _ROWS_AT_A_TIME):
         batch = PairBatch(table.slice(start, _ROWS_AT_A_TIME))
         for name in names:
-            for column, values in measures[name].compute(batch).items():
+            found = measures[name].compute(batch)
+            _check_computed(name, measures[name].columns, found, batch.num_rows)
+            for column, values in found.items():
                 if wanted is None or column in wanted:
                     computed.setdefault(column, []).append(values)
     for column, parts in computed.items():
@@ -176,3 +181,17 @@ def add_measures(
             table = table.remove_column(position)
         table = table.add_column(position if position >= 0 else table.num_columns, column, values)
     return table
+
+
+def _check_computed(name: str, columns: Sequence[str], found: Mapping[str, np.ndarray], pairs: int) -> None:
+    """Checks what a measure computed, which may be of the user's own."""
+    if set(found) != set(columns):
+        raise UsageError(
+            f"the measure {name} computes {', '.join(found) or 'nothing'}", remedy=f"its columns: {', '.join(columns)}"
+        )
+    for column, values in found.items():
+        if np.shape(values) != (pairs,):
+            raise UsageError(
+                f"the measure {name}: {column} is of shape {np.shape(values)} for {pairs} pairs",
+                remedy="let it return one value for each pair",
+            )

@@ -160,6 +160,22 @@ def test_what_is_wrong_with_a_named_selection_is_said(pairs, own, tmp_path, keep
     assert problem in str(refused.value) and not (tmp_path / "kept").exists()
 
 
+@pytest.mark.parametrize(
+    ("returned", "problem"),
+    [
+        ('{"mark": np.zeros(batch.num_rows)}', "the measure marks computes mark (its columns: marks)"),
+        ('{"marks": np.zeros(1)}', "the measure marks: marks is of shape (1,) for 6 pairs (let it return one value"),
+    ],
+)
+def test_a_measure_that_computes_something_else_than_it_says_is_refused(pairs, own, returned, problem):
+    text, _, _ = OWN.partition('{"marks": np')
+    own.write_text(f"{text}{returned}\n")
+    import_file(own)
+    with pytest.raises(UsageError) as refused:
+        PairScorer(("marks",), Measures())(DataFolder(pairs).table())
+    assert problem in str(refused.value)
+
+
 def test_different_keeps_what_drop_identical_keeps(tmp_path):
     table = pa.table({"sentence1": ["A dog .", "a dog", None], "sentence2": ["a  DOG.", "a cat", ""]})
     write_split(tmp_path / "pairs", "train", [table], table.schema)

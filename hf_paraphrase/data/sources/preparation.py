@@ -70,7 +70,9 @@ def recipe_of(name: str, source: type[Source]) -> Recipe[..., DataFolder]:
         check_output(self.output, overwrite=self.overwrite)
         source.check(self)
 
-    namespace = {"__doc__": source.__doc__, "__module__": source.__module__, "check": check}
+    namespace: dict[str, Any] = {"__doc__": source.__doc__, "__module__": source.__module__, "check": check}
+    # Without a title of its own it is called by its name, not by that of the class made here.
+    namespace["TITLE"] = source.TITLE or name
     made_class = type(f"Prepare{source.__name__}", (source, OutputSettings), namespace)
     settings_class: Any = dataclass(kw_only=True)(made_class)
 

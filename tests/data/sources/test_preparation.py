@@ -88,7 +88,7 @@ def test_a_source_of_ones_own_is_one_file_and_one_line(tmp_path, pairs, capsys, 
         {"sentence1": "a cat", "sentence2": "the cat"},
     ]
     data = DatasetCard.load(tmp_path / "out" / "README.md").data
-    assert (data.license, data.language) == ("cc0-1.0", ["en"])
+    assert (data.pretty_name, data.license, data.language) == ("mine", "cc0-1.0", ["en"])
     record = json.loads((tmp_path / "out" / "provenance.json").read_text())
     assert record["command"] == "hf-paraphrase prepare mine"
     assert record["results"]["counts"]["train"] == {
