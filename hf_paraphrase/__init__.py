@@ -51,6 +51,7 @@ if TYPE_CHECKING:
         SentenceClassifier,
         SentenceClassifierConfig,
     )
+    from .pipeline import quickstart
     from .studies.analysis.pairs import analyze_pairs
     from .studies.detection.neighbours import analyze_neighbours
     from .studies.detection.score_comparison import analyze_human_scores

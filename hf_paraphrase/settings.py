@@ -146,7 +146,7 @@ def is_given(settings: Any, name: str) -> bool:
 def check_fields(settings: Any) -> None:
     """Checks each field of a dataclass that :func:`setting` made: its type first, then its constraints.
 
-    A path object is taken for its name.
+    A path object is taken for its name, and one value for a list of it.
 
     Raises:
         UsageError: At the first field that does not fit.
@@ -158,6 +158,9 @@ def check_fields(settings: Any) -> None:
         value = getattr(settings, field.name)
         if isinstance(value, os.PathLike):
             value = os.fspath(value)
+            setattr(settings, field.name, value)
+        if isinstance(value, str | int | float | tuple) and typing.get_origin(hints[field.name]) is list:
+            value = list(value) if isinstance(value, tuple) else [value]
             setattr(settings, field.name, value)
         if not _fits(value, hints[field.name]):
             raise UsageError(

@@ -13,7 +13,7 @@ PACKAGE = Path(hf_paraphrase.__file__).parent
 
 LAYERS = (
     {"commands", "__main__"},
-    {"studies", "export", "demo"},
+    {"studies", "export", "demo", "pipeline"},
     {"translation", "filtering", "encoders", "evaluation", "hub", "metrics"},
     {"training"},
     {"data", "tokenization"},

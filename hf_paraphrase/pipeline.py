@@ -1,0 +1,328 @@
+"""The recipe of the verb `quickstart`: the whole path, through the recipes of the verbs, on the built-in sample.
+
+Read from top to bottom it is the path that one goes with data of one's own.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+import shlex
+import time
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from .artefacts.folders import is_filled, write_text_whole
+from .artefacts.provenance import read_provenance, write_provenance
+from .data.folder import DataFolder
+from .data.sample import TOTAL_PAIRS
+from .errors import OutputError
+from .messages import say
+from .settings import Settings, flag, recipe, setting
+
+_MODEL_TYPES = ("avg", "gran")
+_FLOORS = {"words": "word overlap", "weighted-trigrams": "weighted trigrams"}
+_QUERY = "Could you give me a hand?"
+_RESULTS = "results.json"
+
+
+@dataclass(kw_only=True)
+class QuickstartSettings(Settings):
+    """Run the whole path on the French-English sentences of Tatoeba that the package contains.
+
+    Bitext, translation model, back-translated pairs, filtered pairs, sentence encoders, evaluation on human
+    paraphrases: each step is the verb that one runs on data of one's own. The sentences are short and everyday ones.
+    """
+
+    output: str = setting(
+        "folder for all artefacts: bitext/ paraphrases/ rnn_search/ back_translated/ pairs/ avg/ gran/ results.json"
+    )
+    num_pairs: int = setting("sentence pairs of the sample bitext, of all splits, 100 or more", TOTAL_PAIRS)
+    nmt_epochs: float = setting("passes of the translation model over the bitext", 6.0)
+    max_sentences: int = setting("sentences to translate back", 10_000)
+    num_beams: int = setting("beam width of the back-translation", 8)
+    num_return_sequences: int = setting("translations kept per sentence before filtering", 4)
+    seed: int = setting("seed of the sample and of all training", 0)
+    overwrite: bool = setting("replace what is in the output folder", False)
+    resume: bool = setting("keep the steps that are finished and go on from there", False)
+
+
+@dataclass(frozen=True)
+class Quickstart:
+    """What a quickstart made and measured; as text it is the report.
+
+    Attributes:
+        folder: The folder of all artefacts.
+        results: What is in its `results.json`.
+    """
+
+    folder: Path
+    results: dict[str, Any]
+
+    def __str__(self) -> str:
+        return _report(self.results, self.folder)
+
+
+@recipe(QuickstartSettings)
+def quickstart(settings: QuickstartSettings) -> Quickstart:
+    """Goes the whole path of paper 000 on the built-in sentences.
+
+    Returns:
+        The folder of all artefacts, and what was measured.
+
+    Raises:
+        OutputError: If the output is in the way.
+    """
+    output = Path(settings.output)
+    if is_filled(output) and not (settings.overwrite or settings.resume):
+        raise OutputError(
+            "the output folder exists and is not empty",
+            path=output,
+            remedy="give another --output, --overwrite, or --resume to go on with an interrupted run",
+        )
+    started = time.monotonic()
+    steps = _Steps(output, resume=settings.resume)
+    _write_sample(settings, output / "sample")
+    _make_data_and_models(settings, steps)
+    results = _measure(settings, steps)
+    results["seconds"] = round(time.monotonic() - started, 1)
+    write_text_whole(output / _RESULTS, json.dumps(results, indent=2, ensure_ascii=False) + "\n")
+    write_provenance(
+        output, command="quickstart", settings=settings.record(), inputs=[output / "sample"], results=results
+    )
+    return Quickstart(output, results)
+
+
+class _Steps:
+    """Runs recipes whose output lies below one folder, each unless it is there already."""
+
+    def __init__(self, output: Path, *, resume: bool) -> None:
+        self.output = output
+        self.resume = resume
+
+    def path(self, name: str) -> str:
+        return str(self.output / name)
+
+    def run(self, verb: str, function: Any, name: str, **fields: Any) -> None:
+        """Runs the recipe of a verb, which makes the artefact `name`, and says the command that does the same."""
+        path = self.output / name
+        if self.resume and (path.is_file() or (path / "provenance.json").is_file()):
+            say(f"{name}: there already")
+            return
+        fields["output"] = str(path)
+        say(f"\n$ hf-paraphrase {verb} {shlex.join(_flags(fields))}")
+        again = "resume" if self.resume and "resume" in function.settings.__dataclass_fields__ else "overwrite"
+        made = function(**fields, **{again: True})
+        if verb == "evaluate":
+            say(str(made))
+
+
+def _flags(fields: dict[str, Any]) -> list[str]:
+    """Spells the fields of settings as the command line does."""
+    words: list[str] = []
+    for name, value in fields.items():
+        words.append(flag(name))
+        if value is not True:
+            words += map(str, value if isinstance(value, list) else [value])
+    return words
+
+
+def _write_sample(settings: QuickstartSettings, folder: Path) -> None:
+    """Writes the built-in sample as raw text files, the form in which a user has bitext."""
+    from .data.sample import sample_bitext, sample_paraphrases
+
+    for split, pairs in sample_bitext(settings.num_pairs, settings.seed).items():
+        write_text_whole(folder / f"{split}.fr", _lines(pair.french for pair in pairs))
+        write_text_whole(folder / f"{split}.en", _lines(pair.english for pair in pairs))
+    for split, judged in sample_paraphrases().items():
+        # The label as a score as well: by its correlation with the cosine the epoch is chosen.
+        rows = (f"{pair.sentence1}\t{pair.sentence2}\t{pair.label}\t{pair.label}" for pair in judged)
+        write_text_whole(folder / f"paraphrases.{split}.tsv", _lines(rows))
+
+
+def _lines(texts: Iterable[str]) -> str:
+    return "".join(f"{text}\n" for text in texts)
+
+
+def _make_data_and_models(settings: QuickstartSettings, steps: _Steps) -> None:
+    from .data.sources import prepare_bitext, prepare_pairs
+    from .encoders import train_encoder
+    from .filtering import filter_pairs
+    from .translation import back_translate, evaluate_translation, train_translation
+
+    sample, seed = steps.output / "sample", settings.seed
+    origin = {"license": "cc-by-2.0", "url": "https://tatoeba.org"}
+    sides = {
+        f"{prefix}{side}_file": str(sample / f"{split}.{language}")
+        for prefix, split in (("", "train"), ("validation_", "validation"), ("test_", "test"))
+        for side, language in (("source", "fr"), ("target", "en"))
+    }
+    steps.run("prepare bitext", prepare_bitext, "bitext", **sides, source_lang="fr", target_lang="en", **origin)
+    for split in ("validation", "test"):
+        table = {"tsv": str(sample / f"paraphrases.{split}.tsv"), "columns": "sentence1,sentence2,label,score"}
+        steps.run("prepare pairs", prepare_pairs, f"paraphrases/{split}", **table, split=split, **origin)
+    steps.run(
+        "train-nmt",
+        train_translation,
+        "rnn_search",
+        bitext=[steps.path("bitext")],
+        vocab_size=3_000,
+        hidden_size=256,
+        embedding_size=128,
+        evaluations=3,
+        max_dev_pairs=300,
+        epochs=settings.nmt_epochs,
+        seed=seed,
+    )
+    model = {"model": [steps.path("rnn_search")], "bitext": steps.path("bitext")}
+    steps.run("evaluate-nmt", evaluate_translation, "bleu.json", **model, num_beams=[5])
+    steps.run(
+        "back-translate",
+        back_translate,
+        "back_translated",
+        **model,
+        num_beams=settings.num_beams,
+        num_return_sequences=settings.num_return_sequences,
+        max_sentences=settings.max_sentences,
+    )
+    steps.run(
+        "filter",
+        filter_pairs,
+        "pairs",
+        pairs=steps.path("back_translated"),
+        drop_identical=True,
+        keep=["3<=length<=30", "overlap_2<=0.8"],
+        one_per_reference="best",
+        seed=seed,
+    )
+    encoder = {"pairs": steps.path("pairs"), "dev_data": steps.path("paraphrases/validation"), "seed": seed}
+    for model_type in _MODEL_TYPES:
+        steps.run(
+            "train-encoder", train_encoder, f"untrained/{model_type}", **encoder, model_type=model_type, epochs=0.0
+        )
+        steps.run("train-encoder", train_encoder, model_type, **encoder, model_type=model_type)
+
+
+def _measure(settings: QuickstartSettings, steps: _Steps) -> dict[str, Any]:
+    """Collects what the steps measured, and asks the encoders for the test scores and some neighbours."""
+    from .encoders import SentenceEncoder
+    from .encoders.search.nearest_neighbours import nearest_neighbours
+    from .evaluation import evaluate
+
+    output = steps.output
+    bleu = json.loads((output / "bleu.json").read_text(encoding="utf-8"))[-1]
+    filtered = read_provenance(output / "pairs")["results"]
+    folders = [steps.path(f"{folder}{model_type}") for model_type in _MODEL_TYPES for folder in ("untrained/", "")]
+    steps.run(
+        "evaluate",
+        evaluate,
+        "paraphrases/results.json",
+        model=folders,
+        data=[steps.path("paraphrases/test")],
+        suite="paraphrase",
+        baseline=list(_FLOORS),
+        dev_split="test",
+        test_split="test",
+        seeds=1,
+    )
+    tested = json.loads((output / "paraphrases/results.json").read_text(encoding="utf-8"))["results"]
+    scores = {
+        item["name"]: {name: item["tasks"][0]["cosine"][name] for name in ("average_precision", "top_1")}
+        for item in tested
+    }
+    encoders = {
+        model_type: {
+            "before": scores[steps.path(f"untrained/{model_type}")],
+            "after": scores[steps.path(model_type)],
+            "kept_epoch": read_provenance(output / model_type)["results"]["best_epoch"],
+        }
+        for model_type in _MODEL_TYPES
+    }
+    sentences = sorted(set(DataFolder(output / "bitext").table("train", ["target"])["target"].to_pylist()))
+    encoder = SentenceEncoder.from_pretrained(output / "avg")
+    rows, cosines = nearest_neighbours(encoder.encode([_QUERY]), encoder.encode(sentences), k=5)
+    pairs = DataFolder(output / "pairs").table("train", ["source", "sentence1", "sentence2"]).to_pylist()
+    return {
+        "bleu": bleu,
+        "examples": random.Random(settings.seed).sample(pairs, min(10, len(pairs))),
+        "filter": filtered,
+        "encoders": encoders,
+        "floors": {name: scores[name] for name in _FLOORS},
+        "judged": tested[0]["tasks"][0]["test"],
+        "neighbours": {
+            "query": _QUERY,
+            "among": len(sentences),
+            "found": [
+                {"sentence": sentences[row], "cosine": round(float(cosine), 4)}
+                for row, cosine in zip(rows[0], cosines[0], strict=True)
+            ],
+        },
+    }
+
+
+def _report(results: dict[str, Any], output: Path) -> str:
+    """Writes what a user wants to see, for standard output."""
+    bleu = results["bleu"]
+    lines = [
+        "",
+        "== Translation, French to English ==",
+        f"BLEU {bleu['bleu']:.1f} on {bleu['sentences']:,} held-out sentences, beam {bleu['num_beams']}"
+        f"  [{bleu['bleu_signature']}]",
+        "",
+        "== Ten paraphrase pairs: French, its translation by people, and that by the model (lower-cased) ==",
+    ]
+    for pair in results["examples"]:
+        lines += [f"  {pair['source']}", f"    {pair['sentence1']}", f"    {pair['sentence2']}"]
+    lines += ["", "== Filter: pairs left after each step =="]
+    funnel = results["filter"]["funnel"]
+    width = max(len(str(step)) for step in funnel)
+    lines += [f"  {step:{width}}  {count:>7,}" for step, count in funnel.items()]
+    lines += ["", *_scores_table(results)]
+    neighbours = results["neighbours"]
+    lines += ["", f"== Nearest of {neighbours['among']:,} sentences to: {neighbours['query']} (Avg, cosine) =="]
+    lines += [f"  {item['cosine']:.3f}  {item['sentence']}" for item in neighbours["found"]]
+    folder = str(output)
+    lines += [
+        "",
+        f"== What lies where ({results['seconds']:.0f} s in all) ==",
+        f"  {folder}/bitext           load_dataset({folder + '/bitext'!r})",
+        f"  {folder}/paraphrases      load_dataset({folder + '/paraphrases/test'!r}), and validation",
+        f"  {folder}/rnn_search       AutoModelForSeq2SeqLM.from_pretrained({folder + '/rnn_search'!r})",
+        f"  {folder}/back_translated  load_dataset({folder + '/back_translated'!r})",
+        f"  {folder}/pairs            load_dataset({folder + '/pairs'!r})",
+        f"  {folder}/avg              SentenceEncoder.from_pretrained({folder + '/avg'!r}).encode(['A sentence.'])",
+        f"  {folder}/gran             AutoModel.from_pretrained({folder + '/gran'!r})",
+        f"  {folder}/results.json     everything above, and more",
+        "  (import hf_paraphrase first, so that the Auto classes know the models)",
+        "",
+        "Sentences: tatoeba.org, CC BY 2.0 FR. For longer ones and more words train on bitext of your own, which",
+        "`hf-paraphrase prepare bitext` reads.",
+        "",
+    ]
+    return "\n".join(lines)
+
+
+def _scores_table(results: dict[str, Any]) -> list[str]:
+    """Lays out how well encoders, before and after training, and floors tell human paraphrases from hard negatives."""
+    pairs, asked = results["judged"]["pairs"], results["judged"]["paraphrases"]
+    lines = [
+        f"== Human paraphrases of {asked} held-out sentences, each among {pairs // asked - 1} lookalikes ==",
+        "                     average precision    paraphrase found first (%)",
+        "                      before    after       before    after training",
+    ]
+
+    def row(name: str, before: dict[str, float], after: dict[str, float] | None = None, note: str = "") -> str:
+        cells = []
+        for measure in ("average_precision", "top_1"):
+            cells += [f"{100 * scores[measure]:5.1f}" if scores else "    -" for scores in (before, after)]
+        return f"  {name:18}   {cells[0]}    {cells[1]}        {cells[2]}    {cells[3]}   {note}".rstrip()
+
+    for name, encoder in results["encoders"].items():
+        note = f"(epoch {encoder['kept_epoch']:g}, chosen on other sentences)"
+        lines.append(row(name, encoder["before"], encoder["after"], note))
+    lines += [row(_FLOORS[name], scores, note="(nothing to train)*") for name, scores in results["floors"].items()]
+    chance = asked / pairs
+    lines.append(row("chance", {"average_precision": chance, "top_1": chance}))
+    return [*lines, "  * by these two the lookalikes were chosen, which makes it hard for them above all"]
