@@ -135,7 +135,7 @@ def test_skipping_unknown_words_is_part_of_the_model_and_its_card(pairs, tmp_pat
         (["--initial-vectors", "foreign", "--hidden-size", "3"], "the initial vectors have 2 components"),
         (["--tokenizer", "absent"], "absent: no such tokenizer folder"),
         (["--tokenizer", "empty_folder"], "empty_folder: no tokenizer.json"),
-        (["--tokenizer", "x", "--min-frequency", "1"], "--min-frequency and --tokenizer exclude each other"),
+        (["--tokenizer", "x", "--min-frequency", "1"], "--tokenizer and --min-frequency exclude each other"),
         (["--word-list", "absent"], "absent: no such file"),
         (["--frequency-counts", "foreign"], "--frequency-counts is for --frequency-weights"),
         (["--frequency-weights", "--frequency-constant", "0"], "--frequency-constant must be above 0"),

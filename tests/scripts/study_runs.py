@@ -9,6 +9,7 @@ import subprocess
 from pathlib import Path
 
 from hf_paraphrase.commands.arguments import parse
+from hf_paraphrase.data.sources.preparation import preparation
 
 SCRIPTS = Path(__file__).resolve().parents[2] / "scripts"
 STAND_IN = """#!/usr/bin/env bash
@@ -84,7 +85,7 @@ def parsed(words):
     """Reads a recorded call as the command would."""
     verb, *rest = words
     if verb == "prepare":
-        verb, *rest = f"prepare_{rest[0]}", *rest[1:]
+        return parse(preparation(rest[0]).settings, verb, rest[1:])
     module = importlib.import_module(f"hf_paraphrase.commands.{verb.replace('-', '_')}")
     found = {getattr(value, "settings", value) for value in vars(module).values() if callable(value)}
     (settings,) = (value for value in found if isinstance(value, type) and _declares_flags(value))
