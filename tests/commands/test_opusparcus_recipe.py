@@ -56,7 +56,7 @@ def work(archive):
     folder = archive.parent / "work"
     values = {
         "opusparcus": archive, "lang": "fi", "work": folder, "first": 80, "ppdb": archive / "ppdb.gz",
-        "configs": SCRIPT.parent / "configs",
+        "configs": SCRIPT.parents[1] / "configs",
     }  # fmt: skip
     ran = []
     for line in commands():
