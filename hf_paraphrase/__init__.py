@@ -66,6 +66,7 @@ if TYPE_CHECKING:
     from .studies.supervised.predictions import predict
     from .studies.supervised.training import train_supervised
     from .tokenization.train import train_tokenizer
+    from .training.environment import environment
     from .translation.back_translation import back_translate
     from .translation.evaluate import evaluate_translation
     from .translation.lexical_table import estimate_lexical_table
