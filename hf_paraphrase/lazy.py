@@ -1,11 +1,13 @@
-"""Public names that are imported at first use, so that importing a package stays cheap."""
+"""What is known of a module from its source, so that importing a package, or listing what it has, stays cheap."""
 
 from __future__ import annotations
 
 import ast
 import importlib
+import importlib.util
 import sys
 from collections.abc import Callable
+from importlib.machinery import ModuleSpec
 from typing import Any
 
 
@@ -21,10 +23,7 @@ def lazy_exports(package: str) -> tuple[Callable[[str], Any], Callable[[], list[
     Raises:
         ImportError: If the package's source is not at hand.
     """
-    spec = sys.modules[package].__spec__
-    source = (
-        None if spec is None or spec.loader is None else getattr(spec.loader, "get_source", lambda _: None)(package)
-    )
+    source = _source_of(sys.modules[package].__spec__)
     if source is None:
         raise ImportError(f"the source of {package} is needed to know its public names", name=package)
     modules = _imported_for_types(source)
@@ -40,6 +39,28 @@ def lazy_exports(package: str) -> tuple[Callable[[str], Any], Callable[[], list[
         return sorted({*vars(sys.modules[package]), *modules})
 
     return get_attribute, list_attributes, list(modules)
+
+
+def definition(module: str, name: str) -> ast.ClassDef | ast.FunctionDef | None:
+    """Finds the class or function that a module defines under a name, without importing the module.
+
+    Args:
+        module: Its full name.
+        name: That of the class or function.
+
+    Returns:
+        Its definition; None where there is none at the top of the module, or the source is not at hand.
+    """
+    source = _source_of(importlib.util.find_spec(module))
+    for item in [] if source is None else ast.parse(source).body:
+        if isinstance(item, ast.ClassDef | ast.FunctionDef) and item.name == name:
+            return item
+    return None
+
+
+def _source_of(spec: ModuleSpec | None) -> str | None:
+    read = None if spec is None else getattr(spec.loader, "get_source", None)
+    return None if spec is None or read is None else read(spec.name)
 
 
 def _imported_for_types(source: str) -> dict[str, str]:

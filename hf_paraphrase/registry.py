@@ -11,6 +11,7 @@ of one's own adds to it, from Python or through `hf-paraphrase --import FILE VER
 
 from __future__ import annotations
 
+import ast
 import difflib
 import importlib
 import importlib.util
@@ -21,6 +22,7 @@ from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 from .errors import HfParaphraseError, InputError, UsageError
+from .lazy import definition
 
 T = TypeVar("T")
 
@@ -81,6 +83,21 @@ class Registry(Mapping[str, Any], Generic[T]):
         """Returns the objects that are imported already, those from files of the user among them."""
         return [value for value in self._entries.values() if not isinstance(value, str)]
 
+    def summary(self, name: str) -> str:
+        """Returns in a line what an object is: its `SUMMARY`, or the first line of its docstring.
+
+        Of what is not imported yet both are read from its source: a list of all the summaries imports nothing.
+        """
+        value = self._entries[name]
+        if isinstance(value, str):
+            module, _, attribute = value.partition(":")
+            found = definition(module, attribute)
+            stated = None if found is None else _stated_summary(found)
+            if stated is not None:
+                return stated
+            value = self[name]
+        return getattr(value, "SUMMARY", None) or _first_line(value.__doc__)
+
     def __contains__(self, name: object) -> bool:
         return name in self._entries
 
@@ -89,6 +106,22 @@ class Registry(Mapping[str, Any], Generic[T]):
 
     def __len__(self) -> int:
         return len(self._entries)
+
+
+def _stated_summary(found: ast.ClassDef | ast.FunctionDef) -> str | None:
+    """Reads a summary from what defines an object; None where only the object itself can tell."""
+    if isinstance(found, ast.FunctionDef):
+        return _first_line(ast.get_docstring(found))
+    for item in found.body:
+        if isinstance(item, ast.Assign | ast.AnnAssign):
+            targets = item.targets if isinstance(item, ast.Assign) else [item.target]
+            if [ast.unparse(target) for target in targets] == ["SUMMARY"]:
+                return str(item.value.value) if isinstance(item.value, ast.Constant) else None
+    return None
+
+
+def _first_line(text: str | None) -> str:
+    return (text or "").strip().partition("\n")[0]
 
 
 def _home(value: Any) -> str:

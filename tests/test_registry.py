@@ -56,6 +56,73 @@ def test_every_line_of_the_registries_leads_to_something(name):
         assert ALL[name][entry] is not None
 
 
+DISHES = '''
+class Soup:
+    SUMMARY: str = (
+        "of water "
+        "and salt"
+    )
+
+
+class Stew(Soup):
+    "With more in it."
+
+
+class Salad:
+    SUMMARY = f"{1 + 1} leaves"
+
+
+class Bread:
+    """Baked.
+
+    For an hour.
+    """
+
+
+def tea():
+    """Water, heated.
+
+    Returns:
+        A cup.
+    """
+
+
+coffee = tea
+'''
+
+
+def test_a_summary_is_read_from_the_source_and_is_what_the_object_says(tmp_path, monkeypatch):
+    (tmp_path / "dishes.py").write_text(DISHES)
+    monkeypatch.syspath_prepend(tmp_path)
+    said = {
+        "Soup": "of water and salt",
+        "tea": "Water, heated.",
+        "Stew": "of water and salt",
+        "Salad": "2 leaves",
+        "Bread": "Baked.",
+        "coffee": "Water, heated.",
+    }
+    dishes = Registry("dish", {name: f"dishes:{name}" for name in said})
+    for name in ("Soup", "tea"):
+        assert dishes.summary(name) == said[name]
+    # Only of the others does the source not tell plainly.
+    assert "dishes" not in sys.modules and dishes.imported() == []
+    for _ in range(2):
+        assert {name: dishes.summary(name) for name in dishes} == said
+        assert len({dishes[name] for name in dishes}) == 5  # which imports them all
+    del sys.modules["dishes"]
+
+
+@pytest.mark.parametrize(("name", "place"), list(registry.SOURCES._entries.items()))
+def test_the_summary_of_a_source_is_the_same_before_and_after_its_import(name, place):
+    if not isinstance(place, str):
+        place = f"{place.__module__}:{place.__name__}"
+    sources = Registry("source", {name: place})
+    stated = sources.summary(name)
+    assert sources.imported() == []
+    assert stated == (getattr(sources[name], "SUMMARY", "") or sources[name].__doc__.partition("\n")[0]) != ""
+
+
 def test_a_file_of_the_user_that_fails_is_one_line_and_is_forgotten(tmp_path, capsys):
     bad = tmp_path / "bad.py"
     bad.write_text("1 / 0\n")

@@ -16,24 +16,20 @@ def main(argv: Sequence[str]) -> None:
     Raises:
         UsageError: Without a kind, or for an unknown one.
     """
-    from ..data.sources.preparation import preparation
-
     words = list(argv)
     if words and words[0] in {"-h", "--help"}:
         sys.stdout.write(_overview())
         return
     if not words:
         raise UsageError("prepare: no kind of raw data", remedy=f"hf-paraphrase prepare {'|'.join(SOURCES)}")
+    from ..data.sources.preparation import preparation
+
     recipe = preparation(words[0])
     recipe.run(parse(recipe.settings, f"prepare {words[0]}", words[1:]))
 
 
 def _overview() -> str:
     width = max(map(len, SOURCES))
-    lines = [f"  {kind:{width}}  {getattr(SOURCES[kind], 'SUMMARY', '') or _first_line(kind)}" for kind in SOURCES]
+    lines = [f"  {kind:{width}}  {SOURCES.summary(kind)}" for kind in SOURCES]
     usage = "usage: hf-paraphrase prepare <kind> [flags]"
     return "\n".join([usage, "", *lines, "", "hf-paraphrase prepare <kind> --help", ""])
-
-
-def _first_line(kind: str) -> str:
-    return (SOURCES[kind].__doc__ or "").strip().partition("\n")[0]
