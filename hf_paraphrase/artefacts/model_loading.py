@@ -10,6 +10,7 @@ from ..errors import ModelError
 from .foreign_files import read_json_object
 from .foreign_models import check_model_folder, check_tensors, opening
 from .hub_models import model_folder
+from .int8_tables import is_int8_folder, load_int8_table
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerFast
@@ -79,7 +80,10 @@ def load_weights(
     Raises:
         ModelError: If anything is damaged, missing, left over, of another model, or leads out of the folder.
     """
-    check_tensors(model_class, folder, check_model_folder(folder), settings)
+    tensors = check_model_folder(folder)
+    if is_int8_folder(folder):
+        return load_int8_table(folder, model_class, tensors, **settings)
+    check_tensors(model_class, folder, tensors, settings)
     with opening("the model", folder, _REMEDY):
         model, loading = model_class.from_pretrained(
             folder,

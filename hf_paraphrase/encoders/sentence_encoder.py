@@ -22,14 +22,13 @@ from ..tokenization.token_lookup import Lookup, characters_worth_it, list_of_tex
 from ..tokenization.word_lookup import TokenIds
 from ..training.threads import in_threads
 from .kinds import own_classes
-from .onnx_encoder import is_onnx_folder, load_onnx_folder
+from .onnx_encoder import OnnxModel, is_onnx_folder, load_onnx_folder
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerFast
 
     from ..models.modeling_avg import AvgModel
     from ..models.modeling_concatenation import ConcatenationModel
-    from .onnx_encoder import OnnxModel
 
 TOKENS_PER_BATCH = 1 << 16
 """Padded tokens in a batch at most (a single longer text is a batch of its own), so that long texts fit in memory."""
@@ -48,6 +47,7 @@ class SentenceEncoder:
 
     Attributes:
         results: What was measured when it was trained, if it comes from a training.
+        folder: The folder that it was opened from; None if there was none.
     """
 
     results: dict[str, Any]
@@ -56,6 +56,7 @@ class SentenceEncoder:
         self.model = model
         self.tokenizer = tokenizer
         self.results = {}
+        self.folder: Path | None = None
         self._lookup: tuple[object, Lookup | None] | None = None
 
     @classmethod
@@ -78,10 +79,36 @@ class SentenceEncoder:
         """
         folder = model_folder(folder, revision=revision)
         if is_onnx_folder(folder):
-            exported, its_tokenizer = load_onnx_folder(folder, device=device)
-            return cls(exported, its_tokenizer)
-        model, tokenizer = load_model_folder(folder, _encoder_class(folder))
-        return cls(model.to(device or "cpu"), tokenizer)
+            encoder = cls(*load_onnx_folder(folder, device=device))
+        else:
+            model, tokenizer = load_model_folder(folder, _encoder_class(folder))
+            encoder = cls(model.to(device or "cpu"), tokenizer)
+        encoder.folder = folder
+        return encoder
+
+    def save_pretrained(self, folder: str | os.PathLike[str], *, overwrite: bool = False) -> Path:
+        """Writes an ordinary model folder, which `AutoModel` and sentence-transformers open too, in float32.
+
+        Args:
+            folder: The folder; it appears whole or not at all.
+            overwrite: Replace an existing one.
+
+        Returns:
+            The folder.
+
+        Raises:
+            OutputError: If the folder is in the way, or is that of this encoder.
+            ModelError: If it is an ONNX model.
+        """
+        from .saved_copy import save_copy
+
+        if isinstance(self.model, OnnxModel):
+            raise ModelError(
+                "an ONNX model cannot be saved as another", path=self.folder, remedy="save the one it was made from"
+            )
+        return save_copy(
+            folder, self.model, self.tokenizer, source=self.folder, truncate_dim=None, overwrite=overwrite
+        )
 
     @property
     def dimension(self) -> int:

@@ -11,7 +11,10 @@ from typing import TYPE_CHECKING, Any
 from ..artefacts.cards import write_card
 from ..artefacts.hub_models import repository_name
 from ..artefacts.inherited_cards import inherited_model_metadata, inherited_sections
+from ..artefacts.int8_tables import DTYPE_KEY, INT8, SCALES, TABLE, is_int8_folder
 from ..artefacts.provenance import FILE_NAME, SOURCE_FILE_NAME, write_provenance
+from ..models.sentence_transformers_files import write_module_files
+from .stored_weights import StoredWeights
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
@@ -45,10 +48,38 @@ def write_weights(folder: Path, model: PreTrainedModel, tokenizer: PreTrainedTok
 
     model.save_pretrained(folder)
     save_tokenizer(tokenizer, folder)
+    if is_int8_folder(source):
+        write_module_files(folder, model.config.model_type, model.config.hidden_size)
     for name in _MODULE_FILES:
         if (source / name).is_file():
             (folder / name).parent.mkdir(exist_ok=True)
             shutil.copyfile(source / name, folder / name)
+
+
+def write_int8_table(folder: Path, config: Any, stored: StoredWeights, tokenizer: PreTrainedTokenizerBase) -> None:
+    """Writes the folder of a table of vectors in 8-bit integers; see :mod:`~..artefacts.int8_tables`.
+
+    There is no code of the model in it, nor what sentence-transformers opens: transformers would take the integers for
+    vectors.
+
+    Args:
+        folder: The folder.
+        config: The configuration of the model.
+        stored: Its one matrix, in int8.
+        tokenizer: Its tokenizer.
+    """
+    from safetensors.numpy import save_file
+
+    from ..tokenization.word_level import save_tokenizer
+
+    table = stored.matrices[TABLE]
+    assert table.scales is not None
+    save_file({TABLE: table.values, SCALES: table.scales}, folder / "model.safetensors", {"format": "np"})
+    settings = config.to_diff_dict() | {"dtype": "float32", DTYPE_KEY: INT8}
+    for name in ("auto_map", "architectures"):
+        settings.pop(name, None)
+    (folder / "config.json").write_text(json.dumps(settings, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+    save_tokenizer(tokenizer, folder)
 
 
 def write_record(
@@ -59,7 +90,6 @@ def write_record(
     name: str,
     settings: Mapping[str, Any],
     results: Mapping[str, Any],
-    opset: int | None,
 ) -> None:
     """Writes `provenance.json` and the card.
 
@@ -69,8 +99,8 @@ def write_record(
         source: Its folder.
         name: What the card calls the export.
         settings: All settings, `format` and `weights` among them.
-        results: `megabytes`, `source_megabytes`, `lowest_cosine`, and of a graph `largest_difference` and `checked`.
-        opset: The version of the operators of a graph.
+        results: `megabytes`, `source_megabytes`, `lowest_cosine`; of a graph `largest_difference`, `checked` and
+            `opset`, the version of its operators; and what was measured on `sentences`.
     """
     import yaml
 
@@ -80,14 +110,13 @@ def write_record(
         shutil.copyfile(source / FILE_NAME, folder / SOURCE_FILE_NAME)
     metadata = inherited_model_metadata(source)
     config = model.config
-    is_onnx = settings["format"] == "onnx"
     write_card(
         folder,
         "model_cards",
         "exported_encoder",
         {
             "metadata": yaml.safe_dump(metadata, allow_unicode=True, sort_keys=False).strip() if metadata else "",
-            "library_name": "onnx" if is_onnx else "transformers",
+            "library_name": _library(settings["format"], settings["weights"]),
             "model_type": config.model_type,
             "format": settings["format"],
             "weights": settings["weights"],
@@ -97,12 +126,20 @@ def write_record(
             "source": repository_name(source) or source.resolve().name,
             "hidden_size": config.hidden_size,
             "vocab_sizes": list(getattr(config, "vocab_sizes", [])),
-            "opset": opset,
             "has_source_provenance": has_source_provenance,
             # What the text says of the source's record holds for the copy of it.
             "source_text": inherited_sections(source).replace(f"`{FILE_NAME}`", f"`{SOURCE_FILE_NAME}`"),
+            "opset": None,
             "largest_difference": None,
             "checked": None,
+            "sentences": None,
             **results,
         },
     )
+
+
+def _library(format: str, weights: str) -> str:
+    """Names the library that the Hub shall show the code of."""
+    if format == "onnx":
+        return "onnx"
+    return "hf-paraphrase" if weights == INT8 else "transformers"

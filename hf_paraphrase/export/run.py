@@ -9,15 +9,20 @@ from typing import TYPE_CHECKING, Any
 
 from ..artefacts.folders import check_output, output_folder
 from ..artefacts.hub_models import model_folder
+from ..artefacts.int8_tables import INT8, TABLE_MODELS
 from ..artefacts.model_loading import check_model_type, load_model_folder
+from ..data.sentences import lines_of_file
+from ..data.text_files import PLAIN_OR_COMPRESSED
 from ..encoders.onnx_encoder import ONNX_FILE, is_onnx_folder, require_packages
-from ..errors import ModelError, OutputError, UsageError
+from ..errors import InputError, ModelError, OutputError, UsageError
 from ..messages import say
 from ..models.registry import SENTENCE_ENCODERS, model_class
 from ..settings import Settings, recipe, setting
 from .stored_weights import WEIGHTS, StoredWeights, store_weights
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 _MEGABYTE = 1e6
@@ -29,7 +34,9 @@ class ExportSettings(Settings):
 
     `--format onnx` makes a folder with `onnx/model.onnx`, which runs with onnxruntime and tokenizers alone and gives
     the vectors of the model; every type of sentence encoder can be exported. `--format safetensors` makes a model
-    folder like the given one. Translation models and reference classifiers cannot be exported.
+    folder like the given one; with `--weights int8` one a quarter as large, of an average of vectors (avg, trigram,
+    word-trigram), which SentenceEncoder and every verb open, and model2vec if it is one average; AutoModel and
+    sentence-transformers do not. Translation models and reference classifiers cannot be exported.
     """
 
     model: str = setting(
@@ -38,9 +45,14 @@ class ExportSettings(Settings):
     output: str = setting("the folder to write; it appears whole or not at all")
     format: str = setting("onnx: a graph; safetensors: a model folder", "onnx", choices=["onnx", "safetensors"])
     weights: str = setting(
-        "how matrices are stored: float32; float16, half the size; int8, a quarter, one scale a row, for onnx only",
+        "how matrices are stored: float32; float16, half the size; int8, a quarter, one scale a row",
         "float32",
         choices=list(WEIGHTS),
+    )
+    sentences: str | None = setting(
+        f"text file, one sentence a line, {PLAIN_OR_COMPRESSED}: the cosines of their vectors before and after are "
+        "measured too",
+        None,
     )
     overwrite: bool = setting("replace an existing output folder", False)
 
@@ -48,15 +60,11 @@ class ExportSettings(Settings):
         """Refuses what does not fit.
 
         Raises:
-            UsageError: For weights that the format cannot hold, or if a package of the extra `onnx` is missing.
+            UsageError: If a package of the extra `onnx` is missing.
         """
         super().check()
         if self.format == "onnx":
             require_packages("onnx", "onnxruntime")
-        elif self.weights == "int8":
-            raise UsageError(
-                "--weights int8 needs --format onnx: AutoModel opens no integers", remedy="or use float16"
-            )
 
 
 @dataclass(frozen=True)
@@ -66,7 +74,9 @@ class Exported:
     Attributes:
         folder: The folder.
         results: `megabytes` of weights and `source_megabytes` of the model's, the `lowest_cosine` of an embedding with
-            the model's; of a graph also the `largest_difference` from PyTorch and how many sentences were `checked`.
+            the model's; of a graph also the `largest_difference` from PyTorch and how many sentences were `checked`;
+            with sentences to compare by how many there are, and their `lowest_sentence_cosine` and
+            `mean_sentence_cosine`.
     """
 
     folder: Path
@@ -81,23 +91,44 @@ def export_encoder(settings: ExportSettings) -> Exported:
         The folder, and what was measured.
 
     Raises:
+        UsageError: For weights that the format cannot hold for this type of model.
+        InputError: If the file of sentences is missing or malformed.
         ModelError: If the folder is not a sentence encoder or is damaged, if its weights cannot be stored so, or if
             the graph does not compute what the model computes.
         OutputError: If the output is in the way.
     """
+    from ..encoders.sentence_encoder import SentenceEncoder
+    from .export_folder import write_record
+
     source = model_folder(settings.model)
     name = _output(settings, source).name
-    model, tokenizer = load_model_folder(source, model_class(_check_source(source)))
+    model_type = _check_source(source)
+    if settings.format == "safetensors" and settings.weights == INT8 and model_type not in TABLE_MODELS:
+        raise UsageError(
+            f"--format safetensors --weights int8 is for {' and '.join(TABLE_MODELS)}, not for type {model_type}",
+            remedy="use --format onnx, or --weights float16",
+        )
+    sentences = _sentences(settings.sentences)
+    model, tokenizer = load_model_folder(source, model_class(model_type))
     model = model.float()
+    before = SentenceEncoder(model, tokenizer).encode(sentences)
     export = _export_onnx if settings.format == "onnx" else _export_safetensors
     with output_folder(settings.output, overwrite=settings.overwrite) as staging:
-        results = export(settings, model, tokenizer, source, staging, name)
+        results = export(settings, model, tokenizer, source, staging)
+        if sentences:
+            results |= _compared(before, SentenceEncoder.from_pretrained(staging).encode(sentences))
+        write_record(staging, model, source=source, name=name, settings=settings.record(), results=results)
     difference = results.get("largest_difference")
     say(
         f"{settings.output}: {results['megabytes']:.1f} MB of weights ({results['source_megabytes']:.1f} MB in "
         f"{source}); cosine with the model's vectors at least {results['lowest_cosine']:.6f}"
         + ("" if difference is None else f"; the graph differs from PyTorch by {difference:.1e} at most")
     )
+    if sentences:
+        say(
+            f"cosine of {len(sentences):,} sentences with the model's: {results['mean_sentence_cosine']:.6f} in the "
+            f"mean, {results['lowest_sentence_cosine']:.6f} at least"
+        )
     return Exported(Path(settings.output), results)
 
 
@@ -126,10 +157,9 @@ def _export_onnx(
     tokenizer: PreTrainedTokenizerBase,
     source: Path,
     staging: Path,
-    name: str,
 ) -> dict[str, Any]:
-    """Writes graph, configuration and record; returns what was measured."""
-    from .export_folder import write_configuration, write_record
+    """Writes graph and configuration; returns what was measured."""
+    from .export_folder import write_configuration
     from .graph_builder import OPSET
     from .onnx_model import build_onnx, save_onnx
     from .verification import embeddings, lowest_cosine, probes, verify
@@ -141,14 +171,13 @@ def _export_onnx(
     _put_back(model, stored)
     verification = verify(model, staging / ONNX_FILE)
     write_configuration(staging, model, tokenizer)
-    results = {
+    return {
         **_sizes(files, source),
         "lowest_cosine": lowest_cosine(original, embeddings(model, batches)),
         "largest_difference": verification.largest_difference,
         "checked": verification.sentences,
+        "opset": OPSET,
     }
-    write_record(staging, model, source=source, name=name, settings=settings.record(), results=results, opset=OPSET)
-    return results
 
 
 def _export_safetensors(
@@ -157,26 +186,48 @@ def _export_safetensors(
     tokenizer: PreTrainedTokenizerBase,
     source: Path,
     staging: Path,
-    name: str,
 ) -> dict[str, Any]:
-    """Writes a model folder and its record; returns what was measured."""
+    """Writes a model folder; returns what was measured."""
     import torch
 
-    from .export_folder import write_record, write_weights
+    from .export_folder import write_int8_table, write_weights
     from .verification import embeddings, lowest_cosine, probes
 
     batches = probes(model.config)
     original = embeddings(model, batches)
     # Refuses numbers that are too large for it.
-    store_weights({key: value.numpy() for key, value in model.state_dict().items()}, settings.weights)
-    model = model.to(getattr(torch, settings.weights))
-    write_weights(staging, model, tokenizer, source)
-    results = {
+    stored = store_weights({key: value.numpy() for key, value in model.state_dict().items()}, settings.weights)
+    if settings.weights == INT8:
+        write_int8_table(staging, model.config, stored, tokenizer)
+        _put_back(model, stored)
+    else:
+        model = model.to(getattr(torch, settings.weights))
+        write_weights(staging, model, tokenizer, source)
+    return {
         **_sizes(staging.glob("*.safetensors"), source),
         "lowest_cosine": lowest_cosine(original, embeddings(model, batches)),
     }
-    write_record(staging, model, source=source, name=name, settings=settings.record(), results=results, opset=None)
-    return results
+
+
+def _sentences(path: str | None) -> list[str]:
+    """Reads the sentences to compare by; none without a file."""
+    if path is None:
+        return []
+    if not Path(path).exists():
+        raise InputError("no such file", path=path, remedy="check --sentences")
+    return [line for block in lines_of_file(Path(path)) for line in block]
+
+
+def _compared(before: NDArray[np.float32], after: NDArray[np.float32]) -> dict[str, Any]:
+    """Computes the cosines of sentences (sentences, dim) before and after; of zero vectors there are none."""
+    from .verification import cosines
+
+    found = cosines(before, after)
+    return {
+        "sentences": len(before),
+        "lowest_sentence_cosine": float(found.min(initial=1.0)),
+        "mean_sentence_cosine": float(found.mean()) if len(found) else 1.0,
+    }
 
 
 def _put_back(model: PreTrainedModel, stored: StoredWeights) -> None:

@@ -106,10 +106,15 @@ def verify(model: PreTrainedModel, path: Path) -> Verification:
 
 def lowest_cosine(first: NDArray[np.float32], second: NDArray[np.float32]) -> float:
     """Computes the lowest cosine between equal rows of two matrices (rows, dim); rows of zeros are left out."""
+    return float(cosines(first, second).min(initial=1.0))
+
+
+def cosines(first: NDArray[np.float32], second: NDArray[np.float32]) -> NDArray[np.float64]:
+    """Computes the cosines (rows,) between equal rows of two matrices (rows, dim); rows of zeros are left out."""
     norms = np.linalg.norm(first, axis=1) * np.linalg.norm(second, axis=1)
     products = np.einsum("ij,ij->i", first.astype(np.float64), second.astype(np.float64))
     some = norms > 0
-    return float(min(1.0, (products[some] / norms[some]).min(initial=1.0)))
+    return np.minimum(products[some] / norms[some], 1.0)
 
 
 def _with_torch(

@@ -33,6 +33,11 @@ class ConcatenationModel(PreTrainedModel):
     sparse_gradients = False
 
     def __init__(self, config: ConcatenationConfig) -> None:
+        if getattr(config, "embedding_dtype", None) == "int8":
+            raise ValueError(
+                "the vectors of this folder are int8, with a scale a row: hf_paraphrase.SentenceEncoder opens it, and "
+                "its save_pretrained writes a folder for AutoModel"
+            )
         super().__init__(config)
         self.embeddings = nn.Parameter(torch.empty(config.vocab_size, config.part_size))
         self.post_init()

@@ -200,6 +200,56 @@ def test_a_float16_model_folder_opens_like_the_model_and_is_nearly_the_same(mode
     np.testing.assert_allclose(SentenceEncoder.from_pretrained(tmp_path / "onnx").encode(TEXTS), expected, atol=5e-3)
 
 
+@pytest.mark.parametrize("kind", ["avg", "trigram", "word-trigram"])
+def test_an_int8_model_folder_opens_in_float32_and_is_nearly_the_same(models, tmp_path, kind):
+    folder = tmp_path / "int8"
+    (tmp_path / "text").write_text("\n".join(TEXTS))
+    words = ["--format", "safetensors", "--weights", "int8", "--sentences", str(tmp_path / "text")]
+    assert export(models[kind], folder, *words) == 0
+    values = load_file(folder / "model.safetensors")
+    assert {name: value.dtype.name for name, value in values.items()} == {"embeddings": "int8", "weights": "float32"}
+    table = load_file(models[kind] / "model.safetensors")["embeddings"]
+    assert (
+        np.abs(values["embeddings"] * values["weights"][:, None] - table).max() <= values["weights"].max() / 2 + 1e-9
+    )
+    encoder = SentenceEncoder.from_pretrained(folder)
+    assert encoder.model.dtype == torch.float32 and not encoder.model.training
+    before, after = SentenceEncoder.from_pretrained(models[kind]).encode(TEXTS), encoder.encode(TEXTS)
+    np.testing.assert_allclose(after, before, atol=values["weights"].max() / 2 + 1e-6)
+    results = json.loads((folder / "provenance.json").read_text())["results"]
+    some = np.linalg.norm(before, axis=1) > 0
+    cosines = (before * after).sum(1)[some] / (np.linalg.norm(before, axis=1) * np.linalg.norm(after, axis=1))[some]
+    assert results["sentences"] == len(TEXTS) and 0.99 < results["lowest_cosine"] <= 1
+    assert results["lowest_sentence_cosine"] == pytest.approx(min(1, cosines.min()), abs=1e-6)
+    assert results["mean_sentence_cosine"] == pytest.approx(cosines.mean(), abs=1e-6)
+    card = ModelCard.load(folder / "README.md", ignore_metadata_errors=False)
+    assert (
+        f"{results['lowest_sentence_cosine']:.6f} at least" in card.text
+        and "sentence-transformers do not" in card.text
+    )
+    # No code of the model travels, and what would take the integers for vectors refuses them.
+    assert not any(folder.glob("modeling_*.py")) and not (folder / "modules.json").exists()
+    with pytest.raises(ValueError, match="SentenceEncoder opens it"):
+        AutoModel.from_pretrained(folder)
+    # It is exported in turn, to a graph and to a folder that opens everywhere.
+    assert export(folder, tmp_path / "onnx") == 0
+    np.testing.assert_allclose(SentenceEncoder.from_pretrained(tmp_path / "onnx").encode(TEXTS), after, atol=1e-5)
+    assert export(folder, tmp_path / "float", "--format", "safetensors") == 0
+    np.testing.assert_array_equal(SentenceEncoder.from_pretrained(tmp_path / "float").encode(TEXTS), after)
+    assert AutoModel.from_pretrained(tmp_path / "float").config.to_dict().get("embedding_dtype") is None
+    assert (tmp_path / "float" / "modules.json").is_file()
+
+
+def test_model2vec_opens_an_int8_average(models, tmp_path):
+    model2vec = pytest.importorskip("model2vec")
+    assert export(models["avg"], tmp_path / "int8", "--format", "safetensors", "--weights", "int8") == 0
+    # It never counts unknown words.
+    texts = ["the cat sat on a mat .", "a dog", ""]
+    expected = SentenceEncoder.from_pretrained(tmp_path / "int8").encode(texts)
+    found = model2vec.StaticModel.from_pretrained(tmp_path / "int8").encode(texts)
+    np.testing.assert_allclose(found, expected, atol=1e-6)
+
+
 def test_a_float32_model_folder_is_a_copy_of_the_model(models, tmp_path):
     assert export(models["avg"], tmp_path / "copy", "--format", "safetensors") == 0
     assert (tmp_path / "copy" / "model.safetensors").read_bytes() == (models["avg"] / "model.safetensors").read_bytes()
@@ -235,11 +285,12 @@ def test_models_that_are_no_sentence_encoders_are_refused(tiny_model, tmp_path, 
     [
         (["--format", "torchscript"], "invalid choice: 'torchscript'"),
         (["--weights", "int4"], "invalid choice: 'int4'"),
-        (["--format", "safetensors", "--weights", "int8"], "--weights int8 needs --format onnx"),
+        (["--format", "safetensors", "--weights", "int8"], "is for avg and concatenation, not for type gran"),
+        (["--sentences", "nowhere.txt"], "nowhere.txt: no such file (check --sentences)"),
     ],
 )
 def test_formats_and_weights_that_do_not_exist_are_refused(models, tmp_path, capsys, flags, text):
-    assert export(models["avg"], tmp_path / "out", *flags) == 2
+    assert export(models["gran"], tmp_path / "out", *flags) == 2
     assert text in error_of(capsys) and list(tmp_path.iterdir()) == []
 
 
@@ -332,5 +383,5 @@ def test_the_recipe_returns_the_folder_and_what_was_measured(models, tmp_path):
         made.results["lowest_cosine"] == pytest.approx(1.0)
         and made.results["megabytes"] == made.results["source_megabytes"]
     )
-    with pytest.raises(UsageError, match="int8 needs --format onnx"):
-        hf_paraphrase.export_encoder(model="m", output="x", format="safetensors", weights="int8")
+    with pytest.raises(UsageError, match="not for type gran"):
+        hf_paraphrase.export_encoder(model=models["gran"], output=tmp_path / "y", format="safetensors", weights="int8")

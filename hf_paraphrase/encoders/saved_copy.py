@@ -1,0 +1,79 @@
+"""An opened encoder as a folder again: ordinary weights in float32, with a card and a record that name the source."""
+
+from __future__ import annotations
+
+import copy
+import os
+import shutil
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ..artefacts.cards import write_card
+from ..artefacts.folders import check_output, output_folder
+from ..artefacts.hub_models import repository_name
+from ..artefacts.inherited_cards import inherited_model_metadata, inherited_sections
+from ..artefacts.provenance import FILE_NAME, SOURCE_FILE_NAME, write_provenance
+from ..errors import OutputError
+from .model_folder import card_values, write_model_files
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel, PreTrainedTokenizerBase
+
+
+def save_copy(
+    output: str | os.PathLike[str],
+    model: PreTrainedModel,
+    tokenizer: PreTrainedTokenizerBase,
+    *,
+    source: Path | None,
+    truncate_dim: int | None,
+    overwrite: bool,
+) -> Path:
+    """Writes a model folder that `AutoModel` and sentence-transformers open too.
+
+    Args:
+        output: The folder; it appears whole or not at all.
+        model: The encoder.
+        tokenizer: Its tokenizer.
+        source: The folder that it was opened from; None if there was none.
+        truncate_dim: To how many components it was cut; None if it was not.
+        overwrite: Replace an existing folder.
+
+    Returns:
+        The folder.
+
+    Raises:
+        OutputError: If the folder is in the way, or is the source or holds it.
+    """
+    import torch
+    import yaml
+
+    target = check_output(output, overwrite=overwrite)
+    if source is not None and target in (source.resolve(), *source.resolve().parents):
+        raise OutputError("the output is the model itself or holds it", path=output, remedy="name another")
+    if model.dtype != torch.float32:
+        model = copy.deepcopy(model).float()
+    settings = {"truncate_dim": truncate_dim}
+    with output_folder(output, overwrite=overwrite) as staging:
+        write_model_files(staging, model, tokenizer)
+        inputs = [] if source is None else [source]
+        write_provenance(
+            staging, command="SentenceEncoder.save_pretrained (from Python)", settings=settings, inputs=inputs
+        )
+        has_source_provenance = source is not None and (source / FILE_NAME).is_file()
+        if source is not None and has_source_provenance:
+            shutil.copyfile(source / FILE_NAME, staging / SOURCE_FILE_NAME)
+        metadata = {} if source is None else inherited_model_metadata(source)
+        values = {
+            **card_values(model, target.name),
+            "metadata": yaml.safe_dump(metadata, allow_unicode=True, sort_keys=False).strip() if metadata else "",
+            "model_license": metadata.get("license"),
+            "source": None if source is None else repository_name(source) or source.resolve().name,
+            "source_text": ""
+            if source is None
+            else inherited_sections(source).replace(f"`{FILE_NAME}`", f"`{SOURCE_FILE_NAME}`"),
+            "has_source_provenance": has_source_provenance,
+            "truncate_dim": truncate_dim,
+        }
+        write_card(staging, "model_cards", "copied_encoder", values)
+    return Path(output)

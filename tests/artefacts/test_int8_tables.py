@@ -1,0 +1,115 @@
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+from safetensors.numpy import load_file, save_file
+
+import hf_paraphrase
+from hf_paraphrase import SentenceEncoder
+from hf_paraphrase.encoders.saved_vectors import read_saved_vectors
+from hf_paraphrase.errors import ModelError
+from hf_paraphrase.hub.publishing import plan_push
+from hf_paraphrase.models.configuration_avg import AvgConfig
+from hf_paraphrase.models.modeling_avg import AvgModel
+from hf_paraphrase.tokenization.word_level import build_word_level_tokenizer, save_tokenizer
+
+WORDS = ["the", "cat", "sat", "down"]
+TEXTS = ["the cat sat down", "a zebra", ""]
+
+
+@pytest.fixture(scope="module")
+def exported(tmp_path_factory):
+    """The folder of a little average, and the same in int8."""
+    root = tmp_path_factory.mktemp("models")
+    tokenizer = build_word_level_tokenizer(WORDS)
+    AvgModel(AvgConfig(vocab_size=len(tokenizer), hidden_size=5, initializer_range=1.0)).save_pretrained(root / "avg")
+    save_tokenizer(tokenizer, root / "avg")
+    hf_paraphrase.export_encoder(model=root / "avg", output=root / "int8", format="safetensors", weights="int8")
+    return root / "avg", root / "int8"
+
+
+@pytest.fixture
+def damaged(exported, tmp_path):
+    """Copies the int8 folder with other tensors, or another configuration."""
+
+    def make(change=None, **settings):
+        folder = tmp_path / "damaged"
+        folder.mkdir()
+        for path in exported[1].iterdir():
+            (folder / path.name).write_bytes(path.read_bytes())
+        tensors = load_file(folder / "model.safetensors")
+        if change is not None:
+            tensors = change(tensors)
+        save_file(tensors, folder / "model.safetensors")
+        config = json.loads((folder / "config.json").read_text())
+        (folder / "config.json").write_text(json.dumps({**config, **settings}))
+        return folder
+
+    return make
+
+
+def without(name):
+    return lambda tensors: {key: value for key, value in tensors.items() if key != name}
+
+
+def replaced(name, function):
+    return lambda tensors: {**tensors, name: function(tensors[name])}
+
+
+def broken(value):
+    def change(scales):
+        scales = scales.copy()
+        scales[3] = value
+        return scales
+
+    return replaced("weights", change)
+
+
+@pytest.mark.parametrize(
+    ("change", "settings", "text"),
+    [
+        (without("weights"), {}, "without `weights`, the scales of the rows"),
+        (without("embeddings"), {}, "without `embeddings`, the table"),
+        (
+            replaced("weights", lambda scales: scales[:-1]),
+            {},
+            r"`weights` of an int8 model must be .*\[6\], not F32 \[5\]",
+        ),
+        (replaced("weights", lambda scales: scales.astype(np.int8)), {}, r"must be F32 or F16 \[6\], not I8"),
+        (replaced("embeddings", lambda table: table.astype(np.float32)), {}, r"must be I8 \[6, 5\], not F32 \[6, 5\]"),
+        (replaced("embeddings", lambda table: table[:, :4].copy()), {}, r"must be I8 \[6, 5\], not I8 \[6, 4\]"),
+        (None, {"hidden_size": 4}, r"must be I8 \[6, 4\], not I8 \[6, 5\]"),
+        (broken(np.nan), {}, "the scale of row 3 is not finite"),
+        (broken(np.inf), {}, "the scale of row 3 is not finite"),
+        (lambda tensors: {**tensors, "bias": np.zeros(3, np.float32)}, {}, "with other weights: bias"),
+        # Without its mark it is like any folder with tensors that do not belong to it.
+        (None, {"embedding_dtype": None}, "the weights do not fit the configuration: unexpected weights"),
+        (None, {"model_type": "gran"}, "int8 weights of a model of type `gran`"),
+    ],
+)
+def test_damage_is_one_clear_line(damaged, change, settings, text):
+    with pytest.raises(ModelError, match=text) as caught:
+        SentenceEncoder.from_pretrained(damaged(change, **settings))
+    assert "\n" not in str(caught.value)
+
+
+def test_scales_in_half_precision_will_do(exported, damaged):
+    folder = damaged(replaced("weights", lambda scales: scales.astype(np.float16)))
+    expected = SentenceEncoder.from_pretrained(exported[1]).encode(TEXTS)
+    np.testing.assert_allclose(SentenceEncoder.from_pretrained(folder).encode(TEXTS), expected, atol=2e-3)
+
+
+def test_the_folder_serves_as_initial_vectors_and_travels(exported):
+    opened = SentenceEncoder.from_pretrained(exported[1]).model
+    vectors = read_saved_vectors(exported[1], WORDS, first=0)
+    rows = [2 + WORDS.index(word) for word in vectors.words[:-1]]
+    np.testing.assert_array_equal(vectors.matrix[:-1], opened.embeddings.detach().numpy()[rows])
+    plan = plan_push(exported[1], "someone/int8")
+    assert {"model.safetensors", "config.json", "tokenizer.json", "README.md", "provenance.json"} <= plan.files.names
+
+
+def test_it_can_be_trained_on_like_any_model(exported):
+    opened = SentenceEncoder.from_pretrained(exported[1]).model
+    assert opened.embeddings.requires_grad and opened.embeddings.is_leaf
