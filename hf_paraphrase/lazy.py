@@ -58,6 +58,17 @@ def definition(module: str, name: str) -> ast.ClassDef | ast.FunctionDef | None:
     return None
 
 
+def assigned(found: ast.ClassDef | ast.FunctionDef) -> dict[str, ast.expr]:
+    """Returns what is assigned to each name in the body of a definition itself."""
+    values: dict[str, ast.expr] = {}
+    for item in found.body:
+        if isinstance(item, ast.Assign):
+            values |= {ast.unparse(target): item.value for target in item.targets}
+        elif isinstance(item, ast.AnnAssign) and item.value is not None:
+            values[ast.unparse(item.target)] = item.value
+    return values
+
+
 def _source_of(spec: ModuleSpec | None) -> str | None:
     read = None if spec is None else getattr(spec.loader, "get_source", None)
     return None if spec is None or read is None else read(spec.name)

@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 from .errors import HfParaphraseError, InputError, UsageError
-from .lazy import definition
+from .lazy import assigned, definition
 
 T = TypeVar("T")
 
@@ -79,24 +79,31 @@ class Registry(Mapping[str, Any], Generic[T]):
         found: T = value
         return found
 
-    def imported(self) -> list[T]:
-        """Returns the objects that are imported already, those from files of the user among them."""
-        return [value for value in self._entries.values() if not isinstance(value, str)]
-
     def summary(self, name: str) -> str:
         """Returns in a line what an object is: its `SUMMARY`, or the first line of its docstring.
 
         Of what is not imported yet both are read from its source: a list of all the summaries imports nothing.
         """
-        value = self._entries[name]
-        if isinstance(value, str):
-            module, _, attribute = value.partition(":")
-            found = definition(module, attribute)
-            stated = None if found is None else _stated_summary(found)
-            if stated is not None:
-                return stated
-            value = self[name]
-        return getattr(value, "SUMMARY", None) or _first_line(value.__doc__)
+        found = self._definition(name)
+        if isinstance(found, ast.FunctionDef):
+            return _first_line(ast.get_docstring(found))
+        stated = None if found is None else assigned(found).get("SUMMARY")
+        if isinstance(stated, ast.Constant):
+            return str(stated.value)
+        return getattr(self[name], "SUMMARY", None) or _first_line(self[name].__doc__)
+
+    def states(self, name: str, attribute: str) -> bool:
+        """Tells whether an object has an attribute; of a class not imported yet, whether its own body gives it one.
+
+        So those that have it are found without importing the others.
+        """
+        found = self._definition(name)
+        return hasattr(self[name], attribute) if found is None else attribute in assigned(found)
+
+    def _definition(self, name: str) -> ast.ClassDef | ast.FunctionDef | None:
+        """Finds what defines an object that is not imported yet; None where there is nothing but the object."""
+        value = self._entries.get(name)
+        return definition(*value.split(":")) if isinstance(value, str) else None
 
     def __contains__(self, name: object) -> bool:
         return name in self._entries
@@ -106,18 +113,6 @@ class Registry(Mapping[str, Any], Generic[T]):
 
     def __len__(self) -> int:
         return len(self._entries)
-
-
-def _stated_summary(found: ast.ClassDef | ast.FunctionDef) -> str | None:
-    """Reads a summary from what defines an object; None where only the object itself can tell."""
-    if isinstance(found, ast.FunctionDef):
-        return _first_line(ast.get_docstring(found))
-    for item in found.body:
-        if isinstance(item, ast.Assign | ast.AnnAssign):
-            targets = item.targets if isinstance(item, ast.Assign) else [item.target]
-            if [ast.unparse(target) for target in targets] == ["SUMMARY"]:
-                return str(item.value.value) if isinstance(item.value, ast.Constant) else None
-    return None
 
 
 def _first_line(text: str | None) -> str:

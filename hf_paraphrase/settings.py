@@ -281,19 +281,19 @@ def recipe(settings_class: Callable[P, S]) -> Callable[[Callable[[S], R]], Recip
 
 
 @overload
-def recipe(settings_class: type[S], *, options: Mapping[str, Any]) -> Callable[[Callable[[S], R]], Recipe[..., R]]: ...
+def recipe(settings_class: Callable[[], type[S]]) -> Callable[[Callable[[S], R]], Recipe[..., R]]: ...
 
 
-def recipe(settings_class: Any, *, options: Mapping[str, Any] | None = None) -> Any:
+def recipe(settings_class: Any) -> Any:
     """Turns a function of settings into one of their fields, with their names, types, defaults and help.
 
     Args:
-        settings_class: The settings dataclass, a :class:`Settings`.
-        options: A registry whose entries have options; they are fields too, see :func:`with_options`.
+        settings_class: The settings dataclass, a :class:`Settings`; or what makes it, where some of its fields are
+            options of what is registered, as by :func:`with_options`.
     """
 
     def current() -> Any:
-        return settings_class if options is None else with_options(settings_class, options)
+        return settings_class if isinstance(settings_class, type) else settings_class()
 
     def decorate(function: Callable[[Any], Any]) -> Any:
         def run(settings: Any) -> Any:
@@ -302,8 +302,8 @@ def recipe(settings_class: Any, *, options: Mapping[str, Any] | None = None) -> 
 
         @functools.wraps(function)
         def call(*args: Any, **kwargs: Any) -> Any:
-            # The registry may have grown since the function was made.
-            return run((made.settings if options is None else current())(*args, **kwargs))
+            # More may have been registered since the function was made.
+            return run(current()(*args, **kwargs))
 
         made = cast(Any, call)
         made.settings, made.run = current(), run

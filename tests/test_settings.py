@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import inspect
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -9,7 +10,7 @@ import pytest
 from hf_paraphrase.commands.arguments import parse
 from hf_paraphrase.errors import HfParaphraseError, UsageError
 from hf_paraphrase.registry import Registry
-from hf_paraphrase.settings import Settings, recipe, setting
+from hf_paraphrase.settings import Settings, recipe, setting, with_options
 
 KINDS = Registry("kind", {"plain": "collections:OrderedDict"})
 
@@ -107,3 +108,29 @@ def test_what_a_user_registers_becomes_a_choice(monkeypatch):
     KINDS.register("flat")(dict)
     assert bake(flour="rye", kind="flat") == "1 of rye"
     assert parse(Baking, "bake", ["--flour", "rye", "--kind", "flat"]).kind == "flat"
+
+
+@dataclass
+class Nuts:
+    nuts: int = setting("how many nuts", 0, at_least=0)
+
+
+@dataclass
+class Olives:
+    olives: int = setting("how many olives", 0, at_least=0)
+
+
+def test_options_of_what_is_registered_are_fields_of_a_recipe_also_after_it_was_made():
+    toppings = Registry("topping", {"nuts": f"{__name__}:Nuts"})
+
+    @recipe(partial(with_options, Baking, toppings))
+    def top(settings):
+        return settings
+
+    assert "nuts" in inspect.signature(top).parameters and top(flour="rye", nuts=3).record()["nuts"] == 3
+    with pytest.raises(TypeError, match="olives"):
+        top(flour="rye", olives=1)
+    toppings.register("olives")(Olives)
+    assert top(flour="rye", olives=1).olives == 1
+    with pytest.raises(UsageError, match="--olives must be at least 0, not -1"):
+        top(flour="rye", olives=-1)

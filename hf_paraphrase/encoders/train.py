@@ -13,13 +13,13 @@ from ..artefacts.origins import languages_read
 from ..errors import InputError, UsageError
 from ..messages import say
 from ..models.sentence_transformers_files import needs_own_code
-from ..registry import EXTENSIONS, LOSSES
+from ..registry import EXTENSIONS
 from ..settings import recipe
 from ..training.run import TrainingRun
 from .augmentation import Augmentation, Extension
 from .kinds import encoder_kind, option_names
 from .sentence_encoder import SentenceEncoder
-from .train_settings import EncoderSettings, TrainEncoderSettings
+from .train_settings import EncoderSettings, loss_options, train_encoder_settings
 
 if TYPE_CHECKING:
     from torch import nn
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from .trainer import EncoderTrainer
 
 
-@recipe(TrainEncoderSettings)
+@recipe(train_encoder_settings)
 def train_encoder(settings: EncoderSettings) -> SentenceEncoder:
     """Trains a sentence encoder on pairs (paper 000, section 4.2) and writes its folder, with card and record.
 
@@ -77,7 +77,7 @@ def loss_of(settings: EncoderSettings) -> nn.Module:
     """Makes the loss that settings ask for, with those of them that it takes."""
     from .losses import new_loss
 
-    names = ["margin", *option_names(getattr(LOSSES[settings.loss], "options", None))]
+    names = ["margin", *option_names(loss_options().get(settings.loss))]
     return new_loss(settings.loss, **{name: getattr(settings, name) for name in names})
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable
 from dataclasses import dataclass
 
 from ..data.text_files import PLAIN_OR_COMPRESSED
@@ -11,7 +10,7 @@ from ..errors import UsageError
 from ..registry import ENCODERS, EXTENSIONS, LOSSES
 from ..settings import Settings, flag, is_given, setting
 from ..training.run import TrainingRunSettings
-from .kinds import AverageOptions, StateOptions, check_options, encoder_kind
+from .kinds import AverageOptions, StateOptions, check_options, encoder_kind, option_names
 
 _SEARCH = ("negatives", "negatives_from", "mega_batch_size", "mega_batch_anneal")
 
@@ -203,26 +202,40 @@ class EncoderSettings(StateOptions, AverageOptions, VocabularySettings, LossSett
                         f"{flag(name)} is for words, and --model-type {self.model_type} has none",
                         remedy="leave it out",
                     )
+        own = option_names(loss_options().get(self.loss))
+        for name, options in loss_options().items():
+            for option in option_names(options):
+                if option not in own and hasattr(self, option) and is_given(self, option):
+                    raise UsageError(f"{flag(option)} is for --loss {name}", remedy="leave it out")
         if self.margin is None:
             self.margin = getattr(LOSSES[self.loss], "default_margin", None)
         if self.epochs is None:
             self.epochs = kind.epochs
 
 
-def _extended() -> type[EncoderSettings]:
-    """Adds the settings of the extensions, and of what files of the user's own have registered."""
+def loss_options() -> dict[str, type[Settings]]:
+    """Returns the dataclasses of options of those losses that have some, by the names of the losses."""
+    return {name: LOSSES[name].options for name in LOSSES if LOSSES.states(name, "options")}
+
+
+def train_encoder_settings() -> type[EncoderSettings]:
+    """Adds to the settings what is registered besides: options of extensions, types of encoders and losses.
+
+    Raises:
+        UsageError: If an option is called like another setting.
+    """
     extensions = [EXTENSIONS[name].settings for name in EXTENSIONS]
     kinds = [encoder_kind(name).options for name in ENCODERS]
-    losses = [getattr(loss, "options", Settings) for loss in LOSSES.imported()]
-    found = [item for item in _each_once([*extensions, *kinds, *losses]) if not issubclass(EncoderSettings, item)]
+    found = [
+        item
+        for item in dict.fromkeys([*extensions, *kinds, *loss_options().values()])
+        if not issubclass(EncoderSettings, item)
+    ]
+    known = EncoderSettings.__dataclass_fields__
+    for field in (field for item in found for field in dataclasses.fields(item)):
+        # What options have by inheritance from options of ours is the same field.
+        if known.get(field.name, field) is not field:
+            raise UsageError(f"{flag(field.name)} is an option of the verb", remedy="give yours another name")
     made = dataclasses.make_dataclass("TrainEncoderSettings", [], bases=(*found, EncoderSettings), kw_only=True)
     made.__module__, made.__doc__ = __name__, EncoderSettings.__doc__
     return made
-
-
-def _each_once(classes: Iterable[type[Settings]]) -> list[type[Settings]]:
-    return list(dict.fromkeys(classes))
-
-
-TrainEncoderSettings = _extended()
-"""The settings of `train_encoder`: :class:`EncoderSettings` with those of the registered extensions."""

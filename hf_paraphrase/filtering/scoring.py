@@ -7,6 +7,7 @@ import os
 import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,7 @@ from ..data.text_files import PLAIN_OR_COMPRESSED, LineErrors, read_lines
 from ..errors import HfParaphraseError, UsageError
 from ..messages import say
 from ..registry import MEASURES
-from ..settings import Settings, flag, is_given, recipe, setting
+from ..settings import Settings, flag, is_given, recipe, setting, with_options
 from .filter_steps import check_pairs
 from .language_model.estimation import HeldOutReferences, draw_references, held_out_texts, train_language_model
 from .measuring import Measures, PairScorer, choose_measures
@@ -125,7 +126,7 @@ class Scored:
         return [name for name in MEASURES if any(name in names for names in self.measures.values())]
 
 
-@recipe(ScoreSettings, options=MEASURES)
+@recipe(partial(with_options, ScoreSettings, MEASURES))
 def score(settings: ScoreSettings) -> Scored:
     """Adds measures as columns to every split of a folder of pairs (paper 000, sections 5.5 to 5.7).
 

@@ -6,14 +6,21 @@ import json
 import os
 import subprocess
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 import pytest
+import torch
 
 from hf_paraphrase.data.folder import write_split
 from hf_paraphrase.data.schema import PAIRS
+from hf_paraphrase.encoders import train_settings
+from hf_paraphrase.encoders.kinds import StateOptions
+from hf_paraphrase.errors import UsageError
+from hf_paraphrase.registry import LOSSES, Registry
+from hf_paraphrase.settings import Settings, setting
 
 OWN = '''
 from dataclasses import dataclass
@@ -105,19 +112,23 @@ main(["--import", "my_encoders.py", "train-encoder", "--help"])
 """
 
 
-def run(folder, *runs):
-    """Runs the verbs one after the other in a process of their own, the first of them with `--import`."""
-    words = [list(map(str, run)) for run in runs]
-    words[0] = ["--import", "my_encoders.py", *words[0]]
+def python(folder, script, *words):
     root = str(Path(__file__).parents[2])
     return subprocess.run(
-        [sys.executable, "-c", SCRIPT, json.dumps(words)],
+        [sys.executable, "-c", script, *words],
         cwd=folder,
         capture_output=True,
         text=True,
         timeout=300,
         env={**os.environ, "PYTHONPATH": root, "HF_HUB_OFFLINE": "1"},
     )
+
+
+def run(folder, *runs):
+    """Runs the verbs one after the other in a process of their own, the first of them with `--import`."""
+    words = [list(map(str, run)) for run in runs]
+    words[0] = ["--import", "my_encoders.py", *words[0]]
+    return python(folder, SCRIPT, json.dumps(words))
 
 
 def test_an_encoder_and_a_loss_from_a_file_are_trained_and_put_to_use(folder):
@@ -130,9 +141,10 @@ def test_an_encoder_and_a_loss_from_a_file_are_trained_and_put_to_use(folder):
         (*train, "other", "--sharpness", 2),
         (*train, "other", "--loss", "mine", "--negatives", "mix"),
         (*train, "other", "--loss", "mine", "--margin", 1),
+        (*train, "other", "--temperature", 0.2),
     )
     codes = [line.rpartition(" ")[2] for line in done.stderr.splitlines() if line.startswith("exit code")]
-    assert codes == ["0", "0", "2", "2", "2"], done.stderr
+    assert codes == ["0", "0", "2", "2", "2", "2"], done.stderr
     record = json.loads((folder / "model" / "provenance.json").read_text())
     assert record["settings"]["temperature"] == 0.2 and record["settings"]["epochs"] == 2
     assert json.loads((folder / "model" / "config.json").read_text())["sharpness"] == 2
@@ -143,5 +155,89 @@ def test_an_encoder_and_a_loss_from_a_file_are_trained_and_put_to_use(folder):
     assert "--sharpness is not for --model-type avg (leave it out, or train toy)" in done.stderr
     assert "--negatives is for --loss margin: the mine loss searches none" in done.stderr
     assert "--margin is not for --loss mine" in done.stderr
+    assert "--temperature is for --loss mine (leave it out)" in done.stderr
     assert "how much the longest vectors count" in done.stdout
     assert "word-trigram,toy" in done.stdout and "contrastive,mine" in done.stdout
+
+
+CONTRIBUTED = """
+from dataclasses import dataclass
+
+import torch
+
+from hf_paraphrase.settings import Settings, setting
+
+
+@dataclass(kw_only=True)
+class CosineOptions(Settings):
+    temperature: float | None = setting("divides the cosines [default: 0.1]", None, above=0)
+
+
+class SoftmaxLoss(torch.nn.Module):
+    options = CosineOptions
+
+    def __init__(self, temperature=0.1):
+        super().__init__()
+        self.temperature = temperature
+
+    def forward(self, vectors):
+        first, second = torch.nn.functional.normalize(vectors, dim=1).chunk(2)
+        return torch.nn.functional.cross_entropy(first @ second.T / self.temperature, torch.arange(len(first)))
+"""
+
+WITH_A_LINE = """
+import json, sys
+from hf_paraphrase import registry
+
+entries = {name: registry.LOSSES._entries[name] for name in registry.LOSSES}
+registry.LOSSES = registry.Registry("loss", entries | {"mine": "contributed_losses:SoftmaxLoss"})
+import hf_paraphrase.encoders.train
+from hf_paraphrase.commands import main
+
+for words in json.loads(sys.argv[1]):
+    sys.stderr.write(f"exit code {main(words)}\\n")
+main(["train-encoder", "--help"])
+"""
+
+
+def test_a_loss_with_a_line_in_the_registry_has_the_flags_of_an_imported_one(folder):
+    (folder / "contributed_losses.py").write_text(CONTRIBUTED)
+    train = ("train-encoder", "--pairs", "pairs", "--output")
+    own = ("--loss", "mine", "--temperature", "0.2", "--hidden-size", "6", "--epochs", "1")
+    runs = [[*train, "by_line", *own], [*train, "other", "--temperature", "0.2"]]
+    done = python(folder, WITH_A_LINE, json.dumps(runs))
+    codes = [line.rpartition(" ")[2] for line in done.stderr.splitlines() if line.startswith("exit code")]
+    assert codes == ["0", "2"], done.stderr
+    assert "--temperature is for --loss mine (leave it out)" in done.stderr
+    assert "divides the cosines [default: 0.1]" in done.stdout
+    assert json.loads((folder / "by_line" / "provenance.json").read_text())["settings"]["temperature"] == 0.2
+
+
+def test_the_losses_are_asked_for_options_without_importing_those_that_have_none(folder):
+    done = python(folder, "import sys, hf_paraphrase.encoders.train\nprint('torch' in sys.modules)")
+    assert done.stdout == "False\n", done.stderr
+
+
+@pytest.mark.parametrize("name", LOSSES)
+def test_the_options_of_a_loss_are_named_in_its_class_itself(name):
+    found = LOSSES[name]
+    unread = Registry("loss", {name: f"{found.__module__}:{found.__qualname__}"})
+    # Otherwise its flags are missing until somebody has imported it: write `options = …` into the class.
+    assert unread.states(name, "options") == hasattr(found, "options")
+
+
+def test_an_option_that_the_verb_has_already_is_refused(monkeypatch):
+    @dataclass(kw_only=True)
+    class Options(Settings):
+        batch_size: float = setting("not the verb's", 0.5)
+
+    class Loss(torch.nn.Module):
+        options = Options
+
+    monkeypatch.setattr(train_settings, "LOSSES", Registry("loss", {}))
+    train_settings.LOSSES.register("mine")(Loss)
+    with pytest.raises(UsageError, match=r"--batch-size is an option of the verb \(give yours another name\)"):
+        train_settings.train_encoder_settings()
+    # One that extends options of ours has them by inheritance.
+    Loss.options = dataclass(kw_only=True)(type("More", (StateOptions,), {}))
+    assert "cell" in train_settings.train_encoder_settings().__dataclass_fields__
