@@ -225,7 +225,7 @@ def _measure(settings: QuickstartSettings, steps: _Steps) -> dict[str, Any]:
         baseline=list(_FLOORS),
         dev_split="test",
         test_split="test",
-        seeds=1,
+        seeds=0,
     )
     tested = json.loads((output / "paraphrases/results.json").read_text(encoding="utf-8"))["results"]
     scores = {

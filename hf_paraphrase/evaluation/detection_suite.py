@@ -13,7 +13,7 @@ from ..errors import UsageError
 from ..tables import format_table, number, short_names
 from .floors import Scorer
 from .paraphrase import DetectionResult, describe, evaluate_detection, read_task
-from .suite import Benchmark, Scores, Suite
+from .suite import NOTHING_TRAINED, Benchmark, Scores, Suite
 
 if TYPE_CHECKING:
     from .evaluate_settings import EvaluateSettings
@@ -21,10 +21,11 @@ if TYPE_CHECKING:
 PERCEPTRON_NOTE = (
     "accuracy × 100 on test of a perceptron (200 hidden units) on the two concatenated vectors, trained on dev"
 )
+_COSINE_NOTE = "average precision, accuracy and F1 of the cosine; shares from 0 to 1"
 
 
 def format_detection(scores: Sequence[Scores]) -> str:
-    """Lays out both tables and the notes.
+    """Lays out two tables: the data, with the accuracies of the perceptron if one was trained, and the cosine.
 
     Args:
         scores: One or more scorers, whose results are :class:`.paraphrase.DetectionResult` of the same tasks.
@@ -36,20 +37,21 @@ def format_detection(scores: Sequence[Scores]) -> str:
     tasks = [result.task for result in scores[0].result]
     facts = [describe(task) for task in tasks]
     labels = [task.name for task in tasks]
-    header = ["data", "dev", "test", "all paraphrases", *names]
+    seeds = len(scores[0].result[0].accuracies)
+    header = ["data", "dev", "test", "all paraphrases", *(names if seeds else [])]
     rows = [
         [
             label,
             str(fact["dev"]["pairs"]),
             str(fact["test"]["pairs"]),
             _percent(fact["all_paraphrases"]),
-            *(_with_deviation(item.result[index]) for item in scores),
+            *(_with_deviation(item.result[index]) for item in scores if seeds),
         ]
         for index, (label, fact) in enumerate(zip(labels, facts, strict=True))
     ]
-    seeds = len(scores[0].result[0].accuracies)
     spread = f"; mean and standard deviation of {seeds} seeds" if seeds > 1 else ""
-    lines = [f"## perceptron: {PERCEPTRON_NOTE}{spread}", "", format_table(header, rows)]
+    heading = f"perceptron: {PERCEPTRON_NOTE}{spread}" if seeds else "data: pairs, and paraphrases in % of test"
+    lines = [f"## {heading}", "", format_table(header, rows)]
     lines += _notes(facts)
     lines += ["## cosine: nothing trained; average precision (AP), accuracy and F1, × 100, on test", ""]
     keys: tuple[str, ...] = ("average_precision", "accuracy", "f1", "accuracy_at_dev", "f1_at_dev")
@@ -104,7 +106,8 @@ def _read(settings: EvaluateSettings) -> Benchmark:
     seeds = range(1, settings.seeds + 1)
 
     def measure(scorer: Scorer) -> Scores:
-        with tqdm(total=len(seeds) * sum(len(task.folds) for task in tasks), unit=" perceptrons", desc="train") as bar:
+        total = len(seeds) * sum(len(task.folds) for task in tasks)
+        with tqdm(total=total, unit=" perceptrons", desc="train", disable=not total) as bar:
             results = evaluate_detection(
                 scorer, tasks, seeds=seeds, both_orders=settings.both_orders, progress=bar.update
             )
@@ -119,13 +122,15 @@ def _read(settings: EvaluateSettings) -> Benchmark:
     return Benchmark(
         measure,
         inputs=folders,
-        protocol=f"{PERCEPTRON_NOTE} (Sjöblom et al. 2018); average precision, accuracy and F1 of the cosine; "
-        "shares from 0 to 1",
+        protocol=f"{PERCEPTRON_NOTE} (Sjöblom et al. 2018); {_COSINE_NOTE}" if seeds else _COSINE_NOTE,
         facts={"tasks": [describe(task) for task in tasks]},
         report=format_detection,
         name=f"paraphrase {' '.join(names)} {settings.dev_split}/{settings.test_split}",
         kind="evaluate-paraphrase",
         kept=("protocol", "tasks"),
+        trained="the perceptron was trained on top of fixed vectors, for the cosine nothing was"
+        if seeds
+        else NOTHING_TRAINED,
     )
 
 
@@ -134,5 +139,4 @@ DETECTION = Suite(
     settings=("dev_split", "test_split", "positive_above", "both_orders", "seeds"),
     section="hf-paraphrase evaluate: paraphrase",
     heading="Evaluation: paraphrase detection",
-    trained="the perceptron was trained on top of fixed vectors, for the cosine nothing was",
 )

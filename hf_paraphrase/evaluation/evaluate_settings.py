@@ -69,7 +69,11 @@ class EvaluateSettings(Settings):
         None,
     )
     both_orders: bool = setting("suite paraphrase: train the perceptron on each pair and on its mirror image", False)
-    seeds: int = setting("suite paraphrase: perceptrons that are trained, with the seeds 1 to this", 5, at_least=1)
+    seeds: int = setting(
+        "suite paraphrase: perceptrons that are trained, with the seeds 1 to this; 0 leaves the cosine alone",
+        5,
+        at_least=0,
+    )
     tasks: list[str] = setting(
         f"suite senteval: which tasks, separated by commas or spaces: {', '.join(TASKS)}; by default all whose files "
         "are there",
@@ -106,6 +110,8 @@ class EvaluateSettings(Settings):
             if name not in own and is_given(self, name):
                 suites = [other for other in SUITES if name in SUITES[other].settings]
                 raise UsageError(f"{flag(name)} is for --suite {' or '.join(suites)}", remedy="leave it out")
+        if self.both_orders and not self.seeds:
+            raise UsageError("--both-orders is for perceptrons, and --seeds 0 trains none", remedy="leave it out")
         if self.update_card and not self.model:
             raise UsageError("--update-card without --model", remedy="floors have no card")
         check_device(self.device)

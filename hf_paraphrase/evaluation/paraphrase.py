@@ -66,7 +66,7 @@ class DetectionResult:
 
     Attributes:
         task: The task.
-        accuracies: Of the perceptron on test, one for each seed.
+        accuracies: Of the perceptron on test, one for each seed; none where no perceptron was trained.
         cosine: Without training, on test: `average_precision`, `accuracy`, `f1` and the thresholds of the last two;
             `accuracy_at_dev` and `f1_at_dev` at the thresholds that were best on the development pairs, and these.
             A threshold is None where calling no pair a paraphrase is best, and where each fold has its own.
@@ -78,40 +78,34 @@ class DetectionResult:
     cosine: dict[str, float | None]
 
     @property
-    def accuracy(self) -> float:
-        """The mean accuracy over the seeds."""
-        return float(np.mean(self.accuracies))
+    def accuracy(self) -> float | None:
+        """The mean accuracy over the seeds; None without any."""
+        return float(np.mean(self.accuracies)) if self.accuracies else None
 
     @property
     def deviation(self) -> float | None:
-        """The standard deviation of the accuracy over seeds (n − 1 in the denominator); None for one seed."""
+        """The standard deviation of the accuracy over seeds (n − 1 in the denominator); None for fewer than two."""
         return float(np.std(self.accuracies, ddof=1)) if len(self.accuracies) > 1 else None
 
     def as_dict(self) -> dict[str, Any]:
-        """Returns everything as plain values for JSON."""
-        return {
-            **describe(self.task),
-            "perceptron": {
-                "accuracy": self.accuracy,
-                "standard_deviation": self.deviation,
-                "accuracies": list(self.accuracies),
-            },
-            "cosine": self.cosine,
+        """Returns everything as plain values for JSON; `perceptron` is None where none was trained."""
+        perceptron = {
+            "accuracy": self.accuracy,
+            "standard_deviation": self.deviation,
+            "accuracies": list(self.accuracies),
         }
+        return {**describe(self.task), "perceptron": perceptron if self.accuracies else None, "cosine": self.cosine}
 
     def measurements(self) -> list[Measurement]:
-        """Lists the perceptron's accuracy and what the cosine reaches, in per cent."""
+        """Lists the perceptron's accuracy, if there is one, and what the cosine reaches, in per cent."""
         measured = partial(
             Measurement, dataset=self.task.name, split=self.task.splits[1], task_name="Paraphrase detection"
         )
-        found = [
-            measured(
-                "text-classification",
-                metric="accuracy",
-                value=_percent(self.accuracy),
-                name="accuracy (%; perceptron on the two vectors, trained on the dev pairs)",
-            )
-        ]
+        found = []
+        if self.accuracies:
+            name = "accuracy (%; perceptron on the two vectors, trained on the dev pairs)"
+            value = _percent(self.accuracy)
+            found.append(measured("text-classification", metric="accuracy", value=value, name=name))
         for key, name in (
             ("average_precision", "average precision × 100 of the cosine"),
             ("accuracy", "accuracy (%) of the cosine at the best threshold"),
@@ -175,7 +169,7 @@ def evaluate_detection(
     Args:
         scorer: The scorer.
         tasks: The tasks.
-        seeds: Seeds of the perceptrons.
+        seeds: Seeds of the perceptrons; none to measure the cosine alone.
         both_orders: Train the perceptron on each pair and its mirror image.
         progress: Called with the number of perceptrons that are trained.
 
@@ -193,7 +187,9 @@ def evaluate_detection(
             vectors[[position[sentence] for sentence in sentences]]
             for sentences in (task.pairs.sentences1, task.pairs.sentences2)
         )
-        accuracies = _perceptrons(task, first, second, seeds, both_orders, progress or (lambda count: None))
+        accuracies: tuple[float, ...] = ()
+        if seeds:
+            accuracies = _perceptrons(task, first, second, seeds, both_orders, progress or (lambda count: None))
         similarities = _similarities(scorer.similarity, task.pairs, first, second)
         results.append(DetectionResult(task, accuracies, _cosine_measures(task, similarities)))
     return tuple(results)

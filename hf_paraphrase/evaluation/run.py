@@ -103,12 +103,12 @@ def _write(settings: EvaluateSettings, suite: Suite, benchmark: Benchmark, evalu
         if item.kind == "model":
             own = [other for other in evaluation.scores if other.kind == "baseline" or other is item]
             name, kept = benchmark.evaluation(settings, item)
-            text = _card_section(suite, benchmark.report(own))
+            text = _card_section(suite.heading, benchmark.trained, benchmark.report(own))
             add_results(item.name, name, kept, item.measurements, section=suite.section, text=text)
             say(f"results in {Path(item.name) / 'README.md'}")
 
 
-def _card_section(suite: Suite, report: str) -> str:
+def _card_section(heading: str, trained: str, report: str) -> str:
     """Makes a section of a card out of the tables: the same text under a heading of its own, one level down."""
     body = "\n".join(f"#{line}" if line.startswith("## ") else line for line in report.split("\n"))
-    return f"## {suite.heading}\n\nWritten by `hf-paraphrase evaluate`; {suite.trained}.\n\n{body}"
+    return f"## {heading}\n\nWritten by `hf-paraphrase evaluate`; {trained}.\n\n{body}"

@@ -27,6 +27,9 @@ from .floors import Scorer
 if TYPE_CHECKING:
     from .evaluate_settings import EvaluateSettings
 
+NOTHING_TRAINED = "nothing was trained on top"
+"""What the card says where only vectors were compared."""
+
 
 @dataclass(frozen=True)
 class Scores:
@@ -71,6 +74,7 @@ class Benchmark:
         kind: What the provenance of a model calls such an evaluation.
         kept: Which parts of a scorer's record and of the results file the provenance of a model keeps; all of the
             former, the protocol and the facts by default.
+        trained: What the card says was trained on top of the vectors.
     """
 
     measure: Callable[[Scorer], Scores]
@@ -81,6 +85,7 @@ class Benchmark:
     name: str | None = None
     kind: str | None = None
     kept: tuple[str, ...] | None = None
+    trained: str = NOTHING_TRAINED
 
     def record(self, settings: EvaluateSettings, scores: Sequence[Scores]) -> dict[str, Any]:
         """Builds the content of the results file: what was measured, on what, with which settings and versions."""
@@ -120,14 +125,12 @@ class Suite:
         settings: Those of the settings of `evaluate` that are not for every suite and that this one has a use for.
         section: The name of the section of a card that `--update-card` writes, in the comments that enclose it.
         heading: That section's heading.
-        trained: What the card says was trained on top of the vectors.
     """
 
     read: Callable[[EvaluateSettings], Benchmark]
     settings: tuple[str, ...] = ()
     section: str = "hf-paraphrase evaluate"
     heading: str = "Evaluation"
-    trained: str = "nothing was trained on top"
 
     def __repr__(self) -> str:
         """Names it by its function, so that a file that is imported anew registers the same suite."""

@@ -249,6 +249,30 @@ def test_paraphrase_detection_has_a_line_for_each_folder_and_the_baseline_that_c
     assert record["tasks"][0]["test"] == {"pairs": 40, "paraphrases": 26}
 
 
+def test_without_seeds_only_the_cosine_is_measured_and_no_perceptron_is_trained(
+    encoders, labelled, tmp_path, capsys, monkeypatch
+):
+    (tmp_path / "avg").mkdir()
+    (tmp_path / "avg" / "README.md").write_text("---\ntags:\n- x\n---\n# avg\n")
+    output = tmp_path / "results.json"
+    words = ["evaluate", "--suite", "paraphrase", "--data", labelled, "--model", tmp_path / "avg"]
+    assert run(*words, "--baseline", "words", "--seeds", "1", "--output", output) == 0
+    with_one, table = json.loads(output.read_text()), capsys.readouterr().out
+    monkeypatch.delattr("hf_paraphrase.evaluation.pair_classifier.train_pair_classifiers")
+    more = ["--baseline", "words", "--seeds", "0", "--output", output, "--overwrite", "--update-card"]
+    assert run(*words, *more) == 0
+    record, out = json.loads(output.read_text()), capsys.readouterr().out
+    for one, none in zip(with_one["results"], record["results"], strict=True):
+        assert none["tasks"][0].pop("perceptron") is None and len(one["tasks"][0].pop("perceptron")) == 3
+        assert none["tasks"] == one["tasks"]
+    assert "perceptron" not in record["protocol"] and "cosine" in record["protocol"]
+    assert "perceptron" not in out and table.partition("## cosine")[2] == out.partition("## cosine")[2] != ""
+    assert "| fi   |  60 |   40 |            65.0 |\n" in out
+    card = (tmp_path / "avg" / "README.md").read_text()
+    assert "nothing was trained on top" in card and "perceptron" not in card
+    assert "average precision" in card.split("---")[1] and "text-classification" not in card
+
+
 def test_scores_can_be_made_labels_and_the_results_are_the_same(encoders, labelled, tmp_path, capsys):
     words = ["evaluate", "--suite", "paraphrase", "--data", labelled, "--baseline", "words", "--seeds", "1"]
     assert run(*words) == 0
@@ -282,7 +306,8 @@ def test_paraphrase_detection_goes_into_card_and_model_index_beside_what_other_s
 @pytest.mark.parametrize(
     ("words", "expected"),
     [
-        (["--suite", "paraphrase", "--seeds", "0"], "--seeds must be at least 1, not 0"),
+        (["--suite", "paraphrase", "--seeds", "-1"], "--seeds must be at least 0, not -1"),
+        (["--suite", "paraphrase", "--seeds", "0", "--both-orders"], "--seeds 0 trains none"),
         (["--suite", "paraphrase", "--protocols", "paper"], "--protocols is for --suite sts"),
         (["--suite", "paraphrase", "--split", "dev"], "--split is for --suite sts or graded"),
         (["--suite", "graded", "--both-orders"], "--both-orders is for --suite paraphrase"),

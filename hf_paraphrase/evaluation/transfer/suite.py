@@ -147,6 +147,7 @@ def _read(settings: EvaluateSettings) -> Benchmark:
         name=f"senteval {' '.join(task.name for task in found.tasks)}",
         kind="evaluate-senteval",
         kept=("tasks", "protocol", "classifier", "missing"),
+        trained="a regression was trained on top of fixed vectors",
     )
 
 
@@ -155,5 +156,4 @@ TRANSFER = Suite(
     settings=("tasks", "sick_test_on_trial"),
     section="hf-paraphrase evaluate: senteval",
     heading="Evaluation: transfer tasks",
-    trained="a regression was trained on top of fixed vectors",
 )
