@@ -1,8 +1,9 @@
-"""Model folders that lie on the Hub: `namespace/name` is fetched where no such folder is here.
+"""Model folders by other names than their own: `builtin`, which is in the package, and `namespace/name` on the Hub.
 
-What is fetched is data: settings, weights in safetensors or as an ONNX graph, tokenizers, and the records beside them.
-The classes are those of this package, so no code of a repository is fetched or run. A repository that holds something
-else than a model of this package may be hundreds of gigabytes large: of it the settings are fetched and nothing else.
+A repository is fetched where no such folder is here. What is fetched is data: settings, weights in safetensors or as
+an ONNX graph, tokenizers, and the records beside them. The classes are those of this package, so no code of a
+repository is fetched or run. A repository that holds something else than a model of this package may be hundreds of
+gigabytes large: of it the settings are fetched and nothing else.
 """
 
 from __future__ import annotations
@@ -40,6 +41,10 @@ FETCHED = (
     "references.tsv",
 )
 """The files that are fetched, all that the model folders of this package hold but code."""
+BUILTIN = "builtin"
+"""The name of the sentence encoder that is installed with the package."""
+BUILTIN_FOLDER = Path(__file__).parents[1] / "encoders" / BUILTIN
+"""Where it lies."""
 _FOLDERS: dict[tuple[str, str | None], Path] = {}
 """What was fetched by this process: a verb that opens a model twice must get the same one."""
 
@@ -48,8 +53,8 @@ def model_folder(name: str | os.PathLike[str], *, revision: str | None = None) -
     """Gives the folder of a model, which is fetched from the Hub if it must be.
 
     Args:
-        name: A folder; or, as text and where there is no such file or folder, a repository `namespace/name`, or
-            `namespace/name/folder` for a model in a folder of one.
+        name: A folder; or, as text and where there is no such file or folder, `builtin`, a repository
+            `namespace/name`, or `namespace/name/folder` for a model in a folder of one.
         revision: The branch, tag or commit of a repository; `main` by default.
 
     Returns:
@@ -58,9 +63,17 @@ def model_folder(name: str | os.PathLike[str], *, revision: str | None = None) -
 
     Raises:
         ModelError: If the Hub has no such repository, branch or model in it, or does not let this user see it, or if
-            the model's `config.json` is damaged.
+            the model's `config.json` is damaged; or if the built-in encoder was not installed.
         HubError: If the Hub cannot be reached, and no copy of the model is here from an earlier time.
     """
+    if _is_builtin(name):
+        if not BUILTIN_FOLDER.is_dir():
+            raise ModelError(
+                "this installation has no built-in encoder",
+                path=name,
+                remedy="install the package from its wheel, or name a model folder",
+            )
+        return BUILTIN_FOLDER
     repository = _repository(name)
     if repository is None:
         return Path(name)
@@ -71,15 +84,29 @@ def model_folder(name: str | os.PathLike[str], *, revision: str | None = None) -
 
 
 def fetched_folder(name: str | os.PathLike[str]) -> Path | None:
-    """Gives the folder that this process has fetched by a name; None for anything else. Nothing is fetched."""
+    """Gives the folder that this process has fetched by a name, or that of `builtin`; None for anything else.
+
+    Nothing is fetched.
+    """
     if not isinstance(name, str) or os.path.lexists(name):
         return None
+    if _is_builtin(name):
+        return BUILTIN_FOLDER
     return next((folder for (known, _), folder in _FOLDERS.items() if known == name), None)
 
 
 def repository_name(place: str | os.PathLike[str]) -> str | None:
-    """Gives the name by which this process has fetched a model, from that name or from its folder; else None."""
+    """Gives the name by which this process has fetched a model, from that name or from its folder; else None.
+
+    The built-in encoder has the name `builtin`.
+    """
+    if _is_builtin(place) or place == BUILTIN_FOLDER:
+        return BUILTIN
     return next((name for (name, _), folder in _FOLDERS.items() if place in (name, folder)), None)
+
+
+def _is_builtin(name: str | os.PathLike[str]) -> bool:
+    return name == BUILTIN and not os.path.lexists(name)
 
 
 def _repository(name: str | os.PathLike[str]) -> tuple[str, str] | None:

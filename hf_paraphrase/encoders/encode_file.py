@@ -6,6 +6,7 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
+from ..artefacts.hub_models import BUILTIN
 from ..data.sentences import lines_of_file, lines_of_standard_input
 from ..data.text_files import PLAIN_OR_COMPRESSED
 from ..errors import InputError, OutputError, UsageError
@@ -21,10 +22,15 @@ class EncodeSettings(Settings):
     """Embed the lines of a text file, one sentence a line, as the rows of a NumPy file (float32)."""
 
     model: str = setting(
-        "folder of a sentence encoder, as train-encoder and train-sdae make it, or namespace/name of one on the Hub"
+        "folder of a sentence encoder, as train-encoder and train-sdae make it, or namespace/name of one on the Hub; "
+        "builtin is the one that is installed with this package",
+        BUILTIN,
     )
     input: str = setting(f"text file, one sentence a line, {PLAIN_OR_COMPRESSED}; - reads standard input")
-    output: str = setting("the .npy file to write; it appears whole or not at all")
+    output: str | None = setting(
+        "the .npy file to write; it appears whole or not at all [default: the name of the input with .npy behind it]",
+        None,
+    )
     batch_size: int = setting("sentences in a padded batch; a model of type avg needs no batches", 256, at_least=1)
     normalize: bool = setting("divide each embedding by its Euclidean norm", False)
     device: str = device_setting()
@@ -38,6 +44,10 @@ class EncodeSettings(Settings):
         """
         super().check()
         check_device(self.device)
+        if self.output is None:
+            if self.input == STANDARD_INPUT:
+                raise UsageError("standard input has no name to put .npy behind", remedy="give --output")
+            self.output = f"{self.input}.npy"
         if Path(self.output).suffix != ".npy":
             raise UsageError("--output must end in .npy", path=self.output, remedy="name a NumPy file")
 
@@ -72,7 +82,7 @@ def encode(settings: EncodeSettings) -> Encoded:
         OutputError: If the output exists or cannot be written.
         ModelError: If the model folder is not a sentence encoder.
     """
-    output = _checked_output(Path(settings.output), overwrite=settings.overwrite)
+    output = _checked_output(Path(str(settings.output)), overwrite=settings.overwrite)
     if settings.input != STANDARD_INPUT and not Path(settings.input).exists():
         raise InputError("no such file", path=settings.input, remedy="check --input")
 

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..artefacts.foreign_files import read_json_object
-from ..artefacts.hub_models import model_folder
+from ..artefacts.hub_models import BUILTIN, model_folder
 from ..artefacts.model_loading import check_model_type, load_model_folder
 from ..errors import ModelError
 from ..models.registry import MODELS, SENTENCE_ENCODERS, model_class
@@ -61,13 +61,14 @@ class SentenceEncoder:
 
     @classmethod
     def from_pretrained(
-        cls, folder: str | os.PathLike[str], *, device: str | None = None, revision: str | None = None
+        cls, folder: str | os.PathLike[str] = BUILTIN, *, device: str | None = None, revision: str | None = None
     ) -> SentenceEncoder:
-        """Opens a model folder, or a model of the Hub.
+        """Opens a model folder, a model of the Hub, or the encoder that is built in.
 
         Args:
             folder: The folder of a trained encoder, or one that `export` made of it; or, where there is no such
-                folder, the name `namespace/name` of a repository that holds one. No code of it is fetched or run.
+                folder, the name `namespace/name` of a repository that holds one, of which no code is fetched or run,
+                or `builtin`, the encoder that is installed with the package and needs no network.
             device: Where to compute, e.g. `cuda`; None for the CPU, which is all that an ONNX model has.
             revision: The branch, tag or commit of the repository; `main` by default.
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 
+from ..artefacts.hub_models import BUILTIN
 from ..encoders.devices import check_device, device_setting
 from ..errors import UsageError
 from ..registry import SUITES
@@ -46,7 +47,11 @@ class EvaluateSettings(Settings):
         "the folder below which the STS sets lie, or the graded data folder; for the suite paraphrase labelled data "
         "folders, each a line of the tables; for the suite senteval the folder below which its files lie",
     )
-    model: list[str] = setting("encoder folders, or namespace/name of some on the Hub, side by side", [])
+    model: list[str] = setting(
+        "encoder folders, or namespace/name of some on the Hub, side by side; without any and without --baseline "
+        "builtin, the encoder that is installed with this package",
+        [],
+    )
     baseline: list[str] = setting(
         f"floors without training to print beside the models: {', '.join(FLOORS)}", [], choices=FLOORS
     )
@@ -98,13 +103,11 @@ class EvaluateSettings(Settings):
         """Refuses what cannot work, and settings of another suite, before anything is read.
 
         Raises:
-            UsageError: For these, for nothing to evaluate, and for floors whose cards shall be updated.
+            UsageError: For these, and where cards shall be updated and no models are named.
         """
         if isinstance(self.data, str | os.PathLike):
             self.data = [os.fspath(self.data)]
         super().check()
-        if not self.model and not self.baseline:
-            raise UsageError("there is nothing to evaluate", remedy="give --model, --baseline or both")
         own = SUITES[self.suite].settings
         for name in _OF_SOME_SUITES:
             if name not in own and is_given(self, name):
@@ -113,5 +116,7 @@ class EvaluateSettings(Settings):
         if self.both_orders and not self.seeds:
             raise UsageError("--both-orders is for perceptrons, and --seeds 0 trains none", remedy="leave it out")
         if self.update_card and not self.model:
-            raise UsageError("--update-card without --model", remedy="floors have no card")
+            raise UsageError("--update-card without --model", remedy="name the models whose cards are to be updated")
+        if not self.model and not self.baseline:
+            self.model = [BUILTIN]
         check_device(self.device)

@@ -13,6 +13,7 @@ from card_values import ROOT, VALUES
 from huggingface_hub import DatasetCard, ModelCard
 
 from hf_paraphrase.artefacts.cards import render_card, template_path, write_card
+from hf_paraphrase.artefacts.hub_models import BUILTIN_FOLDER
 from hf_paraphrase.data.sample.tatoeba import BITEXT_FILE, FOLDER, PARAPHRASE_FILE
 from hf_paraphrase.errors import HfParaphraseError
 from hf_paraphrase.metrics import METRICS
@@ -135,6 +136,10 @@ def test_the_templates_and_the_sample_are_in_a_built_wheel(tmp_path):
     for name in (BITEXT_FILE, PARAPHRASE_FILE, "ATTRIBUTION.md"):
         installed = tmp_path / "installed" / "hf_paraphrase" / "data" / "sample" / name
         assert installed.read_bytes() == (FOLDER / name).read_bytes()
+    # The built-in encoder, where there is one.
+    installed = tmp_path / "installed" / "hf_paraphrase" / "encoders" / "builtin"
+    files = {path.name: path.read_bytes() for path in BUILTIN_FOLDER.glob("*")}
+    assert {path.name: path.read_bytes() for path in installed.glob("*")} == files
     script = "from hf_paraphrase.artefacts.cards import template_path as t; print(t('model_cards', 'rnn_search'))"
     found = subprocess.run(
         [sys.executable, "-c", script], cwd=tmp_path / "installed", capture_output=True, text=True, check=True

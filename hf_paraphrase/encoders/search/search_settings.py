@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from ...artefacts.hub_models import BUILTIN
 from ...data.text_files import PLAIN_OR_COMPRESSED
 from ...errors import UsageError
 from ...settings import Settings, flag, is_given, setting
@@ -14,14 +15,16 @@ from ..devices import check_device, device_setting
 class SearchSettings(Settings):
     """Find sentences by meaning.
 
-    Build an index: --model DIR --corpus FILE --output INDEX. Search it: --index INDEX --query TEXT. Mine paraphrases:
-    --index INDEX --mine --output PAIRS. A small corpus needs no index folder: --model DIR --corpus FILE --query TEXT.
-    Two encoders side by side: --model A --compare B --corpus FILE --query TEXT, or --index A --compare B --query TEXT.
+    Build an index: --corpus FILE --output INDEX. Search it: --index INDEX --query TEXT. Mine paraphrases:
+    --index INDEX --mine --output PAIRS. A small corpus needs no index folder: --corpus FILE --query TEXT. Beside
+    --corpus, --model DIR names another encoder than the built-in one. Two encoders side by side:
+    --model A --compare B --corpus FILE --query TEXT, or --index A --compare B --query TEXT.
     """
 
     model: str | None = setting(
-        "folder of a sentence encoder, which encodes the corpus; with --index it encodes the queries, and must be the "
-        "encoder that the index was built with (the index holds a copy that is used by default)",
+        "folder of a sentence encoder, which encodes the corpus; by default builtin, the one that is installed with "
+        "this package; with --index it encodes the queries, and must be the encoder that the index was built with "
+        "(the index holds a copy that is used by default)",
         None,
     )
     corpus: str | None = setting(
@@ -103,9 +106,7 @@ class SearchSettings(Settings):
         queries = bool(self.query or self.query_file)
         wrong = None
         if (self.corpus is None) == (self.index is None):
-            wrong = "give either --corpus, with --model, or --index"
-        elif self.corpus is not None and self.model is None:
-            wrong = "--corpus needs --model, the encoder"
+            wrong = "give either --corpus or --index"
         elif self.query and self.query_file:
             wrong = "give --query or --query-file, not both"
         elif queries and self.mine:
@@ -128,6 +129,8 @@ class SearchSettings(Settings):
             raise UsageError(f"search: {wrong}", remedy="see hf-paraphrase search --help")
         if any(not text.strip() for text in self.query):
             raise UsageError("search: a --query is empty", remedy="give a sentence")
+        if self.corpus is not None and self.model is None:
+            self.model = BUILTIN
 
     def _misplaced(self, queries: bool) -> str | None:
         """Finds a flag that would have no effect, and says what it is for."""

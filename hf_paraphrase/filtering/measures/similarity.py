@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ...artefacts.hub_models import BUILTIN
 from ...settings import setting
 from ..pair_batch import PairBatch
 from .base import Measure
@@ -24,7 +25,12 @@ class Similarity(Measure):
     needs = "encoder"
     models = ("encoder",)
     columns = ("similarity",)
-    encoder: str | None = setting("sentence encoder folder, for similarity", None)
+    encoder: str | None = setting(
+        "sentence encoder folder, for similarity; --encoder alone is builtin, the one that is installed with this "
+        "package",
+        None,
+        alone=BUILTIN,
+    )
 
     def compute(self, batch: PairBatch) -> dict[str, np.ndarray]:
         """Computes the column (pairs,), float64 from −1 to 1."""
