@@ -32,6 +32,12 @@ class EncodeSettings(Settings):
         None,
     )
     batch_size: int = setting("sentences in a padded batch; a model of type avg needs no batches", 256, at_least=1)
+    truncate_dim: int | None = setting(
+        "keep the first so many components of each embedding, which is for encoders that were trained for it; "
+        "--normalize comes after it",
+        None,
+        at_least=1,
+    )
     normalize: bool = setting("divide each embedding by its Euclidean norm", False)
     device: str = device_setting()
     overwrite: bool = setting("replace an existing output file", False)
@@ -77,7 +83,7 @@ def encode(settings: EncodeSettings) -> Encoded:
         The file that was made, and what is in it.
 
     Raises:
-        UsageError: For settings that do not fit.
+        UsageError: For settings that do not fit, or embeddings that cannot be truncated so.
         InputError: For a missing, empty or malformed input file.
         OutputError: If the output exists or cannot be written.
         ModelError: If the model folder is not a sentence encoder.
@@ -91,7 +97,9 @@ def encode(settings: EncodeSettings) -> Encoded:
     from .search.vector_file import NpyWriter
     from .sentence_encoder import SentenceEncoder
 
-    encoder = SentenceEncoder.from_pretrained(settings.model, device=settings.device)
+    encoder = SentenceEncoder.from_pretrained(
+        settings.model, device=settings.device, truncate_dim=settings.truncate_dim
+    )
     is_piped = settings.input == STANDARD_INPUT
     blocks = lines_of_standard_input() if is_piped else lines_of_file(Path(settings.input))
     empty = 0

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import inspect
 import os
-import re
 from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 from pathlib import Path
@@ -23,6 +22,7 @@ from ..tokenization.word_lookup import TokenIds
 from ..training.threads import in_threads
 from .kinds import own_classes
 from .onnx_encoder import OnnxModel, is_onnx_folder, load_onnx_folder
+from .truncation import check_truncation, truncated_average
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerFast
@@ -35,7 +35,6 @@ TOKENS_PER_BATCH = 1 << 16
 CHARACTERS_PER_BLOCK = 1 << 20
 """Characters that are tokenised at a time at most (a single longer text is a block of its own)."""
 _ROWS_PER_MEAN = 1024
-_ALPHANUMERIC = re.compile(r"[^\W_]")
 
 
 class SentenceEncoder:
@@ -44,24 +43,45 @@ class SentenceEncoder:
     Args:
         model: An encoder whose `forward` gives `pooler_output` (batch, dim), or an exported one.
         tokenizer: Its fast tokenizer.
+        truncate_dim: Keep the first so many components of each embedding, and normalise these if asked to; None for
+            all. That is for encoders that were trained for it.
 
     Attributes:
         results: What was measured when it was trained, if it comes from a training.
         folder: The folder that it was opened from; None if there was none.
+
+    Raises:
+        UsageError: If there are fewer components than are to be kept, or the model is a concatenation.
     """
 
     results: dict[str, Any]
 
-    def __init__(self, model: PreTrainedModel | OnnxModel, tokenizer: PreTrainedTokenizerFast) -> None:
+    def __init__(
+        self,
+        model: PreTrainedModel | OnnxModel,
+        tokenizer: PreTrainedTokenizerFast,
+        *,
+        truncate_dim: int | None = None,
+    ) -> None:
         self.model = model
         self.tokenizer = tokenizer
+        self.truncate_dim = truncate_dim
+        if truncate_dim is not None:
+            check_truncation(model.config, truncate_dim)
+            if _is_average(model):
+                self.model = truncated_average(model, truncate_dim)
         self.results = {}
         self.folder: Path | None = None
         self._lookup: tuple[object, Lookup | None] | None = None
 
     @classmethod
     def from_pretrained(
-        cls, folder: str | os.PathLike[str] = BUILTIN, *, device: str | None = None, revision: str | None = None
+        cls,
+        folder: str | os.PathLike[str] = BUILTIN,
+        *,
+        device: str | None = None,
+        revision: str | None = None,
+        truncate_dim: int | None = None,
     ) -> SentenceEncoder:
         """Opens a model folder, a model of the Hub, or the encoder that is built in.
 
@@ -71,19 +91,21 @@ class SentenceEncoder:
                 or `builtin`, the encoder that is installed with the package and needs no network.
             device: Where to compute, e.g. `cuda`; None for the CPU, which is all that an ONNX model has.
             revision: The branch, tag or commit of the repository; `main` by default.
+            truncate_dim: As for the class.
 
         Raises:
             ModelError: If the folder is missing, holds another kind of model, or is damaged, or the Hub has no such
                 repository.
             HubError: If the Hub cannot be reached.
-            UsageError: If it is an ONNX model and onnxruntime is not installed, or the device is not the CPU.
+            UsageError: If it is an ONNX model and onnxruntime is not installed, or the device is not the CPU; or if
+                its embeddings cannot be truncated so.
         """
         folder = model_folder(folder, revision=revision)
         if is_onnx_folder(folder):
-            encoder = cls(*load_onnx_folder(folder, device=device))
+            encoder = cls(*load_onnx_folder(folder, device=device), truncate_dim=truncate_dim)
         else:
             model, tokenizer = load_model_folder(folder, _encoder_class(folder))
-            encoder = cls(model.to(device or "cpu"), tokenizer)
+            encoder = cls(model.to(device or "cpu"), tokenizer, truncate_dim=truncate_dim)
         encoder.folder = folder
         return encoder
 
@@ -99,7 +121,7 @@ class SentenceEncoder:
 
         Raises:
             OutputError: If the folder is in the way, or is that of this encoder.
-            ModelError: If it is an ONNX model.
+            ModelError: If it is an ONNX model, or one that is no average and was truncated.
         """
         from .saved_copy import save_copy
 
@@ -107,14 +129,25 @@ class SentenceEncoder:
             raise ModelError(
                 "an ONNX model cannot be saved as another", path=self.folder, remedy="save the one it was made from"
             )
+        if self.dimension < self.model.config.hidden_size:
+            raise ModelError(
+                f"a model of type `{self.model.config.model_type}` cannot be saved with fewer components than it has",
+                path=self.folder,
+                remedy="save it whole, and open it with truncate_dim",
+            )
         return save_copy(
-            folder, self.model, self.tokenizer, source=self.folder, truncate_dim=None, overwrite=overwrite
+            folder,
+            self.model,
+            self.tokenizer,
+            source=self.folder,
+            truncate_dim=self.truncate_dim,
+            overwrite=overwrite,
         )
 
     @property
     def dimension(self) -> int:
         """The number of components of an embedding."""
-        return int(self.model.config.hidden_size)
+        return int(self.truncate_dim or self.model.config.hidden_size)
 
     def tokenize(self, texts: str | Sequence[str]) -> list[list[int]]:
         """Computes the token ids of each text, without padding or truncation; a single text is a list of one.
@@ -241,7 +274,7 @@ class SentenceEncoder:
                     attention_mask=torch.from_numpy(mask).to(self.model.device),
                     **options,
                 )
-                part = output.pooler_output.float().cpu().numpy()
+                part = output.pooler_output[:, : self.dimension].float().cpu().numpy()
             vectors[rows] = normalized(part) if normalize else part
             return len(rows)
 
@@ -323,41 +356,11 @@ class SentenceEncoder:
         return self.encode(list_of_texts(cast("str | Sequence[str]", side)), **{**options, "normalize": True})
 
 
-class KnownTexts:
-    """Embeds texts for a search: unit vectors, and zero for a text without any known word.
+def _is_average(model: PreTrainedModel | OnnxModel) -> bool:
+    from ..models.modeling_avg import AvgModel
 
-    Unknown words share one vector, so that all texts of unknown words and a full stop, such as those of another
-    language, would have a cosine of nearly 1 with each other and stand at the top of every list of paraphrases. A
-    token is a known word if it is not the unknown one and has a letter or a digit.
-
-    Args:
-        encoder: The encoder. Its tokens are looked through once.
-    """
-
-    def __init__(self, encoder: SentenceEncoder) -> None:
-        self.encoder = encoder
-        self._words: NDArray[np.bool_] | None = None
-        tokenizer = encoder.tokenizer
-        if tokenizer.unk_token_id is not None:
-            vocabulary = tokenizer.get_vocab()
-            self._words = np.zeros(max(vocabulary.values()) + 1, bool)
-            self._words[[number for token, number in vocabulary.items() if _ALPHANUMERIC.search(token)]] = True
-            self._words[[tokenizer.unk_token_id, *tokenizer.all_special_ids]] = False
-
-    def embed(self, texts: str | Sequence[str], *, batch_size: int = 256) -> NDArray[np.float32]:
-        """Embeds texts as float32 (texts, dim), each row of length 1 or 0.
-
-        Args:
-            texts: One text or several.
-            batch_size: Texts in a padded batch.
-        """
-        texts = list_of_texts(texts)
-        vectors = self.encoder.encode(texts, batch_size=batch_size, normalize=True)
-        if self._words is not None:
-            ids = self.encoder.token_ids(texts)
-            words = np.concatenate([[0], self._words[ids.ids].cumsum()])
-            vectors[words[ids.offsets[1:]] == words[ids.offsets[:-1]]] = 0
-        return vectors
+    # A subclass may compute something else.
+    return type(model) is AvgModel
 
 
 def forward_options(model: PreTrainedModel | OnnxModel) -> dict[str, Any]:

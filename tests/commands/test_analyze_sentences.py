@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 from hf_paraphrase.artefacts.provenance import read_provenance
 from hf_paraphrase.commands import main
 from hf_paraphrase.data.folder import write_split
-from hf_paraphrase.encoders.sentence_encoder import KnownTexts, SentenceEncoder
+from hf_paraphrase.encoders.known_texts import KnownTexts
+from hf_paraphrase.encoders.sentence_encoder import SentenceEncoder
 from hf_paraphrase.evaluation.figures import new_figure, plot_label, save_plot
 from hf_paraphrase.models.configuration_avg import AvgConfig
 from hf_paraphrase.models.configuration_gran import GranConfig

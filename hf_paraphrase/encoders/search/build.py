@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 
 from ...data.folder import write_split
 from ...errors import InputError, ModelError, UsageError
-from ..sentence_encoder import KnownTexts, SentenceEncoder
+from ..known_texts import KnownTexts
+from ..sentence_encoder import SentenceEncoder
 from .index import KEYS_FILE, VECTORS_FILE, IndexSettings
 from .inverted_lists import InvertedLists, default_lists, default_probes, import_faiss, write_lists
 from .nearest_neighbours import nearest_neighbours

@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 
 from ...errors import InputError, ModelError, UsageError
 from ...tokenization.token_lookup import list_of_texts
-from ..sentence_encoder import KnownTexts, SentenceEncoder
+from ..known_texts import KnownTexts
+from ..sentence_encoder import SentenceEncoder
 from .inverted_lists import InvertedLists
 from .nearest_neighbours import nearest_neighbours
 from .paraphrase_mining import BestPairs, MinedPairs, mine_exactly, mine_lists

@@ -14,7 +14,8 @@ from ...artefacts.inherited_cards import inherited_metadata
 from ...data.sentences import SentenceCorpus
 from ...data.text_files import StrictLines, read_lines
 from ...encoders.devices import check_device, device_setting
-from ...encoders.sentence_encoder import KnownTexts, SentenceEncoder
+from ...encoders.known_texts import KnownTexts
+from ...encoders.sentence_encoder import SentenceEncoder
 from ...errors import InputError, UsageError
 from ...settings import Settings, setting
 from ...tables import short_names

@@ -13,9 +13,9 @@ from itertools import chain, islice
 import numpy as np
 from numpy.typing import NDArray
 
+from ...encoders.known_texts import KnownTexts
 from ...encoders.search.sentence_table import text_keys
 from ...encoders.search.vector_file import VectorFile
-from ...encoders.sentence_encoder import KnownTexts
 from ...errors import InputError, ModelError
 
 _CELLS_PER_BLOCK = 1 << 23

@@ -17,7 +17,7 @@ from ...settings import Settings, setting
 from .collections import Collection
 
 if TYPE_CHECKING:
-    from ...encoders.sentence_encoder import KnownTexts
+    from ...encoders.known_texts import KnownTexts
 
 _SENTENCES_AT_A_TIME = 16_384
 
@@ -140,7 +140,8 @@ def encode_sides(
         ModelError: If a folder is not a sentence encoder.
         InputError: If the encoders differ in dimension, or know no word of a side.
     """
-    from ...encoders.sentence_encoder import KnownTexts, SentenceEncoder
+    from ...encoders.known_texts import KnownTexts
+    from ...encoders.sentence_encoder import SentenceEncoder
 
     opened = {path: KnownTexts(SentenceEncoder.from_pretrained(path, device=device)) for path in encoders.folders}
     texts = [opened[path] for path in (encoders.source, encoders.target)]

@@ -7,10 +7,11 @@ import numpy as np
 import pytest
 import torch
 
+from hf_paraphrase.encoders.known_texts import KnownTexts
 from hf_paraphrase.encoders.search import index as search
 from hf_paraphrase.encoders.search.build import IndexOptions, build_index
 from hf_paraphrase.encoders.search.index import SearchIndex
-from hf_paraphrase.encoders.sentence_encoder import KnownTexts, SentenceEncoder
+from hf_paraphrase.encoders.sentence_encoder import SentenceEncoder
 from hf_paraphrase.errors import HfParaphraseError, InputError, ModelError, UsageError
 from hf_paraphrase.models.configuration_avg import AvgConfig
 from hf_paraphrase.models.modeling_avg import AvgModel

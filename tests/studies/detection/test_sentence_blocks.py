@@ -8,8 +8,9 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from hf_paraphrase.encoders.known_texts import KnownTexts
 from hf_paraphrase.encoders.search.vector_file import NpyWriter, VectorFile
-from hf_paraphrase.encoders.sentence_encoder import KnownTexts, SentenceEncoder
+from hf_paraphrase.encoders.sentence_encoder import SentenceEncoder
 from hf_paraphrase.errors import InputError, ModelError
 from hf_paraphrase.models.configuration_avg import AvgConfig
 from hf_paraphrase.models.modeling_avg import AvgModel

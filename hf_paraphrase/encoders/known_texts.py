@@ -1,0 +1,51 @@
+"""Embeddings for a search, in which texts that the encoder knows nothing of are like no other."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..tokenization.token_lookup import list_of_texts
+from .sentence_encoder import SentenceEncoder
+
+_ALPHANUMERIC = re.compile(r"[^\W_]")
+
+
+class KnownTexts:
+    """Embeds texts for a search: unit vectors, and zero for a text without any known word.
+
+    Unknown words share one vector, so that all texts of unknown words and a full stop, such as those of another
+    language, would have a cosine of nearly 1 with each other and stand at the top of every list of paraphrases. A
+    token is a known word if it is not the unknown one and has a letter or a digit.
+
+    Args:
+        encoder: The encoder. Its tokens are looked through once.
+    """
+
+    def __init__(self, encoder: SentenceEncoder) -> None:
+        self.encoder = encoder
+        self._words: NDArray[np.bool_] | None = None
+        tokenizer = encoder.tokenizer
+        if tokenizer.unk_token_id is not None:
+            vocabulary = tokenizer.get_vocab()
+            self._words = np.zeros(max(vocabulary.values()) + 1, bool)
+            self._words[[number for token, number in vocabulary.items() if _ALPHANUMERIC.search(token)]] = True
+            self._words[[tokenizer.unk_token_id, *tokenizer.all_special_ids]] = False
+
+    def embed(self, texts: str | Sequence[str], *, batch_size: int = 256) -> NDArray[np.float32]:
+        """Embeds texts as float32 (texts, dim), each row of length 1 or 0.
+
+        Args:
+            texts: One text or several.
+            batch_size: Texts in a padded batch.
+        """
+        texts = list_of_texts(texts)
+        vectors = self.encoder.encode(texts, batch_size=batch_size, normalize=True)
+        if self._words is not None:
+            ids = self.encoder.token_ids(texts)
+            words = np.concatenate([[0], self._words[ids.ids].cumsum()])
+            vectors[words[ids.offsets[1:]] == words[ids.offsets[:-1]]] = 0
+        return vectors

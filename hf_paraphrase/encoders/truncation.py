@@ -1,0 +1,52 @@
+"""The first components of an embedding alone: nearly as good where the encoder was trained so that they come first.
+
+Such training is Matryoshka representation learning (Kusupati et al. 2022, https://arxiv.org/abs/2205.13147). The name
+`truncate_dim` is that of sentence-transformers.
+"""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+from ..errors import UsageError
+
+
+def check_truncation(config: Any, truncate_dim: int) -> None:
+    """Makes sure that the first components of a model's embeddings stand for the whole.
+
+    Args:
+        config: The configuration of the model.
+        truncate_dim: How many components are to be kept.
+
+    Raises:
+        UsageError: If there are not so many, or if they are those of one part of a concatenation.
+    """
+    if not 1 <= truncate_dim <= config.hidden_size:
+        raise UsageError(
+            f"truncate_dim is {truncate_dim}, and the embeddings have {config.hidden_size} components",
+            remedy=f"keep 1 to {config.hidden_size} of them",
+        )
+    if config.model_type == "concatenation" and truncate_dim < config.hidden_size:
+        raise UsageError(
+            "the embeddings of a concatenation cannot be truncated: its last part would go, not the finer points",
+            remedy="leave truncate_dim out",
+        )
+
+
+def truncated_average(model: Any, truncate_dim: int) -> Any:
+    """Makes the average whose embeddings are the first components of those of another, by keeping so many columns.
+
+    Args:
+        model: An :class:`~..models.modeling_avg.AvgModel`; it stays as it is.
+        truncate_dim: How many components to keep.
+    """
+    import torch
+
+    config = copy.deepcopy(model.config)
+    config.hidden_size = truncate_dim
+    with torch.device("meta"):
+        made = type(model)(config)
+    table = model.embeddings.detach()[:, :truncate_dim].clone(memory_format=torch.contiguous_format)
+    made.load_state_dict({"embeddings": table}, assign=True)
+    return made.train(model.training)
