@@ -5,7 +5,8 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 
-from ..studies.mining.mined_pairs import MiningSettings, mine
+from ..studies.mining.mined_pairs import mine
+from ..studies.mining.mining_settings import MiningSettings
 from ..studies.mining.report import measures_table
 from .arguments import parse
 

@@ -14,7 +14,8 @@ from ...lazy import lazy_exports
 if TYPE_CHECKING:
     from .bilingual_training import BilingualVectorSettings, train_bilingual_vectors
     from .evaluation import MiningEvaluation, MiningEvaluationSettings, evaluate_mining
-    from .mined_pairs import Mined, MiningSettings, mine
+    from .mined_pairs import Mined, mine
+    from .mining_settings import MiningSettings
     from .parallel_classification import ParallelClassifier
     from .parallel_trainer import ParallelTrainer, ParallelTrainingArguments
     from .parallel_training import ParallelClassifierSettings, train_parallel_classifier
