@@ -11,13 +11,12 @@ as a loading script, see :mod:`hf_paraphrase.data.sources.builder`.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -25,38 +24,26 @@ from hf_paraphrase.data.cleaning import LENGTH_UNITS, CleaningRules, clean, norm
 from hf_paraphrase.data.decontamination import DecontaminationSettings
 from hf_paraphrase.data.folder import DataFolder
 from hf_paraphrase.data.language_identification import OtherLanguages
-from hf_paraphrase.data.languages import check_language, primary_language
 from hf_paraphrase.data.schema import BITEXT
+from hf_paraphrase.data.sources.bitext_files import HELD_OUT, BitextFiles, OpenBlocks
 from hf_paraphrase.data.sources.builder import SourceBuilder
 from hf_paraphrase.data.sources.card_values import funnel_rows
-from hf_paraphrase.data.sources.gettext_catalogue import (
-    PLURALS,
-    Catalogue,
-    find_catalogues,
-    package_folders,
-    read_catalogues,
-)
 from hf_paraphrase.data.sources.preparation import recipe_of
 from hf_paraphrase.data.sources.source import LineErrorSettings, OriginSettings, Part, Parting, ReadRows, Source
-from hf_paraphrase.data.sources.tmx import read_tmx
-from hf_paraphrase.data.text_files import LineErrors, read_aligned, read_fields
+from hf_paraphrase.data.text_files import LineErrors
 from hf_paraphrase.errors import UsageError
 from hf_paraphrase.settings import setting
 
 REPEATING = ("source_lang", "target_lang")
 """The columns whose values repeat in a bitext, for `write_split`."""
 
-HELD_OUT = ("validation", "test")
 _REPEATS = {"none": (), "pair": ("source", "target"), "source": ("source",), "target": ("target",)}
 _STORED = pa.schema([("id", pa.string()), ("source", pa.string()), ("target", pa.string())])
 _LISTED_FILES = 20
 
-Blocks = Iterator[tuple[np.ndarray, dict[str, pa.Array]]]
-"""The numbers of the rows (rows,), int64, from 1, and the string arrays `source` and `target` of the same length."""
-
 
 @dataclass(kw_only=True)
-class BitextSource(Source, LineErrorSettings, DecontaminationSettings, OriginSettings):
+class BitextSource(BitextFiles, Source, LineErrorSettings, DecontaminationSettings, OriginSettings):
     """Makes a bitext data folder from aligned files, TSV, TMX or gettext catalogues (plain, .gz, .bz2, .xz, .zst).
 
     The rules for rows and decontamination never touch parts that are given as files: a test set stays what it is.
@@ -69,53 +56,7 @@ class BitextSource(Source, LineErrorSettings, DecontaminationSettings, OriginSet
     TEMPLATE: ClassVar[str] = "bitext"
     RECORDED: ClassVar[tuple[str, ...]] = ("counts", "contamination", "malformed")
     SHOWS_FUNNEL: ClassVar[bool] = True
-    PATHS: ClassVar[tuple[str, ...]] = (
-        "source_file",
-        "target_file",
-        "tsv",
-        "tmx",
-        "gettext",
-        "validation_source_file",
-        "validation_target_file",
-        "test_source_file",
-        "test_target_file",
-    )
 
-    source_lang: str = setting("language code of the source side, e.g. fr")
-    target_lang: str = setting("language code of the target side, e.g. en")
-    source_file: str | None = setting("source sentences, one a line; with --target-file", None)
-    target_file: str | None = setting("their translations, line by line", None)
-    tsv: str | None = setting("instead of the two: a file with tab-separated fields, no header, no quoting", None)
-    columns: str = setting(
-        "the fields of --tsv in their order, separated by commas or spaces: source, target, and _ for one to leave "
-        "out (at the end it may be absent)",
-        "source,target",
-        separator=",",
-    )
-    tmx: str | None = setting(
-        "or: a translation memory; each unit with both languages gives a pair, whatever their regions (fr-FR is fr)",
-        None,
-    )
-    gettext: str | None = setting(
-        "or: a gettext catalogue (.po, .mo) or a folder of them, of which those in the language that is not English "
-        "are read; obsolete, fuzzy and untranslated messages are left out",
-        None,
-    )
-    gettext_package: str | None = setting(
-        "or: the catalogues inside an installed Python package of this name, e.g. django", None
-    )
-    gettext_plurals: str = setting(
-        "messages with plural forms: pair the singular and the form for 5 with their translations, or skip them",
-        "pair",
-        choices=PLURALS,
-    )
-    gettext_drop_placeholders: bool = setting(
-        "leave out messages with placeholders (%s, {name}, $name) or mark-up", False
-    )
-    validation_source_file: str | None = setting("a given validation part, source side", None)
-    validation_target_file: str | None = setting("a given validation part, target side", None)
-    test_source_file: str | None = setting("a given test part, source side", None)
-    test_target_file: str | None = setting("a given test part, target side", None)
     validation_size: int = setting(
         "rows to draw for validation; no target sentence is then in two parts",
         0,
@@ -164,22 +105,6 @@ class BitextSource(Source, LineErrorSettings, DecontaminationSettings, OriginSet
     )
     normalize_punctuation: bool = setting("bring punctuation to one form with the Moses rules (sacremoses)", False)
 
-    @property
-    def title(self) -> str:
-        """The languages, and what the training rows come from in a word."""
-        if self.gettext_package is not None:
-            name = f"messages of {self.gettext_package}"
-        else:
-            name = Path(self.gettext or self.tmx or self.tsv or self.source_file or "").name
-        return f"Bitext {self.source_lang}-{self.target_lang} ({name})"
-
-    @property
-    def unit(self) -> str:
-        """What is counted under `lines` for the training rows: lines, translation units or messages."""
-        if self.tmx is not None:
-            return "translation units"
-        return "messages" if self.gettext is not None or self.gettext_package is not None else "lines"
-
     def known_schema(self) -> pa.Schema:
         """Every part is a bitext."""
         return BITEXT
@@ -195,7 +120,7 @@ class BitextSource(Source, LineErrorSettings, DecontaminationSettings, OriginSet
         languages = (self.source_lang, self.target_lang)
         punctuation = languages if self.normalize_punctuation else None
         prefix = "-".join(languages)
-        files, read = self._training()
+        files, read = self.training_files()
         train = Part(
             "train",
             _STORED,
@@ -217,14 +142,14 @@ class BitextSource(Source, LineErrorSettings, DecontaminationSettings, OriginSet
         )
         parts = [train]
         for split in HELD_OUT:
-            source, target = self._given(split)
-            if source is not None and target is not None:
+            if given := self.given_files(split):
+                files, read = given
                 parts.append(
                     Part(
                         split,
                         _STORED,
-                        (partial(_read, partial(open_aligned, source, target)),),
-                        (Path(source), Path(target)),
+                        (partial(_read, read),),
+                        files,
                         clean=_Cleaning(f"{prefix}-{split}", punctuation, CleaningRules()),
                         parting=Parting(apart=apart),
                         finish=lambda: (BITEXT, self._with_languages),
@@ -245,22 +170,8 @@ class BitextSource(Source, LineErrorSettings, DecontaminationSettings, OriginSet
             UsageError: For settings that do not fit together.
             InputError: For a missing or empty file, or a language code that is none.
         """
-        check_language(self.source_lang, "--source-lang")
-        check_language(self.target_lang, "--target-lang")
-        aligned = self.source_file is not None or self.target_file is not None
-        others = (self.tsv, self.tmx, self.gettext, self.gettext_package)
-        if aligned + sum(name is not None for name in others) != 1:
-            raise UsageError(
-                "give either --source-file and --target-file, or --tsv, --tmx, --gettext or --gettext-package",
-                remedy="one of them",
-            )
-        _check_both("--source-file", self.source_file, "--target-file", self.target_file)
-        given = False
-        for part in HELD_OUT:
-            source, target = self._given(part)
-            _check_both(f"--{part}-source-file", source, f"--{part}-target-file", target)
-            given = given or source is not None
-        if self.hold_out_sources and not (given or self.validation_size or self.test_size):
+        held_out = any(self.given_files(part) for part in HELD_OUT) or self.validation_size or self.test_size
+        if self.hold_out_sources and not held_out:
             raise UsageError(
                 "--hold-out-sources needs a part that is held out",
                 remedy="give --validation-size or --test-size, or files of these parts",
@@ -293,18 +204,6 @@ class BitextSource(Source, LineErrorSettings, DecontaminationSettings, OriginSet
             languages=languages,
         )
 
-    def catalogues(self) -> list[Catalogue]:
-        """Finds the gettext catalogues in the language that is not English; none without `gettext…`.
-
-        Raises:
-            InputError: If there are none, or no such package is installed.
-            UsageError: If not exactly one of the languages is English.
-        """
-        if self.gettext is None and self.gettext_package is None:
-            return []
-        folders = [Path(self.gettext)] if self.gettext is not None else package_folders(self.gettext_package or "")
-        return [found for folder in folders for found in find_catalogues(folder, self._gettext_languages()[0])]
-
     def card(self, folder: DataFolder, rows: ReadRows) -> dict[str, Any]:
         """Returns the languages, the columns, and what each rule left."""
         return {
@@ -329,59 +228,6 @@ class BitextSource(Source, LineErrorSettings, DecontaminationSettings, OriginSet
         pair = f"{settings.get('source_lang') or 'xx'}-{settings.get('target_lang') or 'xx'}"
         return config_name or pair, "default"
 
-    @classmethod
-    def other_inputs(cls, settings: Mapping[str, Any]) -> list[Path]:
-        """Lists the folders of an installed package."""
-        package = settings.get("gettext_package")
-        return package_folders(package) if package else []
-
-    def _training(self) -> tuple[tuple[Path, ...], Callable[[LineErrors], Blocks]]:
-        """Returns the training files, and what opens them as one stream of blocks of numbered rows."""
-        if self.tsv is not None:
-            path = Path(self.tsv)
-            return (path,), partial(read_fields, path, self._field_names())
-        if self.tmx is not None:
-            path = Path(self.tmx)
-            return (path,), partial(read_tmx, path, self.source_lang, self.target_lang)
-        if self.gettext is not None or self.gettext_package is not None:
-            lang, english = self._gettext_languages()
-            catalogues = self.catalogues()
-            read = partial(
-                read_catalogues,
-                catalogues,
-                lang,
-                english,
-                plurals=self.gettext_plurals,
-                drop_placeholders=self.gettext_drop_placeholders,
-            )
-            return tuple(found.path for found in catalogues), read
-        source, target = self.source_file or "", self.target_file or ""
-        return (Path(source), Path(target)), partial(open_aligned, source, target)
-
-    def _field_names(self) -> list[str]:
-        names = [name.strip() for name in self.columns.split(",")]
-        if sorted(name for name in names if name != "_") != ["source", "target"]:
-            raise UsageError(
-                f"--columns `{self.columns}` must name source and target once each, and `_` for other fields",
-                remedy="e.g. --columns target,source for a file with English first",
-            )
-        return names
-
-    def _gettext_languages(self) -> tuple[str, str]:
-        """Returns the language of the translations, and the name of the English column."""
-        english = [primary_language(code) == "en" for code in (self.source_lang, self.target_lang)]
-        if sum(english) != 1:
-            raise UsageError(
-                f"the messages of gettext catalogues are English, but the languages are {self.source_lang} and "
-                f"{self.target_lang}",
-                remedy="one of --source-lang and --target-lang must be en",
-            )
-        return (self.target_lang, "source") if english[0] else (self.source_lang, "target")
-
-    def _given(self, part: str) -> tuple[str | None, str | None]:
-        """Returns the given source and target file of `validation` or `test`."""
-        return getattr(self, f"{part}_source_file"), getattr(self, f"{part}_target_file")
-
     def _with_languages(self, rows: pa.Table) -> pa.Table:
         for name in REPEATING:
             rows = rows.append_column(name, pa.repeat(pa.scalar(getattr(self, name)), rows.num_rows))
@@ -395,24 +241,7 @@ class BitextBuilder(SourceBuilder, source=BitextSource):
 prepare_bitext = recipe_of("bitext", BitextSource)
 
 
-def open_aligned(source: str, target: str, errors: LineErrors) -> Blocks:
-    """Streams the lines of two aligned files that can be read in both.
-
-    Raises:
-        InputError: As :func:`~hf_paraphrase.data.text_files.read_aligned`.
-    """
-    for line, (source_lines, target_lines) in read_aligned([Path(source), Path(target)], errors):
-        lines = np.arange(line, line + len(source_lines))
-        readable = pc.and_(source_lines.is_valid(), target_lines.is_valid())
-        yield (
-            lines[readable.to_numpy(zero_copy_only=False)],
-            {"source": source_lines.filter(readable), "target": target_lines.filter(readable)},
-        )
-
-
-def _read(
-    open_blocks: Callable[[LineErrors], Blocks], errors: LineErrors, left_out: Counter[str]
-) -> Iterator[pa.Table]:
+def _read(open_blocks: OpenBlocks, errors: LineErrors, left_out: Counter[str]) -> Iterator[pa.Table]:
     for lines, sides in open_blocks(errors):
         yield pa.table({"line": pa.array(lines), "source": sides["source"], "target": sides["target"]})
 
@@ -438,14 +267,6 @@ class _Cleaning:
         number = pc.utf8_lpad(rows.column("line").combine_chunks().cast(pa.string()), width=7, padding="0")
         identifier = pc.binary_join_element_wise(self.prefix, number, "-")
         return clean(pa.table([identifier, *sides], schema=_STORED), self.rules)
-
-
-def _check_both(first_flag: str, first: str | None, second_flag: str, second: str | None) -> None:
-    if (first is None) != (second is None):
-        given, missing = (first_flag, second_flag) if second is None else (second_flag, first_flag)
-        raise UsageError(f"{given} needs {missing}", remedy="give both sides")
-    if first is not None and second is not None and Path(first).resolve() == Path(second).resolve():
-        raise UsageError(f"{first_flag} and {second_flag} are the same file", path=first, remedy="give both sides")
 
 
 def _listed(names: list[str]) -> list[str]:

@@ -13,9 +13,10 @@ import hf_paraphrase.data.row_store as row_store
 import hf_paraphrase.data.text_files as text_files
 from hf_paraphrase.data.decontamination import normalise
 from hf_paraphrase.data.schema import BITEXT
-from hf_paraphrase.data.sources import bitext
+from hf_paraphrase.data.sources import bitext_files
 from hf_paraphrase.data.sources import corpus as corpus_module
-from hf_paraphrase.data.sources.bitext import BitextSource, open_aligned
+from hf_paraphrase.data.sources.bitext import BitextSource
+from hf_paraphrase.data.sources.bitext_files import open_aligned
 from hf_paraphrase.data.sources.corpus import Corpus
 from hf_paraphrase.data.text_files import LineErrors
 from hf_paraphrase.errors import InputError, UsageError
@@ -337,7 +338,7 @@ def peak_of_rows_held(folder: Path, number: int) -> tuple[int, int]:
             yield lines, fields
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(bitext, "open_aligned", counted)
+        patch.setattr(bitext_files, "open_aligned", counted)
         patch.setattr(corpus_module, "available_cores", lambda: 2)
         patch.setattr(text_files, "BLOCK_BYTES", 20_000)
         patch.setattr(row_store, "BATCH_ROWS", 500)
@@ -348,6 +349,7 @@ def peak_of_rows_held(folder: Path, number: int) -> tuple[int, int]:
                 for table in corpus.batches(split):
                     assert table.num_rows <= 500
                     look()
+    assert held["read"] == number
     return held["bytes"], held["rows"]
 
 
