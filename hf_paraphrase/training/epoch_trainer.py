@@ -1,8 +1,9 @@
-"""What the trainers of classifiers and autoencoders have in common: batches by epoch, Adam, dev scores."""
+"""What the trainers of classifiers and autoencoders have in common: arguments, batches by epoch, Adam, dev scores."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import torch
@@ -10,8 +11,40 @@ from torch import Tensor, nn
 from torch.utils.data import DataLoader
 from transformers import PreTrainedModel, Trainer, TrainerCallback, TrainerControl, TrainerState, TrainingArguments
 
+from .arguments import ADAM, BATCHES_AND_LOSS, EVERY_EPOCH, refuse_without_effect
 from .batches import EpochBatches, PairItems
 from .callbacks import keep_standard_output
+
+
+@dataclass
+class EpochTrainingArguments(TrainingArguments):
+    """`TrainingArguments` of Adam at a constant rate, with dev scores and a checkpoint at the end of every epoch.
+
+    Attributes:
+        criterion: The dev score by which the best epoch is kept, the earliest of equals; None to keep the last one.
+
+    Raises:
+        ValueError: If a setting would have no effect.
+    """
+
+    lr_scheduler_type: Any = field(default="constant", metadata={"help": "schedule of the learning rate"})
+    max_grad_norm: float = field(default=0.0, metadata={"help": "clip the gradient's norm to this; 0 does not clip"})
+    criterion: ClassVar[str | None] = None
+
+    def __post_init__(self) -> None:
+        refuse_without_effect(self, {**EVERY_EPOCH, **ADAM, **BATCHES_AND_LOSS})
+        self.logging_strategy = self.save_strategy = "epoch"
+        self.save_total_limit = 1
+        if self.criterion is not None:
+            self.keep_best(self.criterion)
+        super().__post_init__()
+
+    def keep_best(self, criterion: str) -> None:
+        """Has the dev part measured at the end of every epoch, and the weights of the best one kept."""
+        self.eval_strategy = "epoch"
+        self.load_best_model_at_end = True
+        self.metric_for_best_model = f"eval_{criterion}"
+        self.greater_is_better = True
 
 
 class EpochTrainer(Trainer):
@@ -72,13 +105,18 @@ class EpochTrainer(Trainer):
         """Makes Adam over all parameters that have a gradient."""
         if self.optimizer is None:
             parameters = [item for item in (model or self.model).parameters() if item.requires_grad]
-            self.optimizer = torch.optim.Adam(
+            self.optimizer = self.adam(
                 parameters,
                 lr=self.args.learning_rate,
                 betas=(self.args.adam_beta1, self.args.adam_beta2),
                 eps=self.args.adam_epsilon,
             )
         return self.optimizer
+
+    @property
+    def adam(self) -> Callable[..., torch.optim.Optimizer]:
+        """The kind of Adam."""
+        return torch.optim.Adam
 
     def begin_epoch(self, epoch: int) -> None:
         """Sets the order of an epoch, counted from 0."""

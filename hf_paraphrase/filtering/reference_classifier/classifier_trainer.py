@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from torch import Tensor, nn
-from transformers import PreTrainedModel, TrainingArguments
+from transformers import PreTrainedModel
 
-from ...training.arguments import ADAM, BATCHES_AND_LOSS, EVERY_EPOCH, refuse_without_effect
 from ...training.batches import EpochBatches, Item
-from ...training.epoch_trainer import EpochTrainer
+from ...training.epoch_trainer import EpochTrainer, EpochTrainingArguments
 from .reference_examples import Accuracy, ReferenceExamples, measure_accuracy
 from .reference_lists import NEGATIVES
 
@@ -23,7 +22,7 @@ _DEV_DRAW = 1 << 32
 
 
 @dataclass
-class ClassifierTrainingArguments(TrainingArguments):
+class ClassifierTrainingArguments(EpochTrainingArguments):
     """`TrainingArguments` of the reference classifier; defaults as in paper 000, section 5.6.1, where it gives them.
 
     A batch is `per_device_train_batch_size` sentences on each process; the paper does not say how many.
@@ -32,23 +31,16 @@ class ClassifierTrainingArguments(TrainingArguments):
     per_device_train_batch_size: int = field(default=100, metadata={"help": "sentences in a batch on each process"})
     learning_rate: float = field(default=1e-3, metadata={"help": "learning rate of Adam"})
     num_train_epochs: float = field(default=10.0, metadata={"help": "passes over the references"})
-    lr_scheduler_type: Any = field(default="constant", metadata={"help": "schedule of the learning rate"})
-    max_grad_norm: float = field(default=0.0, metadata={"help": "clip the gradient's norm to this; 0 does not clip"})
     weight_decay: float = field(default=0.0, metadata={"help": "must stay 0: the penalty is on the embeddings alone"})
     negatives: str = field(default="random", metadata={"help": "how a translation is chosen: random or hardest"})
     embedding_penalty: float = field(default=0.0, metadata={"help": "weight of the word vectors' squared norm"})
+    criterion: ClassVar[str | None] = DEV_SCORE
 
     def __post_init__(self) -> None:
         if self.negatives not in NEGATIVES:
             raise ValueError(f"negatives must be one of {', '.join(NEGATIVES)}, not {self.negatives!r}")
         if self.embedding_penalty < 0:
             raise ValueError(f"embedding_penalty must not be negative, not {self.embedding_penalty}")
-        refuse_without_effect(self, {**EVERY_EPOCH, **ADAM, **BATCHES_AND_LOSS})
-        self.logging_strategy = self.eval_strategy = self.save_strategy = "epoch"
-        self.save_total_limit = 1
-        self.load_best_model_at_end = True
-        self.metric_for_best_model = f"eval_{DEV_SCORE}"
-        self.greater_is_better = True
         super().__post_init__()
 
 

@@ -10,12 +10,12 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
-from transformers import PreTrainedModel, TrainingArguments
+from transformers import PreTrainedModel
 
 from ...tokenization.word_lookup import TokenIds
-from ...training.arguments import ADAM, BATCHES_AND_LOSS, EVERY_EPOCH, Settled, refuse_without_effect
+from ...training.arguments import Settled, refuse_without_effect
 from ...training.batches import EpochBatches, Item
-from ...training.epoch_trainer import EpochTrainer
+from ...training.epoch_trainer import EpochTrainer, EpochTrainingArguments
 from ...training.row_adam import RowAdam
 from .parallel_classification import encode_sentences, score_pairs
 from .parallel_examples import NOTHING, TRAIN, VALIDATION, NegativeDraw, ParallelExamples
@@ -33,7 +33,7 @@ _KEEPING_THE_BEST: Settled = {
 
 
 @dataclass
-class ParallelTrainingArguments(TrainingArguments):
+class ParallelTrainingArguments(EpochTrainingArguments):
     """`TrainingArguments` of the classifier of parallel sentences; defaults as in paper 002, section 3.2.
 
     A batch is `per_device_train_batch_size` labelled pairs on each process: the paper's training set holds `negatives`
@@ -45,7 +45,6 @@ class ParallelTrainingArguments(TrainingArguments):
     )
     learning_rate: float = field(default=2e-4, metadata={"help": "learning rate of Adam"})
     num_train_epochs: float = field(default=10.0, metadata={"help": "passes over the parallel pairs"})
-    lr_scheduler_type: Any = field(default="constant", metadata={"help": "schedule of the learning rate"})
     max_grad_norm: float = field(default=5.0, metadata={"help": "clip the gradient's norm to this; 0 does not clip"})
     weight_decay: float = field(default=0.0, metadata={"help": "must stay 0: the paper has none"})
     negatives: int = field(default=5, metadata={"help": "pairs that are not parallel for each one that is"})
@@ -53,12 +52,9 @@ class ParallelTrainingArguments(TrainingArguments):
     def __post_init__(self) -> None:
         if self.negatives < 1:
             raise ValueError(f"negatives must be at least 1, not {self.negatives}")
-        refuse_without_effect(self, {**EVERY_EPOCH, **ADAM, **BATCHES_AND_LOSS})
         if self.eval_strategy == "no":
             # A trainer with a validation part sets both.
             refuse_without_effect(self, _KEEPING_THE_BEST)
-        self.logging_strategy = self.save_strategy = "epoch"
-        self.save_total_limit = 1
         super().__post_init__()
 
     @property
@@ -129,27 +125,16 @@ class ParallelTrainer(EpochTrainer):
         self.dev: tuple[NDArray[np.int64], NDArray[np.int64]] | None = None
         if VALIDATION in examples.pairs:
             self.dev = draw.labelled(examples.pairs[VALIDATION], [args.seed, _DEV_DRAW])
-            args.eval_strategy = "epoch"
-            args.load_best_model_at_end = True
-            args.metric_for_best_model = f"eval_{DEV_SCORE}"
-            args.greater_is_better = True
+            args.keep_best(DEV_SCORE)
         batches = EpochBatches(len(examples.pairs[TRAIN]), args.pairs_in_batch, args.seed, args.world_size)
         dev_size = None if self.dev is None else len(self.dev[1])
         super().__init__(model, args, batches, self._collate, dev_size=dev_size, report=report)
         model.sparse_gradients = args.world_size == 1
 
-    def create_optimizer(self, model: nn.Module | None = None) -> torch.optim.Optimizer:
-        """Makes Adam, over rows where gradients are sparse."""
-        if self.optimizer is None:
-            parameters = [item for item in (model or self.model).parameters() if item.requires_grad]
-            kind = RowAdam if self.model.sparse_gradients else torch.optim.Adam
-            self.optimizer = kind(
-                parameters,
-                lr=self.args.learning_rate,
-                betas=(self.args.adam_beta1, self.args.adam_beta2),
-                eps=self.args.adam_epsilon,
-            )
-        return self.optimizer
+    @property
+    def adam(self) -> Callable[..., torch.optim.Optimizer]:
+        """Adam over rows where gradients are sparse."""
+        return RowAdam if self.model.sparse_gradients else super().adam
 
     def train(self, *args: Any, **kwargs: Any) -> Any:
         """Trains; gradients of the word vectors are sparse for that time only."""

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from torch import Tensor, nn
-from transformers import PreTrainedModel, TrainingArguments
+from transformers import PreTrainedModel
 
-from ...training.arguments import ADAM, BATCHES_AND_LOSS, EVERY_EPOCH, refuse_without_effect
 from ...training.batches import EpochBatches, Item
-from ...training.epoch_trainer import EpochTrainer
+from ...training.epoch_trainer import EpochTrainer, EpochTrainingArguments
 from .compact_vocabulary import WORD_VECTORS
 from .scores import ClassScores, GradedScores
 from .sentence_classification import ClassifierInputs, predicted_classes, predicted_logits, predicted_scores
@@ -22,7 +21,7 @@ CRITERION = "criterion"
 
 
 @dataclass
-class SupervisedTrainingArguments(TrainingArguments):
+class SupervisedTrainingArguments(EpochTrainingArguments):
     """`TrainingArguments` of supervised training.
 
     A batch is `per_device_train_batch_size` rows on each process.
@@ -31,23 +30,16 @@ class SupervisedTrainingArguments(TrainingArguments):
     per_device_train_batch_size: int = field(default=25, metadata={"help": "rows in a batch on each process"})
     learning_rate: float = field(default=1e-3, metadata={"help": "learning rate of Adam"})
     num_train_epochs: float = field(default=10.0, metadata={"help": "passes over the training part"})
-    lr_scheduler_type: Any = field(default="constant", metadata={"help": "schedule of the learning rate"})
-    max_grad_norm: float = field(default=0.0, metadata={"help": "clip the gradient's norm to this; 0 does not clip"})
     weight_decay: float = field(default=0.0, metadata={"help": "must stay 0: the penalties are part of the loss"})
     lambda_w: float = field(default=0.0, metadata={"help": "weight of the word vectors' distance from their start"})
     lambda_c: float = field(default=0.0, metadata={"help": "weight of the encoder's other parameters' distance"})
     lambda_head: float = field(default=0.0, metadata={"help": "weight of the squared norm of the head's matrices"})
+    criterion: ClassVar[str | None] = CRITERION
 
     def __post_init__(self) -> None:
         for name in ("lambda_w", "lambda_c", "lambda_head"):
             if not getattr(self, name) >= 0:
                 raise ValueError(f"{name} must not be negative, not {getattr(self, name)}")
-        refuse_without_effect(self, {**EVERY_EPOCH, **ADAM, **BATCHES_AND_LOSS})
-        self.logging_strategy = self.eval_strategy = self.save_strategy = "epoch"
-        self.save_total_limit = 1
-        self.load_best_model_at_end = True
-        self.metric_for_best_model = f"eval_{CRITERION}"
-        self.greater_is_better = True
         super().__post_init__()
 
 
