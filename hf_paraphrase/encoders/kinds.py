@@ -15,10 +15,13 @@ from __future__ import annotations
 
 import dataclasses
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..errors import UsageError
-from ..models.registry import MODELS, config_class, model_class
+from ..artefacts.foreign_files import read_json_object
+from ..artefacts.model_loading import check_model_type
+from ..errors import ModelError, UsageError
+from ..models.registry import MODELS, SENTENCE_ENCODERS, config_class, model_class
 from ..registry import ENCODERS
 from ..settings import Settings, flag, setting
 
@@ -198,6 +201,30 @@ def own_classes() -> dict[str, type[PreTrainedModel]]:
     kinds = [encoder_kind(name) for name in ENCODERS]
     classes = [kind.model for kind in kinds if not isinstance(kind.model, str)]
     return {found.__name__: found for found in classes}
+
+
+def encoder_class(folder: Path) -> type[PreTrainedModel]:
+    """Returns the model class of a folder if it is a sentence encoder; reads nothing but `config.json`.
+
+    Raises:
+        ModelError: If the folder is missing, has no readable `config.json` or no weights, or is of another type, or of
+            a class of its own that is not registered in :data:`~hf_paraphrase.registry.ENCODERS`.
+    """
+    own = own_classes()
+    types = [*SENTENCE_ENCODERS, *(found.config_class.model_type for found in own.values())]
+    found = check_model_type(folder, types, kind="sentence encoder", verb="train-encoder")
+    code = read_json_object(folder / "config.json", ModelError).get("auto_map")
+    name = str(code.get("AutoModel")).rpartition(".")[2] if isinstance(code, dict) else None
+    if found in SENTENCE_ENCODERS and name in (None, "None", MODELS[found].model):
+        return model_class(found)
+    if name in own and own[name].config_class.model_type == found:
+        return own[name]
+    raise ModelError(
+        f"the model is of a class of its own, `{str(name)[:80]}`",
+        path=folder,
+        remedy="import the file that registers it among the ENCODERS (hf-paraphrase --import FILE VERB …), or open it "
+        "with AutoModel.from_pretrained and trust_remote_code=True",
+    )
 
 
 def is_own_class(model: PreTrainedModel) -> bool:

@@ -12,15 +12,13 @@ from typing import TYPE_CHECKING, Any, cast, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from ..artefacts.foreign_files import read_json_object
 from ..artefacts.hub_models import BUILTIN, model_folder
-from ..artefacts.model_loading import check_model_type, load_model_folder
+from ..artefacts.model_loading import load_model_folder
 from ..errors import ModelError
-from ..models.registry import MODELS, SENTENCE_ENCODERS, model_class
 from ..tokenization.token_lookup import Lookup, characters_worth_it, list_of_texts, lookup_for, state_of
 from ..tokenization.word_lookup import TokenIds
 from ..training.threads import in_threads
-from .kinds import own_classes
+from .kinds import encoder_class
 from .onnx_encoder import OnnxModel, is_onnx_folder, load_onnx_folder
 from .truncation import check_truncation, truncated_average
 
@@ -104,7 +102,7 @@ class SentenceEncoder:
         if is_onnx_folder(folder):
             encoder = cls(*load_onnx_folder(folder, device=device), truncate_dim=truncate_dim)
         else:
-            model, tokenizer = load_model_folder(folder, _encoder_class(folder))
+            model, tokenizer = load_model_folder(folder, encoder_class(folder))
             encoder = cls(model.to(device or "cpu"), tokenizer, truncate_dim=truncate_dim)
         encoder.folder = folder
         return encoder
@@ -373,30 +371,6 @@ def normalized(vectors: NDArray[np.float32]) -> NDArray[np.float32]:
     """Divides each row (rows, dim) by its Euclidean norm; zero rows stay zero."""
     norms = np.linalg.norm(vectors, axis=1, keepdims=True)
     return (vectors / np.where(norms == 0, 1.0, norms)).astype(np.float32)
-
-
-def _encoder_class(folder: Path) -> type[PreTrainedModel]:
-    """Returns the model class of a folder if it is a sentence encoder; reads nothing but `config.json`.
-
-    Raises:
-        ModelError: If the folder is missing, has no readable `config.json` or no weights, or is of another type, or of
-            a class of its own that is not registered in :data:`~hf_paraphrase.registry.ENCODERS`.
-    """
-    own = own_classes()
-    types = [*SENTENCE_ENCODERS, *(found.config_class.model_type for found in own.values())]
-    found = check_model_type(folder, types, kind="sentence encoder", verb="train-encoder")
-    code = read_json_object(folder / "config.json", ModelError).get("auto_map")
-    name = str(code.get("AutoModel")).rpartition(".")[2] if isinstance(code, dict) else None
-    if found in SENTENCE_ENCODERS and name in (None, "None", MODELS[found].model):
-        return model_class(found)
-    if name in own and own[name].config_class.model_type == found:
-        return own[name]
-    raise ModelError(
-        f"the model is of a class of its own, `{str(name)[:80]}`",
-        path=folder,
-        remedy="import the file that registers it among the ENCODERS (hf-paraphrase --import FILE VERB …), or open it "
-        "with AutoModel.from_pretrained and trust_remote_code=True",
-    )
 
 
 def batches_of_like_length(lengths: Sequence[int] | NDArray[np.int64], batch_size: int) -> Iterator[list[int]]:

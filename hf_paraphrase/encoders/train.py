@@ -9,6 +9,8 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ..artefacts.hub_models import model_folder
+from ..artefacts.inherited_cards import inherited_metadata
 from ..artefacts.origins import languages_read
 from ..errors import InputError, UsageError
 from ..messages import say
@@ -19,10 +21,11 @@ from ..training.run import TrainingRun
 from .augmentation import Augmentation, Extension
 from .kinds import encoder_kind, option_names
 from .sentence_encoder import SentenceEncoder
-from .train_settings import EncoderSettings, loss_options, train_encoder_settings
+from .train_settings import EncoderSettings, VocabularySettings, loss_options, train_encoder_settings
 
 if TYPE_CHECKING:
     from torch import nn
+    from transformers import PreTrainedModel
 
     from ..training.word_vectors import Coverage
     from .dev_scores import Evaluator
@@ -101,7 +104,11 @@ def trainer_settings(settings: EncoderSettings) -> dict[str, Any]:
 def _inputs(settings: EncoderSettings) -> list[str]:
     vocabulary = (settings.tokenizer, settings.word_list, settings.initial_vectors, settings.frequency_counts)
     studies = chain.from_iterable(EXTENSIONS[name].inputs(settings) for name in EXTENSIONS)
-    return [item for item in (settings.pairs, *vocabulary, settings.dev_data, *studies) if item is not None]
+    return [
+        item
+        for item in (settings.pairs, settings.initial_model, *vocabulary, settings.dev_data, *studies)
+        if item is not None
+    ]
 
 
 class _EncoderTraining:
@@ -122,6 +129,8 @@ class _EncoderTraining:
         """Trains and writes."""
         from tqdm.auto import tqdm
 
+        from .batch_loss import DROPOUTS
+        from .initial_model import initial_encoder
         from .trainer import EncoderTrainer
         from .training_arguments import EncoderTrainingArguments
         from .untrained import untrained_model
@@ -131,9 +140,14 @@ class _EncoderTraining:
         found = [EXTENSIONS[name].from_settings(settings) for name in EXTENSIONS]
         self.extensions = [item for item in found if item is not None]
         loss = loss_of(settings)
-        vocabulary = self._vocabulary()
-        pairs, augmentation = self._pairs(vocabulary, loss)
-        model, self.coverage = untrained_model(settings, vocabulary, pairs)
+        if settings.initial_model is not None:
+            dropouts = {name: getattr(settings, name) for name in DROPOUTS}
+            model, vocabulary = initial_encoder(settings.initial_model, dropouts)
+            pairs, augmentation = self._pairs(vocabulary, loss)
+        else:
+            vocabulary = self._vocabulary()
+            pairs, augmentation = self._pairs(vocabulary, loss)
+            model, self.coverage = untrained_model(settings, vocabulary, pairs)
         say(
             f"{settings.model_type}: {len(pairs)} pairs, {model.config.vocab_size} token vectors of "
             f"{_token_size(model)} components{'' if self.coverage is None else f'; {self.coverage}'}"
@@ -195,6 +209,7 @@ class _EncoderTraining:
 
     def _write(self, trainer: EncoderTrainer, pairs: EncodedPairs) -> None:
         from ..data.pair_rows import sides_of
+        from .initial_model import name_on_card
         from .losses import described_loss
         from .model_folder import card_values, dev_measurement, sizes_of, write_model_files
 
@@ -224,13 +239,14 @@ class _EncoderTraining:
             **card_values(model, Path(settings.output).name),
             "kind": settings.model_type,
             "token_size": _token_size(model),
-            "languages": languages_read(settings.pairs, english=settings.split_contractions and not bitext),
+            "languages": self._languages(bitext),
             "bitext": bitext,
             "pairs": len(pairs),
             "pairs_name": Path(settings.pairs).name,
             "dropped": pairs.dropped,
             "epochs": f"{trainer.args.num_train_epochs:g}",
             "initial_vectors": self._start(),
+            "initial_model": None if settings.initial_model is None else name_on_card(settings.initial_model),
             "optimizer": "Adam over the rows of a batch" if trainer.sparse_gradients else "Adam",
             **described_loss(trainer.loss),
             "scores": scores,
@@ -240,8 +256,27 @@ class _EncoderTraining:
             card |= extension.card()
         write_model_files(self.run.folder, model, trainer.tokenizer)
         measured = dev_measurement(settings.dev_data, results["dev_best"], scores)
-        self.run.write(results=results, template="encoder", card=card, measurements=[measured])
+        recorded = settings.record() | self._taken_over(model)
+        self.run.write(results=results, template="encoder", card=card, measurements=[measured], settings=recorded)
         self._report(scores, kept)
+
+    def _languages(self, bitext: bool) -> list[str]:
+        """Tells which languages the encoder is for: those of the pairs, else those of what it went on from."""
+        settings = self.settings
+        if settings.initial_model is None:
+            return languages_read(settings.pairs, english=settings.split_contractions and not bitext)
+        before = inherited_metadata(model_folder(settings.initial_model))["language"]
+        return languages_read(settings.pairs, english=before == ["en"] and not bitext) or before
+
+    def _taken_over(self, model: PreTrainedModel) -> dict[str, Any]:
+        """Returns the settings that the run has from its initial model; those that made a tokenizer are unknown."""
+        if self.settings.initial_model is None:
+            return {}
+        options = ["hidden_size", *encoder_kind(self.settings.model_type).option_names]
+        return {
+            **dict.fromkeys(option_names(VocabularySettings)),
+            **{name: getattr(model.config, name) for name in options if hasattr(model.config, name)},
+        }
 
     def _start(self) -> str:
         """Says for the card what the word vectors started from."""

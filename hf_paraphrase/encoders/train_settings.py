@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import os
 from dataclasses import dataclass
 
 from ..data.text_files import PLAIN_OR_COMPRESSED
@@ -12,6 +13,8 @@ from ..settings import Settings, flag, is_given, setting
 from ..training.run import TrainingRunSettings
 from .kinds import AverageOptions, StateOptions, check_options, encoder_kind, option_names
 
+_DROPOUT = "variational_dropout"
+"""The one option of an encoder that is of the training alone."""
 _SEARCH = ("negatives", "negatives_from", "mega_batch_size", "mega_batch_anneal")
 
 
@@ -148,6 +151,13 @@ class EncoderSettings(StateOptions, AverageOptions, VocabularySettings, LossSett
         "avg",
         choices=ENCODERS,
     )
+    initial_model: str | None = setting(
+        "a sentence encoder to go on from, a folder that train-encoder made or namespace/name of one on the Hub, or "
+        "builtin, the one that is installed with this package: its tokenizer and all its weights are taken, and with "
+        "them its type and sizes; --lambda-w draws its word vectors back to where they were",
+        None,
+        excludes=(*option_names(VocabularySettings), "hidden_size"),
+    )
     dev_data: str | None = setting(
         "folder with STS 2016 sets, with a graded data set, or a bitext whose split validation is retrieved, on which "
         "the epoch is chosen; without it the last is",
@@ -183,7 +193,10 @@ class EncoderSettings(StateOptions, AverageOptions, VocabularySettings, LossSett
 
         Raises:
             UsageError: For a value out of range, and for one that another excludes.
+            ModelError: If the encoder to go on from is missing, or none that can be trained.
         """
+        if isinstance(self.initial_model, str | os.PathLike):
+            self._take_kind(os.fspath(self.initial_model))
         if self.model_type in ENCODERS:
             check_options(self)
         super().check()
@@ -211,6 +224,24 @@ class EncoderSettings(StateOptions, AverageOptions, VocabularySettings, LossSett
             self.margin = getattr(LOSSES[self.loss], "default_margin", None)
         if self.epochs is None:
             self.epochs = kind.epochs
+
+    def _take_kind(self, initial_model: str) -> None:
+        """Takes the type of encoder from the model to go on from; one that is given must be the same."""
+        from .initial_model import initial_kind
+
+        found = initial_kind(initial_model)
+        if is_given(self, "model_type") and self.model_type != found:
+            raise UsageError(
+                f"--model-type {self.model_type}, but --initial-model is of type {found}",
+                path=initial_model,
+                remedy="leave --model-type out",
+            )
+        self.model_type = found
+        for name in encoder_kind(found).option_names:
+            if name != _DROPOUT and getattr(self, name, None) is not None:
+                raise UsageError(
+                    f"{flag(name)} and --initial-model exclude each other", remedy="leave one of them out"
+                )
 
 
 def loss_options() -> dict[str, type[Settings]]:

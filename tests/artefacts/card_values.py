@@ -340,6 +340,8 @@ VALUES = {
         "vocab_size": 5,
         "parameters": 1_500,
         "initial_vectors": "random",
+        "initial_model": "source",
+        "lambda_w": 0.001,
         "loss": "margin loss",
         "loss_source": "a paper",
         "searches_negatives": True,

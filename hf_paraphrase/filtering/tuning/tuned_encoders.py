@@ -44,6 +44,8 @@ def encoder_settings(name: str, **given: Any) -> tuple[str, EncoderSettings]:
     settings.check()
     if settings.loss != "margin":
         raise UsageError(f"the encoder {label} has --loss {settings.loss}", remedy="tune with the margin loss")
+    if settings.initial_model is not None:
+        raise UsageError(f"the encoder {label} has --initial-model", remedy="tune without it, then train with it")
     for extension in EXTENSIONS.values():
         for field in dataclasses.fields(extension.settings):
             if is_given(settings, field.name):

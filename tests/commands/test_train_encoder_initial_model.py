@@ -1,0 +1,206 @@
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import hf_paraphrase
+from hf_paraphrase import SentenceEncoder
+from hf_paraphrase.artefacts import hub_models
+from hf_paraphrase.artefacts.provenance import fingerprint
+from hf_paraphrase.commands import main
+from hf_paraphrase.data.folder import write_split
+from hf_paraphrase.data.schema import PAIRS
+from hf_paraphrase.errors import ModelError, UsageError
+from hf_paraphrase.filtering.tuning.tuned_encoders import encoder_settings
+
+KINDS = {
+    "avg": [],
+    "trigram": ["--skip-unknown", "true"],
+    "gran": ["--cell", "gru", "--bidirectional", "true"],
+    "recurrent": ["--pooling", "mean"],
+    "word-trigram": [],
+}
+TEXTS = ["a1 a2", "b3", "", "a1 zebra b29"]
+FAST = ["--batch-size", "20", "--learning-rate", "0.02"]
+
+
+def sentences(letter, seed, count):
+    generator = np.random.default_rng(seed)
+    return [
+        " ".join(f"{letter}{x}" for x in generator.integers(30, size=generator.integers(2, 7))) for _ in range(count)
+    ]
+
+
+def write_pairs(folder, seed, first="a", second="b"):
+    table = pa.table({"sentence1": sentences(first, seed, 80), "sentence2": sentences(second, seed, 80)})
+    write_split(folder, "train", [table], PAIRS)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def pairs(tmp_path_factory):
+    return write_pairs(tmp_path_factory.mktemp("data") / "pairs", 0)
+
+
+def run(pairs, output, *flags):
+    return main(["train-encoder", "--pairs", str(pairs), "--output", str(output), *FAST, *map(str, flags)])
+
+
+@pytest.fixture(scope="module")
+def models(pairs, tmp_path_factory):
+    root = tmp_path_factory.mktemp("models")
+    for kind, flags in KINDS.items():
+        flags = ["--model-type", kind, "--hidden-size", 8, "--epochs", 1, "--seed", 1, *flags]
+        assert run(pairs, root / kind, *flags) == 0
+    return root
+
+
+def table_of(folder):
+    return SentenceEncoder.from_pretrained(folder).model.embeddings.detach().numpy()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_without_an_epoch_it_is_the_same_and_with_one_another_encoder(models, tmp_path, kind, capsys):
+    # Other words than the first ones: the vocabulary stays.
+    others = write_pairs(tmp_path / "others", 5, "a", "c")
+    before = SentenceEncoder.from_pretrained(models / kind).encode(TEXTS)
+    for epochs in (0, 1):
+        output = tmp_path / f"after{epochs}"
+        assert run(others, output, "--initial-model", models / kind, "--epochs", epochs) == 0
+        after = SentenceEncoder.from_pretrained(output).encode(TEXTS)
+        if epochs:
+            assert np.abs(after - before).max() > 1e-3
+        else:
+            np.testing.assert_array_equal(after, before)
+        tokenizer = "tokenizers.json" if kind == "word-trigram" else "tokenizer.json"
+        assert (output / tokenizer).read_bytes() == (models / kind / tokenizer).read_bytes()
+        config, first = (json.loads((folder / "config.json").read_text()) for folder in (output, models / kind))
+        assert config == first
+        record = json.loads((output / "provenance.json").read_text())
+        assert record["settings"]["model_type"] == kind and record["settings"]["min_frequency"] is None
+        found = next(item for item in record["inputs"] if item["name"] == kind)
+        assert found["sha256"] == fingerprint(models / kind)
+        card = (output / "README.md").read_text()
+        assert f"| went on from | {kind}: its tokenizer and all its weights |" in card and "initial word" not in card
+    assert "went on from" not in (models / kind / "README.md").read_text()
+
+
+def test_rows_of_words_that_the_pairs_lack_stay_as_they_were(models, tmp_path):
+    others = write_pairs(tmp_path / "others", 5, "a", "a")
+    assert run(others, tmp_path / "after", "--initial-model", models / "avg", "--epochs", 1) == 0
+    tokenizer = SentenceEncoder.from_pretrained(models / "avg").tokenizer
+    moved = np.abs(table_of(tmp_path / "after") - table_of(models / "avg")).max(1) > 0
+    words = tokenizer.convert_ids_to_tokens(range(len(tokenizer)))
+    assert {word[0] for word, has_moved in zip(words, moved, strict=True) if has_moved} <= {"a", "["}
+    assert moved[[place for place, word in enumerate(words) if word.startswith("a")]].any()
+
+
+@pytest.mark.parametrize("kind", ["avg", "gran", "word-trigram"])
+def test_lambda_w_draws_the_word_vectors_back_to_those_of_the_initial_model(models, pairs, tmp_path, kind):
+    start, distances = table_of(models / kind), []
+    for weight in (0.0, 100.0):
+        output = tmp_path / f"held{weight}"
+        words = ["--initial-model", models / kind, "--epochs", 8, "--lambda-w", weight, "--seed", 2]
+        assert run(pairs, output, *words) == 0
+        distances.append(float(np.linalg.norm(table_of(output) - start)))
+    assert distances[0] > 1.5 * distances[1] > 0
+    assert "drawn back there with a weight of 100 |" in (output / "README.md").read_text()
+
+
+def test_the_dropouts_are_those_of_the_run(models, pairs, tmp_path):
+    assert run(pairs, tmp_path / "m", "--initial-model", models / "gran", "--variational-dropout", 0.2) == 0
+    config = json.loads((tmp_path / "m" / "config.json").read_text())
+    assert config["variational_dropout"] == 0.2 and config["cell"] == "gru"
+    assert json.loads((tmp_path / "m" / "provenance.json").read_text())["settings"]["cell"] == "gru"
+    # Three epochs are the default of its kind.
+    assert json.loads((tmp_path / "m" / "provenance.json").read_text())["settings"]["epochs"] == 3.0
+
+
+def test_smaller_weights_go_on_in_float32(models, pairs, tmp_path):
+    for weights in ("float16", "int8"):
+        made = tmp_path / weights
+        hf_paraphrase.export_encoder(model=models / "avg", output=made, format="safetensors", weights=weights)
+        settings = {"pairs": pairs, "initial_model": made, "epochs": 0, "output": tmp_path / f"{weights}_on"}
+        encoder = hf_paraphrase.train_encoder(**settings)
+        assert str(encoder.model.dtype) == "torch.float32"
+        expected = SentenceEncoder.from_pretrained(made).encode(TEXTS)
+        np.testing.assert_allclose(encoder.encode(TEXTS), expected, atol=1e-3 if weights == "float16" else 0)
+
+
+def test_the_builtin_encoder_can_go_on_by_its_name(models, pairs, tmp_path, monkeypatch):
+    monkeypatch.setattr(hub_models, "BUILTIN_FOLDER", models / "avg")
+    monkeypatch.chdir(tmp_path)
+    encoder = hf_paraphrase.train_encoder(pairs=pairs, initial_model="builtin", epochs=0, output="on")
+    np.testing.assert_array_equal(encoder.encode(TEXTS), SentenceEncoder.from_pretrained().encode(TEXTS))
+    record = json.loads((tmp_path / "on" / "provenance.json").read_text())
+    assert [item["name"] for item in record["inputs"]] == ["pairs", "builtin"]
+    assert "| went on from | builtin: " in (tmp_path / "on" / "README.md").read_text()
+
+
+def test_a_run_that_was_resumed_went_on_from_the_same_model(models, pairs, tmp_path, monkeypatch, capsys):
+    words = ["--initial-model", models / "avg", "--epochs", 2, "--lambda-w", 0.01, "--scramble", 0.5]
+    assert run(pairs, tmp_path / "whole", *words) == 0
+    from hf_paraphrase.encoders.trainer import EncoderTrainer
+
+    save = EncoderTrainer._save_checkpoint
+
+    def stop(self, *rest):
+        save(self, *rest)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(EncoderTrainer, "_save_checkpoint", stop)
+    assert run(pairs, tmp_path / "parts", *words) == 130
+    monkeypatch.setattr(EncoderTrainer, "_save_checkpoint", save)
+    other = [models / "word-trigram" if word == models / "avg" else word for word in words]
+    assert run(pairs, tmp_path / "parts", *other, "--resume") == 2
+    assert "initial_model" in capsys.readouterr().err
+    assert run(pairs, tmp_path / "parts", *words, "--resume") == 0
+    np.testing.assert_array_equal(table_of(tmp_path / "parts"), table_of(tmp_path / "whole"))
+
+
+# ----- refusals
+
+
+@pytest.mark.parametrize(
+    ("kind", "flags", "text"),
+    [
+        ("avg", ["--hidden-size", "9"], "--initial-model and --hidden-size exclude each other"),
+        ("avg", ["--lower-case", "false"], "--initial-model and --lower-case exclude each other"),
+        ("avg", ["--vocabulary-size", "9"], "exclude each other"),
+        ("avg", ["--initial-vectors", "v.txt"], "--initial-model and --initial-vectors exclude each other"),
+        ("avg", ["--tokenizer", "t"], "exclude each other"),
+        ("avg", ["--skip-unknown", "true"], "--skip-unknown and --initial-model exclude each other"),
+        ("gran", ["--cell", "lstm"], "--cell and --initial-model exclude each other"),
+        ("avg", ["--cell", "lstm"], "--cell is not for --model-type avg"),
+        ("avg", ["--model-type", "gran"], "--model-type gran, but --initial-model is of type avg"),
+        ("trigram", ["--model-type", "word-trigram"], "but --initial-model is of type trigram"),
+        ("absent", [], "no such model folder"),
+    ],
+)
+def test_what_is_the_models_own_cannot_be_asked_for(models, pairs, tmp_path, capsys, kind, flags, text):
+    assert run(pairs, tmp_path / "out", "--initial-model", models / kind, *flags) == 2
+    assert text in capsys.readouterr().err.splitlines()[-1] and not list(tmp_path.iterdir())
+
+
+def test_the_type_may_be_said_where_it_is_the_models(models, pairs, tmp_path):
+    words = ["--initial-model", models / "gran", "--model-type", "gran", "--epochs", 0]
+    assert run(pairs, tmp_path / "out", *words) == 0
+
+
+def test_other_models_cannot_go_on(models, pairs, tiny_model, tmp_path):
+    hf_paraphrase.export_encoder(model=models / "avg", output=tmp_path / "onnx")
+    for folder, text in (
+        (tmp_path / "onnx", "an ONNX export cannot be trained"),
+        (tiny_model, "`rnn_search` is not a"),
+    ):
+        with pytest.raises(ModelError, match=text):
+            hf_paraphrase.train_encoder(pairs=pairs, initial_model=folder, output=tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
+def test_tuning_trains_from_the_beginning(models):
+    with pytest.raises(UsageError, match="has --initial-model"):
+        encoder_settings("avg", initial_model=str(models / "avg"))
