@@ -249,3 +249,15 @@ SOURCES: Registry[Any] = Registry(
     },
 )
 """Sources of raw data for `prepare SOURCE`, `hf_paraphrase.data.sources.source.Source` classes, or recipes."""
+
+ANALYSES: Registry[Any] = Registry(
+    "kind of analysis",
+    {
+        "pairs": "hf_paraphrase.studies.analysis.pairs:analyze_pairs",
+        "gates": "hf_paraphrase.studies.gates.analysis:analyze_gates",
+        "neighbours": "hf_paraphrase.studies.detection.neighbours:analyze_neighbours",
+        "similarities": "hf_paraphrase.studies.detection.similarities:analyze_similarities",
+        "human-scores": "hf_paraphrase.studies.detection.score_comparison:analyze_human_scores",
+    },
+)
+"""Reports for `analyze KIND`, recipes."""

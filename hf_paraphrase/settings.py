@@ -7,6 +7,7 @@ come the flag of the command line with its help, the check with its error, the p
 
 from __future__ import annotations
 
+import copy
 import dataclasses
 import functools
 import inspect
@@ -265,11 +266,7 @@ def with_options(settings_class: type[S], entries: Mapping[str, Any]) -> type[S]
             if _CONSTRAINTS in field.metadata and field.name not in added:
                 if field.name in own:
                     raise UsageError(f"{flag(field.name)} is an option of the verb", remedy="give yours another name")
-                made = setting("", field.default)
-                if field.default_factory is not dataclasses.MISSING:
-                    made = setting("", field.default_factory())
-                made.metadata = field.metadata
-                added[field.name] = field.name, hints[field.name], made
+                added[field.name] = field.name, hints[field.name], copy.copy(field)
     namespace = {"__doc__": settings_class.__doc__, "__module__": settings_class.__module__}
     return dataclasses.make_dataclass(
         settings_class.__name__, added.values(), bases=(settings_class,), namespace=namespace, kw_only=True

@@ -32,6 +32,7 @@ from hf_paraphrase.models.configuration_rnn_search import RnnSearchConfig
 from hf_paraphrase.models.modeling_avg import AvgModel
 from hf_paraphrase.models.modeling_gran import GranModel
 from hf_paraphrase.models.modeling_rnn_search import RnnSearchForConditionalGeneration
+from hf_paraphrase.registry import ANALYSES
 from hf_paraphrase.settings import Settings
 from hf_paraphrase.tokenization.subword import train_bpe_tokenizer
 from hf_paraphrase.tokenization.word_level import build_word_level_tokenizer, save_tokenizer
@@ -197,14 +198,11 @@ def settings_of(verb, words):
     """Finds the settings of a verb, taking its kind away from the words."""
     if verb == "prepare":
         return preparation(words.pop(0)).settings
-    name = verb.replace("-", "_")
     if verb == "analyze":
         # Without a kind it is about pairs.
-        name += "_" + ("pairs" if words[0].startswith("-") else words.pop(0).replace("-", "_"))
-    module = importlib.import_module(f"hf_paraphrase.commands.{name}")
-    found = getattr(module, "Arguments", None)
-    recipes = [value.settings for value in vars(module).values() if hasattr(value, "settings") and callable(value)]
-    return found or recipes[0]
+        return ANALYSES["pairs" if words[0].startswith("-") else words.pop(0)].settings
+    module = importlib.import_module(f"hf_paraphrase.commands.{verb.replace('-', '_')}")
+    return next(value.settings for value in vars(module).values() if hasattr(value, "settings") and callable(value))
 
 
 def test_every_link_leads_to_a_file_and_every_anchor_to_a_heading():

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from ..errors import UsageError
 from ..registry import SOURCES
 from .arguments import parse
+from .kinds import list_of_kinds
 
 
 def main(argv: Sequence[str]) -> None:
@@ -18,7 +19,7 @@ def main(argv: Sequence[str]) -> None:
     """
     words = list(argv)
     if words and words[0] in {"-h", "--help"}:
-        sys.stdout.write(_overview())
+        sys.stdout.write(list_of_kinds("prepare", SOURCES))
         return
     if not words:
         raise UsageError("prepare: no kind of raw data", remedy=f"hf-paraphrase prepare {'|'.join(SOURCES)}")
@@ -26,10 +27,3 @@ def main(argv: Sequence[str]) -> None:
 
     recipe = preparation(words[0])
     recipe.run(parse(recipe.settings, f"prepare {words[0]}", words[1:]))
-
-
-def _overview() -> str:
-    width = max(map(len, SOURCES))
-    lines = [f"  {kind:{width}}  {SOURCES.summary(kind)}" for kind in SOURCES]
-    usage = "usage: hf-paraphrase prepare <kind> [flags]"
-    return "\n".join([usage, "", *lines, "", "hf-paraphrase prepare <kind> --help", ""])

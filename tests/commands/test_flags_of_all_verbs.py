@@ -11,11 +11,11 @@ import pytest
 from help_texts import help_of
 
 from hf_paraphrase import commands
-from hf_paraphrase.commands import VERBS, analyze
+from hf_paraphrase.commands import VERBS
 from hf_paraphrase.commands.argument_parser import VerbParser
 from hf_paraphrase.commands.arguments import parse
 from hf_paraphrase.data.sources.preparation import preparation
-from hf_paraphrase.registry import SOURCES
+from hf_paraphrase.registry import ANALYSES, SOURCES
 from hf_paraphrase.settings import constraints_of
 
 MODULES = {
@@ -47,8 +47,9 @@ def classes_of(module):
 
 
 KINDS = {kind: preparation(kind).settings for kind in SOURCES}
+REPORTS = [recipe.settings for recipe in ANALYSES.values()]
 CLASSES = sorted(
-    {*(value for module in MODULES.values() for value in classes_of(module)), *KINDS.values()},
+    {*(value for module in MODULES.values() for value in classes_of(module)), *KINDS.values(), *REPORTS},
     key=lambda found: (found.__module__, found.__name__),
 )
 
@@ -85,9 +86,9 @@ def words_of(field, annotation):
     return [f"--{field.name}", "1" if annotation in (int, float) else "x"]
 
 
-@pytest.mark.parametrize("verb", [*VERBS, *(f"analyze {kind}" for kind in analyze.KINDS)])
+@pytest.mark.parametrize("verb", VERBS)
 def test_the_flags_of_every_verb_are_among_those_that_are_looked_at(verb):
-    module = MODULES[verb.replace(" ", "_").replace("-", "_")]
+    module = MODULES[verb.replace("-", "_")]
     assert verb in ("prepare", "analyze") or set(classes_of(module)) & set(CLASSES)
 
 

@@ -10,7 +10,7 @@ import pytest
 
 import hf_paraphrase
 from hf_paraphrase import studies
-from hf_paraphrase.commands import analyze
+from hf_paraphrase.registry import ANALYSES
 from hf_paraphrase.settings import Settings
 
 RECIPES = {
@@ -27,7 +27,7 @@ ROOMS = [room.name for room in pkgutil.iter_modules(studies.__path__)]
 
 def test_every_study_is_looked_at():
     assert sorted(RECIPES) == sorted(ROOMS)
-    kinds = {f"analyze_{kind.replace('-', '_')}" for kind in analyze.KINDS}
+    kinds = {f"analyze_{kind.replace('-', '_')}" for kind in ANALYSES}
     assert kinds == {name for names in RECIPES.values() for name in names if name.startswith("analyze")}
 
 
