@@ -1,6 +1,6 @@
 """Products of matrices on a processor, by oneDNN.
 
-The folders of the models that use this file hold equal copies of it, because each folder travels to the Hub by itself.
+A saved folder of a model that uses this file holds a copy of it, because each folder travels to the Hub by itself.
 PyTorch takes such products from MKL, which runs on other processors than Intel's at half the speed of the oneDNN that
 PyTorch brings too and uses for bfloat16 and for its LSTM. What comes out is the same up to rounding.
 """

@@ -8,13 +8,13 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
-from transformers import PreTrainedModel, initialization
+from transformers import PreTrainedModel
 from transformers.modeling_outputs import BaseModelOutputWithPooling
 
 from .configuration_gran import GranConfig
 from .matrix_products import affine
 from .packed_sentences import PackedSentences, counted_tokens
-from .recurrent_layers import initialize_layer, make_cell, token_dropout, variational_mask
+from .recurrent_layers import initialize_layer, initialize_word_vectors, make_cell, token_dropout, variational_mask
 
 
 @dataclass
@@ -64,21 +64,11 @@ class GranModel(PreTrainedModel):
         self.gate_state = nn.Linear(size, size, bias=False)
         self.post_init()
 
-    @torch.no_grad()
     def _init_weights(self, module: nn.Module) -> None:
-        xavier = self.config.cell == "gru"
         if isinstance(module, GranModel):
-            vectors = torch.empty_like(module.embeddings)
-            bound = self.config.initializer_range
-            if xavier:
-                vectors.uniform_(-bound, bound)
-            else:
-                vectors.normal_(0.0, bound)
-            if self.config.pad_token_id is not None:
-                vectors[self.config.pad_token_id] = 0.0
-            initialization.copy_(module.embeddings, vectors)
+            initialize_word_vectors(module.embeddings, self.config)
         else:
-            initialize_layer(module, xavier=xavier)
+            initialize_layer(module, xavier=self.config.cell == "gru")
 
     def forward(
         self,

@@ -7,7 +7,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
-from transformers import PreTrainedModel, initialization
+from transformers import PreTrainedModel
 from transformers.modeling_outputs import BaseModelOutputWithPooling
 
 from .configuration_recurrent import RecurrentConfig
@@ -15,7 +15,7 @@ from .configuration_recurrent import RecurrentConfig
 # Not needed here: only what this file imports itself travels with the weights.
 from .matrix_products import affine as affine
 from .packed_sentences import PackedSentences, counted_tokens
-from .recurrent_layers import initialize_layer, make_cell, token_dropout, variational_mask
+from .recurrent_layers import initialize_layer, initialize_word_vectors, make_cell, token_dropout, variational_mask
 
 
 class RecurrentModel(PreTrainedModel):
@@ -52,21 +52,11 @@ class RecurrentModel(PreTrainedModel):
         self.recurrent_backward = make_cell(config, config.embedding_size, size) if config.bidirectional else None
         self.post_init()
 
-    @torch.no_grad()
     def _init_weights(self, module: nn.Module) -> None:
-        xavier = self.config.cell == "gru"
         if isinstance(module, RecurrentModel):
-            vectors = torch.empty_like(module.embeddings)
-            bound = self.config.initializer_range
-            if xavier:
-                vectors.uniform_(-bound, bound)
-            else:
-                vectors.normal_(0.0, bound)
-            if self.config.pad_token_id is not None:
-                vectors[self.config.pad_token_id] = 0.0
-            initialization.copy_(module.embeddings, vectors)
+            initialize_word_vectors(module.embeddings, self.config)
         else:
-            initialize_layer(module, xavier=xavier)
+            initialize_layer(module, xavier=self.config.cell == "gru")
 
     def forward(
         self,

@@ -1,6 +1,6 @@
 """The order in which recurrent layers see the tokens of a batch.
 
-The folders of the models that use this file hold equal copies of it, because each folder travels to the Hub by itself.
+A saved folder of a model that uses this file holds a copy of it, because each folder travels to the Hub by itself.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""Recurrent layers over packed sentences, shared by the recurrent encoders.
-
-The folders of the models that use this file hold equal copies of it, because each folder travels to the Hub by itself.
-"""
+"""Recurrent layers over packed sentences, their initial weights and dropout, shared by the recurrent encoders."""
 
 from __future__ import annotations
 
@@ -20,7 +17,7 @@ _STANDARD_DEVIATION = 0.1
 
 
 class Packing(Protocol):
-    """What a layer must know of the order of its inputs: `PackedSentences` of the same folder.
+    """What a layer must know of the order of its inputs: `PackedSentences`.
 
     (What a file that travels with weights imports, the model's own file must import too, so the fewer the better.)
     """
@@ -348,6 +345,26 @@ def initialize_layer(module: nn.Module, *, xavier: bool) -> None:
             initialization.copy_(parameter, values)
         else:
             initialization.normal_(parameter, 0.0, _STANDARD_DEVIATION)
+
+
+@torch.no_grad()
+def initialize_word_vectors(embeddings: nn.Parameter, config: Any) -> None:
+    """Draws the initial word vectors; that of padding is zero.
+
+    Args:
+        embeddings: The vectors (words, dim).
+        config: Its `initializer_range` is the standard deviation, or with the cell `gru` the bound of a uniform
+            distribution (paper 003, section 3.2).
+    """
+    vectors = torch.empty_like(embeddings)
+    bound = config.initializer_range
+    if config.cell == "gru":
+        vectors.uniform_(-bound, bound)
+    else:
+        vectors.normal_(0.0, bound)
+    if config.pad_token_id is not None:
+        vectors[config.pad_token_id] = 0.0
+    initialization.copy_(embeddings, vectors)
 
 
 def token_dropout(

@@ -1,18 +1,11 @@
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 import torch
 from recurrent_by_hand import run_cell, with_all_parameters_moved
 from torch import nn
 
-import hf_paraphrase.models as gran
-import hf_paraphrase.models as parallel_bigru
-import hf_paraphrase.models as recurrent
-import hf_paraphrase.models as rnn_search
-import hf_paraphrase.models as sdae
 from hf_paraphrase.models.configuration_gran import GranConfig
 from hf_paraphrase.models.configuration_recurrent import RecurrentConfig
 from hf_paraphrase.models.matrix_products import affine
@@ -40,19 +33,6 @@ def layer(size=4, inputs=3, **settings):
     cell = make_cell(RecurrentConfig(**settings), inputs, size).double()
     initialize_layer(cell, xavier=True)
     return with_all_parameters_moved(cell)
-
-
-@pytest.mark.parametrize(
-    ("name", "packages"),
-    [
-        ("packed_sentences.py", [gran, recurrent, parallel_bigru, sdae]),
-        ("recurrent_layers.py", [gran, recurrent]),
-        ("matrix_products.py", [gran, recurrent, rnn_search, parallel_bigru, sdae]),
-    ],
-)
-def test_all_folders_hold_equal_copies_of_the_files_they_share(name, packages):
-    first, *others = ((Path(package.__file__).parent / name).read_bytes() for package in packages)
-    assert all(other == first for other in others), f"copy {name} from one to the others"
 
 
 def test_packing_is_the_order_of_torch_and_can_be_undone():
