@@ -90,6 +90,12 @@ class EvaluateSettings(Settings):
         False,
     )
     batch_size: int = setting("sentences a batch of the encoder", 256, at_least=1)
+    truncate_dim: int | None = setting(
+        "keep the first so many components of each model's embeddings, which is for encoders that were trained for it",
+        None,
+        at_least=1,
+        excludes="update_card",
+    )
     device: str = device_setting()
     output: str | None = setting("a JSON file for the results", None)
     overwrite: bool = setting("replace an existing results file", False)

@@ -50,7 +50,7 @@ def evaluate(settings: EvaluateSettings) -> Evaluation:
         The tables, and the numbers that are in them.
 
     Raises:
-        UsageError: For names that are none of the suite's.
+        UsageError: For names that are none of the suite's, and for models that cannot be truncated so.
         InputError: If the data, or a card that shall be updated, is missing or malformed.
         ModelError: If a model cannot be opened, or gives vectors that cannot be compared.
         OutputError: If the results file is in the way or cannot be written.
@@ -88,7 +88,7 @@ def _encoder(name: str, settings: EvaluateSettings) -> Encode:
     """Opens an encoder and returns its `encode` with the batch size filled in."""
     from ..encoders.sentence_encoder import SentenceEncoder
 
-    encoder = SentenceEncoder.from_pretrained(name, device=settings.device)
+    encoder = SentenceEncoder.from_pretrained(name, device=settings.device, truncate_dim=settings.truncate_dim)
     return lambda texts: encoder.encode(texts, batch_size=settings.batch_size, show_progress_bar=True)
 
 

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pyarrow as pa
 import pytest
 import torch
 from transformers import AutoModel
@@ -8,6 +9,7 @@ from transformers import AutoModel
 import hf_paraphrase
 from hf_paraphrase import SentenceEncoder
 from hf_paraphrase.commands import main
+from hf_paraphrase.data.folder import write_split
 from hf_paraphrase.errors import ModelError, UsageError
 from hf_paraphrase.models.registry import config_class, model_class
 from hf_paraphrase.models.tokenization_concatenation import ConcatenationTokenizer
@@ -106,3 +108,23 @@ def test_encode_truncates_and_then_normalises(tmp_path, capsys):
     assert main([*words, "--truncate-dim", "9", "--overwrite"]) == 2
     assert "have 8 components" in capsys.readouterr().err
     assert main([*words, "--truncate-dim", "0", "--overwrite"]) == 2
+
+
+def test_evaluate_measures_the_first_components(tmp_path):
+    folder = model_folder(tmp_path / "model", "avg")
+    SentenceEncoder.from_pretrained(folder, truncate_dim=3).save_pretrained(tmp_path / "small")
+    columns = {"sentence1": ["w1", "w2", "w3 w4"], "sentence2": ["w2", "w2 w1", "w5"], "score": [1.0, 5.0, 2.0]}
+    table = pa.Table.from_pydict(columns)
+    write_split(tmp_path / "graded", "test", [table], table.schema)
+    common = {"data": tmp_path / "graded", "suite": "graded"}
+    part = hf_paraphrase.evaluate(model=folder, truncate_dim=3, **common)
+    values = [
+        [item.value for item in found.scores[0].measurements]
+        for found in (part, hf_paraphrase.evaluate(model=tmp_path / "small", **common))
+    ]
+    assert values[0] == pytest.approx(values[1]) and part.record["settings"]["truncate_dim"] == 3
+    assert values[0] != pytest.approx(
+        [item.value for item in hf_paraphrase.evaluate(model=folder, **common).scores[0].measurements]
+    )
+    with pytest.raises(UsageError, match="--truncate-dim and --update-card exclude each other"):
+        hf_paraphrase.evaluate(model=folder, truncate_dim=3, update_card=True, **common)
