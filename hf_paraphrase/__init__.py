@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from .data.sources.pairs import prepare_pairs
     from .data.sources.pivot import prepare_pivot
     from .data.sources.preparation import prepare
+    from .encoders.distillation.run import distill
     from .encoders.encode_file import encode
     from .encoders.search.index import SearchIndex
     from .encoders.search.run import search

@@ -147,7 +147,7 @@ def is_given(settings: Any, name: str) -> bool:
 def check_fields(settings: Any) -> None:
     """Checks each field of a dataclass that :func:`setting` made: its type first, then its constraints.
 
-    A path object is taken for its name, and one value for a list of it.
+    A path object is taken for its name, also in a list, and one value for a list of it.
 
     Raises:
         UsageError: At the first field that does not fit.
@@ -156,12 +156,12 @@ def check_fields(settings: Any) -> None:
     for field in dataclasses.fields(settings):
         if _CONSTRAINTS not in field.metadata:
             continue
-        value = getattr(settings, field.name)
-        if isinstance(value, os.PathLike):
-            value = os.fspath(value)
-            setattr(settings, field.name, value)
-        if isinstance(value, str | int | float | tuple) and typing.get_origin(hints[field.name]) is list:
+        value = given = getattr(settings, field.name)
+        is_list = typing.get_origin(hints[field.name]) is list
+        if is_list and isinstance(value, str | int | float | tuple | os.PathLike):
             value = list(value) if isinstance(value, tuple) else [value]
+        value = [_named(item) for item in value] if isinstance(value, list) else _named(value)
+        if value is not given:
             setattr(settings, field.name, value)
         if not _fits(value, hints[field.name]):
             raise UsageError(
@@ -173,6 +173,11 @@ def check_fields(settings: Any) -> None:
     for field in dataclasses.fields(settings):
         if _CONSTRAINTS in field.metadata and is_given(settings, field.name):
             _check_others(settings, field.name, constraints_of(field))
+
+
+def _named(value: Any) -> Any:
+    """Returns the name of a path, and anything else as it is."""
+    return os.fspath(value) if isinstance(value, os.PathLike) else value
 
 
 def _check_value(name: str, value: Any, constraints: Constraints) -> None:

@@ -84,7 +84,11 @@ def test_a_value_that_does_not_fit_is_refused_from_python_and_by_the_command_lin
 
 
 def test_values_at_the_bounds_path_objects_and_one_value_for_a_list_fit():
-    assert bake(flour=Path("rye"), seeds="poppy", glaze="egg") == bake(flour="rye", seeds=("poppy",)) == "1 of rye"
+    assert (
+        bake(flour=Path("rye"), seeds=[Path("poppy")], glaze="egg")
+        == bake(flour="rye", seeds=("poppy",))
+        == "1 of rye"
+    )
     assert bake(flour=Path("rye"), grams=5_000, share=0, days=1, sourdough=True, seeds=["poppy"], glaze="egg") == (
         "1 of rye"
     )

@@ -27,6 +27,7 @@ VERBS = {
     "train-bilingual-vectors": "train word vectors of two languages in one space from a bitext alone",
     "train-tokenizer": "learn a tokenizer of words or pieces of words for an encoder",
     "train-encoder": "train a paraphrastic sentence encoder on pairs",
+    "distill": "train a sentence encoder to do like larger ones, on plain text",
     "train-sdae": "train a sentence encoder on plain text, as a denoising autoencoder",
     "train-supervised": "train an encoder with a head on classes or scores of sentences or pairs",
     "predict": "apply a model of train-supervised to a split, and compare it with its classes or scores",

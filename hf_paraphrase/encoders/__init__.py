@@ -1,8 +1,9 @@
 """Sentence encoders: trained on pairs with a margin loss, and put to use.
 
 Pairs of sentences go in, an encoder comes out: `train` is the recipe, `trainer` the Trainer below it (paper 000,
-section 4.2), `kinds` and `losses` what can be trained and with what, `augmentation` where studies plug in. Texts go
-in, embeddings come out: `sentence_encoder`, `encode_file`. A corpus goes in, an index to search comes out: `search`.
+section 4.2), `kinds` and `losses` what can be trained and with what, `augmentation` where studies plug in; from the
+encoders of others and plain text one comes out, too: `distillation`. Texts go in, embeddings come out:
+`sentence_encoder`, `encode_file`. A corpus goes in, an index to search comes out: `search`.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from typing import TYPE_CHECKING
 from ..lazy import lazy_exports
 
 if TYPE_CHECKING:
+    from .distillation import DistillationTrainer, DistillationTrainingArguments
     from .encoded_pairs import EncodedPairs, encode_pairs
     from .encoder_vocabulary import EncoderVocabulary, word_level_vocabulary
     from .kinds import EncoderKind, new_encoder

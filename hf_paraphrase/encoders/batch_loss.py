@@ -7,29 +7,25 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
-from transformers import Trainer
 
 from ..errors import InputError
-from ..training.batches import EpochBatches
-from ..training.callbacks import EpochMarks
 from ..training.processes import gather_rows, joint_sides, mean_over_processes, num_processes, process_index
 from .collator import PairCollator
 from .losses import LABELS, NEGATIVES, asks_for, compositional_penalty, drift_penalty
 from .mega_batches import MegaBatch, MegaBatchSchedule, pooled_sentences, search_pool
 from .negatives import NONE, choose_negatives
+from .scored_trainer import ScoredTrainer
 
 DROPOUTS = ("dropout", "word_dropout", "variational_dropout")
 """The settings of encoders' configurations that make training mode random."""
 
 
-class BatchLossTrainer(Trainer):
-    """A Trainer whose steps compute a loss of pairs; :class:`~.trainer.EncoderTrainer` gives it what it needs.
+class BatchLossTrainer(ScoredTrainer):
+    """A trainer whose steps compute a loss of pairs; :class:`~.trainer.EncoderTrainer` gives it what it needs.
 
     Attributes:
         loss: The loss.
         collator: Makes the batches.
-        batches: Which pairs are in which batch.
-        marks: Where an epoch is scored.
         schedule: Which batches are in which mega-batch.
         mega_batch: The one that is running.
         initial_embeddings: Where the word vectors started, if they are drawn back there.
@@ -38,8 +34,6 @@ class BatchLossTrainer(Trainer):
 
     loss: nn.Module
     collator: PairCollator
-    batches: EpochBatches
-    marks: EpochMarks
     schedule: MegaBatchSchedule
     mega_batch: MegaBatch | None = None
     initial_embeddings: Tensor | None = None
@@ -194,16 +188,3 @@ class BatchLossTrainer(Trainer):
             return bare(**tokens, **self.forward_options).pooler_output
         finally:
             bare.train()
-
-    def _clip_grad_norm(self, model: nn.Module) -> Tensor:
-        gradients = [item.grad for item in model.parameters() if item.grad is not None]
-        values = [item.coalesce().values() if item.is_sparse else item for item in gradients]
-        norm = torch.linalg.vector_norm(torch.stack([torch.linalg.vector_norm(item) for item in values]))
-        scale = (self.args.max_grad_norm / (norm + 1e-6)).clamp_max(1.0)
-        for gradient in gradients:
-            gradient.mul_(scale)
-        return norm
-
-    def _get_grad_norm(self, model: nn.Module, grad_norm: Tensor | float | None = None) -> Tensor | float | None:
-        # The base class would compute a norm over the whole table in every step only to log it.
-        return grad_norm

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 from ..data.text_files import numbered_lines
 from ..errors import InputError, UsageError
 from ..training.word_vectors import Coverage, WordVectors, read_word_vectors
-from .distillation import DISTILLED_DIMENSION, Teacher, distill_word_vectors
+from .distillation.teacher import Teacher
+from .distillation.word_vectors import DISTILLED_DIMENSION, distill_word_vectors
 from .saved_vectors import read_saved_vectors, vector_table
 
 if TYPE_CHECKING:

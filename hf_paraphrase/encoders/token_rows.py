@@ -7,7 +7,7 @@ import os
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, NoReturn
 
 import numpy as np
 import torch
@@ -75,8 +75,64 @@ def token_places(lengths: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray
     return sentence, np.arange(len(sentence)) - np.repeat(lengths.cumsum() - lengths, lengths)
 
 
+class GrowingArray:
+    """Numbers of one type that grow in a file without a name, which the system removes with the process.
+
+    Args:
+        kind: Their type.
+        scratch: A folder on the disk that is to hold them; None for the system's temporary folder.
+        what: What they are, for messages.
+
+    Raises:
+        OutputError: If the folder is not writable.
+    """
+
+    def __init__(self, kind: type[np.generic], scratch: str | os.PathLike[str] | None, what: str) -> None:
+        self._kind = kind
+        self._scratch = scratch
+        self._what = what
+        try:
+            self._file: IO[bytes] = tempfile.TemporaryFile(dir=scratch)  # noqa: SIM115
+        except OSError as error:
+            self._fail(error)
+
+    def append(self, numbers: NDArray[Any] | bytes) -> None:
+        """Adds numbers.
+
+        Raises:
+            OutputError: If the disk is full.
+        """
+        try:
+            self._file.write(numbers if isinstance(numbers, bytes) else numbers.astype(self._kind).tobytes())
+        except OSError as error:
+            self._fail(error)
+
+    def map(self) -> NDArray[Any]:
+        """Maps all numbers that were added; the map keeps the file alive.
+
+        Raises:
+            OutputError: If the disk is full.
+        """
+        try:
+            self._file.flush()
+        except OSError as error:
+            self._fail(error)
+        # Nothing cannot be mapped.
+        mapped = np.memmap(self._file, self._kind, "r") if self._file.tell() else np.empty(0, self._kind)
+        return np.asarray(mapped)
+
+    def close(self) -> None:
+        """Closes the file; what is mapped stays."""
+        self._file.close()
+
+    def _fail(self, error: OSError) -> NoReturn:
+        raise OutputError(
+            f"cannot write {self._what}: {error.strerror or error}", path=Path(self._scratch or tempfile.gettempdir())
+        ) from error
+
+
 class TokenArrays:
-    """Token ids that grow in nameless files, which the system removes with the process.
+    """Token ids of pairs that grow in files without a name.
 
     Args:
         scratch: A folder on the disk that is to hold them; None for the system's temporary folder.
@@ -90,21 +146,20 @@ class TokenArrays:
 
     def __init__(self, scratch: str | os.PathLike[str] | None) -> None:
         self.rows = 0
-        self._files: dict[str, IO[bytes]] = {}
-        try:
-            for name in ("tokens", "lengths", "keys", "labels"):
-                self._files[name] = tempfile.TemporaryFile(dir=scratch)  # noqa: SIM115
-        except OSError as error:
-            self._fail(error, scratch)
-        self._scratch = scratch
+        kinds: dict[str, type[np.generic]] = {
+            "tokens": np.int32,
+            "lengths": np.int64,
+            "keys": np.int64,
+            "labels": np.int8,
+        }
+        self._arrays = {name: GrowingArray(kind, scratch, "the tokenised pairs") for name, kind in kinds.items()}
 
     def __enter__(self) -> TokenArrays:
         return self
 
     def __exit__(self, *_: object) -> None:
-        # A map keeps its file alive.
-        for file in self._files.values():
-            file.close()
+        for array in self._arrays.values():
+            array.close()
 
     def append(self, rows: list[NDArray[np.int32]], labels: NDArray[np.int8]) -> None:
         """Adds the rows of some pairs, two of each, and a label for each pair.
@@ -113,17 +168,10 @@ class TokenArrays:
             OutputError: If the disk is full.
         """
         digests = b"".join(hashlib.blake2b(row.tobytes(), digest_size=8).digest() for row in rows)
-        parts: dict[str, NDArray[Any]] = {
-            "tokens": np.concatenate(rows),
-            "lengths": np.array([len(row) for row in rows], np.int64),
-            "keys": np.frombuffer(digests, np.int64),
-            "labels": labels,
-        }
-        try:
-            for name, part in parts.items():
-                self._files[name].write(part.tobytes())
-        except OSError as error:
-            self._fail(error, self._scratch)
+        self._arrays["tokens"].append(np.concatenate(rows))
+        self._arrays["lengths"].append(np.array([len(row) for row in rows]))
+        self._arrays["keys"].append(digests)
+        self._arrays["labels"].append(labels)
         self.rows += len(rows)
 
     def finish(self) -> tuple[Sentences, NDArray[np.int8]]:
@@ -132,23 +180,10 @@ class TokenArrays:
         Raises:
             OutputError: If the disk is full.
         """
-        try:
-            for file in self._files.values():
-                file.flush()
-        except OSError as error:
-            self._fail(error, self._scratch)
-        offsets = np.zeros(self.rows + 1, np.int64)
-        np.cumsum(self._map("lengths", np.int64), out=offsets[1:])
-        sentences = Sentences(self._map("tokens", np.int32), offsets, self._map("keys", np.int64))
-        return sentences, self._map("labels", np.int8)
+        found = {name: array.map() for name, array in self._arrays.items()}
+        return Sentences(found["tokens"], ends_of(found["lengths"]), found["keys"]), found["labels"]
 
-    def _map(self, name: str, kind: type[np.generic]) -> NDArray[Any]:
-        file = self._files[name]
-        # What was told of no labels has none, and nothing cannot be mapped.
-        return np.asarray(np.memmap(file, dtype=kind, mode="r")) if file.tell() else np.empty(0, kind)
 
-    @staticmethod
-    def _fail(error: OSError, scratch: str | os.PathLike[str] | None) -> None:
-        raise OutputError(
-            f"cannot write the tokenised pairs: {error.strerror or error}", path=Path(scratch or tempfile.gettempdir())
-        ) from error
+def ends_of(lengths: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Tells where each of some things laid end to end begins, and the end (things + 1,)."""
+    return np.concatenate([np.zeros(1, np.int64), lengths.cumsum(dtype=np.int64)])

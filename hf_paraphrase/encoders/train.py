@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from itertools import chain
 from pathlib import Path
@@ -147,7 +147,7 @@ class _EncoderTraining:
         else:
             vocabulary = self._vocabulary()
             pairs, augmentation = self._pairs(vocabulary, loss)
-            model, self.coverage = untrained_model(settings, vocabulary, pairs)
+            model, self.coverage = untrained_model(settings, vocabulary, pairs.counts, seed=settings.seed)
         say(
             f"{settings.model_type}: {len(pairs)} pairs, {model.config.vocab_size} token vectors of "
             f"{_token_size(model)} components{'' if self.coverage is None else f'; {self.coverage}'}"
@@ -258,7 +258,7 @@ class _EncoderTraining:
         measured = dev_measurement(settings.dev_data, results["dev_best"], scores)
         recorded = settings.record() | self._taken_over(model)
         self.run.write(results=results, template="encoder", card=card, measurements=[measured], settings=recorded)
-        self._report(scores, kept)
+        report_encoder(str(settings.output), settings.model_type, scores, kept)
 
     def _languages(self, bitext: bool) -> list[str]:
         """Tells which languages the encoder is for: those of the pairs, else those of what it went on from."""
@@ -292,18 +292,28 @@ class _EncoderTraining:
         counts = "the pairs" if settings.frequency_counts is None else Path(settings.frequency_counts).name
         return f"{start}, frequency-weighted (a = {settings.frequency_constant or FREQUENCY_CONSTANT:g}, {counts})"
 
-    def _report(self, scores: list[dict[str, float]], kept: dict[str, float] | None) -> None:
-        for entry in scores:
-            label = "untrained" if entry["step"] == 0 else f"epoch {entry['epoch']:g}"
-            mark = " (kept)" if kept is not None and entry["step"] == kept["step"] else ""
-            say(f"{label:>12}  {entry['dev_mean']:6.2f}{mark}")
-        output = str(self.settings.output)
-        say(f"the encoder lies in {output}; load it with")
-        say(f"  hf-paraphrase encode --model {output} --input FILE --output FILE.npy")
-        say(f"  SentenceEncoder.from_pretrained({output!r})  # from hf_paraphrase import SentenceEncoder")
-        model = encoder_kind(self.settings.model_type).model
-        trust = ", trust_remote_code=True" if not isinstance(model, str) or needs_own_code(model) else ""
-        say(f"  SentenceTransformer({output!r}{trust})  # from sentence_transformers")
+
+def report_encoder(
+    output: str, model_type: str, scores: Sequence[Mapping[str, float]], kept: Mapping[str, float] | None
+) -> None:
+    """Says how a finished encoder was scored, and how it is opened.
+
+    Args:
+        output: Its folder.
+        model_type: One of :data:`~hf_paraphrase.registry.ENCODERS`.
+        scores: The scores of the trainer.
+        kept: The one whose weights are kept.
+    """
+    for entry in scores:
+        label = "untrained" if entry["step"] == 0 else f"epoch {entry['epoch']:g}"
+        mark = " (kept)" if kept is not None and entry["step"] == kept["step"] else ""
+        say(f"{label:>12}  {entry['dev_mean']:6.2f}{mark}")
+    say(f"the encoder lies in {output}; load it with")
+    say(f"  hf-paraphrase encode --model {output} --input FILE --output FILE.npy")
+    say(f"  SentenceEncoder.from_pretrained({output!r})  # from hf_paraphrase import SentenceEncoder")
+    model = encoder_kind(model_type).model
+    trust = ", trust_remote_code=True" if not isinstance(model, str) or needs_own_code(model) else ""
+    say(f"  SentenceTransformer({output!r}{trust})  # from sentence_transformers")
 
 
 def _token_size(model: Any) -> int:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import dataclasses
 import os
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any, TypeVar, cast
 
 from ..data.text_files import PLAIN_OR_COMPRESSED
 from ..errors import UsageError
@@ -13,6 +15,7 @@ from ..settings import Settings, flag, is_given, setting
 from ..training.run import TrainingRunSettings
 from .kinds import AverageOptions, StateOptions, check_options, encoder_kind, option_names
 
+S = TypeVar("S", bound=Settings)
 _DROPOUT = "variational_dropout"
 """The one option of an encoder that is of the training alone."""
 _SEARCH = ("negatives", "negatives_from", "mega_batch_size", "mega_batch_anneal")
@@ -100,7 +103,7 @@ class VocabularySettings(Settings):
         None,
     )
     frequency_weights: bool = setting(
-        "multiply each initial vector by a / (a + p), p the word's share of the tokens of the pairs", False
+        "multiply each initial vector by a / (a + p), p the word's share of the tokens of the text", False
     )
     frequency_constant: float | None = setting(
         "the a of --frequency-weights: a word with this share is halved [default: 0.001]",
@@ -114,13 +117,13 @@ class VocabularySettings(Settings):
         only_with="frequency_weights",
     )
     tokenizer: str | None = setting(
-        "folder of a fast tokenizer to use (train-tokenizer makes them) instead of one over the words of the pairs",
+        "folder of a fast tokenizer to use (train-tokenizer makes them) instead of one over the words of the text",
         None,
         excludes=("vocabulary_size", "min_frequency", "lower_case", "split_contractions", "word_list"),
     )
     word_list: str | None = setting(
         "file of more words for the vocabulary, one a line (of a file of vectors or counts, the words): what a "
-        "distilled encoder shall know beside the words of the pairs",
+        "distilled encoder shall know beside the words of the text",
         None,
     )
     vocabulary_size: int = setting(
@@ -130,7 +133,7 @@ class VocabularySettings(Settings):
         names=["--vocabulary-size", "--vocab-size"],
     )
     min_frequency: int = setting(
-        "a word or trigram of the pairs enters the vocabulary if it occurs so many times (or has an initial vector)",
+        "a word or trigram of the text enters the vocabulary if it occurs so many times (or has an initial vector)",
         2,
         at_least=1,
     )
@@ -139,12 +142,9 @@ class VocabularySettings(Settings):
 
 
 @dataclass(kw_only=True)
-class EncoderSettings(StateOptions, AverageOptions, VocabularySettings, LossSettings, TrainingRunSettings):
-    """Train a sentence encoder on paraphrase pairs with a margin loss (paper 000: Wieting, Mallinson, Gimpel 2017)."""
+class NewEncoderSettings(StateOptions, AverageOptions, VocabularySettings):
+    """What is trained: a new encoder, with its kind, sizes and tokens, or one to go on from."""
 
-    pairs: str = setting(
-        "data folder with the columns sentence1 and sentence2, or a bitext with source and target (split train)"
-    )
     model_type: str = setting(
         "avg (mean of word vectors), gran (gated recurrent averaging network), recurrent (LSTM or GRU), trigram (mean "
         "of character-trigram vectors) or word-trigram (avg and trigram side by side)",
@@ -158,38 +158,17 @@ class EncoderSettings(StateOptions, AverageOptions, VocabularySettings, LossSett
         None,
         excludes=(*option_names(VocabularySettings), "hidden_size"),
     )
-    dev_data: str | None = setting(
-        "folder with STS 2016 sets, with a graded data set, or a bitext whose split validation is retrieved, on which "
-        "the epoch is chosen; without it the last is",
-        None,
-    )
     hidden_size: int | None = setting(
         "components of word vectors and embeddings, of word-trigram those of each half [default: as the initial "
         "vectors, 256 when they are distilled, 300 without any]",
         None,
         at_least=1,
     )
-    epochs: float | None = setting(
-        "passes over the pairs; 0 keeps the initial vectors untrained [default: 20 for avg, 3 for gran]",
-        None,
-        at_least=0,
-    )
-    batch_size: int = setting("pairs in a batch on each process", 100, at_least=1)
-    gradient_accumulation_steps: int = setting("batches in an update", 1, at_least=1)
-    learning_rate: float = setting("learning rate of Adam, constant", 1e-3, above=0)
     dropout: float = setting("probability to drop a component of a word vector", 0.0, at_least=0, below=1)
     word_dropout: float = setting("probability to drop a whole word; excludes --dropout", 0.0, at_least=0, below=1)
-    max_grad_norm: float = setting("clip the norm of the gradient to this; 0 does not clip", 0.0, at_least=0)
-    precision: str = setting(
-        "arithmetic of the forward pass, dev scores included: fp32, or bf16 where it is safe; weights and the loss "
-        "stay fp32",
-        "fp32",
-        choices=["fp32", "bf16"],
-    )
-    max_pairs: int | None = setting("train on a random sample of so many pairs", None, at_least=1)
 
     def check(self) -> None:
-        """Refuses what does not fit, and puts the defaults that depend on others in their places.
+        """Refuses what does not fit the kind.
 
         Raises:
             UsageError: For a value out of range, and for one that another excludes.
@@ -215,15 +194,6 @@ class EncoderSettings(StateOptions, AverageOptions, VocabularySettings, LossSett
                         f"{flag(name)} is for words, and --model-type {self.model_type} has none",
                         remedy="leave it out",
                     )
-        own = option_names(loss_options().get(self.loss))
-        for name, options in loss_options().items():
-            for option in option_names(options):
-                if option not in own and hasattr(self, option) and is_given(self, option):
-                    raise UsageError(f"{flag(option)} is for --loss {name}", remedy="leave it out")
-        if self.margin is None:
-            self.margin = getattr(LOSSES[self.loss], "default_margin", None)
-        if self.epochs is None:
-            self.epochs = kind.epochs
 
     def _take_kind(self, initial_model: str) -> None:
         """Takes the type of encoder from the model to go on from; one that is given must be the same."""
@@ -244,6 +214,53 @@ class EncoderSettings(StateOptions, AverageOptions, VocabularySettings, LossSett
                 )
 
 
+@dataclass(kw_only=True)
+class EncoderSettings(NewEncoderSettings, LossSettings, TrainingRunSettings):
+    """Train a sentence encoder on paraphrase pairs with a margin loss (paper 000: Wieting, Mallinson, Gimpel 2017)."""
+
+    pairs: str = setting(
+        "data folder with the columns sentence1 and sentence2, or a bitext with source and target (split train)"
+    )
+    dev_data: str | None = setting(
+        "folder with STS 2016 sets, with a graded data set, or a bitext whose split validation is retrieved, on which "
+        "the epoch is chosen; without it the last is",
+        None,
+    )
+    epochs: float | None = setting(
+        "passes over the pairs; 0 keeps the initial vectors untrained [default: 20 for avg, 3 for gran]",
+        None,
+        at_least=0,
+    )
+    batch_size: int = setting("pairs in a batch on each process", 100, at_least=1)
+    gradient_accumulation_steps: int = setting("batches in an update", 1, at_least=1)
+    learning_rate: float = setting("learning rate of Adam, constant", 1e-3, above=0)
+    max_grad_norm: float = setting("clip the norm of the gradient to this; 0 does not clip", 0.0, at_least=0)
+    precision: str = setting(
+        "arithmetic of the forward pass, dev scores included: fp32, or bf16 where it is safe; weights and the loss "
+        "stay fp32",
+        "fp32",
+        choices=["fp32", "bf16"],
+    )
+    max_pairs: int | None = setting("train on a random sample of so many pairs", None, at_least=1)
+
+    def check(self) -> None:
+        """Refuses what does not fit, and puts the defaults that depend on others in their places.
+
+        Raises:
+            UsageError: For a value out of range, and for one that another excludes.
+        """
+        super().check()
+        own = option_names(loss_options().get(self.loss))
+        for name, options in loss_options().items():
+            for option in option_names(options):
+                if option not in own and hasattr(self, option) and is_given(self, option):
+                    raise UsageError(f"{flag(option)} is for --loss {name}", remedy="leave it out")
+        if self.margin is None:
+            self.margin = getattr(LOSSES[self.loss], "default_margin", None)
+        if self.epochs is None:
+            self.epochs = encoder_kind(self.model_type).epochs
+
+
 def loss_options() -> dict[str, type[Settings]]:
     """Returns the dataclasses of options of those losses that have some, by the names of the losses."""
     return {name: LOSSES[name].options for name in LOSSES if LOSSES.states(name, "options")}
@@ -256,17 +273,33 @@ def train_encoder_settings() -> type[EncoderSettings]:
         UsageError: If an option is called like another setting.
     """
     extensions = [EXTENSIONS[name].settings for name in EXTENSIONS]
-    kinds = [encoder_kind(name).options for name in ENCODERS]
-    found = [
-        item
-        for item in dict.fromkeys([*extensions, *kinds, *loss_options().values()])
-        if not issubclass(EncoderSettings, item)
-    ]
-    known = EncoderSettings.__dataclass_fields__
-    for field in (field for item in found for field in dataclasses.fields(item)):
+    return with_encoder_options(EncoderSettings, "TrainEncoderSettings", extensions, list(loss_options().values()))
+
+
+def with_encoder_options(
+    settings: type[S],
+    name: str,
+    before: Sequence[type[Settings]] = (),
+    behind: Sequence[type[Settings]] = (),
+) -> type[S]:
+    """Makes a settings class that also has the options of all registered types of encoders.
+
+    Args:
+        settings: The settings dataclass.
+        name: The name of the class to make.
+        before: Further dataclasses of options, before these.
+        behind: Further ones behind them.
+
+    Raises:
+        UsageError: If an option is called like another setting.
+    """
+    kinds = [encoder_kind(kind).options for kind in ENCODERS]
+    found = [item for item in dict.fromkeys([*before, *kinds, *behind]) if not issubclass(settings, item)]
+    known: Mapping[str, Any] = cast(Any, settings).__dataclass_fields__
+    for field in (field for item in found for field in dataclasses.fields(cast(Any, item))):
         # What options have by inheritance from options of ours is the same field.
         if known.get(field.name, field) is not field:
             raise UsageError(f"{flag(field.name)} is an option of the verb", remedy="give yours another name")
-    made = dataclasses.make_dataclass("TrainEncoderSettings", [], bases=(*found, EncoderSettings), kw_only=True)
-    made.__module__, made.__doc__ = __name__, EncoderSettings.__doc__
+    made: Any = dataclasses.make_dataclass(name, [], bases=(*found, settings), kw_only=True)
+    made.__module__, made.__doc__ = settings.__module__, settings.__doc__
     return made

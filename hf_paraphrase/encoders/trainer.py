@@ -2,30 +2,28 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor, nn
-from torch.utils.data import DataLoader
 from transformers import EvalPrediction, PreTrainedModel, PreTrainedTokenizerBase, TrainerCallback
 
 from ..data.pair_rows import PairSource
 from ..errors import InputError, UsageError
-from ..training.batches import EpochBatches, PairItems
-from ..training.callbacks import EpochMarks, keep_standard_output
+from ..training.batches import EpochBatches
 from ..training.row_adam import RowAdam
 from .augmentation import Augmentation
 from .batch_loss import BatchLossTrainer
 from .collator import PairCollator
-from .dev_scores import CHOOSES, Evaluator, chosen_score, scores_of, similarity_scores
+from .dev_scores import CHOOSES, Evaluator, similarity_scores
 from .encoded_pairs import EncodedPairs, encode_pairs
 from .kinds import check_own_class
 from .losses import LABELS, NEGATIVES, asks_for, described_loss, new_loss
 from .mega_batches import MegaBatchSchedule, load_mega_batch
 from .model_folder import read_loss, write_checkpoint, write_model_files, write_saved_card
+from .scored_trainer import OwnGradients
 from .sentence_encoder import SentenceEncoder, forward_options
 from .training_arguments import EncoderTrainingArguments
 from .untrained import untrained_encoder
@@ -90,10 +88,6 @@ class EncoderTrainer(BatchLossTrainer):
         UsageError: If what is given does not fit together.
     """
 
-    loss_is_scaled_for_ga = False
-    optimizer: Any
-    control: Any
-
     def __init__(
         self,
         model: PreTrainedModel | str,
@@ -122,9 +116,6 @@ class EncoderTrainer(BatchLossTrainer):
         if processing_class is None:
             raise UsageError("a model comes with its tokenizer", remedy="give it as processing_class")
         check_own_class(model)
-        self.evaluator = evaluator
-        self.report = report
-        self.tokenizer = processing_class
         pairs = train_dataset
         if not isinstance(pairs, EncodedPairs):
             pairs = encode_pairs(pairs, processing_class, labelled=asks_for(self.loss, LABELS))
@@ -137,31 +128,23 @@ class EncoderTrainer(BatchLossTrainer):
             seed=args.seed,
             augmentation=augmentation,
         )
-        size = self.collator.size
-        self.batches = EpochBatches(size, args.per_device_train_batch_size, args.seed, args.world_size)
-        judged = evaluator is not None or compute_metrics is not None
-        if judged:
-            args.load_best_model_at_end = True
-            self._chosen_by_default = args.metric_for_best_model in (None, CHOOSES)
-            args.metric_for_best_model = args.metric_for_best_model or CHOOSES
-            args.greater_is_better = True if args.greater_is_better is None else args.greater_is_better
         super().__init__(
-            model=model,
-            args=args,
-            data_collator=self.collator,
-            train_dataset=PairItems(size),
+            model,
+            args,
+            self.collator,
+            EpochBatches(self.collator.size, args.per_device_train_batch_size, args.seed, args.world_size),
+            processing_class,
+            evaluator=evaluator,
             compute_metrics=compute_metrics,
             callbacks=callbacks,
             optimizers=optimizers,
+            report=report,
         )
         self.eval_dataset = eval_dataset
-        if judged:
-            # Early stopping wants to hear that there are evaluations; the marks ask for them.
-            args.eval_strategy, args.eval_steps = args.save_strategy, args.save_steps
         if any(True for _ in self.loss.parameters()):
             if args.world_size > 1:
                 raise UsageError("a loss with weights trains in one process", remedy="start one process")
-            self.add_callback(_LossWeights(self.loss))
+            self.add_callback(OwnGradients(self.loss))
         self.loss.to(args.device)
         self.sparse_gradients = (
             hasattr(model, "sparse_gradients")
@@ -174,22 +157,6 @@ class EncoderTrainer(BatchLossTrainer):
         self.schedule = MegaBatchSchedule(self.batches.joint_batches, args.mega_batch_size, args.mega_batch_anneal)
         if args.lambda_w > 0:
             self.initial_embeddings = model.get_parameter("embeddings").detach().clone()
-        keep_standard_output(self)
-        self.marks = EpochMarks(self.batches, args, args.evaluations_per_epoch, judged)
-        self.add_callback(self.marks)
-
-    def get_train_dataloader(self) -> DataLoader[Any]:
-        """Returns the batches of this process; see :class:`~..training.batches.EpochBatches`."""
-        loader: DataLoader[Any] = DataLoader(
-            self.train_dataset,
-            batch_sampler=self.batches,
-            collate_fn=self.data_collator,
-            num_workers=self.args.dataloader_num_workers,
-            pin_memory=self.args.dataloader_pin_memory and torch.cuda.is_available(),
-            persistent_workers=self.args.dataloader_persistent_workers,
-        )
-        self.accelerator.even_batches = False
-        return self.accelerator.prepare(loader)
 
     def create_optimizer(self, model: nn.Module | None = None) -> torch.optim.Optimizer:
         """Makes Adam, over rows where gradients are sparse."""
@@ -204,76 +171,23 @@ class EncoderTrainer(BatchLossTrainer):
             )
         return self.optimizer
 
-    def evaluate(
-        self, eval_dataset: Any = None, ignore_keys: list[str] | None = None, metric_key_prefix: str = "eval"
-    ) -> dict[str, float]:
-        """Scores the model and reports the result; nothing without an evaluator or `compute_metrics`.
-
-        Args:
-            eval_dataset: Pairs for `compute_metrics`, if not those of the trainer.
-            ignore_keys: Unused.
-            metric_key_prefix: What stands before the names of the scores.
-
-        Raises:
-            UsageError: If none of the scores is the one that chooses the weights.
-        """
+    def _measured(self, encoder: SentenceEncoder, eval_dataset: Any) -> dict[str, float]:
         scores: dict[str, float] = {}
-        training = self.model.training
-        encoder = SentenceEncoder(self.model, self.tokenizer)
         pairs = self.eval_dataset if eval_dataset is None else eval_dataset
         if self.compute_metrics is not None and pairs is not None:
             scores |= similarity_scores(encoder, pairs, self.compute_metrics)
-        if self.evaluator is not None:
-            scores |= scores_of(self.evaluator, encoder)
-        if not scores:
-            return {}
-        self.model.train(training)
-        if self.args.metric_for_best_model is not None:
-            by_default = getattr(self, "_chosen_by_default", True)
-            self.args.metric_for_best_model = chosen_score(scores, self.args.metric_for_best_model, by_default)
-        metrics = {f"{metric_key_prefix}_{name}": value for name, value in scores.items()}
-        self.log(metrics)
-        self.control = self.callback_handler.on_evaluate(self.args, self.state, self.control, metrics)
-        if self.report is not None and self.is_world_process_zero():
-            epoch = self.state.epoch or 0.0
-            what = f"epoch {epoch:g}" if self.state.global_step else "untrained"
-            self.report(f"{what}: dev score {scores[self._chosen]:.2f}")
-        return metrics
-
-    @property
-    def _chosen(self) -> str:
-        """The name of the score that chooses the weights."""
-        return str(self.args.metric_for_best_model or CHOOSES).removeprefix("eval_")
-
-    def scores(self) -> list[dict[str, float]]:
-        """Lists the scores in the order they were taken: `epoch` (0 = untrained), `step` and the scores by name."""
-        taken: dict[int, dict[str, float]] = {}
-        for entry in self.state.log_history:
-            if f"eval_{self._chosen}" in entry:
-                names = {name.removeprefix("eval_"): value for name, value in entry.items() if name != "step"}
-                taken[int(entry["step"])] = {"step": int(entry["step"]), **names, "epoch": entry.get("epoch") or 0.0}
-        return [taken[step] for step in sorted(taken)]
-
-    def best_scores(self) -> dict[str, float] | None:
-        """Returns the entry of :meth:`scores` whose weights are kept; None if nothing was scored after a step."""
-        trained = [entry for entry in self.scores() if entry["step"] > 0]
-        choose = min if self.args.greater_is_better is False else max
-        return choose(trained, key=lambda entry: entry[self._chosen]) if trained else None
+        return scores | super()._measured(encoder, eval_dataset)
 
     def train(self, resume_from_checkpoint: str | bool | None = None, **kwargs: Any) -> Any:
         """Trains; the model is scored first unless a checkpoint, which holds that score already, is continued.
 
         With no epochs to train, scoring is all.
         """
-        judged = self.marks.evaluate
         try:
             if hasattr(self.model, "sparse_gradients"):
                 self.model.sparse_gradients = self.sparse_gradients
-            if self.args.num_train_epochs == 0:
-                return self.evaluate() if judged else {}
             # Its place may come again, with other weights; a checkpoint brings its own.
             self.mega_batch = None
-            self.args.eval_on_start = judged and not resume_from_checkpoint
             return super().train(resume_from_checkpoint=resume_from_checkpoint, **kwargs)
         finally:
             # Other optimizers, with which the model may be trained on, take no sparse gradients.
@@ -315,20 +229,3 @@ class EncoderTrainer(BatchLossTrainer):
             folder.mkdir(parents=True, exist_ok=True)
             self.mega_batch.save(folder)
         super()._save_checkpoint(model, trial)
-        if self.args.should_save:
-            last = f"checkpoint-{self.state.global_step}"
-            best = Path(self.state.best_model_checkpoint or last).name
-            for path in Path(self.args.output_dir).glob("checkpoint-*"):
-                if path.name not in {last, best}:
-                    shutil.rmtree(path)
-
-
-class _LossWeights(TrainerCallback):
-    """Forgets the gradients of a loss's own weights after each update, as the Trainer does with those of the model."""
-
-    def __init__(self, loss: nn.Module) -> None:
-        self.loss = loss
-
-    def on_optimizer_step(self, *args: Any, **kwargs: Any) -> None:
-        """Forgets them."""
-        self.loss.zero_grad()

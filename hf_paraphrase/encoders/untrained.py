@@ -21,10 +21,12 @@ from .encoder_vocabulary import (
 from .kinds import encoder_kind, new_encoder
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
     from ..training.word_vectors import Coverage
-    from .train_settings import EncoderSettings
+    from .train_settings import NewEncoderSettings
 
 
 def sentences_of(pairs: PairSource, *, max_pairs: int | None = None, seed: int = 0) -> Iterator[str]:
@@ -72,7 +74,7 @@ def untrained_encoder(
     return new_encoder(name, vocabulary, seed=seed, **settings), tokenizer
 
 
-def new_vocabulary(settings: EncoderSettings, sentences: Callable[[], Iterable[str]]) -> EncoderVocabulary:
+def new_vocabulary(settings: NewEncoderSettings, sentences: Callable[[], Iterable[str]]) -> EncoderVocabulary:
     """Builds or opens the tokenizer, and reads or makes the initial vectors of its words.
 
     Args:
@@ -111,9 +113,23 @@ def new_vocabulary(settings: EncoderSettings, sentences: Callable[[], Iterable[s
 
 
 def untrained_model(
-    settings: EncoderSettings, vocabulary: EncoderVocabulary, pairs: EncodedPairs
+    settings: NewEncoderSettings,
+    vocabulary: EncoderVocabulary,
+    counts: Callable[[int], NDArray[np.int64]],
+    *,
+    seed: int,
 ) -> tuple[PreTrainedModel, Coverage | None]:
-    """Makes the encoder with its initial vectors; returns it and how many words have one (None without vectors)."""
+    """Makes the encoder with its initial vectors.
+
+    Args:
+        settings: The checked settings.
+        vocabulary: Its tokens.
+        counts: Counts how often each id up to a number occurs in the training text.
+        seed: Seed of the random vectors and weights.
+
+    Returns:
+        The encoder, and how many words have an initial vector (None without such vectors).
+    """
     import torch
 
     vectors = vocabulary.vectors
@@ -125,7 +141,7 @@ def untrained_model(
         vocabulary,
         hidden_size=settings.hidden_size,
         embedding_size=None if vectors is None else vectors.matrix.shape[1],
-        seed=settings.seed,
+        seed=seed,
         dropout=settings.dropout,
         word_dropout=settings.word_dropout,
         **{name: getattr(settings, name) for name in options},
@@ -136,12 +152,12 @@ def untrained_model(
     matrix, coverage = start_embeddings(
         vocabulary.words,
         vectors,
-        pairs.counts(len(embeddings))[: vocabulary.sizes[0]],
+        counts(len(embeddings))[: vocabulary.sizes[0]],
         dimension=embeddings.shape[1],
         frequency_weights=settings.frequency_weights,
         frequency_constant=settings.frequency_constant or FREQUENCY_CONSTANT,
         frequency_counts=settings.frequency_counts,
-        seed=settings.seed,
+        seed=seed,
     )
     with torch.no_grad():
         # Tokens behind the words, e.g. trigrams, keep their random start.

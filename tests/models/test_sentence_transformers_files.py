@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from hf_paraphrase.encoders.distillation import _layout
+from hf_paraphrase.encoders.distillation.teacher import _layout
 from hf_paraphrase.models.registry import SENTENCE_ENCODERS
 from hf_paraphrase.models.sentence_transformers_files import needs_own_code, write_module_files
 

@@ -152,7 +152,7 @@ class TuningRuns:
             raise HfParaphraseError("no selected pair can be trained on: a side is empty", path=self.pairs[data])
         started = time.monotonic()
         settings.seed = seed
-        model, _ = untrained_model(settings, vocabulary, pairs)
+        model, _ = untrained_model(settings, vocabulary, pairs.counts, seed=settings.seed)
         arguments = EncoderTrainingArguments(
             output_dir=str(self.folder / "trainer"),
             seed=settings.seed,

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import hashlib
 import os
-import tempfile
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import islice
-from pathlib import Path
-from typing import IO, TYPE_CHECKING
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ...errors import OutputError
+from ...encoders.token_rows import GrowingArray, ends_of
 from ...tokenization.token_lookup import ids_of, lookup_for
 
 if TYPE_CHECKING:
@@ -135,7 +133,8 @@ def encode_sentences(
     lengths: list[NDArray[np.int64]] = []
     sizes: list[NDArray[np.int64]] = []
     keys: list[NDArray[np.int64]] = []
-    tokens, characters = _GrowingFile(scratch), _GrowingFile(scratch)
+    what = "the tokenised sentences"
+    tokens, characters = GrowingArray(np.int32, scratch, what), GrowingArray(np.uint8, scratch, what)
     try:
         for block in _blocks(texts):
             encoded = ids_of(backend, block, lookup)
@@ -157,15 +156,14 @@ def encode_sentences(
         first = np.sort(np.unique(_joined(keys), return_index=True)[1]).astype(np.int64)
         left_out.repeated = len(_joined(keys)) - len(first)
         return SdaeSentences(
-            tokens.map(np.dtype(np.int32)),
-            _ends(lengths),
+            tokens.map(),
+            ends_of(_joined(lengths)),
             first,
-            characters.map(np.dtype(np.uint8)) if keep_text else None,
-            _ends(sizes) if keep_text else None,
+            characters.map() if keep_text else None,
+            ends_of(_joined(sizes)) if keep_text else None,
             left_out,
         )
     finally:
-        # A map keeps its file alive.
         tokens.close()
         characters.close()
 
@@ -178,44 +176,3 @@ def _blocks(texts: Iterable[str]) -> Iterator[list[str]]:
 
 def _joined(parts: list[NDArray[np.int64]]) -> NDArray[np.int64]:
     return np.concatenate(parts) if parts else np.zeros(0, np.int64)
-
-
-def _ends(parts: list[NDArray[np.int64]]) -> NDArray[np.int64]:
-    return np.concatenate([np.zeros(1, np.int64), _joined(parts).cumsum()])
-
-
-class _GrowingFile:
-    """A file without a name that grows and is mapped in the end."""
-
-    def __init__(self, folder: str | os.PathLike[str] | None) -> None:
-        self._folder = folder
-        self._size = 0
-        try:
-            self._file: IO[bytes] = tempfile.TemporaryFile(dir=folder)  # noqa: SIM115
-        except OSError as error:
-            self._fail(error)
-
-    def append(self, content: bytes) -> None:
-        try:
-            self._file.write(content)
-        except OSError as error:
-            self._fail(error)
-        self._size += len(content)
-
-    def map(self, dtype: np.dtype) -> NDArray:
-        if not self._size:
-            return np.zeros(0, dtype)
-        try:
-            self._file.flush()
-        except OSError as error:
-            self._fail(error)
-        return np.asarray(np.memmap(self._file, dtype=dtype, mode="r"))
-
-    def close(self) -> None:
-        self._file.close()
-
-    def _fail(self, error: OSError) -> None:
-        raise OutputError(
-            f"cannot write the tokenised sentences: {error.strerror or error}",
-            path=Path(self._folder or tempfile.gettempdir()),
-        ) from error

@@ -7,7 +7,8 @@ import pytest
 import torch
 from transformers import BertConfig, BertModel
 
-from hf_paraphrase.encoders.distillation import Teacher, distill_word_vectors, principal_components
+from hf_paraphrase.encoders.distillation.teacher import Teacher
+from hf_paraphrase.encoders.distillation.word_vectors import distill_word_vectors, principal_components
 from hf_paraphrase.errors import InputError, ModelError
 from hf_paraphrase.tokenization.word_level import build_word_level_tokenizer, save_tokenizer
 

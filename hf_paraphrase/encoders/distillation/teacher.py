@@ -1,8 +1,7 @@
-"""Word vectors distilled from a sentence encoder, without any training.
+"""The sentence encoders of others, from which ours may learn.
 
-Every word is encoded as a sentence of its own, and a principal component analysis brings the vectors to fewer
-components. The teacher is a local folder that transformers opens (`AutoModel`, with a pooling that its
-sentence-transformers files name), so nothing beside transformers is needed to run it.
+A teacher is a local folder that transformers opens (`AutoModel`, with a pooling that its sentence-transformers files
+name), so nothing beside transformers is needed to run it; or one of our own encoders.
 """
 
 from __future__ import annotations
@@ -12,22 +11,19 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..artefacts.foreign_files import check_plain_folder, read_bounded
-from ..artefacts.foreign_models import check_model_folder, check_total, opening
-from ..errors import InputError, ModelError
-from ..training.word_vectors import WordVectors
+from ...artefacts.foreign_files import check_plain_folder, read_bounded
+from ...artefacts.foreign_models import check_model_folder, check_total, opening
+from ...errors import ModelError
 
 if TYPE_CHECKING:
     from torch import Tensor
     from transformers import PreTrainedModel, PreTrainedTokenizerFast
 
-DISTILLED_DIMENSION = 256
-"""How many components are kept unless another number is asked for."""
 TOKENS_PER_BATCH = 1 << 12
 _POOLINGS = {
     "pooling_mode_mean_tokens": "mean",
@@ -46,18 +42,32 @@ class Teacher:
         model: The transformer.
         tokenizer: Its fast tokenizer.
         pooling: How its token vectors become one: `mean`, `cls` or `max`.
+        longest: How many tokens of a text it reads at most, if its folder says so.
     """
 
     model: PreTrainedModel
     tokenizer: PreTrainedTokenizerFast
     pooling: str = "mean"
+    longest: int | None = None
+
+    @property
+    def dimension(self) -> int:
+        """The number of components of an embedding."""
+        return int(self.model.config.hidden_size)
 
     @classmethod
-    def from_pretrained(cls, folder: str | os.PathLike[str], *, device: str | None = None) -> Teacher:
+    def from_pretrained(
+        cls, folder: str | os.PathLike[str], *, device: str | None = None, bf16: bool = False
+    ) -> Teacher:
         """Opens a folder of sentence-transformers or transformers; nothing is fetched and no code of it is run.
 
         A folder without `modules.json` is pooled by the mean. A `Normalize` module is left out: it would only change
-        the lengths of vectors that are about to be projected.
+        the lengths of vectors, and whoever learns from them looks at their directions alone.
+
+        Args:
+            folder: The folder.
+            device: Where to compute; None for the CPU.
+            bf16: Compute in bfloat16; the mean over the tokens is taken in fp32.
 
         Raises:
             ModelError: If the folder is missing or damaged, or is built in a way that cannot be followed.
@@ -85,7 +95,8 @@ class Teacher:
             tokenizer = AutoTokenizer.from_pretrained(place, local_files_only=True, trust_remote_code=False)
         if not tokenizer.is_fast or tokenizer.pad_token_id is None:
             raise ModelError("its tokenizer is not a fast one with a padding token", path=folder, remedy=_REMEDY)
-        return cls(model.eval().to(device or "cpu"), tokenizer, pooling)
+        model = model.eval().to(device or "cpu", torch.bfloat16 if bf16 else torch.float32)
+        return cls(model, tokenizer, pooling, _longest(place))
 
     def encode(self, texts: Sequence[str], *, show_progress_bar: bool = False) -> NDArray[np.float32]:
         """Embeds short texts, those of like length together.
@@ -100,7 +111,8 @@ class Teacher:
         import torch
         from tqdm.auto import tqdm
 
-        longest = min(self.tokenizer.model_max_length, getattr(self.model.config, "max_position_embeddings", 1 << 30))
+        bounds = (getattr(self.model.config, "max_position_embeddings", None), self.longest)
+        longest = min(self.tokenizer.model_max_length, *(bound for bound in bounds if bound is not None), 1 << 30)
         ids = self.tokenizer(list(texts), truncation=True, max_length=longest)["input_ids"] if texts else []
         rows: list[NDArray[np.float32] | None] = [None] * len(ids)
         order = sorted(range(len(ids)), key=lambda row: len(ids[row]))
@@ -129,7 +141,7 @@ class Teacher:
             ids[place, : len(row)] = torch.tensor(row, dtype=torch.long)
             mask[place, : len(row)] = 1
         ids, mask = ids.to(self.model.device), mask.to(self.model.device)
-        hidden: Tensor = self.model(input_ids=ids, attention_mask=mask).last_hidden_state
+        hidden: Tensor = self.model(input_ids=ids, attention_mask=mask).last_hidden_state.float()
         if self.pooling == "cls":
             return hidden[:, 0]
         weights = mask.unsqueeze(2)
@@ -138,64 +150,15 @@ class Teacher:
         return (hidden * weights).sum(1) / weights.sum(1).clamp_min(1)
 
 
-def distill_word_vectors(
-    teacher: Teacher,
-    words: Sequence[str],
-    *,
-    dimension: int = DISTILLED_DIMENSION,
-    show_progress_bar: bool = False,
-) -> WordVectors:
-    """Makes vectors of words: each is encoded by the teacher, then projected on the principal components.
+class SentenceVectors(Protocol):
+    """What embeds texts: a :class:`Teacher` or one of our own encoders."""
 
-    Args:
-        teacher: The sentence encoder.
-        words: The words; each once.
-        dimension: How many components to keep.
-        show_progress_bar: Show the progress on standard error.
+    @property
+    def dimension(self) -> int:
+        """The number of components of an embedding."""
 
-    Returns:
-        The words in their order and their vectors.
-
-    Raises:
-        InputError: If there are fewer words or teacher components than components to keep.
-    """
-    vectors = teacher.encode(words, show_progress_bar=show_progress_bar)
-    most = min(vectors.shape)
-    if dimension > most:
-        kind = "components of the sentence encoder" if most == vectors.shape[1] else "words"
-        raise InputError(
-            f"{dimension} components from {most} {kind}", remedy=f"ask for at most {most} (--hidden-size)"
-        )
-    return WordVectors(list(words), principal_components(vectors, dimension), len(words))
-
-
-def principal_components(vectors: NDArray[np.float32], dimension: int) -> NDArray[np.float32]:
-    """Projects centred vectors on the directions of their greatest variance, without whitening.
-
-    It is the full decomposition, in float64 over the covariance: the same as scikit-learn's `PCA` but for signs, which
-    are set so that the largest entry of each direction is positive.
-
-    Args:
-        vectors: (rows, components).
-        dimension: How many directions to keep, at most `components`.
-
-    Returns:
-        float32 (rows, dimension), each column with mean 0, the columns uncorrelated and in falling variance.
-    """
-    centre = vectors.mean(0, dtype=np.float64)
-    covariance = np.zeros((vectors.shape[1], vectors.shape[1]))
-    for block in _blocks(vectors):
-        centred = block - centre
-        covariance += centred.T @ centred
-    directions = np.linalg.eigh(covariance)[1][:, ::-1][:, :dimension]
-    largest = directions[np.abs(directions).argmax(0), np.arange(dimension)]
-    directions = directions * np.where(largest < 0, -1.0, 1.0)
-    parts = [((block - centre) @ directions).astype(np.float32) for block in _blocks(vectors)]
-    return np.concatenate(parts) if parts else np.zeros((0, dimension), np.float32)
-
-
-def _blocks(vectors: NDArray[np.float32], size: int = 1 << 14) -> list[NDArray[np.float32]]:
-    return [vectors[start : start + size] for start in range(0, len(vectors), size)]
+    def encode(self, texts: Sequence[str], *, show_progress_bar: bool = ...) -> NDArray[np.float32]:
+        """Embeds texts as float32 (texts, dimension)."""
 
 
 def _layout(folder: Path) -> tuple[Path, str]:
@@ -227,6 +190,13 @@ def _pooling(settings: dict[str, Any], folder: Path) -> str:
     if len(chosen) != 1 or chosen[0] not in _POOLINGS.values():
         raise ModelError(f"a pooling by {', '.join(chosen) or 'nothing'}", path=folder, remedy=_REMEDY)
     return chosen[0]
+
+
+def _longest(place: Path) -> int | None:
+    """Finds out how many tokens of a text a sentence encoder of sentence-transformers reads."""
+    settings = _read_json(place / "sentence_bert_config.json")
+    found = settings.get("max_seq_length") if isinstance(settings, dict) else None
+    return found if isinstance(found, int) and found > 0 else None
 
 
 def _read_json(path: Path) -> Any:

@@ -1,0 +1,21 @@
+"""Distillation: an encoder of ours learns from the sentence encoders of others.
+
+Teachers and plain text go in, an encoder comes out whose cosines are like those of the teachers. `run` is the recipe:
+`texts` reads the text, `teacher_vectors` keeps what the teachers say of it, `trainer` trains the student with
+`objectives`, and `letters` lets words see their spelling. `word_vectors` distils words alone, without training.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ...lazy import lazy_exports
+
+if TYPE_CHECKING:
+    from .objectives import DistillationObjective
+    from .run import distill
+    from .teacher import Teacher
+    from .trainer import DistillationTrainer
+    from .training_arguments import DistillationTrainingArguments
+
+__getattr__, __dir__, __all__ = lazy_exports(__name__)

@@ -1,0 +1,126 @@
+"""Words that see their letters while they are trained.
+
+As in fastText (Bojanowski et al. 2017, "Enriching Word Vectors with Subword Information") the vector of a word is the
+sum of one of its own and of those of the character n-grams of its spelling, which are hashed into buckets:
+
+    row(word) = E[word] + sum over its n-grams of G[bucket]
+
+So a word that the text has seldom, or never, has a vector from words that are spelt alike. After training the sums are
+folded into the table, and the model is one that knows nothing of n-grams.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+import torch
+import xxhash
+from numpy.typing import NDArray
+from torch import Tensor, nn
+from torch.nn import functional
+
+from ...tokenization.encoder_pieces import SPACE
+from ..token_rows import ends_of, token_places
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedTokenizerFast
+
+BUCKETS = 100_000
+SHORTEST, LONGEST = 3, 5
+_BEGIN, _END = "<", ">"
+_INSIDE = "##"
+_ROWS_PER_BLOCK = 1 << 14
+_INITIAL_RANGE = 0.01
+
+
+def character_ngrams(spelling: str, shortest: int = SHORTEST, longest: int = LONGEST) -> list[str]:
+    """Lists the n-grams of a spelling with its boundary marks, shorter ones first; all of it if it is too short."""
+    found = [
+        spelling[start : start + size]
+        for size in range(shortest, longest + 1)
+        for start in range(len(spelling) - size + 1)
+    ]
+    return found or [spelling]
+
+
+def spellings(tokenizer: PreTrainedTokenizerFast) -> list[str | None]:
+    """Spells the tokens of a vocabulary with boundary marks: `<word>`, and `ing>` for a piece `##ing` inside a word.
+
+    A piece of a vocabulary that marks the beginning of a word (`▁word`) may go on, so it has no mark at its end, and
+    one without the mark is inside a word and has none at all.
+
+    Returns:
+        The spelling of each token by its id; None for special ones.
+    """
+    tokens: list[str] = tokenizer.convert_ids_to_tokens(range(len(tokenizer)))
+    special = set(tokenizer.all_special_tokens)
+    marked = any(token.startswith(SPACE) for token in tokens)
+    found: list[str | None] = []
+    for token in tokens:
+        if token in special or token in (SPACE, _INSIDE):
+            found.append(None)
+        elif marked:
+            found.append(f"{_BEGIN}{token.removeprefix(SPACE)}" if token.startswith(SPACE) else token)
+        elif token.startswith(_INSIDE):
+            found.append(f"{token.removeprefix(_INSIDE)}{_END}")
+        else:
+            found.append(f"{_BEGIN}{token}{_END}")
+    return found
+
+
+class Letters(nn.Module):
+    """The vectors of the character n-grams of a vocabulary.
+
+    Args:
+        spelt: The spelling of each token by its id, None for one without letters; ids behind them have none either.
+        size: The number of rows of the table of tokens.
+        dimension: The components of a row.
+        shortest: The shortest n-grams.
+        longest: The longest.
+        buckets: Rows of the table of n-grams.
+        seed: Seed of its start.
+
+    Attributes:
+        table: G (buckets, dimension).
+    """
+
+    def __init__(
+        self,
+        spelt: Sequence[str | None],
+        size: int,
+        dimension: int,
+        *,
+        shortest: int = SHORTEST,
+        longest: int = LONGEST,
+        buckets: int = BUCKETS,
+        seed: int = 0,
+    ) -> None:
+        super().__init__()
+        grams = [[] if word is None else character_ngrams(word, shortest, longest) for word in spelt]
+        lengths = np.zeros(size, np.int64)
+        lengths[: len(grams)] = [len(found) for found in grams]
+        self._ends = ends_of(lengths)
+        hashed = (xxhash.xxh3_64_intdigest(gram.encode()) % buckets for found in grams for gram in found)
+        self._buckets = np.fromiter(hashed, np.int64, int(self._ends[-1]))
+        generator = torch.Generator().manual_seed(seed)
+        self.table = nn.Parameter(torch.randn(buckets, dimension, generator=generator) * _INITIAL_RANGE)
+
+    def of_rows(self, rows: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Returns the buckets of the n-grams of some tokens laid end to end, and where those of each begin."""
+        starts = self._ends[rows]
+        lengths = self._ends[rows + 1] - starts
+        row, place = token_places(lengths)
+        return self._buckets[starts[row] + place], lengths.cumsum() - lengths
+
+    @torch.no_grad()
+    def folded(self, embeddings: Tensor) -> Tensor:
+        """Returns the table of tokens (vocabulary, dimension) with the sums of their n-grams."""
+        found = embeddings.detach().clone()
+        for start in range(0, len(found), _ROWS_PER_BLOCK):
+            rows = np.arange(start, min(start + _ROWS_PER_BLOCK, len(found)))
+            buckets, offsets = (torch.from_numpy(part).to(found.device) for part in self.of_rows(rows))
+            if len(buckets):
+                found[start : start + len(rows)] += functional.embedding_bag(buckets, self.table, offsets, mode="sum")
+        return found

@@ -1,0 +1,123 @@
+"""The rows of large tables that a batch needs, as a small table with a gradient of its own.
+
+A step gathers the rows of the tokens that occur in its batch, numbers the tokens anew by them, and runs the model with
+that table in place of its own, whatever the model does with it. Only these rows get a gradient, and
+:class:`~...training.row_adam.RowAdam` changes only them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+from torch.func import functional_call
+from torch.nn import functional
+from transformers import PreTrainedModel
+
+from .letters import Letters
+
+TABLE = "embeddings"
+"""The name of the table of token vectors in every encoder."""
+
+
+class _Rows(torch.autograd.Function):
+    """The rows of a table by their numbers, each once and in rising order; its gradient has these rows alone."""
+
+    @staticmethod
+    def forward(ctx: Any, table: Tensor, rows: Tensor) -> Tensor:
+        ctx.save_for_backward(rows)
+        ctx.shape = table.shape
+        return table.index_select(0, rows)
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, None]:
+        (rows,) = ctx.saved_tensors
+        return torch.sparse_coo_tensor(
+            rows.unsqueeze(0), gradients[0], ctx.shape, is_coalesced=True, check_invariants=False
+        ), None
+
+
+class LocalIds:
+    """Numbers ids anew by the different ones that occur.
+
+    Args:
+        size: How many ids there are.
+        first: The first so many always keep their number.
+    """
+
+    def __init__(self, size: int, first: int = 0) -> None:
+        self._first = first
+        self._occurs = np.zeros(size, bool)
+        self._local = np.zeros(size, np.int64)
+
+    def __call__(self, ids: NDArray[np.integer]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Numbers ids.
+
+        Args:
+            ids: Ids (total,).
+
+        Returns:
+            The different ids in rising order (different,), and for each of `ids` its place among them (total,).
+        """
+        self._occurs[ids] = True
+        self._occurs[: self._first] = True
+        rows = np.flatnonzero(self._occurs)
+        self._occurs[rows] = False
+        self._local[rows] = np.arange(len(rows))
+        return rows, self._local[ids]
+
+
+def local_table(embeddings: Tensor, inputs: dict[str, Tensor], letters: Letters | None) -> Tensor:
+    """Gathers the rows of a batch, with the sums of their n-grams.
+
+    Args:
+        embeddings: The table of tokens (vocabulary, dimension).
+        inputs: A batch of :class:`~.collator.TextCollator`.
+        letters: The n-grams of the tokens.
+
+    Returns:
+        The rows (tokens of the batch, dimension).
+    """
+    rows: Tensor = _Rows.apply(embeddings, inputs["rows"])
+    if letters is None or not len(inputs["ngrams"]):
+        return rows
+    ngrams: Tensor = _Rows.apply(letters.table, inputs["ngram_rows"])
+    return rows + functional.embedding_bag(inputs["ngrams"], ngrams, inputs["ngram_offsets"], mode="sum")
+
+
+def call_with_table(
+    model: torch.nn.Module, encoder: PreTrainedModel, table: Tensor, inputs: dict[str, Tensor], **options: Any
+) -> Tensor:
+    """Computes sentence embeddings (texts, dim) with a table of a batch in place of the model's own.
+
+    Args:
+        model: The encoder, possibly wrapped.
+        encoder: The encoder.
+        table: What :func:`local_table` gave.
+        inputs: The batch.
+        **options: What else the model's `forward` is told.
+    """
+    words = {"input_ids": inputs["input_ids"], "attention_mask": inputs["attention_mask"], **options}
+    with _local_parts(encoder, inputs["rows"]):
+        vectors: Tensor = functional_call(model, {TABLE: table}, (), words).pooler_output
+    return vectors
+
+
+@contextmanager
+def _local_parts(encoder: PreTrainedModel, rows: Tensor) -> Iterator[None]:
+    """Tells an encoder whose ids belong to several parts where the parts of a local table end."""
+    sizes = getattr(encoder.config, "vocab_sizes", None)
+    if sizes is None:
+        yield
+        return
+    ends = torch.searchsorted(rows, torch.tensor(sizes, device=rows.device).cumsum(0))
+    try:
+        encoder.config.vocab_sizes = torch.diff(ends, prepend=ends.new_zeros(1)).tolist()
+        yield
+    finally:
+        encoder.config.vocab_sizes = sizes

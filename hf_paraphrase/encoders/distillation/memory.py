@@ -1,0 +1,54 @@
+"""Whether a student fits the memory, before it is made."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from ...errors import UsageError
+
+_ROOM = "MemAvailable:"
+_BYTES = 4
+_COPIES = 4
+"""The table, Adam's two moments, and the finished table that is scored and written."""
+
+
+def check_memory(rows: int, components: int, ngram_rows: int = 0) -> None:
+    """Refuses a student whose tables do not fit the memory while they are trained.
+
+    Args:
+        rows: Rows of the table of tokens.
+        components: Components of a row.
+        ngram_rows: Rows of the table of n-grams.
+
+    Raises:
+        UsageError: If they do not, with both sizes.
+    """
+    wanted = _BYTES * components * (_COPIES * rows + (_COPIES - 1) * ngram_rows)
+    room = available_memory()
+    if room is not None and wanted > room:
+        raise UsageError(
+            f"{rows:,} token vectors of {components:,} components take {wanted / 2**30:.1f} GiB to train, and "
+            f"{room / 2**30:.1f} GiB of memory are free",
+            remedy="lower --vocabulary-size or --hidden-size",
+        )
+
+
+def available_memory() -> int | None:
+    """Returns the bytes that a process may still take, by the system and the limit of its group; None if unknown."""
+    found: list[int] = []
+    try:
+        for line in Path("/proc/meminfo").read_text(encoding="ascii").splitlines():
+            if line.startswith(_ROOM):
+                found.append(int(line.split()[1]) << 10)
+        group = Path("/sys/fs/cgroup")
+        limit = (group / "memory.max").read_text(encoding="ascii").strip()
+        if limit.isdigit():
+            held = int((group / "memory.current").read_text(encoding="ascii"))
+            # Pages of files that were read count as held and are given back at need.
+            for line in (group / "memory.stat").read_text(encoding="ascii").splitlines():
+                name, _, value = line.partition(" ")
+                held -= int(value) if name in ("inactive_file", "active_file") else 0
+            found.append(max(0, int(limit) - held))
+    except (OSError, ValueError):
+        pass
+    return min(found) if found else None

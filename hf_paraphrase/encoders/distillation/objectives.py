@@ -1,0 +1,158 @@
+"""What a student is told to do like its teachers: to have their vectors, or their cosines.
+
+The projection between the two spaces is kept orthonormal (its columns are unit vectors at right angles), so that the
+cosines of projected students are those of the students themselves, and nothing is lost when it is thrown away after
+training. What an average could learn through any other projection it learns by its table.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+from torch.nn import functional
+
+
+def cosine_objective(students: Tensor, targets: Tensor) -> Tensor:
+    """Computes the mean of 1 - cos(student, target) over texts, both (texts, dim)."""
+    return 1 - functional.cosine_similarity(students, targets, dim=1).mean()
+
+
+def pairwise_objective(students: Tensor, targets: Tensor) -> Tensor:
+    """Computes the mean squared difference between cosines of students and of targets over all pairs of texts.
+
+    Args:
+        students: (texts, dim).
+        targets: (texts, another dim).
+
+    Returns:
+        The mean over the texts (texts - 1) / 2 pairs; 0 where there is one text only.
+    """
+    texts = len(students)
+    if texts < 2:
+        return students.sum() * 0.0
+    students, targets = functional.normalize(students), functional.normalize(targets)
+    differences = students @ students.T - targets @ targets.T
+    # The diagonal is 0 but for rounding, and for a vector of zeros.
+    differences = differences.fill_diagonal_(0.0)
+    return differences.square().sum() / (texts * (texts - 1))
+
+
+def principal_axes(vectors: NDArray[np.floating], count: int) -> NDArray[np.float32]:
+    """Finds the directions that hold most of the squares of some vectors, without centring.
+
+    Args:
+        vectors: (rows, components).
+        count: How many, at most `components`.
+
+    Returns:
+        Unit vectors at right angles as columns (components, count), the greatest first; the largest entry of each is
+        positive.
+    """
+    moments = np.zeros((vectors.shape[1], vectors.shape[1]))
+    for start in range(0, len(vectors), 1 << 14):
+        block = np.asarray(vectors[start : start + (1 << 14)], np.float64)
+        moments += block.T @ block
+    axes = np.linalg.eigh(moments)[1][:, ::-1][:, :count]
+    largest = axes[np.abs(axes).argmax(0), np.arange(axes.shape[1])]
+    return (axes * np.where(largest < 0, -1.0, 1.0)).astype(np.float32)
+
+
+class DistillationObjective(nn.Module):
+    """The weighted sum of the objectives, on whole vectors and on their first components.
+
+        L = sum over d of w_c mean(1 - cos(P_d s_d, t)) + w_p mean((cos(s_d, s'_d) - cos(t, t'))²)
+
+    s_d has the first d components of a student's vector s, of which d = all is one; t is the target. P_d has the first
+    d columns of the projection P, which is trained and kept orthonormal. Without a projection students and targets
+    have the same components. A student with more components than the target is compared with the target and zeros.
+
+    Args:
+        student_size: Components of a student.
+        target_size: Components of a target.
+        cosine_weight: w_c.
+        pairwise_weight: w_p.
+        matryoshka: Further d (Kusupati et al. 2022, "Matryoshka Representation Learning").
+        axes: The initial P (at least `target_size`, `student_size`), orthonormal columns; None for no projection.
+
+    Attributes:
+        projection: P.
+    """
+
+    projection: nn.Parameter | None
+
+    def __init__(
+        self,
+        student_size: int,
+        target_size: int,
+        *,
+        cosine_weight: float = 1.0,
+        pairwise_weight: float = 0.0,
+        matryoshka: Sequence[int] = (),
+        axes: Tensor | None = None,
+    ) -> None:
+        super().__init__()
+        if axes is None and student_size != target_size and cosine_weight > 0:
+            raise ValueError(f"vectors of {student_size} components need a projection to those of {target_size}")
+        self.cosine_weight = cosine_weight
+        self.pairwise_weight = pairwise_weight
+        self.sizes = [size for size in matryoshka if size < student_size] + [student_size]
+        self.projection = None if axes is None else nn.Parameter(axes.clone())
+
+    def forward(self, students: Tensor, targets: Tensor) -> Tensor:
+        """Computes the loss of a batch of students (texts, dim) and their targets (texts, target dim)."""
+        students = students.float()
+        loss = students.new_zeros(())
+        for size in self.sizes:
+            part = students[:, :size]
+            if self.cosine_weight > 0:
+                loss = loss + self.cosine_weight * cosine_objective(*self._in_one_space(part, targets))
+            if self.pairwise_weight > 0:
+                loss = loss + self.pairwise_weight * pairwise_objective(part, targets)
+        return loss / len(self.sizes)
+
+    def _in_one_space(self, students: Tensor, targets: Tensor) -> tuple[Tensor, Tensor]:
+        if self.projection is None:
+            return students, targets
+        projected = students @ self.projection[:, : students.shape[1]].T
+        return projected, functional.pad(targets, (0, projected.shape[1] - targets.shape[1]))
+
+    @torch.no_grad()
+    def orthonormalise(self) -> None:
+        """Draws the projection back to the nearest one with orthonormal columns: one step of Newton and Schulz.
+
+        It takes deviations e to about 3/4 e², so after each small update one step is enough.
+        """
+        if self.projection is not None:
+            found = self.projection
+            found.copy_(1.5 * found - 0.5 * found @ (found.T @ found))
+
+
+def initial_projection(
+    targets: NDArray[np.float32], student_size: int, *, mixed: bool, generator: torch.Generator
+) -> Tensor:
+    """Makes a projection from students to targets to start from: onto the principal axes of the targets.
+
+    Args:
+        targets: Targets of some texts (texts, target dim).
+        student_size: Components of a student.
+        mixed: Turn the axes at random, so that every part of a student's vector gets something of each.
+        generator: Draws the turn.
+
+    Returns:
+        (the greater of both sizes, student_size), orthonormal columns.
+    """
+    size = targets.shape[1]
+    axes = torch.from_numpy(principal_axes(targets, min(student_size, size)))
+    projection = torch.zeros(max(size, student_size), student_size)
+    projection[:size, : axes.shape[1]] = axes
+    rest = student_size - axes.shape[1]
+    if rest:
+        projection[size : size + rest, axes.shape[1] :] = torch.eye(rest)
+    if mixed:
+        turn, _ = torch.linalg.qr(torch.randn(student_size, student_size, generator=generator))
+        projection = projection @ turn
+    return projection

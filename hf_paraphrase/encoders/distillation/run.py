@@ -1,0 +1,323 @@
+"""The recipe of the verb `distill`: teachers and plain text in, a sentence encoder out."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from dataclasses import fields, replace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+from ...artefacts.origins import languages_read
+from ...errors import InputError, UsageError
+from ...messages import say
+from ...settings import flag, recipe
+from ...training.run import TrainingRun
+from ..kinds import encoder_kind
+from ..sentence_encoder import SentenceEncoder
+from ..train import dev_evaluator, report_encoder
+from .settings import StudentSettings, distill_settings
+from .training_arguments import ObjectiveSettings
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+    from transformers import PreTrainedModel
+
+    from ...training.word_vectors import Coverage
+    from ..encoder_vocabulary import EncoderVocabulary
+    from .encoded_texts import EncodedTexts
+    from .letters import Letters
+    from .teacher import SentenceVectors
+    from .teacher_vectors import TeacherVectors
+    from .texts import Texts
+    from .trainer import DistillationTrainer
+
+_VECTORS, _NEIGHBOURS = "teachers", "neighbours.npy"
+_CUTS = (32, 64, 128, 256)
+"""The numbers of components at which a table of principal components is scored."""
+
+
+@recipe(distill_settings)
+def distill(settings: StudentSettings) -> SentenceEncoder:
+    """Distils a sentence encoder from teachers on plain text and writes its folder, with card and record.
+
+    Returns:
+        The encoder; its `results`, as in `provenance.json`, say how it was scored.
+
+    Raises:
+        UsageError: For settings that do not fit, or a student that does not fit the memory.
+        InputError: For missing or malformed text, vectors or dev data.
+        ModelError: If a teacher cannot be opened or followed, or gives something else than numbers.
+        OutputError: If the output is in the way, or the unfinished run had other settings or inputs.
+    """
+    from ...artefacts.provenance import read_provenance
+
+    with TrainingRun(settings, command="distill", inputs=settings.inputs(), of_the_result=["teacher_vectors"]) as run:
+        if not run.is_finished:
+            _Distillation(settings, run).make()
+    encoder = SentenceEncoder.from_pretrained(settings.output)
+    encoder.results = read_provenance(Path(settings.output)).get("results", {})
+    return encoder
+
+
+class _Distillation:
+    """The parts of one run: text, teachers' vectors, vocabulary, student, training, folder.
+
+    Args:
+        settings: The checked settings.
+        run: The run.
+    """
+
+    def __init__(self, settings: StudentSettings, run: TrainingRun) -> None:
+        self.settings = settings
+        self.run = run
+        self.scratch = next(folder for folder in run.folder.absolute().parents if folder.is_dir())
+        self.coverage: Coverage | None = None
+
+    def make(self) -> None:
+        """Trains and writes."""
+        from tqdm.auto import tqdm
+
+        from ...training.arguments import is_bf16
+        from .collator import DistillationTexts
+        from .neighbours import kept_neighbours
+        from .opening import open_teacher
+        from .teacher_vectors import check_teachers
+        from .trainer import DistillationTrainer
+        from .training_arguments import DistillationTrainingArguments
+
+        # All that can be refused is, before the teachers are asked, which may take hours.
+        settings = self.settings
+        evaluator = dev_evaluator(settings.dev_data)
+        bf16 = is_bf16(settings.teacher_precision)
+        check_teachers(settings.teacher, settings.teacher_vectors, bf16=bf16)
+        teachers = [open_teacher(folder, bf16=bf16) for folder in settings.teacher]
+        texts = self._texts()
+        dimension = sum(teacher.dimension for teacher in teachers)
+        if (settings.hidden_size, settings.initial_vectors, settings.initial_model) == (None, None, None):
+            # The record of the run has what was given.
+            settings = self.settings = replace(settings, hidden_size=-(-dimension // _parts(settings)))
+        model, vocabulary, encoded = self._student(texts)
+        letters = self._letters(model, vocabulary) if settings.letters else None
+        _check_sizes(settings, model, len(texts))
+        say(
+            f"{settings.model_type}: {len(texts):,} texts, {model.config.vocab_size:,} token vectors of "
+            f"{_token_size(model)} components, teachers' vectors of {dimension}"
+            f"{'' if self.coverage is None else f'; {self.coverage}'}"
+        )
+        kept = self.run.begin()
+        targets = self._targets(teachers, texts, kept, bf16)
+        del teachers
+        neighbours = None
+        if settings.batch_neighbours:
+            say(f"looking for the {settings.batch_neighbours} nearest neighbours of each text")
+            neighbours = kept_neighbours(kept / _NEIGHBOURS, targets, settings.batch_neighbours, seed=settings.seed)
+        trainer = DistillationTrainer(
+            model,
+            self.run.arguments(DistillationTrainingArguments, **_trainer_settings(settings)),
+            DistillationTexts(encoded, targets, neighbours),
+            vocabulary.tokenizer,
+            evaluator=evaluator,
+            letters=letters,
+            report=lambda text: tqdm.write(text, file=sys.stderr),
+        )
+        self.run.train(trainer)
+        self._write(trainer, texts, encoded, targets)
+
+    def _texts(self) -> Texts:
+        from ..initial_vectors import read_word_list
+        from .texts import corpora_of, read_texts
+
+        settings = self.settings
+        texts = read_texts(
+            corpora_of(settings.text, settings.columns),
+            words=[] if settings.word_list is None else read_word_list(settings.word_list),
+            max_characters=settings.max_characters,
+            max_texts=settings.max_texts,
+            seed=settings.seed,
+            held_out=settings.fingerprints(),
+            scratch=self.scratch,
+        )
+        say(f"{len(texts):,} texts; left out: {texts.left_out}")
+        return texts
+
+    def _targets(self, teachers: Sequence[SentenceVectors], texts: Texts, kept: Path, bf16: bool) -> TeacherVectors:
+        from .teacher_vectors import TeacherVectors, teacher_vectors
+
+        settings = self.settings
+        folder = kept / _VECTORS if settings.teacher_vectors is None else Path(settings.teacher_vectors)
+        vectors = [
+            teacher_vectors(folder, path, teacher, texts, bf16=bf16, show_progress_bar=True)
+            for path, teacher in zip(settings.teacher, teachers, strict=True)
+        ]
+        return TeacherVectors(vectors, settings.teacher_weights)
+
+    def _vocabulary(self, texts: Texts) -> EncoderVocabulary:
+        from ..untrained import new_vocabulary
+
+        try:
+            return new_vocabulary(self.settings, partial(iter, texts))
+        except InputError as error:
+            if error.path is not None:
+                raise
+            raise InputError(error.message, path=self.settings.text[0], remedy=error.remedy) from error
+
+    def _student(self, texts: Texts) -> tuple[PreTrainedModel, EncoderVocabulary, EncodedTexts]:
+        """Makes the student, or opens the one to go on from; returns it, its tokens, and the text in them."""
+        import torch
+
+        from ..batch_loss import DROPOUTS
+        from ..initial_model import initial_encoder
+        from ..untrained import untrained_model
+        from .encoded_texts import encode_texts
+        from .memory import check_memory
+
+        settings = self.settings
+        ngrams = settings.ngram_buckets if settings.letters else 0
+        if settings.initial_model is not None:
+            dropouts = {name: getattr(settings, name) for name in DROPOUTS}
+            model, vocabulary = initial_encoder(settings.initial_model, dropouts)
+            check_memory(sum(vocabulary.sizes), _token_size(model), ngrams)
+            return model, vocabulary, encode_texts(texts, vocabulary.tokenizer, scratch=self.scratch)
+        vocabulary = self._vocabulary(texts)
+        size = settings.hidden_size
+        if vocabulary.vectors is not None:
+            size = vocabulary.vectors.matrix.shape[1]
+        assert size is not None
+        check_memory(sum(vocabulary.sizes), size, ngrams)
+        encoded = encode_texts(texts, vocabulary.tokenizer, scratch=self.scratch)
+        model, self.coverage = untrained_model(settings, vocabulary, encoded.counts, seed=settings.seed)
+        if settings.letters and self.coverage is None:
+            # What a word has of its own comes from the text alone, so that a word without text is its letters.
+            with torch.no_grad():
+                model.get_parameter("embeddings")[: vocabulary.sizes[0]] = 0.0
+        return model, vocabulary, encoded
+
+    def _letters(self, model: PreTrainedModel, vocabulary: EncoderVocabulary) -> Letters:
+        from .letters import Letters, spellings
+
+        settings = self.settings
+        # Of several tokenizers that of the words is the first.
+        words = getattr(vocabulary.tokenizer, "parts", [vocabulary.tokenizer])[0]
+        return Letters(
+            spellings(words),
+            *model.get_parameter("embeddings").shape,
+            shortest=settings.shortest_ngram,
+            longest=settings.longest_ngram,
+            buckets=settings.ngram_buckets,
+            seed=settings.seed,
+        )
+
+    def _write(
+        self, trainer: DistillationTrainer, texts: Texts, encoded: EncodedTexts, targets: TeacherVectors
+    ) -> None:
+        from ..initial_model import name_on_card
+        from ..model_folder import card_values, dev_measurement, sizes_of, write_model_files
+        from .finished_table import turn_to_principal_axes
+
+        settings, model = self.settings, cast(Any, trainer.model)
+        scores, best = trainer.scores(), trainer.best_scores()
+        if settings.principal_components is not None:
+            turn_to_principal_axes(model, encoded, settings.principal_components, seed=settings.seed)
+        by_components = _scores_by_components(trainer, settings)
+        names = [Path(teacher).resolve().name for teacher in settings.teacher]
+        untrained = next((entry for entry in scores if entry["step"] == 0), None)
+        results = {
+            "texts": len(texts),
+            "left_out": vars(texts.left_out),
+            "contamination": texts.contamination,
+            "teachers": dict(zip(names, (vectors.dimension for vectors in targets.teachers), strict=True)),
+            "coverage": None if self.coverage is None else vars(self.coverage),
+            "dev_untrained": None if untrained is None else untrained["dev_mean"],
+            "dev_best": None if best is None else best["dev_mean"],
+            "best_epoch": None if best is None else best["epoch"],
+            "dev_by_components": by_components,
+            "steps": trainer.state.global_step,
+            "dev_scores": scores,
+            **sizes_of(model),
+        }
+        folders = [item for item in settings.text if Path(item).is_dir()]
+        languages = sorted({item for folder in folders for item in languages_read(folder, english=True)})
+        words = encoder_kind(settings.model_type).words and settings.tokenizer is None
+        start = "random"
+        if settings.initial_vectors is not None:
+            start = f"{Path(settings.initial_vectors).name} ({self.coverage})"
+        if settings.initial_model is not None:
+            start = f"those of {name_on_card(settings.initial_model)}, with all its other weights"
+        card = {
+            **card_values(model, Path(settings.output).name),
+            "kind": settings.model_type,
+            "token_size": _token_size(model),
+            "languages": languages or (["en"] if words and settings.split_contractions else []),
+            "teacher_names": ", ".join(names),
+            "text_names": ", ".join(Path(item).name for item in settings.text),
+            "left_out": str(texts.left_out),
+            "initial": start,
+            "scores": scores,
+            "kept_step": None if best is None else best["step"],
+        }
+        write_model_files(self.run.folder, model, trainer.tokenizer)
+        finished = by_components.get(model.config.hidden_size, results["dev_best"])
+        measured = dev_measurement(settings.dev_data, finished, scores)
+        self.run.write(results=results, template="distilled_encoder", card=card, measurements=[measured])
+        report_encoder(settings.output, settings.model_type, scores, best)
+        for size, score in by_components.items():
+            say(f"{f'cut to {size}':>12}  {score:6.2f}")
+
+
+def _parts(settings: StudentSettings) -> int:
+    """Tells how many vectors of the hidden size stand side by side in an embedding."""
+    kind = encoder_kind(settings.model_type)
+    return 2 if kind.words and kind.trigrams else 1
+
+
+def _token_size(model: PreTrainedModel) -> int:
+    return int(model.get_parameter("embeddings").shape[1])
+
+
+def _check_sizes(settings: StudentSettings, model: PreTrainedModel, texts: int) -> None:
+    """Refuses what asks for more components or texts than there are.
+
+    Raises:
+        UsageError: If something does.
+    """
+    size = model.config.hidden_size
+    for name, wanted, there, what in (
+        ("matryoshka", max(settings.matryoshka, default=0), size, "components of the embeddings"),
+        ("principal_components", settings.principal_components or 0, size, "components of the embeddings"),
+        ("batch_neighbours", settings.batch_neighbours, texts - 1, "other texts"),
+    ):
+        if wanted > there:
+            raise UsageError(f"{flag(name)} {wanted} is more than the {there} {what}", remedy="give fewer")
+
+
+def _trainer_settings(settings: StudentSettings) -> dict[str, Any]:
+    """Returns what the Trainer is told of the settings."""
+    return {
+        **{field.name: getattr(settings, field.name) for field in fields(ObjectiveSettings)},
+        "num_train_epochs": settings.epochs,
+        "per_device_train_batch_size": settings.batch_size,
+        "learning_rate": settings.learning_rate,
+        "bf16": settings.precision == "bf16",
+    }
+
+
+def _scores_by_components(trainer: DistillationTrainer, settings: StudentSettings) -> dict[int, float]:
+    """Scores the finished encoder with its first so many components, and with all where its table was changed."""
+    from ...evaluation.dev import dev_scorer
+    from ..dev_scores import DEV_SCORE
+
+    size = trainer.model.config.hidden_size
+    sizes = {*settings.matryoshka, *([] if settings.principal_components is None else [*_CUTS, size])}
+    if settings.dev_data is None or not sizes:
+        return {}
+    score = dev_scorer(Path(settings.dev_data))
+    encoder = SentenceEncoder(cast(Any, trainer.model), cast(Any, trainer.tokenizer))
+    wanted = sorted(item for item in sizes if item <= size)
+
+    def cut(size: int, texts: Sequence[str]) -> NDArray[np.float32]:
+        return encoder.encode(texts)[:, :size]
+
+    return {item: score(partial(cut, item))[DEV_SCORE] for item in wanted}

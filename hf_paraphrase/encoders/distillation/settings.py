@@ -1,0 +1,183 @@
+"""The settings of `distill`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ...data.decontamination import DecontaminationSettings
+from ...data.text_files import PLAIN_OR_COMPRESSED
+from ...errors import UsageError
+from ...settings import flag, is_given, setting
+from ...training.run import TrainingRunSettings
+from ..kinds import encoder_kind, option_names
+from ..train_settings import NewEncoderSettings, VocabularySettings, with_encoder_options
+from .letters import BUCKETS, LONGEST, SHORTEST
+from .texts import COLUMNS
+from .training_arguments import ObjectiveSettings
+
+
+@dataclass(kw_only=True)
+class TeacherSettings(DecontaminationSettings):
+    """Which sentence encoders teach, and with which text."""
+
+    teacher: list[str] = setting(
+        "folders of the sentence encoders to learn from: of sentence-transformers or transformers, or of our own; "
+        "several stand side by side"
+    )
+    text: list[str] = setting(
+        f"text files, one sentence a line, {PLAIN_OR_COMPRESSED}, and data folders (split train); a text counts once"
+    )
+    teacher_weights: list[float] = setting(
+        "weight of the cosines of each teacher, in their order [default: equal ones]", [], above=0
+    )
+    teacher_vectors: str | None = setting(
+        "folder in which the teachers' vectors are kept for other runs too; what it has is not computed again "
+        "[default: kept until this run is done]",
+        None,
+    )
+    teacher_precision: str = setting(
+        "arithmetic of the teachers: fp32, bf16, or auto: bf16 where the machine multiplies it in hardware",
+        "auto",
+        choices=["auto", "bf16", "fp32"],
+    )
+    columns: list[str] = setting(
+        f"columns of the data folders to read, those of them that a folder has [default: {', '.join(COLUMNS)}]", []
+    )
+    max_characters: int = setting("texts of more characters are left out", 1000, at_least=1)
+    max_texts: int | None = setting("learn from a random sample of so many texts", None, at_least=1)
+
+    def check(self) -> None:
+        """Refuses values that do not fit.
+
+        Raises:
+            UsageError: For a value out of range, and for weights of another number than the teachers.
+        """
+        super().check()
+        if not self.teacher or not self.text:
+            raise UsageError("distill: no teacher or no text", remedy="give --teacher DIR… and --text FILE…")
+        if self.teacher_weights and len(self.teacher_weights) != len(self.teacher):
+            raise UsageError(
+                f"--teacher-weights has {len(self.teacher_weights)} weights for {len(self.teacher)} teachers",
+                remedy="give one for each",
+            )
+        if len(set(self.teacher)) < len(self.teacher):
+            raise UsageError("--teacher names a folder twice", remedy="give its cosines more weight instead")
+
+
+@dataclass(kw_only=True)
+class LetterSettings(NewEncoderSettings):
+    """What the student is, and whether its words see their letters."""
+
+    letters: bool = setting(
+        "let the vector of a word be a sum of its own and of those of its character n-grams while it is trained; the "
+        "finished encoder has one vector a word, also for words that the text lacks",
+        False,
+    )
+    shortest_ngram: int = setting("shortest character n-grams", SHORTEST, at_least=1, only_with="letters")
+    longest_ngram: int = setting("longest character n-grams", LONGEST, at_least=1, only_with="letters")
+    ngram_buckets: int = setting("vectors that the n-grams share by hashing", BUCKETS, at_least=1, only_with="letters")
+    tokenizer: str | None = setting(
+        "folder of a fast tokenizer to use (train-tokenizer makes them) instead of one over the words of the text",
+        None,
+        excludes=("vocabulary_size", "min_frequency", "lower_case", "split_contractions"),
+    )
+    word_list: str | None = setting(
+        "file of more words, one a line (of a file of vectors or counts, the words): they enter the vocabulary, and "
+        "each is a text of its own, with the teachers' vectors of the word",
+        None,
+    )
+    initial_model: str | None = setting(
+        "a sentence encoder to go on from, a folder that train-encoder or distill made, or namespace/name of one on "
+        "the Hub, or builtin, the one that is installed with this package: its tokenizer and weights are taken, "
+        "and with them its type and sizes",
+        None,
+        excludes=tuple({*option_names(VocabularySettings), "hidden_size"} - {"word_list"}),
+    )
+    hidden_size: int | None = setting(
+        "components of word vectors and embeddings, of word-trigram those of each half [default: as the initial "
+        "vectors, else so many that the embeddings have as many as the teachers' vectors]",
+        None,
+        at_least=1,
+    )
+
+    def check(self) -> None:
+        """Refuses values that do not fit.
+
+        Raises:
+            UsageError: For a value out of range, and for letters without words.
+        """
+        super().check()
+        if self.letters and not encoder_kind(self.model_type).words:
+            raise UsageError(f"--letters is for words, and --model-type {self.model_type} has none")
+        if self.shortest_ngram > self.longest_ngram:
+            raise UsageError(f"--shortest-ngram {self.shortest_ngram} is longer than --longest-ngram")
+
+
+@dataclass(kw_only=True)
+class StudentSettings(LetterSettings, ObjectiveSettings, TeacherSettings, TrainingRunSettings):
+    """Distil a sentence encoder: train one of ours on plain text to do like larger ones (the teachers)."""
+
+    dev_data: str | None = setting(
+        "folder with STS 2016 sets, with a graded data set, or a bitext whose split validation is retrieved, on which "
+        "the epoch is chosen; without it the last is",
+        None,
+    )
+    batch_neighbours: int = setting(
+        "texts that stand in a batch with each text drawn for it: the nearest ones by the teachers' vectors, so that "
+        "high cosines are seen too",
+        0,
+        at_least=0,
+    )
+    principal_components: int | None = setting(
+        "for averages: turn the finished table to the principal axes of the embeddings of the text, which changes no "
+        "cosine and lets vectors be cut, and keep so many of them; 0 or no value keeps all",
+        None,
+        at_least=0,
+        alone=0,
+    )
+    epochs: float = setting("passes over the text", 6.0, at_least=0)
+    batch_size: int = setting("texts in a batch", 512, at_least=2)
+    learning_rate: float = setting(
+        "learning rate of Adam for tables of vectors, falling to zero in a straight line", 5e-3, above=0
+    )
+    precision: str = setting(
+        "arithmetic of the forward pass, dev scores included: fp32, or bf16 where it is safe; weights and the loss "
+        "stay fp32",
+        "fp32",
+        choices=["fp32", "bf16"],
+    )
+
+    def check(self) -> None:
+        """Refuses what does not fit together.
+
+        Raises:
+            UsageError: For a value out of range, and for one that another excludes.
+        """
+        super().check()
+        if self.principal_components is not None and self.model_type not in ("avg", "trigram"):
+            raise UsageError(
+                f"--principal-components is for averages, not for --model-type {self.model_type}",
+                remedy="leave it out, or train avg or trigram",
+            )
+        if self.batch_neighbours >= self.batch_size:
+            raise UsageError(
+                f"{flag('batch_neighbours')} {self.batch_neighbours} leaves no room in a batch of {self.batch_size}",
+                remedy="give fewer, or a larger --batch-size",
+            )
+        if self.matryoshka and is_given(self, "hidden_size") and max(self.matryoshka) >= (self.hidden_size or 0) * 2:
+            raise UsageError(f"--matryoshka {max(self.matryoshka)} is more than the components of an embedding")
+
+    def inputs(self) -> list[str]:
+        """Lists the files and folders that the result depends on, the text first."""
+        start = (self.initial_model, self.tokenizer, self.word_list, self.initial_vectors, self.frequency_counts)
+        others = [item for item in (*start, self.dev_data) if item is not None]
+        return [*self.text, *self.teacher, *others, *self.decontaminate]
+
+
+def distill_settings() -> type[StudentSettings]:
+    """Adds to the settings the options of all registered types of encoders.
+
+    Raises:
+        UsageError: If an option is called like another setting.
+    """
+    return with_encoder_options(StudentSettings, "DistillSettings")

@@ -1,0 +1,203 @@
+"""The text that a student learns from: read once, without repeats, into files that the system maps."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+import xxhash
+from numpy.typing import NDArray
+
+from ...data.decontamination import Fingerprints
+from ...data.folder import DataFolder
+from ...data.schema import columns_named
+from ...data.sentences import SentenceCorpus
+from ...errors import InputError
+from ..token_rows import GrowingArray, ends_of
+
+COLUMNS = ("sentence", "text", "sentence1", "sentence2", "target")
+"""The columns of data folders that are read where none are named."""
+
+
+@dataclass
+class LeftOut:
+    """How many texts were left out, by the reason.
+
+    Attributes:
+        empty: Without a character that is not white space.
+        long: Of more characters than are wanted.
+        repeated: Those that are there already.
+        contaminated: Those that an evaluation set has, or nearly so.
+        not_sampled: Those that a random sample left out.
+    """
+
+    empty: int = 0
+    long: int = 0
+    repeated: int = 0
+    contaminated: int = 0
+    not_sampled: int = 0
+
+    def __str__(self) -> str:
+        parts = [f"{self.repeated:,} repeated", f"{self.long:,} too long", f"{self.empty:,} empty"]
+        parts += [f"{self.contaminated:,} of evaluation sets"] if self.contaminated else []
+        parts += [f"{self.not_sampled:,} not in the sample"] if self.not_sampled else []
+        return ", ".join(parts)
+
+
+@dataclass
+class Texts:
+    """Different texts, by numbers from 0.
+
+    Attributes:
+        characters: The UTF-8 of these texts, and perhaps more, laid end to end (bytes,), uint8.
+        ends: Where each of them begins, and the end, int64.
+        rows: Which of them these texts are (texts,), int64.
+        keys: 64 bits of a digest of each text (texts,), uint64.
+        left_out: What was left out.
+        contamination: How many were left out by each evaluation set.
+    """
+
+    characters: NDArray[np.uint8]
+    ends: NDArray[np.int64]
+    rows: NDArray[np.int64]
+    keys: NDArray[np.uint64]
+    left_out: LeftOut = field(default_factory=LeftOut)
+    contamination: dict[str, int] = field(default_factory=dict)
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    @property
+    def lengths(self) -> NDArray[np.int64]:
+        """The length of each text in bytes of UTF-8 (texts,)."""
+        return self.ends[self.rows + 1] - self.ends[self.rows]
+
+    def take(self, numbers: NDArray[np.int64]) -> list[str]:
+        """Returns some texts by their numbers."""
+        rows = self.rows[numbers]
+        borders = zip(self.ends[rows].tolist(), self.ends[rows + 1].tolist(), strict=True)
+        return [self.characters[start:end].tobytes().decode() for start, end in borders]
+
+    def blocks(self, size: int = 1 << 14) -> Iterator[list[str]]:
+        """Streams all texts in order."""
+        for start in range(0, len(self), size):
+            yield self.take(np.arange(start, min(start + size, len(self))))
+
+    def __iter__(self) -> Iterator[str]:
+        for block in self.blocks():
+            yield from block
+
+
+def corpora_of(sources: Sequence[str], columns: Sequence[str] = ()) -> list[SentenceCorpus]:
+    """Opens text files and data folders; nothing is read yet.
+
+    Args:
+        sources: Plain or compressed text files, and data folders (split train).
+        columns: The columns of data folders, of which a folder must have one; :data:`COLUMNS` by default.
+
+    Raises:
+        InputError: If one is missing, or has no such column of text.
+    """
+    return [SentenceCorpus(Path(source), _columns(Path(source), columns)) for source in sources]
+
+
+def _columns(source: Path, columns: Sequence[str]) -> list[str]:
+    if not source.is_dir():
+        return []
+    names = DataFolder(source).schema().names
+    found = [name for name in columns_named(columns, names) or COLUMNS if name in names]
+    if not found:
+        raise InputError(
+            f"no column is called {', '.join(columns or COLUMNS)}",
+            path=source,
+            remedy=f"name the columns to read with --columns: {', '.join(names)}",
+        )
+    return found
+
+
+def read_texts(
+    corpora: Iterable[SentenceCorpus],
+    *,
+    words: Sequence[str] = (),
+    max_characters: int,
+    max_texts: int | None = None,
+    seed: int = 0,
+    held_out: Fingerprints | None = None,
+    scratch: str | os.PathLike[str] | None = None,
+) -> Texts:
+    """Reads texts into files without a name; memory stays at one block and a few numbers a text.
+
+    White space at the ends of a text is none of it.
+
+    Args:
+        corpora: The text.
+        words: Single words that are texts of their own, behind the others.
+        max_characters: Longer texts are left out: they are no sentences.
+        max_texts: Keep a random sample of so many texts; the words stay all.
+        seed: Seed of the sample.
+        held_out: Texts of these evaluation sets are left out.
+        scratch: A folder on the disk that is to hold the files; None for the system's temporary folder.
+
+    Raises:
+        InputError: If a file is malformed, or no text is left.
+        OutputError: If the disk is full.
+    """
+    corpora = list(corpora)
+    left_out, contamination = LeftOut(), dict.fromkeys([] if held_out is None else held_out.names, 0)
+    characters = GrowingArray(np.uint8, scratch, "the text")
+    keys: list[NDArray[np.uint64]] = [np.zeros(0, np.uint64)]
+    lengths: list[NDArray[np.int64]] = [np.zeros(0, np.int64)]
+    words_from: int | None = None
+    try:
+        for block, are_words in _blocks(corpora, words):
+            if are_words:
+                words_from = sum(map(len, keys))
+            kept = [text for text in block if 0 < len(text) <= max_characters]
+            left_out.long += sum(len(text) > max_characters for text in block)
+            left_out.empty += sum(not text for text in block)
+            if held_out is not None and kept:
+                met, counts = held_out.match([kept])
+                for name, count in counts.items():
+                    contamination[name] += count
+                left_out.contaminated += int(met.sum())
+                kept = [text for text, is_met in zip(kept, met.tolist(), strict=True) if not is_met]
+            encoded = [text.encode() for text in kept]
+            characters.append(b"".join(encoded))
+            keys.append(np.array([xxhash.xxh3_64_intdigest(text) for text in encoded], np.uint64))
+            lengths.append(np.array([len(text) for text in encoded], np.int64))
+        mapped = characters.map()
+    finally:
+        characters.close()
+    all_keys = np.concatenate(keys)
+    # The first of equal ones, in the order of the text.
+    rows = np.sort(np.unique(all_keys, return_index=True)[1]).astype(np.int64)
+    left_out.repeated = len(all_keys) - len(rows)
+    if not len(rows):
+        raise InputError(
+            f"no text to learn from (left out: {left_out})",
+            path=corpora[0].path if corpora else None,
+            remedy="give running text, one sentence a line",
+        )
+    rows = _sample(rows, len(all_keys) if words_from is None else words_from, max_texts, seed)
+    left_out.not_sampled = len(all_keys) - left_out.repeated - len(rows)
+    return Texts(mapped, ends_of(np.concatenate(lengths)), rows, all_keys[rows], left_out, contamination)
+
+
+def _blocks(corpora: Iterable[SentenceCorpus], words: Sequence[str]) -> Iterator[tuple[list[str], bool]]:
+    for corpus in corpora:
+        for block in corpus.blocks():
+            yield [(text or "").strip() for text in block], False
+    if words:
+        yield list(words), True
+
+
+def _sample(rows: NDArray[np.int64], words_from: int, most: int | None, seed: int) -> NDArray[np.int64]:
+    """Draws a sample of the rows before those of the words, in order."""
+    texts = rows[rows < words_from]
+    if most is None or most >= len(texts):
+        return rows
+    drawn = np.random.default_rng([seed, 2]).choice(len(texts), most, replace=False)
+    return np.concatenate([texts[np.sort(drawn)], rows[rows >= words_from]])

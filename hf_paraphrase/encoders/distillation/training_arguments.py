@@ -1,0 +1,77 @@
+"""The settings of a distillation beyond those of the Trainer."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, fields
+from typing import Any
+
+from transformers import TrainingArguments
+
+from ...errors import UsageError
+from ...settings import Settings, setting
+from ...training.arguments import refuse_without_effect
+from ..training_arguments import NEVER, SETTLED
+
+
+@dataclass(kw_only=True)
+class ObjectiveSettings(Settings):
+    """What a student learns from its teachers, and how fast."""
+
+    cosine_weight: float = setting(
+        "weight of 1 - cos(student, teachers), the mean over texts; where the sizes differ, through a projection with "
+        "orthonormal columns, which changes no cosine and is thrown away",
+        1.0,
+        at_least=0,
+    )
+    pairwise_weight: float = setting(
+        "weight of the mean squared difference between the cosines of two students and of their teachers, over all "
+        "pairs of a batch",
+        0.0,
+        at_least=0,
+    )
+    matryoshka: list[int] = setting(
+        "train the first so many components, too, so that vectors can be cut to them: e.g. 32 64 128", [], at_least=1
+    )
+    network_learning_rate: float = setting(
+        "learning rate of what is no table: recurrent layers, the projection", 1e-3, above=0
+    )
+    evaluations_per_epoch: int = setting("dev scores and checkpoints in an epoch", 1, at_least=1)
+
+    def check(self) -> None:
+        """Refuses values that do not fit.
+
+        Raises:
+            UsageError: For a value out of range, or where nothing is to be learned.
+        """
+        super().check()
+        if self.cosine_weight == self.pairwise_weight == 0:
+            raise UsageError("--cosine-weight and --pairwise-weight are both 0", remedy="give one of them a weight")
+
+
+@dataclass
+class DistillationTrainingArguments(ObjectiveSettings, TrainingArguments):
+    """`TrainingArguments` with the settings of the objectives.
+
+    The learning rate falls to zero in a straight line, and gradients are not clipped. When weights are kept and scored
+    is not up to `save_strategy`, `eval_strategy` and the like but to `evaluations_per_epoch` and the trainer's
+    evaluator; another value than the default of such a setting is refused.
+
+    Raises:
+        ValueError: If a setting is out of its range or would have no effect.
+    """
+
+    per_device_train_batch_size: int = field(default=512, metadata={"help": "texts in a batch"})
+    learning_rate: float = field(default=5e-3, metadata={"help": "learning rate of tables of vectors"})
+    num_train_epochs: float = field(default=6.0, metadata={"help": "passes over the texts"})
+    lr_scheduler_type: Any = field(default="linear", metadata={"help": "schedule of the learning rates"})
+    max_grad_norm: float = field(default=0.0, metadata={"help": "clip the gradient's norm to this; 0 does not clip"})
+    logging_strategy: Any = field(default="epoch", metadata={"help": "when the loss is logged"})
+
+    def __post_init__(self) -> None:
+        ObjectiveSettings(**{item.name: getattr(self, item.name) for item in fields(ObjectiveSettings)}).check()
+        refuse_without_effect(self, SETTLED)
+        # The trainer decides when to keep weights; an interval that nobody reaches leaves it the choice.
+        self.save_strategy = "steps"
+        self.save_steps = NEVER
+        self.eval_strategy = "no"
+        super().__post_init__()

@@ -1,0 +1,216 @@
+"""What the trainers of encoders have in common: batches by epoch, scores at every mark, the best weights kept."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.utils.data import DataLoader
+from transformers import (
+    EvalPrediction,
+    PreTrainedModel,
+    PreTrainedTokenizerBase,
+    Trainer,
+    TrainerCallback,
+)
+
+from ..training.batches import EpochBatches, PairItems
+from ..training.callbacks import EpochMarks, keep_standard_output
+from .dev_scores import CHOOSES, Evaluator, chosen_score, scores_of
+from .sentence_encoder import SentenceEncoder
+
+
+class ScoredTrainer(Trainer):
+    """A Trainer of an encoder that is scored before the first step and at every mark, where a checkpoint is written.
+
+    The weights of the best mark are in the model when :meth:`train` returns. The untrained state is scored but cannot
+    win. Without a score the last state is kept.
+
+    Args:
+        model: The encoder.
+        args: The settings, with `evaluations_per_epoch`.
+        collate: Makes a batch of (epoch, number) of items.
+        batches: Which items are in which batch.
+        tokenizer: The tokenizer of the encoder.
+        evaluator: Called with a :class:`~.sentence_encoder.SentenceEncoder`; returns scores by name, or one number.
+        compute_metrics: Whether there is something else that scores; see :meth:`_measured`.
+        callbacks: Further callbacks.
+        optimizers: An optimizer and a schedule of one's own.
+        report: Called with a line of text at every score.
+
+    Attributes:
+        batches: As given.
+        marks: Where an epoch is scored.
+    """
+
+    loss_is_scaled_for_ga = False
+    optimizer: Any
+    control: Any
+    batches: EpochBatches
+    marks: EpochMarks
+
+    def __init__(
+        self,
+        model: PreTrainedModel,
+        args: Any,
+        collate: Callable[..., dict[str, Any]],
+        batches: EpochBatches,
+        tokenizer: PreTrainedTokenizerBase,
+        *,
+        evaluator: Evaluator | None,
+        compute_metrics: Callable[[EvalPrediction], Mapping[str, float]] | None = None,
+        callbacks: list[TrainerCallback] | None = None,
+        optimizers: tuple[torch.optim.Optimizer | None, Any] = (None, None),
+        report: Callable[[str], None] | None = None,
+    ) -> None:
+        self.batches = batches
+        self.tokenizer = tokenizer
+        self.evaluator = evaluator
+        self.report = report
+        judged = evaluator is not None or compute_metrics is not None
+        if judged:
+            args.load_best_model_at_end = True
+            self._chosen_by_default = args.metric_for_best_model in (None, CHOOSES)
+            args.metric_for_best_model = args.metric_for_best_model or CHOOSES
+            args.greater_is_better = True if args.greater_is_better is None else args.greater_is_better
+        super().__init__(
+            model=model,
+            args=args,
+            data_collator=collate,
+            train_dataset=PairItems(batches.size),
+            compute_metrics=compute_metrics,
+            callbacks=callbacks,
+            optimizers=optimizers,
+        )
+        if judged:
+            # Early stopping wants to hear that there are evaluations; the marks ask for them.
+            args.eval_strategy, args.eval_steps = args.save_strategy, args.save_steps
+        keep_standard_output(self)
+        self.marks = EpochMarks(batches, args, args.evaluations_per_epoch, judged)
+        self.add_callback(self.marks)
+
+    def get_train_dataloader(self) -> DataLoader[Any]:
+        """Returns the batches of this process; see :class:`~..training.batches.EpochBatches`."""
+        loader: DataLoader[Any] = DataLoader(
+            self.train_dataset,
+            batch_sampler=self.batches,
+            collate_fn=self.data_collator,
+            num_workers=self.args.dataloader_num_workers,
+            pin_memory=self.args.dataloader_pin_memory and torch.cuda.is_available(),
+            persistent_workers=self.args.dataloader_persistent_workers,
+        )
+        self.accelerator.even_batches = False
+        return self.accelerator.prepare(loader)
+
+    @contextmanager
+    def trained_encoder(self) -> Iterator[SentenceEncoder]:
+        """Gives the encoder as it is now, to be used in the block."""
+        yield SentenceEncoder(self.model, self.tokenizer)
+
+    def evaluate(
+        self, eval_dataset: Any = None, ignore_keys: list[str] | None = None, metric_key_prefix: str = "eval"
+    ) -> dict[str, float]:
+        """Scores the model and reports the result; nothing without an evaluator or `compute_metrics`.
+
+        Args:
+            eval_dataset: Pairs for `compute_metrics`, if not those of the trainer.
+            ignore_keys: Unused.
+            metric_key_prefix: What stands before the names of the scores.
+
+        Raises:
+            UsageError: If none of the scores is the one that chooses the weights.
+        """
+        training = self.model.training
+        with self.trained_encoder() as encoder:
+            scores = self._measured(encoder, eval_dataset)
+        if not scores:
+            return {}
+        self.model.train(training)
+        if self.args.metric_for_best_model is not None:
+            by_default = getattr(self, "_chosen_by_default", True)
+            self.args.metric_for_best_model = chosen_score(scores, self.args.metric_for_best_model, by_default)
+        metrics = {f"{metric_key_prefix}_{name}": value for name, value in scores.items()}
+        self.log(metrics)
+        self.control = self.callback_handler.on_evaluate(self.args, self.state, self.control, metrics)
+        if self.report is not None and self.is_world_process_zero():
+            epoch = self.state.epoch or 0.0
+            what = f"epoch {epoch:g}" if self.state.global_step else "untrained"
+            self.report(f"{what}: dev score {scores[self._chosen]:.2f}")
+        return metrics
+
+    def _measured(self, encoder: SentenceEncoder, eval_dataset: Any) -> dict[str, float]:
+        """Returns the scores of an encoder by their names."""
+        return {} if self.evaluator is None else scores_of(self.evaluator, encoder)
+
+    @property
+    def _chosen(self) -> str:
+        """The name of the score that chooses the weights."""
+        return str(self.args.metric_for_best_model or CHOOSES).removeprefix("eval_")
+
+    def scores(self) -> list[dict[str, float]]:
+        """Lists the scores in the order they were taken: `epoch` (0 = untrained), `step` and the scores by name."""
+        taken: dict[int, dict[str, float]] = {}
+        for entry in self.state.log_history:
+            if f"eval_{self._chosen}" in entry:
+                names = {name.removeprefix("eval_"): value for name, value in entry.items() if name != "step"}
+                taken[int(entry["step"])] = {"step": int(entry["step"]), **names, "epoch": entry.get("epoch") or 0.0}
+        return [taken[step] for step in sorted(taken)]
+
+    def best_scores(self) -> dict[str, float] | None:
+        """Returns the entry of :meth:`scores` whose weights are kept; None if nothing was scored after a step."""
+        trained = [entry for entry in self.scores() if entry["step"] > 0]
+        choose = min if self.args.greater_is_better is False else max
+        return choose(trained, key=lambda entry: entry[self._chosen]) if trained else None
+
+    def train(self, resume_from_checkpoint: str | bool | None = None, **kwargs: Any) -> Any:
+        """Trains; the model is scored first unless a checkpoint, which holds that score already, is continued.
+
+        With no epochs to train, scoring is all.
+        """
+        judged = self.marks.evaluate
+        if self.args.num_train_epochs == 0:
+            return self.evaluate() if judged else {}
+        self.args.eval_on_start = judged and not resume_from_checkpoint
+        return super().train(resume_from_checkpoint=resume_from_checkpoint, **kwargs)
+
+    def _save_checkpoint(self, model: nn.Module, trial: Any) -> None:
+        super()._save_checkpoint(model, trial)
+        if self.args.should_save:
+            last = f"checkpoint-{self.state.global_step}"
+            best = Path(self.state.best_model_checkpoint or last).name
+            for path in Path(self.args.output_dir).glob("checkpoint-*"):
+                if path.name not in {last, best}:
+                    shutil.rmtree(path)
+
+    def _clip_grad_norm(self, model: nn.Module) -> Tensor:
+        gradients = [item.grad for item in model.parameters() if item.grad is not None]
+        values = [item.coalesce().values() if item.is_sparse else item for item in gradients]
+        norm = torch.linalg.vector_norm(torch.stack([torch.linalg.vector_norm(item) for item in values]))
+        scale = (self.args.max_grad_norm / (norm + 1e-6)).clamp_max(1.0)
+        for gradient in gradients:
+            gradient.mul_(scale)
+        return norm
+
+    def _get_grad_norm(self, model: nn.Module, grad_norm: Tensor | float | None = None) -> Tensor | float | None:
+        # The base class would compute a norm over the whole table in every step only to log it.
+        return grad_norm
+
+
+class OwnGradients(TrainerCallback):
+    """Forgets the gradients of weights beside the model after each update, as the Trainer does with the model's.
+
+    Args:
+        module: What has them, e.g. a loss.
+    """
+
+    def __init__(self, module: nn.Module) -> None:
+        self.module = module
+
+    def on_optimizer_step(self, *args: Any, **kwargs: Any) -> None:
+        """Forgets them."""
+        self.module.zero_grad()

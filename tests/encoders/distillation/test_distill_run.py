@@ -1,0 +1,335 @@
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pyarrow as pa
+import pytest
+import torch
+from safetensors.torch import load_file, save_file
+from tiny_teachers import WORDS, sentences, write_teacher
+
+import hf_paraphrase
+from hf_paraphrase.commands import main
+from hf_paraphrase.data.folder import write_split
+from hf_paraphrase.encoders.distillation import memory
+from hf_paraphrase.encoders.distillation.opening import open_teacher
+from hf_paraphrase.encoders.sentence_encoder import SentenceEncoder
+from hf_paraphrase.errors import InputError
+
+LINES = sentences(400)
+
+
+@pytest.fixture(scope="module")
+def work(tmp_path_factory):
+    """Two teachers, a text, and a dev set that is graded by the first teacher."""
+    folder = tmp_path_factory.mktemp("distill")
+    write_teacher(folder / "bert")
+    write_teacher(folder / "small", seed=1, size=8)
+    (folder / "text.txt").write_text("\n".join([*LINES, LINES[0], "", "z" * 2000]) + "\n")
+    first, second = sentences(80, 1), sentences(80, 2)
+    vectors = [open_teacher(folder / "bert").encode(side) for side in (first, second)]
+    vectors = [side / np.linalg.norm(side, axis=1, keepdims=True) for side in vectors]
+    scores = (vectors[0] * vectors[1]).sum(1).astype(float)
+    table = pa.table({"sentence1": first, "sentence2": second, "score": scores})
+    write_split(folder / "dev", "validation", [table], table.schema)
+    return folder
+
+
+def run(work, output, *flags, teachers=("bert",)):
+    words = ["--teacher", *(work / name for name in teachers), "--text", work / "text.txt", "--output", output]
+    return main(["distill", *map(str, [*words, *FAST, *flags])])
+
+
+FAST = ("--epochs", 3, "--batch-size", 32, "--learning-rate", 0.02, "--min-frequency", 1)
+KINDS = [
+    ("avg",),
+    ("avg", "--letters", "--matryoshka", 4, 8, "--principal-components"),
+    ("avg", "--hidden-size", 6, "--pairwise-weight", 1),
+    ("trigram", "--principal-components", 5),
+    ("word-trigram", "--letters", "--pairwise-weight", 0.5),
+    ("gran", "--batch-neighbours", 3),
+    ("recurrent", "--cell", "gru", "--letters", "--precision", "bf16"),
+]
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: "-".join(map(str, kind)))
+def test_every_kind_of_student_learns_and_leaves_a_complete_folder(work, tmp_path, capsys, kind):
+    output = tmp_path / "student"
+    assert run(work, output, "--model-type", *kind, "--dev-data", work / "dev", "--license", "mit") == 0
+    out, err = capsys.readouterr()
+    assert out == "" and "left out: 1 repeated, 1 too long, 1 empty" in err and "untrained: dev score" in err
+    record = json.loads((output / "provenance.json").read_text())
+    results = record["results"]
+    assert results["texts"] == 400 and results["teachers"] == {"bert": 16}
+    assert [entry["epoch"] for entry in results["dev_scores"]] == [0, 1, 2, 3]
+    assert results["dev_best"] == max(entry["dev_mean"] for entry in results["dev_scores"][1:])
+    if kind[0] != "recurrent":
+        assert results["dev_best"] > results["dev_untrained"] + 3
+    encoder = hf_paraphrase.SentenceEncoder.from_pretrained(output)
+    size = {"--hidden-size": 6}.get(kind[1] if len(kind) > 1 else "", 16)
+    size = 5 if kind[-2:] == ("--principal-components", 5) else size
+    assert encoder.encode(["a1 b2", "unheard of"]).shape == (2, size)
+    card = (output / "README.md").read_text()
+    assert "license: mit" in card and "do like bert" in card and f"{results['dev_best']:.2f} (kept)" in card
+    assert "checkpoints" not in {path.name for path in output.iterdir()}
+    assert [path.name for path in tmp_path.iterdir()] == ["student"]
+    by_components = results["dev_by_components"]
+    if "--matryoshka" in kind:
+        assert list(by_components) == ["4", "8", "16"] and "| 4 | " in card
+        assert by_components["16"] == pytest.approx(results["dev_best"], abs=1e-3), "axes change no cosine"
+        assert by_components["4"] > results["dev_untrained"]
+    assert {item["name"] for item in record["inputs"]} == {"text.txt", "bert", "dev"}
+
+
+def test_from_python_with_two_teachers_a_word_list_and_evaluation_sets(work, tmp_path):
+    (tmp_path / "words.txt").write_text("c13\nrare\n")
+    (tmp_path / "sts.txt").write_text("\n".join(line for line in LINES[1:30] if line.count(" ") > 2))
+    encoder = hf_paraphrase.distill(
+        teacher=[work / "bert", work / "small"],
+        teacher_weights=[2.0, 1.0],
+        teacher_vectors=tmp_path / "vectors",
+        text=work / "text.txt",
+        word_list=tmp_path / "words.txt",
+        decontaminate=tmp_path / "sts.txt",
+        letters=True,
+        epochs=1,
+        output=tmp_path / "student",
+    )
+    assert encoder.dimension == 24 and encoder.results["teachers"] == {"bert": 16, "small": 8}
+    met = encoder.results["contamination"]["sts.txt"]
+    assert met > 5 and encoder.results["left_out"]["contaminated"] == met
+    assert encoder.results["texts"] == 402 - met and "rare" in encoder.tokenizer.get_vocab()
+    assert encoder.encode("rare").any(), "a word that no sentence has got a vector"
+    assert {path.name for path in (tmp_path / "vectors").iterdir()} == {"bert", "small"}
+    assert "decontaminated against `sts.txt`" in (tmp_path / "student" / "README.md").read_text()
+
+
+def test_the_same_command_gives_the_same_bytes_and_kept_vectors_change_nothing(work, tmp_path):
+    kept = ("--teacher-vectors", tmp_path / "kept")
+    for name, flags in {"one": [], "two": kept, "three": kept, "seed": ["--seed", 1]}.items():
+        assert run(work, tmp_path / name, "--letters", *flags) == 0
+    weights = {name: (tmp_path / name / "model.safetensors").read_bytes() for name in ("one", "two", "three", "seed")}
+    assert weights["one"] == weights["two"] == weights["three"] != weights["seed"]
+
+
+@pytest.mark.parametrize("moment", ["teacher", "training"])
+def test_a_killed_run_is_continued_to_the_same_bytes(work, tmp_path, capsys, monkeypatch, moment):
+    from hf_paraphrase.encoders.distillation import teacher_vectors
+    from hf_paraphrase.encoders.distillation.trainer import DistillationTrainer
+
+    flags = ("--letters", "--dev-data", work / "dev", "--batch-neighbours", 1)
+    monkeypatch.setattr(teacher_vectors, "TEXTS_PER_BLOCK", 64)
+    assert run(work, tmp_path / "whole", *flags) == 0
+    embed, compute = teacher_vectors._embed, DistillationTrainer.compute_loss
+    asked = []
+
+    def stop_teacher(encoder, teacher, texts):
+        if len(asked) >= 128 and moment == "teacher":
+            raise KeyboardInterrupt
+        asked.extend(texts)
+        return embed(encoder, teacher, texts)
+
+    def stop_training(self, *arguments, **settings):
+        if self.state.global_step == 30 and moment == "training":
+            raise KeyboardInterrupt
+        return compute(self, *arguments, **settings)
+
+    monkeypatch.setattr(teacher_vectors, "_embed", stop_teacher)
+    monkeypatch.setattr(DistillationTrainer, "compute_loss", stop_training)
+    assert run(work, tmp_path / "made", *flags) == 130
+    moment, before = "", len(asked)
+    assert before == (128 if len(asked) < 400 else 400)
+    capsys.readouterr()
+    assert run(work, tmp_path / "made", *flags) == 2
+    assert "an unfinished run for this output exists" in capsys.readouterr().err
+    assert run(work, tmp_path / "made", *flags, "--resume", "--seed", 3) == 2
+    assert "other settings: seed" in capsys.readouterr().err
+    assert run(work, tmp_path / "made", *flags, "--resume") == 0
+    assert len(asked) == 400, "no text is encoded twice"
+    weights = [(tmp_path / name / "model.safetensors").read_bytes() for name in ("whole", "made")]
+    assert weights[0] == weights[1]
+
+
+def test_a_run_that_the_system_kills_is_continued(work, tmp_path):
+    output = tmp_path / "made"
+    words = ["--teacher", work / "bert", "--text", work / "text.txt", "--output", output, *FAST, "--epochs", 40]
+    command = [sys.executable, "-m", "hf_paraphrase", "distill", *map(str, words)]
+    process = subprocess.Popen(command, stderr=subprocess.DEVNULL)
+    checkpoints = tmp_path / ".made.partial" / "checkpoints"
+    deadline = time.monotonic() + 120
+    while not list(checkpoints.glob("checkpoint-*/trainer_state.json")) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    os.kill(process.pid, signal.SIGKILL)
+    process.wait()
+    assert not output.exists()
+    assert subprocess.run([*command, "--resume"], stderr=subprocess.DEVNULL).returncode == 0
+    assert main([str(word) for word in ["distill", *words[:5], tmp_path / "whole", *words[6:]]]) == 0
+    weights = [(tmp_path / name / "model.safetensors").read_bytes() for name in ("whole", "made")]
+    assert weights[0] == weights[1]
+
+
+def test_an_own_encoder_teaches_and_a_given_tokenizer_is_used(work, tmp_path):
+    assert run(work, tmp_path / "first") == 0
+    flags = ("--tokenizer", tmp_path / "first", "--word-list", tmp_path / "words.txt")
+    (tmp_path / "words.txt").write_text("a1\nnew\n")
+    words = ["--teacher", tmp_path / "first", "--text", work / "text.txt", "--output", tmp_path / "second"]
+    fast = FAST[:-2]
+    assert main([str(word) for word in ["distill", *words, *fast, *flags, "--epochs", 20]]) == 0
+    first, second = (SentenceEncoder.from_pretrained(tmp_path / name) for name in ("first", "second"))
+    assert first.tokenizer.get_vocab() == second.tokenizer.get_vocab()
+    held_out = sentences(50, 9)
+    cosines = [encoder.similarity(held_out, held_out) for encoder in (first, second)]
+    assert np.corrcoef(cosines[0].ravel(), cosines[1].ravel())[0, 1] > 0.98
+
+
+@pytest.mark.parametrize("kind", ["avg", "word-trigram"])
+def test_a_student_may_go_on_from_an_encoder(work, tmp_path, capsys, kind):
+    assert run(work, tmp_path / "first", "--model-type", kind) == 0
+    words = ["--teacher", work / "small", "--text", work / "text.txt", "--initial-model", tmp_path / "first"]
+    more = ["--letters", "--pairwise-weight", 1, "--dev-data", work / "dev", "--epochs", 2]
+    assert main([str(word) for word in ["distill", *words, *more, "--output", tmp_path / "second"]]) == 0
+    record = json.loads((tmp_path / "second" / "provenance.json").read_text())
+    assert record["settings"]["model_type"] == kind and "those of first" in (tmp_path / "second/README.md").read_text()
+    first, second = (SentenceEncoder.from_pretrained(tmp_path / name) for name in ("first", "second"))
+    assert first.tokenizer.get_vocab() == second.tokenizer.get_vocab() and first.dimension == second.dimension
+    capsys.readouterr()
+    assert "exclude each other" in refused(capsys, *words, "--min-frequency", 3, "--output", tmp_path / "third")
+
+
+def refused(capsys, *words):
+    assert main([str(word) for word in ["distill", *words]]) == 2
+    out, err = capsys.readouterr()
+    message = [line for line in err.splitlines() if line.startswith("hf-paraphrase: error:")]
+    assert out == "" and len(message) == 1 and "Traceback" not in err
+    return message[0]
+
+
+BAD_FLAGS = {
+    "--teacher-weights has 2 weights for 1 teachers": ("--teacher-weights", 1, 2),
+    "--cosine-weight and --pairwise-weight are both 0": ("--cosine-weight", 0),
+    "--letters is for words": ("--model-type", "trigram", "--letters"),
+    "--principal-components is for averages": ("--model-type", "gran", "--principal-components"),
+    "--longest-ngram is for --letters": ("--longest-ngram", 4),
+    "longer than --longest-ngram": ("--letters", "--shortest-ngram", 6),
+    "--matryoshka 17 is more than the 16": ("--matryoshka", 17),
+    "--principal-components 17 is more than the 16": ("--principal-components", 17),
+    "--batch-neighbours 400 is more than the 399": ("--batch-neighbours", 400, "--batch-size", 500),
+    "leaves no room in a batch": ("--batch-neighbours", 512),
+    "no such folder": ("--dev-data", "nowhere"),
+    "no text to learn from": ("--max-characters", 1),
+    "cell is not for --model-type avg": ("--cell", "gru"),
+}
+
+
+@pytest.mark.parametrize("message", BAD_FLAGS)
+def test_settings_that_do_not_fit_are_one_line_and_leave_nothing(work, tmp_path, capsys, message):
+    words = ["--teacher", work / "bert", "--text", work / "text.txt", "--output", tmp_path / "student"]
+    assert message in refused(capsys, *words, *BAD_FLAGS[message])
+    assert not list(tmp_path.iterdir())
+
+
+def copy_of(work, tmp_path):
+    copy = tmp_path / "teacher" / "bert"
+    shutil.copytree(work / "bert", copy)
+    return copy
+
+
+def change_json(path, **changes):
+    path.write_text(json.dumps({**json.loads(path.read_text()), **changes}))
+
+
+def own_code(copy):
+    change_json(copy / "config.json", model_type="theirs", auto_map={"AutoModel": "modeling.Theirs"})
+
+
+def own_tokenizer(copy):
+    (copy / "tokenizer.json").unlink()
+    change_json(copy / "tokenizer_config.json", tokenizer_class="SomebodysTokenizer")
+
+
+def no_numbers(copy):
+    weights = load_file(copy / "model.safetensors")
+    weights["encoder.layer.0.output.dense.weight"][:] = float("nan")
+    save_file(weights, copy / "model.safetensors", metadata={"format": "pt"})
+
+
+def other_module(copy):
+    (copy / "modules.json").write_text(json.dumps([{"idx": 0, "name": "0", "path": "", "type": "st.models.CNN"}]))
+
+
+def no_weights(copy):
+    (copy / "model.safetensors").unlink()
+
+
+@pytest.mark.parametrize(
+    ("spoil", "message"),
+    [
+        (own_code, "cannot be opened"),
+        (own_tokenizer, "cannot be opened"),
+        (no_numbers, "it gives no numbers for the text `"),
+        (other_module, "a module `CNN` cannot be followed"),
+        (no_weights, "no model.safetensors"),
+        (shutil.rmtree, "no such model folder"),
+    ],
+)
+def test_a_teacher_that_cannot_be_used_is_one_line(work, tmp_path, capsys, spoil, message):
+    copy = copy_of(work, tmp_path)
+    spoil(copy)
+    words = ["--teacher", copy, "--text", work / "text.txt", "--output", tmp_path / "student", *FAST]
+    found = refused(capsys, *words)
+    assert message in found and str(copy) in found
+
+
+def test_a_teacher_that_changed_is_refused_before_anything_is_computed(work, tmp_path, capsys):
+    copy, kept = copy_of(work, tmp_path), tmp_path / "kept"
+    words = ["--teacher", copy, "--text", work / "text.txt", *FAST, "--teacher-vectors", kept]
+    assert main([str(word) for word in ["distill", *words, "--output", tmp_path / "one"]]) == 0
+    weights = load_file(copy / "model.safetensors")
+    weights["embeddings.word_embeddings.weight"][0] += 1
+    save_file(weights, copy / "model.safetensors", metadata={"format": "pt"})
+    capsys.readouterr()
+    assert "another state of it" in refused(capsys, *words, "--output", tmp_path / "two")
+    assert not (tmp_path / ".two.partial").exists()
+
+
+def test_text_that_cannot_be_used_is_one_line(work, tmp_path, capsys):
+    (tmp_path / "empty.txt").write_text("")
+    (tmp_path / "blank.txt").write_text("\n \n")
+    (tmp_path / "bytes.txt").write_bytes(b"\xff\xfe\n")
+    for name, message in {
+        "empty.txt": "the file is empty",
+        "blank.txt": "no text to learn from (left out: 0 repeated, 0 too long, 2 empty)",
+        "bytes.txt": "not UTF-8",
+        "absent.txt": "no such file",
+    }.items():
+        words = ["--teacher", work / "bert", "--text", tmp_path / name, "--output", tmp_path / "student"]
+        found = refused(capsys, *words)
+        assert message in found and name in found
+
+
+def test_a_student_that_is_too_large_for_the_memory_is_refused_before_it_is_made(work, tmp_path, capsys, monkeypatch):
+    words = ["--teacher", work / "bert", "--text", work / "text.txt", "--output", tmp_path / "student", *FAST]
+    found = refused(capsys, *words, "--hidden-size", 1 << 40)
+    assert "GiB to train" in found and "--hidden-size" in found
+    monkeypatch.setattr(memory, "available_memory", lambda: None)
+    memory.check_memory(1 << 40, 1 << 20)
+    monkeypatch.setattr(memory, "available_memory", lambda: 4 * 4 * 10 * 8)
+    memory.check_memory(10, 8)
+    with pytest.raises(Exception, match="11 token vectors of 8 components"):
+        memory.check_memory(11, 8)
+
+
+def test_what_is_asked_of_python_is_checked_as_well(work, tmp_path):
+    with pytest.raises(InputError, match="no such file"):
+        hf_paraphrase.distill(teacher=[work / "bert"], text=[tmp_path / "absent"], output=tmp_path / "student")
+
+
+def test_words_of_teacher_and_text_are_those_of_the_tests(work):
+    assert set(" ".join(LINES).split()) == set(WORDS) and torch.get_num_threads() >= 1

@@ -1,0 +1,216 @@
+from __future__ import annotations
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+import torch
+
+from hf_paraphrase.encoders.distillation import DistillationTrainer, DistillationTrainingArguments
+from hf_paraphrase.encoders.distillation.collator import DistillationTexts, NeighbourBatches
+from hf_paraphrase.encoders.distillation.encoded_texts import EncodedTexts
+from hf_paraphrase.encoders.distillation.finished_table import turn_to_principal_axes
+from hf_paraphrase.encoders.distillation.letters import Letters, spellings
+from hf_paraphrase.encoders.distillation.neighbours import find_neighbours
+from hf_paraphrase.encoders.distillation.teacher_vectors import TeacherVectors, UnitVectors
+from hf_paraphrase.encoders.encoder_vocabulary import EncoderVocabulary
+from hf_paraphrase.encoders.kinds import new_encoder
+from hf_paraphrase.encoders.sentence_encoder import SentenceEncoder
+from hf_paraphrase.tokenization.word_level import build_word_level_tokenizer
+
+WORDS = [f"w{number}" for number in range(40)]
+TEXTS, SIZE = 300, 6
+
+
+def data_of(tokenizer, seed=0):
+    """Texts whose targets are means of vectors of their words, so that an average can have them."""
+    generator = np.random.default_rng(seed)
+    lengths = generator.integers(1, 7, TEXTS)
+    ends = np.concatenate([[0], lengths.cumsum()])
+    tokens = generator.integers(2, len(tokenizer), ends[-1]).astype(np.int32)
+    vectors = generator.normal(size=(len(tokenizer), SIZE))
+    means = np.stack([vectors[tokens[a:b]].mean(0) for a, b in pairwise(ends)])
+    unit = (means / np.linalg.norm(means, axis=1, keepdims=True)).astype(np.float16)
+    return DistillationTexts(EncodedTexts(tokens, ends), TeacherVectors([UnitVectors(unit, np.arange(TEXTS))]))
+
+
+@pytest.fixture(scope="module")
+def tokenizer():
+    return build_word_level_tokenizer(WORDS)
+
+
+@pytest.fixture
+def trainer_of(tokenizer, tmp_path):
+    def make(kind="avg", *, letters=False, evaluator=None, name="run", neighbours=0, size=SIZE, **settings):
+        words = EncoderVocabulary(tokenizer, [len(tokenizer)], tokenizer, None)
+        model = new_encoder(kind, words, hidden_size=size, seed=1)
+        data = data_of(tokenizer)
+        if neighbours:
+            data.neighbours = find_neighbours(data.targets, neighbours)
+        spelt = None
+        if letters:
+            spelt = Letters(spellings(tokenizer), *model.embeddings.shape, buckets=64, seed=1)
+        arguments = DistillationTrainingArguments(
+            output_dir=str(tmp_path / name),
+            per_device_train_batch_size=32,
+            report_to="none",
+            use_cpu=True,
+            **{"num_train_epochs": 4, "learning_rate": 0.02, **settings},
+        )
+        return DistillationTrainer(model, arguments, data, tokenizer, evaluator=evaluator, letters=spelt)
+
+    return make
+
+
+def agreement(trainer):
+    """The mean cosine of the texts' embeddings with their targets."""
+    data = trainer.data_collator.data
+    tokens, lengths = data.texts.take(np.arange(len(data)))
+    with torch.no_grad():
+        found = trainer.model.mean_of_words(torch.from_numpy(tokens.astype(np.int64)), torch.from_numpy(lengths))
+    return torch.cosine_similarity(found, torch.from_numpy(data.targets.take(np.arange(len(data))))).mean().item()
+
+
+@pytest.mark.parametrize("letters", [True, False])
+def test_an_average_learns_what_an_average_can_say(trainer_of, letters):
+    trainer = trainer_of(letters=letters, num_train_epochs=12)
+    assert trainer.objective.projection is None
+    trainer.train()
+    assert agreement(trainer) > (0.97 if letters else 0.99)
+
+
+def test_only_the_rows_that_occur_move_and_those_of_letters_are_folded(trainer_of, tokenizer):
+    trainer = trainer_of(num_train_epochs=1)
+    data = trainer.data_collator.data
+    seen = np.unique(data.texts.tokens)
+    data.texts.tokens[data.texts.tokens == seen[-1]] = seen[0]
+    before = trainer.model.embeddings.detach().clone()
+    trainer.train()
+    moved = (trainer.model.embeddings != before).any(1).nonzero()[:, 0].tolist()
+    assert moved == seen[:-1].tolist()
+
+
+def test_a_word_without_text_gets_the_vector_of_its_letters(trainer_of, tokenizer):
+    trainer = trainer_of(letters=True, num_train_epochs=2)
+    with torch.no_grad():
+        trainer.model.embeddings.zero_()
+    data = trainer.data_collator.data
+    data.texts.tokens[data.texts.tokens == len(tokenizer) - 1] = 2
+    trainer.train()
+    row = len(tokenizer) - 1
+    buckets, _ = trainer.letters.of_rows(np.array([row]))
+    torch.testing.assert_close(trainer.model.embeddings[row], trainer.letters.table[buckets].sum(0))
+    assert trainer.model.embeddings[row].abs().max() > 0.01
+
+
+SHAPES = [
+    ("avg", {"letters": True}),
+    ("avg", {"size": 4, "pairwise_weight": 0.5, "matryoshka": [2]}),
+    ("gran", {"letters": True, "size": 6, "neighbours": 3}),
+]
+
+
+@pytest.mark.parametrize(("kind", "settings"), SHAPES)
+@pytest.mark.parametrize("scored", [True, False])
+def test_a_killed_run_is_continued_to_the_same_weights(trainer_of, kind, settings, scored, monkeypatch):
+    def evaluator(encoder):
+        return float(np.abs(encoder.encode(["w1 w2", "w3"])).sum())
+
+    given = {"evaluator": evaluator if scored else None, "evaluations_per_epoch": 2, **settings}
+    whole = trainer_of(kind, name="whole", **given)
+    whole.train()
+    stopped = trainer_of(kind, name="stopped", **given)
+    compute = DistillationTrainer.compute_loss
+
+    def stop(self, *arguments, **keywords):
+        if self.state.global_step == 26:
+            raise KeyboardInterrupt
+        return compute(self, *arguments, **keywords)
+
+    monkeypatch.setattr(DistillationTrainer, "compute_loss", stop)
+    with pytest.raises(KeyboardInterrupt):
+        stopped.train()
+    monkeypatch.setattr(DistillationTrainer, "compute_loss", compute)
+    continued = trainer_of(kind, name="stopped", **given)
+    continued.train(resume_from_checkpoint=True)
+    expected = whole.model.state_dict()
+    for name, value in continued.model.state_dict().items():
+        assert torch.equal(value, expected[name]), name
+    assert continued.scores() == whole.scores() and len(whole.scores()) == (9 if scored else 0)
+
+
+def test_the_best_weights_are_kept_with_their_letters(trainer_of):
+    seen = []
+
+    def evaluator(encoder):
+        seen.append(encoder.model.embeddings.detach().clone())
+        return float([0, 1, 5, 2, 3][len(seen) - 1])
+
+    trainer = trainer_of(letters=True, evaluator=evaluator)
+    trainer.train()
+    assert len(seen) == 5 and torch.equal(trainer.model.embeddings, seen[2])
+    assert trainer.best_scores()["dev_mean"] == 5
+    with trainer.trained_encoder() as encoder:
+        assert torch.equal(encoder.model.embeddings, seen[2])
+
+
+def test_a_saved_folder_is_a_finished_encoder(trainer_of, tmp_path):
+    trainer = trainer_of(letters=True, num_train_epochs=1)
+    trainer.train()
+    trainer.save_model(str(tmp_path / "saved"))
+    opened = SentenceEncoder.from_pretrained(tmp_path / "saved")
+    assert torch.equal(opened.model.embeddings, trainer.model.embeddings)
+
+
+def test_a_projection_stands_between_sizes_and_leaves_cosines_alone(trainer_of):
+    trainer = trainer_of(size=4, num_train_epochs=10)
+    trainer.train()
+    projection = trainer.objective.projection.detach()
+    torch.testing.assert_close(projection.T @ projection, torch.eye(4), atol=1e-3, rtol=0)
+    data = trainer.data_collator.data
+    tokens, lengths = data.texts.take(np.arange(TEXTS))
+    with torch.no_grad():
+        found = trainer.model.mean_of_words(torch.from_numpy(tokens.astype(np.int64)), torch.from_numpy(lengths))
+    targets = torch.from_numpy(data.targets.take(np.arange(TEXTS)))
+    assert torch.cosine_similarity(found @ projection.T, targets).mean() > 0.7
+
+
+def test_neighbours_are_the_nearest_and_stand_together(tokenizer):
+    targets = data_of(tokenizer).targets
+    found = find_neighbours(targets, 3)
+    vectors = targets.take(np.arange(TEXTS)).astype(np.float64)
+    cosines = vectors @ vectors.T
+    np.fill_diagonal(cosines, -2)
+    nearest = np.sort(cosines, axis=1)[:, ::-1][:, :3]
+    np.testing.assert_allclose(np.take_along_axis(cosines, found, 1), nearest, atol=1e-4)
+    small = find_neighbours(targets, 3, block=40)
+    assert small.shape == (TEXTS, 3) and (small != np.arange(TEXTS)[:, None]).all()
+    assert np.take_along_axis(cosines, small, 1).mean() < nearest.mean()
+
+    batches = NeighbourBatches(found, 32, seed=5)
+    drawn = []
+    for epoch in range(4):
+        batches.set_epoch(epoch)
+        rows = np.array([number for batch in batches for _, number in batch])
+        assert len(rows) == TEXTS
+        groups = rows.reshape(-1, 4)
+        np.testing.assert_array_equal(groups[:, 1:], found[groups[:, 0]])
+        drawn += groups[:, 0].tolist()
+    assert sorted(drawn) == list(range(TEXTS)), "in k + 1 epochs every text is drawn once"
+
+
+def test_principal_axes_change_no_cosine_and_the_first_components_hold_most(trainer_of, tokenizer):
+    trainer = trainer_of(num_train_epochs=2)
+    trainer.train()
+    model, data = trainer.model, trainer.data_collator.data
+    lines = ["w1 w2", "w5", "w7 w8 w9 w1"]
+    before = SentenceEncoder(model, tokenizer).similarity(lines, lines)
+    turn_to_principal_axes(model, data.texts)
+    after = SentenceEncoder(model, tokenizer)
+    np.testing.assert_allclose(after.similarity(lines, lines), before, atol=1e-5)
+    tokens, lengths = data.texts.take(np.arange(TEXTS))
+    found = model.mean_of_words(torch.from_numpy(tokens.astype(np.int64)), torch.from_numpy(lengths)).detach()
+    squares = torch.nn.functional.normalize(found).square().sum(0)
+    assert (squares[:-1] >= squares[1:] - 1e-4).all()
+    turn_to_principal_axes(model, data.texts, 3)
+    assert SentenceEncoder(model, tokenizer).encode(lines).shape == (3, 3)

@@ -1,0 +1,139 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+import xxhash
+from tokenizers import Tokenizer, models
+
+from hf_paraphrase.encoders.distillation.letters import Letters, character_ngrams, spellings
+from hf_paraphrase.encoders.distillation.local_table import LocalIds, call_with_table, local_table
+from hf_paraphrase.tokenization.word_level import as_fast_tokenizer, build_word_level_tokenizer
+
+SPECIAL = {"pad_token": "[PAD]", "unk_token": "[UNK]"}
+
+
+def test_the_ngrams_are_those_of_the_spelling_with_its_marks():
+    assert character_ngrams("<cat>", 3, 4) == ["<ca", "cat", "at>", "<cat", "cat>"]
+    assert character_ngrams("<a>", 3, 5) == ["<a>"] and character_ngrams("<>", 3, 5) == ["<>"]
+
+
+def test_pieces_inside_a_word_have_no_opening_mark():
+    assert spellings(build_word_level_tokenizer(["dog", "."])) == [None, None, "<dog>", "<.>"]
+    pieces = {"[PAD]": 0, "[UNK]": 1, "sing": 2, "##ing": 3}
+    tokenizer = as_fast_tokenizer(
+        Tokenizer(models.WordPiece(pieces, unk_token="[UNK]")), pad_token="[PAD]", unk_token="[UNK]"
+    )
+    assert spellings(tokenizer) == [None, None, "<sing>", "ing>"]
+    marked = {"[PAD]": 0, "[UNK]": 1, "▁sing": 2, "ing": 3, "▁": 4}
+    tokenizer = as_fast_tokenizer(
+        Tokenizer(models.WordLevel(marked, unk_token="[UNK]")), pad_token="[PAD]", unk_token="[UNK]"
+    )
+    assert spellings(tokenizer) == [None, None, "<sing", "ing", None]
+
+
+@pytest.fixture
+def letters():
+    return Letters([None, None, "<cat>", "<cats>", "<dog>"], 7, 4, shortest=3, longest=4, buckets=11, seed=3)
+
+
+def test_the_folded_table_is_the_sum_that_a_loop_computes(letters):
+    embeddings = torch.randn(7, 4, generator=torch.Generator().manual_seed(0))
+    expected = embeddings.clone()
+    for row, word in ((2, "<cat>"), (3, "<cats>"), (4, "<dog>")):
+        for size in (3, 4):
+            for start in range(len(word) - size + 1):
+                bucket = xxhash.xxh3_64_intdigest(word[start : start + size].encode()) % 11
+                expected[row] += letters.table[bucket].detach()
+    before = embeddings.clone()
+    torch.testing.assert_close(letters.folded(embeddings), expected)
+    assert torch.equal(embeddings, before)
+
+
+def test_ids_are_numbered_by_those_that_occur_and_the_first_keep_their_numbers():
+    local = LocalIds(20, 2)
+    rows, places = local(np.array([7, 3, 7, 19, 1]))
+    assert rows.tolist() == [0, 1, 3, 7, 19] and rows[places].tolist() == [7, 3, 7, 19, 1]
+    rows, places = local(np.array([5]))
+    assert rows.tolist() == [0, 1, 5] and places.tolist() == [2]
+
+
+KINDS = [("avg", {}), ("avg", {"skip_unknown": True}), ("gran", {}), ("recurrent", {}), ("word-trigram", {})]
+
+
+@pytest.mark.parametrize(("kind", "settings"), KINDS)
+@pytest.mark.parametrize("with_letters", [True, False])
+def test_a_batch_with_its_local_table_is_the_model_with_the_folded_table(kind, settings, with_letters):
+    from hf_paraphrase.encoders.distillation.collator import DistillationTexts, TextCollator
+    from hf_paraphrase.encoders.distillation.encoded_texts import EncodedTexts
+    from hf_paraphrase.encoders.distillation.teacher_vectors import TeacherVectors, UnitVectors
+    from hf_paraphrase.encoders.encoder_vocabulary import EncoderVocabulary, with_trigrams
+    from hf_paraphrase.encoders.kinds import new_encoder
+
+    words = build_word_level_tokenizer(["cat", "cats", "dog", "dogs", "unused", "bird"])
+    vocabulary = EncoderVocabulary(words, [len(words)], words, None)
+    if kind == "word-trigram":
+        vocabulary = with_trigrams(
+            (words, None),
+            ["cat cats dog"],
+            vocabulary_size=None,
+            min_frequency=1,
+            lower_case=True,
+            skip_unknown=False,
+        )
+    model = new_encoder(kind, vocabulary, hidden_size=6, **settings).eval()
+    with torch.no_grad():
+        model.embeddings.normal_(generator=torch.Generator().manual_seed(1))
+    letters = Letters(spellings(words), *model.embeddings.shape, buckets=50) if with_letters else None
+    lines = ["dog cat dog", "cats", "a dog strange", "", "dogs bird"]
+    ids = [row or [] for row in vocabulary.tokenizer(lines)["input_ids"]]
+    ends = np.cumsum([0, *map(len, ids)])
+    encoded = EncodedTexts(np.array([token for row in ids for token in row], np.int32), ends)
+    targets = TeacherVectors([UnitVectors(np.ones((5, 2), np.float16), np.arange(5))])
+    collate = TextCollator(
+        DistillationTexts(encoded, targets),
+        vocabulary_size=len(model.embeddings),
+        pad_token_id=vocabulary.tokenizer.pad_token_id,
+        unk_token_id=vocabulary.tokenizer.unk_token_id,
+        letters=letters,
+    )
+    inputs = collate([(0, number) for number in range(5)])
+    assert len(inputs["rows"]) < len(model.embeddings) and inputs["targets"].shape == (5, 2)
+    sizes = getattr(model.config, "vocab_sizes", None)
+    found = call_with_table(model, model, local_table(model.embeddings, inputs, letters), inputs)
+    assert getattr(model.config, "vocab_sizes", None) == sizes
+    found.square().sum().backward()
+    gradient = model.embeddings.grad
+    assert gradient.is_sparse and (torch.diff(gradient._indices()[0]) > 0).all()
+
+    # The same with the whole table, which knows nothing of local ids.
+    plain = model.embeddings.detach().clone()
+    whole = torch.nn.Parameter(plain if letters is None else letters.folded(plain))
+    length = max(map(len, ids))
+    pad = vocabulary.tokenizer.pad_token_id
+    padded = torch.tensor([row + [pad] * (length - len(row)) for row in ids])
+    mask = torch.tensor([[1] * len(row) + [0] * (length - len(row)) for row in ids])
+    model.embeddings = whole
+    expected = model(padded, attention_mask=mask).pooler_output
+    torch.testing.assert_close(found, expected)
+    expected.square().sum().backward()
+    torch.testing.assert_close(gradient.to_dense(), whole.grad)
+
+
+def test_the_gradient_of_the_ngrams_is_that_of_the_folded_rows(letters):
+    embeddings = torch.nn.Parameter(torch.randn(7, 4, generator=torch.Generator().manual_seed(0)))
+    rows = np.array([0, 1, 2, 4])
+    buckets, offsets = letters.of_rows(rows)
+    ngram_rows, ngrams = LocalIds(11)(buckets)
+    parts = {"rows": rows, "ngram_rows": ngram_rows, "ngrams": ngrams, "ngram_offsets": offsets}
+    inputs = {name: torch.from_numpy(part) for name, part in parts.items()}
+    weights = torch.randn(4, 4, generator=torch.Generator().manual_seed(2))
+    found = local_table(embeddings, inputs, letters)
+    torch.testing.assert_close(found, letters.folded(embeddings)[rows])
+    (found * weights).sum().backward()
+    expected = torch.zeros(11, 4)
+    for row, weight in zip(rows, weights, strict=True):
+        for bucket in letters.of_rows(np.array([row]))[0]:
+            expected[bucket] += weight
+    torch.testing.assert_close(letters.table.grad.to_dense(), expected)
+    assert (torch.diff(letters.table.grad._indices()[0]) > 0).all()

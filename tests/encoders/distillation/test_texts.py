@@ -1,0 +1,95 @@
+from __future__ import annotations
+
+import gzip
+
+import pyarrow as pa
+import pytest
+
+from hf_paraphrase.data.decontamination import load_fingerprints
+from hf_paraphrase.data.folder import write_split
+from hf_paraphrase.encoders.distillation.encoded_texts import encode_texts
+from hf_paraphrase.encoders.distillation.texts import corpora_of, read_texts
+from hf_paraphrase.errors import InputError
+from hf_paraphrase.tokenization.word_level import build_word_level_tokenizer
+
+
+def read(*sources, columns=(), **settings):
+    return read_texts(corpora_of([str(source) for source in sources], columns), **{"max_characters": 100, **settings})
+
+
+@pytest.fixture
+def file(tmp_path):
+    def write(*lines, name="text.txt"):
+        path = tmp_path / name
+        text = "".join(f"{line}\n" for line in lines).encode()
+        path.write_bytes(gzip.compress(text) if name.endswith(".gz") else text)
+        return path
+
+    return write
+
+
+def test_repeats_empty_and_long_lines_are_left_out_and_counted_and_the_order_is_that_of_the_files(file):
+    first = file("b one", "a two", "", "  ", "b one ", "x" * 101)
+    second = file("a two", "é três 三", name="second.txt.gz")
+    texts = read(first, second)
+    assert list(texts) == ["b one", "a two", "é três 三"] and len(texts) == 3
+    assert vars(texts.left_out) == {"empty": 2, "long": 1, "repeated": 2, "contaminated": 0, "not_sampled": 0}
+    assert texts.take(texts.keys.argsort()) == [list(texts)[row] for row in texts.keys.argsort()]
+    assert texts.lengths.tolist() == [len(text.encode()) for text in texts]
+    assert len(set(texts.keys.tolist())) == 3
+
+
+def test_data_folders_give_the_columns_that_they_have(tmp_path, file):
+    pairs, bitext, other = tmp_path / "pairs", tmp_path / "bitext", tmp_path / "other"
+    for folder, columns in (
+        (pairs, {"sentence1": ["a", "b"], "sentence2": ["c", None], "source": ["x", "y"]}),
+        (bitext, {"source": ["f", "g"], "target": ["d", "e"]}),
+        (other, {"words": ["h"]}),
+    ):
+        table = pa.table(columns)
+        write_split(folder, "train", [table], table.schema)
+    assert list(read(pairs, bitext, file("last"))) == ["a", "c", "b", "d", "e", "last"]
+    assert list(read(pairs, bitext, columns=["source,sentence2"])) == ["x", "c", "y", "f", "g"]
+    assert list(read(other, columns=["words"])) == ["h"]
+    with pytest.raises(InputError, match="no column is called") as caught:
+        read(other)
+    assert "words" in caught.value.remedy
+    with pytest.raises(InputError, match="no such file"):
+        read(tmp_path / "absent.txt")
+
+
+def test_evaluation_sentences_are_left_out(file):
+    held_out = file("The held-out sentence of a set.", name="sts.txt")
+    text = file("the held out sentence of a set", "another sentence of four words")
+    texts = read(text, held_out=load_fingerprints([held_out]))
+    assert list(texts) == ["another sentence of four words"]
+    assert texts.contamination == {"sts.txt": 1} and texts.left_out.contaminated == 1
+
+
+def test_a_sample_is_drawn_of_the_sentences_and_words_stay_all(file):
+    lines = [f"line {number}" for number in range(50)]
+    text = file(*lines, "line 3", "word1")
+    texts = read(text, words=["word1", "word2"], max_texts=10, seed=1)
+    drawn = list(texts)
+    assert len(drawn) == 11 and drawn[-1] == "word2" and drawn[:-1] == sorted(drawn[:-1], key=[*lines, "word1"].index)
+    assert texts.left_out.not_sampled == 41 and texts.left_out.repeated == 2
+    assert drawn == list(read(text, words=["word1", "word2"], max_texts=10, seed=1))
+    assert drawn != list(read(text, words=["word1", "word2"], max_texts=10, seed=2))
+
+
+def test_text_of_which_nothing_is_left_is_refused(file):
+    with pytest.raises(InputError, match=r"no text to learn from.*2 too long, 1 empty") as caught:
+        read(file("y" * 200, "", "z" * 101))
+    assert caught.value.path is not None
+
+
+def test_texts_become_the_ids_that_the_tokenizer_gives(file):
+    tokenizer = build_word_level_tokenizer(["one", "two", "three"])
+    lines = ["one two", "three strange one", "TWO"] + [f"one {number}" for number in range(50)]
+    encoded = encode_texts(read(file(*lines)), tokenizer)
+    expected = tokenizer(lines)["input_ids"]
+    assert len(encoded) == len(lines)
+    tokens, lengths = encoded.take(pa.array([1, 0, 1]).to_numpy())
+    assert tokens.tolist() == expected[1] + expected[0] + expected[1] and lengths.tolist() == [3, 2, 3]
+    counts = encoded.counts(len(tokenizer))
+    assert counts.tolist() == [sum(row.count(token) for row in expected) for token in range(len(tokenizer))]
