@@ -1,15 +1,19 @@
 from __future__ import annotations
 
 import re
+import sys
+from pathlib import Path
 
 import pytest
-from card_values import ROOT, VALUES
 from hub_stand_in import TOKEN
 
 from hf_paraphrase.artefacts.cards import render_card
 from hf_paraphrase.commands import main
 from hf_paraphrase.hub.published_card import published_card
 from hf_paraphrase.hub.publishing import plan_push, push_folder
+
+sys.path.append(str(Path(__file__).parents[1] / "artefacts"))
+from card_values import ROOT, VALUES
 
 CARD = """---
 library_name: transformers
