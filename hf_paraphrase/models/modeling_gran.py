@@ -14,6 +14,9 @@ from transformers.modeling_outputs import BaseModelOutputWithPooling
 from .configuration_gran import GranConfig
 from .matrix_products import affine
 from .packed_sentences import PackedSentences, counted_tokens
+
+# Not needed here: only what this file imports travels with the weights.
+from .recurrent_configuration import RecurrentLayersConfig as RecurrentLayersConfig
 from .recurrent_layers import initialize_layer, initialize_word_vectors, make_cell, token_dropout, variational_mask
 
 

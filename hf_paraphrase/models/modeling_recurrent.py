@@ -12,9 +12,10 @@ from transformers.modeling_outputs import BaseModelOutputWithPooling
 
 from .configuration_recurrent import RecurrentConfig
 
-# Not needed here: only what this file imports itself travels with the weights.
+# What is imported `as` itself is not needed here: only what this file imports travels with the weights.
 from .matrix_products import affine as affine
 from .packed_sentences import PackedSentences, counted_tokens
+from .recurrent_configuration import RecurrentLayersConfig as RecurrentLayersConfig
 from .recurrent_layers import initialize_layer, initialize_word_vectors, make_cell, token_dropout, variational_mask
 
 

@@ -159,6 +159,7 @@ def test_the_folder_is_complete_and_says_how_it_was_made(models, tmp_path):
         "onnx/model.onnx",
         "config.json",
         "configuration_gran.py",
+        "recurrent_configuration.py",
         "tokenizer.json",
         "tokenizer_config.json",
         "README.md",

@@ -1,0 +1,103 @@
+"""What the configurations of encoders with recurrent layers have in common."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from transformers import PreTrainedConfig
+
+_CHOICES = {
+    "cell": ("lstm", "gru"),
+    "candidate_activation": ("leaky_relu", "tanh"),
+    "direction_merge": ("concat", "sum"),
+}
+_DROPOUTS = ("dropout", "word_dropout", "variational_dropout")
+
+
+class RecurrentLayersConfig(PreTrainedConfig):
+    """Configuration of word vectors and of the recurrent layers over them.
+
+    Args:
+        vocab_size: The number of word vectors.
+        hidden_size: The dimension of the sentence embedding.
+        cell: `lstm` (papers 000 and 001) or `gru` (paper 003).
+        peepholes: Whether the gates of the LSTM see its cell through diagonal weights. None: they do, as in the
+            reference code of paper 000.
+        output_gate: Whether the LSTM has an output gate; without one its state is tanh of its cell.
+        candidate_activation: The function f of the GRU's candidate state, `leaky_relu` (paper 003) or `tanh`.
+        negative_slope: The slope of the leaky ReLU below zero; the paper is silent, 0.2 is TensorFlow's default.
+        bidirectional: Whether a second network reads each sentence from its end.
+        direction_merge: How the states of both become one, `concat` or `sum`.
+        pad_token_id: The id that fills up short sentences of a batch; it never counts.
+        unk_token_id: The id of unknown words, which have a trained vector and count in the mean.
+        skip_unknown: Whether unknown words are left out like padding instead, save in sentences of nothing else.
+        dropout: The probability with which a single component of a word vector is dropped in training.
+        word_dropout: The probability with which a whole word vector is dropped in training.
+        variational_dropout: The probability with which a component of the word vectors, and one of the recurrent
+            state on its way into the next step, is dropped in training, the same at every step of a sentence (Gal and
+            Ghahramani 2016). At most one of the three may be above 0.
+        initializer_range: The standard deviation of the random initial word vectors (`lstm`), or the bound of their
+            uniform distribution (`gru`, paper 003 section 3.2).
+
+    Raises:
+        ValueError: For an unknown cell, activation or merge, a setting of the other cell, several kinds of dropout at
+            once, a probability outside [0, 1), or `skip_unknown` without `unk_token_id`.
+    """
+
+    def __init__(
+        self,
+        vocab_size: int = 30_000,
+        hidden_size: int = 300,
+        cell: str = "lstm",
+        peepholes: bool | None = None,
+        output_gate: bool = True,
+        candidate_activation: str = "leaky_relu",
+        negative_slope: float = 0.2,
+        bidirectional: bool = False,
+        direction_merge: str = "concat",
+        pad_token_id: int | None = 0,
+        unk_token_id: int | None = 1,
+        skip_unknown: bool = False,
+        dropout: float = 0.0,
+        word_dropout: float = 0.0,
+        variational_dropout: float = 0.0,
+        initializer_range: float = 0.01,
+        **kwargs: Any,
+    ) -> None:
+        self.vocab_size = vocab_size
+        self.hidden_size = hidden_size
+        self.cell = cell
+        self.peepholes = cell == "lstm" if peepholes is None else peepholes
+        self.output_gate = output_gate
+        self.candidate_activation = candidate_activation
+        self.negative_slope = negative_slope
+        self.bidirectional = bidirectional
+        self.direction_merge = direction_merge
+        self.unk_token_id = unk_token_id
+        self.skip_unknown = skip_unknown
+        self.dropout = dropout
+        self.word_dropout = word_dropout
+        self.variational_dropout = variational_dropout
+        self.initializer_range = initializer_range
+        for name, allowed in _CHOICES.items():
+            check_choice(name, getattr(self, name), allowed)
+        if cell == "gru" and (self.peepholes or not output_gate):
+            raise ValueError("peepholes and output_gate are for cell='lstm': a GRU has neither")
+        for name in _DROPOUTS:
+            if not 0.0 <= getattr(self, name) < 1.0:
+                raise ValueError(f"{name} must be at least 0 and below 1, not {getattr(self, name)}")
+        if sum(getattr(self, name) > 0 for name in _DROPOUTS) > 1:
+            raise ValueError(f"{', '.join(_DROPOUTS)} exclude each other: set all but one of them to 0")
+        if skip_unknown and unk_token_id is None:
+            raise ValueError("skip_unknown needs unk_token_id, the id that it skips")
+        super().__init__(pad_token_id=pad_token_id, **kwargs)
+
+
+def check_choice(name: str, value: str, allowed: tuple[str, ...]) -> None:
+    """Refuses what is none of the names of a setting.
+
+    Raises:
+        ValueError: If it is none.
+    """
+    if value not in allowed:
+        raise ValueError(f"{name} must be one of {', '.join(allowed)}, not {value!r}")
