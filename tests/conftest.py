@@ -121,8 +121,8 @@ def load_script(monkeypatch):
     """Loads a file of `scripts/` by its name, in this process, and gives its module."""
 
     def load(name):
-        # A script may add its folder to the path.
-        monkeypatch.setattr(sys, "path", [*sys.path])
+        # Python looks beside a script too; here last, because some are named like installed libraries.
+        monkeypatch.setattr(sys, "path", [*sys.path, str((SCRIPTS / name).parent)])
         specification = importlib.util.spec_from_file_location(name, SCRIPTS / f"{name}.py")
         module = importlib.util.module_from_spec(specification)
         monkeypatch.setitem(sys.modules, name, module)

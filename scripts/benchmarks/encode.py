@@ -36,10 +36,6 @@ from hf_paraphrase.tokenization.word_level import (
     save_tokenizer,
     sentence_vocabulary,
 )
-
-# Also where this file is loaded by its path; at the end, because files beside it are named like installed libraries.
-sys.path.append(str(Path(__file__).parent))
-
 from interleaved import (
     ROUNDS,
     Contestant,

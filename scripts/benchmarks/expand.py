@@ -30,10 +30,6 @@ from hf_paraphrase.studies.expansion.inflection import POS_OF
 from hf_paraphrase.studies.expansion.processes import ExpanderSettings, expand_blocks
 from hf_paraphrase.studies.expansion.wordnet import FILE_OF, WordNet, find_wordnet
 from hf_paraphrase.studies.expansion.words import STOP_WORDS, split_words
-
-# Also where this file is loaded by its path; at the end, because files beside it are named like installed libraries.
-sys.path.append(str(Path(__file__).parent))
-
 from interleaved import (
     ROUNDS,
     Comparison,

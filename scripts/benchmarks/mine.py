@@ -26,10 +26,6 @@ from hf_paraphrase.encoders.search.vector_file import NpyWriter, VectorFile
 from hf_paraphrase.errors import UsageError
 from hf_paraphrase.studies.mining.candidates import best_candidates, candidate_blocks
 from hf_paraphrase.studies.mining.exact_best import default_precision
-
-# Also where this file is loaded by its path; at the end, because files beside it are named like installed libraries.
-sys.path.append(str(Path(__file__).parent))
-
 from interleaved import (
     ROUNDS,
     Contestant,

@@ -29,10 +29,6 @@ from hf_paraphrase.errors import UsageError
 from hf_paraphrase.filtering.measuring import Measures, PairScorer, add_measures
 from hf_paraphrase.filtering.shards import ScoringJob, plan_shards, run_scoring
 from hf_paraphrase.filtering.tokens import tokenize
-
-# Also where this file is loaded by its path; at the end, because files beside it are named like installed libraries.
-sys.path.append(str(Path(__file__).parent))
-
 from interleaved import (
     ROUNDS,
     Comparison,

@@ -35,10 +35,6 @@ from hf_paraphrase.tokenization.word_level import build_word_level_tokenizer, se
 from hf_paraphrase.training.arguments import bf16_is_fast
 from hf_paraphrase.training.batches import EpochBatches
 from hf_paraphrase.training.word_frequencies import numbered_lines
-
-# Also where this file is loaded by its path; at the end, because files beside it are named like installed libraries.
-sys.path.append(str(Path(__file__).parent))
-
 from interleaved import (
     ROUNDS,
     Contestant,

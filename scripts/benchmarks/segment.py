@@ -28,10 +28,6 @@ from hf_paraphrase.errors import InputError
 from hf_paraphrase.tokenization.morfessor_tokenizer import morfessor_tokenizer
 from hf_paraphrase.tokenization.morfessor_words import Morphs, count_words, learn_morphs, word_splitter
 from hf_paraphrase.tokenization.token_lookup import ids_of, lookup_for
-
-# Also where this file is loaded by its path; at the end, because files beside it are named like installed libraries.
-sys.path.append(str(Path(__file__).parent))
-
 from interleaved import (
     ROUNDS,
     Contestant,

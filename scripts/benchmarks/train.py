@@ -33,10 +33,6 @@ from hf_paraphrase.encoders.training_arguments import EncoderTrainingArguments
 from hf_paraphrase.models.configuration_avg import AvgConfig
 from hf_paraphrase.models.modeling_avg import AvgModel
 from hf_paraphrase.tokenization.word_level import build_word_level_tokenizer, sentence_vocabulary
-
-# Also where this file is loaded by its path; at the end, because files beside it are named like installed libraries.
-sys.path.append(str(Path(__file__).parent))
-
 from interleaved import (
     ROUNDS,
     Contestant,

@@ -34,10 +34,6 @@ from hf_paraphrase.models.modeling_rnn_search import RnnSearchForConditionalGene
 from hf_paraphrase.training.threads import keep_freed_memory
 from hf_paraphrase.translation.fast_search import fast_beam_search
 from hf_paraphrase.translation.prefix_scoring import prefix_tree_scores
-
-# Also where this file is loaded by its path; at the end, because files beside it are named like installed libraries.
-sys.path.append(str(Path(__file__).parent))
-
 from interleaved import (
     ROUNDS,
     Comparison,

@@ -22,11 +22,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-# Also where this file is loaded by its path; at the end, because files beside it are named like installed libraries.
-sys.path.append(str(Path(__file__).parent))
-
 from finished_runs import append_row, read_rows
-
 from hf_paraphrase.artefacts.provenance import fingerprint
 from hf_paraphrase.commands import main as run_verb
 from hf_paraphrase.errors import HfParaphraseError, UsageError

@@ -17,11 +17,8 @@ from pathlib import Path
 from statistics import mean, stdev
 from typing import Any
 
-from hf_paraphrase.tables import format_table
-
-sys.path.append(str(Path(__file__).parent))
-
 from detection_runs import KEY, read_results
+from hf_paraphrase.tables import format_table
 
 MEASURES = {"perceptron": "perceptron", "average_precision": "AP", "accuracy": "accuracy", "f1": "F1"}
 """The measures by their names in the results and in the tables; the last three are of the cosine."""

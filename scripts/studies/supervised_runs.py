@@ -20,11 +20,7 @@ from typing import Any
 
 from scipy.stats import t as student
 
-# Also where this file is loaded by its path; at the end, because files beside it are named like installed libraries.
-sys.path.append(str(Path(__file__).parent))
-
 from finished_runs import append_row, read_rows
-
 from hf_paraphrase.artefacts.provenance import fingerprint
 from hf_paraphrase.commands import main as run_verb
 from hf_paraphrase.filtering.tuning.choice import spread
