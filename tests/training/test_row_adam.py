@@ -2,9 +2,11 @@ from __future__ import annotations
 
 import copy
 
+import pytest
 import torch
 from torch.nn import functional
 
+from hf_paraphrase.training import row_adam
 from hf_paraphrase.training.row_adam import RowAdam
 
 
@@ -36,6 +38,38 @@ def test_sparse_gradients_get_the_update_of_torch_sparse_adam():
 
 def test_sparse_equals_dense_while_every_row_occurs_in_every_batch():
     torch.testing.assert_close(run(RowAdam, True, all_rows=True), run(torch.optim.Adam, False, all_rows=True))
+
+
+@pytest.mark.parametrize("at_a_time", [1, 6, 7, 1 << 20])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+def test_the_update_is_the_same_whatever_number_of_rows_is_changed_at_a_time(monkeypatch, at_a_time, dtype):
+    def update():
+        torch.manual_seed(0)
+        table = torch.nn.Parameter(torch.randn(12, 3).to(dtype))
+        optimizer = RowAdam([table], lr=0.01)
+        for ids, weights in gradients(10):
+            optimizer.zero_grad()
+            (functional.embedding(ids, table, sparse=True) * weights[ids].to(dtype)).sum().backward()
+            optimizer.step()
+        return table.detach()
+
+    expected = update()
+    monkeypatch.setattr(row_adam, "_NUMBERS_AT_A_TIME", at_a_time)
+    assert torch.equal(update(), expected)
+
+
+def test_rows_in_rising_order_are_not_sorted_again_and_others_are(monkeypatch):
+    table = torch.nn.Parameter(torch.zeros(5, 2))
+    values = torch.tensor([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]])
+    rising = torch.sparse_coo_tensor(torch.tensor([[0, 2, 4]]), values, (5, 2), check_invariants=True)
+    repeated = torch.sparse_coo_tensor(torch.tensor([[2, 0, 2]]), values, (5, 2), check_invariants=True)
+    rows, found = row_adam._different_rows(rising)
+    assert rows.tolist() == [0, 2, 4] and found.data_ptr() == values.data_ptr()
+    rows, found = row_adam._different_rows(repeated)
+    assert rows.tolist() == [0, 2] and found.tolist() == [[3.0, 4.0], [6.0, 8.0]]
+    table.grad = repeated
+    RowAdam([table], lr=0.5).step()
+    torch.testing.assert_close(table.detach()[[0, 2]], torch.full((2, 2), -0.5))
 
 
 def test_rows_that_do_not_occur_do_not_move():
