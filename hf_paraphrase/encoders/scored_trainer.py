@@ -6,7 +6,7 @@ import shutil
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import torch
 from torch import Tensor, nn
@@ -21,7 +21,8 @@ from transformers import (
 
 from ..training.batches import EpochBatches, PairItems
 from ..training.callbacks import EpochMarks, keep_standard_output
-from .dev_scores import CHOOSES, Evaluator, chosen_score, scores_of
+from .dev_scores import CHOOSES, DEV_SCORE, Evaluator, chosen_score, scores_of
+from .model_folder import write_model_files, write_saved_card
 from .sentence_encoder import SentenceEncoder
 
 
@@ -177,6 +178,41 @@ class ScoredTrainer(Trainer):
             return self.evaluate() if judged else {}
         self.args.eval_on_start = judged and not resume_from_checkpoint
         return super().train(resume_from_checkpoint=resume_from_checkpoint, **kwargs)
+
+    def _write_saved(self, folder: Path, weights: dict[str, Tensor] | None, trained_on: str, **card: Any) -> None:
+        """Writes a whole model folder, with a card of what the trainer knows.
+
+        Args:
+            folder: The folder.
+            weights: The weights, if not those that the model holds.
+            trained_on: What the examples are, in a word.
+            **card: What the card's template needs beside what every trainer knows.
+        """
+        write_model_files(folder, cast(PreTrainedModel, self.model), self.tokenizer, weights)
+        args, state = self.args, self.state
+        known = {
+            trained_on: self.batches.size,
+            "updates": state.global_step,
+            "epochs": state.epoch or 0.0,
+            "dev_scores": self.scores(),
+        }
+        name = type(self).__name__
+        card = {
+            "trainer": name,
+            "trained_on": trained_on,
+            "examples": self.batches.size,
+            "learning_rate": args.learning_rate,
+            "batch_size": args.per_device_train_batch_size,
+            "seed": args.seed,
+            "scores": [{**entry, DEV_SCORE: entry[self._chosen]} for entry in self.scores()],
+            **known,
+            **card,
+        }
+        # Where the run lies is nobody's business, and `push_to_hub` of the Trainer sends files as they are.
+        settings = {key: value for key, value in args.to_dict().items() if key != "output_dir"}
+        command = f"{name}.save_model (from Python)"
+        model = cast(PreTrainedModel, self.model)
+        write_saved_card(folder, model, command=command, settings=settings, results=known, card=card)
 
     def _save_checkpoint(self, model: nn.Module, trial: Any) -> None:
         super()._save_checkpoint(model, trial)

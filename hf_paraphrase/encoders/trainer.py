@@ -17,12 +17,12 @@ from ..training.row_adam import RowAdam
 from .augmentation import Augmentation
 from .batch_loss import BatchLossTrainer
 from .collator import PairCollator
-from .dev_scores import CHOOSES, Evaluator, similarity_scores
+from .dev_scores import Evaluator, similarity_scores
 from .encoded_pairs import EncodedPairs, encode_pairs
 from .kinds import check_own_class
 from .losses import LABELS, NEGATIVES, asks_for, described_loss, new_loss
 from .mega_batches import MegaBatchSchedule, load_mega_batch
-from .model_folder import read_loss, write_checkpoint, write_model_files, write_saved_card
+from .model_folder import read_loss, write_checkpoint
 from .scored_trainer import OwnGradients
 from .sentence_encoder import SentenceEncoder, forward_options
 from .training_arguments import EncoderTrainingArguments
@@ -200,22 +200,9 @@ class EncoderTrainer(BatchLossTrainer):
         folder = Path(output_dir or self.args.output_dir)
         if write_checkpoint(folder, self.model, self.loss, state_dict):
             return
-        write_model_files(folder, self.model, self.tokenizer, state_dict)
-        args, state = self.args, self.state
-        scores = [{**entry, CHOOSES.removeprefix("eval_"): entry[self._chosen]} for entry in self.scores()]
-        known = {
-            "pairs": self.collator.size,
-            "updates": state.global_step,
-            "epochs": state.epoch or 0.0,
-            "dev_scores": self.scores(),
-        }
-        names = ("learning_rate", "negatives", "negatives_from", "scramble", "mega_batch_size", "seed")
-        card = {name: getattr(args, name) for name in names} | known | {"scores": scores} | described_loss(self.loss)
-        card |= {"batch_size": args.per_device_train_batch_size}
-        # Where the run lies is nobody's business, and `push_to_hub` of the Trainer sends files as they are.
-        settings = {key: value for key, value in args.to_dict().items() if key != "output_dir"}
-        command = "EncoderTrainer.save_model (from Python)"
-        write_saved_card(folder, self.model, command=command, settings=settings, results=known, card=card)
+        names = ("negatives", "negatives_from", "scramble", "mega_batch_size")
+        card = {name: getattr(self.args, name) for name in names} | described_loss(self.loss)
+        self._write_saved(folder, state_dict, "pairs", **card)
 
     def _load_from_checkpoint(self, resume_from_checkpoint: str, model: nn.Module | None = None) -> None:
         super()._load_from_checkpoint(resume_from_checkpoint, model)

@@ -80,9 +80,11 @@ class DistillationObjective(nn.Module):
 
     Attributes:
         projection: P.
+        description: What it is, in a few words, for the model card.
     """
 
     projection: nn.Parameter | None
+    description = "cosines to the teachers' vectors, or between texts as between those"
 
     def __init__(
         self,

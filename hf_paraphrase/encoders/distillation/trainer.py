@@ -18,7 +18,7 @@ from ...training.batches import EpochBatches
 from ...training.row_adam import RowAdam
 from ..dev_scores import Evaluator
 from ..kinds import check_own_class
-from ..model_folder import write_checkpoint, write_model_files
+from ..model_folder import write_checkpoint
 from ..scored_trainer import OwnGradients, ScoredTrainer
 from ..sentence_encoder import SentenceEncoder, forward_options
 from .collator import DistillationTexts, NeighbourBatches, TextCollator
@@ -188,7 +188,8 @@ class DistillationTrainer(ScoredTrainer):
         with self.trained_encoder():
             weights = dict(self.model.state_dict())
             if not write_checkpoint(folder, self.model, nn.Module(), weights):
-                write_model_files(folder, self.model, self.tokenizer, weights)
+                described = str(getattr(self.objective, "description", type(self.objective).__name__))
+                self._write_saved(folder, weights, "texts", loss=described, margin=None, searches_negatives=False)
                 return
         beside = {f"objective.{name}": value for name, value in self.objective.state_dict().items()}
         if self.letters is not None:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 from itertools import pairwise
 
 import numpy as np
@@ -160,6 +161,10 @@ def test_a_saved_folder_is_a_finished_encoder(trainer_of, tmp_path):
     trainer.save_model(str(tmp_path / "saved"))
     opened = SentenceEncoder.from_pretrained(tmp_path / "saved")
     assert torch.equal(opened.model.embeddings, trainer.model.embeddings)
+    card = (tmp_path / "saved" / "README.md").read_text()
+    assert "`DistillationTrainer.save_model`" in card and "| texts | 300 in an epoch |" in card and "pairs" not in card
+    record = json.loads((tmp_path / "saved" / "provenance.json").read_text())
+    assert record["results"]["texts"] == 300 and str(tmp_path) not in json.dumps(record)
 
 
 def test_a_projection_stands_between_sizes_and_leaves_cosines_alone(trainer_of):
