@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -22,10 +23,12 @@ class ConcatenationConfig(PreTrainedConfig):
         word_dropout: The probability with which a whole token is dropped in training: its vector is zero, and the mean
             is still taken over all tokens of the part. Excludes `dropout`.
         initializer_range: The standard deviation of the random initial vectors.
+        part_weights: The share of each part in the cosine of two sentences, numbers above 0 whose sum does not matter;
+            see `ConcatenationModel`. None leaves the means as they are, so that a part counts by its length.
 
     Raises:
-        ValueError: If there is no part or an empty one, both kinds of dropout are asked for, or a probability is
-            outside [0, 1).
+        ValueError: If there is no part or an empty one, both kinds of dropout are asked for, a probability is outside
+            [0, 1), or there are other weights than a number above 0 for each part.
     """
 
     model_type = "concatenation"
@@ -38,6 +41,7 @@ class ConcatenationConfig(PreTrainedConfig):
         dropout: float = 0.0,
         word_dropout: float = 0.0,
         initializer_range: float = 0.01,
+        part_weights: Sequence[float] | None = None,
         **kwargs: Any,
     ) -> None:
         if not vocab_sizes or min(vocab_sizes) < 1 or part_size < 1:
@@ -47,11 +51,18 @@ class ConcatenationConfig(PreTrainedConfig):
                 raise ValueError(f"{name} must be at least 0 and below 1, not {probability}")
         if dropout > 0 and word_dropout > 0:
             raise ValueError("dropout and word_dropout exclude each other: set one of them to 0")
+        if part_weights is not None:
+            part_weights = list(part_weights)
+            if len(part_weights) != len(vocab_sizes):
+                raise ValueError(f"part_weights has {len(part_weights)} weights for {len(vocab_sizes)} parts")
+            if not all(0 < weight < math.inf for weight in part_weights):
+                raise ValueError(f"part_weights must be above 0 and finite, not {part_weights}")
         self.vocab_sizes = list(vocab_sizes)
         self.part_size = part_size
         self.dropout = dropout
         self.word_dropout = word_dropout
         self.initializer_range = initializer_range
+        self.part_weights = part_weights
         self.vocab_size = sum(vocab_sizes)
         self.hidden_size = part_size * len(vocab_sizes)
         # They are written to config.json for other readers, and computed again when it is read.

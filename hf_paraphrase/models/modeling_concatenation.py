@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import torch
@@ -22,6 +23,14 @@ class ConcatenationModel(PreTrainedModel):
     an id tells the part. The parts' vectors are of one size and lie below one another in the only parameter,
     `embeddings` (sum of the vocabularies, part_size), so whatever trains `AvgModel` trains this. It starts from a
     normal distribution with the configuration's `initializer_range` as standard deviation; the padding row is zero.
+
+    With `part_weights` w in the configuration each mean m_k has the Euclidean norm sqrt(w_k / sum of w), whatever the
+    lengths of its vectors are (a mean of zero stays zero):
+
+        g(s) = [sqrt(w_1 / Σw) m_1(s) / |m_1(s)|; sqrt(w_2 / Σw) m_2(s) / |m_2(s)|; ...]
+
+    so that the cosine of two sentences is the mean of the cosines of their parts, weighted by w; where a sentence has
+    no token of a part, the others decide alone.
 
     Attributes:
         sparse_gradients: Whether the gradient of `embeddings` is a sparse tensor. A training switch, not saved.
@@ -71,9 +80,10 @@ class ConcatenationModel(PreTrainedModel):
 
         Returns:
             `pooler_output` (batch, hidden_size), the mean of each part's token vectors side by side, zero in a part
-            without tokens; and `last_hidden_state` (batch, length, hidden_size): each token's vector at the place of
-            its part, zeros elsewhere and at padding, times the number of all tokens by that of its part, so that the
-            mean over the tokens is `pooler_output`.
+            without tokens, and with `part_weights` of the norm that they give it; and `last_hidden_state` (batch,
+            length, hidden_size): each token's vector at the place of its part, zeros elsewhere and at padding, times
+            the number of all tokens by that of its part and what gives the part its norm, so that the mean over the
+            tokens is `pooler_output`.
         """
         if attention_mask is None:
             mask = torch.ones_like(input_ids, dtype=torch.bool)
@@ -95,8 +105,13 @@ class ConcatenationModel(PreTrainedModel):
             pooled = token_vectors.sum(1) / lengths.clamp_min(1).unsqueeze(1).to(token_vectors.dtype)
         else:
             pooled = self._means(input_ids[mask], lengths, None if keep is None else keep[mask])
+        factors = self._factors(pooled)
+        if factors is not None:
+            pooled = pooled * factors
         if not return_token_vectors:
             token_vectors = None
+        elif token_vectors is not None and factors is not None:
+            token_vectors = token_vectors * factors.unsqueeze(1)
         if return_dict is False:
             return token_vectors, pooled
         return BaseModelOutputWithPooling(last_hidden_state=token_vectors, pooler_output=pooled)
@@ -111,7 +126,21 @@ class ConcatenationModel(PreTrainedModel):
         Returns:
             The embeddings (sentences, hidden_size), equal to the last bit to `pooler_output` of a padded batch.
         """
-        return self._means(tokens, lengths, None)
+        means = self._means(tokens, lengths, None)
+        factors = self._factors(means)
+        return means if factors is None else means * factors
+
+    def _factors(self, means: Tensor) -> Tensor | None:
+        """Computes what the means (batch, hidden_size) are multiplied by, of their shape; None without weights."""
+        weights = self.config.part_weights
+        if weights is None:
+            return None
+        factors = []
+        for mean, weight in zip(means.split(self.config.part_size, dim=1), weights, strict=True):
+            norm = torch.linalg.vector_norm(mean, dim=1, keepdim=True)
+            norm = torch.where(norm > 0, norm, torch.ones_like(norm))
+            factors.append((math.sqrt(weight / sum(weights)) / norm).expand_as(mean))
+        return torch.cat(factors, dim=1)
 
     def _part_of(self, tokens: Tensor) -> Tensor:
         """Tells the part of each id, of any shape."""

@@ -56,6 +56,11 @@ KINDS = {
     "avg": ("avg", words, {}),
     "trigram": ("avg", trigrams, {}),
     "word-trigram": ("concatenation", lambda: ConcatenationTokenizer(parts=[words(), trigrams()]), {}),
+    "joined": (
+        "concatenation",
+        lambda: ConcatenationTokenizer(parts=[words(), trigrams()]),
+        {"part_weights": [0.8, 0.2]},
+    ),
     "gran": ("gran", words, {"skip_unknown": True}),
     "gran-gru": ("gran", words, {"cell": "gru", "bidirectional": True}),
     "lstm": ("recurrent", words, {}),
@@ -201,7 +206,7 @@ def test_a_float16_model_folder_opens_like_the_model_and_is_nearly_the_same(mode
     np.testing.assert_allclose(SentenceEncoder.from_pretrained(tmp_path / "onnx").encode(TEXTS), expected, atol=5e-3)
 
 
-@pytest.mark.parametrize("kind", ["avg", "trigram", "word-trigram"])
+@pytest.mark.parametrize("kind", ["avg", "trigram", "word-trigram", "joined"])
 def test_an_int8_model_folder_opens_in_float32_and_is_nearly_the_same(models, tmp_path, kind):
     folder = tmp_path / "int8"
     (tmp_path / "text").write_text("\n".join(TEXTS))

@@ -22,6 +22,7 @@ CELLS = [
 VARIANTS = [
     ("avg", {}),
     ("concatenation", {}),
+    ("concatenation", {"part_weights": [0.8, 0.2, 0.4]}),
     *(("gran", cell) for cell in CELLS),
     *(("recurrent", {"pooling": pooling, **cell}) for cell in CELLS for pooling in ("last", "mean")),
     ("sdae", {}),
@@ -42,7 +43,7 @@ def make(variant, size=6):
     model_type, settings = variant
     given = {"vocab_size": 40, "hidden_size": size, "initializer_range": 0.8, **settings}
     if model_type == "concatenation":
-        given = {"vocab_sizes": [8, 3, 29], "part_size": size, "initializer_range": 0.8}
+        given = {"vocab_sizes": [8, 3, 29], "part_size": size, "initializer_range": 0.8, **settings}
     if model_type in ("recurrent", "sdae"):
         given["embedding_size"] = 4
     torch.manual_seed(3)
