@@ -12,9 +12,15 @@ from typing import TYPE_CHECKING
 from ...lazy import lazy_exports
 
 if TYPE_CHECKING:
+    from .collator import DistillationTexts
+    from .encoded_texts import EncodedTexts, encode_texts
+    from .letters import Letters
     from .objectives import DistillationObjective
+    from .opening import open_teacher
     from .run import distill
     from .teacher import Teacher
+    from .teacher_vectors import TeacherVectors, UnitVectors
+    from .texts import Texts, corpora_of, read_texts
     from .trainer import DistillationTrainer
     from .training_arguments import DistillationTrainingArguments
 

@@ -82,8 +82,8 @@ class LetterSettings(NewEncoderSettings):
         excludes=("vocabulary_size", "min_frequency", "lower_case", "split_contractions"),
     )
     word_list: str | None = setting(
-        "file of more words, one a line (of a file of vectors or counts, the words): they enter the vocabulary, and "
-        "each is a text of its own, with the teachers' vectors of the word",
+        "file of more words, one a line (of a file of vectors or counts, the words): each is a "
+        "text of its own, with the teachers' vectors of the word, and enters the vocabulary where a new one is made",
         None,
     )
     initial_model: str | None = setting(
