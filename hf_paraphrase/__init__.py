@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from .data.sources.preparation import prepare
     from .encoders.distillation.run import distill
     from .encoders.encode_file import encode
+    from .encoders.join import join_encoders
     from .encoders.search.index import SearchIndex
     from .encoders.search.run import search
     from .encoders.sentence_encoder import SentenceEncoder

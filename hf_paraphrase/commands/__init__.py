@@ -28,6 +28,7 @@ VERBS = {
     "train-tokenizer": "learn a tokenizer of words or pieces of words for an encoder",
     "train-encoder": "train a paraphrastic sentence encoder on pairs",
     "distill": "train a sentence encoder to do like larger ones, on plain text",
+    "join": "put averaging encoders side by side in one, each with its share of the cosine",
     "train-sdae": "train a sentence encoder on plain text, as a denoising autoencoder",
     "train-supervised": "train an encoder with a head on classes or scores of sentences or pairs",
     "predict": "apply a model of train-supervised to a split, and compare it with its classes or scores",

@@ -1,9 +1,9 @@
 """Sentence encoders: trained on pairs with a margin loss, and put to use.
 
 Pairs of sentences go in, an encoder comes out: `train` is the recipe, `trainer` the Trainer below it (paper 000,
-section 4.2), `kinds` and `losses` what can be trained and with what, `augmentation` where studies plug in; from the
-encoders of others and plain text one comes out, too: `distillation`. Texts go in, embeddings come out:
-`sentence_encoder`, `encode_file`. A corpus goes in, an index to search comes out: `search`.
+section 4.2), `kinds` and `losses` what can be trained and with what, `augmentation` where studies plug in. From the
+encoders of others and plain text one comes out, too: `distillation`; and `join` puts averages side by side. Texts go
+in, embeddings come out: `sentence_encoder`, `encode_file`. A corpus goes in, an index to search comes out: `search`.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from .distillation import DistillationTrainer, DistillationTrainingArguments
     from .encoded_pairs import EncodedPairs, encode_pairs
     from .encoder_vocabulary import EncoderVocabulary, word_level_vocabulary
+    from .join import join_encoders
     from .kinds import EncoderKind, new_encoder
     from .losses import ContrastiveLoss, MarginLoss
     from .search import BuiltIndex, IndexOptions, Neighbour, SearchIndex, build_index

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import xxhash
+from numpy.typing import NDArray
 
 from .english_trigrams import english_trigram_frequencies
 
@@ -202,13 +203,19 @@ def projected_counts(
     factors = weights()
     vectors = np.zeros((max(1, len(vocabulary)), dimension))
     for item, row in vocabulary.items():
-        generator = np.random.Generator(np.random.PCG64(xxhash.xxh64_intdigest(item.encode())))
-        vectors[row] = factors.get(item, 1.0) * generator.standard_normal(dimension)
+        vectors[row] = factors.get(item, 1.0) * random_vector(item, dimension)
     lengths = np.maximum(1.0, np.asarray(counts.sum(axis=1)))
     return np.asarray(counts @ vectors / lengths, dtype=np.float32)
 
 
-def _trigram_weights() -> dict[str, float]:
+def random_vector(item: str, dimension: int, seed: int = 0) -> NDArray[np.float64]:
+    """Draws standard normal numbers (dimension,) for an item, from nothing but the item and a seed."""
+    generator = np.random.Generator(np.random.PCG64(xxhash.xxh64_intdigest(item.encode(), seed=seed)))
+    return generator.standard_normal(dimension)
+
+
+def trigram_weights() -> dict[str, float]:
+    """Gives the weight of each trigram that is frequent in English; that of any other is nearly 1."""
     return {trigram: SMOOTHING / (SMOOTHING + p) for trigram, p in english_trigram_frequencies().items()}
 
 
@@ -220,7 +227,7 @@ FLOORS: dict[str, Scorer] = {
     "weighted-trigrams": Scorer(
         "weighted-trigrams",
         "baseline",
-        partial(projected_counts, items_of=character_trigrams, weights=_trigram_weights),
+        partial(projected_counts, items_of=character_trigrams, weights=trigram_weights),
         weighted_trigram_similarity,
     ),
 }

@@ -323,6 +323,18 @@ VALUES = {
         "has_source_provenance": True,
         "source_text": "### Training",
     },
+    ("model_cards", "joined_encoder"): {
+        "languages": ["no"],
+        "library_name": "transformers",
+        "model_type": "concatenation",
+        "title": TITLE,
+        "name": "model",
+        "hidden_size": 600,
+        "part_size": 300,
+        "parts": [("words", 30_000, 0.8), ("weighted-trigrams", 50_000, 0.2)],
+        "floor": "weighted-trigrams",
+        "seed": 0,
+    },
     ("model_cards", "distilled_encoder"): {
         "languages": ["no"],
         "library_name": "transformers",

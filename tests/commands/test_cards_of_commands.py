@@ -36,7 +36,18 @@ ENCODERS = {
     "contrastive": "--model-type avg --loss contrastive --pairs labelled",
 }
 PIECES = ("bpe", "unigram", "morfessor")
-MODELS = [*ENCODERS, "distilled", "sdae", "rnn_search", "classifier", "parallel", "vectors", "words", *PIECES]
+MODELS = [
+    *ENCODERS,
+    "distilled",
+    "joined",
+    "sdae",
+    "rnn_search",
+    "classifier",
+    "parallel",
+    "vectors",
+    "words",
+    *PIECES,
+]
 DATA = ["bitext", "labelled", "back_translated", "scored", "filtered", "mixed", "simpwiki", "msrp"]
 
 
@@ -73,6 +84,7 @@ def work(tmp_path_factory, number_pairs):
             data = "" if "--pairs" in flags else "--pairs filtered"
             run(f"train-encoder {data} {kind} --output {name} {ENCODER} {flags}")
         run(f"distill --teacher avg gran --text filtered --output distilled {ENCODER} --letters --matryoshka 3")
+        run("join --model avg trigram weighted-trigrams --weights 3 2 1 --text filtered --output joined")
         run(f"train-sdae --pairs filtered --output sdae {AUTOENCODER}")
         _write_lists(folder / "lists")
         run(f"train-classifier --pairs lists --output classifier {PARTS}")

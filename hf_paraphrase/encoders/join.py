@@ -1,0 +1,270 @@
+"""The recipe of the verb `join`: averaging encoders in, one encoder out that has them side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..artefacts.cards import UNKNOWN_LICENSE, check_license, write_card
+from ..artefacts.folders import check_output, output_folder
+from ..artefacts.hub_models import model_folder, repository_name
+from ..artefacts.inherited_cards import inherited_metadata
+from ..artefacts.model_loading import load_model_folder
+from ..artefacts.provenance import write_provenance
+from ..data.sentences import SentenceCorpus
+from ..data.text_files import PLAIN_OR_COMPRESSED
+from ..errors import InputError, ModelError, OutputError, UsageError
+from ..messages import say
+from ..settings import Settings, recipe, setting
+from .kinds import encoder_class
+from .onnx_encoder import is_onnx_folder
+from .random_trigrams import FLOOR, random_trigrams
+from .sentence_encoder import SentenceEncoder
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedTokenizerFast
+
+
+@dataclass(kw_only=True)
+class JoinSettings(Settings):
+    """Puts averages of token vectors side by side in one encoder, each with its share of the cosine.
+
+    The cosine of two sentences is then the mean of their cosines by the parts, weighted by `--weights`. The models are
+    averages (avg, trigram, and int8 exports of such) of one number of components. One of them may be
+    `weighted-trigrams`, the floor of `evaluate --baseline`: random vectors of character trigrams that count the less
+    the more frequent they are in English. They see exact names, numbers and rare words, which trained vectors blur.
+    Unknown words of a model that skips them are always left out, also where a sentence has no other.
+    """
+
+    model: list[str] = setting(
+        "folders of averages, as train-encoder and distill make them, namespace/name of one on the Hub, builtin, and "
+        "once weighted-trigrams, in the order of their ids"
+    )
+    output: str = setting("the folder to write; it appears whole or not at all")
+    weights: list[float] = setting(
+        "share of each model in the cosine, in their order; their sum is of no matter [default: equal]",
+        [],
+        above=0,
+    )
+    text: list[str] = setting(
+        f"whose trigrams weighted-trigrams has: text files, one sentence a line, {PLAIN_OR_COMPRESSED}, and data "
+        "folders (split train) [default: the words that the other models know, one behind the other]",
+        [],
+    )
+    vocabulary_size: int = setting(
+        "trigrams of weighted-trigrams at most, the most frequent ones; 0 for all. The others are left out",
+        100_000,
+        at_least=0,
+        names=["--vocabulary-size", "--vocab-size"],
+    )
+    seed: int = setting("seed of the random vectors", 0, at_least=0)
+    license: str | None = setting(
+        "licence of the encoder for its card, as the Hub spells it, e.g. cc-by-4.0 [default: that of the models, if "
+        "they have one in common]",
+        None,
+    )
+    overwrite: bool = setting("replace an existing output folder", False)
+
+    def check(self) -> None:
+        """Refuses what does not fit together.
+
+        Raises:
+            UsageError: For a value out of range, less than two models, a model that is named twice, none but
+                weighted-trigrams, other weights than one a model, or text without weighted-trigrams.
+        """
+        super().check()
+        check_license(self.license)
+        if len(self.model) < 2:
+            raise UsageError("join: less than two models", remedy="give --model DIR DIR…")
+        if len(set(self.model)) < len(self.model):
+            raise UsageError("--model names a model twice", remedy="give it more weight instead")
+        if self.weights and len(self.weights) != len(self.model):
+            raise UsageError(
+                f"--weights has {len(self.weights)} weights for {len(self.model)} models", remedy="give one for each"
+            )
+        if self.text and FLOOR not in self.model:
+            raise UsageError(f"--text is for --model {FLOOR}", remedy="give that too, or leave it out")
+
+
+@dataclass(frozen=True)
+class _Part:
+    """A part of the encoder.
+
+    Attributes:
+        name: What the card calls it.
+        tokenizer: Its tokenizer.
+        table: The vectors of its tokens (tokens, components).
+    """
+
+    name: str
+    tokenizer: PreTrainedTokenizerFast
+    table: NDArray[np.float32]
+
+
+@recipe(JoinSettings)
+def join_encoders(settings: JoinSettings) -> SentenceEncoder:
+    """Puts averages of token vectors side by side in one encoder and writes its folder, with card and record.
+
+    Returns:
+        The encoder.
+
+    Raises:
+        UsageError: For settings or models that do not fit together.
+        InputError: If the text is missing, malformed or has no trigrams.
+        ModelError: If a model cannot be opened, or is no average.
+        OutputError: If the output is in the way, or is one of the models or holds it.
+    """
+    output = check_output(settings.output, overwrite=settings.overwrite)
+    folders = {name: model_folder(name) for name in settings.model if name != FLOOR}
+    for folder in folders.values():
+        if output in (folder.resolve(), *folder.resolve().parents):
+            raise OutputError("the output is a model itself or holds one", path=settings.output, remedy="name another")
+    averages = {name: _average(folder) for name, folder in folders.items()}
+    size = _one_size(averages)
+    parts = [averages[name] if name in averages else _trigrams(settings, averages, size) for name in settings.model]
+    weights = list(settings.weights) or [1.0] * len(parts)
+    with output_folder(settings.output, overwrite=settings.overwrite) as staging:
+        _write(staging, settings, parts, weights, folders)
+    described = " + ".join(
+        f"{weight:g} × {part.name} ({len(part.table):,} vectors)" for weight, part in zip(weights, parts, strict=True)
+    )
+    say(f"{settings.output}: {described}, {size} components each")
+    return SentenceEncoder.from_pretrained(settings.output)
+
+
+def _average(folder: Path) -> _Part:
+    """Opens a model that is to be a part.
+
+    Raises:
+        ModelError: If it cannot be opened, or is no average.
+    """
+    from ..models.modeling_avg import AvgModel
+
+    remedy = "give folders of avg or trigram"
+    if is_onnx_folder(folder):
+        raise ModelError("an ONNX export cannot be joined", path=folder, remedy="give the model it was made from")
+    found = encoder_class(folder)
+    if found is not AvgModel:
+        raise ModelError(
+            f"a model of type `{found.config_class.model_type}` is no average of one table of vectors",
+            path=folder,
+            remedy=remedy,
+        )
+    model, tokenizer = load_model_folder(folder, found)
+    if tokenizer.pad_token is None:
+        raise ModelError("the tokenizer has no padding token", path=folder, remedy=remedy)
+    config: Any = model.config
+    rows = 1 + max(tokenizer.get_vocab().values())
+    table = model.get_parameter("embeddings").detach().float().numpy()[:rows].copy()
+    if config.skip_unknown and config.unk_token_id < rows:
+        # The mean is divided by its length, so a zero changes nothing but that: as if the token were not there.
+        table[config.unk_token_id] = 0.0
+    return _Part(repository_name(folder) or folder.resolve().name, tokenizer, table)
+
+
+def _one_size(parts: dict[str, _Part]) -> int:
+    """Returns the number of components that all parts have.
+
+    Raises:
+        UsageError: If they differ.
+    """
+    sizes = {name: part.table.shape[1] for name, part in parts.items()}
+    if len(set(sizes.values())) > 1:
+        found = ", ".join(f"{size} ({name})" for name, size in sizes.items())
+        raise UsageError(
+            f"the vectors of the models have different numbers of components: {found}",
+            remedy="join models of one number; what was trained for it can be cut by "
+            "SentenceEncoder.from_pretrained(DIR, truncate_dim=N).save_pretrained(…)",
+        )
+    return next(iter(sizes.values()))
+
+
+def _trigrams(settings: JoinSettings, averages: dict[str, _Part], size: int) -> _Part:
+    """Makes the part of random trigram vectors.
+
+    Raises:
+        InputError: If the text is missing, malformed or has no trigrams.
+    """
+    sentences = _sentences(settings.text) if settings.text else _words(averages)
+    try:
+        tokenizer, table = random_trigrams(
+            sentences, dimension=size, max_size=settings.vocabulary_size or None, seed=settings.seed
+        )
+    except InputError as error:
+        if error.path is not None:
+            raise
+        place = settings.text[0] if settings.text else settings.model[0]
+        raise InputError(error.message, path=place, remedy="give --text with sentences") from error
+    return _Part(FLOOR, tokenizer, table)
+
+
+def _sentences(sources: list[str]) -> Iterator[str]:
+    for corpus in [SentenceCorpus(Path(source)) for source in sources]:
+        for block in corpus.blocks():
+            yield from (text for text in block if text)
+
+
+def _words(averages: dict[str, _Part]) -> Iterator[str]:
+    """Gives the words that the vocabularies have as one text, so that there are trigrams over a space, too."""
+    from .initial_vectors import words_of_tokens
+
+    for part in averages.values():
+        special = set(part.tokenizer.all_special_tokens)
+        yield " ".join(word for word in words_of_tokens(part.tokenizer) if word and word not in special)
+
+
+def _write(
+    staging: Path, settings: JoinSettings, parts: list[_Part], weights: list[float], folders: dict[str, Path]
+) -> None:
+    import torch
+
+    from ..models.configuration_concatenation import ConcatenationConfig
+    from ..models.modeling_concatenation import ConcatenationModel
+    from ..models.tokenization_concatenation import ConcatenationTokenizer
+    from .model_folder import card_values, sizes_of, write_model_files
+
+    first = parts[0].tokenizer
+    tokenizer = ConcatenationTokenizer(
+        parts=[part.tokenizer for part in parts], pad_token=first.pad_token, unk_token=first.unk_token
+    )
+    config = ConcatenationConfig(
+        vocab_sizes=tokenizer.part_sizes,
+        part_size=parts[0].table.shape[1],
+        pad_token_id=tokenizer.pad_token_id,
+        part_weights=weights,
+    )
+    with torch.device("meta"):
+        model = ConcatenationModel(config)
+    table = torch.from_numpy(np.concatenate([part.table for part in parts]))
+    model.load_state_dict({"embeddings": table}, assign=True)
+    write_model_files(staging, model.eval(), tokenizer)
+    shares = [weight / sum(weights) for weight in weights]
+    known = [inherited_metadata(folder) for folder in folders.values()]
+    licences = {license for item in known for license in item["license"] or [UNKNOWN_LICENSE]}
+    write_provenance(
+        staging,
+        command="join",
+        settings=settings.record(),
+        inputs=[*folders, *settings.text],
+        results={
+            "parts": [
+                {"name": part.name, "vectors": len(part.table), "share": share}
+                for part, share in zip(parts, shares, strict=True)
+            ],
+            **sizes_of(model),
+        },
+    )
+    card = {
+        **card_values(model, Path(settings.output).name),
+        "languages": list(dict.fromkeys(language for item in known for language in item["language"])),
+        "parts": [(part.name, len(part.table), share) for part, share in zip(parts, shares, strict=True)],
+        "floor": FLOOR,
+        "seed": settings.seed,
+        "model_license": settings.license or (licences.pop() if len(licences) == 1 else None),
+    }
+    write_card(staging, "model_cards", "joined_encoder", card)

@@ -1,0 +1,55 @@
+"""Random vectors of character trigrams, weighted by how rare they are: exact words beside the meaning of others.
+
+The mean of such vectors is the floor `weighted-trigrams` of :mod:`..evaluation.floors` in a space of few components:
+its cosines are those of the weighted counts of trigrams up to an error of about 1/√components (Johnson and
+Lindenstrauss 1984). Here the trigrams are those of the tokenizer of :mod:`..tokenization.character_trigram`, which
+leaves punctuation at its word.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..tokenization.character_trigram import build_character_trigram_tokenizer, trigram_vocabulary
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedTokenizerFast
+
+FLOOR = "weighted-trigrams"
+"""The name of the floor."""
+
+
+def random_trigrams(
+    sentences: Iterable[str], *, dimension: int, max_size: int | None, seed: int = 0
+) -> tuple[PreTrainedTokenizerFast, NDArray[np.float32]]:
+    """Makes a tokenizer over the trigrams of a text and a random vector for each of them.
+
+    The vector of a trigram is normal with a variance of 1/dimension, times a / (a + p) with the frequencies and the
+    smoothing of the floor. It depends on nothing but the trigram and the seed.
+
+    Args:
+        sentences: The text.
+        dimension: The number of components.
+        max_size: The greatest number of trigrams, the most frequent ones; None for all. Others are left out of a mean.
+        seed: Seed of the vectors; with 0 they are those of the floor, but for their scale.
+
+    Returns:
+        The tokenizer, and the vectors by its ids (vocabulary, dimension), zero for what is no trigram.
+
+    Raises:
+        InputError: If the text has no trigram.
+    """
+    from ..evaluation.floors import random_vector, trigram_weights
+
+    found = trigram_vocabulary(sentences, max_size=max_size)
+    tokenizer = build_character_trigram_tokenizer(found, skip_unknown=True)
+    weights = trigram_weights()
+    ids = tokenizer.get_vocab()
+    table = np.zeros((len(ids), dimension), np.float32)
+    for trigram in found:
+        table[ids[trigram]] = weights.get(trigram, 1.0) / dimension**0.5 * random_vector(trigram, dimension, seed)
+    return tokenizer, table

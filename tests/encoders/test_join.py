@@ -1,0 +1,230 @@
+"""join: averages side by side, and random vectors of trigrams beside them."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+import torch
+from huggingface_hub import ModelCard
+
+from hf_paraphrase.artefacts.provenance import read_provenance
+from hf_paraphrase.commands import main
+from hf_paraphrase.encoders.join import join_encoders
+from hf_paraphrase.encoders.random_trigrams import random_trigrams
+from hf_paraphrase.encoders.sentence_encoder import SentenceEncoder
+from hf_paraphrase.errors import InputError, ModelError, OutputError, UsageError
+from hf_paraphrase.evaluation.floors import FLOORS, weighted_trigram_similarity
+from hf_paraphrase.models.configuration_avg import AvgConfig
+from hf_paraphrase.models.configuration_gran import GranConfig
+from hf_paraphrase.models.modeling_avg import AvgModel
+from hf_paraphrase.models.modeling_gran import GranModel
+from hf_paraphrase.tokenization.character_trigram import build_character_trigram_tokenizer, trigram_vocabulary
+from hf_paraphrase.tokenization.encoder_pieces import train_encoder_unigram
+from hf_paraphrase.tokenization.word_level import build_word_level_tokenizer, save_tokenizer, sentence_vocabulary
+
+TEXTS = [
+    "the cat sat on the mat",
+    "a cat is sitting on a mat",
+    "the doctor bought a red car in paris",
+    "in paris a physician bought the car",
+    "seventeen people were hurt near harbin",
+]
+UNKNOWN = ["zzz the cat", "the zzz cat zzz", "the cat"]
+
+
+def word_tokenizer():
+    return build_word_level_tokenizer(sentence_vocabulary(TEXTS))
+
+
+TOKENIZERS = {
+    "words": word_tokenizer,
+    "pieces": lambda: train_encoder_unigram(TEXTS, 60),
+    "trigrams": lambda: build_character_trigram_tokenizer(trigram_vocabulary(TEXTS), skip_unknown=True),
+}
+
+
+def write(folder, name, size=6, license=None, model=AvgModel, config=AvgConfig, more_rows=0, **settings):
+    tokenizer = TOKENIZERS[name]()
+    torch.manual_seed(len(name))
+    made = model(
+        config(
+            vocab_size=len(tokenizer) + more_rows,
+            hidden_size=size,
+            unk_token_id=tokenizer.unk_token_id,
+            initializer_range=0.5,
+            **settings,
+        )
+    )
+    made.save_pretrained(folder)
+    save_tokenizer(tokenizer, folder)
+    if license is not None:
+        (folder / "README.md").write_text(f"---\nlicense: {license}\nlanguage: en\n---\n")
+    return str(folder)
+
+
+@pytest.fixture(scope="module")
+def models(tmp_path_factory):
+    root = tmp_path_factory.mktemp("models")
+    made = {name: write(root / name, name, license="mit") for name in TOKENIZERS}
+    made["skipping"] = write(root / "skipping", "words", license="cc-by-4.0", skip_unknown=True, more_rows=3)
+    made["large"] = write(root / "large", "words", size=8)
+    made["gran"] = write(root / "gran", "words", model=GranModel, config=GranConfig)
+    made["int8"] = str(root / "int8")
+    export = ["--model", made["words"], "--output", made["int8"], "--format", "safetensors", "--weights", "int8"]
+    assert main(["export", *export]) == 0
+    return made
+
+
+def unit(vectors):
+    norms = np.linalg.norm(vectors, axis=1, keepdims=True)
+    return vectors / np.where(norms > 0, norms, 1)
+
+
+def cosines(encoder, texts=TEXTS):
+    vectors = unit(encoder.encode(texts))
+    return vectors @ vectors.T
+
+
+def opened(folder):
+    return SentenceEncoder.from_pretrained(folder)
+
+
+def test_the_cosines_are_the_weighted_means_of_those_of_the_models(models, tmp_path):
+    names, weights = ["words", "pieces", "trigrams", "int8"], [4.0, 3.0, 2.0, 1.0]
+    joined = join_encoders(model=[models[name] for name in names], weights=weights, output=str(tmp_path / "joined"))
+    expected = sum(weight * cosines(opened(models[name])) for name, weight in zip(names, weights, strict=True)) / 10
+    np.testing.assert_allclose(cosines(joined), expected, atol=1e-5)
+    assert joined.dimension == 24 and joined.model.config.part_weights == weights
+    np.testing.assert_array_equal(opened(tmp_path / "joined").encode(TEXTS), joined.encode(TEXTS))
+
+
+def test_without_weights_the_models_count_the_same(models, tmp_path):
+    joined = join_encoders(model=[models["words"], models["trigrams"]], output=tmp_path / "joined")
+    expected = (cosines(opened(models["words"])) + cosines(opened(models["trigrams"]))) / 2
+    np.testing.assert_allclose(cosines(joined), expected, atol=1e-5)
+
+
+def test_unknown_words_of_a_model_that_skips_them_stay_out_and_rows_without_a_token_go(models, tmp_path):
+    joined = join_encoders(model=[models["skipping"], models["words"]], weights=[1, 1e-9], output=tmp_path / "joined")
+    np.testing.assert_allclose(cosines(joined, UNKNOWN), cosines(opened(models["skipping"]), UNKNOWN), atol=1e-4)
+    counting = join_encoders(model=[models["words"], models["skipping"]], weights=[1, 1e-9], output=tmp_path / "other")
+    np.testing.assert_allclose(cosines(counting, UNKNOWN), cosines(opened(models["words"]), UNKNOWN), atol=1e-4)
+    assert cosines(counting, UNKNOWN)[0, 2] < 0.999 < cosines(joined, UNKNOWN)[0, 2]
+    assert len(set(joined.model.config.vocab_sizes)) == 1
+
+
+def test_record_and_card_name_parts_shares_and_the_licence_in_common(models, tmp_path):
+    text = tmp_path / "text"
+    text.write_text("\n".join(TEXTS))
+    settings = {"weights": [3, 1], "text": [str(text)], "seed": 5}
+    join_encoders(model=[models["words"], "weighted-trigrams"], output=tmp_path / "one", **settings)
+    record = read_provenance(tmp_path / "one")
+    assert record["command"] == "hf-paraphrase join" and record["seed"] == 5
+    assert [item["name"] for item in record["inputs"]] == ["words", "text"]
+    assert [(part["name"], part["share"]) for part in record["results"]["parts"]] == [
+        ("words", 0.75),
+        ("weighted-trigrams", 0.25),
+    ]
+    card = ModelCard.load(tmp_path / "one" / "README.md", ignore_metadata_errors=False)
+    assert (card.data.license, card.data.language) == ("mit", ["en"])
+    assert "| words | " in card.text and " | 0.75 |" in card.text and "was not trained" in card.text
+    join_encoders(model=[models["words"], models["skipping"]], output=tmp_path / "two")
+    other = ModelCard.load(tmp_path / "two" / "README.md", ignore_metadata_errors=False)
+    assert other.data.license == "unknown" and "cc-by-4.0" in other.text and "was not trained" not in other.text
+
+
+def trigram_encoder(dimension, **settings):
+    tokenizer, table = random_trigrams(TEXTS, dimension=dimension, max_size=None, **settings)
+    model = AvgModel(AvgConfig(vocab_size=len(table), hidden_size=dimension, unk_token_id=None))
+    model.load_state_dict({"embeddings": torch.from_numpy(table)})
+    return SentenceEncoder(model.eval(), tokenizer)
+
+
+def test_cosines_of_random_trigrams_approach_those_of_the_floor_as_components_grow():
+    exact = np.array([weighted_trigram_similarity([text] * len(TEXTS), TEXTS) for text in TEXTS])
+    errors = [
+        np.sqrt(np.mean([(cosines(trigram_encoder(size, seed=seed)) - exact) ** 2 for seed in range(3)]))
+        for size in (16, 256, 4096)
+    ]
+    assert errors[0] > 3 * errors[1] > 9 * errors[2] and errors[2] < 0.02
+
+
+def test_with_seed_zero_they_are_the_vectors_of_the_floor():
+    floor = FLOORS["weighted-trigrams"].encode(TEXTS)
+    np.testing.assert_allclose(unit(trigram_encoder(300).encode(TEXTS)), unit(floor), atol=1e-5)
+
+
+def test_a_trigrams_vector_depends_on_nothing_but_the_trigram_and_the_seed():
+    (first, one), (second, other) = (
+        random_trigrams(texts, dimension=5, max_size=None) for texts in (TEXTS, [*TEXTS[::-1], "zz zz zz zz"])
+    )
+    ids, others = first.get_vocab(), second.get_vocab()
+    assert ids["cat"] != others["cat"]
+    for trigram in ids:
+        np.testing.assert_array_equal(one[ids[trigram]], other[others[trigram]])
+    _, seeded = random_trigrams(TEXTS, dimension=5, max_size=None, seed=1)
+    assert not np.isclose(seeded, one).all(1)[1:].any() and not one[0].any()
+
+
+def test_a_frequent_trigram_counts_less():
+    tokenizer, table = random_trigrams(["the zqx"], dimension=2000, max_size=None)
+    norms = {name: np.linalg.norm(table[number]) for name, number in tokenizer.get_vocab().items()}
+    assert norms["zqx"] == pytest.approx(1, abs=0.05)
+    assert norms["the"] == pytest.approx(0.003 / (0.003 + 0.01827), abs=0.01)
+
+
+def test_without_text_the_trigrams_are_those_of_the_words_that_the_models_know(models, tmp_path):
+    joined = join_encoders(model=[models["words"], "weighted-trigrams"], weights=[1e-9, 1], output=tmp_path / "joined")
+    names = joined.tokenizer.convert_ids_to_tokens(range(len(joined.tokenizer)))
+    assert {"[1]har", "[1] ha", "[1]in "} <= set(names) and "[1]PAD" not in names and "[1]pad" not in names
+    few = join_encoders(model=[models["words"], "weighted-trigrams"], vocabulary_size=10, output=str(tmp_path / "few"))
+    assert few.model.config.vocab_sizes[1] == 11
+
+
+@pytest.mark.parametrize(
+    ("error", "match", "settings"),
+    [
+        (UsageError, "less than two models", {"model": ["words"]}),
+        (UsageError, "names a model twice", {"model": ["words", "words"]}),
+        (UsageError, "1 weights for 2 models", {"model": ["words", "trigrams"], "weights": [1.0]}),
+        (UsageError, "--weights must be above 0", {"model": ["words", "trigrams"], "weights": [1.0, 0.0]}),
+        (UsageError, "--text is for --model weighted-trigrams", {"model": ["words", "trigrams"], "text": ["x"]}),
+        (UsageError, r"6 \(.*words\), 8 \(.*large\)", {"model": ["words", "large"]}),
+        (ModelError, "`gran` is no average", {"model": ["words", "gran"]}),
+        (ModelError, "no such model folder", {"model": ["words", "missing"]}),
+        (InputError, "no such file", {"model": ["words", "weighted-trigrams"], "text": ["missing.txt"]}),
+        (InputError, "no trigrams", {"model": ["words", "weighted-trigrams"], "text": ["blank.txt"]}),
+        (OutputError, "a model itself", {"model": ["words", "trigrams"], "output": "words", "overwrite": True}),
+    ],
+)
+def test_what_does_not_fit_is_refused_in_a_line(models, tmp_path, monkeypatch, error, match, settings):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "blank.txt").write_text("  \n")
+    settings = {"output": "joined", **settings}
+    settings["model"] = [models.get(name, name) for name in settings["model"]]
+    settings["output"] = models.get(settings["output"], settings["output"])
+    with pytest.raises(error, match=match) as caught:
+        join_encoders(**settings)
+    assert "\n" not in str(caught.value)
+    assert not (tmp_path / "joined").exists()
+
+
+def test_a_joined_encoder_is_exported_and_trained_further(models, tmp_path, capsys):
+    joined = tmp_path / "joined"
+    words = ["--model", models["words"], models["trigrams"], "--weights", "4", "1", "--output", str(joined)]
+    assert main(["join", *words]) == 0
+    assert "4 × words" in capsys.readouterr().err
+    words = ["--model", str(joined), "--format", "safetensors", "--weights", "int8"]
+    assert main(["export", *words, "--output", str(tmp_path / "int8")]) == 0
+    np.testing.assert_allclose(cosines(opened(tmp_path / "int8")), cosines(opened(joined)), atol=0.02)
+    assert json.loads((tmp_path / "int8" / "config.json").read_text())["part_weights"] == [4.0, 1.0]
+    (tmp_path / "pairs.tsv").write_text("".join(f"{a}\t{b}\n" for a, b in zip(TEXTS, TEXTS[::-1], strict=True)))
+    prepare = ["--tsv", str(tmp_path / "pairs.tsv"), "--output", str(tmp_path / "pairs")]
+    assert main(["prepare", "pairs", *prepare]) == 0
+    train = ["--pairs", str(tmp_path / "pairs"), "--initial-model", str(joined), "--epochs", "2", "--batch-size", "4"]
+    assert main(["train-encoder", *train, "--output", str(tmp_path / "trained")]) == 0
+    trained = opened(tmp_path / "trained")
+    assert trained.model.config.part_weights == [4.0, 1.0]
+    assert not np.allclose(trained.encode(TEXTS), opened(joined).encode(TEXTS))
