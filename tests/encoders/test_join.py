@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
 from huggingface_hub import ModelCard
 
+from hf_paraphrase.artefacts import hub_models
 from hf_paraphrase.artefacts.provenance import read_provenance
 from hf_paraphrase.commands import main
 from hf_paraphrase.encoders.join import join_encoders
@@ -113,6 +115,18 @@ def test_unknown_words_of_a_model_that_skips_them_stay_out_and_rows_without_a_to
     np.testing.assert_allclose(cosines(counting, UNKNOWN), cosines(opened(models["words"]), UNKNOWN), atol=1e-4)
     assert cosines(counting, UNKNOWN)[0, 2] < 0.999 < cosines(joined, UNKNOWN)[0, 2]
     assert len(set(joined.model.config.vocab_sizes)) == 1
+
+
+def test_the_builtin_encoder_is_joined_by_its_name(models, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(hub_models, "BUILTIN_FOLDER", Path(models["int8"]))
+    joined = join_encoders(model=["builtin", models["trigrams"]], output="joined")
+    expected = (cosines(opened(models["int8"])) + cosines(opened(models["trigrams"]))) / 2
+    np.testing.assert_allclose(cosines(joined), expected, atol=1e-5)
+    assert (
+        read_provenance("joined")["inputs"][0]["name"] == "builtin"
+        and "| builtin | " in Path("joined/README.md").read_text()
+    )
 
 
 def test_record_and_card_name_parts_shares_and_the_licence_in_common(models, tmp_path):
@@ -225,6 +239,7 @@ def test_a_joined_encoder_is_exported_and_trained_further(models, tmp_path, caps
     assert main(["prepare", "pairs", *prepare]) == 0
     train = ["--pairs", str(tmp_path / "pairs"), "--initial-model", str(joined), "--epochs", "2", "--batch-size", "4"]
     assert main(["train-encoder", *train, "--output", str(tmp_path / "trained")]) == 0
+    assert "with a share of the cosine (4.0 : 1.0)" in (tmp_path / "trained" / "README.md").read_text()
     trained = opened(tmp_path / "trained")
     assert trained.model.config.part_weights == [4.0, 1.0]
     assert not np.allclose(trained.encode(TEXTS), opened(joined).encode(TEXTS))

@@ -43,12 +43,12 @@ def by_hand(model, row):
     return torch.cat([sums[part] / max(counts[part], 1) for part in (0, 1)])
 
 
-def encoder():
+def encoder(**settings):
     words = build_word_level_tokenizer(sentence_vocabulary(TEXTS[:5]))
     trigrams = build_character_trigram_tokenizer(trigram_vocabulary(TEXTS[:5]))
     tokenizer = ConcatenationTokenizer(parts=[words, trigrams])
     torch.manual_seed(0)
-    config = ConcatenationConfig(vocab_sizes=tokenizer.part_sizes, part_size=4, initializer_range=0.5)
+    config = ConcatenationConfig(vocab_sizes=tokenizer.part_sizes, part_size=4, initializer_range=0.5, **settings)
     return SentenceEncoder(ConcatenationModel(config).eval(), tokenizer)
 
 
@@ -228,7 +228,7 @@ SCRIPT = """
 import sys, torch
 from transformers import AutoModel, AutoTokenizer
 texts = ["The cat sat.", "a", "", "\\u00fcber den", "the  hat", "never seen before"]
-for name in ("concatenation", "trigram"):
+for name in ("concatenation", "weighted", "trigram"):
     model = AutoModel.from_pretrained(name, trust_remote_code=True).eval()
     tokenizer = AutoTokenizer.from_pretrained(name, trust_remote_code=True)
     vectors = model(**tokenizer(texts, padding=True, return_tensors="pt")).pooler_output
@@ -240,7 +240,9 @@ assert "hf_paraphrase" not in sys.modules
 def test_code_and_tokenizers_travel_to_where_the_package_is_not(tmp_path):
     trigrams = build_character_trigram_tokenizer(trigram_vocabulary(TEXTS[:5]))
     avg = AvgModel(AvgConfig(vocab_size=len(trigrams), hidden_size=4, initializer_range=0.5))
-    for name, item in (("concatenation", encoder()), ("trigram", SentenceEncoder(avg, trigrams))):
+    weighted = encoder(part_weights=[0.8, 0.2])
+    items = {"concatenation": encoder(), "weighted": weighted, "trigram": SentenceEncoder(avg, trigrams)}
+    for name, item in items.items():
         save(item, tmp_path / name)
         torch.save(torch.from_numpy(item.encode(TEXTS)), tmp_path / f"{name}.pt")
     environment = {**os.environ, "HF_HOME": str(tmp_path / "home"), "HF_HUB_OFFLINE": "1"}
