@@ -136,9 +136,9 @@ class StudentSettings(LetterSettings, ObjectiveSettings, TeacherSettings, Traini
         alone=0,
     )
     epochs: float = setting("passes over the text", 6.0, at_least=0)
-    batch_size: int = setting("texts in a batch", 512, at_least=2)
+    batch_size: int = setting("texts in a batch", 1024, at_least=2)
     learning_rate: float = setting(
-        "learning rate of Adam for tables of vectors, falling to zero in a straight line", 5e-3, above=0
+        "learning rate of Adam for tables of vectors, falling to zero in a straight line", 1e-2, above=0
     )
     precision: str = setting(
         "arithmetic of the forward pass, dev scores included: fp32, or bf16 where it is safe; weights and the loss "
