@@ -154,7 +154,7 @@ def installed():
 
 def test_the_builtin_encoder_is_small_whole_and_says_where_it_comes_from(installed, tmp_path):
     names = {path.name for path in installed.iterdir()}
-    wanted = {"config.json", "model.safetensors", "tokenizer.json", "tokenizer_config.json"}
+    wanted = {"config.json", "model.safetensors", "tokenizers.json", "tokenizer_config.json"}
     assert wanted | {"README.md", "provenance.json", "LICENSE"} <= names
     with zipfile.ZipFile(tmp_path / "like_a_wheel.zip", "w", zipfile.ZIP_DEFLATED) as archive:
         for path in installed.iterdir():
@@ -170,3 +170,24 @@ def test_the_builtin_encoder_knows_what_is_alike(installed):
     near, far = "A man plays the guitar.", "The parliament rejected the budget."
     cosines = encoder.similarity("Someone is playing a guitar.", [near, far])[0]
     assert cosines[0] > cosines[1] + 0.3
+
+
+def test_the_builtin_encoder_knows_exact_names_and_numbers(installed):
+    encoder = SentenceEncoder.from_pretrained()
+    told = "Zyrkon Mbeki-Halloran won 48,317 votes."
+    same, other = "48,317 votes for Zyrkon Mbeki-Halloran.", "Quentin Oyelaran-Stubbs won 21,906 votes."
+    cosines = encoder.similarity(told, [same, other])[0]
+    assert cosines[0] > cosines[1] + 0.2
+
+
+def test_the_builtin_encoder_needs_no_network_and_no_code_of_its_folder(installed):
+    assert "auto_map" not in json.loads((installed / "config.json").read_text())
+    assert SentenceEncoder.from_pretrained().encode("A dog sleeps.").shape == (512,)
+
+
+@pytest.mark.real_data
+def test_the_builtin_encoder_is_as_good_as_its_card_says(real_data_dir):
+    from hf_paraphrase.evaluation.dev import dev_scorer
+
+    scores = dev_scorer(real_data_dir / "sts")(SentenceEncoder.from_pretrained().encode)
+    assert 76.7 < scores["dev_mean"] < 77.1

@@ -1,0 +1,182 @@
+"""A tokenizer that gives the tokens of several tokenizers one behind the other, in one file that travels with them."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar
+
+from tokenizers import Tokenizer
+from transformers import PreTrainedTokenizer
+
+_PARTS_FILE = "tokenizers.json"
+
+
+@dataclass(frozen=True)
+class JoinedEncoding:
+    """The ids of one text, with the name that `tokenizers` gives them.
+
+    Attributes:
+        ids: The ids of all parts.
+    """
+
+    ids: list[int]
+
+
+class JoinedTokenizers:
+    """Several tokenizers of the `tokenizers` library that act as one; the ids of a part follow those of the last.
+
+    It has those methods of a `tokenizers.Tokenizer` that are needed to turn texts into ids.
+
+    Args:
+        parts: The tokenizers.
+    """
+
+    def __init__(self, parts: Sequence[Tokenizer]) -> None:
+        self.parts = list(parts)
+        sizes = [1 + max(part.get_vocab().values(), default=-1) for part in self.parts]
+        self.offsets = [sum(sizes[:place]) for place in range(len(sizes))]
+        self.sizes = sizes
+
+    def no_padding(self) -> None:
+        """Switches padding off in all parts."""
+        for part in self.parts:
+            part.no_padding()
+
+    def no_truncation(self) -> None:
+        """Switches truncation off in all parts."""
+        for part in self.parts:
+            part.no_truncation()
+
+    def get_vocab_size(self, with_added_tokens: bool = True) -> int:
+        """Counts the ids of all parts; their added tokens are always among them."""
+        return sum(self.sizes)
+
+    def encode_batch_fast(self, texts: Iterable[str], add_special_tokens: bool = True) -> list[JoinedEncoding]:
+        """Computes the ids of each text: those of the first part, then those of the second, and so on."""
+        texts = list(texts)
+        encoded = [part.encode_batch_fast(texts, add_special_tokens=add_special_tokens) for part in self.parts]
+        return [
+            JoinedEncoding(
+                [number + offset for offset, item in zip(self.offsets, items, strict=True) for number in item.ids]
+            )
+            for items in zip(*encoded, strict=True)
+        ]
+
+
+class ConcatenationTokenizer(PreTrainedTokenizer):
+    """The tokens of several tokenizers, one behind the other, for `ConcatenationModel`.
+
+    The ids of the second tokenizer begin where those of the first end, and so on. In the names of tokens those of the
+    first part are as they are, and those of the others have the number of the part before them: `[1]the`.
+
+    Args:
+        tokenizers_file: The file in which the parts are saved, `tokenizers.json`.
+        parts: The parts themselves, instead of the file; fast tokenizers, or those of the `tokenizers` library.
+        pad_token: The padding token, one of the first part.
+        unk_token: The unknown token of the first part, if it has one; the others may have their own.
+        **kwargs: As for every tokenizer.
+
+    Raises:
+        ValueError: If neither or both of `tokenizers_file` and `parts` are given, or two tokens have the same name.
+    """
+
+    vocab_files_names: ClassVar[dict[str, str]] = {"tokenizers_file": _PARTS_FILE}
+    model_input_names: ClassVar[list[str]] = ["input_ids", "attention_mask"]
+    padding_side = "right"
+
+    def __init__(
+        self,
+        tokenizers_file: str | os.PathLike[str] | None = None,
+        parts: Sequence[Any] | None = None,
+        pad_token: Any = "[PAD]",  # noqa: S107
+        unk_token: Any = "[UNK]",  # noqa: S107
+        **kwargs: Any,
+    ) -> None:
+        if (tokenizers_file is None) == (parts is None):
+            raise ValueError("give either the file with the tokenizers or the tokenizers themselves")
+        if tokenizers_file is not None:
+            saved = json.loads(Path(tokenizers_file).read_text(encoding="utf-8"))["parts"]
+            backends = [Tokenizer.from_str(json.dumps(part)) for part in saved]
+        else:
+            # Copies, so that nothing which is done to the given ones later is done to these.
+            found = [getattr(part, "backend_tokenizer", part) for part in parts or ()]
+            backends = [Tokenizer.from_str(part.to_str()) for part in found]
+        self._joined = JoinedTokenizers(backends)
+        self._joined.no_padding()
+        self._joined.no_truncation()
+        # No list over all ids: a damaged file may have a token with an id in the billions.
+        self._names: dict[int, str] = {}
+        for place, (part, offset) in enumerate(zip(backends, self._joined.offsets, strict=True)):
+            for token, number in part.get_vocab().items():
+                self._names[offset + number] = f"[{place}]{token}" if place else token
+        self._ids = {name: number for number, name in self._names.items()}
+        if len(self._ids) < len(self._names):
+            raise ValueError("two tokens of the parts have the same name")
+        if str(pad_token) not in self._ids:
+            raise ValueError(f"the first tokenizer has no padding token {pad_token}")
+        if str(unk_token) not in self._ids:
+            unk_token = None
+        super().__init__(pad_token=pad_token, unk_token=unk_token, **kwargs)
+
+    @property
+    def backend_tokenizer(self) -> JoinedTokenizers:
+        """What turns texts into ids, as fast tokenizers have it."""
+        return self._joined
+
+    @property
+    def part_sizes(self) -> list[int]:
+        """The number of ids of each part, `vocab_sizes` of the model's configuration."""
+        return list(self._joined.sizes)
+
+    @property
+    def vocab_size(self) -> int:
+        """The number of ids."""
+        return sum(self._joined.sizes)
+
+    def get_vocab(self) -> dict[str, int]:
+        """Gives the ids of all tokens by name."""
+        return {**self._ids, **self._added_tokens_encoder}
+
+    def tokenize(self, text: str, **kwargs: Any) -> list[str]:
+        """Gives the names of the tokens of a text."""
+        (encoding,) = self._joined.encode_batch_fast([text], add_special_tokens=False)
+        return [self._convert_id_to_token(number) for number in encoding.ids]
+
+    def _convert_token_to_id(self, token: str) -> int | None:
+        return self._ids.get(token, self.unk_token_id)
+
+    def _convert_id_to_token(self, index: int) -> str:
+        return self._names.get(index, "")
+
+    def build_inputs_with_special_tokens(
+        self, token_ids_0: list[int], token_ids_1: list[int] | None = None
+    ) -> list[int]:
+        """Adds nothing: a token that is always there would count in every mean."""
+        return token_ids_0 if token_ids_1 is None else token_ids_0 + token_ids_1
+
+    def convert_tokens_to_string(self, tokens: list[str]) -> str:
+        """Joins names of tokens with spaces; the text itself cannot be had from them."""
+        return " ".join(tokens)
+
+    def save_vocabulary(self, save_directory: str, filename_prefix: str | None = None) -> tuple[str, ...]:
+        """Writes all parts to one file.
+
+        Args:
+            save_directory: The folder.
+            filename_prefix: Put before the name of the file.
+
+        Returns:
+            The path of the file.
+        """
+        path = Path(save_directory) / f"{filename_prefix}-{_PARTS_FILE}" if filename_prefix else None
+        path = path or Path(save_directory) / _PARTS_FILE
+        parts = [json.loads(part.to_str()) for part in self._joined.parts]
+        path.write_text(json.dumps({"parts": parts}, ensure_ascii=False) + "\n", encoding="utf-8")
+        return (str(path),)
+
+
+ConcatenationTokenizer.register_for_auto_class("AutoTokenizer")

