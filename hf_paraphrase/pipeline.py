@@ -40,7 +40,7 @@ class QuickstartSettings(Settings):
         "folder for all artefacts: bitext/ paraphrases/ rnn_search/ back_translated/ pairs/ avg/ gran/ results.json"
     )
     num_pairs: int = setting("sentence pairs of the sample bitext, of all splits, 100 or more", TOTAL_PAIRS)
-    nmt_epochs: float = setting("passes of the translation model over the bitext", 6.0)
+    nmt_epochs: float = setting("passes of the translation model over the bitext", 3.0)
     max_sentences: int = setting("sentences to translate back", 10_000)
     num_beams: int = setting("beam width of the back-translation", 8)
     num_return_sequences: int = setting("translations kept per sentence before filtering", 4)
@@ -169,8 +169,11 @@ def _make_data_and_models(settings: QuickstartSettings, steps: _Steps) -> None:
         "rnn_search",
         bitext=[steps.path("bitext")],
         vocab_size=3_000,
-        hidden_size=256,
+        hidden_size=192,
         embedding_size=128,
+        dropout=0.1,
+        learning_rate=2e-3,
+        warmup_steps=150,
         evaluations=3,
         max_dev_pairs=300,
         epochs=settings.nmt_epochs,
