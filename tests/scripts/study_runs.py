@@ -44,10 +44,14 @@ class StudyRuns:
         folder: The folder.
         script: The script's name.
         python: Whether `python` has a stand-in too, which prints a line.
+        places: The words that the script is called with.
     """
 
-    def __init__(self, folder: Path, script: str, python: bool = False) -> None:
+    def __init__(
+        self, folder: Path, script: str, python: bool = False, places: tuple[str, ...] = ("data", "work")
+    ) -> None:
         self.folder = folder
+        self.places = places
         self.script = SCRIPTS / script
         self.programs = folder / "bin"
         self.programs.mkdir()
@@ -65,7 +69,7 @@ class StudyRuns:
         calls.write_text("")
         given = {"CALLS": str(calls), "PATH": f"{self.programs}{os.pathsep}{os.environ['PATH']}", **environment}
         done = subprocess.run(
-            ["bash", str(self.script), "data", "work"],
+            ["bash", str(self.script), *self.places],
             cwd=self.folder,
             env={**os.environ, **given},
             capture_output=True,
