@@ -26,6 +26,8 @@ _MODULE_FILES = (
     "1_Pooling/config.json",
 )
 """By which sentence-transformers and model2vec open a folder with weights."""
+_NAMES_OF_CLASSES = ("auto_map", "architectures")
+"""What configurations say of the code that opens them."""
 
 
 def write_configuration(folder: Path, model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase) -> None:
@@ -38,7 +40,7 @@ def write_configuration(folder: Path, model: PreTrainedModel, tokenizer: PreTrai
     # The graph computes in float32, and there are no weights for a class to open.
     config["dtype"] = "float32"
     config["auto_map"] = {name: place for name, place in config.get("auto_map", {}).items() if name == "AutoConfig"}
-    path.write_text(json.dumps(config, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+    _write_json(path, config)
     save_tokenizer(tokenizer, folder)
 
 
@@ -59,8 +61,8 @@ def write_weights(folder: Path, model: PreTrainedModel, tokenizer: PreTrainedTok
 def write_int8_table(folder: Path, config: Any, stored: StoredWeights, tokenizer: PreTrainedTokenizerBase) -> None:
     """Writes the folder of a table of vectors in 8-bit integers; see :mod:`~..artefacts.int8_tables`.
 
-    There is no code of the model in it, nor what sentence-transformers opens: transformers would take the integers for
-    vectors.
+    There is no code of model or tokenizer in it, nor what sentence-transformers opens: transformers would take the
+    integers for vectors.
 
     Args:
         folder: The folder.
@@ -76,10 +78,17 @@ def write_int8_table(folder: Path, config: Any, stored: StoredWeights, tokenizer
     assert table.scales is not None
     save_file({TABLE: table.values, SCALES: table.scales}, folder / "model.safetensors", {"format": "np"})
     settings = config.to_diff_dict() | {"dtype": "float32", DTYPE_KEY: INT8}
-    for name in ("auto_map", "architectures"):
-        settings.pop(name, None)
-    (folder / "config.json").write_text(json.dumps(settings, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+    _write_json(folder / "config.json", settings)
     save_tokenizer(tokenizer, folder)
+    for code in folder.glob("*.py"):
+        code.unlink()
+    for name in ("config.json", "tokenizer_config.json"):
+        settings = json.loads((folder / name).read_text(encoding="utf-8"))
+        _write_json(folder / name, {key: value for key, value in settings.items() if key not in _NAMES_OF_CLASSES})
+
+
+def _write_json(path: Path, settings: Mapping[str, Any]) -> None:
+    path.write_text(json.dumps(settings, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
 def write_record(

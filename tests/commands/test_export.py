@@ -233,8 +233,10 @@ def test_an_int8_model_folder_opens_in_float32_and_is_nearly_the_same(models, tm
         f"{results['lowest_sentence_cosine']:.6f} at least" in card.text
         and "sentence-transformers do not" in card.text
     )
-    # No code of the model travels, and what would take the integers for vectors refuses them.
-    assert not any(folder.glob("modeling_*.py")) and not (folder / "modules.json").exists()
+    # No code travels, and what would take the integers for vectors refuses them.
+    assert not any(folder.glob("*.py")) and not (folder / "modules.json").exists()
+    for name in ("config.json", "tokenizer_config.json"):
+        assert "auto_map" not in json.loads((folder / name).read_text())
     with pytest.raises(ValueError, match="SentenceEncoder opens it"):
         AutoModel.from_pretrained(folder)
     # It is exported in turn, to a graph and to a folder that opens everywhere.

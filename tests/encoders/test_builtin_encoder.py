@@ -181,7 +181,9 @@ def test_the_builtin_encoder_knows_exact_names_and_numbers(installed):
 
 
 def test_the_builtin_encoder_needs_no_network_and_no_code_of_its_folder(installed):
-    assert "auto_map" not in json.loads((installed / "config.json").read_text())
+    assert not list(installed.glob("*.py"))
+    for name in ("config.json", "tokenizer_config.json"):
+        assert "auto_map" not in json.loads((installed / name).read_text())
     assert SentenceEncoder.from_pretrained().encode("A dog sleeps.").shape == (512,)
 
 
