@@ -14,8 +14,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from .artefacts.folders import is_filled, write_text_whole
+from .artefacts.folders import is_filled
 from .artefacts.provenance import read_provenance, write_provenance
+from .artefacts.whole_files import write_text_whole
 from .data.folder import DataFolder
 from .data.sample import TOTAL_PAIRS
 from .errors import OutputError

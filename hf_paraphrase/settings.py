@@ -28,6 +28,8 @@ R = TypeVar("R")
 R_co = TypeVar("R_co", covariant=True)
 
 _CONSTRAINTS = "constraints"
+_OF_THE_RUN = frozenset({"overwrite", "resume"})
+"""Fields that say how a run meets what is there already, and nothing about what it makes."""
 
 
 @dataclass(frozen=True)
@@ -127,8 +129,8 @@ class Settings:
         check_fields(self)
 
     def record(self) -> dict[str, Any]:
-        """Returns every field with its value, ready for `provenance.json`."""
-        return settings_of(self)
+        """Returns every field that says what is made with its value, ready for `provenance.json`."""
+        return {name: value for name, value in settings_of(self).items() if name not in _OF_THE_RUN}
 
 
 def settings_of(settings: Any) -> dict[str, Any]:

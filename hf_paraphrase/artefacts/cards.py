@@ -11,10 +11,10 @@ from typing import Any
 from ..errors import HfParaphraseError, UsageError
 from .card_heads import CARD, as_yaml, set_metadata
 from .citations import bibtex
-from .folders import write_text_whole
 from .measurements import Measurement, model_index
 from .origins import described, hub_datasets
 from .provenance import read_provenance
+from .whole_files import write_text_whole
 
 UNKNOWN_LICENSE = "unknown"
 """What the Hub calls a licence that nobody gave."""

@@ -13,9 +13,9 @@ from typing import Any
 
 from ..errors import InputError
 from .card_heads import CARD, readable_head, set_metadata
-from .folders import write_text_whole
 from .measurements import Measurement, updated_model_index
 from .provenance import add_evaluation, read_provenance
+from .whole_files import write_text_whole
 
 
 def check_evaluated_card(folder: str | os.PathLike[str], section: str) -> None:

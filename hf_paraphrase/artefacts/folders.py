@@ -1,26 +1,29 @@
-"""Outputs, folders and files, that appear whole or not at all.
+"""Output folders, which appear whole or not at all.
 
 Work is written to a staging folder beside the output (`.NAME.partial`) and renamed at the end, so a reader never sees
-half an output and a failure never harms what was there before. A lock that the system gives back when a run ends,
-however it ends, keeps two runs out of one staging folder.
+half an output and a failure never harms what was there before. That one rename is the last that a run does: a run that
+was killed before it goes on with `resume`, and after it there is nothing left to do.
 """
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+import stat
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from ..errors import OutputError
+from ..errors import HfParaphraseError, OutputError
+from ..messages import say
+from .claims import claimed_folder, refuse_if_claimed
+from .foreign_files import check_no_links, read_json_object
+from .unfinished import RECORD, forget, job_fingerprint, note_interruption, recorded_job
+from .whole_files import remove_leftovers
 
-try:
-    import fcntl
-except ImportError:  # Windows
-    fcntl = None  # type: ignore[assignment]
+_MADE_BY = "hf-paraphrase "
+"""How the `command` of a record of ours begins."""
 
 
 def staging_path(output: str | os.PathLike[str]) -> Path:
@@ -34,43 +37,53 @@ def is_filled(folder: Path) -> bool:
     return folder.is_file() or (folder.is_dir() and any(folder.iterdir()))
 
 
+def is_ours(folder: Path) -> bool:
+    """Tells whether a folder has a record that says that this program made it."""
+    try:
+        command = read_json_object(folder / RECORD).get("command")
+    except HfParaphraseError:
+        return False
+    return isinstance(command, str) and command.startswith(_MADE_BY)
+
+
 def check_output(output: str | os.PathLike[str], *, overwrite: bool = False) -> Path:
     """Refuses an output that would destroy something.
 
     Args:
         output: The output folder.
-        overwrite: Whether the user allowed an existing folder to be replaced.
+        overwrite: Whether the user allowed an existing folder to be replaced: one that this program made.
 
     Returns:
         The output as a resolved path.
 
     Raises:
-        OutputError: If the folder is not empty and `overwrite` is false, or if the path cannot be a folder.
+        OutputError: If the folder is not empty and `overwrite` is false or something else made it, or if the path
+            cannot be a folder.
     """
-    resolved = Path(output).expanduser().resolve()
-    if resolved.is_file():
-        raise OutputError("the output is a file, not a folder", path=output, remedy="give another --output")
-    if is_filled(resolved) and not overwrite:
-        raise OutputError(
-            "the output folder exists and is not empty", path=output, remedy="give another --output, or --overwrite"
-        )
+    try:
+        resolved = Path(output).expanduser().resolve()
+        mode = resolved.stat().st_mode if os.path.lexists(resolved) else None
+    except (OSError, RuntimeError) as error:  # a loop of links is either, by the version of Python
+        raise OutputError("the output is a link in a circle", path=output, remedy="give another --output") from error
+    if mode is not None and not stat.S_ISDIR(mode):
+        kind = "a file" if stat.S_ISREG(mode) else "a device, pipe or socket"
+        raise OutputError(f"the output is {kind}, not a folder", path=output, remedy="give another --output")
     if resolved == Path.cwd() or resolved in Path.cwd().parents:
         raise OutputError("the output is the current folder or holds it", path=output, remedy="name a new folder")
+    if is_filled(resolved):
+        if not overwrite:
+            raise OutputError(
+                "the output folder exists and is not empty",
+                path=output,
+                remedy="give another --output, or --overwrite",
+            )
+        if not is_ours(resolved):
+            raise OutputError(
+                f"--overwrite replaces only what hf-paraphrase made, and here is no {RECORD} that says so",
+                path=output,
+                remedy="remove the folder by hand, or give another --output",
+            )
     return resolved
-
-
-def check_output_file(output: str | os.PathLike[str], *, overwrite: bool = False) -> Path:
-    """Refuses a file to write that would destroy something; returns it as a path.
-
-    Raises:
-        OutputError: If it is a folder, or exists and `overwrite` is false.
-    """
-    path = Path(output)
-    if path.is_dir():
-        raise OutputError("the output is a folder, not a file", path=output, remedy="name a file")
-    if path.exists() and not overwrite:
-        raise OutputError("the output file exists", path=output, remedy="give another name, or --overwrite")
-    return path
 
 
 def check_unfinished(output: str | os.PathLike[str], *, overwrite: bool, resume: bool) -> None:
@@ -82,6 +95,40 @@ def check_unfinished(output: str | os.PathLike[str], *, overwrite: bool, resume:
     staging = staging_path(output)
     refuse_if_claimed(staging)
     _check_staging(staging, overwrite=overwrite, resume=resume)
+
+
+def was_finished(
+    output: str | os.PathLike[str], job: Callable[[], Mapping[str, Any]], *, overwrite: bool, resume: bool
+) -> bool:
+    """Tells whether a run that is resumed has nothing left to do, because its output is in its place; then says so.
+
+    Args:
+        output: The output folder.
+        job: Computes all that determines the result, as for :func:`~.unfinished.check_same_job`; asked only if there
+            is something to compare it with.
+        overwrite: Whether another result may be replaced.
+        resume: Whether the run is resumed.
+
+    Raises:
+        OutputError: If the output is the result of another job, and `overwrite` is false.
+    """
+    target = Path(output).expanduser().resolve()
+    if not resume or is_filled(staging_path(target)):
+        return False
+    known = recorded_job(target / RECORD)
+    if known is None:
+        return False
+    if known != job_fingerprint(job()):
+        if overwrite:
+            return False
+        raise OutputError(
+            "the output is finished, and was made with other settings or inputs",
+            path=output,
+            remedy="give another --output, or --overwrite without --resume",
+        )
+    shutil.rmtree(_previous_path(target), ignore_errors=True)
+    say(f"nothing is left to do, the output is finished: {output}")
+    return True
 
 
 def _check_staging(staging: Path, *, overwrite: bool, resume: bool) -> None:
@@ -108,8 +155,8 @@ def working_folder(
         The staging folder.
 
     Raises:
-        OutputError: If it cannot be made, if unfinished work is in it and neither flag was given, or if a run that
-            has not ended is at work in it.
+        OutputError: If it cannot be made, if unfinished work is in it and neither flag was given, if that work has
+            links in it, or if a run that has not ended is at work in it.
     """
     staging = staging_path(output)
     with claimed_folder(staging):
@@ -117,6 +164,11 @@ def working_folder(
             _check_staging(staging, overwrite=overwrite, resume=resume)
         if not resume:
             _empty(staging)
+        elif is_filled(staging):
+            # No run of ours makes a link; what libraries write here would go through it.
+            check_no_links(staging, OutputError)
+            remove_leftovers(staging)
+            note_interruption(staging)
         yield staging
 
 
@@ -129,75 +181,6 @@ def _empty(folder: Path) -> None:
                 entry.unlink()
     except OSError as error:
         raise OutputError(f"cannot empty the folder: {error.strerror}", path=folder) from error
-
-
-@contextmanager
-def claimed_folder(folder: Path) -> Iterator[None]:
-    """Makes a folder if need be and holds it until the block ends or the process is killed.
-
-    Runs on one machine keep each other out. On Windows and on file systems without locks they do not, nor, on some
-    network file systems, do runs on several machines; and of a run in several processes only the first has the claim.
-
-    Raises:
-        OutputError: If another run holds the folder, or it is a link or cannot be made.
-    """
-    descriptor = None
-    try:
-        while descriptor is None:
-            if folder.is_symlink():
-                raise OutputError("the place for unfinished work is a link", path=folder, remedy="remove it")
-            folder.mkdir(parents=True, exist_ok=True)
-            if fcntl is None:
-                break
-            descriptor = _locked(folder)
-    except OSError as error:
-        raise OutputError(f"cannot create the folder: {error.strerror}", path=folder) from error
-    try:
-        yield
-    finally:
-        if descriptor is not None:
-            os.close(descriptor)
-
-
-def refuse_if_claimed(folder: Path) -> None:
-    """Refuses a folder that another run holds; one that is absent or cannot be read passes.
-
-    Raises:
-        OutputError: If a run that has not ended is at work in it.
-    """
-    try:
-        descriptor = os.open(folder, os.O_RDONLY)
-    except OSError:
-        return
-    try:
-        _lock(descriptor, folder, shared=True)
-    finally:
-        os.close(descriptor)
-
-
-def check_same_job(record: Path, job: Mapping[str, Any]) -> None:
-    """Makes sure that a run that is continued is the one that was begun; writes the record of a new one.
-
-    Args:
-        record: JSON file inside the staging folder that says what the unfinished work was made with.
-        job: All that determines the result, as JSON values.
-
-    Raises:
-        OutputError: If the record differs from `job` or cannot be read.
-    """
-    if not record.is_file():
-        write_text_whole(record, json.dumps(job, indent=2, ensure_ascii=False) + "\n")
-        return
-    remedy = "repeat the original command with --resume, or start afresh with --overwrite"
-    try:
-        previous = json.loads(record.read_text(encoding="utf-8"))
-        changed = sorted(name for name in {*job, *previous} if previous.get(name) != job.get(name))
-    except (OSError, ValueError, AttributeError, TypeError) as error:
-        raise OutputError("the record of the unfinished run is damaged", path=record, remedy=remedy) from error
-    if changed:
-        raise OutputError(
-            f"the unfinished run had other settings: {', '.join(changed)}", path=record.parent, remedy=remedy
-        )
 
 
 @contextmanager
@@ -233,11 +216,17 @@ def output_folder(
 
 
 def move_into_place(staging: Path, target: Path) -> None:
-    """Renames `staging` to `target`; what was at `target` before is removed only once the new folder is there."""
-    previous = target.parent / f".{target.name}.previous"
+    """Renames `staging` to `target`, without what only an unfinished run needs; nothing comes after it.
+
+    What was at `target` before is removed only once the new folder is there.
+    """
+    previous = _previous_path(target)
     try:
+        forget(staging)
         if target.exists():
-            if previous.exists():
+            if previous.is_symlink():
+                previous.unlink()
+            elif previous.exists():
                 shutil.rmtree(previous)
             target.rename(previous)
         staging.rename(target)
@@ -248,79 +237,6 @@ def move_into_place(staging: Path, target: Path) -> None:
     shutil.rmtree(previous, ignore_errors=True)
 
 
-@contextmanager
-def written_whole(path: str | os.PathLike[str], temporary: Path | None = None) -> Iterator[Path]:
-    """Gives a temporary file to write, which takes its place at `path` when the block ends without an error.
-
-    Args:
-        path: The file that shall appear, whole.
-        temporary: The temporary file, in the same folder; `.NAME.partial` if not given. On failure it is removed.
-
-    Yields:
-        The temporary file, in a folder that exists.
-
-    Raises:
-        OutputError: If the block or the renaming raises an error of the system, as of a full disk.
-    """
-    path = Path(path)
-    temporary = temporary or path.with_name(f".{path.name}.partial")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        yield temporary
-        temporary.replace(path)
-    except OSError as error:
-        with suppress(OSError):
-            temporary.unlink(missing_ok=True)
-        raise OutputError(f"cannot write: {error.strerror or error}", path=path) from error
-
-
-def write_parts_whole(path: str | os.PathLike[str], parts: Iterable[str]) -> None:
-    """Writes a UTF-8 text file from parts, of which one at a time is in memory; it is never seen half written.
-
-    Raises:
-        OutputError: If it cannot be written.
-    """
-    with written_whole(path) as temporary, temporary.open("w", encoding="utf-8") as stream:
-        stream.writelines(parts)
-
-
-def write_text_whole(path: str | os.PathLike[str], text: str) -> None:
-    """Writes a UTF-8 text file by way of a temporary file, so that it is never seen half written.
-
-    Raises:
-        OutputError: If it cannot be written.
-    """
-    write_parts_whole(path, [text])
-
-
-def _locked(folder: Path) -> int | None:
-    """Opens and locks a folder; None if another run has moved or removed it meanwhile."""
-    try:
-        descriptor = os.open(folder, os.O_RDONLY)
-    except FileNotFoundError:
-        return None
-    try:
-        _lock(descriptor, folder)
-        if os.path.samestat(os.fstat(descriptor), folder.lstat()):
-            return descriptor
-    except FileNotFoundError:
-        pass
-    except BaseException:
-        os.close(descriptor)
-        raise
-    os.close(descriptor)
-    return None
-
-
-def _lock(descriptor: int, folder: Path, *, shared: bool = False) -> None:
-    if fcntl is None:
-        return
-    try:
-        fcntl.flock(descriptor, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
-    except BlockingIOError as error:
-        raise OutputError(
-            "another run is at work on this output", path=folder, remedy="wait until it ends, or give another --output"
-        ) from error
-    except OSError:
-        # The file system has no locks.
-        return
+def _previous_path(target: Path) -> Path:
+    """Returns where what is replaced lies between the two renames."""
+    return target.parent / f".{target.name}.previous"

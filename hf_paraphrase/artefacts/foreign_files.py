@@ -21,7 +21,10 @@ _REMEDY = "copy the files themselves into the folder, or name the folder that th
 
 
 def check_plain_folder(folder: str | os.PathLike[str], error: type[HfParaphraseError] = InputError) -> None:
-    """Checks everything visible below a folder: plain files and folders, and links that lead to such inside of it.
+    """Checks everything below a folder: plain files and folders, and links that lead to such inside of it.
+
+    Hidden entries are no exception, nor what lies in `.git` and in the `.cache` of the Hub's client: a setting may
+    name them, and what is written beside a hidden link may go through it. Neither tool makes a link that leads out.
 
     A snapshot in the Hub's cache may link into the `blobs` beside it, which is how the cache stores files.
 
@@ -32,7 +35,10 @@ def check_plain_folder(folder: str | os.PathLike[str], error: type[HfParaphraseE
     Raises:
         HfParaphraseError: As `error`, naming the first entry that is something else.
     """
-    check_plain(folder, _visible(os.fspath(folder)), error)
+    allowed = _places(folder)
+    for path, is_plain in _entries(folder):
+        if not is_plain:
+            _check(path, allowed, error)
 
 
 def check_plain(
@@ -46,16 +52,32 @@ def check_plain(
     """
     allowed = _places(folder)
     for path in paths:
-        target = Path(os.path.realpath(path))
-        try:
-            mode = target.stat().st_mode
-        except OSError as reason:
-            text = "a link that leads nowhere" if path.is_symlink() else f"cannot be read: {reason.strerror}"
-            raise error(text, path=path, remedy=_REMEDY) from reason
-        if not any(target.is_relative_to(place) for place in allowed):
-            raise error("a link that leads out of its folder", path=path, remedy=_REMEDY)
-        if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
-            raise error("neither a file nor a folder, but a device, pipe or socket", path=path, remedy=_REMEDY)
+        _check(path, allowed, error)
+
+
+def check_no_links(folder: str | os.PathLike[str], error: type[HfParaphraseError] = InputError) -> None:
+    """Checks that everything below a folder is a plain file or folder, and nothing is a link.
+
+    Raises:
+        HfParaphraseError: As `error`, naming the first entry that is something else.
+    """
+    for path, is_plain in _entries(folder):
+        if not is_plain:
+            what = "a link" if path.is_symlink() else "neither a file nor a folder, but a device, pipe or socket"
+            raise error(what, path=path, remedy="remove it")
+
+
+def _check(path: Path, allowed: list[Path], error: type[HfParaphraseError]) -> None:
+    target = Path(os.path.realpath(path))
+    try:
+        mode = target.stat().st_mode
+    except OSError as reason:
+        text = "a link that leads nowhere" if path.is_symlink() else f"cannot be read: {reason.strerror}"
+        raise error(text, path=path, remedy=_REMEDY) from reason
+    if not any(target.is_relative_to(place) for place in allowed):
+        raise error("a link that leads out of its folder", path=path, remedy=_REMEDY)
+    if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
+        raise error("neither a file nor a folder, but a device, pipe or socket", path=path, remedy=_REMEDY)
 
 
 def read_bounded(path: Path, limit: int, error: type[HfParaphraseError] = InputError) -> bytes:
@@ -102,12 +124,17 @@ def read_json_object(path: Path, error: type[HfParaphraseError] = InputError) ->
     return value
 
 
-def _visible(folder: str) -> Iterator[Path]:
+def _entries(folder: str | os.PathLike[str]) -> Iterator[tuple[Path, bool]]:
+    """Yields everything below a folder, by name, and whether it is a plain file or folder; no link is followed."""
     for place, folders, files in os.walk(folder):
-        folders[:] = sorted(name for name in folders if not name.startswith("."))
+        folders.sort()
         for name in sorted([*folders, *files]):
-            if not name.startswith("."):
-                yield Path(place, name)
+            path = Path(place, name)
+            try:
+                mode = path.lstat().st_mode
+            except OSError:
+                continue  # gone since
+            yield path, stat.S_ISREG(mode) or stat.S_ISDIR(mode)
 
 
 def _places(folder: str | os.PathLike[str]) -> list[Path]:

@@ -12,12 +12,13 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import InputError
-from .folders import write_text_whole
 from .foreign_files import read_json_object
 from .hub_models import fetched_folder, repository_name
 from .origins import KEPT_OUT, origin_of
+from .unfinished import RECORD, kept_in_record
+from .whole_files import write_text_whole
 
-FILE_NAME = "provenance.json"
+FILE_NAME = RECORD
 SOURCE_FILE_NAME = "source_provenance.json"
 """That of the model that an export was made of."""
 _LOG = "events.out.tfevents."
@@ -88,6 +89,9 @@ def write_provenance(
 ) -> dict[str, Any]:
     """Writes `provenance.json` and returns its content.
 
+    Of unfinished work that `check_same_job` knows, it also keeps the fingerprint of the job, and when the run was
+    interrupted.
+
     Args:
         folder: The artefact.
         command: The verb that made it, e.g. `train-nmt`.
@@ -116,6 +120,7 @@ def write_provenance(
             for item in inputs
         ],
         "results": dict(results or {}),
+        **kept_in_record(Path(folder)),
     }
     text = json.dumps(record, indent=2, ensure_ascii=False, default=str)
     write_text_whole(Path(folder) / FILE_NAME, text + "\n")

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import numpy as np
 
-from ..errors import InputError, OutputError, UsageError
+from ..artefacts.whole_files import output_file, written_whole
+from ..errors import InputError, UsageError
 from ..messages import say
 from ..settings import Settings, recipe, setting
 from .decontamination import SHORTEST_IN_WORDS, Fingerprints, fingerprint_sentences, load_fingerprints
@@ -57,41 +58,24 @@ def fingerprint(settings: FingerprintSettings) -> Fingerprints:
         InputError: If a set is missing, malformed, or has no sentence of four words.
         OutputError: If the list exists or cannot be written.
     """
-    output = Path(settings.output)
-    _check_output(output, overwrite=settings.overwrite)
-    numbers = dict(load_fingerprints(settings.data).sets)
-    for path in map(Path, settings.text):
-        numbers[str(path)] = _of_lines(path)
-    every = np.unique(np.concatenate([*numbers.values(), np.empty(0, np.uint64)]))
-    _write(output, every)
+    with output_file(settings.output, overwrite=settings.overwrite) as output:
+        numbers = dict(load_fingerprints(settings.data).sets)
+        for path in map(Path, settings.text):
+            numbers[str(path)] = _of_lines(path)
+        every = np.unique(np.concatenate([*numbers.values(), np.empty(0, np.uint64)]))
+        with written_whole(output) as temporary:
+            temporary.write_bytes(_lines(every, output))
     for name, values in numbers.items():
         say(f"{name}: {len(values):,} fingerprints")
     say(f"{len(every):,} different fingerprints in {output}; --decontaminate takes the file in place of the sets")
     return Fingerprints(numbers)
 
 
-def _check_output(output: Path, *, overwrite: bool) -> None:
-    """Refuses a list that would destroy something."""
-    if output.is_dir():
-        raise OutputError("the output is a folder, not a file", path=output, remedy="name a file")
-    if output.exists() and not overwrite:
-        raise OutputError("the output exists", path=output, remedy="give another --output, or --overwrite")
-
-
-def _write(output: Path, numbers: np.ndarray) -> None:
-    """Writes fingerprints (fingerprints,), uint64, one a line; the file appears whole or not at all."""
+def _lines(numbers: np.ndarray, output: Path) -> bytes:
+    """Returns fingerprints (fingerprints,), uint64, one a line, as they stand in a file of this name."""
     data = "".join(f"{number:016x}\n" for number in numbers.tolist()).encode()
-    if output.suffix == ".gz":
-        # Without a time the same list is the same file.
-        data = gzip.compress(data, mtime=0)
-    partial = output.with_name(f".{output.name}.partial")
-    try:
-        output.parent.mkdir(parents=True, exist_ok=True)
-        partial.write_bytes(data)
-        partial.replace(output)
-    except OSError as error:
-        partial.unlink(missing_ok=True)
-        raise OutputError(f"cannot write: {error.strerror}", path=output) from error
+    # Without a time the same list is the same file.
+    return gzip.compress(data, mtime=0) if output.suffix == ".gz" else data
 
 
 def _of_lines(path: Path) -> np.ndarray:

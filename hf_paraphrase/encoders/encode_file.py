@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ..artefacts.hub_models import BUILTIN
+from ..artefacts.whole_files import output_file
 from ..data.sentences import lines_of_file, lines_of_standard_input
 from ..data.text_files import PLAIN_OR_COMPRESSED
-from ..errors import InputError, OutputError, UsageError
+from ..errors import InputError, UsageError
 from ..messages import say
 from ..settings import Settings, recipe, setting
 from .devices import check_device, device_setting
@@ -88,7 +89,6 @@ def encode(settings: EncodeSettings) -> Encoded:
         OutputError: If the output exists or cannot be written.
         ModelError: If the model folder is not a sentence encoder.
     """
-    output = _checked_output(Path(str(settings.output)), overwrite=settings.overwrite)
     if settings.input != STANDARD_INPUT and not Path(settings.input).exists():
         raise InputError("no such file", path=settings.input, remedy="check --input")
 
@@ -97,34 +97,22 @@ def encode(settings: EncodeSettings) -> Encoded:
     from .search.vector_file import NpyWriter
     from .sentence_encoder import SentenceEncoder
 
-    encoder = SentenceEncoder.from_pretrained(
-        settings.model, device=settings.device, truncate_dim=settings.truncate_dim
-    )
-    is_piped = settings.input == STANDARD_INPUT
-    blocks = lines_of_standard_input() if is_piped else lines_of_file(Path(settings.input))
     empty = 0
-    with (
-        NpyWriter(output, encoder.dimension) as writer,
-        tqdm(unit=" lines", desc="encode", file=sys.stderr) as progress,
-    ):
-        for lines in blocks:
-            writer.write(encoder.encode(lines, batch_size=settings.batch_size, normalize=settings.normalize))
-            empty += sum(not line.strip() for line in lines)
-            progress.update(len(lines))
+    with output_file(str(settings.output), overwrite=settings.overwrite) as output:
+        encoder = SentenceEncoder.from_pretrained(
+            settings.model, device=settings.device, truncate_dim=settings.truncate_dim
+        )
+        is_piped = settings.input == STANDARD_INPUT
+        blocks = lines_of_standard_input() if is_piped else lines_of_file(Path(settings.input))
+        with (
+            NpyWriter(output, encoder.dimension) as writer,
+            tqdm(unit=" lines", desc="encode", file=sys.stderr) as progress,
+        ):
+            for lines in blocks:
+                writer.write(encoder.encode(lines, batch_size=settings.batch_size, normalize=settings.normalize))
+                empty += sum(not line.strip() for line in lines)
+                progress.update(len(lines))
     if empty:
         say(f"{empty} empty line{'s' if empty > 1 else ''}: embedded to zeros")
     say(f"{writer.rows} embeddings of {encoder.dimension} components lie in {output}; np.load opens them")
     return Encoded(output, writer.rows, encoder.dimension, empty)
-
-
-def _checked_output(output: Path, *, overwrite: bool) -> Path:
-    """Refuses an output file that would destroy something.
-
-    Raises:
-        OutputError: If it is a folder, or exists and `overwrite` is false.
-    """
-    if output.is_dir():
-        raise OutputError("the output is a folder, not a file", path=output, remedy="name a .npy file")
-    if output.exists() and not overwrite:
-        raise OutputError("the output exists", path=output, remedy="give another --output, or --overwrite")
-    return output

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from ..artefacts.evaluated_cards import add_results, check_evaluated_card
-from ..artefacts.folders import write_text_whole
-from ..errors import HfParaphraseError, OutputError
+from ..artefacts.whole_files import output_files, write_text_whole
+from ..errors import HfParaphraseError
 from ..messages import say
 from ..registry import SUITES
 from ..settings import recipe
@@ -56,7 +56,14 @@ def evaluate(settings: EvaluateSettings) -> Evaluation:
         OutputError: If the results file is in the way or cannot be written.
     """
     suite: Suite = SUITES[settings.suite]
-    _check_files(settings, suite)
+    with output_files(settings.output, overwrite=settings.overwrite):
+        if settings.update_card:
+            for name in settings.model:
+                check_evaluated_card(name, suite.section)
+        return _evaluate(settings, suite)
+
+
+def _evaluate(settings: EvaluateSettings, suite: Suite) -> Evaluation:
     benchmark = suite.read(settings)
     # All models are opened before the first one works, so that a wrong folder at the end of the list costs nothing.
     models = [Scorer.model(name, _encoder(name, settings)) for name in dict.fromkeys(settings.model)]
@@ -69,19 +76,6 @@ def evaluate(settings: EvaluateSettings) -> Evaluation:
         say(evaluation.text)  # it may have taken hours
         raise
     return evaluation
-
-
-def _check_files(settings: EvaluateSettings, suite: Suite) -> None:
-    """Refuses an output that is in the way and cards that cannot be updated, before anything is read."""
-    if settings.output is not None:
-        output = Path(settings.output)
-        if output.is_dir():
-            raise OutputError("the output is a folder", path=output, remedy="--output names a JSON file")
-        if output.exists() and not settings.overwrite:
-            raise OutputError("the output file exists", path=output, remedy="give another --output, or --overwrite")
-    if settings.update_card:
-        for name in settings.model:
-            check_evaluated_card(name, suite.section)
 
 
 def _encoder(name: str, settings: EvaluateSettings) -> Encode:

@@ -14,10 +14,12 @@ from typing import Any
 from tqdm import tqdm
 
 from ..artefacts.cards import write_card
-from ..artefacts.folders import check_output, check_same_job, check_unfinished, output_folder, write_text_whole
+from ..artefacts.folders import check_output, check_unfinished, output_folder, was_finished
 from ..artefacts.hub_models import model_folder
 from ..artefacts.inherited_cards import inherited_metadata
-from ..artefacts.provenance import fingerprint, write_provenance
+from ..artefacts.provenance import fingerprint, read_provenance, write_provenance
+from ..artefacts.unfinished import check_same_job
+from ..artefacts.whole_files import write_text_whole
 from ..data.folder import DataFolder
 from ..data.text_files import PLAIN_OR_COMPRESSED, LineErrors, read_lines
 from ..errors import HfParaphraseError, UsageError
@@ -30,13 +32,11 @@ from .measuring import Measures, PairScorer, choose_measures
 from .pair_batch import PairBatch
 from .shards import ScoringJob, Shard, plan_shards, run_scoring
 
-_JOB = "job.json"
 _ARPA = "language_model.arpa"
 _MODEL_FACTS = "language_model.json"
 _HELD_OUT = "held_out.txt"
 _LOOKED_AT = 1_000
 _ROWS_WORTH_A_PROCESS = 5_000
-_NOT_OF_THE_RESULT = frozenset({"resume", "overwrite", "workers"})
 
 
 @dataclass(kw_only=True)
@@ -140,17 +140,20 @@ def score(settings: ScoreSettings) -> Scored:
         InputError: If the pairs, a model or a text is unreadable, or lacks what a measure needs.
         OutputError: If the output is in the way, or the unfinished job had other settings.
     """
-    target = check_output(settings.output, overwrite=settings.overwrite)
-    check_unfinished(target, overwrite=settings.overwrite, resume=settings.resume)
+    flags = {"overwrite": settings.overwrite, "resume": settings.resume}
+    check_unfinished(Path(settings.output).expanduser().resolve(), **flags)
     folder = DataFolder(settings.pairs)
     estimated = settings.language_model_text is not None or settings.hold_out is not None
     options = settings.options | ({"language_model": _ARPA} if estimated else {})
     chosen = _chosen(settings, folder, Measures(**options))
+    if was_finished(settings.output, lambda: _record(settings, chosen), **flags):
+        return _scored_before(settings, chosen)
+    check_output(settings.output, overwrite=settings.overwrite)
     if not estimated:
         _try_out(_job(settings, folder, chosen, settings.options))
     shards = plan_shards(folder, settings.shard_size)
     with output_folder(settings.output, overwrite=settings.overwrite, resume=settings.resume) as staging:
-        check_same_job(staging / _JOB, _record(settings, chosen))
+        check_same_job(staging, _record(settings, chosen))
         try:
             facts: dict[str, Any] = {}
             options, held_out = settings.options, None
@@ -174,9 +177,16 @@ def score(settings: ScoreSettings) -> Scored:
         columns = list(dict.fromkeys(column for names in added.values() for column in names))
         scored = Scored(Path(settings.output), rows, columns, chosen, facts)
         _describe(settings, scored, staging)
-    (target / _JOB).unlink(missing_ok=True)
     say(f"{sum(rows.values()):,} pairs with {', '.join(columns)} in {settings.output}")
     return scored
+
+
+def _scored_before(settings: ScoreSettings, chosen: dict[str, list[str]]) -> Scored:
+    """Returns what a finished run has scored, as its record says."""
+    results = read_provenance(settings.output)["results"]
+    return Scored(
+        Path(settings.output), results["rows"], results["columns"], chosen, results.get("language_model", {})
+    )
 
 
 def _chosen(settings: ScoreSettings, folder: DataFolder, measures: Measures) -> dict[str, list[str]]:
@@ -309,7 +319,7 @@ def _describe(settings: ScoreSettings, scored: Scored, staging: Path) -> None:
         staging,
         command="score",
         settings={
-            **{name: value for name, value in settings.record().items() if name not in _NOT_OF_THE_RESULT},
+            **{name: value for name, value in settings.record().items() if name != "workers"},
             "measures": names,
         },
         inputs=[folder, *(path for path in inputs if path is not None)],

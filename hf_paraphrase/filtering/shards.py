@@ -21,8 +21,8 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from ..artefacts.whole_files import written_whole
 from ..data.folder import DataFolder
-from ..errors import OutputError
 from .measuring import PairScorer
 
 _SHARDS = 16
@@ -111,8 +111,6 @@ def run_scoring(job: ScoringJob, shards: Sequence[Shard], output: Path, workers:
         HfParaphraseError: The first error of any shard; those that are finished stay.
     """
     (output / "data").mkdir(parents=True, exist_ok=True)
-    for leftover in (output / "data").glob(".*.partial"):
-        leftover.unlink(missing_ok=True)
     left = []
     for shard in shards:
         if shard.path(output).is_file():
@@ -145,18 +143,14 @@ def write_shard(job: ScoringJob, shard: Shard, output: Path) -> Shard:
         OutputError: If it cannot be written.
     """
     path = shard.path(output)
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.partial")
-    try:
-        with pq.ParquetWriter(temporary, job.schema(shard.split), compression="zstd") as writer:
-            for table in job.folder.row_range(shard.split, shard.start, shard.stop, batch_size=job.batch_size):
-                scored = job.scorers[shard.split](table)
-                if scored.num_rows:  # `datasets` cannot read a row group without rows
-                    writer.write_table(scored.cast(writer.schema))
-        temporary.replace(path)
-    except OSError as error:
-        raise OutputError(f"cannot write: {error.strerror or error}", path=path) from error
-    finally:
-        temporary.unlink(missing_ok=True)
+    with (
+        written_whole(path) as temporary,
+        pq.ParquetWriter(temporary, job.schema(shard.split), compression="zstd") as writer,
+    ):
+        for table in job.folder.row_range(shard.split, shard.start, shard.stop, batch_size=job.batch_size):
+            scored = job.scorers[shard.split](table)
+            if scored.num_rows:  # `datasets` cannot read a row group without rows
+                writer.write_table(scored.cast(writer.schema))
     return shard
 
 

@@ -32,9 +32,10 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from ..artefacts.card_heads import CARD
 from ..artefacts.cards import check_license, write_card
-from ..artefacts.folders import check_output, check_same_job, check_unfinished, is_filled, output_folder, staging_path
+from ..artefacts.folders import check_output, check_unfinished, is_filled, output_folder, staging_path, was_finished
 from ..artefacts.measurements import Measurement
 from ..artefacts.provenance import fingerprint, read_provenance, write_provenance
+from ..artefacts.unfinished import JOB, check_same_job
 from ..errors import OutputError, UsageError
 from ..messages import is_main_process, process_count, say
 from ..settings import Settings, setting
@@ -48,9 +49,7 @@ CHECKPOINTS = "checkpoints"
 """The folder of the checkpoints in the unfinished output."""
 LOGS = "logs"
 """The folder in the output in which the logs of a training lie that are files."""
-RECORD = "job.json"
-"""The file in the unfinished output that says what it is made with."""
-_FREE_ON_RESUME = frozenset({"output", "overwrite", "resume", "report_to", "license"})
+_FREE_ON_RESUME = frozenset({"output", "report_to", "license"})
 
 
 @dataclass(kw_only=True)
@@ -146,29 +145,34 @@ class TrainingRun:
                 neither flag was given, or that work was begun with other settings or inputs.
         """
         settings = self.settings
-        self._output = check_output(settings.output, overwrite=settings.overwrite)
-        self.folder = staging_path(self._output)
+        flags = {"overwrite": settings.overwrite, "resume": settings.resume}
+        self._output = Path(settings.output).expanduser().resolve()
         if is_main_process():
             # Another run may be about to move what is looked at here.
-            check_unfinished(self._output, overwrite=settings.overwrite, resume=settings.resume)
-        begun = settings.resume and (self.folder / RECORD).is_file()
-        self.is_finished = begun and (self.folder / CARD).is_file()
+            check_unfinished(self._output, **flags)
+        if was_finished(settings.output, self.job, **flags):
+            self.folder, self.is_finished = self._output, True
+            self._check_written()
+            return self
+        check_output(settings.output, overwrite=settings.overwrite)
+        self.folder = staging_path(self._output)
+        self.is_finished = settings.resume and (self.folder / CARD).is_file()
         if self.is_finished:
             _wait_before_training()
         try:
             if is_main_process():
-                self._claim(begun)
+                self._claim()
         finally:
             if self.is_finished:
                 _wait_before_training()
         return self
 
-    def _claim(self, begun: bool) -> None:
+    def _claim(self) -> None:
         settings = self.settings
         self._stack.enter_context(output_folder(settings.output, overwrite=settings.overwrite, resume=settings.resume))
         try:
-            if begun:
-                check_same_job(self.folder / RECORD, self.job())
+            if self.is_finished or (settings.resume and (self.folder / JOB).is_file()):
+                check_same_job(self.folder, self.job())
             if self.is_finished:
                 self._check_written()
                 self._finish()
@@ -254,13 +258,13 @@ class TrainingRun:
             OutputError: If the unfinished output is of another job.
         """
         if is_main_process() and not self._begun:
-            if not (self.folder / RECORD).is_file() and is_filled(self.checkpoints):
+            if not (self.folder / JOB).is_file() and is_filled(self.checkpoints):
                 raise OutputError(
                     "the unfinished run does not say what it is made with",
                     path=self.folder,
                     remedy="start afresh with --overwrite and without --resume",
                 )
-            check_same_job(self.folder / RECORD, self.job())
+            check_same_job(self.folder, self.job())
             self.checkpoints.mkdir(parents=True, exist_ok=True)
         self._begun = True
         return self.checkpoints
@@ -336,17 +340,16 @@ class TrainingRun:
             )
 
     def _finish(self) -> None:
-        """Removes the checkpoints, moves the output into place, and removes the record of the job there.
+        """Removes the checkpoints and moves the output into place.
 
-        In this order a run that is killed anywhere can be resumed: before the card from a checkpoint, after it by the
-        next run's :meth:`__enter__`.
+        A run that is killed anywhere can be resumed: before the card from a checkpoint, after it by the next run's
+        :meth:`__enter__`.
         """
         if not (self.folder / CARD).is_file():
             raise RuntimeError("the run has written no card, which comes last")
         if self.checkpoints.is_dir():
             shutil.rmtree(self.checkpoints)
         self._stack.close()
-        (self._output / RECORD).unlink(missing_ok=True)
 
 
 def _with_fingerprints(value: Any, prints: Mapping[str, str]) -> Any:

@@ -19,15 +19,16 @@ from tqdm import tqdm
 from ..artefacts.cards import write_card
 from ..artefacts.folders import (
     check_output,
-    check_same_job,
     check_unfinished,
     move_into_place,
     staging_path,
+    was_finished,
     working_folder,
-    write_parts_whole,
 )
 from ..artefacts.inherited_cards import inherited_metadata
 from ..artefacts.provenance import fingerprint, read_provenance, write_provenance
+from ..artefacts.unfinished import check_same_job
+from ..artefacts.whole_files import write_parts_whole
 from ..data.folder import DataFolder
 from ..data.schema import BACK_TRANSLATED
 from ..errors import InputError, OutputError, UsageError
@@ -41,7 +42,6 @@ if TYPE_CHECKING:
     from .back_translator import SearchOptions
     from .lexical_table import LexicalTable
 
-_JOB = "job.json"
 _CANDIDATES_FREQUENT, _CANDIDATES_PER_UNIT = 10_000, 25
 _LISTED_SKIPPED = 1_000
 """How many sentences without a translation `provenance.json` names; `skipped.jsonl` has them all."""
@@ -139,9 +139,12 @@ def back_translate(settings: BackTranslationSettings) -> DataFolder:
     keep_freed_memory()
     bitext = DataFolder(settings.bitext)
     bitext.require("id", "source", "target", "source_lang", split=settings.split)
-    target = check_output(settings.output, overwrite=settings.overwrite)
+    target = Path(settings.output).expanduser().resolve()
+    flags = {"overwrite": settings.overwrite, "resume": settings.resume}
     if is_main_process():
-        check_unfinished(target, overwrite=settings.overwrite, resume=settings.resume)
+        check_unfinished(target, **flags)
+    if not settings.resume:
+        check_output(target, overwrite=settings.overwrite)
 
     import torch
     from accelerate import PartialState
@@ -173,13 +176,18 @@ def back_translate(settings: BackTranslationSettings) -> DataFolder:
         lexical_table=None if settings.lexical_table is None else fingerprint(settings.lexical_table),
         bitext=fingerprint(settings.bitext),
     )
+    if was_finished(settings.output, lambda: job, **flags):
+        return DataFolder(settings.output)
+    # Nobody moves anything before all have looked.
+    state.wait_for_everyone()
+    check_output(target, overwrite=settings.overwrite)
     staging = staging_path(target)
     with _says_how_to_go_on(), contextlib.ExitStack() as claim:
         if state.is_main_process:
-            claim.enter_context(working_folder(target, overwrite=settings.overwrite, resume=settings.resume))
+            claim.enter_context(working_folder(target, **flags))
             # A run that has ended since the first look may have left its output.
             check_output(target, overwrite=settings.overwrite)
-            check_same_job(staging / _JOB, job)
+            check_same_job(staging, job)
         state.wait_for_everyone()
         files = ShardFiles(staging, number_of_shards(rows, options.shard_size))
         if not _is_assembled(staging):
@@ -210,7 +218,6 @@ def back_translate(settings: BackTranslationSettings) -> DataFolder:
             # Only now, and in this order: a job that is killed here loses nothing either.
             shutil.rmtree(staging / "shards", ignore_errors=True)
             move_into_place(staging, target)
-            (target / _JOB).unlink(missing_ok=True)
             say(f"back-translated pairs: {settings.output}")
             say(f"load them: load_dataset({settings.output!r}, split='train')")
     # The other processes open what the first one has moved into its place.
@@ -304,7 +311,7 @@ def _assemble(
     write_provenance(
         staging,
         command="back-translate",
-        settings={key: value for key, value in recorded.items() if key not in {"resume", "overwrite"}},
+        settings=recorded,
         inputs=[
             *settings.model,
             settings.bitext,

@@ -11,9 +11,9 @@ from pathlib import Path
 from tqdm import tqdm
 
 from ..artefacts.evaluated_cards import add_results, check_evaluated_card
-from ..artefacts.folders import check_output_file, write_text_whole
 from ..artefacts.measurements import Measurement
 from ..artefacts.provenance import fingerprint, read_provenance, versions
+from ..artefacts.whole_files import output_files, write_text_whole
 from ..data.folder import DataFolder
 from ..errors import InputError, UsageError
 from ..messages import say
@@ -96,9 +96,11 @@ def evaluate_translation(settings: TranslationEvaluationSettings) -> EvaluatedTr
         ModelError: If there is no translation model.
         OutputError: If a file is in the way, or the card cannot take the scores.
     """
-    for path in (settings.output, settings.translations):
-        if path is not None:
-            check_output_file(path, overwrite=settings.overwrite)
+    with output_files(settings.output, settings.translations, overwrite=settings.overwrite):
+        return _evaluate(settings)
+
+
+def _evaluate(settings: TranslationEvaluationSettings) -> EvaluatedTranslation:
     if settings.update_card:
         check_evaluated_card(settings.model[0], CARD_SECTION)
     bitext = DataFolder(settings.bitext)

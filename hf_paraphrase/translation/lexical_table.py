@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from ..artefacts.folders import check_output_file, written_whole
+from ..artefacts.whole_files import output_file, written_whole
 from ..data.folder import DataFolder
 from ..errors import InputError
 from ..messages import say
@@ -260,7 +260,15 @@ def estimate_lexical_table(settings: LexicalTableSettings) -> LexicalTable:
         ModelError: If there is no translation model.
         OutputError: If the file is in the way or cannot be written.
     """
-    output = check_output_file(settings.output, overwrite=settings.overwrite)
+    with output_file(settings.output, overwrite=settings.overwrite) as output:
+        table, units = _estimated(settings)
+        table.save(output, units=units)
+    say(f"lexical table of {len(table.targets):,} translations: {settings.output}")
+    return table
+
+
+def _estimated(settings: LexicalTableSettings) -> tuple[LexicalTable, str]:
+    """Estimates the table; returns it with the fingerprint of the units that it is about."""
     columns = ["source", "target", "source_lang", "target_lang"]
     folders = [DataFolder(folder) for folder in settings.bitext]
     tables = [folder.table(settings.split, columns).slice(0, settings.max_sentences) for folder in folders]
@@ -282,6 +290,4 @@ def estimate_lexical_table(settings: LexicalTableSettings) -> LexicalTable:
         tension=settings.tension,
         translations=settings.translations,
     )
-    table.save(output, units=unit_fingerprint(tokenizer))
-    say(f"lexical table of {len(table.targets):,} translations: {settings.output}")
-    return table
+    return table, unit_fingerprint(tokenizer)

@@ -18,7 +18,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from ..artefacts.folders import write_parts_whole, written_whole
+from ..artefacts.whole_files import write_parts_whole, written_whole
 from ..data.folder import DataFolder
 from ..errors import UsageError
 from .back_translator import COLUMNS, BackTranslator, SearchOptions
@@ -104,7 +104,7 @@ class ShardFiles:
         """
         path = self.pairs(index)
         with (
-            written_whole(path, path.with_name(f".{index:05d}.partial")) as temporary,
+            written_whole(path) as temporary,
             pq.ParquetWriter(temporary, pairs.schema, compression="zstd") as writer,
         ):
             # `datasets` cannot read a row group without rows, which is what `write_table` makes of an empty table.

@@ -240,7 +240,7 @@ def _write(
     model.to(dtype=torch.float32).save_pretrained(run.folder)
     tokenizer.save_pretrained(run.folder)
     results = {"dev_bleu": best_bleu, "best_epoch": best_epoch, **counts, "train_seconds": seconds, "log": log}
-    recorded = {name: value for name, value in settings.record().items() if name not in {"resume", "overwrite"}}
+    recorded = settings.record()
     recorded["learning_rate"] = settings.peak_learning_rate
     initial = settings.initial_model
     if initial is not None:

@@ -30,9 +30,9 @@ from pathlib import Path
 
 import torch
 
-from hf_paraphrase.artefacts.folders import check_output_file
 from hf_paraphrase.artefacts.hub_models import BUILTIN, BUILTIN_FOLDER
 from hf_paraphrase.artefacts.provenance import versions
+from hf_paraphrase.artefacts.whole_files import check_output_file
 from hf_paraphrase.data.text_files import LineErrors, read_lines
 from hf_paraphrase.errors import InputError, UsageError
 from hf_paraphrase.evaluation.figures import check_plots

@@ -4,7 +4,7 @@ import os
 
 import pytest
 
-from hf_paraphrase.artefacts.foreign_files import check_plain, check_plain_folder, read_bounded
+from hf_paraphrase.artefacts.foreign_files import check_no_links, check_plain, check_plain_folder, read_bounded
 from hf_paraphrase.errors import InputError, ModelError
 
 
@@ -64,9 +64,40 @@ def test_a_pipe_is_refused_and_nobody_waits_for_it(folder):
         read_bounded(folder / "model.safetensors", 10)
 
 
-def test_hidden_entries_are_nobodys_business(folder):
-    (folder / ".git").symlink_to("../elsewhere")
+@pytest.mark.parametrize(
+    ("place", "target"),
+    [
+        (".README.md.partial", "../secret.txt"),
+        (".git", "../elsewhere"),
+        (".cache/huggingface/x.metadata", "/etc/passwd"),
+        ("data/.hidden/config.json", "../../../secret.txt"),
+    ],
+)
+def test_hidden_entries_are_checked_like_all_others(folder, place, target):
+    (folder / place).parent.mkdir(parents=True, exist_ok=True)
+    (folder / place).symlink_to(target)
+    with pytest.raises(InputError, match="a link that leads out of its folder"):
+        check_plain_folder(folder)
+
+
+def test_what_git_and_the_hubs_client_keep_beside_a_model_is_in_order(folder):
+    for name in (".git/HEAD", ".git/lfs/objects/ab/cd/abcd", ".cache/huggingface/download/config.json.metadata"):
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text("x")
+    # As git-annex keeps large files.
+    (folder / "model.safetensors").symlink_to(".git/lfs/objects/ab/cd/abcd")
     check_plain_folder(folder)
+
+
+def test_a_folder_without_links_is_told_from_one_with_any(folder):
+    check_no_links(folder)
+    (folder / "data" / ".link").symlink_to("a.parquet")
+    with pytest.raises(ModelError, match=r"data/\.link: a link"):
+        check_no_links(folder, ModelError)
+    (folder / "data" / ".link").unlink()
+    os.mkfifo(folder / "pipe")
+    with pytest.raises(InputError, match="device, pipe or socket"):
+        check_no_links(folder)
 
 
 def test_the_hubs_cache_may_link_to_its_blobs_and_to_nothing_else(tmp_path):

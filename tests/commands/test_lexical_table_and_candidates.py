@@ -90,7 +90,8 @@ def test_scores_of_restricted_searches_are_those_of_the_whole_model(table, tiny_
 
 
 def test_another_table_is_another_job(table, tiny_model, tiny_bitext, tmp_path, capsys):
-    from hf_paraphrase.artefacts.folders import check_same_job, working_folder
+    from hf_paraphrase.artefacts.folders import working_folder
+    from hf_paraphrase.artefacts.unfinished import check_same_job
 
     with working_folder(tmp_path / "pairs", resume=False) as staging:
         check_same_job(staging / "job.json", {"model": "another"})

@@ -18,8 +18,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from ...artefacts.folders import claimed_folder, write_text_whole
+from ...artefacts.claims import claimed_folder
 from ...artefacts.provenance import fingerprint
+from ...artefacts.whole_files import write_text_whole
 from ...errors import InputError, ModelError, OutputError, UsageError
 from ...messages import say
 from .teacher import SentenceVectors

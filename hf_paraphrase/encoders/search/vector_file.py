@@ -5,13 +5,15 @@ The pages of a mapped file count as memory of the process, so a search over all 
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from itertools import pairwise
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ...artefacts.whole_files import written_whole
 from ...errors import InputError, OutputError
 
 _PAIRS_AT_A_TIME = 8192
@@ -30,18 +32,17 @@ class NpyWriter:
 
     def __init__(self, path: Path, dimension: int) -> None:
         self.path = path
-        self.partial = path.with_name(f".{path.name}.partial")
         self.dimension = dimension
         self.rows = 0
         self.stream: IO[bytes]
+        self._stack = ExitStack()
 
     def __enter__(self) -> NpyWriter:
-        try:
-            self.path.parent.mkdir(parents=True, exist_ok=True)
-            self.stream = self.partial.open("wb")
-        except OSError as error:
-            raise OutputError(f"cannot write: {error.strerror}", path=self.path) from error
-        self._write_header()
+        with ExitStack() as stack:
+            temporary = stack.enter_context(written_whole(self.path))
+            self.stream = stack.enter_context(temporary.open("wb"))
+            self._write_header()
+            self._stack = stack.pop_all()
         return self
 
     def write(self, vectors: NDArray[np.float32]) -> None:
@@ -52,20 +53,14 @@ class NpyWriter:
             raise OutputError(f"cannot write: {error.strerror}", path=self.path) from error
         self.rows += len(vectors)
 
-    def __exit__(self, kind: type[BaseException] | None, *details: object) -> None:
-        try:
-            if kind is None:
-                # NumPy leaves room in the header for the number of rows to grow.
-                self.stream.seek(0)
-                self._write_header()
-            self.stream.close()
-            if kind is None:
-                self.partial.replace(self.path)
-        except OSError as error:
-            raise OutputError(f"cannot write: {error.strerror}", path=self.path) from error
-        finally:
-            self.stream.close()
-            self.partial.unlink(missing_ok=True)
+    def __exit__(self, *raised: Any) -> None:
+        if raised[0] is not None:
+            self._stack.__exit__(*raised)
+            return
+        with self._stack:
+            # NumPy leaves room in the header for the number of rows to grow.
+            self.stream.seek(0)
+            self._write_header()
 
     def _write_header(self) -> None:
         header = {"descr": "<f4", "fortran_order": False, "shape": (self.rows, self.dimension)}

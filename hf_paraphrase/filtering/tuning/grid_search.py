@@ -11,8 +11,10 @@ from typing import Any
 from tqdm import tqdm
 
 from ...artefacts.cards import write_card
-from ...artefacts.folders import check_output, check_unfinished, output_folder, write_text_whole
-from ...artefacts.provenance import write_provenance
+from ...artefacts.folders import check_output, check_unfinished, output_folder, was_finished
+from ...artefacts.provenance import fingerprint, write_provenance
+from ...artefacts.unfinished import write_job
+from ...artefacts.whole_files import write_text_whole
 from ...data.folder import DataFolder
 from ...encoders.train_settings import EncoderSettings
 from ...errors import InputError, UsageError
@@ -137,8 +139,8 @@ class Tuned:
     Attributes:
         folder: The folder of the tables, the plot and the card.
         table: The table of the filters, Markdown.
-        grid: The runs of every cell, with the seeds of the grid.
-        chosen: For each (encoder, filter, data set) what the dev set chose, beside the random selection.
+        grid: The runs of every cell, with the seeds of the grid; empty where nothing was left to do.
+        chosen: For each (encoder, filter, data set) what the dev set chose, beside the random selection; likewise.
     """
 
     folder: Path
@@ -159,18 +161,23 @@ def tune(settings: TuneSettings) -> Tuned:
         InputError: For unreadable data, or a grid that selects nothing.
         OutputError: If the output is in the way.
     """
-    target = check_output(settings.output, overwrite=settings.overwrite)
-    check_unfinished(target, overwrite=settings.overwrite, resume=settings.resume)
+    flags = {"overwrite": settings.overwrite, "resume": settings.resume}
+    check_unfinished(Path(settings.output).expanduser().resolve(), **flags)
     check_plots()
     pairs, points = settings.data_sets, settings.points
     given = {name: getattr(settings, name) for name in ("initial_vectors", "epochs")}
     given = {name: value for name, value in given.items() if value is not None}
     encoders = dict(encoder_settings(name, **given) for name in settings.encoders)
+    if was_finished(settings.output, lambda: _job(settings, encoders), **flags):
+        output = Path(settings.output)
+        return Tuned(output, (output / "table.md").read_text(encoding="utf-8"), {}, {})
+    check_output(settings.output, overwrite=settings.overwrite)
     dev_sets(Path(settings.dev_data))
     tests, missing = ([], []) if settings.data is None else read_test_sets(Path(settings.data))
     pools = {name: _pool(settings, folder) for name, folder in pairs.items()}
     _check_selections(settings, pools)
     with output_folder(settings.output, overwrite=settings.overwrite, resume=settings.resume) as staging:
+        write_job(staging, _job(settings, encoders))
         runs = TuningRuns(staging, pairs, pools, encoders, Path(settings.dev_data), tests, sample=settings.sample)
         if runs.known:
             say(f"{runs.known} finished runs found")
@@ -196,6 +203,17 @@ def tune(settings: TuneSettings) -> Tuned:
         shutil.rmtree(staging / "trainer", ignore_errors=True)
     _say_best(settings, tuned, list(encoders), pools)
     return tuned
+
+
+def _inputs(settings: TuneSettings, encoders: Mapping[str, EncoderSettings]) -> list[str]:
+    data = [settings.dev_data, *([settings.data] if settings.data else [])]
+    return [*map(str, settings.data_sets.values()), *data, *encoder_files(settings.encoders, encoders.values())]
+
+
+def _job(settings: TuneSettings, encoders: Mapping[str, EncoderSettings]) -> dict[str, Any]:
+    """Returns all that determines the tables."""
+    job = {name: value for name, value in settings.record().items() if name != "output"}
+    return {**job, "inputs": [fingerprint(path) for path in _inputs(settings, encoders)]}
 
 
 def _pool(settings: TuneSettings, folder: Path) -> SelectionPool:
@@ -315,9 +333,6 @@ def _write(
     bins = bins_table(compared_bins) if compared_bins else ""
     write_text_whole(staging / "table.md", "\n".join([tuned.table, cells, ranges, *([bins] if bins else [])]))
     plot_grid(grid, chosen, staging / "tuning.png")
-    recorded = {name: value for name, value in settings.record().items() if name not in {"overwrite", "resume"}}
-    inputs: list[str | Path] = [*pairs.values(), settings.dev_data, *([settings.data] if settings.data else [])]
-    inputs += encoder_files(settings.encoders, encoders.values())
     results = {
         "chosen": [
             {
@@ -342,11 +357,12 @@ def _write(
             for cell, item in compared_bins.items()
         ],
         "encoders": {name: run_settings(item) for name, item in encoders.items()},
-        "runs_trained": runs.trained,
+        "runs_trained": runs.known,
         "cells": len(grid),
         "test_sets_missing": list(missing),
     }
-    write_provenance(staging, command="tune", settings=recorded, inputs=inputs, results=results)
+    inputs = _inputs(settings, encoders)
+    write_provenance(staging, command="tune", settings=settings.record(), inputs=inputs, results=results)
     used = {cell.filter for cell in grid}
     write_card(
         staging,

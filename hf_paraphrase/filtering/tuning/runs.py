@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...artefacts.provenance import fingerprint
+from ...artefacts.whole_files import written_whole
 from ...data.folder import DataFolder
 from ...encoders.kinds import encoder_kind
 from ...encoders.train import trainer_settings
@@ -237,11 +238,9 @@ class TuningRuns:
         try:
             if self.tests:
                 path = self.folder / SIMILARITIES / f"{note['key']}.npz"
-                temporary = path.with_suffix(".partial")
-                with temporary.open("wb") as file:
+                with written_whole(path) as temporary, temporary.open("wb") as file:
                     # By position they are named arr_0, arr_1 and so on.
                     np.savez(file, *self._pending)
-                temporary.replace(path)
             path = self.folder / NOTES
             cut_off = path.is_file() and not path.read_bytes().endswith(b"\n")
             with path.open("a", encoding="utf-8") as file:

@@ -14,7 +14,7 @@ from ...registry import EXTENSIONS
 from ...settings import flag, is_given
 from ...settings_file import settings_from_file
 
-_NOT_OF_A_RUN = {"pairs", "output", "dev_data", "seed", "max_pairs", "overwrite", "resume", "report_to"}
+_NOT_OF_A_RUN = {"pairs", "output", "dev_data", "seed", "max_pairs", "report_to"}
 _NOWHERE = {"pairs": "-", "output": "-"}
 
 

@@ -14,10 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...artefacts.cards import write_card
-from ...artefacts.folders import check_output, output_folder, write_text_whole
+from ...artefacts.folders import check_output, output_folder
 from ...artefacts.hub_models import model_folder
 from ...artefacts.inherited_cards import inherited_metadata
 from ...artefacts.provenance import write_provenance
+from ...artefacts.whole_files import write_text_whole
 from ...data.folder import DataFolder
 from ...data.text_files import LineErrors, read_lines
 from ...errors import InputError, UsageError
@@ -237,7 +238,7 @@ def _analyse(
 def _write(
     settings: PairAnalysisSettings, folder: Path, sample: PairSample, report: PairAnalysis, staging: Path
 ) -> None:
-    recorded = {name: value for name, value in settings.record().items() if name != "overwrite"}
+    recorded = settings.record()
     numbers = {
         "references": len(sample),
         "rows": sample.rows,

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,10 +40,6 @@ class ComparisonSettings(Settings):
         """
         super().check()
         check_device(self.device)
-
-    def recorded(self) -> dict[str, Any]:
-        """Returns the settings for the record of the report."""
-        return {name: value for name, value in self.record().items() if name != "overwrite"}
 
 
 @dataclass(kw_only=True)

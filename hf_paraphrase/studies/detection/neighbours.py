@@ -8,8 +8,9 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from ...artefacts.cards import write_card
-from ...artefacts.folders import check_output, output_folder, write_text_whole
+from ...artefacts.folders import check_output, output_folder
 from ...artefacts.provenance import write_provenance
+from ...artefacts.whole_files import write_text_whole
 from ...data.text_files import PLAIN_OR_COMPRESSED
 from ...errors import InputError
 from ...evaluation.figures import check_plots
@@ -147,9 +148,7 @@ def _write(
     write_text_whole(staging / "neighbours.tsv", "".join(lines))
     write_text_whole(staging / "analysis.json", json.dumps(numbers, indent=2, ensure_ascii=False) + "\n")
     inputs = [*settings.model, *settings.text, *([settings.queries] if settings.queries else [])]
-    write_provenance(
-        staging, command="analyze neighbours", settings=settings.recorded(), inputs=inputs, results=numbers
-    )
+    write_provenance(staging, command="analyze neighbours", settings=settings.record(), inputs=inputs, results=numbers)
     shown = [
         {
             "query": plain_markdown(query, _LONGEST),

@@ -11,9 +11,10 @@ from typing import Any
 import numpy as np
 
 from ...artefacts.cards import write_card
-from ...artefacts.folders import check_output, output_folder, write_text_whole
+from ...artefacts.folders import check_output, output_folder
 from ...artefacts.inherited_cards import inherited_metadata
 from ...artefacts.provenance import write_provenance
+from ...artefacts.whole_files import write_text_whole
 from ...data.folder import DataFolder, check_split_name
 from ...encoders.sentence_encoder import SentenceEncoder
 from ...errors import InputError, UsageError
@@ -241,7 +242,7 @@ def _write(
     write_text_whole(staging / "tests.tsv", _tests_tsv(found, corrected))
     inputs = [*dict.fromkeys(folders.values()), *settings.data]
     write_provenance(
-        staging, command="analyze human-scores", settings=settings.recorded(), inputs=inputs, results=record
+        staging, command="analyze human-scores", settings=settings.record(), inputs=inputs, results=record
     )
     values = {
         "sets": [

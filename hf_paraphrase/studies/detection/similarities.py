@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from ...artefacts.cards import write_card
-from ...artefacts.folders import check_output, output_folder, write_text_whole
+from ...artefacts.folders import check_output, output_folder
 from ...artefacts.provenance import write_provenance
+from ...artefacts.whole_files import write_text_whole
 from ...data.text_files import PLAIN_OR_COMPRESSED
 from ...encoders.search.vector_file import VectorFile
 from ...errors import InputError, UsageError
@@ -246,7 +247,7 @@ def _write(
     inputs = [*settings.model, *settings.text, *settings.vectors]
     inputs += [settings.queries] if settings.queries else []
     write_provenance(
-        staging, command="analyze similarities", settings=settings.recorded(), inputs=inputs, results=record
+        staging, command="analyze similarities", settings=settings.record(), inputs=inputs, results=record
     )
     shown = [
         {

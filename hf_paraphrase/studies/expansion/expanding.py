@@ -15,10 +15,11 @@ from ...artefacts.cards import write_card
 from ...artefacts.folders import check_output, output_folder
 from ...artefacts.inherited_cards import inherited_metadata
 from ...artefacts.provenance import write_provenance
+from ...artefacts.whole_files import check_output_file, output_file, written_whole
 from ...data.folder import DataFolder, write_split
 from ...data.sentences import lines_of_file, lines_of_standard_input
 from ...data.text_files import PLAIN_OR_COMPRESSED
-from ...errors import InputError, OutputError, UsageError
+from ...errors import InputError, UsageError
 from ...messages import say
 from ...settings import Settings, recipe, setting
 from .expander import Expanded
@@ -161,13 +162,8 @@ def _check_files(settings: ExpandSettings) -> None:
         return
     if settings.text != "-" and not Path(str(settings.text)).exists():
         raise InputError("no such file", path=settings.text, remedy="check --text")
-    if settings.output == "-":
-        return
-    output = Path(settings.output)
-    if output.is_dir():
-        raise OutputError("the output is a folder, not a file", path=output, remedy="name a file for --text")
-    if output.exists() and not settings.overwrite:
-        raise OutputError("the output exists", path=output, remedy="give another --output, or --overwrite")
+    if settings.output != "-":
+        check_output_file(settings.output, overwrite=settings.overwrite)
 
 
 def _expand_text(settings: ExpandSettings, expander: ExpanderSettings, counts: ExpansionCounts) -> None:
@@ -176,7 +172,7 @@ def _expand_text(settings: ExpandSettings, expander: ExpanderSettings, counts: E
     read = lines_of_standard_input() if settings.text == "-" else lines_of_file(Path(str(settings.text)))
     smaller = (lines[at : at + _BLOCK] for lines in read for at in range(0, len(lines), _BLOCK))
     with (
-        _writer(settings.output) as stream,
+        _writer(settings.output, overwrite=settings.overwrite) as stream,
         tqdm(unit=" sentences", desc="expand", file=sys.stderr) as progress,
     ):
         for lines, found in expand_blocks(expander, smaller, settings.num_workers):
@@ -186,7 +182,7 @@ def _expand_text(settings: ExpandSettings, expander: ExpanderSettings, counts: E
 
 
 @contextlib.contextmanager
-def _writer(output: str) -> Iterator[IO[str]]:
+def _writer(output: str, *, overwrite: bool) -> Iterator[IO[str]]:
     """Opens standard output, or a file that appears whole or not at all."""
     if output == "-":
         # Left open; nothing but line feeds ends a line.
@@ -196,22 +192,14 @@ def _writer(output: str) -> Iterator[IO[str]]:
         finally:
             stream.detach()
         return
-    path = Path(output)
-    temporary = path.with_name(f".{path.name}.partial")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with contextlib.ExitStack() as stack:
-            raw: Any = stack.enter_context(temporary.open("wb"))
-            if path.suffix == ".gz":
-                # No name and no time inside: the same text gives the same bytes.
-                raw = stack.enter_context(gzip.GzipFile("", "wb", 6, raw, mtime=0))
-            yield stack.enter_context(io.TextIOWrapper(raw, encoding="utf-8", newline="\n"))
-        temporary.replace(path)
-    except OSError as error:
-        raise OutputError(f"cannot write: {error.strerror or error}", path=path) from error
-    finally:
-        with contextlib.suppress(OSError):
-            temporary.unlink()
+    with contextlib.ExitStack() as stack:
+        path = stack.enter_context(output_file(output, overwrite=overwrite))
+        temporary = stack.enter_context(written_whole(path))
+        raw: Any = stack.enter_context(temporary.open("wb"))
+        if path.suffix == ".gz":
+            # No name and no time inside: the same text gives the same bytes.
+            raw = stack.enter_context(gzip.GzipFile("", "wb", 6, raw, mtime=0))
+        yield stack.enter_context(io.TextIOWrapper(raw, encoding="utf-8", newline="\n"))
 
 
 def _expand_pairs(settings: ExpandSettings, expander: ExpanderSettings, counts: ExpansionCounts) -> None:

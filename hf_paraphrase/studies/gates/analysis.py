@@ -12,8 +12,9 @@ from typing import Any
 import numpy as np
 
 from ...artefacts.cards import write_card
-from ...artefacts.folders import check_output, output_folder, write_text_whole
+from ...artefacts.folders import check_output, output_folder
 from ...artefacts.provenance import write_provenance
+from ...artefacts.whole_files import write_text_whole
 from ...data.text_files import LineErrors, check_readable, read_lines
 from ...encoders.devices import check_device, device_setting
 from ...encoders.sentence_encoder import SentenceEncoder
@@ -218,7 +219,7 @@ def _write(
     sentences, found, report = analysis.sentences, analysis.words, analysis.report
     for name, groups in report.tables.items():
         write_text_whole(staging / "tables" / f"{name}.tsv", _tsv(groups))
-    recorded = {name: value for name, value in settings.record().items() if name != "overwrite"}
+    recorded = settings.record()
     numbers = {
         "sentences": len(sentences),
         "words": len(found),

@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ...artefacts.cards import write_card
-from ...artefacts.folders import write_text_whole
 from ...artefacts.measurements import Measurement
 from ...artefacts.origins import languages_read
 from ...artefacts.provenance import write_provenance
+from ...artefacts.whole_files import write_text_whole
 from ...encoders.sentence_encoder import SentenceEncoder
 from ...errors import OutputError
 from ...evaluation.translation_retrieval import translation_retrieval

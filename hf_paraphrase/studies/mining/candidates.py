@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 from tqdm.auto import tqdm
 
+from ...artefacts.whole_files import written_whole
 from ...encoders.search.inverted_lists import InvertedLists, default_lists, default_probes, write_lists
 from ...encoders.search.vector_file import VectorFile, cosine_of_rows
 from ...errors import OutputError
@@ -256,13 +257,8 @@ def _stored(folder: Path, name: str, sources: int, size: int) -> Iterator[Block]
 
 
 def _store(path: Path, rows: NDArray[np.int64], cosines: NDArray[np.float32]) -> None:
-    partial = path.with_name(f".{path.name}.partial")
-    try:
-        with partial.open("wb") as stream:
-            np.savez(stream, rows=rows.astype(np.int32), cosines=cosines)
-        partial.replace(path)
-    except OSError as error:
-        raise OutputError(f"cannot write: {error.strerror}", path=path) from error
+    with written_whole(path) as temporary, temporary.open("wb") as stream:
+        np.savez(stream, rows=rows.astype(np.int32), cosines=cosines)
 
 
 def approximate_candidates(

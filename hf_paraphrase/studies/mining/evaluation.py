@@ -10,8 +10,10 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from ...artefacts.cards import write_card
-from ...artefacts.folders import check_output, check_same_job, output_folder, write_text_whole
+from ...artefacts.folders import check_output, output_folder, was_finished
 from ...artefacts.provenance import fingerprint, write_provenance
+from ...artefacts.unfinished import check_same_job
+from ...artefacts.whole_files import write_text_whole
 from ...encoders.devices import CPU, check_device, device_setting
 from ...errors import UsageError
 from ...evaluation.figures import check_plots
@@ -30,7 +32,6 @@ from .study import PAPERS_NEGATIVES, SIZES, Outcome, RecallRow, ScoreBank, TaskP
 T = TypeVar("T")
 
 _WORK = "work"
-_NOT_OF_THE_JOB = {"output", "overwrite", "resume"}
 
 
 @dataclass(kw_only=True)
@@ -156,7 +157,8 @@ def evaluate_mining(settings: MiningEvaluationSettings) -> MiningEvaluation:
         ModelError: If a folder is not an encoder or not a classifier.
     """
     if settings.output is not None:
-        check_output(settings.output, overwrite=settings.overwrite)
+        if not settings.resume:
+            check_output(settings.output, overwrite=settings.overwrite)
         check_plots()
     found = _measure_files(settings) if settings.pairs else _study(settings)
     if settings.output is not None:
@@ -189,8 +191,11 @@ def _study(settings: MiningEvaluationSettings) -> MiningEvaluation:
     inputs = [str(path) for name in names.values() for path in TaskPart.files(task, name)]
     inputs += [folder for item in (encoders, *scorers.values()) for folder in item.folders]
     inputs = list(dict.fromkeys([*inputs, *classifiers.values()]))
-    with output_folder(output, overwrite=settings.overwrite, resume=settings.resume) as staging:
-        check_same_job(staging / "job.json", _job(settings, inputs))
+    flags = {"overwrite": settings.overwrite, "resume": settings.resume}
+    if was_finished(output, lambda: _job(settings, inputs), **flags):
+        return MiningEvaluation({}, {}, {}, {}, [])
+    with output_folder(output, **flags) as staging:
+        check_same_job(staging, _job(settings, inputs))
         filtering = FilterOptions(settings.candidates, batch_size=settings.batch_size, device=settings.device)
         banks = {
             role: ScoreBank(
@@ -233,16 +238,15 @@ def _study(settings: MiningEvaluationSettings) -> MiningEvaluation:
             },
             "candidates": [item.as_dict() for item in outcomes],
         }
-        shutil.rmtree(staging / _WORK)
-        (staging / "job.json").unlink()
         curves = {item.way.label: item.curve for item in outcomes}
         found = MiningEvaluation(tables, curves, recall, random_curves, outcomes)
         _write_report(staging, settings, found, results, inputs)
+        shutil.rmtree(staging / _WORK)
     return found
 
 
 def _job(settings: MiningEvaluationSettings, inputs: Iterable[str]) -> dict[str, Any]:
-    job = {name: value for name, value in settings.record().items() if name not in _NOT_OF_THE_JOB}
+    job = {name: value for name, value in settings.record().items() if name != "output"}
     if settings.device == CPU:
         del job["device"]  # unfinished runs of earlier versions know no other
     return {**job, "inputs": {path: fingerprint(path) for path in inputs}}

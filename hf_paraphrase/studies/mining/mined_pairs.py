@@ -11,8 +11,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...artefacts.folders import check_same_job, check_unfinished, staging_path, working_folder
+from ...artefacts.claims import refuse_if_claimed
+from ...artefacts.folders import check_unfinished, staging_path, working_folder
+from ...artefacts.foreign_files import read_json_object
 from ...artefacts.provenance import FILE_NAME, fingerprint, write_provenance
+from ...artefacts.unfinished import check_same_job, job_fingerprint, recorded_job
+from ...artefacts.whole_files import check_output_file
 from ...encoders.devices import CPU
 from ...errors import InputError, OutputError
 from ...messages import say
@@ -32,9 +36,7 @@ from .measures import Curve, Measures, are_gold
 from .mining_settings import MinedFiles, MiningSettings
 from .run import FilterOptions, MiningRun, ScoreOptions, check_models
 
-_JOB = "job.json"
 _PAIRS_AT_A_TIME = 1 << 18
-_NOT_OF_THE_JOB = {"output", "overwrite", "resume"}
 
 
 @dataclass(frozen=True)
@@ -87,6 +89,8 @@ def mine(settings: MiningSettings) -> Mined:
         ModelError: If a folder is not an encoder or not a classifier.
     """
     files = MinedFiles.of(settings)
+    if _was_finished(settings, files):
+        return _mined_before(files)
     _check_files(settings, files)
     encoders, scoring = settings.filter_encoders(), settings.scoring_encoders()
     collections = _read(Path(settings.source), Path(settings.target), settings.layout)
@@ -109,8 +113,8 @@ def mine(settings: MiningSettings) -> Mined:
     with working_folder(files.pairs.resolve(), overwrite=settings.overwrite, resume=settings.resume) as staging:
         try:
             # A run that has ended since the first look may have left its output.
-            _check_outputs(files, overwrite=settings.overwrite)
-            check_same_job(staging / _JOB, _job(settings))
+            _check_outputs(settings, files)
+            check_same_job(staging, _job(settings))
             threshold, tuning, measures, candidate_recall = settings.threshold, None, None, None
             if tuning_collections is not None:
                 curve = _tune(
@@ -161,16 +165,46 @@ def _check_files(settings: MiningSettings, files: MinedFiles) -> None:
     for path in files:
         if path.resolve() in inputs:
             raise OutputError("the output is one of the inputs", path=path, remedy="give another --output")
-    _check_outputs(files, overwrite=settings.overwrite)
     check_unfinished(files.pairs.resolve(), overwrite=settings.overwrite, resume=settings.resume)
+    _check_outputs(settings, files)
 
 
-def _check_outputs(files: MinedFiles, *, overwrite: bool) -> None:
+def _check_outputs(settings: MiningSettings, files: MinedFiles) -> None:
+    # A run that was killed at its very end has moved all but the pairs.
+    begun = settings.resume and not files.pairs.exists() and recorded_job(files.record) == _fingerprint(settings)
     for path in files:
-        if path.is_dir():
-            raise OutputError("the output is a folder, not a file", path=path, remedy="name a file")
-        if path.exists() and not overwrite:
-            raise OutputError("the output exists", path=path, remedy="give another --output, or --overwrite")
+        check_output_file(path, overwrite=settings.overwrite or begun)
+
+
+def _was_finished(settings: MiningSettings, files: MinedFiles) -> bool:
+    """Tells whether nothing is left to do, and clears away what a run that was killed then has left."""
+    if not settings.resume or not files.pairs.is_file() or recorded_job(files.record) != _fingerprint(settings):
+        return False
+    staging = staging_path(files.pairs.resolve())
+    refuse_if_claimed(staging)
+    shutil.rmtree(staging, ignore_errors=True)
+    say(f"nothing is left to do, the output is finished: {settings.output}")
+    return True
+
+
+def _fingerprint(settings: MiningSettings) -> str:
+    return job_fingerprint(_job(settings))
+
+
+def _mined_before(files: MinedFiles) -> Mined:
+    """Returns what a finished run has found, as its record says."""
+    results = read_json_object(files.record)["results"]
+    tuning = results.get("tuning")
+    return Mined(
+        files,
+        results["candidates"],
+        results["pairs"],
+        results["threshold"],
+        None if tuning is None else Measures.from_dict(tuning),
+        Measures.from_dict(results["measures"]) if "measures" in results else None,
+        results.get("candidate_recall"),
+        results.get("approximate_recall"),
+    )
 
 
 def _read(source: Path, target: Path, layout: str) -> tuple[Collection, Collection]:
@@ -200,7 +234,7 @@ def _read_tuning(settings: MiningSettings) -> tuple[Collection, Collection, NDAr
 
 def _job(settings: MiningSettings) -> dict[str, Any]:
     """Describes all that decides the result, so that another run is not taken for this one."""
-    job = {name: value for name, value in settings.record().items() if name not in _NOT_OF_THE_JOB}
+    job = {name: value for name, value in settings.record().items() if name != "output"}
     if settings.device == CPU:
         del job["device"]  # unfinished runs of earlier versions know no other
     return {**job, "inputs": {str(path): fingerprint(path) for path in settings.inputs()}}

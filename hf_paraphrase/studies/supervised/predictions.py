@@ -11,10 +11,10 @@ import numpy as np
 
 from ...artefacts.card_heads import class_names
 from ...artefacts.evaluated_cards import add_results, check_evaluated_card
-from ...artefacts.folders import write_text_whole
 from ...artefacts.provenance import fingerprint, versions
+from ...artefacts.whole_files import output_files, write_text_whole
 from ...data.folder import DataFolder
-from ...errors import InputError, OutputError, UsageError
+from ...errors import InputError, UsageError
 from ...messages import say
 from ...settings import Settings, recipe, setting
 from .labelled_texts import CLASSES, SCORES, LabelledTexts, read_labelled
@@ -81,7 +81,13 @@ def predict(settings: PredictionSettings) -> Predictions:
         ModelError: If the model is none, or damaged.
         OutputError: If the output is in the way.
     """
-    _check(settings)
+    with output_files(settings.output, overwrite=settings.overwrite):
+        if settings.update_card:
+            check_evaluated_card(settings.model, CARD_SECTION)
+        return _predict(settings)
+
+
+def _predict(settings: PredictionSettings) -> Predictions:
     from .sentence_classification import SentenceJudge
 
     judge = SentenceJudge.from_pretrained(settings.model)
@@ -103,17 +109,6 @@ def predict(settings: PredictionSettings) -> Predictions:
     if settings.update_card and table is not None:
         _update_card(settings, table, column)
     return Predictions(found, len(texts), table)
-
-
-def _check(settings: PredictionSettings) -> None:
-    if settings.output is not None:
-        output = Path(settings.output)
-        if output.is_dir():
-            raise OutputError("the output is a folder", path=output, remedy="--output names a TSV file")
-        if output.exists() and not settings.overwrite:
-            raise OutputError("the output file exists", path=output, remedy="give another --output, or --overwrite")
-    if settings.update_card:
-        check_evaluated_card(settings.model, CARD_SECTION)
 
 
 def _texts(settings: PredictionSettings, judge: SentenceJudge) -> tuple[LabelledTexts, str | None]:

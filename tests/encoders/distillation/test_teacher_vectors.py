@@ -98,7 +98,7 @@ def test_a_text_for_which_the_teacher_gives_no_numbers_is_named(teacher, texts_o
 
 
 def test_two_runs_do_not_write_one_folder(teacher, texts_of, tmp_path):
-    from hf_paraphrase.artefacts.folders import claimed_folder
+    from hf_paraphrase.artefacts.claims import claimed_folder
 
     with claimed_folder(tmp_path / "kept" / "bert"), pytest.raises(OutputError, match="another run"):
         teacher_vectors(tmp_path / "kept", teacher, open_teacher(teacher), texts_of(sentences(3)), bf16=False)
