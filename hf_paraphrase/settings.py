@@ -20,6 +20,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ParamSpec, Protocol, TypeVar, cast, overload
 
+from .apart import check_apart
 from .errors import UsageError
 
 P = ParamSpec("P")
@@ -28,6 +29,19 @@ R = TypeVar("R")
 R_co = TypeVar("R_co", covariant=True)
 
 _CONSTRAINTS = "constraints"
+_OUTPUTS = ("output", "translations", "teacher_vectors")
+"""Fields that name files and folders that are made."""
+_STREAM = "-"
+_WORDS = frozenset(
+    {
+        *("split", "train_split", "dev_split", "test_split", "tuning_part", "test_part", "by", "keep", "filters"),
+        *("columns", "target_column", "measures", "protocols", "tasks", "query", "device", "report_to"),
+        *("lang", "source_lang", "target_lang", "language", "license", "url", "gettext_package"),
+        *("repo_id", "revision", "commit_message", "exclude"),
+    }
+)
+"""Fields of text that name nothing on the disk. Of any other it is taken to name an input, if there is such a file or
+folder: one that is forgotten here costs a refusal, and not somebody's data."""
 _OF_THE_RUN = frozenset({"overwrite", "resume"})
 """Fields that say how a run meets what is there already, and nothing about what it makes."""
 
@@ -132,6 +146,21 @@ class Settings:
         """Returns every field that says what is made with its value, ready for `provenance.json`."""
         return {name: value for name, value in settings_of(self).items() if name not in _OF_THE_RUN}
 
+    def paths_made(self) -> list[str]:
+        """Lists the files and folders that are made; a subclass adds those whose names follow from others."""
+        values = [getattr(self, name, None) for name in _OUTPUTS]
+        return [value for value in values if value is not None and value != _STREAM]
+
+    def paths_read(self) -> list[tuple[str, str]]:
+        """Lists what may name a file or folder that is read, each with words for it."""
+        return [
+            (f"the input of {flag(field.name)}", value)
+            for field in dataclasses.fields(cast(Any, self))
+            if field.name not in {*_OUTPUTS, *_WORDS} and constraints_of(field).choices is None
+            for value in _as_list(getattr(self, field.name))
+            if isinstance(value, str)
+        ]
+
 
 def settings_of(settings: Any) -> dict[str, Any]:
     """Returns every field of a dataclass with its value, ready for `provenance.json`."""
@@ -170,11 +199,15 @@ def check_fields(settings: Any) -> None:
                 f"{flag(field.name)} is {value!r}, of another type than {_type_name(hints[field.name])}",
                 remedy="give one of that type",
             )
-        for item in value if isinstance(value, list) else [value]:
+        for item in _as_list(value):
             _check_value(field.name, item, constraints_of(field))
     for field in dataclasses.fields(settings):
         if _CONSTRAINTS in field.metadata and is_given(settings, field.name):
             _check_others(settings, field.name, constraints_of(field))
+
+
+def _as_list(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else [value]
 
 
 def _named(value: Any) -> Any:
@@ -302,6 +335,7 @@ def recipe(settings_class: Any) -> Any:
     def decorate(function: Callable[[Any], Any]) -> Any:
         def run(settings: Any) -> Any:
             settings.check()
+            check_apart(settings.paths_made(), settings.paths_read())
             return function(settings)
 
         @functools.wraps(function)

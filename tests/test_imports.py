@@ -19,7 +19,7 @@ LAYERS = (
     {"data", "tokenization"},
     {"artefacts"},
     {"models"},
-    {"settings", "settings_file", "registry", "messages"},
+    {"apart", "settings", "settings_file", "registry", "messages"},
     {"errors", "lazy", "tables"},
 )
 """What may import what: its own layer, without cycles, and those below."""

@@ -13,6 +13,7 @@ from typing import Any
 
 from ..errors import InputError
 from .card_heads import CARD, readable_head, set_metadata
+from .foreign_files import check_plain_folder
 from .measurements import Measurement, updated_model_index
 from .provenance import add_evaluation, read_provenance
 from .whole_files import write_text_whole
@@ -22,8 +23,9 @@ def check_evaluated_card(folder: str | os.PathLike[str], section: str) -> None:
     """Makes sure, before any long work, that :func:`add_results` will find card and provenance in order.
 
     Raises:
-        InputError: If there is no card, or it or the provenance is damaged.
+        InputError: If there is no card, it or the provenance is damaged, or something leads out of the folder.
     """
+    check_plain_folder(folder)
     read_card(folder, section)
     read_provenance(folder)
 

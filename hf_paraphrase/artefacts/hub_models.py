@@ -14,7 +14,7 @@ from pathlib import Path
 
 from ..errors import HfParaphraseError, HubError, ModelError
 from ..models.registry import MODELS
-from .foreign_files import read_json_object
+from .foreign_files import check_plain_folder, read_json_object
 
 _SETTINGS = "config.json"
 _TOKENIZER = ("tokenizer.json", "tokenizer_config.json", "special_tokens_map.json", "added_tokens.json")
@@ -63,7 +63,8 @@ def model_folder(name: str | os.PathLike[str], *, revision: str | None = None) -
 
     Raises:
         ModelError: If the Hub has no such repository, branch or model in it, or does not let this user see it, or if
-            the model's `config.json` is damaged; or if the built-in encoder was not installed.
+            the model's `config.json` is damaged; if the built-in encoder was not installed; or if something in the
+            folder leads out of it, or is a pipe or device.
         HubError: If the Hub cannot be reached, and no copy of the model is here from an earlier time.
     """
     if _is_builtin(name):
@@ -76,11 +77,15 @@ def model_folder(name: str | os.PathLike[str], *, revision: str | None = None) -
         return BUILTIN_FOLDER
     repository = _repository(name)
     if repository is None:
-        return Path(name)
-    key = (str(name), revision)
-    if key not in _FOLDERS or not _FOLDERS[key].is_dir():
-        _FOLDERS[key] = _fetch(*repository, revision)
-    return _FOLDERS[key]
+        folder = Path(name)
+    else:
+        key = (str(name), revision)
+        if key not in _FOLDERS or not _FOLDERS[key].is_dir():
+            _FOLDERS[key] = _fetch(*repository, revision)
+        folder = _FOLDERS[key]
+    # Whatever kind of model it is: nothing in it has been opened yet.
+    check_plain_folder(folder, ModelError)
+    return folder
 
 
 def fetched_folder(name: str | os.PathLike[str]) -> Path | None:

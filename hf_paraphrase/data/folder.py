@@ -16,7 +16,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from ..artefacts.foreign_files import check_plain, read_json_object
+from ..artefacts.foreign_files import check_plain_folder, read_json_object
 from ..errors import InputError, UsageError
 from .schema import require_columns, require_texts
 
@@ -40,7 +40,8 @@ class DataFolder:
         splits: The names of its splits, train first.
 
     Raises:
-        InputError: If the folder does not exist or holds no Parquet shards.
+        InputError: If the folder does not exist or holds no Parquet shards, something in it leads out of it, or its
+            provenance is damaged.
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
@@ -53,6 +54,10 @@ class DataFolder:
                     remedy="make a data folder of it first, e.g. pairs with hf-paraphrase prepare pairs --tsv FILE",
                 )
             raise InputError("no such data folder", path=self.path)
+        check_plain_folder(self.path)
+        if (self.path / "provenance.json").is_file():
+            # What is made of the data will take this into its own.
+            read_json_object(self.path / "provenance.json")
         self._files: dict[str, list[tuple[int, int, Path]]] = {}
         for file in sorted((self.path / "data").glob("*.parquet")):
             if match := _SHARD.match(file.name):
@@ -67,7 +72,6 @@ class DataFolder:
         self.splits = sorted(self._files, key=lambda name: (_ORDER.get(name, 3), name))
         self._schemas: dict[str, pa.Schema] = {}
         self._counts: dict[str, int] = {}
-        self._plain = False
 
     @classmethod
     def open(cls, folder: str | os.PathLike[str] | Self) -> Self:
@@ -88,7 +92,7 @@ class DataFolder:
         """Lists the files of a split in order.
 
         Raises:
-            InputError: If the split or one of its files is missing, or a file leads out of the folder.
+            InputError: If the split or one of its files is missing.
         """
         if split not in self._files:
             raise InputError(f"no split `{split}`", path=self.path, remedy=f"the splits are {', '.join(self.splits)}")
@@ -96,9 +100,6 @@ class DataFolder:
         count = self._files[split][-1][1]
         if sorted(found) != list(range(count)):
             raise InputError(f"{len(found)} of {count} shards of split `{split}` are there", path=self.path)
-        if not self._plain:
-            self._check_plain()
-            self._plain = True
         return [found[index] for index in range(count)]
 
     def schema(self, split: str = "train") -> pa.Schema:
@@ -245,14 +246,6 @@ class DataFolder:
                 first = place
             if first >= stop:
                 return
-
-    def _check_plain(self) -> None:
-        """Checks that nothing in the folder leads out of it, and that its provenance can be read later on."""
-        paths = [self.path / "data", *sorted((self.path / "data").glob("*.parquet"))]
-        paths += [path for name in ("README.md", "provenance.json") if os.path.lexists(path := self.path / name)]
-        check_plain(self.path, paths)
-        if (self.path / "provenance.json").is_file():
-            read_json_object(self.path / "provenance.json")
 
 
 def check_split_name(name: str) -> str:

@@ -18,7 +18,7 @@ from ..artefacts.model_loading import load_model_folder
 from ..artefacts.provenance import write_provenance
 from ..data.sentences import SentenceCorpus
 from ..data.text_files import PLAIN_OR_COMPRESSED
-from ..errors import InputError, ModelError, OutputError, UsageError
+from ..errors import InputError, ModelError, UsageError
 from ..messages import say
 from ..settings import Settings, recipe, setting
 from .kinds import encoder_class
@@ -119,11 +119,8 @@ def join_encoders(settings: JoinSettings) -> SentenceEncoder:
         ModelError: If a model cannot be opened, or is no average.
         OutputError: If the output is in the way, or is one of the models or holds it.
     """
-    output = check_output(settings.output, overwrite=settings.overwrite)
+    check_output(settings.output, overwrite=settings.overwrite)
     folders = {name: model_folder(name) for name in settings.model if name != FLOOR}
-    for folder in folders.values():
-        if output in (folder.resolve(), *folder.resolve().parents):
-            raise OutputError("the output is a model itself or holds one", path=settings.output, remedy="name another")
     averages = {name: _average(folder) for name, folder in folders.items()}
     size = _one_size(averages)
     parts = [averages[name] if name in averages else _trigrams(settings, averages, size) for name in settings.model]

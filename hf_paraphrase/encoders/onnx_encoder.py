@@ -8,6 +8,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
+from ..artefacts.foreign_models import check_model_folder
 from ..errors import ModelError, UsageError
 from ..models.registry import SENTENCE_ENCODERS, config_class
 
@@ -124,6 +125,7 @@ def load_onnx_folder(
         raise UsageError(
             f"an ONNX model computes on the CPU here, not on {device}", remedy="open the model that it was made from"
         )
+    check_model_folder(folder)
     session = open_session(Path(folder) / ONNX_FILE, threads=1)
     try:
         model_type = PreTrainedConfig.get_config_dict(folder, local_files_only=True)[0].get("model_type")

@@ -14,7 +14,7 @@ from ..artefacts.model_loading import check_model_type, load_model_folder
 from ..data.sentences import lines_of_file
 from ..data.text_files import PLAIN_OR_COMPRESSED
 from ..encoders.onnx_encoder import ONNX_FILE, is_onnx_folder, require_packages
-from ..errors import InputError, ModelError, OutputError, UsageError
+from ..errors import InputError, ModelError, UsageError
 from ..messages import say
 from ..models.registry import SENTENCE_ENCODERS, model_class
 from ..settings import Settings, recipe, setting
@@ -101,7 +101,7 @@ def export_encoder(settings: ExportSettings) -> Exported:
     from .export_folder import write_record
 
     source = model_folder(settings.model)
-    name = _output(settings, source).name
+    name = check_output(settings.output, overwrite=settings.overwrite).name
     model_type = _check_source(source)
     if settings.format == "safetensors" and settings.weights == INT8 and model_type not in TABLE_MODELS:
         raise UsageError(
@@ -130,14 +130,6 @@ def export_encoder(settings: ExportSettings) -> Exported:
             f"mean, {results['lowest_sentence_cosine']:.6f} at least"
         )
     return Exported(Path(settings.output), results)
-
-
-def _output(settings: ExportSettings, source: Path) -> Path:
-    """Returns the output's path, which must not be in the way of anything."""
-    output = check_output(settings.output, overwrite=settings.overwrite)
-    if output == source.resolve() or output in source.resolve().parents:
-        raise OutputError("the output is the model itself or holds it", path=settings.output, remedy="name another")
-    return output
 
 
 def _check_source(source: Path) -> str:

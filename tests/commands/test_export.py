@@ -361,7 +361,7 @@ def test_the_model_is_never_overwritten_by_its_own_export(tmp_path, capsys):
     capsys.readouterr()
     for output in (folder, tmp_path / "deep"):
         assert export(folder, output, "--overwrite") == 2
-        assert "the output is the model itself or holds it" in error_of(capsys)
+        assert "the input of --model" in error_of(capsys)
     assert (folder / "model.safetensors").is_file()
 
 

@@ -16,7 +16,7 @@ from hf_paraphrase.commands.argument_parser import VerbParser
 from hf_paraphrase.commands.arguments import parse
 from hf_paraphrase.data.sources.preparation import preparation
 from hf_paraphrase.registry import ANALYSES, SOURCES
-from hf_paraphrase.settings import constraints_of
+from hf_paraphrase.settings import _OUTPUTS, _WORDS, constraints_of
 
 MODULES = {
     module.name: importlib.import_module(f"{commands.__name__}.{module.name}")
@@ -159,3 +159,29 @@ def test_help_that_lists_kinds_of_compressed_files_lists_all(arguments_class, mo
     for text in ((arguments_class.__doc__ or ""), *help_of(arguments_class, monkeypatch).values()):
         listed = [suffix for suffix in (".gz, ", ".bz2, ", ".xz", ".zst") if suffix in text]
         assert ".xz" not in text or listed == [".gz, ", ".bz2, ", ".xz", ".zst"], text
+
+
+NAMES_OF_INPUTS = """
+    bitext classifier compare corpus csv data data_dir decontaminate dev_data encoder encoders expansion
+    expansion_decontaminate file frequency_counts gettext gold idf_text index initial_model
+    initial_vectors input jsonl language_model language_model_text lexical_table mined model normal
+    pairs parquet path quality_table queries query_file scoring_encoder segmentation sentences simple
+    source source_encoder source_file source_scoring_encoder tagged tags target target_encoder
+    target_file target_scoring_encoder task teacher test_source_file test_target_file text tmx
+    token_file tokenizer translation_model tsv tune_on validation_source_file validation_target_file
+    vectors word_list wordnet
+"""
+"""The flags of text that are neither a choice nor a word: what they name is read, and no output may hold it."""
+
+
+def test_what_every_verb_reads_and_makes_is_known():
+    texts = {
+        field.name
+        for found in CLASSES
+        for field in dataclasses.fields(found)
+        if "help" in field.metadata
+        and str in {(hint := typing.get_type_hints(found)[field.name]), *typing.get_args(hint)}
+        and constraints_of(field).choices is None
+    }
+    assert texts - _WORDS - {*_OUTPUTS} == set(NAMES_OF_INPUTS.split())
+    assert texts >= _WORDS | {*_OUTPUTS}

@@ -135,6 +135,7 @@ HARM = {
     "a configuration without end": lambda folder: (folder / "config.json").write_text('{"a":' * 100_000),
     "a record that is a list": lambda folder: (folder / "provenance.json").write_text("[]"),
     "a link to a secret": linked("tokenizer.json", "../secret/x.json"),
+    "a hidden link": linked(".README.md.partial", "../secret/x.json"),
     "a link to a device": linked("generation_config.json", "/dev/zero"),
     "a pipe": pipe,
 }
@@ -202,6 +203,7 @@ DATA_HARM = {
     "a link that leaves the folder": away,
     "numbers for sentences": numbers,
     "a record that is a list": lambda folder: (folder / "provenance.json").write_text("[]"),
+    "a hidden link": linked("data/.partial", "../../secret/x.json"),
     "a card elsewhere": lambda folder: (folder / "README.md").symlink_to("/etc/passwd"),
 }
 
@@ -232,3 +234,33 @@ def test_hostile_vectors_of_two_languages_are_one_line(work, capfd, harm):
     fails(
         ["train-parallel-classifier", "--bitext", "bitext", "--initial-vectors", "two", "--output", "out"], work, capfd
     )
+
+
+@pytest.mark.parametrize("place", ["onnx/model.onnx", "onnx/weights.data", "notes.txt", ".README.md.partial"])
+@pytest.mark.parametrize(
+    "words", ["encode --input text.txt --output out.npy", "search --corpus text.txt --output out"]
+)
+def test_nothing_private_comes_out_of_a_link_in_an_onnx_folder(work, capfd, words, place):
+    (work / "avg" / "model.safetensors").unlink()
+    (work / "avg" / "onnx").mkdir()
+    (work / "avg" / "onnx" / "model.onnx").write_text("graph")
+    linked(place, os.path.relpath(work / "secret" / "x.json", (work / "avg" / place).parent))(work / "avg")
+    assert "a link that leads out of its folder" in fails([*words.split(), "--model", "avg"], work, capfd)
+
+
+def test_a_link_in_an_index_is_one_line(work, capfd):
+    assert main(["search", "--corpus", "text.txt", "--model", "avg", "--output", "index"]) == 0
+    capfd.readouterr()
+    (work / "index" / "vectors.npy").rename(work / "secret" / "vectors.npy")
+    (work / "index" / "vectors.npy").symlink_to("../secret/vectors.npy")
+    assert "a link that leads out" in fails(["search", "--index", "index", "--query", "one"], work, capfd)
+
+
+def test_a_card_is_not_updated_where_a_link_lies_in_wait(work, capfd):
+    (work / "avg" / "README.md").write_text("# avg\n")
+    (work / "avg" / ".README.md.partial").symlink_to("../other.txt")
+    words = "evaluate --model avg --data pairs --suite graded --split train --update-card"
+    assert "a link that leads out" in fails(words.split(), work, capfd)
+    (work / "avg" / ".README.md.partial").unlink()
+    assert main(words.split()) == 0
+    assert "two three" in (work / "other.txt").read_text() and "Evaluation" in (work / "avg" / "README.md").read_text()

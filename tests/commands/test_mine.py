@@ -277,7 +277,7 @@ def test_outputs_that_are_in_the_way_are_refused_and_kept(work, capfd):
     assert "pairs.gold: the output exists" in fails(words, capfd)
     Path("folder").mkdir()
     assert "a folder, not a file" in fails(words, capfd, output="folder")
-    assert "one of the inputs" in fails(f"{words} --overwrite", capfd, output="fr-en.test.en")
+    assert "the output is the input of --target" in fails(f"{words} --overwrite", capfd, output="fr-en.test.en")
     assert "cannot end in .gold" in fails(words, capfd, output="some.gold")
     assert Path("pairs.gold").read_text() == "mine"
     assert mine(f"{words} --overwrite") == 0

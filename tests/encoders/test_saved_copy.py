@@ -72,7 +72,7 @@ def test_what_is_there_is_kept_unless_it_may_be_replaced(tmp_path):
     before = (folder / "model.safetensors").read_bytes()
     with pytest.raises(OutputError, match="not empty"):
         encoder.save_pretrained(folder)
-    with pytest.raises(OutputError, match="the model itself"):
+    with pytest.raises(OutputError, match="the output is the model"):
         encoder.save_pretrained(folder, overwrite=True)
     assert (folder / "model.safetensors").read_bytes() == before
     encoder.save_pretrained(tmp_path / "copy")

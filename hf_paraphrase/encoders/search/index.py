@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from ...artefacts.foreign_files import check_plain_folder
 from ...errors import InputError, ModelError, UsageError
 from ...tokenization.token_lookup import list_of_texts
 from ..known_texts import KnownTexts
@@ -121,7 +122,7 @@ class SearchIndex:
         device: Where that one computes, e.g. `cuda`; None for the CPU.
 
     Raises:
-        InputError: If the folder is no index, or incomplete or damaged.
+        InputError: If the folder is no index, incomplete or damaged, or something leads out of it.
         ModelError: If the encoder gives other vectors than those in the index.
         UsageError: If the index has lists and faiss is not installed.
     """
@@ -134,6 +135,7 @@ class SearchIndex:
         device: str | None = None,
     ) -> None:
         self.folder = Path(folder)
+        check_plain_folder(self.folder)
         self.settings = IndexSettings.read(self.folder)
         self.vectors = VectorFile(self.folder / VECTORS_FILE)
         self.sentences = SentenceTable(self.folder)

@@ -160,11 +160,7 @@ def mine(settings: MiningSettings) -> Mined:
 
 
 def _check_files(settings: MiningSettings, files: MinedFiles) -> None:
-    """Refuses outputs that are inputs or in the way, before any long work."""
-    inputs = {Path(path).resolve() for path in (settings.source, settings.target, settings.gold) if path}
-    for path in files:
-        if path.resolve() in inputs:
-            raise OutputError("the output is one of the inputs", path=path, remedy="give another --output")
+    """Refuses outputs that are in the way, before any long work."""
     check_unfinished(files.pairs.resolve(), overwrite=settings.overwrite, resume=settings.resume)
     _check_outputs(settings, files)
 

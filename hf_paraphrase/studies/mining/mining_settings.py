@@ -110,6 +110,10 @@ class MiningSettings(FilterEncoderSettings):
         flags = (self.scoring_encoder, self.source_scoring_encoder, self.target_scoring_encoder)
         return EncoderFolders.of(*flags, "scoring-encoder")
 
+    def paths_made(self) -> list[str]:
+        """Lists the files that are made."""
+        return [str(path) for path in MinedFiles.of(self)]
+
     def inputs(self) -> list[str]:
         """Lists the files and folders that are read, each once."""
         scoring = self.scoring_encoders()

@@ -1,0 +1,65 @@
+"""What a verb makes lies apart from what it reads.
+
+An output that is one of the inputs, or a folder that holds one, would destroy it when it takes its place; one inside
+of a model or data folder would become a part of it, and change the fingerprint by which the folder is known.
+"""
+
+from __future__ import annotations
+
+import glob
+import os
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from .errors import OutputError
+
+_OF_A_WHOLE = ("provenance.json", "config.json", "tokenizer.json", "modules.json")
+"""Files of folders that are one thing; any other folder, such as one of raw corpora, may have outputs beside them."""
+
+
+def check_apart(
+    outputs: Iterable[str | os.PathLike[str]], inputs: Iterable[tuple[str, str | os.PathLike[str]]]
+) -> None:
+    """Refuses an output that is an input, holds one or lies in one, and two outputs of which this is true.
+
+    Args:
+        outputs: What is to be made.
+        inputs: What is read, each with what it is for the message. A text may also be `NAME=PATH`, two
+            paths with a colon between them, or what the names of files begin with; one that names nothing that exists
+            passes.
+
+    Raises:
+        OutputError: If one does not lie apart.
+    """
+    made: list[Path] = []
+    read = [(name, place) for name, text in inputs for place in _places(os.fspath(text))]
+    for output in outputs:
+        target = Path(os.path.realpath(Path(output).expanduser()))
+        for name, place in [*read, *(("another output", other) for other in made)]:
+            relation = _relation(target, place)
+            if relation is not None:
+                raise OutputError(f"the output {relation} {name}, {place}", path=output, remedy="name another output")
+        made.append(target)
+
+
+def _relation(target: Path, place: Path) -> str | None:
+    if target == place:
+        return "is"
+    if target in place.parents:
+        return "holds"
+    if place in target.parents and any((place / name).is_file() for name in _OF_A_WHOLE):
+        return "lies in"
+    return None
+
+
+def _places(text: str) -> Iterator[Path]:
+    """Yields what a text names: where it is, and where it leads if it is a link."""
+    for part in filter(None, dict.fromkeys([text, text.partition("=")[2], *text.split(":")])):
+        try:
+            path = Path(part).expanduser()
+            found = [path] if os.path.lexists(path) else list(path.parent.glob(f"{glob.escape(path.name)}.*"))
+            yield from dict.fromkeys(
+                place for one in found for place in (one.resolve(), one.parent.resolve() / one.name)
+            )
+        except (OSError, ValueError, RuntimeError):
+            continue  # no name of a file, or one of nothing that can be reached
