@@ -20,7 +20,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ParamSpec, Protocol, TypeVar, cast, overload
 
-from .errors import UsageError
+from .errors import UsageError, system_errors_explained
 
 P = ParamSpec("P")
 S = TypeVar("S", bound="Settings")
@@ -299,8 +299,9 @@ def recipe(settings_class: Any) -> Any:
 
     def decorate(function: Callable[[Any], Any]) -> Any:
         def run(settings: Any) -> Any:
-            settings.check()
-            return function(settings)
+            with system_errors_explained():
+                settings.check()
+                return function(settings)
 
         @functools.wraps(function)
         def call(*args: Any, **kwargs: Any) -> Any:

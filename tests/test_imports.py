@@ -20,7 +20,7 @@ LAYERS = (
     {"artefacts"},
     {"models"},
     {"settings", "settings_file", "registry", "messages"},
-    {"errors", "lazy", "tables"},
+    {"errors", "lazy", "shown_text", "tables"},
 )
 """What may import what: its own layer, without cycles, and those below."""
 
