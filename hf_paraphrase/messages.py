@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from typing import Any, TextIO
 
 from .errors import OutputError
-from .shown_text import encodable, printable, without_secrets
+from .shown_text import as_given, encodable, printable, without_secrets
 
 LOGGER = logging.getLogger("hf_paraphrase")
 
@@ -34,7 +34,7 @@ def is_main_process() -> bool:
 def say(text: str) -> None:
     """Tells the user something, once for all processes."""
     if is_main_process():
-        LOGGER.info("%s", printable(without_secrets(text)))
+        LOGGER.info("%s", printable(without_secrets(as_given(text))))
 
 
 class ReaderGoneError(BrokenPipeError):

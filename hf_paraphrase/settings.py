@@ -21,12 +21,16 @@ from dataclasses import dataclass
 from typing import Any, ParamSpec, Protocol, TypeVar, cast, overload
 
 from .errors import UsageError, system_errors_explained
+from .shown_text import as_given
+from .streams import streams_kept
 
 P = ParamSpec("P")
 S = TypeVar("S", bound="Settings")
 R = TypeVar("R")
 R_co = TypeVar("R_co", covariant=True)
 
+OUTPUT = "output"
+"""The field that names what a verb makes."""
 _CONSTRAINTS = "constraints"
 
 
@@ -43,6 +47,7 @@ class Constraints:
         only_with: It may differ from its default only where these other fields have one of these values; an empty
             collection of values stands for anything but the field's default.
         excludes: It may differ from its default only where these other fields do not.
+        written: It is the name of a file or folder that is made.
     """
 
     above: float | None = None
@@ -52,6 +57,7 @@ class Constraints:
     choices: Iterable[str] | None = None
     only_with: Mapping[str, tuple[Any, ...]] = dataclasses.field(default_factory=dict)
     excludes: tuple[str, ...] = ()
+    written: bool = False
 
 
 def setting(
@@ -68,6 +74,7 @@ def setting(
     names: Sequence[str] | None = None,
     separator: str | None = None,
     alone: Any = dataclasses.MISSING,
+    written: bool = False,
 ) -> Any:
     """Declares a field of a settings dataclass.
 
@@ -84,6 +91,7 @@ def setting(
         names: All names of a flag that has several, as they shall be shown: `["--top-k", "--neighbours"]`.
         separator: Joins the values of all occurrences of the flag to one text.
         alone: What the flag means where no value follows it; it always needs one without this.
+        written: Whether it names a file that is made; the field `output` does anyway.
     """
     others = {only_with: ()} if isinstance(only_with, str) else dict(only_with or {})
     constraints = Constraints(
@@ -94,6 +102,7 @@ def setting(
         choices=choices,
         only_with={name: value if isinstance(value, tuple) else (value,) for name, value in others.items()},
         excludes=(excludes,) if isinstance(excludes, str) else tuple(excludes),
+        written=written,
     )
     metadata: dict[str, Any] = {"help": help, _CONSTRAINTS: constraints}
     metadata |= {"names": list(names)} if names else {}
@@ -133,7 +142,15 @@ class Settings:
 
 def settings_of(settings: Any) -> dict[str, Any]:
     """Returns every field of a dataclass with its value, ready for `provenance.json`."""
-    return json.loads(json.dumps(dataclasses.asdict(settings), default=str))
+    values = json.loads(json.dumps(dataclasses.asdict(settings), default=str))
+    return {name: _as_given(value) for name, value in values.items()}
+
+
+def _as_given(value: Any) -> Any:
+    """Puts the names that a user gave to streams in place of those of their copies."""
+    if isinstance(value, list):
+        return [_as_given(item) for item in value]
+    return as_given(value) if isinstance(value, str) else value
 
 
 def is_given(settings: Any, name: str) -> bool:
@@ -173,6 +190,12 @@ def check_fields(settings: Any) -> None:
     for field in dataclasses.fields(settings):
         if _CONSTRAINTS in field.metadata and is_given(settings, field.name):
             _check_others(settings, field.name, constraints_of(field))
+
+
+def _fields_read(settings: Any) -> list[str]:
+    """Lists the fields that may name a file to read: all but the names of a choice and of what is made."""
+    fields = [(field.name, constraints_of(field)) for field in dataclasses.fields(settings)]
+    return [name for name, of in fields if name != OUTPUT and not of.written and of.choices is None]
 
 
 def _named(value: Any) -> Any:
@@ -299,7 +322,7 @@ def recipe(settings_class: Any) -> Any:
 
     def decorate(function: Callable[[Any], Any]) -> Any:
         def run(settings: Any) -> Any:
-            with system_errors_explained():
+            with system_errors_explained(), streams_kept(settings, _fields_read(settings)):
                 settings.check()
                 return function(settings)
 

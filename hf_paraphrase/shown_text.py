@@ -3,12 +3,17 @@
 File names, messages of libraries and sentences may be anyone's. An escape sequence among them rewrites what a terminal
 shows, or what it is called; a carriage return or a bidirectional override makes a line read as another one. All that
 is shown goes through here: errors, messages, tables and results; all that is recorded loses its credentials here.
+Copies of streams (:mod:`.streams`) are shown and recorded under the names that the user gave.
 """
 
 from __future__ import annotations
 
+import os
 import re
+import tempfile
 
+STREAMS = "hf_paraphrase_stream_"
+"""What the names of the temporary folders begin with in which copies of streams lie."""
 HIDDEN = "<token>"
 """What stands where a token was."""
 # Tokens of the Hub: access tokens, OAuth tokens, organisation tokens.
@@ -46,6 +51,15 @@ def without_secrets(text: str) -> str:
     return _TOKEN.sub(HIDDEN, _SECRET_OF_ADDRESS.sub(r"\1=***", _USER_OF_ADDRESS.sub("", text)))
 
 
+def as_given(text: str) -> str:
+    """Puts the names that the user gave to streams in place of those of their copies."""
+    if STREAMS not in text:
+        return text
+    place = tempfile.gettempdir()
+    places = "|".join(re.escape(name) for name in dict.fromkeys((place, os.path.realpath(place))))
+    return re.sub(rf"(?:{places})/{STREAMS}\w+/(?:relative/|absolute(?=/))", "", text)
+
+
 def shown_line(text: str, longest: int | None = None) -> str:
     """Puts a text that may be shown on one line, cut where it is too long.
 
@@ -53,7 +67,7 @@ def shown_line(text: str, longest: int | None = None) -> str:
         text: Any text.
         longest: Characters of the result at most; None for no limit.
     """
-    line = printable(without_secrets(" ".join(text.split())))
+    line = printable(without_secrets(as_given(" ".join(text.split()))))
     return line if longest is None or len(line) <= longest else f"{line[: longest - 1]}…"
 
 

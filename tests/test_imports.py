@@ -19,7 +19,7 @@ LAYERS = (
     {"data", "tokenization"},
     {"artefacts"},
     {"models"},
-    {"settings", "settings_file", "registry", "messages"},
+    {"settings", "settings_file", "registry", "messages", "streams"},
     {"errors", "lazy", "shown_text", "tables"},
 )
 """What may import what: its own layer, without cycles, and those below."""
