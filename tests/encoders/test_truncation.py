@@ -138,4 +138,4 @@ def test_the_card_of_a_model_says_what_its_first_components_reach(tmp_path):
     write_split(tmp_path / "graded", "test", [table], table.schema)
     hf_paraphrase.evaluate(model=folder, truncate_dim=3, update_card=True, data=tmp_path / "graded", suite="graded")
     card = (folder / "README.md").read_text()
-    assert f"{folder}, 3 components" in card and card.index("3 components") < card.index("## Limits")
+    assert "model, 3 components" in card and card.index("3 components") < card.index("## Limits")
