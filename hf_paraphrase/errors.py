@@ -6,7 +6,16 @@ and what to do about it. The command line prints them as one line and ends with 
 
 from __future__ import annotations
 
+import errno
 import os
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from .shown_text import shown_line
+
+_LONGEST = 1_000
+"""Characters of a name or a message that are shown; a value in it may be of any length."""
 
 
 class HfParaphraseError(Exception):
@@ -34,9 +43,10 @@ class HfParaphraseError(Exception):
         super().__init__(message)
 
     def __str__(self) -> str:
-        place = "" if self.path is None else self.path + ("" if self.line is None else f":{self.line}") + ": "
-        remedy = "" if self.remedy is None else f" ({self.remedy})"
-        return " ".join(f"{place}{self.message}{remedy}".split())
+        number = "" if self.line is None else f":{self.line}"
+        place = "" if self.path is None else f"{shown_line(self.path, _LONGEST)}{number}: "
+        remedy = "" if self.remedy is None else f" ({shown_line(self.remedy)})"
+        return f"{place}{shown_line(self.message, _LONGEST)}{remedy}"
 
 
 class UsageError(HfParaphraseError, ValueError):
@@ -57,3 +67,71 @@ class ModelError(HfParaphraseError):
 
 class HubError(HfParaphraseError):
     """The Hub cannot be reached, or refuses what was asked of it."""
+
+
+_NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+_NOT_WRITABLE = (errno.EROFS,)
+_BAD_NAME = (errno.ENAMETOOLONG, errno.ELOOP, errno.EACCES, errno.EPERM, errno.EIO, errno.ESTALE)
+# Libraries written in Rust give the number of the system's error in the text, others nothing but a text.
+_NUMBER_IN_TEXT = re.compile(r"\(os error (\d+)\)|\[errno (\d+)\]", re.IGNORECASE)
+_WRITTEN_IN_PART = re.compile(r"PytorchStreamWriter failed|^\d+ requested and \d+ written$")
+_LOOP = re.compile(r"^Symlink loop from '(.*)'$", re.DOTALL)
+
+
+def error_of_the_system(error: BaseException) -> HfParaphraseError | None:
+    """Finds what the system refused where a library failed, as an error that says what to do about it.
+
+    Args:
+        error: Any exception; what it was raised from is looked at, too.
+
+    Returns:
+        The error for a full disk, and for a name that is too long, leads round in a circle or may not be opened; None
+        for everything else, which may be a fault of this program.
+    """
+    seen: list[BaseException] = []
+    found: BaseException | None = error
+    while found is not None and found not in seen:
+        seen.append(found)
+        if (explained := _explained(found)) is not None:
+            return explained
+        found = found.__cause__ or found.__context__
+    return None
+
+
+@contextmanager
+def system_errors_explained() -> Iterator[None]:
+    """Raises what the system refuses in the block as an error that says what to do about it.
+
+    Raises:
+        HfParaphraseError: As :func:`error_of_the_system` finds.
+    """
+    try:
+        yield
+    except HfParaphraseError:
+        raise
+    except Exception as error:
+        explained = error_of_the_system(error)
+        if explained is None:
+            raise
+        raise explained from error
+
+
+def _explained(error: BaseException) -> HfParaphraseError | None:
+    text = str(error)
+    number = error.errno if isinstance(error, OSError) else None
+    if number is None and (match := _NUMBER_IN_TEXT.search(text)):
+        number = int(match[1] or match[2])
+    path = getattr(error, "filename", None)
+    path = os.fsdecode(path) if isinstance(path, (str, bytes)) else None
+    if number in _NO_ROOM or _WRITTEN_IN_PART.search(text):
+        reason = os.strerror(number or errno.ENOSPC)
+        return OutputError(
+            f"cannot write: {reason}", path=path, remedy="make room, and --resume goes on where the verb has it"
+        )
+    if number in _NOT_WRITABLE:
+        return OutputError(f"cannot write: {os.strerror(number)}", path=path, remedy="give another place")
+    if number in _BAD_NAME:
+        return InputError(os.strerror(number), path=path, remedy="check the name, and what lies there")
+    if isinstance(error, RuntimeError) and (match := _LOOP.search(text)):
+        return InputError(os.strerror(errno.ELOOP), path=match[1], remedy="check the name, and what lies there")
+    return None

@@ -1,6 +1,7 @@
-"""What is said to the user: log records of the package, written once for all processes, and plain tables.
+"""What is said and shown to the user: log records of the package, written once for all processes, and results.
 
-The command line shows them on standard error; from Python they are those of the logger `hf_paraphrase`.
+The command line shows the records on standard error; from Python they are those of the logger `hf_paraphrase`. What a
+verb has found goes to standard output. Neither holds anything that a terminal would obey, nor credentials.
 """
 
 from __future__ import annotations
@@ -11,6 +12,9 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, TextIO
+
+from .errors import OutputError
+from .shown_text import as_given, encodable, printable, without_secrets
 
 LOGGER = logging.getLogger("hf_paraphrase")
 
@@ -30,7 +34,41 @@ def is_main_process() -> bool:
 def say(text: str) -> None:
     """Tells the user something, once for all processes."""
     if is_main_process():
-        LOGGER.info("%s", text)
+        LOGGER.info("%s", printable(without_secrets(as_given(text))))
+
+
+class ReaderGoneError(BrokenPipeError):
+    """Whoever read standard output reads no more, as `head` does."""
+
+
+def show(text: str) -> None:
+    """Writes what a verb has found to standard output, at once; what it cannot write in its encoding is escaped.
+
+    Raises:
+        OutputError: If it is closed or full.
+        ReaderGoneError: If nobody reads it any more.
+    """
+    with standard_output() as stream:
+        stream.write(encodable(printable(text), stream.encoding or "utf-8"))
+
+
+@contextmanager
+def standard_output() -> Iterator[TextIO]:
+    """Gives standard output to write data to, and flushes it behind the block.
+
+    Raises:
+        OutputError: If it is closed or full.
+        ReaderGoneError: If nobody reads it any more.
+    """
+    if sys.stdout is None:
+        raise OutputError("standard output is closed")
+    try:
+        yield sys.stdout
+        sys.stdout.flush()
+    except BrokenPipeError as error:
+        raise ReaderGoneError from error
+    except OSError as error:
+        raise OutputError(f"cannot write to standard output: {error.strerror or error}") from error
 
 
 @contextmanager
@@ -65,6 +103,9 @@ class _StandardError(logging.StreamHandler[TextIO]):
             return
         with bars.tqdm.external_write_mode(file=self.stream):
             super().emit(record)
+
+    def handleError(self, record: logging.LogRecord) -> None:
+        """Does nothing: that a message could not be written is no reason to end the work, or to write more."""
 
     @property
     def stream(self) -> TextIO:  # type: ignore[override]

@@ -21,16 +21,18 @@ from dataclasses import dataclass
 from typing import Any, ParamSpec, Protocol, TypeVar, cast, overload
 
 from .apart import check_apart
-from .errors import UsageError
+from .errors import UsageError, system_errors_explained
+from .shown_text import as_given
+from .streams import streams_kept
 
 P = ParamSpec("P")
 S = TypeVar("S", bound="Settings")
 R = TypeVar("R")
 R_co = TypeVar("R_co", covariant=True)
 
+OUTPUT = "output"
+"""The field that names what a verb makes."""
 _CONSTRAINTS = "constraints"
-_OUTPUTS = ("output", "translations", "teacher_vectors")
-"""Fields that name files and folders that are made."""
 _STREAM = "-"
 _WORDS = frozenset(
     {
@@ -59,6 +61,7 @@ class Constraints:
         only_with: It may differ from its default only where these other fields have one of these values; an empty
             collection of values stands for anything but the field's default.
         excludes: It may differ from its default only where these other fields do not.
+        written: It is the name of a file or folder that is made.
     """
 
     above: float | None = None
@@ -68,6 +71,7 @@ class Constraints:
     choices: Iterable[str] | None = None
     only_with: Mapping[str, tuple[Any, ...]] = dataclasses.field(default_factory=dict)
     excludes: tuple[str, ...] = ()
+    written: bool = False
 
 
 def setting(
@@ -84,6 +88,7 @@ def setting(
     names: Sequence[str] | None = None,
     separator: str | None = None,
     alone: Any = dataclasses.MISSING,
+    written: bool = False,
 ) -> Any:
     """Declares a field of a settings dataclass.
 
@@ -100,6 +105,7 @@ def setting(
         names: All names of a flag that has several, as they shall be shown: `["--top-k", "--neighbours"]`.
         separator: Joins the values of all occurrences of the flag to one text.
         alone: What the flag means where no value follows it; it always needs one without this.
+        written: Whether it names a file that is made; the field `output` does anyway.
     """
     others = {only_with: ()} if isinstance(only_with, str) else dict(only_with or {})
     constraints = Constraints(
@@ -110,6 +116,7 @@ def setting(
         choices=choices,
         only_with={name: value if isinstance(value, tuple) else (value,) for name, value in others.items()},
         excludes=(excludes,) if isinstance(excludes, str) else tuple(excludes),
+        written=written,
     )
     metadata: dict[str, Any] = {"help": help, _CONSTRAINTS: constraints}
     metadata |= {"names": list(names)} if names else {}
@@ -148,23 +155,31 @@ class Settings:
 
     def paths_made(self) -> list[str]:
         """Lists the files and folders that are made; a subclass adds those whose names follow from others."""
-        values = [getattr(self, name, None) for name in _OUTPUTS]
-        return [value for value in values if value is not None and value != _STREAM]
+        names = [field.name for field in dataclasses.fields(cast(Any, self)) if _is_made(field)]
+        return [value for name in names if (value := getattr(self, name)) not in {None, _STREAM}]
 
     def paths_read(self) -> list[tuple[str, str]]:
         """Lists what may name a file or folder that is read, each with words for it."""
         return [
-            (f"the input of {flag(field.name)}", value)
-            for field in dataclasses.fields(cast(Any, self))
-            if field.name not in {*_OUTPUTS, *_WORDS} and constraints_of(field).choices is None
-            for value in _as_list(getattr(self, field.name))
+            (f"the input of {flag(name)}", value)
+            for name in _fields_read(self)
+            if name not in _WORDS
+            for value in _as_list(getattr(self, name))
             if isinstance(value, str)
         ]
 
 
 def settings_of(settings: Any) -> dict[str, Any]:
     """Returns every field of a dataclass with its value, ready for `provenance.json`."""
-    return json.loads(json.dumps(dataclasses.asdict(settings), default=str))
+    values = json.loads(json.dumps(dataclasses.asdict(settings), default=str))
+    return {name: _as_given(value) for name, value in values.items()}
+
+
+def _as_given(value: Any) -> Any:
+    """Puts the names that a user gave to streams in place of those of their copies."""
+    if isinstance(value, list):
+        return [_as_given(item) for item in value]
+    return as_given(value) if isinstance(value, str) else value
 
 
 def is_given(settings: Any, name: str) -> bool:
@@ -208,6 +223,17 @@ def check_fields(settings: Any) -> None:
 
 def _as_list(value: Any) -> list[Any]:
     return value if isinstance(value, list) else [value]
+
+
+def _fields_read(settings: Any) -> list[str]:
+    """Lists the fields that may name a file to read: all but the names of a choice and of what is made."""
+    fields = dataclasses.fields(settings)
+    return [field.name for field in fields if not _is_made(field) and constraints_of(field).choices is None]
+
+
+def _is_made(field: dataclasses.Field[Any]) -> bool:
+    """Tells whether a field names what is made."""
+    return field.name == OUTPUT or constraints_of(field).written
 
 
 def _named(value: Any) -> Any:
@@ -334,9 +360,10 @@ def recipe(settings_class: Any) -> Any:
 
     def decorate(function: Callable[[Any], Any]) -> Any:
         def run(settings: Any) -> Any:
-            settings.check()
-            check_apart(settings.paths_made(), settings.paths_read())
-            return function(settings)
+            with system_errors_explained(), streams_kept(settings, _fields_read(settings)):
+                settings.check()
+                check_apart(settings.paths_made(), settings.paths_read())
+                return function(settings)
 
         @functools.wraps(function)
         def call(*args: Any, **kwargs: Any) -> Any:

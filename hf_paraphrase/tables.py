@@ -4,18 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from .shown_text import shown_line
+
 
 def format_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     """Lays out rows of text as a Markdown table whose columns line up: the first to the left, the others to the right.
 
     Args:
         header: The columns' names.
-        rows: As many cells a row as the header has; a `|` in a cell is escaped.
+        rows: As many cells a row as the header has; a `|` in a cell is escaped, and so is what a terminal would obey.
 
     Returns:
         The table, ending in a newline.
     """
-    cells = [[cell.replace("|", "\\|") for cell in row] for row in (header, *rows)]
+    cells = [[shown_line(cell).replace("|", "\\|") for cell in row] for row in (header, *rows)]
     widths = [max(3, *(len(row[column]) for row in cells)) for column in range(len(header))]
     rule = ["-" * widths[0], *("-" * (width - 1) + ":" for width in widths[1:])]
 
@@ -43,7 +45,7 @@ def plain_markdown(text: str, longest: int | None = 400, *, in_table: bool = Fal
         in_table: Leave `|` as it is, for :func:`format_table` escapes it.
     """
     special = "\\`*_{}[]<>#~!" if in_table else "\\`*_{}[]<>#|~!"
-    escaped = "".join(f"\\{letter}" if letter in special else letter for letter in " ".join(text.split()))
+    escaped = "".join(f"\\{letter}" if letter in special else letter for letter in shown_line(text))
     return escaped if longest is None or len(escaped) <= longest else escaped[: longest - 1].rstrip("\\") + "…"
 
 

@@ -19,8 +19,8 @@ LAYERS = (
     {"data", "tokenization"},
     {"artefacts"},
     {"models"},
-    {"apart", "settings", "settings_file", "registry", "messages"},
-    {"errors", "lazy", "tables"},
+    {"apart", "settings", "settings_file", "registry", "messages", "streams"},
+    {"errors", "lazy", "shown_text", "tables"},
 )
 """What may import what: its own layer, without cycles, and those below."""
 

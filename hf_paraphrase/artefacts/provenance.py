@@ -12,6 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import InputError
+from ..shown_text import as_given
+from ..streams import check_not_stream, is_stream_copy
 from .foreign_files import read_json_object
 from .hub_models import fetched_folder, repository_name
 from .origins import KEPT_OUT, origin_of
@@ -59,6 +61,7 @@ def fingerprint(path: str | os.PathLike[str]) -> str:
                 digest.update(name.as_posix().encode())
                 digest.update(bytes.fromhex(fingerprint(file)))
         return digest.hexdigest()
+    check_not_stream(path)
     try:
         with path.open("rb") as stream:
             while block := stream.read(1 << 20):
@@ -113,10 +116,10 @@ def write_provenance(
         "inputs": [
             {
                 **origin_of(fetched_folder(item) or item),
-                "name": repository_name(item) or Path(item).name,
+                "name": repository_name(item) or _name(item),
                 "sha256": fingerprint(item),
             }
-            | ({KEPT_OUT: True} if str(item) in kept_out else {})
+            | ({KEPT_OUT: True} if as_given(str(item)) in kept_out else {})
             for item in inputs
         ],
         "results": dict(results or {}),
@@ -125,6 +128,11 @@ def write_provenance(
     text = json.dumps(record, indent=2, ensure_ascii=False, default=str)
     write_text_whole(Path(folder) / FILE_NAME, text + "\n")
     return record
+
+
+def _name(item: str | os.PathLike[str]) -> str:
+    """Returns what an input is called: its own name, but for a stream, which often has a number there, the whole."""
+    return as_given(os.fspath(item)) if is_stream_copy(item) else Path(item).name
 
 
 def read_provenance(folder: str | os.PathLike[str]) -> dict[str, Any]:

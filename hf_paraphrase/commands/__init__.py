@@ -1,6 +1,7 @@
 """The command line: `hf-paraphrase <verb>`, one module a verb.
 
-Exit codes: 0 done, 2 bad usage or bad input (one line, no traceback), 1 anything else.
+Exit codes: 0 done, 2 bad usage, bad input or no room (one line, no traceback), 130 interrupted, 1 anything else: then
+too there is one line, which names the file with the traceback.
 """
 
 from __future__ import annotations
@@ -9,9 +10,11 @@ import importlib
 import sys
 from collections.abc import Sequence
 
-from ..errors import HfParaphraseError, UsageError
-from ..messages import process_count, shown_messages
+from ..errors import HfParaphraseError, UsageError, error_of_the_system
+from ..messages import ReaderGoneError, process_count, show, shown_messages
 from ..registry import import_file
+from .faults import fault
+from .streams import give_up_standard_output, guarded_streams
 
 VERBS = {
     "quickstart": "run the whole pipeline on the built-in sample",
@@ -67,33 +70,40 @@ def main(argv: Sequence[str] | None = None) -> int:
         argv: The words after the program's name; those of the process by default.
     """
     words = list(sys.argv[1:] if argv is None else argv)
-    try:
-        words = _import_files(words)
-        if not words or words[0] in {"-h", "--help"}:
-            sys.stdout.write(_overview())
+    with guarded_streams():
+        try:
+            _run(list(words))
             return 0
-        verb = words.pop(0)
-        if verb == "--version":
-            from .. import __version__
+        except KeyboardInterrupt:
+            sys.stderr.write("hf-paraphrase: interrupted\n")
+            return 130
+        except ReaderGoneError:
+            return 1
+        except Exception as error:
+            problem = error if isinstance(error, HfParaphraseError) else error_of_the_system(error)
+            sys.stderr.write(f"hf-paraphrase: error: {problem or fault(error, words)}\n")
+            return 1 if problem is None else 2
+        finally:
+            give_up_standard_output()
 
-            sys.stdout.write(f"hf-paraphrase {__version__}\n")
-            return 0
-        if verb not in VERBS:
-            raise UsageError(f"unknown verb `{verb}`", remedy=f"one of {', '.join(VERBS)}")
-        _check_processes(verb)
-        module = importlib.import_module(f".{verb.replace('-', '_')}", __name__)
-        with shown_messages():
-            module.main(words)
-    except HfParaphraseError as error:
-        sys.stderr.write(f"hf-paraphrase: error: {error}\n")
-        return 2
-    except KeyboardInterrupt:
-        sys.stderr.write("hf-paraphrase: interrupted\n")
-        return 130
-    except BrokenPipeError:
-        sys.stderr.close()
-        return 1
-    return 0
+
+def _run(words: list[str]) -> None:
+    words = _import_files(words)
+    if not words or words[0] in {"-h", "--help"}:
+        show(_overview())
+        return
+    verb = words.pop(0)
+    if verb == "--version":
+        from .. import __version__
+
+        show(f"hf-paraphrase {__version__}\n")
+        return
+    if verb not in VERBS:
+        raise UsageError(f"unknown verb `{verb}`", remedy=f"one of {', '.join(VERBS)}")
+    _check_processes(verb)
+    module = importlib.import_module(f".{verb.replace('-', '_')}", __name__)
+    with shown_messages():
+        module.main(words)
 
 
 def _import_files(words: list[str]) -> list[str]:

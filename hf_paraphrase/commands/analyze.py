@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 
 from ..errors import UsageError
+from ..messages import show
 from ..registry import ANALYSES
 from .arguments import parse
 from .kinds import list_of_kinds
@@ -19,7 +19,7 @@ def main(argv: Sequence[str]) -> None:
     """
     words = list(argv)
     if words and words[0] in {"-h", "--help"}:
-        sys.stdout.write(list_of_kinds("analyze", ANALYSES, "[kind, pairs by default]"))
+        show(list_of_kinds("analyze", ANALYSES, "[kind, pairs by default]"))
         return
     # `analyze --pairs DIR` was there before there were kinds.
     kind = words.pop(0) if words and not words[0].startswith("-") else "pairs"

@@ -10,6 +10,7 @@ from typing import Any, NoReturn
 from transformers import HfArgumentParser
 
 from ..errors import UsageError
+from ..messages import show
 
 
 class VerbParser(HfArgumentParser):
@@ -81,6 +82,10 @@ class VerbParser(HfArgumentParser):
             for name, action in actions
             if action.nargs != 0 and action.dest != "config"
         }
+
+    def print_help(self, file: Any = None) -> None:
+        """Shows the help, as anything else is shown."""
+        show(self.format_help())
 
     def error(self, message: str) -> NoReturn:
         """Raises what argparse would print with the whole usage.

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 
+from ..messages import show
 from ..training.environment import EnvironmentSettings, environment
 from .arguments import parse
 
 
 def main(argv: Sequence[str]) -> None:
     """Runs the verb."""
-    sys.stdout.write(str(environment.run(parse(EnvironmentSettings, "env", argv))))
+    show(str(environment.run(parse(EnvironmentSettings, "env", argv))))

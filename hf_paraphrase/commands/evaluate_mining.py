@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 
+from ..messages import show
 from ..studies.mining.evaluation import MiningEvaluationSettings, evaluate_mining
 from .arguments import parse
 
@@ -14,7 +14,7 @@ def main(argv: Sequence[str]) -> None:
     settings = parse(MiningEvaluationSettings, "evaluate-mining", argv)
     tables = evaluate_mining.run(settings).tables
     if settings.pairs:
-        sys.stdout.write("".join(tables.values()))
+        show("".join(tables.values()))
         return
     for title, table in tables.items():
-        sys.stdout.write(f"{title}\n\n{table}\n")
+        show(f"{title}\n\n{table}\n")

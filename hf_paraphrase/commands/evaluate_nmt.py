@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 
+from ..messages import show
 from ..translation.evaluate import TranslationEvaluationSettings, evaluate_translation
 from .arguments import parse
 
@@ -13,5 +13,5 @@ def main(argv: Sequence[str]) -> None:
     """Runs the verb."""
     scores = evaluate_translation.run(parse(TranslationEvaluationSettings, "evaluate-nmt", argv)).scores
     for score in scores:
-        sys.stdout.write(f"beam {score.num_beams:3d}  BLEU {score.bleu:5.2f}  chrF2 {score.chrf:5.2f}\n")
-    sys.stdout.write(f"BLEU  {scores[-1].bleu_signature}\nchrF2 {scores[-1].chrf_signature}\n")
+        show(f"beam {score.num_beams:3d}  BLEU {score.bleu:5.2f}  chrF2 {score.chrf:5.2f}\n")
+    show(f"BLEU  {scores[-1].bleu_signature}\nchrF2 {scores[-1].chrf_signature}\n")

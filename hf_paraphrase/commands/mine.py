@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 
+from ..messages import show
 from ..studies.mining.mined_pairs import mine
 from ..studies.mining.mining_settings import MiningSettings
 from ..studies.mining.report import measures_table
@@ -15,4 +15,4 @@ def main(argv: Sequence[str]) -> None:
     """Runs the verb."""
     mined = mine.run(parse(MiningSettings, "mine", argv))
     if mined.measures is not None:
-        sys.stdout.write(measures_table(mined.threshold, mined.measures))
+        show(measures_table(mined.threshold, mined.measures))

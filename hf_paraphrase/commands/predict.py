@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 
+from ..messages import show
 from ..studies.supervised.predictions import PredictionSettings, predict
 from ..studies.supervised.scores import score_table
 from .arguments import parse
@@ -15,4 +15,4 @@ def main(argv: Sequence[str]) -> None:
     settings = parse(PredictionSettings, "predict", argv)
     scores = predict.run(settings).scores
     if scores is not None:
-        sys.stdout.write(score_table({settings.split: scores}))
+        show(score_table({settings.split: scores}))

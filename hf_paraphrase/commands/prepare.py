@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 
 from ..errors import UsageError
+from ..messages import show
 from ..registry import SOURCES
 from .arguments import parse
 from .kinds import list_of_kinds
@@ -19,7 +19,7 @@ def main(argv: Sequence[str]) -> None:
     """
     words = list(argv)
     if words and words[0] in {"-h", "--help"}:
-        sys.stdout.write(list_of_kinds("prepare", SOURCES))
+        show(list_of_kinds("prepare", SOURCES))
         return
     if not words:
         raise UsageError("prepare: no kind of raw data", remedy=f"hf-paraphrase prepare {'|'.join(SOURCES)}")

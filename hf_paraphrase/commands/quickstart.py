@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 
+from ..messages import show
 from ..pipeline import quickstart
 from .arguments import parse
 
 
 def main(argv: Sequence[str]) -> None:
     """Runs the verb."""
-    sys.stdout.write(str(quickstart.run(parse(quickstart.settings, "quickstart", argv))))
+    show(str(quickstart.run(parse(quickstart.settings, "quickstart", argv))))

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 
 from ..encoders.search.run import search
 from ..encoders.search.search_settings import SearchSettings
+from ..messages import show
 from .arguments import parse
 from .search_results import TSV_HEADER, printer
 
@@ -23,6 +23,5 @@ def main(argv: Sequence[str]) -> None:
     lay_out = printer(layout, found.names)
     for number, (query, neighbours) in enumerate(found.neighbours):
         if layout == "tsv" and not number:
-            sys.stdout.write(TSV_HEADER)
-        sys.stdout.write(lay_out(query, neighbours))
-    sys.stdout.flush()
+            show(TSV_HEADER)
+        show(lay_out(query, neighbours))

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 
 from ..filtering.tuning.grid_search import tune
+from ..messages import show
 from .arguments import parse
 
 
 def main(argv: Sequence[str]) -> None:
     """Runs the verb."""
-    sys.stdout.write(tune.run(parse(tune.settings, "tune", argv)).table)
+    show(tune.run(parse(tune.settings, "tune", argv)).table)

@@ -24,6 +24,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ..errors import InputError
+from ..streams import check_not_stream
 from .line_errors import LineErrors as LineErrors
 from .line_errors import SkippedLines as SkippedLines
 from .line_errors import StrictLines as StrictLines
@@ -186,10 +187,11 @@ def open_binary(path: Path) -> IO[bytes]:
     """Opens a plain or compressed file for reading bytes.
 
     Raises:
-        InputError: If it is missing, a folder, or may not be read.
+        InputError: If it is missing, a folder, a stream, or may not be read.
     """
     if path.is_dir():
         raise InputError("this is a folder, not a file", path=path, remedy="name the file in it")
+    check_not_stream(path)
     try:
         return _open(path)
     except FileNotFoundError as error:

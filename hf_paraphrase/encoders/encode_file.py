@@ -13,6 +13,7 @@ from ..data.text_files import PLAIN_OR_COMPRESSED
 from ..errors import InputError, UsageError
 from ..messages import say
 from ..settings import Settings, recipe, setting
+from ..streams import is_stream_copy
 from .devices import check_device, device_setting
 
 STANDARD_INPUT = "-"
@@ -52,8 +53,10 @@ class EncodeSettings(Settings):
         super().check()
         check_device(self.device)
         if self.output is None:
-            if self.input == STANDARD_INPUT:
-                raise UsageError("standard input has no name to put .npy behind", remedy="give --output")
+            if self.input == STANDARD_INPUT or is_stream_copy(self.input):
+                raise UsageError(
+                    "standard input and other streams have no name to put .npy behind", remedy="give --output"
+                )
             self.output = f"{self.input}.npy"
         if Path(self.output).suffix != ".npy":
             raise UsageError("--output must end in .npy", path=self.output, remedy="name a NumPy file")

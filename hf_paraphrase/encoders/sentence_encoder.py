@@ -42,14 +42,15 @@ class SentenceEncoder:
         model: An encoder whose `forward` gives `pooler_output` (batch, dim), or an exported one.
         tokenizer: Its fast tokenizer.
         truncate_dim: Keep the first so many components of each embedding, and normalise these if asked to; None for
-            all. That is for encoders that were trained for it.
+            all. That is for encoders that were trained for it. Those of a joined encoder are its parts' one behind the
+            other, so the first part's are left.
 
     Attributes:
         results: What was measured when it was trained, if it comes from a training.
         folder: The folder that it was opened from; None if there was none.
 
     Raises:
-        UsageError: If there are fewer components than are to be kept, or the model is a concatenation.
+        UsageError: If there are fewer components than are to be kept.
     """
 
     results: dict[str, Any]
@@ -244,7 +245,7 @@ class SentenceEncoder:
                     offsets = ids.offsets[first : first + _ROWS_PER_MEAN + 1]
                     tokens = torch.from_numpy(ids.ids[offsets[0] : offsets[-1]]).to(model.device)
                     lengths = torch.from_numpy(np.diff(offsets)).to(model.device)
-                    part = model.mean_of_words(tokens, lengths).float().cpu().numpy()
+                    part = model.mean_of_words(tokens, lengths)[:, : self.dimension].float().cpu().numpy()
                     start = rows.start + first
                     vectors[start : start + len(part)] = normalized(part) if normalize else part
             return rows

@@ -13,24 +13,19 @@ from ..errors import UsageError
 
 
 def check_truncation(config: Any, truncate_dim: int) -> None:
-    """Makes sure that the first components of a model's embeddings stand for the whole.
+    """Makes sure that a model's embeddings have so many components.
 
     Args:
         config: The configuration of the model.
         truncate_dim: How many components are to be kept.
 
     Raises:
-        UsageError: If there are not so many, or if they are those of one part of a concatenation.
+        UsageError: If there are not so many.
     """
     if not 1 <= truncate_dim <= config.hidden_size:
         raise UsageError(
             f"truncate_dim is {truncate_dim}, and the embeddings have {config.hidden_size} components",
             remedy=f"keep 1 to {config.hidden_size} of them",
-        )
-    if config.model_type == "concatenation" and truncate_dim < config.hidden_size:
-        raise UsageError(
-            "the embeddings of a concatenation cannot be truncated: its last part would go, not the finer points",
-            remedy="leave truncate_dim out",
         )
 
 

@@ -90,11 +90,11 @@ class EvaluateSettings(Settings):
         False,
     )
     batch_size: int = setting("sentences a batch of the encoder", 256, at_least=1)
-    truncate_dim: int | None = setting(
-        "keep the first so many components of each model's embeddings, which is for encoders that were trained for it",
-        None,
+    truncate_dim: list[int] = setting(
+        "measure each model also with the first so many components of its embeddings, which is for encoders that were "
+        "trained for it: e.g. 32 64 128",
+        [],
         at_least=1,
-        excludes="update_card",
     )
     device: str = device_setting()
     output: str | None = setting("a JSON file for the results", None)

@@ -46,8 +46,8 @@ class Scorer:
     """A model or a floor.
 
     Attributes:
-        name: A model folder, or a key of :data:`FLOORS`.
-        kind: `model` or `baseline`.
+        name: A model folder, a key of :data:`FLOORS`, or what :meth:`truncated` makes of a model folder.
+        kind: `model`, `truncated` or `baseline`.
         encode: Maps n sentences to vectors (n, dim).
         similarity: Maps n pairs to n similarities; None where that is the cosine of the vectors.
     """
@@ -61,6 +61,16 @@ class Scorer:
     def model(cls, name: str, encode: Encode) -> Scorer:
         """Makes a scorer of an encoder."""
         return cls(name, "model", encode)
+
+    @classmethod
+    def truncated(cls, name: str, encode: Encode, components: int) -> Scorer:
+        """Makes a scorer of an encoder of which the first components alone are taken."""
+        return cls(truncated_name(name, components), "truncated", encode)
+
+
+def truncated_name(name: str, components: int) -> str:
+    """Names an encoder of which the first components alone are taken."""
+    return f"{name}, {components} components"
 
 
 def floor_tokens(text: str) -> list[str]:

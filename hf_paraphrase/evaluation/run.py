@@ -14,7 +14,7 @@ from ..messages import say
 from ..registry import SUITES
 from ..settings import recipe
 from .evaluate_settings import EvaluateSettings
-from .floors import FLOORS, Encode, Scorer
+from .floors import FLOORS, Encode, Scorer, truncated_name
 from .suite import Benchmark, Scores, Suite
 
 
@@ -66,7 +66,7 @@ def evaluate(settings: EvaluateSettings) -> Evaluation:
 def _evaluate(settings: EvaluateSettings, suite: Suite) -> Evaluation:
     benchmark = suite.read(settings)
     # All models are opened before the first one works, so that a wrong folder at the end of the list costs nothing.
-    models = [Scorer.model(name, _encoder(name, settings)) for name in dict.fromkeys(settings.model)]
+    models = [scorer for name in dict.fromkeys(settings.model) for scorer in _scorers(name, settings)]
     floors = [FLOORS[name] for name in dict.fromkeys(settings.baseline)]
     scores = tuple(benchmark.measure(scorer) for scorer in (*floors, *models))
     evaluation = Evaluation(settings.suite, scores, benchmark.report(scores), benchmark.record(settings, scores))
@@ -78,12 +78,23 @@ def _evaluate(settings: EvaluateSettings, suite: Suite) -> Evaluation:
     return evaluation
 
 
-def _encoder(name: str, settings: EvaluateSettings) -> Encode:
-    """Opens an encoder and returns its `encode` with the batch size filled in."""
+def _scorers(name: str, settings: EvaluateSettings) -> list[Scorer]:
+    """Opens an encoder, whole and truncated to each of the sizes, with the batch size filled in."""
     from ..encoders.sentence_encoder import SentenceEncoder
 
-    encoder = SentenceEncoder.from_pretrained(name, device=settings.device, truncate_dim=settings.truncate_dim)
-    return lambda texts: encoder.encode(texts, batch_size=settings.batch_size, show_progress_bar=True)
+    whole = SentenceEncoder.from_pretrained(name, device=settings.device)
+
+    def encode(encoder: SentenceEncoder) -> Encode:
+        return lambda texts: encoder.encode(texts, batch_size=settings.batch_size, show_progress_bar=True)
+
+    parts = [
+        (size, SentenceEncoder(whole.model, whole.tokenizer, truncate_dim=size))
+        for size in dict.fromkeys(settings.truncate_dim)
+    ]
+    return [
+        Scorer.model(name, encode(whole)),
+        *(Scorer.truncated(name, encode(part), size) for size, part in parts),
+    ]
 
 
 def _write(settings: EvaluateSettings, suite: Suite, benchmark: Benchmark, evaluation: Evaluation) -> None:
@@ -95,7 +106,8 @@ def _write(settings: EvaluateSettings, suite: Suite, benchmark: Benchmark, evalu
         return
     for item in evaluation.scores:
         if item.kind == "model":
-            own = [other for other in evaluation.scores if other.kind == "baseline" or other is item]
+            names = {item.name, *(truncated_name(item.name, size) for size in settings.truncate_dim)}
+            own = [other for other in evaluation.scores if other.kind == "baseline" or other.name in names]
             name, kept = benchmark.evaluation(settings, item)
             text = _card_section(suite.heading, benchmark.trained, benchmark.report(own))
             add_results(item.name, name, kept, item.measurements, section=suite.section, text=text)

@@ -37,7 +37,7 @@ class Scores:
 
     Attributes:
         name: A model folder or a floor.
-        kind: `model` or `baseline`.
+        kind: `model`, `truncated` or `baseline`, as of :class:`~.floors.Scorer`.
         result: What was measured, as the benchmark's report wants it.
         record: The same as plain values for JSON.
         measurements: The numbers that the head of the model's card shall have.

@@ -6,13 +6,13 @@ from dataclasses import dataclass
 
 from tqdm import tqdm
 
-from ..errors import HfParaphraseError
 from ..messages import say
 from ..settings import Settings, recipe, setting
+from ..shown_text import without_secrets
 from .folder_kinds import REPO_TYPES
 from .published_record import is_record
 from .publishing import MAIN, Plan, Pushed, check_licence, plan_push, send
-from .tokens import find_token, redact
+from .tokens import find_token
 
 
 @dataclass(kw_only=True)
@@ -62,7 +62,7 @@ class Push:
     def __str__(self) -> str:
         """Returns the address on a line, or a line of size in bytes, tab and name for each file."""
         if self.pushed is not None:
-            return f"{self.pushed.url}\n"
+            return f"{without_secrets(self.pushed.url)}\n"
         return "".join(f"{file.size}\t{file.name}\n" for file in self.plan.files.files)
 
 
@@ -79,16 +79,6 @@ def push(settings: PushSettings) -> Push:
         OutputError: If the folder is unfinished work.
         HubError: If the Hub cannot be reached or refuses.
     """
-    try:
-        return _push(settings)
-    except HfParaphraseError as error:
-        # A token that was put in a wrong place is a value that a message would repeat.
-        error.message = redact(error.message)
-        error.path = None if error.path is None else redact(error.path)
-        raise
-
-
-def _push(settings: PushSettings) -> Push:
     plan = plan_push(
         settings.path,
         settings.repo_id,

@@ -7,10 +7,8 @@ import re
 from pathlib import Path
 
 from ..errors import InputError, UsageError
+from ..shown_text import HIDDEN, without_secrets
 
-HIDDEN = "<token>"
-# Tokens of the Hub (access tokens, OAuth tokens, organisation tokens), also those that are not the one in use.
-_LOOKS_LIKE_ONE = re.compile(r"\b(hf_[A-Za-z0-9]{20,}|(hf_oauth|hf_jwt|api_org)_[A-Za-z0-9_.-]{10,})")
 # The signature of a presigned address is a key of its own.
 _QUERY = re.compile(r"(https?://[^\s?'\"]+)\?[^\s'\"]*")
 
@@ -23,7 +21,7 @@ def find_token(token_file: str | os.PathLike[str] | None = None) -> str:
         UsageError: If there is no token, or it has characters that no token has.
     """
     if token_file is not None:
-        path = redact(os.fspath(token_file))  # someone may take the flag for one that wants the token itself
+        path = os.fspath(token_file)
         try:
             token = Path(token_file).expanduser().read_text(encoding="utf-8").strip()
         except UnicodeDecodeError as error:
@@ -61,7 +59,7 @@ def is_token(text: str) -> bool:
 
 
 def redact(text: str, token: str | None = None) -> str:
-    """Takes the token, whatever else looks like one, and the signatures of presigned addresses out of a text."""
+    """Takes the token in use, all that no text may show, and what stands behind addresses out of a text."""
     if token:
         text = text.replace(token, HIDDEN)
-    return _QUERY.sub(r"\1", _LOOKS_LIKE_ONE.sub(HIDDEN, text))
+    return _QUERY.sub(r"\1", without_secrets(text))

@@ -39,6 +39,7 @@ from ..artefacts.unfinished import JOB, check_same_job
 from ..errors import OutputError, UsageError
 from ..messages import is_main_process, process_count, say
 from ..settings import Settings, setting
+from ..shown_text import as_given
 
 if TYPE_CHECKING:
     from transformers import Trainer, TrainingArguments
@@ -218,7 +219,7 @@ class TrainingRun:
             InputError: If an input cannot be read.
         """
         if self._job is None:
-            prints = {item: fingerprint(item) for item in self.inputs}
+            prints = {as_given(item): fingerprint(item) for item in self.inputs}
             free = _FREE_ON_RESUME.union(self._of_the_result)
             given = {name: value for name, value in self.settings.record().items() if name not in free}
             job = {name: _with_fingerprints(value, prints) for name, value in given.items()}

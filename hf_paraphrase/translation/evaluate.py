@@ -35,7 +35,9 @@ class TranslationEvaluationSettings(SearchSettings):
     cased: bool = setting("score with case (the default ignores it)", False)
     max_sentences: int | None = setting("translate only so many sentences", None, at_least=1)
     output: str | None = setting("JSON file for the scores", None)
-    translations: str | None = setting("text file for the translations of the last beam width, one a line", None)
+    translations: str | None = setting(
+        "text file for the translations of the last beam width, one a line", None, written=True
+    )
     overwrite: bool = setting("replace existing files", False)
     update_card: bool = setting(
         "put the scores into a section of the model's card README.md, its model-index and provenance.json; earlier "

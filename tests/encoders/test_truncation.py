@@ -31,7 +31,7 @@ def model_folder(folder, model_type):
 
 
 @pytest.mark.parametrize("size", [1, 3, 8])
-@pytest.mark.parametrize("model_type", ["avg", "gran", "recurrent"])
+@pytest.mark.parametrize("model_type", ["avg", "concatenation", "gran", "recurrent"])
 def test_truncated_embeddings_are_the_first_components(tmp_path, model_type, size):
     folder = model_folder(tmp_path / "model", model_type)
     whole = SentenceEncoder.from_pretrained(folder).encode(TEXTS)
@@ -89,7 +89,6 @@ def test_a_truncated_average_is_saved_as_the_smaller_model_that_it_is(tmp_path):
     [
         ("avg", 9, "truncate_dim is 9, and the embeddings have 8 components"),
         ("gran", 0, "truncate_dim is 0"),
-        ("concatenation", 4, "of a concatenation cannot be truncated"),
     ],
 )
 def test_what_cannot_be_truncated_is_refused(tmp_path, model_type, size, text):
@@ -117,14 +116,26 @@ def test_evaluate_measures_the_first_components(tmp_path):
     table = pa.Table.from_pydict(columns)
     write_split(tmp_path / "graded", "test", [table], table.schema)
     common = {"data": tmp_path / "graded", "suite": "graded"}
-    part = hf_paraphrase.evaluate(model=folder, truncate_dim=3, **common)
-    values = [
-        [item.value for item in found.scores[0].measurements]
-        for found in (part, hf_paraphrase.evaluate(model=tmp_path / "small", **common))
+    found = hf_paraphrase.evaluate(model=folder, truncate_dim=[3, 5], **common)
+    assert [item.name for item in found.scores] == [
+        str(folder),
+        f"{folder}, 3 components",
+        f"{folder}, 5 components",
     ]
-    assert values[0] == pytest.approx(values[1]) and part.record["settings"]["truncate_dim"] == 3
-    assert values[0] != pytest.approx(
-        [item.value for item in hf_paraphrase.evaluate(model=folder, **common).scores[0].measurements]
-    )
-    with pytest.raises(UsageError, match="--truncate-dim and --update-card exclude each other"):
-        hf_paraphrase.evaluate(model=folder, truncate_dim=3, update_card=True, **common)
+    values = [[item.value for item in scores.measurements] for scores in found.scores]
+    alone = [hf_paraphrase.evaluate(model=tmp_path / name, **common).scores[0] for name in ("model", "small")]
+    expected = [[item.value for item in scores.measurements] for scores in alone]
+    assert values[0] == pytest.approx(expected[0]) and values[1] == pytest.approx(expected[1])
+    assert values[0] != pytest.approx(values[1]) and found.record["settings"]["truncate_dim"] == [3, 5]
+
+
+def test_the_card_of_a_model_says_what_its_first_components_reach(tmp_path):
+    folder = model_folder(tmp_path / "model", "avg")
+    (folder / "README.md").write_text("# A model\n\n## Limits\n\nIt has some.\n")
+    (folder / "provenance.json").write_text("{}")
+    columns = {"sentence1": ["w1", "w2", "w3 w4"], "sentence2": ["w2", "w2 w1", "w5"], "score": [1.0, 5.0, 2.0]}
+    table = pa.Table.from_pydict(columns)
+    write_split(tmp_path / "graded", "test", [table], table.schema)
+    hf_paraphrase.evaluate(model=folder, truncate_dim=3, update_card=True, data=tmp_path / "graded", suite="graded")
+    card = (folder / "README.md").read_text()
+    assert "model, 3 components" in card and card.index("3 components") < card.index("## Limits")

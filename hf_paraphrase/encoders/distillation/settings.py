@@ -34,6 +34,7 @@ class TeacherSettings(DecontaminationSettings):
         "folder in which the teachers' vectors are kept for other runs too; what it has is not computed again "
         "[default: kept until this run is done]",
         None,
+        written=True,
     )
     teacher_precision: str = setting(
         "arithmetic of the teachers: fp32, bf16, or auto: bf16 where the machine multiplies it in hardware",

@@ -7,6 +7,7 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
+from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -243,14 +244,15 @@ def _open(settings: SearchSettings, source: str, stack: ExitStack) -> SearchInde
 
 
 def _queries(settings: SearchSettings) -> Iterator[list[str]]:
-    """Gives the queries in blocks; a file is checked at once and read later."""
+    """Gives the queries in blocks; a file is opened at once and read later, when the copy of a stream is gone."""
     if settings.query_file is None:
         return iter([settings.query])
     path = Path(settings.query_file)
     if path.is_dir():
         raise InputError("this is a folder, not a file of queries", path=path, remedy="give one sentence a line")
     blocks = SentenceCorpus(path).blocks()
-    return ([text or "" for text in block] for block in blocks)
+    first = list(islice(blocks, 1))
+    return ([text or "" for text in block] for block in chain(first, blocks))
 
 
 def _corpus(settings: SearchSettings) -> SentenceCorpus:

@@ -20,7 +20,7 @@ from ...data.folder import DataFolder, write_split
 from ...data.sentences import lines_of_file, lines_of_standard_input
 from ...data.text_files import PLAIN_OR_COMPRESSED
 from ...errors import InputError, UsageError
-from ...messages import say
+from ...messages import say, standard_output
 from ...settings import Settings, recipe, setting
 from .expander import Expanded
 from .processes import ExpanderSettings, expand_blocks
@@ -185,12 +185,13 @@ def _expand_text(settings: ExpandSettings, expander: ExpanderSettings, counts: E
 def _writer(output: str, *, overwrite: bool) -> Iterator[IO[str]]:
     """Opens standard output, or a file that appears whole or not at all."""
     if output == "-":
-        # Left open; nothing but line feeds ends a line.
-        stream = io.TextIOWrapper(sys.stdout.buffer, encoding="utf-8", newline="\n", write_through=True)
-        try:
-            yield stream
-        finally:
-            stream.detach()
+        with standard_output() as shown:
+            # Left open; nothing but line feeds ends a line.
+            stream = io.TextIOWrapper(shown.buffer, encoding="utf-8", newline="\n", write_through=True)
+            try:
+                yield stream
+            finally:
+                stream.detach()
         return
     with contextlib.ExitStack() as stack:
         path = stack.enter_context(output_file(output, overwrite=overwrite))

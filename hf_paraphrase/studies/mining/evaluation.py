@@ -19,6 +19,7 @@ from ...errors import UsageError
 from ...evaluation.figures import check_plots
 from ...messages import say
 from ...settings import recipe, setting
+from ...shown_text import as_given
 from . import study
 from .collections import mined_curve, read_gold_ids
 from .embedding import EncoderFolders, FilterEncoderSettings
@@ -249,7 +250,7 @@ def _job(settings: MiningEvaluationSettings, inputs: Iterable[str]) -> dict[str,
     job = {name: value for name, value in settings.record().items() if name != "output"}
     if settings.device == CPU:
         del job["device"]  # unfinished runs of earlier versions know no other
-    return {**job, "inputs": {path: fingerprint(path) for path in inputs}}
+    return {**job, "inputs": {as_given(path): fingerprint(path) for path in inputs}}
 
 
 def _recall(

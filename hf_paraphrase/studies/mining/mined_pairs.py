@@ -21,6 +21,7 @@ from ...encoders.devices import CPU
 from ...errors import InputError, OutputError
 from ...messages import say
 from ...settings import recipe
+from ...shown_text import as_given
 from .collections import (
     Collection,
     check_different,
@@ -233,7 +234,7 @@ def _job(settings: MiningSettings) -> dict[str, Any]:
     job = {name: value for name, value in settings.record().items() if name != "output"}
     if settings.device == CPU:
         del job["device"]  # unfinished runs of earlier versions know no other
-    return {**job, "inputs": {str(path): fingerprint(path) for path in settings.inputs()}}
+    return {**job, "inputs": {as_given(path): fingerprint(path) for path in settings.inputs()}}
 
 
 def _tune(

@@ -1,0 +1,165 @@
+"""What the command line does when its streams are closed or full, and when nothing has foreseen what went wrong."""
+
+from __future__ import annotations
+
+import io
+import os
+import re
+import stat
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import hf_paraphrase.commands.env as env_verb
+import hf_paraphrase.commands.search as search_verb
+from hf_paraphrase.commands import main
+from hf_paraphrase.encoders.search.index import Neighbour
+from hf_paraphrase.encoders.search.run import Searched
+from hf_paraphrase.messages import say
+from hf_paraphrase.settings import recipe
+
+FULL = pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no device that is full")
+TOKEN = "hf_" + "a1B2" * 8 + "cD"
+
+
+def shell(command, **variables):
+    """Runs a line of a shell in which `hp` is the program."""
+    line = f'hp() {{ "{sys.executable}" -m hf_paraphrase "$@"; }}\n{command}'
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), **variables}
+    done = subprocess.run(["bash", "-c", line], capture_output=True, env=environment, check=False, timeout=120)
+    return done.returncode, done.stdout.decode(), done.stderr.decode()
+
+
+@pytest.fixture
+def failing(monkeypatch):
+    """Has the verb `env` raise an exception, or do anything else."""
+
+    def fail(action):
+        def act(argv):
+            if isinstance(action, BaseException):
+                raise action
+            action()
+
+        monkeypatch.setattr(env_verb, "main", act)
+
+    return fail
+
+
+@FULL
+def test_a_full_standard_output_is_told_in_one_line():
+    code, _, said = shell("hp filter --help > /dev/full")
+    assert (code, said) == (2, "hf-paraphrase: error: cannot write to standard output: No space left on device\n")
+
+
+def test_a_closed_standard_output_is_told_in_one_line():
+    assert shell("hp --help >&-") == (2, "", "hf-paraphrase: error: standard output is closed\n")
+
+
+def test_nothing_is_said_where_the_reader_has_gone():
+    assert shell("(sleep 1; hp --help) | true; exit ${PIPESTATUS[0]}") == (1, "", "")
+
+
+def test_no_file_takes_the_place_of_a_closed_stream(tmp_path):
+    program = tmp_path / "program.py"
+    program.write_text(
+        "import sys\n"
+        "from hf_paraphrase.commands.streams import guarded_streams\n"
+        "with guarded_streams(), open('found', 'w') as stream:\n"
+        "    assert stream.fileno() > 2 and sys.stdin.read() == ''\n"
+        "    sys.stderr.write('lost'), sys.stderr.flush()\n"
+        "    stream.write('kept')\n"
+    )
+    code, shown, _ = shell(f'cd {tmp_path} && "{sys.executable}" program.py <&- >&- 2>&-')
+    assert (code, shown) == (0, "") and (tmp_path / "found").read_text() == "kept"
+
+
+@pytest.mark.parametrize(
+    ("layout", "wanted"),
+    [("jsonl", r"un\u001b[31m caf\u00e9 \ud83d\ude00"), ("tsv", r"un\u001b[31m caf\u00e9 \ud83d\ude00")],
+)
+def test_what_the_encoding_of_the_terminal_lacks_is_escaped(layout, wanted, monkeypatch):
+    found = Searched(names=("index",), neighbours=iter([("one", [[Neighbour("un\x1b[31m café 😀", 1.0, 0, 1)]])]))
+    monkeypatch.setattr(search_verb.search, "run", lambda settings: found)
+    terminal = io.TextIOWrapper(io.BytesIO(), encoding="ascii")
+    monkeypatch.setattr(sys, "stdout", terminal)
+    assert main(["search", "--index", "i", "--query", "one", "--format", layout]) == 0
+    assert wanted in terminal.buffer.getvalue().decode("ascii")
+
+
+def test_what_nothing_has_foreseen_is_one_line_and_its_traceback_lies_in_a_private_file(
+    failing, capsys, tmp_path, monkeypatch
+):
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    failing(ZeroDivisionError(f"a\x1b[1m\nb {TOKEN}"))
+    assert main(["env", f"--model={TOKEN}"]) == 1
+    said = capsys.readouterr().err
+    found = re.fullmatch(
+        r"hf-paraphrase: error: ZeroDivisionError: a\\u001b\[1m b <token> "
+        r"\(the traceback is in (\S+\.txt): please report it\)\n",
+        said,
+    )
+    assert found, said
+    path = Path(found[1])
+    text = path.read_text()
+    assert path.parent == tmp_path and stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert "Traceback (most recent call last)" in text and "in act" in text and TOKEN not in text
+
+
+def test_it_is_one_line_too_where_no_traceback_can_be_written(failing, capsys, tmp_path, monkeypatch):
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "absent"))
+    failing(MemoryError())
+    assert main(["env"]) == 1
+    assert capsys.readouterr().err == (
+        "hf-paraphrase: error: there is not enough memory "
+        "(where it happened could not be written down: No such file or directory)\n"
+    )
+
+
+def test_an_interruption_keeps_its_own_exit_code(failing, capsys):
+    failing(KeyboardInterrupt())
+    assert main(["env"]) == 130
+    assert capsys.readouterr().err == "hf-paraphrase: interrupted\n"
+
+
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        (OSError(28, "No space left on device", "/x/y"), "/x/y: cannot write: No space left on device"),
+        (RuntimeError("[enforce fail] PytorchStreamWriter failed writing file data/0"), "cannot write: No space left"),
+        (Exception("I/O error: File too large (os error 27)"), "cannot write: File too large"),
+        (OSError("524288 requested and 32768 written"), "cannot write: No space left"),
+        (OSError(36, "File name too long", b"/x"), "/x: File name too long"),
+        (RuntimeError("Symlink loop from '/x/a'"), "/x/a: Too many levels of symbolic links"),
+    ],
+)
+def test_what_the_system_refuses_is_told_in_one_line_from_a_verb_and_from_python(error, said, failing, capsys):
+    try:
+        raise ValueError("of the library") from error
+    except ValueError as outer:
+        failing(outer)
+    assert main(["env"]) == 2
+    told = capsys.readouterr().err
+    assert told.startswith(f"hf-paraphrase: error: {said}") and told.count("\n") == 1
+
+    @recipe(env_verb.EnvironmentSettings)
+    def refused(settings):
+        """Fails."""
+        raise error
+
+    with pytest.raises(Exception, match=re.escape(said)) as caught:
+        refused()
+    assert type(caught.value).__module__ == "hf_paraphrase.errors"
+
+
+def test_messages_that_cannot_be_written_do_not_end_the_work(failing, capsys, monkeypatch):
+    class Broken:
+        def write(self, text):
+            raise OSError(28, "No space left on device")
+
+        flush = isatty = write
+
+    monkeypatch.setattr(sys, "stderr", Broken())
+    failing(lambda: say("a message"))
+    assert main(["env"]) == 0

@@ -1,0 +1,284 @@
+"""Pipes among the inputs: all that they hold is read, once, and the records have the hash of it."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import stat
+import tempfile
+import threading
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from hf_paraphrase.artefacts.provenance import fingerprint, read_provenance
+from hf_paraphrase.commands import main
+from hf_paraphrase.data.folder import DataFolder
+from hf_paraphrase.data.text_files import BLOCK_BYTES, LineErrors, read_lines
+from hf_paraphrase.errors import InputError, OutputError, UsageError
+from hf_paraphrase.models.configuration_avg import AvgConfig
+from hf_paraphrase.models.modeling_avg import AvgModel
+from hf_paraphrase.settings import Settings, recipe, setting
+from hf_paraphrase.tokenization.word_level import build_word_level_tokenizer, save_tokenizer
+
+# More than a pipe and the first block of a reader hold together, so that a second reading would be short.
+ROWS = 9_000
+FILLING = " ".join(["something", "unheard", "of"] * 25)
+
+
+@pytest.fixture
+def pipe():
+    """Makes pipes that are fed from another thread, and gives their names."""
+    opened, threads = [], []
+
+    def make(content):
+        if isinstance(content, str):
+            content = content.encode()
+        reading, writing = os.pipe()
+        opened.append(reading)
+
+        def feed():
+            try:
+                with os.fdopen(writing, "wb") as stream:
+                    stream.write(content)
+            except BrokenPipeError:
+                pass
+
+        threads.append(threading.Thread(target=feed))
+        threads[-1].start()
+        return f"/dev/fd/{reading}"
+
+    yield make
+    for descriptor in opened:
+        os.close(descriptor)
+    for thread in threads:
+        thread.join()
+
+
+@pytest.fixture(autouse=True)
+def temporary(tmp_path_factory, monkeypatch):
+    """A place for the copies, of which nothing may be left."""
+    folder = tmp_path_factory.mktemp("temporary")
+    monkeypatch.setattr(tempfile, "tempdir", str(folder))
+    yield folder
+    assert not list(folder.iterdir())
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("models") / "model"
+    torch.manual_seed(0)
+    AvgModel(AvgConfig(vocab_size=12, hidden_size=5, initializer_range=0.5)).save_pretrained(folder)
+    save_tokenizer(build_word_level_tokenizer([f"w{number}" for number in range(10)]), folder)
+    return folder
+
+
+def sha256(text):
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def recorded(folder):
+    return {item["name"]: item["sha256"] for item in read_provenance(folder)["inputs"]}
+
+
+PAIRS = "".join(
+    f"The first sentence of row {row} is rather long, with {FILLING}.\tSo is the second of row {row}.\n"
+    for row in range(ROWS)
+)
+LINES = "".join(f"w{row % 7} w{row % 5} {FILLING} {row}\n" for row in range(ROWS))
+
+
+def test_all_rows_of_a_pipe_become_pairs_and_the_record_has_their_hash(pipe, tmp_path):
+    assert min(len(PAIRS), len(LINES)) > BLOCK_BYTES
+    name = pipe(PAIRS)
+    output = tmp_path / "pairs"
+    assert main(["prepare", "pairs", "--tsv", name, "--lang", "en", "--output", str(output)]) == 0
+    assert DataFolder(output).count() == ROWS
+    assert recorded(output)[name] == sha256(PAIRS)
+    assert read_provenance(output)["settings"]["tsv"] == name
+
+
+def test_two_pipes_are_the_two_sides_of_a_bitext(pipe, tmp_path):
+    french = "".join(f"La phrase {row} est assez longue pour remplir un tube avec {FILLING}.\n" for row in range(ROWS))
+    english = "".join(f"Sentence {row} is long enough to fill a pipe with {FILLING}.\n" for row in range(ROWS))
+    output = tmp_path / "bitext"
+    sides = ["--source-file", pipe(french), "--target-file", pipe(english)]
+    languages = ["--source-lang", "fr", "--target-lang", "en"]
+    assert main(["prepare", "bitext", *sides, *languages, "--output", str(output)]) == 0
+    assert DataFolder(output).count() == ROWS
+    assert {sha256(french), sha256(english)} <= set(recorded(output).values())
+
+
+def test_all_lines_of_a_pipe_are_indexed(pipe, model, tmp_path):
+    name = pipe(LINES)
+    words = ["search", "--model", str(model), "--corpus", name, "--output", str(tmp_path / "index")]
+    assert main(words) == 0
+    assert read_provenance(tmp_path / "index")["results"]["read"] == ROWS
+    assert recorded(tmp_path / "index")[name] == sha256(LINES)
+
+
+def test_a_corpus_and_its_queries_may_both_be_pipes(pipe, model, capsys):
+    queries = "".join(f"w{number % 5} w6\n" for number in range(3_000))
+    words = ["search", "--model", str(model), "--corpus", pipe("w1 w2\nw3\n"), "--query-file", pipe(queries)]
+    assert main([*words, "--top-k", "1", "--format", "tsv"]) == 0
+    assert capsys.readouterr().out.count("\n") == 3_001
+
+
+def test_all_lines_of_a_pipe_are_encoded(pipe, model, tmp_path):
+    words = ["encode", "--model", str(model), "--input", pipe(LINES), "--output", str(tmp_path / "vectors.npy")]
+    assert main(words) == 0
+    assert np.load(tmp_path / "vectors.npy").shape == (ROWS, 5)
+
+
+def test_a_stream_has_no_name_for_the_output_of_encode(pipe, model, capsys):
+    assert main(["encode", "--model", str(model), "--input", pipe("w1\n")]) == 2
+    assert "give --output" in capsys.readouterr().err
+
+
+def test_evaluation_sets_and_word_lists_may_be_pipes(pipe, tmp_path):
+    held_out = "".join(line.split("\t")[0] + "\n" for line in PAIRS.splitlines()[: ROWS // 2])
+    words = ["fingerprint", "--text", pipe(held_out), "--output", str(tmp_path / "list.txt")]
+    assert main(words) == 0
+    assert len((tmp_path / "list.txt").read_text().splitlines()) == ROWS // 2
+    words = ["prepare", "pairs", "--lang", "en", "--output", str(tmp_path / "pairs")]
+    assert main([*words, "--tsv", pipe(PAIRS), "--decontaminate", pipe(held_out)]) == 0
+    assert DataFolder(tmp_path / "pairs").count() == ROWS - ROWS // 2
+    inputs = read_provenance(tmp_path / "pairs")["inputs"]
+    assert [item.get("kept_out", False) for item in inputs] == [False, True]
+
+
+def test_standard_input_is_read_once_under_both_of_its_names(model, tmp_path, monkeypatch):
+    """As after `cat lines.txt |`, of which /dev/stdin is a name and `-` another one."""
+    for name in ("-", "/dev/stdin"):
+        before, (reading, writing) = os.dup(0), os.pipe()
+        os.dup2(reading, 0)
+        feed = threading.Thread(target=lambda end=writing: [os.write(end, LINES.encode()), os.close(end)])
+        feed.start()
+        try:
+            with os.fdopen(os.dup(0)) as standard_input:
+                monkeypatch.setattr("sys.stdin", standard_input)
+                output = tmp_path / f"{len(name)}.npy"
+                assert main(["encode", "--model", str(model), "--input", name, "--output", str(output)]) == 0
+        finally:
+            feed.join()
+            os.dup2(before, 0)
+            for descriptor in (before, reading):
+                os.close(descriptor)
+        assert np.load(output).shape == (ROWS, 5)
+
+
+@dataclass(kw_only=True)
+class ReadingSettings(Settings):
+    """Reads."""
+
+    text: list[str] = setting("files", [])
+    vectors: str | None = setting("a file", None)
+    named: list[str] = setting("NAME=FILE", [])
+    output: str | None = setting("what is made", None)
+    report: str | None = setting("what is made too", None, written=True)
+    kind: str = setting("a kind", "fifo", choices=["fifo"])
+
+
+seen: dict[str, object] = {}
+
+
+@recipe(ReadingSettings)
+def read_twice(settings):
+    paths = [*settings.text, *filter(None, [settings.vectors])]
+    seen["first"] = [Path(path).read_bytes() for path in paths]
+    seen["named"] = [item.partition("=")[0] + Path(item.partition("=")[2]).read_text() for item in settings.named]
+    seen["kept"] = settings
+    return [Path(path).read_bytes() for path in paths], settings.record()
+
+
+def test_each_stream_of_any_field_is_kept_for_a_second_reading(pipe, tmp_path):
+    fifo = tmp_path / "fifo.gz"
+    os.mkfifo(fifo)
+    feed = threading.Thread(target=fifo.write_bytes, args=(b"named",))
+    feed.start()
+    names = [pipe("one"), pipe("two")]
+    third = pipe("three")
+    plain = tmp_path / "plain"
+    plain.write_bytes(b"plain")
+    again, record = read_twice(text=[*names, names[0], str(plain), fifo], named=[f"c={third}"], vectors=names[1])
+    feed.join()
+    assert again == seen["first"] == [b"one", b"two", b"one", b"plain", b"named", b"two"]
+    assert seen["named"] == ["cthree"]
+    assert record["text"] == [*names, names[0], str(plain), str(fifo)]
+    assert (record["vectors"], record["named"]) == (names[1], [f"c={third}"])
+    # What the caller goes on with has the names again that were given.
+    assert seen["kept"].text[:2] == names
+
+
+def test_copies_are_private_and_gone_after_an_error(pipe, temporary):
+    modes = []
+
+    @recipe(ReadingSettings)
+    def fail(settings):
+        (folder,) = temporary.iterdir()
+        modes.append(stat.S_IMODE(folder.stat().st_mode))
+        raise InputError("no good", path=settings.text[0], remedy=f"not {settings.text[0]}")
+
+    name = pipe("text")
+    with pytest.raises(InputError) as failed:
+        fail(text=[name])
+    assert str(failed.value) == f"{name}: no good (not {name})"
+    assert modes == [0o700]
+
+
+def test_names_of_what_is_made_and_of_choices_are_left_alone(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    os.mkfifo("fifo")
+
+    @recipe(ReadingSettings)
+    def kept(settings):
+        return settings.output, settings.report, settings.kind
+
+    # A reader of one of these would wait for ever.
+    assert kept(output="fifo", report="fifo", kind="fifo") == ("fifo", "fifo", "fifo")
+
+
+def test_a_device_without_end_is_refused(tmp_path):
+    for device in ("/dev/zero", "/dev/urandom"):
+        with pytest.raises(InputError, match=f"{device}: a device, which has no end"):
+            read_twice(text=[device])
+
+
+def test_several_processes_do_not_share_a_pipe(pipe, monkeypatch):
+    monkeypatch.setenv("RANK", "0")
+    monkeypatch.setenv("WORLD_SIZE", "2")
+    with pytest.raises(UsageError, match="each process would read a part"):
+        read_twice(text=[pipe("text")])
+
+
+def test_without_place_for_a_copy_the_error_says_where_more_may_be(pipe, monkeypatch):
+    def full(*_, **__):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(tempfile, "mkdtemp", full)
+    with pytest.raises(OutputError, match=r"No space left on device .*TMPDIR"):
+        read_twice(text=[pipe("text")])
+
+
+def test_readers_refuse_a_pipe_that_no_recipe_has_kept(tmp_path):
+    os.mkfifo(tmp_path / "fifo")
+    for read in (lambda path: list(read_lines(path, LineErrors())), fingerprint):
+        with pytest.raises(InputError, match="not a plain file but a pipe"):
+            read(tmp_path / "fifo")
+
+
+def test_every_verb_reads_its_streams_once():
+    """Verbs are recipes, and a recipe keeps streams; what is not read is the output and choices."""
+    import hf_paraphrase
+    from hf_paraphrase.settings import _fields_read
+
+    recipes = [item for name in hf_paraphrase.__all__ if hasattr(item := getattr(hf_paraphrase, name), "settings")]
+    assert len(recipes) > 20
+    for each in recipes:
+        fields = set(each.settings.__dataclass_fields__)
+        settings = each.settings.__new__(each.settings)
+        for name in ("text", "input", "pairs", "corpus", "query_file", "tsv", "vectors", "language_model"):
+            assert name not in fields or name in _fields_read(settings)
