@@ -19,7 +19,7 @@ from ..errors import HfParaphraseError, OutputError
 from ..messages import say
 from .claims import claimed_folder, refuse_if_claimed
 from .foreign_files import check_no_links, read_json_object
-from .unfinished import RECORD, forget, job_fingerprint, note_interruption, recorded_job
+from .unfinished import RECORD, forget, job_fingerprint, recorded_job
 from .whole_files import remove_leftovers
 
 _MADE_BY = "hf-paraphrase "
@@ -168,7 +168,6 @@ def working_folder(
             # No run of ours makes a link; what libraries write here would go through it.
             check_no_links(staging, OutputError)
             remove_leftovers(staging)
-            note_interruption(staging)
         yield staging
 
 

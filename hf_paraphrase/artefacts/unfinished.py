@@ -29,6 +29,8 @@ _REMEDY = "repeat the original command with --resume, or start afresh with --ove
 def check_same_job(folder: Path, job: Mapping[str, Any]) -> None:
     """Makes sure that a run that is continued is the one that was begun; writes down the job of a new one.
 
+    Of one that is continued it is written down that it was interrupted, so this is asked once in a run.
+
     Args:
         folder: The unfinished work.
         job: All that determines the result, as JSON values.
@@ -50,10 +52,13 @@ def check_same_job(folder: Path, job: Mapping[str, Any]) -> None:
     changed = sorted(name for name in {*job, *previous} if previous.get(name) != _as_json(job.get(name)))
     if changed:
         raise OutputError(f"the unfinished run had other settings: {', '.join(changed)}", path=folder, remedy=_REMEDY)
+    _note_interruption(folder)
 
 
 def write_job(folder: Path, job: Mapping[str, Any]) -> None:
     """Writes down what unfinished work is made with, whatever it was begun with."""
+    if (folder / JOB).is_file():
+        _note_interruption(folder)
     write_text_whole(folder / JOB, json.dumps(job, indent=2, ensure_ascii=False) + "\n")
 
 
@@ -74,12 +79,6 @@ def job_fingerprint(job: Mapping[str, Any]) -> str:
     return hashlib.sha256(json.dumps(job, sort_keys=True).encode()).hexdigest()
 
 
-def note_interruption(folder: Path) -> None:
-    """Writes down that unfinished work was interrupted and goes on now."""
-    moments = [*_interruptions(folder), datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")]
-    write_text_whole(folder / _INTERRUPTIONS, json.dumps({"resumed": moments}) + "\n")
-
-
 def kept_in_record(folder: Path) -> dict[str, Any]:
     """Returns what `provenance.json` keeps of unfinished work: the fingerprint of its job, and its interruptions."""
     kept: dict[str, Any] = {}
@@ -94,6 +93,12 @@ def forget(folder: Path) -> None:
     """Removes all that only unfinished work needs."""
     for name in (JOB, _INTERRUPTIONS):
         (folder / name).unlink(missing_ok=True)
+
+
+def _note_interruption(folder: Path) -> None:
+    """Writes down that unfinished work was interrupted and goes on now."""
+    moments = [*_interruptions(folder), datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")]
+    write_text_whole(folder / _INTERRUPTIONS, json.dumps({"resumed": moments}) + "\n")
 
 
 def _interruptions(folder: Path) -> list[str]:

@@ -265,7 +265,8 @@ class TrainingRun:
                     path=self.folder,
                     remedy="start afresh with --overwrite and without --resume",
                 )
-            check_same_job(self.folder, self.job())
+            if not (self.folder / JOB).is_file():
+                check_same_job(self.folder, self.job())
             self.checkpoints.mkdir(parents=True, exist_ok=True)
         self._begun = True
         return self.checkpoints

@@ -364,13 +364,13 @@ def test_whole_work_whose_job_is_forgotten_is_not_taken_for_that_of_another_one(
 
 def test_the_record_of_a_resumed_run_differs_by_its_interruptions_alone(tmp_path):
     finished(tmp_path / "undisturbed", seed=1)
-    for _ in range(2):
-        with (
-            pytest.raises(KeyboardInterrupt),
-            output_folder(tmp_path / "output", resume=staging_path(tmp_path / "output").exists()) as staging,
-        ):
+    for resume in (False, True):
+        with pytest.raises(KeyboardInterrupt), output_folder(tmp_path / "output", resume=resume) as staging:
             check_same_job(staging, {"seed": 1})
             raise KeyboardInterrupt
+    # A command with a mistake in it is no interruption.
+    with pytest.raises(OutputError), output_folder(tmp_path / "output", resume=True) as staging:
+        check_same_job(staging, {"seed": 2})
     with output_folder(tmp_path / "output", resume=True) as staging:
         check_same_job(staging, {"seed": 1})
         write_provenance(staging, command="score", settings={"seed": 1})

@@ -123,5 +123,5 @@ def test_from_python_it_says_what_was_embedded(model, tmp_path):
     found = hf_paraphrase.encode(model=model, input=tmp_path / "text", output=tmp_path / "v.npy", normalize=True)
     assert (found.rows, found.dimension, found.empty) == (3, 5, 1)
     np.testing.assert_allclose(np.linalg.norm(np.load(found.path), axis=1), [1, 0, 1], atol=1e-6)
-    with pytest.raises(hf_paraphrase.OutputError, match="the output exists"):
+    with pytest.raises(hf_paraphrase.OutputError, match="the output file exists"):
         hf_paraphrase.encode(model=model, input=tmp_path / "text", output=tmp_path / "v.npy")

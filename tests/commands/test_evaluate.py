@@ -12,7 +12,7 @@ import yaml
 import hf_paraphrase
 from hf_paraphrase.commands import main
 from hf_paraphrase.data.folder import write_split
-from hf_paraphrase.errors import ModelError
+from hf_paraphrase.errors import ModelError, OutputError
 from hf_paraphrase.registry import SUITES
 
 WORDS = ["banana", "umbrella", "ocean", "onion", "idea"]
@@ -459,7 +459,12 @@ def test_the_recipe_returns_what_the_command_prints(encoders, sts, tmp_path, cap
     assert str(hf_paraphrase.evaluate(baseline=["words"], data=sts, protocols=["paper"])).startswith("| set ")
 
 
-def test_a_table_that_took_hours_is_shown_even_where_the_results_cannot_be_written(encoders, sts, tmp_path, capsys):
-    (tmp_path / "file").write_text("")
-    assert run("evaluate", "--baseline", "words", "--data", sts, "--output", tmp_path / "file" / "results.json") == 2
+def test_a_table_that_took_hours_is_shown_even_where_the_results_cannot_be_written(
+    encoders, sts, tmp_path, capsys, monkeypatch
+):
+    def full(path, text):
+        raise OutputError("cannot write: No space left on device", path=path)
+
+    monkeypatch.setattr("hf_paraphrase.evaluation.run.write_text_whole", full)
+    assert run("evaluate", "--baseline", "words", "--data", sts, "--output", tmp_path / "results.json") == 2
     assert "| STS16 headlines" in capsys.readouterr().err

@@ -86,7 +86,7 @@ def test_a_translation_memory_is_an_evaluation_set_too(tmp_path):
         (["--data", "absent", "--output", "l.txt"], "absent: no such file"),
         (["--text", "short.txt", "--output", "l.txt"], "no line has 4 words"),
         (["--text", "latin1.txt", "--output", "l.txt"], "latin1.txt:1: not UTF-8"),
-        (["--data", "eval", "--output", "kept.txt"], "the output exists.*--overwrite"),
+        (["--data", "eval", "--output", "kept.txt"], "the output file exists.*--overwrite"),
         (["--data", "eval", "--output", "folder.txt"], "is a folder"),
     ],
 )

@@ -274,7 +274,7 @@ def test_arguments_that_do_not_fit_are_one_line_and_leave_nothing(work, capfd, c
 def test_outputs_that_are_in_the_way_are_refused_and_kept(work, capfd):
     words = f"{SIDES} --encoder encoder"
     Path("pairs.gold").write_text("mine")
-    assert "pairs.gold: the output exists" in fails(words, capfd)
+    assert "pairs.gold: the output file exists" in fails(words, capfd)
     Path("folder").mkdir()
     assert "a folder, not a file" in fails(words, capfd, output="folder")
     assert "the output is the input of --target" in fails(f"{words} --overwrite", capfd, output="fr-en.test.en")

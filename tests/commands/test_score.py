@@ -193,8 +193,22 @@ def test_processes_and_interruptions_do_not_change_a_byte(back_translated, tmp_p
         run("score", *killed_words, "--resume", "--seed", 5) == 2 and "other settings: seed" in capsys.readouterr().err
     )
     assert run("score", *killed_words, "--resume") == 0
+    record = tmp_path / "killed" / "provenance.json"
+    values = json.loads(record.read_text())
+    assert len(values.pop("interruptions")) == 1
+    record.write_text(json.dumps(values, indent=2, ensure_ascii=False) + "\n")
     assert tree(tmp_path / "one") == tree(tmp_path / "two") == tree(tmp_path / "killed")
     assert not list(tmp_path.glob(".*.partial"))
+    # Killed between the last event and its exit, it has nothing left to do.
+    capsys.readouterr()
+    assert run("score", *killed_words, "--resume") == 0
+    assert "nothing is left to do, the output is finished" in capsys.readouterr().err
+    assert run("score", *killed_words, "--resume", "--seed", 5) == 2
+    assert "made with other settings or inputs" in capsys.readouterr().err
+    scored = hf_paraphrase.score(
+        pairs=back_translated, hold_out=10, shard_size=25, output=tmp_path / "killed", resume=True
+    )
+    assert scored.rows == {"train": 120} and "overlap_1" in scored.columns and scored.language_model
 
 
 def test_a_language_model_is_estimated_on_a_compressed_text(back_translated, tmp_path):

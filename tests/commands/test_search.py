@@ -282,6 +282,7 @@ def test_a_bad_corpus_leaves_what_was_there(model, tmp_path, capsys, content, me
     (tmp_path / "text").write_bytes(content)
     (tmp_path / "i").mkdir()
     (tmp_path / "i" / "mine").write_text("mine")
+    (tmp_path / "i" / "provenance.json").write_text('{"command": "hf-paraphrase search"}')
     assert run("--model", model, "--corpus", tmp_path / "text", "--output", tmp_path / "i", "--overwrite") == 2
     assert message in capsys.readouterr().err.splitlines()[-1]
     assert sorted(path.name for path in tmp_path.iterdir()) == ["i", "text"]

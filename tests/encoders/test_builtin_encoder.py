@@ -96,7 +96,7 @@ def test_encode_needs_nothing_but_the_text(builtin, tmp_path, capsys):
     assert main(["encode", "--input", source]) == 0
     expected = SentenceEncoder.from_pretrained(builtin).encode(TEXTS)
     np.testing.assert_array_equal(np.load(tmp_path / "text.txt.npy"), expected)
-    assert main(["encode", "--input", source]) == 2 and "the output exists" in capsys.readouterr().err
+    assert main(["encode", "--input", source]) == 2 and "the output file exists" in capsys.readouterr().err
     assert main(["encode", "--input", "-"]) == 2 and "give --output" in capsys.readouterr().err
 
 
