@@ -45,6 +45,7 @@ HEADER = "{'descr': '%s', 'fortran_order': %s, 'shape': %s, } \n"
         (with_header(HEADER % ("<f4", "True", "(2, 2)")), "not a readable"),
         (with_header(HEADER % ("|O", "False", "(2, 2)")), "not a readable"),
         (with_header(HEADER % (">f4", "False", "(2, 2)")), "not a readable"),
+        (with_header(HEADER % ("<f3", "False", "(2, 2)")), "not a readable"),
         (with_header(HEADER % ("<f4", "False", "(-2, 2)")), "not a readable"),
         (with_header(HEADER % ("<f4", "False", "(2 2,)")), "not a readable"),
         (with_header(HEADER % ("<f4", "False", "(" * 3000)), "not a readable"),

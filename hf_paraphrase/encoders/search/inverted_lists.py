@@ -125,7 +125,8 @@ def _write(
 def _write_header(stream: IO[bytes], lists: int, rows: int, dimension: int) -> dict[str, int]:
     """Writes the header and makes room for the data; returns where those of each tensor go."""
     shapes = _shapes(lists, rows, dimension)
-    header, end = {}, 0
+    header: dict[str, dict[str, Any]] = {}
+    end = 0
     for name, (kind, shape) in shapes.items():
         begin, end = end, end + math.prod(shape) * (8 if kind == "I64" else 4)
         header[name] = {"dtype": kind, "shape": shape, "data_offsets": [begin, end]}
@@ -298,7 +299,7 @@ class InvertedLists:
         return values
 
     def _fill(self, stream: IO[bytes], values: NDArray[Any]) -> None:
-        buffer, filled = memoryview(values).cast("B"), 0
+        buffer, filled = values.reshape(-1).view(np.uint8).data, 0
         while filled < len(buffer):
             try:
                 count = stream.readinto(buffer[filled:])  # type: ignore[attr-defined]
