@@ -23,7 +23,8 @@ from .foreign_files import open_plain
 _MAGIC = b"\x93NUMPY"
 _LONGEST_HEADER = 4096
 _HEADER = re.compile(
-    rb"\{'descr': '(?P<kind><f[248]|<[iu][248]|\|[iub]1)', 'fortran_order': False, 'shape': \((?P<shape>[0-9, ]{0,100})\), \} *\n"
+    rb"\{'descr': '(?P<kind><f[248]|<[iu][248]|\|[iub]1)', 'fortran_order': False, "
+    rb"'shape': \((?P<shape>[0-9, ]{0,100})\), \} *\n"
 )
 _REMEDY = "make it again"
 
