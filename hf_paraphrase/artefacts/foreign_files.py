@@ -11,7 +11,7 @@ import os
 import stat
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from ..errors import HfParaphraseError, InputError
 
@@ -80,21 +80,35 @@ def _check(path: Path, allowed: list[Path], error: type[HfParaphraseError]) -> N
         raise error("neither a file nor a folder, but a device, pipe or socket", path=path, remedy=_REMEDY)
 
 
+def open_plain(path: Path, error: type[HfParaphraseError] = InputError) -> BinaryIO:
+    """Opens a plain file for reading; never waits and never reads a device.
+
+    Raises:
+        HfParaphraseError: As `error`, if the file is missing, not plain or unreadable.
+    """
+    try:
+        # Without this flag, opening a named pipe waits for someone to write to it.
+        number = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
+    except OSError as reason:
+        raise error(f"cannot read: {reason.strerror or reason}", path=path) from reason
+    if not stat.S_ISREG(os.fstat(number).st_mode):
+        os.close(number)
+        raise error("not a plain file", path=path, remedy=_REMEDY)
+    return os.fdopen(number, "rb")
+
+
 def read_bounded(path: Path, limit: int, error: type[HfParaphraseError] = InputError) -> bytes:
     """Reads a plain file that must not be longer than `limit` bytes.
 
     Raises:
         HfParaphraseError: As `error`, if the file is missing, not plain, unreadable or longer.
     """
-    try:
-        # Without this flag, opening a named pipe waits for someone to write to it.
-        number = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
-        with os.fdopen(number, "rb") as stream:
-            if not stat.S_ISREG(os.fstat(number).st_mode):
-                raise error("not a plain file", path=path, remedy=_REMEDY)
-            content = stream.read(limit + 1)
-    except OSError as reason:
-        raise error(f"cannot read: {reason.strerror}", path=path) from reason
+    with open_plain(path, error) as stream:
+        try:
+            # The room for it is made at once.
+            content = stream.read(min(limit, os.fstat(stream.fileno()).st_size) + 1)
+        except OSError as reason:
+            raise error(f"cannot read: {reason.strerror or reason}", path=path) from reason
     if len(content) > limit:
         raise error(f"longer than {limit >> 20} MiB, which no file of this kind is", path=path)
     return content

@@ -17,7 +17,7 @@ import os
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -62,10 +62,12 @@ class TensorEntry:
     Attributes:
         dtype: Its type, e.g. `F32`.
         shape: Its shape.
+        offset: Where its data begin in the file, in bytes.
     """
 
     dtype: str
     shape: tuple[int, ...]
+    offset: int = field(default=0, compare=False)
 
     @property
     def elements(self) -> int:
@@ -196,7 +198,7 @@ def read_header(path: str | os.PathLike[str]) -> dict[str, TensorEntry]:
     if not isinstance(header, dict):
         raise ModelError(f"{_DAMAGED}: the header is not a JSON object", path=path, remedy=_COPY_AGAIN)
     return {
-        name: _tensor_entry(name, value, size - 8 - length, path)
+        name: _tensor_entry(name, value, 8 + length, size - 8 - length, path)
         for name, value in header.items()
         if name != "__metadata__"
     }
@@ -293,7 +295,7 @@ def _listed(names: list[str]) -> str:
     return shown if len(names) <= 5 else f"{shown} and {len(names) - 5} more"
 
 
-def _tensor_entry(name: str, value: Any, data_bytes: int, path: Path) -> TensorEntry:
+def _tensor_entry(name: str, value: Any, data_begin: int, data_bytes: int, path: Path) -> TensorEntry:
     try:
         dtype, shape, (begin, end) = value["dtype"], value["shape"], value["data_offsets"]
         numbers = [*shape, begin, end]
@@ -309,4 +311,4 @@ def _tensor_entry(name: str, value: Any, data_bytes: int, path: Path) -> TensorE
             path=path,
             remedy=_COPY_AGAIN,
         )
-    return TensorEntry(dtype, tuple(shape))
+    return TensorEntry(dtype, tuple(shape), data_begin + begin)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import ModelError
@@ -51,6 +52,43 @@ def check_model_type(folder: str | os.PathLike[str], expected: Sequence[str], *,
     return str(found)
 
 
+def class_of_folder(folder: str | os.PathLike[str], auto_class: str) -> str | None:
+    """Returns the class that the code of a model folder gives one of transformers' Auto classes, as `file.Class`.
+
+    Args:
+        folder: The folder.
+        auto_class: The name of the Auto class.
+
+    Returns:
+        The class without the repository that it may come from; None for a folder that names none.
+
+    Raises:
+        ModelError: If `config.json` is damaged.
+    """
+    named = read_json_object(Path(folder) / "config.json", ModelError).get("auto_map")
+    found = named.get(auto_class) if isinstance(named, dict) else None
+    return None if found is None else str(found).rpartition("--")[2]
+
+
+def check_class(folder: str | os.PathLike[str], model_class: type[PreTrainedModel]) -> None:
+    """Refuses a folder whose weights are of another class, of the same model type, than that which is to take them.
+
+    Raises:
+        ModelError: If it is of such a class: the same weights would compute something else.
+    """
+    file, name = model_class.__module__.rpartition(".")[2], model_class.__name__
+    found = class_of_folder(folder, model_class._auto_class or "AutoModel")
+    # One of our classes is in one file; one of a user's may be in a file that was renamed.
+    is_ours = file.startswith("modeling_") and model_class.__module__.startswith(__package__.partition(".")[0])
+    if found is None or found == f"{file}.{name}" or (not is_ours and found.rpartition(".")[2] == name):
+        return
+    raise ModelError(
+        f"the model is of a class of its own, `{found[:80]}`, and not {name}",
+        path=folder,
+        remedy="open it with the Auto class of transformers and trust_remote_code=True",
+    )
+
+
 def load_model_folder(
     folder: str | os.PathLike[str], model_class: type[PreTrainedModel], **settings: Any
 ) -> tuple[PreTrainedModel, PreTrainedTokenizerFast]:
@@ -81,6 +119,7 @@ def load_weights(
         ModelError: If anything is damaged, missing, left over, of another model, or leads out of the folder.
     """
     tensors = check_model_folder(folder)
+    check_class(folder, model_class)
     if is_int8_folder(folder):
         return load_int8_table(folder, model_class, tensors, **settings)
     check_tensors(model_class, folder, tensors, settings)

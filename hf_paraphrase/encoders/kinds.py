@@ -14,12 +14,12 @@ and `unk_token_id`. It is saved with the file that it is in.
 from __future__ import annotations
 
 import dataclasses
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..artefacts.foreign_files import read_json_object
-from ..artefacts.model_loading import check_model_type
+from ..artefacts.model_loading import check_model_type, class_of_folder
 from ..errors import ModelError, UsageError
 from ..models.registry import MODELS, SENTENCE_ENCODERS, config_class, model_class
 from ..registry import ENCODERS
@@ -213,10 +213,10 @@ def encoder_class(folder: Path) -> type[PreTrainedModel]:
     own = own_classes()
     types = [*SENTENCE_ENCODERS, *(found.config_class.model_type for found in own.values())]
     found = check_model_type(folder, types, kind="sentence encoder", verb="train-encoder")
-    code = read_json_object(folder / "config.json", ModelError).get("auto_map")
-    name = str(code.get("AutoModel")).rpartition(".")[2] if isinstance(code, dict) else None
-    if found in SENTENCE_ENCODERS and name in (None, "None", MODELS[found].model):
+    code = class_of_folder(folder, "AutoModel")
+    if found in SENTENCE_ENCODERS and code in (None, f"modeling_{found}.{MODELS[found].model}"):
         return model_class(found)
+    name = str(code).rpartition(".")[2]
     if name in own and own[name].config_class.model_type == found:
         return own[name]
     raise ModelError(
@@ -234,17 +234,37 @@ def is_own_class(model: PreTrainedModel) -> bool:
 
 
 def check_own_class(model: PreTrainedModel) -> None:
-    """Refuses a class of one's own whose folder would open as one of ours, because it has its model type.
+    """Refuses a class of one's own whose folder would not open as what it is.
 
     Raises:
-        UsageError: If it is such a class.
+        UsageError: If it has the model type of one of ours, as which its folder would open, or if its code cannot be
+            saved with its weights, because it is in no file.
     """
-    if is_own_class(model) and (model_type := model.config.model_type) in MODELS:
+    if not is_own_class(model):
+        return
+    if (model_type := model.config.model_type) in MODELS:
         raise UsageError(
             f"{type(model).__name__} has the model type `{model_type}` of {MODELS[model_type].model}",
             remedy=f"give it as config_class a subclass of {type(model.config).__name__} with a model_type and an "
             "__init__ of its own",
         )
+    for kind in (type(model), type(model.config)):
+        if (place := _place_without_file(kind)) is not None:
+            raise UsageError(
+                f"{kind.__qualname__} is defined in {place}, so that its code cannot be saved with its weights",
+                remedy="put it at the top level of a file of its own, and import it from there",
+            )
+
+
+def _place_without_file(kind: type) -> str | None:
+    """Says where a class is defined, if not at the top level of a file that can be copied; else None."""
+    module = sys.modules.get(kind.__module__)
+    if kind.__module__ == "__main__":
+        return "the program or notebook that runs"
+    if "." in kind.__qualname__:
+        return "a function or class"
+    file = getattr(module, "__file__", None)
+    return None if file is not None and Path(file).is_file() else "no file"
 
 
 def new_encoder(

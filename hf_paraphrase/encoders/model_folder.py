@@ -13,7 +13,7 @@ from ..artefacts.measurements import Measurement
 from ..artefacts.provenance import write_provenance
 from ..models.sentence_transformers_files import needs_own_code, write_module_files
 from ..tokenization.word_level import save_tokenizer
-from .kinds import is_own_class
+from .kinds import check_own_class, is_own_class
 
 if TYPE_CHECKING:
     from torch import Tensor, nn
@@ -39,7 +39,11 @@ def write_model_files(
         model: The encoder.
         tokenizer: Its tokenizer.
         weights: The weights, if not those that the model holds.
+
+    Raises:
+        UsageError: For a class of one's own that the folder would not open as; see :func:`~.kinds.check_own_class`.
     """
+    check_own_class(model)
     if is_own_class(model):
         for kind, auto_class in ((type(model), "AutoModel"), (type(model.config), "AutoConfig")):
             if kind._auto_class is None:

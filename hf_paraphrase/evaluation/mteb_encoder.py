@@ -8,11 +8,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..artefacts.hub_models import model_folder, repository_name
+from ..artefacts.provenance import fingerprint
 from .correlation import cosine_similarities
 
 if TYPE_CHECKING:
@@ -22,8 +25,9 @@ if TYPE_CHECKING:
 class MtebEncoder:
     """What mteb calls an `EncoderProtocol`, e.g. `mteb.evaluate(MtebEncoder("gran"), mteb.get_tasks(["STS12"]))`.
 
-    Attributes:
-        mteb_model_meta: A `mteb.ModelMeta` with the name by which mteb files results; None leaves them nameless.
+    mteb keeps results by the name and the revision of a model, and gives them back instead of asking again. The name
+    is that of the folder or of the repository on the Hub, the revision the fingerprint of the folder: another model,
+    or the same one trained on, is asked anew.
 
     Args:
         folder: The folder of a trained encoder.
@@ -33,12 +37,32 @@ class MtebEncoder:
         ModelError: If the folder is missing, holds another kind of model, or is damaged.
     """
 
-    mteb_model_meta: Any = None
-
     def __init__(self, folder: str | os.PathLike[str], *, device: str | None = None) -> None:
         from ..encoders.sentence_encoder import SentenceEncoder
 
         self.encoder = SentenceEncoder.from_pretrained(folder, device=device)
+        place = model_folder(folder)
+        name = repository_name(folder) or place.resolve().name
+        self._name = name if "/" in name else f"hf-paraphrase/{name}"
+        self._revision = fingerprint(place)
+
+    @cached_property
+    def mteb_model_meta(self) -> Any:
+        """A `mteb.ModelMeta` with the name and the revision by which mteb files results; None without mteb."""
+        try:
+            from mteb.models import ModelMeta
+        except ImportError:
+            return None
+        known = {
+            "name": self._name,
+            "revision": self._revision,
+            "embed_dim": self.encoder.dimension,
+            "similarity_fn_name": "cosine",
+            "framework": ["PyTorch"],
+        }
+        # By way of the class, which knows its own names for some of them.
+        empty = ModelMeta.create_empty().model_dump()
+        return ModelMeta(**{**empty, **known})
 
     def encode(
         self,

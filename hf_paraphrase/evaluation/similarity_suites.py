@@ -11,7 +11,7 @@ from ..tables import format_table, number, short_names
 from .floors import Scorer
 from .graded_set import read_graded_folder, score
 from .protocols import PAPER, PROTOCOLS, ProtocolResult, choose_protocols, evaluate_protocol, shorten
-from .sts import DEV_MEAN, StsResult, evaluate_scored
+from .sts import DEV_MEAN, MeanResult, StsResult, evaluate_scored
 from .sts_files import find_sts_sets
 from .suite import Benchmark, Scores, Suite, one_folder, words_of
 
@@ -53,15 +53,21 @@ def format_sets(scores: Sequence[Scores], *, without_input: Sequence[str] = (), 
         [graded.key, str(graded.n), *_cells([(r.sets[i].pearson, r.sets[i].spearman) for r in results])]
         for i, graded in enumerate(first.sets)
     ]
-    shown = [mean for mean in first.means if mean.present] if means else []
-    for mean in shown:
+    # Groups of which the same sets are at hand have the same mean, which stands once, under the largest of them.
+    groups: dict[tuple[str, ...], list[MeanResult]] = {}
+    for mean in first.means if means else ():
+        if mean.present:
+            groups.setdefault(mean.found, []).append(mean)
+    for mean in (same[0] for same in groups.values()):
         label = mean.label + (", dev" if mean.name == DEV_MEAN else "")
         same = [item.mean(mean.name) for item in results]
         rows.append([label, "", *_cells([(value.pearson, value.spearman) for value in same])])
     lines = ["", "r: Pearson × 100, rho: Spearman × 100; means are over sets, unweighted, of the sets present only."]
-    for mean in shown:
+    for mean, *others in groups.values():
         if mean.missing:
-            lines.append(f"{mean.name}: {mean.present} of {mean.expected} present; missing: {', '.join(mean.missing)}")
+            also = f"; the same sets as of the {', '.join(other.name for other in others)}" if others else ""
+            found = f"{mean.present} of {mean.expected} present{also}"
+            lines.append(f"{mean.name}: {found}; missing: {', '.join(mean.missing)}")
     if without_input:
         lines.append(f"scores without sentences (not evaluated): {', '.join(without_input)}")
     for item, name in zip(results, names, strict=True):

@@ -92,6 +92,11 @@ class MeanResult:
     spearman: float | None
 
     @property
+    def found(self) -> tuple[str, ...]:
+        """The keys of the sets that were evaluated."""
+        return tuple(key for key in MEAN_GROUPS[self.name] if key not in self.missing)
+
+    @property
     def complete(self) -> bool:
         """Whether the mean is over the whole group, and so comparable with published figures."""
         return self.present == self.expected

@@ -21,7 +21,7 @@ _PLACEHOLDER = "path/to/this/folder"
 _METRIC_FOLDER = "path/to/"
 _DOWNLOAD = "hf download namespace/name"
 _CALLS = r"(?:\bfrom_pretrained\(|\bSentenceTransformer\(|\bload_dataset\(|\bpipeline\([^()\n]*\bmodel=)"
-_TITLE = re.compile(r"^# +(?P<title>.+?)[ \t]*\r?$", re.MULTILINE)
+_TITLE = re.compile(r"^# +(?P<title>\S[^\n]*)", re.MULTILINE)
 _COMMAND = re.compile(r"\bhf-paraphrase [^`\n]*")
 # Flags that take what a repository holds; `--index` is none, because an index is searched in a folder only.
 _FLAGS = r"(?:model|classifier|encoder|source-encoder|target-encoder)"
@@ -43,7 +43,7 @@ def published_files(folder: Path, files: FileList, repo_id: str, repo_type: str)
     own = next((file for file in files.files if file.name == CARD), None)
     names = {folder.resolve().name}
     if own is not None and (text := _text(own)) is not None and (title := _TITLE.search(_body(text))):
-        names.add(title["title"])
+        names.add(title["title"].rstrip())
 
     def published(file: TravellingFile) -> TravellingFile:
         is_card = file is own or (repo_type == "model" and file.name.endswith(f"/{CARD}"))

@@ -10,7 +10,7 @@ from ..errors import InputError, UsageError
 from ..shown_text import HIDDEN, without_secrets
 
 # The signature of a presigned address is a key of its own.
-_QUERY = re.compile(r"(https?://[^\s?'\"]+)\?[^\s'\"]*")
+_QUERY = re.compile(r"(https?://[^\s?'\"]+)(?:\?[^\s'\"]*)?")
 
 
 def find_token(token_file: str | os.PathLike[str] | None = None) -> str:

@@ -25,7 +25,7 @@ UNKNOWN_SPREAD = 0.01
 UNKNOWN_WORDS = ("UUUNKKK", "<unk>", "[UNK]")
 """Names under which published vectors keep one for unknown words; UUUNKKK is that of PARAGRAM."""
 _RAREST = 1000
-_NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?|[-+]?(nan|inf)", re.IGNORECASE)
+_NUMBER = re.compile(r"[-+]?(\d+(\.\d*)?|\.\d+)([eE][-+]?\d+)?|[-+]?(nan|inf)", re.IGNORECASE)
 _FRACTION = re.compile(r"[-+]?\d*\.\d+([eE][-+]?\d+)?|[-+]?(nan|inf)", re.IGNORECASE)
 
 

@@ -27,5 +27,9 @@ done_already encoder || hf-paraphrase distill --teacher all-MiniLM-L6-v2 --text 
   --principal-components 256 --dev-data data/sts --license cc-by-sa-4.0 --resume --output encoder
 done_already joined || hf-paraphrase join --model encoder weighted-trigrams --weights 0.8 0.2 --text text/*.txt.gz \
   --vocabulary-size 10000 --license cc-by-sa-4.0 --output joined
-done_already builtin || hf-paraphrase export --model joined --format safetensors --weights int8 \
-  --sentences text/wikipedia.txt.gz --output builtin
+done_already builtin || {
+  hf-paraphrase export --model joined --format safetensors --weights int8 --sentences text/wikipedia.txt.gz \
+    --output builtin
+  hf-paraphrase evaluate --model builtin --baseline weighted-trigrams --suite sts --protocols paper --data data/sts \
+    --truncate-dim 32 64 128 256 --update-card
+}

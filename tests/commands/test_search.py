@@ -108,7 +108,6 @@ def test_an_approximate_index_says_how_much_it_finds(model, tmp_path, capfd):
     flags = ["--model", model, "--corpus", tmp_path / "text", "--method", "approximate", "--lists", "6"]
     assert run(*flags, "--probes", "2", "--output", tmp_path / "i") == 0
     captured = capfd.readouterr()
-    # Also what faiss prints past Python.
     error = captured.err
     assert captured.out == ""
     recall = json.loads((tmp_path / "i" / "index.json").read_text())["recall"]
@@ -320,17 +319,6 @@ def test_columns_that_are_not_text_are_refused(model, tmp_path, capsys):
     ):
         assert run(*flags, *columns) == 2
         assert message in capsys.readouterr().err
-
-
-def test_without_faiss_the_exact_search_works_and_the_other_names_the_extra(
-    model, corpus, tmp_path, monkeypatch, capsys
-):
-    monkeypatch.setitem(__import__("sys").modules, "faiss", None)
-    assert run("--model", model, "--corpus", corpus, "--output", tmp_path / "exact") == 0
-    assert run("--index", tmp_path / "exact", "--query", "w1") == 0
-    capsys.readouterr()
-    assert run("--model", model, "--corpus", corpus, "--method", "approximate", "--output", tmp_path / "i") == 2
-    assert "hf-paraphrase[search]" in capsys.readouterr().err and not (tmp_path / "i").exists()
 
 
 def test_an_index_moves_and_answers_as_before(index, tmp_path):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 
 import numpy as np
@@ -14,11 +15,14 @@ from transformers import AutoModel, EarlyStoppingCallback
 from hf_paraphrase.data.folder import write_split
 from hf_paraphrase.data.schema import PAIRS
 from hf_paraphrase.encoders import EncoderTrainer, EncoderTrainingArguments, MarginLoss, SentenceEncoder, encode_pairs
+from hf_paraphrase.encoders.model_folder import write_model_files
 from hf_paraphrase.encoders.negatives import NONE
 from hf_paraphrase.errors import InputError, ModelError, UsageError
+from hf_paraphrase.export.run import export_encoder
+from hf_paraphrase.models.configuration_avg import AvgConfig
 from hf_paraphrase.models.modeling_avg import AvgModel
 from hf_paraphrase.registry import import_file
-from hf_paraphrase.tokenization.word_level import build_word_level_tokenizer
+from hf_paraphrase.tokenization.word_level import build_word_level_tokenizer, save_tokenizer
 from hf_paraphrase.training.row_adam import RowAdam
 
 PAIR = {"sentence1": "a1", "sentence2": "b1"}
@@ -321,3 +325,66 @@ def test_a_model_class_of_ones_own_is_saved_with_its_code_and_opens_equal(tmp_pa
     with pytest.raises(ModelError, match="type `shifted` is not a sentence encoder"):
         SentenceEncoder.from_pretrained(folder)
     sys.modules.pop("hf_paraphrase_import.shifted")
+
+
+class Doubled(AvgModel):
+    """Has the configuration of another class, and computes something else."""
+
+    def forward(self, *inputs, **options):
+        found = super().forward(*inputs, **options)
+        found.pooler_output = found.pooler_output + torch.ones_like(found.pooler_output)
+        return found
+
+
+class SameNameConfig(AvgConfig):
+    model_type = "same-name"
+
+    def __init__(self, **settings):
+        super().__init__(**settings)
+
+
+def test_a_subclass_that_would_open_as_its_base_is_saved_nowhere(tmp_path, rows, tokenizer):
+    model = model_of(tokenizer, Doubled)
+    saves = (
+        lambda: EncoderTrainer(model, arguments(tmp_path), rows, tokenizer),
+        lambda: SentenceEncoder(model, tokenizer).save_pretrained(tmp_path / "saved"),
+        lambda: write_model_files(tmp_path / "saved", model, tokenizer),
+    )
+    for save in saves:
+        with pytest.raises(UsageError, match="Doubled has the model type `avg` of AvgModel"):
+            save()
+    assert not (tmp_path / "saved").exists()
+
+
+@pytest.mark.parametrize("place", ["__main__", "<locals>", "no file"])
+def test_a_class_without_a_file_is_refused_before_it_is_trained_or_saved(tmp_path, rows, tokenizer, place):
+    made = {
+        "config_class": SameNameConfig,
+        "__module__": {"<locals>": __name__, "no file": "nowhere"}.get(place, place),
+        "__qualname__": "f.<locals>.Own" if place == "<locals>" else "Own",
+    }
+    model = type("Own", (AvgModel,), made)(SameNameConfig(vocab_size=len(tokenizer), hidden_size=4))
+    saves = (
+        lambda: EncoderTrainer(model, arguments(tmp_path), rows, tokenizer),
+        lambda: SentenceEncoder(model, tokenizer).save_pretrained(tmp_path / "saved"),
+    )
+    for save in saves:
+        with pytest.raises(UsageError, match=r"its code cannot be saved with its weights .*a file of its own"):
+            save()
+    assert not (tmp_path / "saved").exists()
+
+
+def test_a_folder_of_a_subclass_that_transformers_saved_does_not_open_as_the_base(tmp_path, tokenizer):
+    """As `model.save_pretrained` writes it: the model type of the base, and code of its own, even of the same name."""
+    for name in ("Doubled", "AvgModel"):
+        model_of(tokenizer).save_pretrained(tmp_path / name)
+        save_tokenizer(tokenizer, tmp_path / name)
+        config = json.loads((tmp_path / name / "config.json").read_text())
+        config["auto_map"]["AutoModel"] = f"mine.{name}"
+        (tmp_path / name / "config.json").write_text(json.dumps(config))
+        with pytest.raises(ModelError, match=f"of a class of its own, `(mine.)?{name}`"):
+            SentenceEncoder.from_pretrained(tmp_path / name)
+        for form in ("onnx", "safetensors"):
+            with pytest.raises(ModelError, match=f"of a class of its own, `mine.{name}`"):
+                export_encoder(model=tmp_path / name, output=tmp_path / "exported", format=form)
+        assert not (tmp_path / "exported").exists()

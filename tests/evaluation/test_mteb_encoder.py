@@ -15,14 +15,17 @@ from hf_paraphrase.tokenization.word_level import build_word_level_tokenizer, sa
 TEXTS = ["the cat sat", "", "a dog", "the the dog ran", "cat", "never seen"]
 
 
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory):
-    path = tmp_path_factory.mktemp("models") / "avg"
+def save_model(path, seed=0):
     tokenizer = build_word_level_tokenizer(["the", "cat", "sat", "a", "dog", "ran"])
-    torch.manual_seed(0)
+    torch.manual_seed(seed)
     AvgModel(AvgConfig(vocab_size=len(tokenizer), hidden_size=5, initializer_range=0.5)).save_pretrained(path)
     save_tokenizer(tokenizer, path)
     return path
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return save_model(tmp_path_factory.mktemp("models") / "avg")
 
 
 def loader(texts, size=4):
@@ -72,3 +75,62 @@ def test_a_folder_that_is_no_encoder_is_a_model_error(tmp_path):
 def test_mteb_itself_takes_it_for_an_encoder(folder):
     protocols = pytest.importorskip("mteb.models.models_protocols")
     assert isinstance(MtebEncoder(folder), protocols.EncoderProtocol)
+
+
+def local_task(mteb):
+    """A task of mteb whose data are in the program, so that nothing is fetched."""
+    from datasets import Dataset, DatasetDict
+    from mteb.abstasks.sts import AbsTaskSTS
+    from mteb.abstasks.task_metadata import TaskMetadata
+
+    class LocalTask(AbsTaskSTS):
+        metadata = TaskMetadata(
+            name="LocalSTS",
+            description="Pairs.",
+            reference=None,
+            dataset={"path": "local/pairs", "revision": "1"},
+            type="STS",
+            category="t2t",
+            modalities=["text"],
+            eval_splits=["test"],
+            eval_langs=["eng-Latn"],
+            main_score="cosine_pearson",
+            date=None,
+            domains=None,
+            task_subtypes=None,
+            license=None,
+            annotations_creators=None,
+            dialect=None,
+            sample_creation=None,
+            bibtex_citation=None,
+        )
+
+        def load_data(self, **_):
+            pairs = {"sentence1": TEXTS[:1] * 4, "sentence2": ["cat", "a dog", "the dog ran", "sat a cat"]}
+            self.dataset = DatasetDict({"test": Dataset.from_dict({**pairs, "score": [5.0, 0.0, 1.0, 3.0]})})
+            self.data_loaded = True
+
+    return LocalTask()
+
+
+def test_mteb_files_the_results_of_each_model_under_its_name_and_fingerprint(folder, tmp_path, monkeypatch):
+    mteb = pytest.importorskip("mteb")
+    pytest.importorskip("sentence_transformers")
+    cache = mteb.ResultCache(tmp_path / "cache")
+    asked = []
+    encode = MtebEncoder.encode
+    monkeypatch.setattr(MtebEncoder, "encode", lambda *args, **kwargs: asked.append(1) or encode(*args, **kwargs))
+
+    def score(model):
+        asked.clear()
+        result = mteb.evaluate(MtebEncoder(model), local_task(mteb), cache=cache, show_progress_bar=False)
+        return round(result.task_results[0].get_score(), 4), result.model_name, bool(asked)
+
+    first, name, was_asked = score(folder)
+    assert (name, was_asked) == ("hf-paraphrase/avg", True)
+    # Another model of the same name, as in the folder of another run.
+    second, name, was_asked = score(save_model(tmp_path / "avg", seed=1))
+    assert (name, was_asked) == ("hf-paraphrase/avg", True) and second != first
+    assert score(folder) == (first, "hf-paraphrase/avg", False)
+    # Trained on in its place.
+    assert score(save_model(tmp_path / "avg", seed=2))[0] not in (first, second)

@@ -31,6 +31,7 @@ if [ "$verb" = evaluate-nmt ]; then
   exit
 fi
 case "$output" in
+  "") ;;
   *.json) touch "$output" ;;
   *) mkdir -p "$output" && echo "| bitext | BLEU |" > "$output/README.md" ;;
 esac

@@ -64,8 +64,10 @@ def test_a_source_that_is_missing_is_named(run, folder):
 def test_the_steps_run_in_their_order_and_their_commands_understand_them(run):
     done, calls = run()
     assert done.returncode == 0, done.stderr
-    assert [f"{words[0]} {after(words, '--output')}" for words in calls] == STEPS
-    _, distillation, joined, _ = map(parsed, calls)
+    *made, evaluated = calls
+    assert [f"{words[0]} {after(words, '--output')}" for words in made] == STEPS
+    _, distillation, joined, _, scores = map(parsed, calls)
+    assert evaluated[0] == "evaluate" and scores.update_card and scores.truncate_dim == [32, 64, 128, 256]
     assert len(distillation.text) == 5 and "data/held_out.sha256-16.txt.gz" in distillation.decontaminate
     assert joined.weights == [0.8, 0.2]
 

@@ -29,6 +29,8 @@ from .tmx import single_line
 
 PLURALS = ("pair", "skip")
 _SINGULAR, _PLURAL = 1, 5
+_LONGEST_MESSAGE = 1 << 18
+"""In characters. polib puts the lines of a message together one by one, and copies what it has each time."""
 _MAGIC = {b"\xde\x12\x04\x95", b"\x95\x04\x12\xde"}
 _LINE = re.compile(r"\(line (\d+)\)")
 _PO_LINE = re.compile(
@@ -37,7 +39,7 @@ _PO_LINE = re.compile(
 _RULE = re.compile(r"nplurals\s*=\s*(\d+)\s*;\s*plural\s*=\s*([^;]+)")
 # printf and Python (%s, %(name)d, %1$s, %1), braces ({0}, {name}, {{ name }}, ${name}), shell ($NAME), and mark-up.
 _PLACEHOLDER = re.compile(
-    r"%(?:\([^)]*\)|\d+\$)?[-+#0]*(?:\d+|\*)?(?:\.\d+)?(?:hh?|ll?|[qjztL])?[diouxXeEfFgGcrsaSp]|%\d"
+    r"%(?:\([^()]*\)|\d+\$)?[-+#0]*(?:\d+|\*)?(?:\.\d+)?(?:hh?|ll?|[qjztL])?[diouxXeEfFgGcrsaSp]|%\d"
     r"|\$?\{[^{}]*\}|\$[A-Za-z_]\w*|</?[A-Za-z][^<>]*>"
 )
 
@@ -250,6 +252,7 @@ def _parse(path: Path) -> Any:
     encoding = polib.detect_encoding(raw + b"\n\0", True)
     try:
         if _kind(path) == ".mo":
+            _check_table(raw, path)
             return polib.mofile(raw + b"\0", encoding=encoding)
         text = raw.decode("utf-8-sig" if encoding.lower().replace("_", "-") in {"utf-8", "utf8"} else encoding)
         _check_lines(text, path)
@@ -275,13 +278,52 @@ def _parse(path: Path) -> Any:
         ) from error
 
 
+def _check_table(raw: bytes, path: Path) -> None:
+    """Checks that the messages of a compiled catalogue are as many and as long as its bytes can hold.
+
+    The format (https://www.gnu.org/software/gettext/manual/html_node/MO-Files.html): the number of messages at byte 8,
+    and where the tables of originals and translations begin, of a length and a place for each message.
+
+    Raises:
+        InputError: If they are more or longer, so that parts of the file stand for several messages.
+    """
+    kind = np.dtype("<u4" if raw[:4] == b"\xde\x12\x04\x95" else ">u4")
+    whole = raw[: len(raw) - len(raw) % 4]
+    numbers = np.frombuffer(whole, kind) if len(whole) >= 20 else np.zeros(5, kind)
+    count = int(numbers[2])
+    total = 0
+    for begin in numbers[3:5].tolist():
+        # Tables begin at multiples of four in what every tool writes.
+        table = np.frombuffer(raw[begin : begin + 8 * count], np.uint8)
+        if len(table) == 8 * count:
+            total += int(table.view(kind)[::2].sum(dtype=np.uint64))
+        else:
+            total += len(raw)
+    if total > len(raw):
+        raise InputError(
+            f"damaged: its {len(raw):,} bytes claim {count:,} messages of {total:,} in all",
+            path=path,
+            remedy="make it again with msgfmt",
+        )
+
+
 def _check_lines(text: str, path: Path) -> None:
     """Checks that every line is blank, a comment, or a keyword with a string: polib cuts off what it takes for quotes.
 
     Raises:
-        InputError: For the first line that is not.
+        InputError: For the first line that is not, or that belongs to a message or comment without end.
     """
+    size = 0
     for number, line in enumerate(text.split("\n"), start=1):
+        # What begins with a letter is a keyword, with a string of its own.
+        size = size + len(line) if line.lstrip()[:1] in ("#", '"') else len(line)
+        if size > _LONGEST_MESSAGE:
+            raise InputError(
+                f"a message or comment of more than {_LONGEST_MESSAGE:,} characters",
+                path=path,
+                line=number,
+                remedy="a message must hold a few sentences",
+            )
         if not _PO_LINE.fullmatch(line):
             raise InputError(
                 "not a line of a gettext catalogue",

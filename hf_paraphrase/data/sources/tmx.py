@@ -22,15 +22,21 @@ from ...errors import InputError
 from ..languages import is_language
 from ..text_files import LONGEST_LINE_BYTES, LineErrors, read_blocks
 
-_BREAK = re.compile(r"\s*[\t\n\r]\s*")
+_SPACE = re.compile(r"\s+")
+_BREAK = re.compile(r"[\t\n\r]")
 # Only these hold text of the sentence; all other elements inside a segment are codes of the format it came from.
 _TEXT_ELEMENTS = {"seg", "hi"}
 _LISTED_LANGUAGES = 12
+_MOST_COMBINATIONS = 1000
+"""Of the variants of a unit in two languages; two or three of each are usual."""
 
 
 def single_line(text: str) -> str:
     """Puts a text on one line: white space with a tab or line end in it becomes one space, and none is at the ends."""
-    return _BREAK.sub(" ", text).strip()
+    # In one pattern with what stands around it, a line end would be sought from every space again.
+    if _BREAK.search(text):
+        text = _SPACE.sub(lambda found: " " if _BREAK.search(found[0]) else found[0], text)
+    return text.strip()
 
 
 @dataclass
@@ -171,14 +177,15 @@ def read_tmx(
     """Streams the pairs of a translation memory in two languages.
 
     A language matches whatever its region (`fr-FR` is `fr`). A unit with several variants in one of the two languages
-    gives every combination. Text of inline codes (`<ph>`, `<bpt>`, …) is left out, that of `<hi>` is kept.
+    gives every combination, of which there may be a thousand. Text of inline codes (`<ph>`, `<bpt>`, …) is left out,
+    that of `<hi>` is kept.
 
     Args:
         path: The file (plain, .gz, .bz2, .xz or .zst), in any encoding that it declares and Expat knows.
         source_lang: Language code of the source side.
         target_lang: Language code of the target side.
-        errors: What to do about a unit with a variant of unstated language or an undefined entity; units that lack
-            one of the languages are counted there under `other_languages`.
+        errors: What to do about a unit with a variant of unstated language, an undefined entity or too many variants;
+            units that lack one of the languages are counted there under `other_languages`.
 
     Yields:
         The numbers of the pairs (rows,), int64, from 1 over the file, and the arrays `source` and `target`.
@@ -200,6 +207,10 @@ def read_tmx(
             targets = [text for tag, text in unit.variants if is_language(tag, target_lang)]
             if not (sources and targets):
                 errors.left_out["other_languages"] += 1
+            if len(sources) * len(targets) > _MOST_COMBINATIONS:
+                found = f"{len(sources):,} variants in {source_lang} and {len(targets):,} in {target_lang}"
+                errors.meet_record(found, path, unit.line, "split the unit", unit_number)
+                continue
             pairs += [(source, target) for source in sources for target in targets]
         if pairs:
             numbers = np.arange(number + 1, number + 1 + len(pairs), dtype=np.int64)

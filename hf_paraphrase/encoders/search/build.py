@@ -15,7 +15,7 @@ from ...errors import InputError, ModelError, UsageError
 from ..known_texts import KnownTexts
 from ..sentence_encoder import SentenceEncoder
 from .index import KEYS_FILE, VECTORS_FILE, IndexSettings
-from .inverted_lists import InvertedLists, default_lists, default_probes, import_faiss, write_lists
+from .inverted_lists import InvertedLists, default_lists, default_probes, write_lists
 from .nearest_neighbours import nearest_neighbours
 from .sentence_table import ROWS_PER_GROUP, SENTENCES, RepeatedTexts, text_keys
 from .vector_file import NpyWriter, VectorFile
@@ -96,13 +96,11 @@ def build_index(
 
     Raises:
         InputError: If there is no sentence, or the encoder knows no word of any.
-        UsageError: If the lists are more than the sentences, the probes more than the lists, or faiss is missing.
+        UsageError: If the lists are more than the sentences, or the probes more than the lists.
         ModelError: If the encoder gives NaN or infinity.
         OutputError: If the folder cannot be written.
     """
     options = options or IndexOptions()
-    if options.approximate:
-        import_faiss()
     counts = IndexCounts()
     keys: list[NDArray[np.uint64]] = []
     with NpyWriter(folder / VECTORS_FILE, encoder.dimension) as writer:
@@ -181,7 +179,7 @@ def _with_lists(
     if not 1 <= probes <= lists:
         raise UsageError(f"{probes} of {lists} lists cannot be read", remedy="give fewer probes, at least 1")
     vectors = VectorFile(folder / VECTORS_FILE)
-    write_lists(vectors, folder, lists=lists, probes=probes, seed=options.seed, progress=progress)
+    write_lists(vectors, folder, lists=lists, seed=options.seed, progress=progress)
     found = InvertedLists(folder, rows=settings.rows, dimension=settings.dimension)
     recall = measure_recall(vectors, found, probes)
     return IndexSettings(
@@ -219,7 +217,7 @@ def measure_recall(
     if not k or not len(own):
         return 1.0
     _, cosines = nearest_neighbours(sample, vectors, k + 1)
-    rows = lists.search(sample, k + 1, probes)
+    rows, _ = lists.search(sample, k + 1, probes)
     shares = []
     for number, query, true, found in zip(own.tolist(), sample, cosines, rows, strict=True):
         # The query itself is the nearest, or one of several that are equal to it.

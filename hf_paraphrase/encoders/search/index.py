@@ -11,7 +11,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from ...artefacts.foreign_files import check_plain_folder
+from ...artefacts.array_files import ArrayFile
+from ...artefacts.foreign_files import check_plain_folder, read_json_object
 from ...errors import InputError, ModelError, UsageError
 from ...tokenization.token_lookup import list_of_texts
 from ..known_texts import KnownTexts
@@ -36,6 +37,9 @@ _ROUNDING = 1e-5
 """More than the rounding of a float32 product of unit vectors."""
 _CHECKED_SENTENCES = 8
 _SAME_VECTOR = 0.99
+_SAME_COSINE = 0.01
+_Candidates = tuple[NDArray[np.int64], NDArray[np.float32], bool]
+"""Rows that are near a query, their cosines up to rounding, and whether there are no more."""
 
 
 @dataclass(frozen=True)
@@ -75,13 +79,10 @@ class IndexSettings:
         path, remedy = folder / SETTINGS_FILE, "make one with hf-paraphrase search --model … --corpus … --output …"
         if not folder.is_dir():
             raise InputError("no such index folder", path=folder, remedy=remedy)
-        try:
-            content = json.loads(path.read_text(encoding="utf-8"))
-        except FileNotFoundError:
-            raise InputError(f"not an index folder: it has no {SETTINGS_FILE}", path=folder, remedy=remedy) from None
-        except (OSError, ValueError) as error:
-            raise InputError(f"damaged: {error}", path=path, remedy=remedy) from error
-        if not isinstance(content, dict) or content.get("format") != _FORMAT:
+        if not path.exists():
+            raise InputError(f"not an index folder: it has no {SETTINGS_FILE}", path=folder, remedy=remedy)
+        content = read_json_object(path)
+        if content.get("format") != _FORMAT:
             raise InputError(f"an index of format {_FORMAT} is expected", path=path, remedy=remedy)
         try:
             settings = cls(**content)
@@ -90,6 +91,8 @@ class IndexSettings:
             raise InputError(f"damaged: {error}", path=path, remedy=remedy) from error
         if not all(type(value) is int and value >= 0 for value in whole):
             raise InputError("a size in it is not a number", path=path, remedy=remedy)
+        if settings.lists and not 1 <= settings.probes <= settings.lists:
+            raise InputError(f"{settings.probes} of {settings.lists} lists cannot be read", path=path, remedy=remedy)
         return settings
 
 
@@ -114,7 +117,7 @@ class SearchIndex:
     """An index folder that `hf-paraphrase search` or :func:`~.build.build_index` made.
 
     Searching reads vectors and sentences from the disk as they are needed; memory does not grow with the corpus but
-    for 8 bytes a sentence when identical texts are to be left out.
+    for 8 bytes a sentence where it reads lists, and as many when identical texts are to be left out.
 
     Args:
         folder: The index folder.
@@ -124,7 +127,6 @@ class SearchIndex:
     Raises:
         InputError: If the folder is no index, incomplete or damaged, or something leads out of it.
         ModelError: If the encoder gives other vectors than those in the index.
-        UsageError: If the index has lists and faiss is not installed.
     """
 
     def __init__(
@@ -271,19 +273,22 @@ class SearchIndex:
         if self._lists is None:
             rows, dimension = self.vectors.shape
             self._lists = InvertedLists(self.folder, rows=rows, dimension=dimension)
+            if self._lists.count != self.settings.lists:
+                raise InputError(
+                    f"it has {self._lists.count} lists, where {self.settings.lists} are expected",
+                    path=self._lists.path,
+                    remedy="build the index again",
+                )
         return self._lists
 
     @property
     def keys(self) -> NDArray[np.uint64]:
         """A number for each sentence (rows,), the same for those that differ in case and spacing only."""
         if self._keys is None:
-            path = self.folder / KEYS_FILE
-            try:
-                self._keys = np.load(path, allow_pickle=False)
-            except (OSError, ValueError, EOFError) as error:
-                raise InputError(f"not readable: {error}", path=path, remedy="build the index again") from error
-            if self._keys.shape != (self.settings.rows,) or self._keys.dtype != np.uint64:
-                raise InputError("not one key a sentence", path=path, remedy="build the index again")
+            file = ArrayFile.open(self.folder / KEYS_FILE)
+            if file.shape != (self.settings.rows,) or file.kind != np.uint64:
+                raise InputError("not one key a sentence", path=file.path, remedy="build the index again")
+            self._keys = file.read()
         return self._keys
 
     def mine(
@@ -328,27 +333,35 @@ class SearchIndex:
             best.add(first, second, scores)
         return best.result()
 
-    def _candidates(
-        self, vectors: NDArray[np.float32], count: int, probes: int | None
-    ) -> list[tuple[NDArray[np.int64], bool]]:
-        """Finds for each vector at least `count` rows that are nearest up to rounding; true if there are no more."""
+    def _candidates(self, vectors: NDArray[np.float32], count: int, probes: int | None) -> list[_Candidates]:
+        """Finds for each vector at least `count` rows that are nearest up to rounding."""
         if probes is None:
-            rows, _ = nearest_neighbours(vectors, self.vectors, count, query_block=_EXACT_QUERIES)
-            return [(row, count >= len(self)) for row in rows]
-        rows = self.lists.search(vectors, min(count, len(self)), probes)
-        return [(row[row >= 0], bool((row < 0).any()) or count >= len(self)) for row in rows]
+            rows, cosines = nearest_neighbours(vectors, self.vectors, count, query_block=_EXACT_QUERIES)
+            return [(row, values, count >= len(self)) for row, values in zip(rows, cosines, strict=True)]
+        rows, cosines = self.lists.search(vectors, min(count, len(self)), probes)
+        return [
+            (row[row >= 0], values[row >= 0], bool((row < 0).any()) or count >= len(self))
+            for row, values in zip(rows, cosines, strict=True)
+        ]
 
     def _choose(
         self,
         query: NDArray[np.float32],
-        candidates: tuple[NDArray[np.int64], bool],
+        candidates: _Candidates,
         k: int,
         without_key: np.uint64 | None,
     ) -> tuple[NDArray[np.int64], NDArray[np.float64], bool]:
         """Chooses the k best of the candidates; false if some that were not among them might be as good."""
-        rows, all_there = candidates
+        rows, cosines, all_there = candidates
         vectors = self.vectors.take(rows)
         scores = cosine_of_rows(np.broadcast_to(query, vectors.shape), vectors)
+        # Also false where one is not a number.
+        if not (np.abs(scores - cosines) <= _SAME_COSINE).all():
+            raise InputError(
+                "damaged: its vectors are not of length 1, or not those of its lists",
+                path=self.folder,
+                remedy="build the index again",
+            )
         lowest = scores.min(initial=1.0)
         kept = vectors.any(axis=1)
         if without_key is not None:

@@ -1,20 +1,18 @@
 """Approximate search: vectors in lists around centroids, of which a query reads only the nearest.
 
-The index is an inverted file (Jégou, Douze and Schmid 2011) of the library faiss: k-means centroids, trained on a
-sample, and behind them the vectors themselves, uncompressed, in a file beside the index. Other programs open it with
-`faiss.read_index(".../lists.faiss", faiss.IO_FLAG_ONDISK_SAME_DIR)`.
-
-Of the libraries at hand faiss was taken: maintained by its authors, MIT, wheels for all systems (one for all Python
-versions), and it can keep its lists on disk. hnswlib comes as source only; usearch is kept up and smaller, but both
-have graphs only, which must be in memory to be built.
+An inverted file (Jégou, Douze and Schmid 2011) in one safetensors file: `centroids` (lists, dim), the `sizes` of the
+lists (lists,), and, list after list, the row numbers `rows` (rows,) and the `vectors` (rows, dim) themselves. It is
+read piece by piece and never mapped; the header must fit the file's own size, and the sizes and row numbers must be
+those of a corpus of that size, before anything is searched. Queries are searched together: a list is read once for
+all that are near it, which is what makes it fast.
 """
 
 from __future__ import annotations
 
-import ctypes
+import json
 import math
-import mmap
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from itertools import pairwise
 from pathlib import Path
 from typing import IO, Any
@@ -22,18 +20,21 @@ from typing import IO, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...errors import InputError, UsageError
+from ...artefacts.foreign_models import read_header
+from ...errors import InputError, ModelError, OutputError
+from .centroids import nearest_centroids, train_centroids
 from .vector_file import VectorFile
 
-INDEX_FILE = "lists.faiss"
-LISTS_FILE = "lists.bin"
+LISTS_FILE = "lists.safetensors"
 MOST_LISTS = 2048
+_EARLIER_FILE = "lists.faiss"
+_REMEDY = "build the index again"
 _ROWS_PER_BLOCK = 16_384
-_ROWS_PER_LIST = 39  # with fewer vectors a centroid is badly determined, as faiss would warn
+_ROWS_PER_LIST = 39
+"""With fewer vectors a centroid is badly determined."""
 _SAMPLED_PER_LIST = 48
-_ID_BYTES = 8
-_MAPPED_BYTES = 64 << 20
-"""About how much of the file is read before its pages are given back."""
+_MOST_CANDIDATES = 2 << 20
+"""Row numbers and cosines that are held at a time until the best of all lists are chosen."""
 
 
 def default_lists(rows: int) -> int:
@@ -46,28 +47,11 @@ def default_probes(lists: int) -> int:
     return min(lists, max(8, lists // 16))
 
 
-def import_faiss() -> Any:
-    """Imports faiss.
-
-    Raises:
-        UsageError: If it is not installed.
-    """
-    try:
-        import faiss
-    except ImportError as error:
-        raise UsageError(
-            "approximate search needs the package faiss-cpu, which is not installed",
-            remedy='pip install "hf-paraphrase[search]", or search exactly',
-        ) from error
-    return faiss
-
-
 def write_lists(
     vectors: VectorFile,
     folder: Path,
     *,
     lists: int,
-    probes: int,
     seed: int = 0,
     progress: Callable[[int], object] = lambda rows: None,
 ) -> None:
@@ -75,41 +59,26 @@ def write_lists(
 
     Args:
         vectors: Unit (or zero) vectors (rows, dim).
-        folder: Where the two files go.
+        folder: Where the file goes.
         lists: The number of lists.
-        probes: How many of them a query reads unless it says otherwise.
         seed: Seed of the sample and of k-means.
         progress: Called with the number of rows that were placed.
 
     Raises:
-        UsageError: If faiss is not installed.
+        OutputError: If the file cannot be written.
     """
-    faiss = import_faiss()
-    rows, dimension = vectors.shape
-    index = faiss.IndexIVFFlat(faiss.IndexFlatIP(dimension), dimension, lists, faiss.METRIC_INNER_PRODUCT)
-    index.cp.spherical, index.cp.seed = True, seed
-    # Not to be chosen by the number of threads: sums of several threads round differently.
-    threads = faiss.omp_get_max_threads()
-    faiss.omp_set_num_threads(1)
+    centroids = train_centroids(_sample(vectors, lists * _SAMPLED_PER_LIST, seed), lists, seed)
+    rows = len(vectors)
+    assigned = np.empty(rows, np.int32)
+    for first in range(0, rows, _ROWS_PER_BLOCK):
+        block = vectors[first : first + _ROWS_PER_BLOCK]
+        assigned[first : first + len(block)] = nearest_centroids(block, centroids)
+    path = folder / LISTS_FILE
     try:
-        index.train(_sample(vectors, lists * _SAMPLED_PER_LIST, seed))
-        assigned = np.empty(rows, np.int32)
-        for first in range(0, rows, _ROWS_PER_BLOCK):
-            block = vectors[first : first + _ROWS_PER_BLOCK]
-            assigned[first : first + len(block)] = index.quantizer.search(block, 1)[1][:, 0]
-    finally:
-        faiss.omp_set_num_threads(threads)
-    sizes = np.bincount(assigned, minlength=lists).astype(np.uint64)
-    _write_vectors(vectors, assigned, sizes, folder / LISTS_FILE, progress)
-    on_disk = faiss.OnDiskInvertedLists(lists, index.code_size, str(folder / LISTS_FILE))
-    on_disk.set_all_lists_sizes(faiss.swig_ptr(sizes))
-    on_disk.totsize = (folder / LISTS_FILE).stat().st_size
-    on_disk.read_only = True
-    # The folder will be moved; a reader looks beside the index.
-    on_disk.filename = LISTS_FILE
-    index.replace_invlists(on_disk, False)
-    index.ntotal, index.nprobe = rows, probes
-    faiss.write_index(index, str(folder / INDEX_FILE))
+        with path.open("wb") as stream:
+            _write(stream, vectors, assigned, centroids, progress)
+    except OSError as error:
+        raise OutputError(f"cannot write: {error.strerror or error}", path=path) from error
 
 
 def _sample(vectors: VectorFile, size: int, seed: int) -> NDArray[np.float32]:
@@ -121,79 +90,111 @@ def _sample(vectors: VectorFile, size: int, seed: int) -> NDArray[np.float32]:
     return sample[filled] if filled.any() else sample
 
 
-def _write_vectors(
+def _write(
+    stream: IO[bytes],
     vectors: VectorFile,
     assigned: NDArray[np.int32],
-    sizes: NDArray[np.uint64],
-    path: Path,
+    centroids: NDArray[np.float32],
     progress: Callable[[int], object],
 ) -> None:
-    """Writes for each list its vectors and then their row numbers, as int64."""
     rows, dimension = vectors.shape
-    width = 4 * dimension
-    starts = np.concatenate([[0], np.cumsum(sizes.astype(np.int64))]) * (width + _ID_BYTES)
-    filled = np.zeros(len(sizes), np.int64)
-    with path.open("wb") as stream:
-        stream.truncate(int(starts[-1]))
-        for first in range(0, rows, _ROWS_PER_BLOCK):
-            block = vectors[first : first + _ROWS_PER_BLOCK]
-            owners = assigned[first : first + len(block)]
-            order = np.argsort(owners, kind="stable")
-            edges = np.flatnonzero(np.diff(owners[order], prepend=-1)).tolist()
-            for begin, end in pairwise([*edges, len(order)]):
-                members = order[begin:end]
-                number = int(owners[members[0]])
-                stream.seek(int(starts[number] + filled[number] * width))
-                stream.write(block[members].tobytes())
-                stream.seek(int(starts[number] + int(sizes[number]) * width + filled[number] * _ID_BYTES))
-                stream.write((members.astype(np.int64) + first).tobytes())
-                filled[number] += len(members)
-            progress(len(block))
+    sizes = np.bincount(assigned, minlength=len(centroids)).astype("<i8")
+    places = _write_header(stream, len(centroids), rows, dimension)
+    stream.seek(places["centroids"])
+    stream.write(centroids.astype("<f4").tobytes())
+    stream.seek(places["sizes"])
+    stream.write(sizes.tobytes())
+    stream.seek(places["rows"])
+    stream.write(np.argsort(assigned, kind="stable").astype("<i8").tobytes())
+    # Where the next vector of each list goes.
+    following = np.cumsum(sizes) - sizes
+    for first in range(0, rows, _ROWS_PER_BLOCK):
+        block = vectors[first : first + _ROWS_PER_BLOCK]
+        owners = assigned[first : first + len(block)]
+        order = np.argsort(owners, kind="stable")
+        edges = np.flatnonzero(np.diff(owners[order], prepend=-1)).tolist()
+        for begin, end in pairwise([*edges, len(order)]):
+            members = order[begin:end]
+            number = int(owners[members[0]])
+            stream.seek(places["vectors"] + int(following[number]) * 4 * dimension)
+            stream.write(block[members].astype("<f4", copy=False).tobytes())
+            following[number] += len(members)
+        progress(len(block))
+
+
+def _write_header(stream: IO[bytes], lists: int, rows: int, dimension: int) -> dict[str, int]:
+    """Writes the header and makes room for the data; returns where those of each tensor go."""
+    shapes = _shapes(lists, rows, dimension)
+    header: dict[str, dict[str, Any]] = {}
+    end = 0
+    for name, (kind, shape) in shapes.items():
+        begin, end = end, end + math.prod(shape) * (8 if kind == "I64" else 4)
+        header[name] = {"dtype": kind, "shape": shape, "data_offsets": [begin, end]}
+    text = json.dumps(header).encode()
+    text += b" " * (-len(text) % 8)
+    stream.write(len(text).to_bytes(8, "little") + text)
+    stream.truncate(8 + len(text) + end)
+    return {name: 8 + len(text) + entry["data_offsets"][0] for name, entry in header.items()}
+
+
+def _shapes(lists: int, rows: int, dimension: int) -> dict[str, tuple[str, tuple[int, ...]]]:
+    """The type and shape of each tensor of the file."""
+    return {
+        "centroids": ("F32", (lists, dimension)),
+        "sizes": ("I64", (lists,)),
+        "rows": ("I64", (rows,)),
+        "vectors": ("F32", (rows, dimension)),
+    }
 
 
 class InvertedLists:
-    """The lists of an index folder.
+    """The lists of an index folder; memory holds centroids and 8 bytes a vector.
 
     Args:
-        folder: A folder that :func:`write_lists` filled.
+        folder: A folder in which :func:`write_lists` wrote.
         rows: How many vectors there must be.
         dimension: How many components they must have.
 
+    Attributes:
+        count: The number of lists.
+        sizes: How many vectors each has (lists,).
+
     Raises:
-        UsageError: If faiss is not installed.
-        InputError: If a file is missing, damaged, or does not fit the others.
+        InputError: If the file is missing, damaged, or does not fit the vectors.
     """
 
     def __init__(self, folder: Path, *, rows: int, dimension: int) -> None:
-        self._faiss = import_faiss()
         self.path = folder / LISTS_FILE
-        remedy = "build the index again"
-        for name in (INDEX_FILE, LISTS_FILE):
-            if not (folder / name).is_file():
-                raise InputError(f"the index has no {name}", path=folder, remedy=remedy)
-        if self.path.stat().st_size != rows * (4 * dimension + _ID_BYTES):
-            raise InputError("the lists have another size than the vectors", path=self.path, remedy=remedy)
-        # The flag that looks for the lists beside the index would have faiss print to standard output.
-        flags = self._faiss.IO_FLAG_SKIP_IVF_DATA | self._faiss.IO_FLAG_READ_ONLY
+        if not self.path.is_file():
+            if (folder / _EARLIER_FILE).exists():
+                raise InputError(
+                    "the lists were made by an earlier version of this program",
+                    path=folder,
+                    remedy="build the index again, or search exactly (--method exact)",
+                )
+            raise InputError(f"the index has no {LISTS_FILE}", path=folder, remedy=_REMEDY)
         try:
-            self._index = self._faiss.read_index(str(folder / INDEX_FILE), flags)
-            on_disk = self._faiss.downcast_InvertedLists(self._index.invlists)
-            on_disk.filename = str(self.path)
-            on_disk.do_mmap()
-        except (RuntimeError, AttributeError) as error:
-            raise InputError(
-                f"not a readable faiss index: {error}", path=folder / INDEX_FILE, remedy=remedy
-            ) from error
-        if self._index.ntotal != rows or self._index.d != dimension or not hasattr(on_disk, "ptr"):
-            raise InputError("the lists do not fit the vectors", path=folder / INDEX_FILE, remedy=remedy)
-        self._on_disk = on_disk
+            found = read_header(self.path)
+        except ModelError as error:
+            raise InputError("damaged: the header does not fit the file", path=self.path, remedy=_REMEDY) from error
+        self.count = found["sizes"].elements if "sizes" in found else 0
         self.dimension = dimension
-        self.count = int(self._index.nlist)
-        self.probes = int(self._index.nprobe)
-        self.sizes = np.array([on_disk.list_size(number) for number in range(self.count)], np.int64)
-        self._starts = np.concatenate([[0], np.cumsum(self.sizes)]) * (4 * dimension + _ID_BYTES)
+        wanted = _shapes(self.count, rows, dimension)
+        if not self.count or {name: (entry.dtype, entry.shape) for name, entry in found.items()} != wanted:
+            raise InputError("the lists do not fit the vectors", path=self.path, remedy=_REMEDY)
+        self._vectors_offset = found["vectors"].offset
+        with self._open() as stream:
+            centroids = self._exactly(stream, found["centroids"].offset, np.float32, self.count * dimension)
+            self.sizes = self._exactly(stream, found["sizes"].offset, np.int64, self.count)
+            self._rows = self._exactly(stream, found["rows"].offset, np.int64, rows)
+        if not np.isfinite(centroids).all() or not self._is_whole(rows):
+            raise InputError("the lists do not fit the vectors", path=self.path, remedy=_REMEDY)
+        self._centroids = centroids.reshape(self.count, dimension)
+        self._edges: list[int] = [0, *np.cumsum(self.sizes).tolist()]
 
-    def search(self, queries: NDArray[np.float32], k: int, probes: int) -> NDArray[np.int64]:
+    def search(
+        self, queries: NDArray[np.float32], k: int, probes: int
+    ) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
         """Finds the k rows of the greatest cosine in the nearest lists.
 
         Args:
@@ -202,17 +203,24 @@ class InvertedLists:
             probes: How many lists are read.
 
         Returns:
-            Row numbers (queries, k), the nearest first; -1 where the lists hold fewer.
+            Row numbers (queries, k), the nearest first, -1 where the lists hold fewer; and their cosines (queries, k).
+
+        Raises:
+            InputError: If the lists hold vectors that are not finite, or cannot be read.
         """
         probes = min(probes, self.count)
-        parameters = self._faiss.SearchParametersIVF(nprobe=probes)
-        rows = np.empty((len(queries), k), np.int64)
-        step = max(1, _MAPPED_BYTES * self.count // max(1, int(self._on_disk.totsize) * probes))
+        width = min(k, int(self.sizes.max()))
+        rows = np.full((len(queries), k), -1, np.int64)
+        cosines = np.zeros(rows.shape, np.float32)
+        step = max(1, _MOST_CANDIDATES // (probes * width))
         for first in range(0, len(queries), step):
-            part = np.ascontiguousarray(queries[first : first + step])
-            rows[first : first + len(part)] = self._index.search(part, k, params=parameters)[1]
-            self._let_go()
-        return rows
+            places, scores = self._best(queries[first : first + step], min(k, probes * width), probes, width)
+            found = np.where(np.isneginf(scores), -1, self._rows[places])
+            rows[first : first + step, : found.shape[1]] = found
+            cosines[first : first + step, : found.shape[1]] = np.where(found < 0, 0, scores)
+        if not np.isfinite(cosines).all():
+            raise InputError("the lists hold vectors that are not finite", path=self.path, remedy=_REMEDY)
+        return rows, cosines
 
     def neighbouring(self, probes: int) -> Iterator[tuple[int, list[int]]]:
         """Gives for each list those of no smaller number that are near it, itself first.
@@ -220,35 +228,91 @@ class InvertedLists:
         Two lists are near if either is among the `probes` lists whose centroids are nearest to the other's (its own
         counts), so that every unordered pair of near lists comes once.
         """
-        centroids = self._index.quantizer.reconstruct_n(0, self.count)
-        _, nearest = self._index.quantizer.search(centroids, min(probes, self.count))
+        _, nearest = _greatest(self._centroids @ self._centroids.T, min(probes, self.count))
         owners = np.repeat(np.arange(self.count), nearest.shape[1])
-        pairs = np.sort(np.stack([owners, nearest.reshape(-1)], axis=1), axis=1)
-        pairs = np.unique(pairs[pairs[:, 0] >= 0], axis=0)
+        pairs = np.unique(np.sort(np.stack([owners, nearest.reshape(-1)], axis=1), axis=1), axis=0)
         for number in range(self.count):
             others = pairs[pairs[:, 0] == number, 1].tolist()
             yield number, [number, *(other for other in others if other != number)]
 
     def read(self, number: int) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
         """Reads the row numbers (rows,) and the vectors (rows, dim) of a list."""
-        size = int(self.sizes[number])
-        with self.path.open("rb") as stream:
-            stream.seek(int(self._starts[number]))
-            vectors = _exactly(stream, np.dtype(np.float32), size * self.dimension, self.path)
-            return _exactly(stream, np.dtype(np.int64), size, self.path), vectors.reshape(size, self.dimension)
+        begin, end = self._edges[number : number + 2]
+        with self._open() as stream:
+            place = self._vectors_offset + begin * 4 * self.dimension
+            vectors = self._exactly(stream, place, np.float32, (end - begin) * self.dimension)
+        return self._rows[begin:end], vectors.reshape(end - begin, self.dimension)
 
-    def _let_go(self) -> None:
-        """Gives the pages of the mapped lists back: faiss maps the file, and what was read would count as memory."""
-        advice = getattr(mmap, "MADV_DONTNEED", None)
-        if advice is not None and self._on_disk.totsize:
-            function = getattr(ctypes.CDLL(None), "madvise", None)
-            if function is not None:
-                address, size = ctypes.c_void_p(int(self._on_disk.ptr)), ctypes.c_size_t(self._on_disk.totsize)
-                function(address, size, ctypes.c_int(advice))
+    def _best(
+        self, queries: NDArray[np.float32], k: int, probes: int, width: int
+    ) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+        """Finds the k best places in the lists for each query, and their cosines, -inf where there are fewer.
+
+        Args:
+            queries: Unit vectors (queries, dim).
+            k: How many, at most `probes` × `width`.
+            probes: How many lists are read for a query.
+            width: How many places of a list are kept until the best of all lists are chosen.
+        """
+        _, nearest = _greatest(queries @ self._centroids.T, probes)
+        near = nearest.reshape(-1)
+        order = np.argsort(near, kind="stable")
+        scores = np.full((len(order), width), -np.inf, np.float32)
+        places = np.zeros((len(order), width), np.int64)
+        edges = np.cumsum(np.bincount(near, minlength=self.count)).tolist()
+        block = np.empty((int(self.sizes.max()), self.dimension), "<f4")
+        with self._open() as stream:
+            # All in the order of the file.
+            for number, (first, last) in enumerate(pairwise([0, *edges])):
+                begin, end = self._edges[number : number + 2]
+                if first == last or begin == end:
+                    continue
+                part, slots = block[: end - begin], order[first:last]
+                stream.seek(self._vectors_offset + begin * 4 * self.dimension)
+                self._fill(stream, part)
+                kept = min(width, end - begin)
+                best, columns = _greatest(queries[slots // probes] @ part.T, kept)
+                scores[slots, :kept] = best
+                places[slots, :kept] = columns + begin
+        best, columns = _greatest(scores.reshape(len(queries), -1), k)
+        return np.take_along_axis(places.reshape(len(queries), -1), columns, axis=1), best
+
+    def _is_whole(self, rows: int) -> bool:
+        """Tells whether the sizes add up and every row is in one list, once."""
+        if self.sizes.min() < 0 or self.sizes.max() > rows or int(self.sizes.sum()) != rows:
+            return False
+        there = np.zeros(rows, bool)
+        with suppress(IndexError):
+            there[self._rows] = True
+        return bool(there.all()) and bool((self._rows >= 0).all())
+
+    def _open(self) -> IO[bytes]:
+        try:
+            return self.path.open("rb", buffering=0)
+        except OSError as error:
+            raise InputError(f"cannot read: {error.strerror or error}", path=self.path, remedy=_REMEDY) from error
+
+    def _exactly(self, stream: IO[bytes], offset: int, kind: Any, count: int) -> NDArray[Any]:
+        values = np.empty(count, np.dtype(kind).newbyteorder("<"))
+        stream.seek(offset)
+        self._fill(stream, values)
+        return values
+
+    def _fill(self, stream: IO[bytes], values: NDArray[Any]) -> None:
+        buffer, filled = values.reshape(-1).view(np.uint8).data, 0
+        while filled < len(buffer):
+            try:
+                count = stream.readinto(buffer[filled:])  # type: ignore[attr-defined]
+            except OSError as error:
+                raise InputError(f"cannot read: {error.strerror or error}", path=self.path) from error
+            if not count:
+                raise InputError("the file ends too early", path=self.path, remedy=_REMEDY)
+            filled += count
 
 
-def _exactly(stream: IO[bytes], kind: np.dtype[Any], count: int, path: Path) -> NDArray[Any]:
-    values = np.fromfile(stream, kind, count)
-    if len(values) != count:
-        raise InputError("the file ends too early", path=path, remedy="build the index again")
-    return values
+def _greatest(values: NDArray[np.float32], k: int) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
+    """Finds the k greatest values of each row (rows, columns), falling, and their columns, each (rows, k)."""
+    import torch
+
+    found = torch.from_numpy(values).topk(k)
+    return found.values.numpy(), found.indices.numpy()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from ...errors import InputError
 from ..sentence_encoder import normalized
 from .vector_file import VectorFile
 
@@ -34,6 +35,7 @@ def nearest_neighbours(
 
     Raises:
         ValueError: If k is not positive or the dimensions differ.
+        InputError: If the corpus, or a query, is not finite.
     """
     if k < 1:
         raise ValueError(f"k must be at least 1, not {k}")
@@ -49,6 +51,11 @@ def nearest_neighbours(
         for start in range(0, len(corpus), corpus_block):
             part = normalized(np.asarray(corpus[start : start + corpus_block], np.float32))
             similarity = block @ part.T
+            # What is not a number in a row of the corpus is none in its cosine to any query.
+            if not np.isfinite(similarity[0]).all():
+                raise InputError(
+                    "it holds vectors that are not finite", path=getattr(corpus, "path", None), remedy="make it again"
+                )
             places = _greatest(similarity, k)
             best_rows = np.concatenate([best_rows, places + start], axis=1)
             best = np.concatenate([best, np.take_along_axis(similarity, places, 1)], axis=1)

@@ -71,8 +71,8 @@ class SearchSettings(Settings):
         choices=["keep", "drop"],
     )
     method: str | None = setting(
-        "exact = compare with every sentence; approximate = with those in the nearest of many lists, which needs "
-        "faiss-cpu; by default exact for a new index, and approximate for one that was built so",
+        "exact = compare with every sentence; approximate = with those in the nearest of many lists; "
+        "by default exact for a new index, and approximate for one that was built so",
         None,
         choices=["exact", "approximate"],
     )

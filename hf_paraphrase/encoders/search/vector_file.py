@@ -13,6 +13,7 @@ from typing import IO, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ...artefacts.array_files import ArrayFile
 from ...artefacts.whole_files import written_whole
 from ...errors import InputError, OutputError
 
@@ -87,20 +88,17 @@ class VectorFile:
 
     def __init__(self, path: Path, *, half: bool = False) -> None:
         self.path = path
-        try:
-            header = np.load(path, mmap_mode="r", allow_pickle=False)
-        except (OSError, ValueError, EOFError) as error:
-            raise InputError(f"not a readable NumPy file: {error}", path=path, remedy="make it again") from error
+        header = ArrayFile.open(path)
         kinds = (np.float32, np.float16) if half else (np.float32,)
-        if header.dtype not in kinds or header.ndim != 2 or not header.flags.c_contiguous:
+        if header.kind not in kinds or len(header.shape) != 2:
             raise InputError(
-                f"an array of {header.dtype} with shape {header.shape}, not a matrix of float32",
+                f"an array of {header.kind} with shape {header.shape}, not a matrix of float32",
                 path=path,
                 remedy="make it again",
             )
-        self.shape = (int(header.shape[0]), int(header.shape[1]))
-        self._kind = header.dtype
-        self._offset = int(getattr(header, "offset", 0))
+        self.shape = (header.shape[0], header.shape[1])
+        self._kind = header.kind
+        self._offset = header.offset
 
     def __len__(self) -> int:
         return self.shape[0]

@@ -287,14 +287,13 @@ def approximate_candidates(
         the share of the true n best that are among them, on 256 sources.
 
     Raises:
-        UsageError: If faiss is not installed.
         ValueError: If n is not positive.
     """
     if n < 1:
         raise ValueError(f"n must be at least 1, not {n}")
     size = min(n, len(target_vectors))
     lists = default_lists(len(target_vectors))
-    write_lists(target_vectors, folder, lists=lists, probes=default_probes(lists), seed=seed)
+    write_lists(target_vectors, folder, lists=lists, seed=seed)
     index = InvertedLists(folder, rows=len(target_vectors), dimension=target_vectors.shape[1])
     rows = np.empty((len(source_vectors), size), np.int64)
     cosines = np.zeros(rows.shape, np.float32)
@@ -304,7 +303,7 @@ def approximate_candidates(
     ) as progress:
         for start in range(0, len(rows), _SOURCES_OF_A_SEARCH):
             block = source_vectors[start : start + _SOURCES_OF_A_SEARCH]
-            found = index.search(block, size, probes or index.probes)
+            found, _ = index.search(block, size, probes or default_probes(lists))
             for place in range(size):
                 column = found[:, place]
                 values = cosine_of_rows(block, right[np.maximum(column, 0)])

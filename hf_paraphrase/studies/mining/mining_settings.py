@@ -36,8 +36,8 @@ class MiningSettings(FilterEncoderSettings):
         "target sentences of the greatest cosine that are looked at for a source sentence", 40, at_least=1
     )
     approximate: bool = setting(
-        "search candidates in inverted lists instead of all targets, which needs faiss-cpu; the share of the true "
-        "candidates that are found is measured on a sample and printed",
+        "search candidates in inverted lists instead of all targets; the share of the true candidates that "
+        "are found is measured on a sample and printed",
         False,
     )
     probes: int = setting(

@@ -99,7 +99,6 @@ class MiningRun:
     Raises:
         ModelError: If a folder is not a sentence encoder.
         InputError: If the encoders do not fit each other, or know no word of a side.
-        UsageError: If the filter shall be approximate and faiss is not installed.
     """
 
     def __init__(

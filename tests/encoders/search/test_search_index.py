@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import random
 import shutil
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -282,7 +283,8 @@ def damaged(folder, tmp_path, change):
     [
         (lambda folder: (folder / "index.json").unlink(), "not an index folder"),
         (lambda folder: (folder / "index.json").write_text("["), "damaged"),
-        (lambda folder: (folder / "index.json").write_text("[]"), "format 1 is expected"),
+        (lambda folder: (folder / "index.json").write_text("[]"), "not a JSON object"),
+        (lambda folder: (folder / "index.json").write_text("{}"), "format 1 is expected"),
         (lambda folder: (folder / "index.json").write_text('{"format": 1}'), "damaged"),
         (
             lambda folder: (folder / "index.json").write_text(
@@ -296,7 +298,13 @@ def damaged(folder, tmp_path, change):
             ),
             "is expected",
         ),
-        (lambda folder: (folder / "vectors.npy").unlink(), "not a readable NumPy file"),
+        (
+            lambda folder: (folder / "index.json").write_text(
+                '{"format": 1, "rows": 404, "dimension": 8, "zero_rows": 0, "lists": 9, "probes": 0}'
+            ),
+            "0 of 9 lists cannot be read",
+        ),
+        (lambda folder: (folder / "vectors.npy").unlink(), "cannot read"),
         (lambda folder: (folder / "vectors.npy").write_bytes(b"\x93NUMPY"), "not a readable NumPy file"),
         (lambda folder: np.save(folder / "vectors.npy", np.zeros((9, 8), np.float32)), "is expected"),
         (lambda folder: shutil.rmtree(folder / "data"), "not a data folder"),
@@ -314,6 +322,74 @@ def test_damaged_keys_are_refused_when_they_are_needed(folder, tmp_path):
         with pytest.raises(InputError, match="keys"):
             SearchIndex(copy).mine(0.9)
         shutil.rmtree(copy)
+
+
+def test_an_index_with_lists_of_an_earlier_version_is_searched_exactly_or_refused_with_the_remedy(
+    approximate, tmp_path
+):
+    def as_before(folder):
+        (folder / "lists.safetensors").unlink()
+        for name in ("lists.faiss", "lists.bin"):
+            (folder / name).write_bytes(b"IwFl")
+
+    index = SearchIndex(damaged(approximate.folder, tmp_path, as_before))
+    with pytest.raises(
+        InputError, match=r"earlier version of this program \(build the index again, or search exactly"
+    ):
+        next(index.neighbours(["w1"], 3))
+    exact = list(approximate.neighbours(["w1"], 3, method="exact"))
+    assert list(index.neighbours(["w1"], 3, method="exact")) == exact
+
+
+def changed(content, generator):
+    """Flips, sets, cuts out, doubles or overwrites some bytes, or cuts the content off."""
+    data = bytearray(content)
+    for _ in range(generator.choice([1, 1, 4, 64])):
+        # Half of the changes go to the beginning, where the headers are.
+        place = generator.randrange(min(len(data), generator.choice([400, len(data)])) or 1)
+        kind = generator.randrange(6)
+        if kind == 0:
+            data[place : place + 1] = bytes([generator.randrange(256)])
+        elif kind == 1:
+            data[place : place + 8] = generator.choice(
+                [b"\xff" * 8, bytes(8), b"\xff" * 7 + b"\x7f", bytes(6) + b"\xf0\x7f"]
+            )
+        elif kind == 2:
+            del data[place : place + generator.randrange(1, 200)]
+        elif kind == 3:
+            data[place:place] = data[place : place + generator.randrange(1, 200)]
+        elif kind == 4:
+            data[place : place + 4] = bytes(generator.randrange(256) for _ in range(4))
+        else:
+            data[place : place + 1] = str(10 ** generator.randrange(1, 20)).encode()
+    return bytes(data)
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize("name", ["lists.safetensors", "vectors.npy", "keys.npy", "index.json"])
+def test_a_changed_file_of_an_index_gives_an_error_or_an_answer_in_little_memory(approximate, tmp_path, name):
+    copy = damaged(approximate.folder, tmp_path, lambda folder: None)
+    content = (copy / name).read_bytes()
+    generator = random.Random(name)
+    query = np.ones((1, 8), np.float32) / np.sqrt(np.float32(8))
+    refused = 0
+    tracemalloc.start()
+    try:
+        for _ in range(70):
+            (copy / name).write_bytes(changed(content, generator))
+            tracemalloc.reset_peak()
+            try:
+                index = SearchIndex(copy, approximate.encoder)
+                for method in ("exact", None):
+                    for rows, scores in index.nearest(query, 5, method=method):
+                        assert len(rows) <= 5 and (rows < len(index)).all() and np.isfinite(scores).all()
+                assert np.isfinite(index.mine(0.95, max_pairs=100).scores).all()
+            except HfParaphraseError:
+                refused += 1
+            assert tracemalloc.get_traced_memory()[1] < 8 << 20
+    finally:
+        tracemalloc.stop()
+    assert refused > 20
 
 
 def test_senseless_arguments_are_refused(index):

@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from safetensors.numpy import load_file, save_file
 
 from hf_paraphrase.data.folder import write_split
-from hf_paraphrase.encoders.search import inverted_lists
+from hf_paraphrase.encoders.search import centroids, inverted_lists
 from hf_paraphrase.encoders.search.inverted_lists import InvertedLists, default_lists, default_probes, write_lists
 from hf_paraphrase.encoders.search.paraphrase_mining import BestPairs, mine_exactly, mine_lists
 from hf_paraphrase.encoders.search.sentence_table import SENTENCES, RepeatedTexts, SentenceTable, text_keys
@@ -117,7 +118,7 @@ def test_keys_forget_case_and_spacing_and_nothing_else():
 
 @pytest.fixture
 def lists(stored, tmp_path):
-    write_lists(stored, tmp_path, lists=7, probes=2, seed=1)
+    write_lists(stored, tmp_path, lists=7, seed=1)
     return InvertedLists(tmp_path, rows=300, dimension=6)
 
 
@@ -125,41 +126,60 @@ def test_every_vector_is_in_one_list_with_its_row(stored, lists):
     rows, vectors = map(np.concatenate, zip(*(lists.read(number) for number in range(7)), strict=True))
     assert sorted(rows.tolist()) == list(range(300)) and lists.sizes.sum() == 300
     np.testing.assert_array_equal(vectors, stored.take(rows))
-    assert (lists.count, lists.probes) == (7, 2)
+    assert lists.count == 7
 
 
 def test_reading_all_lists_is_an_exact_search(stored, lists):
     queries = unit(20, seed=5)
     expected = np.argsort(-(queries @ stored[0:300].T), axis=1)[:, :5]
-    np.testing.assert_array_equal(lists.search(queries, 5, 7), expected)
-    # Also after the folder was searched and its pages were given back.
-    np.testing.assert_array_equal(lists.search(queries[3:4], 5, 99), expected[3:4])
-    assert (lists.search(queries, 300, 1) == -1).any()
+    rows, cosines = lists.search(queries, 5, 7)
+    np.testing.assert_array_equal(rows, expected)
+    np.testing.assert_allclose(cosines, np.sort(queries @ stored[0:300].T, axis=1)[:, :-6:-1], atol=1e-6)
+    np.testing.assert_array_equal(lists.search(queries[3:4], 5, 99)[0], expected[3:4])
+
+
+def test_lists_that_hold_fewer_give_those_first(stored, lists):
+    queries = unit(20, seed=5)
+    rows, cosines = lists.search(queries, 300, 1)
+    for query, found, scores in zip(queries, rows, cosines, strict=True):
+        count = int((found >= 0).sum())
+        assert 0 < count < 300 and (found[count:] == -1).all() and not scores[count:].any()
+        assert len(set(found[:count].tolist())) == count
+        np.testing.assert_allclose(scores[:count], stored.take(found[:count]) @ query, atol=1e-6)
 
 
 def test_searching_few_queries_at_a_time_changes_nothing(lists, monkeypatch):
     queries = unit(20, seed=6)
-    together = lists.search(queries, 5, 3)
-    for size in (1, 5_000):
-        monkeypatch.setattr(inverted_lists, "_MAPPED_BYTES", size)
-        np.testing.assert_array_equal(lists.search(queries, 5, 3), together)
+    together = lists.search(queries, 5, 3)[0]
+    for size in (1, 50):
+        monkeypatch.setattr(inverted_lists, "_MOST_CANDIDATES", size)
+        np.testing.assert_array_equal(lists.search(queries, 5, 3)[0], together)
 
 
 def test_an_index_is_the_same_whenever_and_wherever_it_is_built(stored, lists, tmp_path):
     (tmp_path / "other").mkdir()
-    write_lists(stored, tmp_path / "other", lists=7, probes=2, seed=1)
-    for name in (inverted_lists.INDEX_FILE, inverted_lists.LISTS_FILE):
-        content = (tmp_path / name).read_bytes()
-        assert content == (tmp_path / "other" / name).read_bytes()
-        assert str(tmp_path).encode() not in content
+    write_lists(stored, tmp_path / "other", lists=7, seed=1)
+    assert lists.path.read_bytes() == (tmp_path / "other" / lists.path.name).read_bytes()
 
 
-def test_blocks_do_not_change_the_lists(stored, lists, tmp_path, monkeypatch):
-    monkeypatch.setattr(inverted_lists, "_ROWS_PER_BLOCK", 11)
+def test_the_lists_are_a_safetensors_file_that_others_open(stored, lists):
+    tensors = load_file(lists.path)
+    assert {name: value.shape for name, value in tensors.items()} == {
+        "centroids": (7, 6),
+        "sizes": (7,),
+        "rows": (300,),
+        "vectors": (300, 6),
+    }
+    np.testing.assert_array_equal(tensors["vectors"], stored.take(tensors["rows"]))
+
+
+@pytest.mark.parametrize(("block", "products"), [(11, 8192), (11, 3), (16_384, 5)])
+def test_blocks_do_not_change_the_lists(stored, lists, tmp_path, monkeypatch, block, products):
+    monkeypatch.setattr(inverted_lists, "_ROWS_PER_BLOCK", block)
+    monkeypatch.setattr(centroids, "_ROWS_PER_BLOCK", products)
     (tmp_path / "other").mkdir()
-    write_lists(stored, tmp_path / "other", lists=7, probes=2, seed=1)
-    name = inverted_lists.LISTS_FILE
-    assert (tmp_path / name).read_bytes() == (tmp_path / "other" / name).read_bytes()
+    write_lists(stored, tmp_path / "other", lists=7, seed=1)
+    assert lists.path.read_bytes() == (tmp_path / "other" / lists.path.name).read_bytes()
 
 
 def test_near_lists_come_once_and_each_list_is_near_itself(lists):
@@ -171,19 +191,69 @@ def test_near_lists_come_once_and_each_list_is_near_itself(lists):
     assert sum(map(len, everything.values())) == 7 * 8 // 2
 
 
-def test_lists_that_do_not_fit_are_refused(lists, tmp_path):
-    for rows, dimension in ((299, 6), (300, 5)):
-        with pytest.raises(InputError, match="another size"):
+def with_rows(rows):
+    return lambda tensors: tensors | {"rows": np.array(rows, np.int64)}
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (with_rows(range(299)), "do not fit"),
+        (with_rows([0, *range(299)]), "do not fit"),
+        (with_rows([-1, *range(1, 300)]), "do not fit"),
+        (with_rows([1 << 40, *range(1, 300)]), "do not fit"),
+        (lambda tensors: tensors | {"sizes": np.array([301, -1, 0, 0, 0, 0, 0])}, "do not fit"),
+        (lambda tensors: tensors | {"sizes": np.array([1 << 62] * 4 + [300, 0, 0])}, "do not fit"),
+        (lambda tensors: tensors | {"sizes": np.zeros(0, np.int64)}, "do not fit"),
+        (lambda tensors: tensors | {"more": np.zeros(1, np.int64)}, "do not fit"),
+        (lambda tensors: tensors | {"centroids": tensors["centroids"] * np.float32("nan")}, "do not fit"),
+        (lambda tensors: tensors | {"vectors": tensors["vectors"] * np.float32("nan")}, "not finite"),
+    ],
+)
+def test_lists_that_do_not_fit_are_refused(lists, tmp_path, change, message):
+    save_file(change(load_file(lists.path)), lists.path)
+    with pytest.raises(InputError, match=message):
+        InvertedLists(tmp_path, rows=300, dimension=6).search(unit(2), 3, 7)
+
+
+def test_lists_of_other_vectors_cut_off_or_missing_are_refused(lists, tmp_path):
+    for rows, dimension in ((299, 6), (300, 5), (240, 8)):
+        with pytest.raises(InputError, match="do not fit"):
             InvertedLists(tmp_path, rows=rows, dimension=dimension)
-    # Of the right size, but with other rows.
-    with pytest.raises(InputError, match="do not fit"):
-        InvertedLists(tmp_path, rows=240, dimension=8)
-    (tmp_path / inverted_lists.INDEX_FILE).write_bytes(b"nonsense")
-    with pytest.raises(InputError, match="not a readable faiss index"):
+    content = lists.path.read_bytes()
+    for changed in (content[:-1], b"nonsense", b""):
+        lists.path.write_bytes(changed)
+        with pytest.raises(InputError, match="does not fit the file"):
+            InvertedLists(tmp_path, rows=300, dimension=6)
+    lists.path.unlink()
+    with pytest.raises(InputError, match=r"no lists\.safetensors"):
         InvertedLists(tmp_path, rows=300, dimension=6)
-    (tmp_path / inverted_lists.LISTS_FILE).unlink()
-    with pytest.raises(InputError, match=r"no lists\.bin"):
-        InvertedLists(tmp_path, rows=300, dimension=6)
+
+
+# ----- centroids
+
+
+def test_centroids_lie_in_the_middle_of_what_is_nearest_to_them():
+    sample = unit(400, seed=3)
+    found = centroids.train_centroids(sample, 12, seed=2)
+    np.testing.assert_allclose(np.linalg.norm(found, axis=1), 1, atol=1e-6)
+    nearest = centroids.nearest_centroids(sample, found)
+    np.testing.assert_array_equal(nearest, (sample.astype(np.float64) @ found.T.astype(np.float64)).argmax(axis=1))
+    first = centroids.nearest_centroids(sample, sample[:12])
+    assert (sample * found[nearest]).sum() > (sample * sample[first]).sum() * 1.05
+
+
+def test_centroids_spread_where_nearly_all_vectors_are_equal():
+    # All that the rounds begin with is the same vector.
+    sample = np.concatenate([np.tile(unit(1), (500, 1)), unit(40, seed=8)])
+    found = centroids.train_centroids(sample, 12)
+    assert len(np.unique(centroids.nearest_centroids(sample, found))) >= 6
+
+
+@pytest.mark.parametrize("sample", [unit(2), np.zeros((3, 6), np.float32), np.tile(unit(1), (9, 1))])
+def test_few_or_equal_vectors_still_give_finite_centroids(sample):
+    found = centroids.train_centroids(sample, 5)
+    assert found.shape == (5, 6) and np.isfinite(found).all()
 
 
 @pytest.mark.parametrize(("rows", "lists"), [(1, 1), (100, 2), (10_000, 256), (1_000_000, 2048)])

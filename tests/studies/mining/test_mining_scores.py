@@ -231,7 +231,8 @@ def test_approximate_candidates_are_true_cosines_and_their_recall_is_measured(tm
     (tmp_path / "few").mkdir(), (tmp_path / "all").mkdir()
     true, _ = best_candidates(source, target, 5)
     rows, cosines, recall = approximate_candidates(*files, 5, tmp_path / "few", probes=2)
-    assert recall == np.mean([np.isin(one, two).mean() for one, two in zip(true, rows, strict=True)]) < 1
+    shares = [np.isin(one, two).mean() for one, two in zip(true, rows, strict=True)]
+    assert recall == pytest.approx(np.mean(shares)) and recall < 1
     known = rows >= 0
     np.testing.assert_allclose(cosines[known], np.einsum("ij,inj->in", source, target[rows])[known], atol=1e-6)
     rows, _, recall = approximate_candidates(*files, 5, tmp_path / "all", probes=10_000)
