@@ -102,24 +102,56 @@ def test_a_run_that_is_killed_and_resumed_ends_with_the_same_bytes(data, tmp_pat
     train_toy(data=data, output=str(output), resume=True)
     assert weights(output) == weights(undisturbed) and not staging_path(output).exists()
     assert {path.name for path in output.iterdir()} == WHOLE
+    assert len(json.loads((output / "provenance.json").read_text())["interruptions"]) == 1
 
 
 def test_wherever_a_run_is_killed_at_its_end_nothing_is_trained_again(data, tmp_path, monkeypatch):
-    train_toy(data=data, output=str(tmp_path / "undisturbed"), steps=2)
-    resumed = 0
+    undisturbed = tmp_path / "undisturbed" / "toy"
+    train_toy(data=data, output=str(undisturbed), steps=2)
+    before = after = 0
     for moment in itertools.count(1):
-        output = tmp_path / str(moment)
+        output = tmp_path / str(moment) / "toy"
         if not killed_at_change(monkeypatch, moment, data=data, output=str(output), steps=2):
             break
-        if not output.exists():
-            with monkeypatch.context() as once:
-                once.setattr("toy_run.ToyTrainer.train", lambda *words, **more: pytest.fail("trained again"))
-                train_toy(data=data, output=str(output), steps=2, resume=True)
-            assert {path.name for path in output.iterdir()} == WHOLE
-            resumed += 1
-        assert weights(output) == weights(tmp_path / "undisturbed") and not staging_path(output).exists()
-    assert resumed >= 3, "hardly any of the moments was before the output was in its place"
+        before, after = (before + 1, after) if not output.exists() else (before, after + 1)
+        with monkeypatch.context() as once:
+            once.setattr("toy_run.ToyTrainer.train", lambda *words, **more: pytest.fail("trained again"))
+            train_toy(data=data, output=str(output), steps=2, resume=True)
+        assert same_but_for_the_interruptions(output, undisturbed)
+        assert [path.name for path in output.parent.iterdir()] == ["toy"]
+    assert before >= 3, "hardly any of the moments was before the output was in its place"
+    assert not after, "something comes after the output is in its place"
     assert {path.name for path in output.iterdir()} == WHOLE
+
+
+def same_but_for_the_interruptions(folder, other):
+    """Compares two outputs byte by byte, their records without the interruptions and the name of the output."""
+    records = [json.loads((place / "provenance.json").read_text()) for place in (folder, other)]
+    for record in records:
+        record.pop("interruptions", None)
+        record["settings"].pop("output")
+    names = [{path.name for path in place.iterdir()} for place in (folder, other)]
+    same = all((folder / name).read_bytes() == (other / name).read_bytes() for name in WHOLE - {"provenance.json"})
+    return records[0] == records[1] and names == [WHOLE, WHOLE] and same
+
+
+def test_a_finished_run_that_is_resumed_says_so_and_changes_nothing(data, tmp_path, monkeypatch, capsys):
+    output = tmp_path / "toy"
+    train_toy(data=data, output=str(output), steps=2)
+    before = {path: (path.read_bytes(), path.stat().st_mtime_ns) for path in output.iterdir()}
+    monkeypatch.setattr("toy_run.ToyTrainer.train", lambda *words, **more: pytest.fail("trained again"))
+    assert train_toy(data=data, output=str(output), steps=2, resume=True)["weight"].shape == (1, 1)
+    for changed, message in (
+        ({"steps": 3}, "made with other settings or inputs"),
+        ({"license": "mit"}, "has written its result with other settings: license"),
+    ):
+        with pytest.raises(OutputError, match=message):
+            train_toy(**{"data": data, "output": str(output), "steps": 2, "resume": True, **changed})
+    Path(data).write_text("1 2")
+    with pytest.raises(OutputError, match="made with other settings or inputs"):
+        train_toy(data=data, output=str(output), steps=2, resume=True)
+    assert {path: (path.read_bytes(), path.stat().st_mtime_ns) for path in output.iterdir()} == before
+    assert [path.name for path in tmp_path.iterdir() if path.name != Path(data).name] == ["toy"]
 
 
 @pytest.mark.parametrize(
