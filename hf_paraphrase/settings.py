@@ -12,6 +12,7 @@ import dataclasses
 import functools
 import inspect
 import json
+import math
 import os
 import textwrap
 import types
@@ -32,6 +33,8 @@ R_co = TypeVar("R_co", covariant=True)
 OUTPUT = "output"
 """The field that names what a verb makes."""
 _CONSTRAINTS = "constraints"
+_LARGEST = (1 << 63) - 1
+"""The greatest integer that arrays hold."""
 
 
 @dataclass(frozen=True)
@@ -111,6 +114,17 @@ def setting(
     if isinstance(default, list):
         return dataclasses.field(default_factory=lambda: list(default), metadata=metadata)
     return dataclasses.field(default=default, metadata=metadata)
+
+
+def seed_setting(help: str, default: int | None = 0, **constraints: Any) -> Any:
+    """Declares a field that holds a seed: what all generators of random numbers take, those of NumPy among them.
+
+    Args:
+        help: What is drawn with it.
+        default: Its default.
+        **constraints: As for :func:`setting`.
+    """
+    return setting(help, default, at_least=0, at_most=(1 << 32) - 1, **constraints)
 
 
 def constraints_of(field: dataclasses.Field[Any]) -> Constraints:
@@ -216,8 +230,16 @@ def _check_value(name: str, value: Any, constraints: Constraints) -> None:
     )
     stated = [(bound, holds, words) for bound, holds, words in bounds if bound is not None]
     if not all(holds(bound) for bound, holds, _ in stated):
-        wanted = " and ".join(f"{words} {bound:g}" for bound, _, words in stated)
+        wanted = " and ".join(f"{words} {_number(bound)}" for bound, _, words in stated)
         raise UsageError(f"{flag(name)} must be {wanted}, not {value}")
+    if isinstance(value, float) and not math.isfinite(value):
+        raise UsageError(f"{flag(name)} must be a finite number, not {value}")
+    if isinstance(value, int) and abs(value) > _LARGEST:
+        raise UsageError(f"{flag(name)} must be within ±{_LARGEST}, not {value}")
+
+
+def _number(bound: float) -> str:
+    return str(bound) if isinstance(bound, int) else f"{bound:g}"
 
 
 def _check_others(settings: Any, name: str, constraints: Constraints) -> None:
