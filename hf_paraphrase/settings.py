@@ -12,7 +12,6 @@ import dataclasses
 import functools
 import inspect
 import json
-import math
 import os
 import textwrap
 import types
@@ -33,8 +32,10 @@ R_co = TypeVar("R_co", covariant=True)
 OUTPUT = "output"
 """The field that names what a verb makes."""
 _CONSTRAINTS = "constraints"
-_LARGEST = (1 << 63) - 1
+_LARGEST_INTEGER = (1 << 63) - 1
 """The greatest integer that arrays hold."""
+_LARGEST_FLOAT = (2 - 2**-23) * 2.0**127
+"""The greatest number of single precision, in which models compute."""
 
 
 @dataclass(frozen=True)
@@ -232,10 +233,10 @@ def _check_value(name: str, value: Any, constraints: Constraints) -> None:
     if not all(holds(bound) for bound, holds, _ in stated):
         wanted = " and ".join(f"{words} {_number(bound)}" for bound, _, words in stated)
         raise UsageError(f"{flag(name)} must be {wanted}, not {value}")
-    if isinstance(value, float) and not math.isfinite(value):
-        raise UsageError(f"{flag(name)} must be a finite number, not {value}")
-    if isinstance(value, int) and abs(value) > _LARGEST:
-        raise UsageError(f"{flag(name)} must be within ±{_LARGEST}, not {value}")
+    if isinstance(value, float) and not abs(value) <= _LARGEST_FLOAT:
+        raise UsageError(f"{flag(name)} must be a finite number, of single precision, not {value}")
+    if isinstance(value, int) and abs(value) > _LARGEST_INTEGER:
+        raise UsageError(f"{flag(name)} must be within ±{_LARGEST_INTEGER}, not {value}")
 
 
 def _number(bound: float) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,20 +13,22 @@ if TYPE_CHECKING:
     from torch import Tensor
     from torch.nn import Module
 
+_LARGEST = 2.0**63
+"""The square of a greater number is none any more in single precision: no length and no cosine comes of it."""
 _REMEDY = "train again with a lower --learning-rate, or a longer warm-up where the verb has one"
 
 
-def check_finite(model: Module, folder: str | os.PathLike[str] | None = None) -> None:
+def check_finite(model: Module | Mapping[str, Tensor], folder: str | os.PathLike[str] | None = None) -> None:
     """Refuses a model whose training diverged.
 
     Args:
-        model: The model.
+        model: The model, or its weights by name.
         folder: Where it lies, for the message; none for one that is being trained.
 
     Raises:
-        ModelError: If a weight is infinite or not a number.
+        ModelError: If a weight is infinite, not a number, or too large to compute with.
     """
-    _check(model.state_dict().items(), folder)
+    _check((model if isinstance(model, Mapping) else model.state_dict()).items(), folder)
 
 
 def check_finite_files(folder: Path, *, but: Path) -> None:
@@ -37,7 +39,7 @@ def check_finite_files(folder: Path, *, but: Path) -> None:
         but: A folder in it that is left out, with all that is below it.
 
     Raises:
-        ModelError: If a weight is infinite or not a number.
+        ModelError: If a weight is infinite, not a number, or too large to compute with.
     """
     from safetensors import safe_open
 
@@ -52,7 +54,9 @@ def _check(weights: Iterable[tuple[str, Tensor]], folder: str | os.PathLike[str]
         if values.is_floating_point() and values.numel():
             # Two numbers instead of an array of truth values: neither NaN nor infinity gets lost in them.
             least, greatest = values.aminmax()
-            if not (least.isfinite() and greatest.isfinite()):
+            if not (least.item() > -_LARGEST and greatest.item() < _LARGEST):
                 raise ModelError(
-                    f"the training diverged: weights of {name} are not finite", path=folder, remedy=_REMEDY
+                    f"the training diverged: weights of {name} are no numbers that can be computed with",
+                    path=folder,
+                    remedy=_REMEDY,
                 )
