@@ -111,7 +111,7 @@ def _read_yaml(path: Path) -> dict[str, Any]:
     import yaml
 
     try:
-        content = yaml.safe_load(path.read_text(encoding="utf-8"))
+        content = _words_kept(yaml.SafeLoader)(path.read_text(encoding="utf-8")).get_single_data()
     except OSError as error:
         raise InputError(f"cannot read the configuration: {error.strerror}", path=path) from error
     except (yaml.YAMLError, ValueError, RecursionError) as error:  # a date or number that cannot be, lists in lists
@@ -119,3 +119,17 @@ def _read_yaml(path: Path) -> dict[str, Any]:
     if not isinstance(content, dict):
         raise InputError("the configuration must be a mapping of `flag: value`", path=path)
     return content
+
+
+def _words_kept(loader: type[Any]) -> type[Any]:
+    """Returns a safe loader of YAML that takes `yes` and `no` for words, as YAML 1.2 does.
+
+    A flag that is on or off takes the words too, but others have them among their choices, and the language `no` is
+    Norwegian.
+    """
+    truth = "tag:yaml.org,2002:bool"
+    words = {
+        first: [(tag, pattern) for tag, pattern in known if tag != truth or first not in "yYnN"]
+        for first, known in loader.yaml_implicit_resolvers.items()
+    }
+    return type("Loader", (loader,), {"yaml_implicit_resolvers": words})

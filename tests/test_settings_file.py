@@ -26,6 +26,9 @@ def read(tmp_path, text, **given):
 def test_values_become_those_of_the_fields_as_those_of_flags_would(tmp_path):
     walk = read(tmp_path, "where: 7\npace: 1e1\ndays: [1, '2']\ndog: 'yes'\nnames: [a, b]\n")
     assert walk == Walk(where="7", speed=10.0, days=[1, 2], dog=True, names="a,b")
+    # The language of Norway, and a flag.
+    assert read(tmp_path, "where: no\ndog: no\n") == Walk(where="no", dog=False)
+    assert read(tmp_path, "where: yes\ndog: on\n") == Walk(where="yes", dog=True)
     assert read(tmp_path, "where: a\ndays: 3\ndog: null\n") == Walk(where="a", days=[3])
     assert read(tmp_path, "where: a\nspeed: 3\n", speed=5.0, where="b") == Walk(where="b", speed=5.0)
 
