@@ -21,6 +21,7 @@ from dataclasses import dataclass
 from typing import Any, ParamSpec, Protocol, TypeVar, cast, overload
 
 from .errors import UsageError, system_errors_explained
+from .messages import stray_variables_hidden
 from .shown_text import as_given
 from .streams import streams_kept
 
@@ -345,7 +346,7 @@ def recipe(settings_class: Any) -> Any:
 
     def decorate(function: Callable[[Any], Any]) -> Any:
         def run(settings: Any) -> Any:
-            with system_errors_explained(), streams_kept(settings, _fields_read(settings)):
+            with stray_variables_hidden(), system_errors_explained(), streams_kept(settings, _fields_read(settings)):
                 settings.check()
                 return function(settings)
 

@@ -64,7 +64,6 @@ class TrainTokenizerSettings(Settings):
         "1 more [default: 1]",
         None,
         above=0,
-        below=float("inf"),
         only_with={"kind": "morfessor"},
         excludes="segmentation",
     )
