@@ -19,16 +19,41 @@ from .shown_text import as_given, encodable, printable, without_secrets
 LOGGER = logging.getLogger("hf_paraphrase")
 
 
+_OF_A_GROUP = ("RANK", "LOCAL_RANK", "WORLD_SIZE")
+"""What `accelerate launch` and `torchrun` tell each process of a group, all of it together."""
+
+
 def process_count() -> int:
     """Counts the processes that `accelerate launch` or `torchrun` started; 1 without them."""
-    # A cluster may export WORLD_SIZE alone; RANK comes from what starts the processes.
-    processes = os.environ.get("WORLD_SIZE", "1") if "RANK" in os.environ else "1"
-    return int(processes) if processes.isdecimal() else 1
+    return (_place_in_group() or (0, 1))[1]
 
 
 def is_main_process() -> bool:
     """Tells whether this is the process that writes; `accelerate launch` and `torchrun` number several from 0."""
-    return os.environ.get("RANK", "0") == "0"
+    return (_place_in_group() or (0, 1))[0] == 0
+
+
+@contextmanager
+def stray_variables_hidden() -> Iterator[None]:
+    """Hides what looks like a group of processes and is none: accelerate would wait for the others for ever.
+
+    Clusters, containers and forgotten `export`s set some of these variables where nobody has started a group.
+    """
+    stray = [name for name in _OF_A_GROUP if name in os.environ] if _place_in_group() is None else []
+    hidden = {name: os.environ.pop(name) for name in stray}
+    try:
+        yield
+    finally:
+        os.environ.update(hidden)
+
+
+def _place_in_group() -> tuple[int, int] | None:
+    """Reads the number of this process and how many there are; None if the environment does not say all of it."""
+    given = [os.environ.get(name, "") for name in _OF_A_GROUP]
+    if not all(text.isascii() and text.isdecimal() and len(text) < 10 for text in given):
+        return None
+    rank, local_rank, count = map(int, given)
+    return (rank, count) if max(rank, local_rank) < count else None
 
 
 def say(text: str) -> None:

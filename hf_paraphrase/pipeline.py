@@ -21,7 +21,7 @@ from .data.folder import DataFolder
 from .data.sample import TOTAL_PAIRS
 from .errors import OutputError
 from .messages import say
-from .settings import Settings, flag, recipe, setting
+from .settings import Settings, flag, recipe, seed_setting, setting
 
 _MODEL_TYPES = ("avg", "gran")
 _FLOORS = {"words": "word overlap", "weighted-trigrams": "weighted trigrams"}
@@ -45,7 +45,7 @@ class QuickstartSettings(Settings):
     max_sentences: int = setting("sentences to translate back", 10_000)
     num_beams: int = setting("beam width of the back-translation", 8)
     num_return_sequences: int = setting("translations kept per sentence before filtering", 4)
-    seed: int = setting("seed of the sample and of all training", 0)
+    seed: int = seed_setting("seed of the sample and of all training")
     overwrite: bool = setting("replace what is in the output folder", False)
     resume: bool = setting("keep the steps that are finished and go on from there", False)
 

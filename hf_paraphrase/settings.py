@@ -22,6 +22,7 @@ from typing import Any, ParamSpec, Protocol, TypeVar, cast, overload
 
 from .apart import check_apart
 from .errors import UsageError, system_errors_explained
+from .messages import stray_variables_hidden
 from .shown_text import as_given
 from .streams import streams_kept
 
@@ -46,6 +47,10 @@ _WORDS = frozenset(
 folder: one that is forgotten here costs a refusal, and not somebody's data."""
 _OF_THE_RUN = frozenset({"overwrite", "resume"})
 """Fields that say how a run meets what is there already, and nothing about what it makes."""
+_LARGEST_INTEGER = (1 << 63) - 1
+"""The greatest integer that arrays hold."""
+_LARGEST_FLOAT = (2 - 2**-23) * 2.0**127
+"""The greatest number of single precision, in which models compute."""
 
 
 @dataclass(frozen=True)
@@ -125,6 +130,17 @@ def setting(
     if isinstance(default, list):
         return dataclasses.field(default_factory=lambda: list(default), metadata=metadata)
     return dataclasses.field(default=default, metadata=metadata)
+
+
+def seed_setting(help: str, default: int | None = 0, **constraints: Any) -> Any:
+    """Declares a field that holds a seed: what all generators of random numbers take, those of NumPy among them.
+
+    Args:
+        help: What is drawn with it.
+        default: Its default.
+        **constraints: As for :func:`setting`.
+    """
+    return setting(help, default, at_least=0, at_most=(1 << 32) - 1, **constraints)
 
 
 def constraints_of(field: dataclasses.Field[Any]) -> Constraints:
@@ -254,8 +270,16 @@ def _check_value(name: str, value: Any, constraints: Constraints) -> None:
     )
     stated = [(bound, holds, words) for bound, holds, words in bounds if bound is not None]
     if not all(holds(bound) for bound, holds, _ in stated):
-        wanted = " and ".join(f"{words} {bound:g}" for bound, _, words in stated)
+        wanted = " and ".join(f"{words} {_number(bound)}" for bound, _, words in stated)
         raise UsageError(f"{flag(name)} must be {wanted}, not {value}")
+    if isinstance(value, float) and not abs(value) <= _LARGEST_FLOAT:
+        raise UsageError(f"{flag(name)} must be a finite number, of single precision, not {value}")
+    if isinstance(value, int) and abs(value) > _LARGEST_INTEGER:
+        raise UsageError(f"{flag(name)} must be within ±{_LARGEST_INTEGER}, not {value}")
+
+
+def _number(bound: float) -> str:
+    return str(bound) if isinstance(bound, int) else f"{bound:g}"
 
 
 def _check_others(settings: Any, name: str, constraints: Constraints) -> None:
@@ -360,7 +384,7 @@ def recipe(settings_class: Any) -> Any:
 
     def decorate(function: Callable[[Any], Any]) -> Any:
         def run(settings: Any) -> Any:
-            with system_errors_explained(), streams_kept(settings, _fields_read(settings)):
+            with stray_variables_hidden(), system_errors_explained(), streams_kept(settings, _fields_read(settings)):
                 settings.check()
                 check_apart(settings.paths_made(), settings.paths_read())
                 return function(settings)

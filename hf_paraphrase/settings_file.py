@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import datetime
 import types
 import typing
 from collections.abc import Mapping
@@ -13,6 +14,8 @@ from .errors import InputError, UsageError
 from .settings import Settings, flag
 
 S = TypeVar("S", bound=Settings)
+
+_SCALARS = (str, int, float, datetime.date)
 
 _TRUTH = {"yes": True, "true": True, "t": True, "y": True, "1": True}
 _TRUTH |= {"no": False, "false": False, "f": False, "n": False, "0": False}
@@ -44,6 +47,8 @@ def read_settings_file(path: Path, fields: Mapping[str, str]) -> dict[str, Any]:
         keys[name] = str(key)
         if isinstance(value, dict):
             raise UsageError(f"`{key}` is a mapping", path=path, remedy="give one value, or a list of values")
+        if isinstance(value, list) and not all(isinstance(item, _SCALARS) for item in value):
+            raise UsageError(f"`{key}` is a list of lists, or of nothing", path=path, remedy="give a list of values")
         if value is not None:
             found[name] = value
     return found
@@ -106,11 +111,25 @@ def _read_yaml(path: Path) -> dict[str, Any]:
     import yaml
 
     try:
-        content = yaml.safe_load(path.read_text(encoding="utf-8"))
+        content = _words_kept(yaml.SafeLoader)(path.read_text(encoding="utf-8")).get_single_data()
     except OSError as error:
         raise InputError(f"cannot read the configuration: {error.strerror}", path=path) from error
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
+    except (yaml.YAMLError, ValueError, RecursionError) as error:  # a date or number that cannot be, lists in lists
         raise InputError(f"not a YAML file: {error}", path=path) from error
     if not isinstance(content, dict):
         raise InputError("the configuration must be a mapping of `flag: value`", path=path)
     return content
+
+
+def _words_kept(loader: type[Any]) -> type[Any]:
+    """Returns a safe loader of YAML that takes `yes` and `no` for words, as YAML 1.2 does.
+
+    A flag that is on or off takes the words too, but others have them among their choices, and the language `no` is
+    Norwegian.
+    """
+    truth = "tag:yaml.org,2002:bool"
+    words = {
+        first: [(tag, pattern) for tag, pattern in known if tag != truth or first not in "yYnN"]
+        for first, known in loader.yaml_implicit_resolvers.items()
+    }
+    return type("Loader", (loader,), {"yaml_implicit_resolvers": words})

@@ -152,6 +152,7 @@ def test_what_one_process_must_do_alone_is_refused_in_several(monkeypatch, capsy
     assert main(["filter", "--pairs", "nowhere", "--output", "x"]) == 2
     assert "process" not in capsys.readouterr().err, "a cluster's variable alone starts no processes"
     monkeypatch.setenv("RANK", "0")
+    monkeypatch.setenv("LOCAL_RANK", "0")
     assert main(["filter", "--pairs", "nowhere", "--output", "x"]) == 2
     err = capsys.readouterr().err
     assert err.count("\n") == 1 and "`filter` runs in one process, and 2 were started" in err

@@ -1,4 +1,4 @@
-"""The blocks of the README's quick tour run in the order in which a reader meets them; its links lead somewhere."""
+"""The blocks of the quick tour run in the order in which a reader meets them; its links lead somewhere."""
 
 from __future__ import annotations
 
@@ -63,9 +63,9 @@ def section(document, heading):
 
 
 def tour():
-    """The blocks of the quick tour, and those of the guide that go on with its folders."""
-    found = [section(GUIDE, heading) for heading in ("From Python", "Search", "Metrics")]
-    return [block for text in (section(README, "A quick tour"), *found) for block in blocks(text)]
+    """The blocks of the quick tour, and those that go on with its folders."""
+    headings = ("A quick tour", "From Python", "Search", "Metrics")
+    return [block for heading in headings for block in blocks(section(GUIDE, heading))]
 
 
 def commands(text):
@@ -137,6 +137,27 @@ def run_line(line, monkeypatch):
     assert main(words[1:]) == 0, line
 
 
+def test_the_first_lines_of_the_readme_print_what_they_say(capsys):
+    ((_, code), (_, shell)) = blocks(section(README, "Five lines"))
+    exec(compile(code, "README.md", "exec"), {})
+    printed = [round(float(number), 2) for number in capsys.readouterr().out.strip(" []\n").split()]
+    said = [float(number) for number in code.rpartition("# [[")[2].strip(" ]\n").split()]
+    assert printed == said and shell.count("hf-paraphrase") == 2
+
+
+def test_the_trainer_of_the_readme_trains_on_the_pairs_of_the_lines_above_it(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HF_DATASETS_CACHE", str(tmp_path / "cache"))
+    Path("pairs.tsv").write_text("".join(f"{first}\t{second}\n" for first, second in SENTENCES))
+    found = blocks(section(README, "I want a sentence encoder of my own"))
+    for line in found[0][1].strip().splitlines()[:2]:
+        run_line(line, monkeypatch)
+    assert [language for language, _ in found] == ["bash", "bash", "python"]
+    exec(compile(found[2][1], "README.md", "exec"), {})
+    assert SentenceEncoder.from_pretrained("my_own_encoder").encode("the doctor").shape == (300,)
+    assert SentenceEncoder.from_pretrained("my_avg").encode("the doctor").shape == (300,)
+
+
 def test_every_block_of_the_quick_tour_runs(quickstart, monkeypatch, capsys):
     monkeypatch.chdir(quickstart.parent)
     monkeypatch.setenv("HF_DATASETS_CACHE", str(quickstart.parent / "cache"))
@@ -166,7 +187,7 @@ def test_the_way_from_own_pairs_to_an_encoder_that_runs_anywhere_works_as_printe
     monkeypatch.chdir(tmp_path)
     Path("pairs.tsv").write_text("".join(f"{first}\t{second}\n" for first, second in SENTENCES))
     Path("sentences.txt").write_text("".join(f"{first}\n" for first, _ in SENTENCES))
-    text = section(README, "I want a sentence encoder that runs anywhere")
+    text = section(GUIDE, "An encoder that runs anywhere")
     (_, shell), (_, code) = blocks(text)[:2]
     for line in shell.strip().splitlines():
         if not line.startswith("pip install"):
@@ -248,5 +269,5 @@ def test_the_tables_name_every_verb_and_every_extra():
     configuration.read(ROOT / "setup.cfg", encoding="utf-8")
     rows = {line.split("|")[1].strip() for line in section(README, "Install").splitlines() if line.startswith("| `")}
     assert rows == {f"`{name}`" for name in configuration["options.extras_require"]}
-    first = " ".join(line.split("|")[1] for line in section(README, "Verbs").splitlines() if line.startswith("| `"))
+    first = " ".join(line.split("|")[1] for line in section(GUIDE, "Verbs").splitlines() if line.startswith("| `"))
     assert {name.split()[0] for name in re.findall(r"`([^`]+)`", first)} == set(VERBS)

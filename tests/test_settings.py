@@ -50,6 +50,7 @@ def bake(settings: Baking) -> str:
         ({"grams": 0}, "--grams must be above 0 and at most 5000, not 0"),
         ({"grams": 6_000.0}, "--grams must be above 0 and at most 5000, not 6000.0"),
         ({"grams": float("nan")}, "--grams must be above 0 and at most 5000, not nan"),
+        ({"grams": float("inf")}, "--grams must be above 0 and at most 5000, not inf"),
         ({"share": 1.0}, "--share must be at least 0 and below 1, not 1.0"),
         ({"loaves": 0}, "--loaves must be at least 1, not 0"),
         ({"kind": "flat"}, "--kind `flat` is unknown (one of plain)"),

@@ -19,13 +19,16 @@ class Walk(Settings):
 
 
 def read(tmp_path, text, **given):
-    (tmp_path / "walk.yaml").write_text(text)
+    (tmp_path / "walk.yaml").write_bytes(text.encode("utf-8", "surrogateescape"))
     return settings_from_file(Walk, tmp_path / "walk.yaml", **given)
 
 
 def test_values_become_those_of_the_fields_as_those_of_flags_would(tmp_path):
     walk = read(tmp_path, "where: 7\npace: 1e1\ndays: [1, '2']\ndog: 'yes'\nnames: [a, b]\n")
     assert walk == Walk(where="7", speed=10.0, days=[1, 2], dog=True, names="a,b")
+    # The language of Norway, and a flag.
+    assert read(tmp_path, "where: no\ndog: no\n") == Walk(where="no", dog=False)
+    assert read(tmp_path, "where: yes\ndog: on\n") == Walk(where="yes", dog=True)
     assert read(tmp_path, "where: a\ndays: 3\ndog: null\n") == Walk(where="a", days=[3])
     assert read(tmp_path, "where: a\nspeed: 3\n", speed=5.0, where="b") == Walk(where="b", speed=5.0)
 
@@ -46,7 +49,28 @@ def test_what_does_not_fit_is_said_with_the_file(tmp_path, text, problem):
     assert str(refused.value) == f"{tmp_path / 'walk.yaml'}: {problem}"
 
 
-@pytest.mark.parametrize(("text", "problem"), [("- a\n", "must be a mapping"), ("a: [", "not a YAML file")])
+@pytest.mark.parametrize("value", ["[[a]]", "[{a: b}]", "[null]", "&a [b, *a]"])
+def test_lists_of_other_things_than_values_are_refused(tmp_path, value):
+    with pytest.raises(UsageError, match="`where` is a list of lists, or of nothing"):
+        read(tmp_path, f"where: {value}\n")
+
+
+def test_dates_are_what_they_are_spelt_as(tmp_path):
+    assert read(tmp_path, "where: 2026-11-22\n").where == "2026-11-22"
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("- a\n", "must be a mapping"),
+        ("a: [", "not a YAML file"),
+        ("where: 2026-13-45\n", "not a YAML file"),
+        (f"where: {'9' * 5_000}\n", "not a YAML file"),
+        ("where: " + "[" * 5_000, "not a YAML file"),
+        ("where: \udcff", "not a YAML file"),
+    ],
+    ids=range(6),
+)
 def test_what_is_no_file_of_settings_is_said(tmp_path, text, problem):
     with pytest.raises(InputError, match=problem):
         read(tmp_path, text)

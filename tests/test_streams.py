@@ -250,6 +250,7 @@ def test_a_device_without_end_is_refused(tmp_path):
 
 def test_several_processes_do_not_share_a_pipe(pipe, monkeypatch):
     monkeypatch.setenv("RANK", "0")
+    monkeypatch.setenv("LOCAL_RANK", "0")
     monkeypatch.setenv("WORLD_SIZE", "2")
     with pytest.raises(UsageError, match="each process would read a part"):
         read_twice(text=[pipe("text")])

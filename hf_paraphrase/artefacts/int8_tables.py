@@ -112,7 +112,9 @@ def _read(folder: Path) -> NDArray[np.float32]:
     with opening("the model", path, _REMEDY):
         found = load_file(path)
         integers, scales = found[TABLE], found[SCALES].astype(np.float32)
-    broken = np.flatnonzero(~np.isfinite(scales))
+    # As large as the products may be, they must be numbers too.
+    with np.errstate(over="ignore"):
+        broken = np.flatnonzero(~np.isfinite(scales * np.float32(128)))
     if len(broken):
         raise ModelError(
             f"the scale of row {broken[0]} is not finite ({len(broken)} such scale{'s' if len(broken) > 1 else ''})",

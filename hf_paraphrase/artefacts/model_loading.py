@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import ModelError
+from .finite_weights import check_finite
 from .foreign_files import read_json_object
 from .foreign_models import check_model_folder, check_tensors, opening
 from .hub_models import model_folder
@@ -103,7 +104,8 @@ def load_model_folder(
         The model in evaluation mode, on the CPU, and its tokenizer.
 
     Raises:
-        ModelError: If anything is damaged, missing, left over, of another model, or leads out of the folder.
+        ModelError: If anything is damaged, missing, left over, not finite, of another model, or leads out of the
+            folder.
     """
     folder = model_folder(folder)
     model = load_weights(folder, model_class, **settings)
@@ -116,7 +118,8 @@ def load_weights(
     """Loads the weights of a model folder; see :func:`load_model_folder`.
 
     Raises:
-        ModelError: If anything is damaged, missing, left over, of another model, or leads out of the folder.
+        ModelError: If anything is damaged, missing, left over, not finite, of another model, or leads out of the
+            folder.
     """
     tensors = check_model_folder(folder)
     check_class(folder, model_class)
@@ -135,6 +138,7 @@ def load_weights(
     wrong = sorted(map(str, [*loading["missing_keys"], *loading["unexpected_keys"], *loading["mismatched_keys"]]))
     if wrong:
         raise ModelError(f"the weights do not fit the configuration: {', '.join(wrong)}", path=folder, remedy=_REMEDY)
+    check_finite(model, folder)
     return model.eval()
 
 

@@ -20,7 +20,7 @@ from ..data.sentences import SentenceCorpus
 from ..data.text_files import PLAIN_OR_COMPRESSED
 from ..errors import InputError, ModelError, UsageError
 from ..messages import say
-from ..settings import Settings, recipe, setting
+from ..settings import Settings, recipe, seed_setting, setting
 from .kinds import encoder_class
 from .onnx_encoder import is_onnx_folder
 from .random_trigrams import FLOOR, random_trigrams
@@ -62,7 +62,7 @@ class JoinSettings(Settings):
         at_least=0,
         names=["--vocabulary-size", "--vocab-size"],
     )
-    seed: int = setting("seed of the random vectors", 0, at_least=0)
+    seed: int = seed_setting("seed of the random vectors")
     license: str | None = setting(
         "licence of the encoder for its card, as the Hub spells it, e.g. cc-by-4.0 [default: that of the models, if "
         "they have one in common]",

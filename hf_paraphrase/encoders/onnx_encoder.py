@@ -96,11 +96,17 @@ class OnnxModel:
 
         Returns:
             An object with `pooler_output` (batch, hidden_size).
+
+        Raises:
+            ModelError: If a number of it is infinite or none: the weights of a graph are seen by what it gives.
         """
+        import numpy as np
         import torch
 
         feed = {"input_ids": input_ids.long().numpy(), "attention_mask": attention_mask.long().numpy()}
         (pooled,) = self.session.run([_EMBEDDING], feed)
+        if not np.isfinite(pooled).all():
+            raise ModelError("the ONNX model gives vectors that are not finite", remedy="export or copy it again")
         return SimpleNamespace(pooler_output=torch.from_numpy(pooled))
 
 

@@ -14,7 +14,7 @@ from ..data.decontamination import DecontaminationSettings, Fingerprints
 from ..data.schema import require_columns
 from ..errors import InputError, UsageError
 from ..registry import SELECTIONS, import_missing, imported_files
-from ..settings import setting
+from ..settings import seed_setting, setting
 from ..tables import format_table
 from .best_rows import WAYS
 from .measuring import Measures, add_measures, measures_of
@@ -57,7 +57,7 @@ class FilterSteps(DecontaminationSettings):
         at_least=1,
     )
     sample: int | None = setting("how many of the remaining pairs to draw; all if there are fewer", None, at_least=1)
-    seed: int = setting("seed of the draws, of the noise too", 0, at_least=0)
+    seed: int = seed_setting("seed of the draws, of the noise too")
 
     def check(self) -> None:
         """Refuses what does not fit.

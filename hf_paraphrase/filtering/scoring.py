@@ -25,7 +25,7 @@ from ..data.text_files import PLAIN_OR_COMPRESSED, LineErrors, read_lines
 from ..errors import HfParaphraseError, UsageError
 from ..messages import say
 from ..registry import MEASURES
-from ..settings import Settings, flag, is_given, recipe, setting, with_options
+from ..settings import Settings, flag, is_given, recipe, seed_setting, setting, with_options
 from .filter_steps import check_pairs
 from .language_model.estimation import HeldOutReferences, draw_references, held_out_texts, train_language_model
 from .measuring import Measures, PairScorer, choose_measures
@@ -67,7 +67,7 @@ class ScoreSettings(Settings):
         at_least=1,
         excludes="language_model",
     )
-    seed: int = setting("seed of the draw of --hold-out", 0, at_least=0, below=1 << 64)
+    seed: int = seed_setting("seed of the draw of --hold-out")
     batch_size: int = setting("pairs held in memory at a time by each process", 10_000, at_least=1)
     shard_size: int | None = setting(
         "pairs of a shard, the unit of work that is never done twice; by default a sixteenth of the split, at least "

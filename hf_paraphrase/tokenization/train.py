@@ -15,7 +15,7 @@ from ..data.pair_rows import iterate_pairs
 from ..data.text_files import PLAIN_OR_COMPRESSED, check_readable, numbered_lines
 from ..errors import InputError, UsageError
 from ..messages import say
-from ..settings import Settings, recipe, setting
+from ..settings import Settings, recipe, seed_setting, setting
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerFast
@@ -64,7 +64,6 @@ class TrainTokenizerSettings(Settings):
         "1 more [default: 1]",
         None,
         above=0,
-        below=float("inf"),
         only_with={"kind": "morfessor"},
         excludes="segmentation",
     )
@@ -82,7 +81,7 @@ class TrainTokenizerSettings(Settings):
         None,
         only_with={"kind": "morfessor"},
     )
-    seed: int = setting("of morfessor: seed of the order in which it goes over the words", 0, at_least=0)
+    seed: int = seed_setting("of morfessor: seed of the order in which it goes over the words")
     lower_case: bool = setting("lower-case all text", True, names=["--lower-case", "--lowercase"])
     split_contractions: bool = setting(
         "split English contractions as the Penn Treebank does (do n't); for word only", True

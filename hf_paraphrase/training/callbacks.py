@@ -19,6 +19,7 @@ from transformers import (
     TrainingArguments,
 )
 
+from ..artefacts.finite_weights import check_finite
 from .batches import EpochBatches
 
 
@@ -119,6 +120,27 @@ class LastStep(TrainerCallback):
         if state.global_step >= state.max_steps:
             control.should_evaluate = control.should_save = True
         return control
+
+
+class EndAtDivergence(TrainerCallback):
+    """Ends a training whose weights are no numbers any more, before they are measured or kept.
+
+    Where the best weights are kept and there are some, it goes on: those are the result.
+    """
+
+    def on_step_end(
+        self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **kwargs: Any
+    ) -> None:
+        """Looks at the weights if they are about to be used.
+
+        Raises:
+            ModelError: If one is infinite or not a number.
+        """
+        has_best = args.load_best_model_at_end and state.best_model_checkpoint is not None
+        if (control.should_save or control.should_evaluate) and not has_best:
+            check_finite(kwargs["model"])
+
+    on_epoch_end = on_step_end
 
 
 def last_checkpoint(folder: Path) -> Path | None:

@@ -32,13 +32,14 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from ..artefacts.card_heads import CARD
 from ..artefacts.cards import check_license, write_card
+from ..artefacts.finite_weights import check_finite_files
 from ..artefacts.folders import check_output, check_unfinished, is_filled, output_folder, staging_path, was_finished
 from ..artefacts.measurements import Measurement
 from ..artefacts.provenance import fingerprint, read_provenance, write_provenance
 from ..artefacts.unfinished import JOB, check_same_job
 from ..errors import OutputError, UsageError
 from ..messages import is_main_process, process_count, say
-from ..settings import Settings, setting
+from ..settings import Settings, seed_setting, setting
 from ..shown_text import as_given
 
 if TYPE_CHECKING:
@@ -58,9 +59,7 @@ class RunSettings(Settings):
     """What every training verb is told about its run."""
 
     output: str = setting("the model folder to make; it appears whole at the end")
-    seed: int = setting(
-        "seed of all that is drawn: initial weights, samples, the order of the examples, dropout", 0, at_least=0
-    )
+    seed: int = seed_setting("seed of all that is drawn: initial weights, samples, the order of the examples, dropout")
     license: str | None = setting(
         "the licence of the model for the card, as the Hub spells it, e.g. apache-2.0 [default: none is claimed]", None
     )
@@ -282,8 +281,9 @@ class TrainingRun:
 
         Raises:
             OutputError: If the unfinished output is of another job.
+            ModelError: If it diverges, and no better weights are kept.
         """
-        from .callbacks import last_checkpoint
+        from .callbacks import EndAtDivergence, last_checkpoint
 
         self._trained = False
         folder = Path(trainer.args.output_dir)
@@ -298,6 +298,7 @@ class TrainingRun:
         if self.settings.resume:
             step = checkpoint.name.rpartition("-")[2] if checkpoint else None
             say(f"resuming after step {step}" if checkpoint else "nothing to resume yet")
+        trainer.add_callback(EndAtDivergence)
         _keep_logs(trainer, self.folder / LOGS / folder.relative_to(self.checkpoints))
         trainer.train(resume_from_checkpoint=None if checkpoint is None else str(checkpoint))
         # None of the checkpoints goes before all processes have loaded the best one.
@@ -315,15 +316,21 @@ class TrainingRun:
     ) -> None:
         """Writes the record and then the card, which says that all is written; nothing in the other processes.
 
+        The weights lie in the folder by then: those of a training that diverged are no result.
+
         Args:
             results: What was measured.
             template: The name of the card's template among the model cards.
             card: What it needs beside settings, results and the name of the folder.
             measurements: What of it the Hub is told, in the head of the card.
             settings: Those to record, if not those of the run.
+
+        Raises:
+            ModelError: If a weight is infinite or not a number.
         """
         if not self.writes:
             return
+        check_finite_files(self.folder, but=self.checkpoints)
         settings = self.settings.record() if settings is None else settings
         write_provenance(self.folder, command=self.command, settings=settings, inputs=self.inputs, results=results)
         values = {**settings, **results, "name": Path(self.settings.output).name, **(card or {})}

@@ -8,7 +8,6 @@ whose alignments prefer the diagonal.
 
 from __future__ import annotations
 
-import math
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -239,9 +238,7 @@ class LexicalTableSettings(Settings):
     output: str = setting("file for the table, e.g. lexical_table.safetensors")
     split: str = setting("split of the bitext", "train")
     iterations: int = setting("rounds of expectation maximisation", 5, at_least=1)
-    tension: float = setting(
-        "how strongly alignments prefer the diagonal; 0 is IBM model 1", 4.0, at_least=0, below=math.inf
-    )
+    tension: float = setting("how strongly alignments prefer the diagonal; 0 is IBM model 1", 4.0, at_least=0)
     translations: int = setting("translations kept of each source unit, at most", 100, at_least=1)
     max_words: int = setting("pairs with a longer side are left out, in words", 80, at_least=1)
     max_sentences: int | None = setting("use only the first so many pairs of each folder", None, at_least=1)

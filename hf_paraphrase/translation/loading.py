@@ -10,7 +10,6 @@ import torch
 from transformers import PreTrainedModel, PreTrainedTokenizerFast
 
 from ..artefacts.model_loading import check_model_type, load_model_folder
-from ..errors import ModelError
 from ..models.modeling_rnn_search import RnnSearchForConditionalGeneration
 from ..training.threads import keep_freed_memory
 
@@ -30,7 +29,6 @@ def load_translation_model(
     check_translation_model(folder)
     keep_freed_memory()
     model, tokenizer = load_model_folder(folder, RnnSearchForConditionalGeneration)
-    check_finite(model, folder)
     return model.to(device or ("cuda" if torch.cuda.is_available() else "cpu")), tokenizer
 
 
@@ -41,25 +39,6 @@ def check_translation_model(folder: str | os.PathLike[str]) -> None:
         ModelError: If the folder is missing or holds another kind of model.
     """
     check_model_type(folder, ["rnn_search"], kind="translation model", verb="train-nmt")
-
-
-def check_finite(model: PreTrainedModel, folder: str | os.PathLike[str] | None = None) -> None:
-    """Refuses a model whose training diverged.
-
-    Args:
-        model: The model.
-        folder: Where it lies, for the message; none for one that is being trained.
-
-    Raises:
-        ModelError: If a weight is infinite or not a number.
-    """
-    broken = [name for name, value in model.state_dict().items() if not bool(torch.isfinite(value).all())]
-    if broken:
-        raise ModelError(
-            f"the training diverged: weights of {broken[0]} are not finite",
-            path=folder,
-            remedy="train again with a lower --learning-rate or a longer --warmup-steps",
-        )
 
 
 def unit_fingerprint(tokenizer: PreTrainedTokenizerFast) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -45,12 +44,9 @@ class SearchSettings(Settings):
             UsageError: For a value out of range, and for limits that no length satisfies.
         """
         super().check()
-        if not math.isfinite(self.length_penalty):
-            raise UsageError(f"--length-penalty must be finite, but is {self.length_penalty}")
-        if not self.min_length_ratio < self.max_length_ratio < math.inf:
+        if not self.min_length_ratio < self.max_length_ratio:
             raise UsageError(
-                f"--max-length-ratio {self.max_length_ratio} must be above --min-length-ratio "
-                f"{self.min_length_ratio} and finite"
+                f"--max-length-ratio {self.max_length_ratio} must be above --min-length-ratio {self.min_length_ratio}"
             )
 
     def constraints(self) -> SearchConstraints:

@@ -65,9 +65,9 @@ def _train(settings: TranslationTrainingSettings, run: TrainingRun) -> None:
 
     from transformers import set_seed
 
+    from ..artefacts.finite_weights import check_finite
     from ..training.threads import keep_freed_memory
     from .batching import tokenize_bitext
-    from .loading import check_finite
     from .trainer import ALL_WORDS
 
     table = pa.concat_tables([folders[folder] for folder in settings.bitext])

@@ -350,7 +350,7 @@ def test_one_score_and_single_pairs_are_said_and_not_tested(avg, graded, tmp_pat
         ("human-scores --model avg --data pairs", "missing column score"),
         ("human-scores --model avg --data graded --split dev", "no split `dev`"),
         ("human-scores --model avg --data graded graded", "is given twice"),
-        ("human-scores --model avg --data graded --step 0", "--step must be above 0 and below inf, not 0.0"),
+        ("human-scores --model avg --data graded --step 0", "--step must be above 0, not 0.0"),
         ("human-scores --model avg-{lang} --data graded", "names no language"),
         ("human-scores --model avg --data nulls", "missing values in column score"),
     ],

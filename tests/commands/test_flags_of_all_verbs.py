@@ -15,8 +15,9 @@ from hf_paraphrase.commands import VERBS
 from hf_paraphrase.commands.argument_parser import VerbParser
 from hf_paraphrase.commands.arguments import parse
 from hf_paraphrase.data.sources.preparation import preparation
+from hf_paraphrase.errors import UsageError
 from hf_paraphrase.registry import ANALYSES, SOURCES
-from hf_paraphrase.settings import _WORDS, OUTPUT, constraints_of
+from hf_paraphrase.settings import _WORDS, OUTPUT, check_fields, constraints_of
 
 MODULES = {
     module.name: importlib.import_module(f"{commands.__name__}.{module.name}")
@@ -187,3 +188,36 @@ def test_what_every_verb_reads_and_makes_is_known():
     assert made == {"output", "translations", "teacher_vectors"}
     assert texts.keys() >= _WORDS
     assert texts.keys() - _WORDS - made == set(NAMES_OF_INPUTS.split())
+
+
+def number_flags():
+    for arguments_class in CLASSES:
+        hints = typing.get_type_hints(arguments_class)
+        for field in dataclasses.fields(arguments_class):
+            parts = {hints[field.name], *typing.get_args(hints[field.name]), item_type(hints[field.name])}
+            if parts & {int, float}:
+                wrong = (
+                    ["nan", "inf", "-inf", "1e39"] if float in parts else [str(10**30), str(-(10**30)), "9" * 5_000]
+                )
+                wrong += ["-1", str(1 << 32)] if field.name.endswith("seed") else []
+                name = f"{arguments_class.__module__.rpartition('.')[2]}-{field.name}"
+                yield pytest.param(arguments_class, field, wrong, id=name)
+
+
+@pytest.mark.parametrize(("arguments_class", "field", "wrong"), [*number_flags()])
+def test_numbers_without_end_and_seeds_that_generators_refuse_are_told_in_one_short_line(
+    arguments_class, field, wrong
+):
+    hints = typing.get_type_hints(arguments_class)
+    others = [
+        word
+        for other in dataclasses.fields(arguments_class)
+        if required(other) and other.name != field.name
+        for word in words_of(other, hints[other.name])
+    ]
+    for value in wrong:
+        with pytest.raises(UsageError) as refused:
+            check_fields(parse(arguments_class, "verb", [*others, f"--{field.name}={value}"]))
+        told = str(refused.value)
+        assert f"--{field.name.replace('_', '-')}" in told.replace("/", " ") or "argument" in told, told
+        assert "\n" not in told and len(told) < 1_200

@@ -120,11 +120,11 @@ def test_several_models_translate_together(tiny_model, tiny_bitext, tmp_path, ca
 @pytest.mark.parametrize(
     ("words", "problem"),
     [
-        (["--length-penalty", "nan"], "--length-penalty must be finite, but is nan"),
-        (["--length-penalty", "inf"], "--length-penalty must be finite, but is inf"),
+        (["--length-penalty", "nan"], "--length-penalty must be a finite number, of single precision, not nan"),
+        (["--length-penalty", "inf"], "--length-penalty must be a finite number, of single precision, not inf"),
         (["--min-length-ratio", "-1"], "--min-length-ratio must be at least 0"),
         (["--min-length-ratio", "3"], "--max-length-ratio 3.0 must be above --min-length-ratio 3.0"),
-        (["--max-length-ratio", "inf"], "must be above --min-length-ratio 0.0 and finite"),
+        (["--max-length-ratio", "inf"], "--max-length-ratio must be a finite number, of single precision, not inf"),
         (["--max-target-units", "0"], "--max-target-units must be at least 1"),
         (["--no-repeat-ngram-size", "-1"], "--no-repeat-ngram-size must be at least 0"),
     ],

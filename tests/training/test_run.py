@@ -243,12 +243,14 @@ def test_a_body_that_writes_no_card_makes_no_output(data, tmp_path):
     [
         ({}, None),
         ({"WORLD_SIZE": "2"}, None),
-        ({"RANK": "0", "WORLD_SIZE": "2"}, 2),
-        ({"RANK": "0", "WORLD_SIZE": "1"}, None),
+        ({"RANK": "0", "WORLD_SIZE": "2"}, None),
+        ({"RANK": "0", "LOCAL_RANK": "0", "WORLD_SIZE": "2"}, 2),
+        ({"RANK": "0", "LOCAL_RANK": "0", "WORLD_SIZE": "1"}, None),
+        ({"RANK": "2", "LOCAL_RANK": "0", "WORLD_SIZE": "2"}, None),
     ],
 )
 def test_a_run_by_several_processes_is_another_run_than_by_one(monkeypatch, tmp_path, environment, expected):
-    for name in ("RANK", "WORLD_SIZE"):
+    for name in ("RANK", "LOCAL_RANK", "WORLD_SIZE"):
         monkeypatch.delenv(name, raising=False)
     for name, value in environment.items():
         monkeypatch.setenv(name, value)

@@ -32,7 +32,7 @@ from hf_paraphrase.data.sources.preparation import recipe_of
 from hf_paraphrase.data.sources.source import LineErrorSettings, OriginSettings, Part, Parting, ReadRows, Source
 from hf_paraphrase.data.text_files import LineErrors
 from hf_paraphrase.errors import UsageError
-from hf_paraphrase.settings import setting
+from hf_paraphrase.settings import seed_setting, setting
 
 REPEATING = ("source_lang", "target_lang")
 """The columns whose values repeat in a bitext, for `write_split`."""
@@ -69,7 +69,7 @@ class BitextSource(BitextFiles, Source, LineErrorSettings, DecontaminationSettin
     hold_out_sources: bool = setting(
         "leave out training rows whose source sentence is in validation or test, with another translation", False
     )
-    seed: int = setting("seed of the draw and of --shuffle", 0, at_least=0)
+    seed: int = seed_setting("seed of the draw and of --shuffle")
     shuffle: bool = setting("put the training rows into random order", False)
     drop_identical: bool = setting(
         "leave out training rows whose sides are the same but for case and outer white space", False

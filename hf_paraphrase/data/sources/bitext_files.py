@@ -13,9 +13,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ...errors import UsageError
-from ...settings import Settings, setting
+from ...settings import setting
 from ..languages import check_language, primary_language
-from ..text_files import LineErrors, read_aligned, read_fields
+from ..text_files import LineErrors, read_aligned
+from ..tsv_header import HeaderSettings, read_tsv
 from .gettext_catalogue import PLURALS, Catalogue, find_catalogues, package_folders, read_catalogues
 from .tmx import read_tmx
 
@@ -30,7 +31,7 @@ OpenBlocks = Callable[[LineErrors], Blocks]
 
 
 @dataclass(kw_only=True)
-class BitextFiles(Settings):
+class BitextFiles(HeaderSettings):
     """Two languages, where the rows in them lie, and how each file is opened."""
 
     PATHS: ClassVar[tuple[str, ...]] = (
@@ -49,7 +50,7 @@ class BitextFiles(Settings):
     target_lang: str = setting("language code of the target side, e.g. en")
     source_file: str | None = setting("source sentences, one a line; with --target-file", None)
     target_file: str | None = setting("their translations, line by line", None)
-    tsv: str | None = setting("instead of the two: a file with tab-separated fields, no header, no quoting", None)
+    tsv: str | None = setting("instead of the two: a file with tab-separated fields, no quoting", None)
     columns: str = setting(
         "the fields of --tsv in their order, separated by commas or spaces: source, target, and _ for one to leave "
         "out (at the end it may be absent)",
@@ -128,7 +129,9 @@ class BitextFiles(Settings):
         """
         if self.tsv is not None:
             path = Path(self.tsv)
-            return (path,), partial(read_fields, path, self._field_names())
+            names = self._field_names()
+            codes = (self.source_lang, self.target_lang)
+            return (path,), partial(read_tsv, path, names, header=self.header, names=codes)
         if self.tmx is not None:
             path = Path(self.tmx)
             return (path,), partial(read_tmx, path, self.source_lang, self.target_lang)

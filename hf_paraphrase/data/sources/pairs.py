@@ -29,7 +29,8 @@ from hf_paraphrase.data.sources.card_values import card_columns
 from hf_paraphrase.data.sources.pair_files import Block, read_csv, read_jsonl, read_parquet
 from hf_paraphrase.data.sources.preparation import recipe_of
 from hf_paraphrase.data.sources.source import LineErrorSettings, OriginSettings, Part, ReadRows, Source
-from hf_paraphrase.data.text_files import LineErrors, read_fields
+from hf_paraphrase.data.text_files import LineErrors
+from hf_paraphrase.data.tsv_header import HeaderSettings, read_tsv
 from hf_paraphrase.data.typed_fields import Field, parse_column
 from hf_paraphrase.errors import UsageError
 from hf_paraphrase.settings import setting
@@ -40,7 +41,7 @@ _READERS = {"csv": read_csv, "jsonl": read_jsonl, "parquet": read_parquet}
 
 
 @dataclass(kw_only=True)
-class PairsSource(Source, LineErrorSettings, DecontaminationSettings, OriginSettings):
+class PairsSource(Source, LineErrorSettings, DecontaminationSettings, OriginSettings, HeaderSettings):
     """Makes a paraphrase data folder from a TSV, CSV or JSON lines file or a Parquet file.
 
     Text is UTF-8, plain or .gz, .bz2, .xz, .zst.
@@ -54,7 +55,7 @@ class PairsSource(Source, LineErrorSettings, DecontaminationSettings, OriginSett
     RECORDED: ClassVar[tuple[str, ...]] = ("counts", "contamination", "malformed")
     PATHS: ClassVar[tuple[str, ...]] = ("tsv", "csv", "jsonl", "parquet")
 
-    tsv: str = setting("the file: tab-separated fields, no header, no quoting, one pair a line", "")
+    tsv: str = setting("the file: tab-separated fields, no quoting, one pair a line", "")
     csv: str = setting("or: a file with commas, a header, and quotes that are doubled inside quoted fields", "")
     jsonl: str = setting("or: a file with one JSON object a line", "")
     parquet: str = setting("or: a Parquet file", "")
@@ -68,7 +69,7 @@ class PairsSource(Source, LineErrorSettings, DecontaminationSettings, OriginSett
     )
     split: str = setting("the name of the split", "train")
     lang: str = setting("language code of the sentences", "en", names=["--lang", "--language"])
-    skip_header: bool = setting("leave the first line of --tsv out", False)
+    skip_header: bool = setting("the same as --header yes", False, only_with="tsv", excludes="header")
 
     @property
     def kind(self) -> str:
@@ -158,10 +159,6 @@ class PairsSource(Source, LineErrorSettings, DecontaminationSettings, OriginSett
             InputError: For a missing or empty file, or a language code that is none.
         """
         if self.kind != "tsv":
-            if self.skip_header:
-                raise UsageError(
-                    "--skip-header is for --tsv", remedy=f"leave it out: --{self.kind} has names by itself"
-                )
             self.their_names()
         check_split_name(self.split)
         check_language(self.lang, "--lang")
@@ -183,13 +180,13 @@ class PairsSource(Source, LineErrorSettings, DecontaminationSettings, OriginSett
         return config_name or "pairs", "default"
 
     def _read(self, errors: LineErrors, left_out: Counter[str]) -> Iterator[pa.Table]:
-        left_out["header"] += self.skip_header
         for lines, columns in self._blocks(errors):
             yield self._typed(lines, columns, errors)
 
     def _blocks(self, errors: LineErrors) -> Iterator[Block]:
         if self.kind == "tsv":
-            return read_fields(self.path, self.field_names(), errors, header_lines=int(self.skip_header))
+            header = "yes" if self.skip_header else self.header
+            return read_tsv(self.path, self.field_names(), errors, header=header)
         return _READERS[self.kind](self.path, self.their_names(), errors)
 
     def _typed(self, lines: np.ndarray, columns: dict[str, pa.Array], errors: LineErrors) -> pa.Table:
@@ -206,7 +203,7 @@ class PairsSource(Source, LineErrorSettings, DecontaminationSettings, OriginSett
                     f"{name} `{columns[name][int(row)].as_py()}` is not {expected.wording}",
                     self.path,
                     int(lines[row]),
-                    "mend it, name the fields with --columns, or leave a header out with --skip-header",
+                    "mend it, name the fields with --columns, or leave a header out with --header yes",
                 )
             good &= usable
             columns[name] = numbers

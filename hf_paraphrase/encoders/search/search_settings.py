@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from ...artefacts.hub_models import BUILTIN
 from ...data.text_files import PLAIN_OR_COMPRESSED
 from ...errors import UsageError
-from ...settings import Settings, flag, is_given, setting
+from ...settings import Settings, flag, is_given, seed_setting, setting
 from ..devices import check_device, device_setting
 
 
@@ -90,9 +90,7 @@ class SearchSettings(Settings):
     output: str | None = setting("the index folder, or with --mine the data folder of pairs, to make", None)
     batch_size: int = setting("sentences in a padded batch; a model of type avg needs no batches", 256, at_least=1)
     device: str = device_setting()
-    seed: int | None = setting(
-        "approximate, when building: seed of the lists' centroids [default: 0]", None, at_least=0
-    )
+    seed: int | None = seed_setting("approximate, when building: seed of the lists' centroids [default: 0]", None)
     overwrite: bool = setting("replace an existing output folder", False)
 
     def check(self) -> None:

@@ -26,7 +26,7 @@ from ...evaluation.figures import check_plots
 from ...filtering.reference_classifier.seen_references import is_seen, read_seen
 from ...filtering.tokens import TokenSpans
 from ...messages import say
-from ...settings import Settings, recipe, setting
+from ...settings import Settings, recipe, seed_setting, setting
 from ...tables import format_table, plain_markdown
 from .ngram_statistics import ORDERS, Contrast, contrast_ngrams, count_ngrams
 from .pair_plots import plot_lengths, plot_probabilities, plot_repetition
@@ -75,7 +75,7 @@ class PairAnalysisSettings(Settings):
     examples: int = setting("how many pairs to show of each kind", 10, at_least=1)
     bootstrap: int = setting("bootstrap replicates for the intervals of table 9", 200, at_least=2)
     split: str = setting("the split to read", "train")
-    seed: int = setting("seed of the draws", 0, at_least=0)
+    seed: int = seed_setting("seed of the draws")
     overwrite: bool = setting("replace an existing output folder", False)
 
 

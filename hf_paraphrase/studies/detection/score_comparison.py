@@ -57,7 +57,6 @@ class HumanScoreSettings(ComparisonSettings):
         "own where a set has at most 12 different ones, else the least of 1, 2, 5, 0.5 … that makes at most 12",
         None,
         above=0,
-        below=float("inf"),
     )
 
 

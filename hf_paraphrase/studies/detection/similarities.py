@@ -17,7 +17,7 @@ from ...encoders.search.vector_file import VectorFile
 from ...errors import InputError, UsageError
 from ...evaluation.figures import check_plots
 from ...messages import say
-from ...settings import recipe, setting
+from ...settings import recipe, seed_setting, setting
 from ...tables import format_table, one_line, plain_markdown
 from .inputs import QuerySettings, Texts, embed_queries, model_names, open_encoder, read_queries
 from .neighbour_lists import side_by_side
@@ -63,9 +63,7 @@ class SimilaritySettings(QuerySettings):
         at_least=0,
         only_with="text",
     )
-    seed: int | None = setting(
-        "with --text: seed of the draw of examples [default: 0]", None, at_least=0, only_with="text"
-    )
+    seed: int | None = seed_setting("with --text: seed of the draw of examples [default: 0]", None, only_with="text")
 
     def check(self) -> None:
         """Refuses what does not fit.

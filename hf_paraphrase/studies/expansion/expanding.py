@@ -21,7 +21,7 @@ from ...data.sentences import lines_of_file, lines_of_standard_input
 from ...data.text_files import PLAIN_OR_COMPRESSED
 from ...errors import InputError, UsageError
 from ...messages import say, standard_output
-from ...settings import Settings, recipe, setting
+from ...settings import Settings, recipe, seed_setting, setting
 from .expander import Expanded
 from .processes import ExpanderSettings, expand_blocks
 from .wordnet import find_wordnet
@@ -66,7 +66,7 @@ class ExpandSettings(Settings):
         "takes their place; the sets OnWN and FNWN of STS 2012 to 2014 are made of WordNet's definitions",
         [],
     )
-    seed: int = setting("seed of the draws", 0, at_least=0)
+    seed: int = seed_setting("seed of the draws")
     epoch: int = setting("another epoch expands other words, as in training", 0, at_least=0)
     num_workers: int = setting("processes that expand", 1, at_least=1, names=["--num-workers", "--workers"])
     overwrite: bool = setting("replace an existing output", False)

@@ -21,7 +21,7 @@ from ...encoders.sentence_encoder import SentenceEncoder
 from ...errors import InputError, UsageError
 from ...evaluation.figures import check_plots
 from ...messages import say
-from ...settings import Settings, recipe, setting
+from ...settings import Settings, recipe, seed_setting, setting
 from ...tables import format_table, plain_markdown
 from ..expansion.tagger import PartOfSpeechTagger
 from .gate_plots import MOST_WORDS, plot_groups, plot_positions, plot_sentence
@@ -71,7 +71,7 @@ class GateAnalysisSettings(Settings):
     known_only: bool = setting("leave out words that the model does not know", False)
     bootstrap: int = setting("bootstrap replicates, over sentences, for the intervals", 200, at_least=2)
     device: str = device_setting()
-    seed: int = setting("seed of the bootstrap", 0, at_least=0)
+    seed: int = seed_setting("seed of the bootstrap")
     overwrite: bool = setting("replace an existing output folder", False)
 
     def check(self) -> None:

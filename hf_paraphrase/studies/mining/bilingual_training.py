@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ...artefacts.cards import write_card
+from ...artefacts.finite_weights import check_finite
 from ...artefacts.measurements import Measurement
 from ...artefacts.origins import languages_read
 from ...artefacts.provenance import write_provenance
@@ -140,6 +141,7 @@ def _epochs(
     with tqdm(total=total, initial=len(training) * len(epochs), unit=" pairs", unit_scale=True, desc="train") as bar:
         for number in range(len(epochs), settings.epochs):
             losses = list(training.epoch(number, bar.update))
+            check_finite(training.tables)
             entry: dict[str, float] = {"epoch": number + 1}
             for part in ("source", "target", "aligned"):
                 entry[part] = sum(getattr(loss, part) for loss in losses) / len(losses)

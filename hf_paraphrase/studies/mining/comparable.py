@@ -20,7 +20,7 @@ from ...data.cleaning import count_words
 from ...data.decontamination import normalise_all
 from ...data.row_selection import text_keys
 from ...errors import InputError, UsageError
-from ...settings import Settings, setting
+from ...settings import Settings, seed_setting, setting
 
 LARGEST_GROUP = 100
 """Groups of more rows than this go to the training bitext whole."""
@@ -46,7 +46,7 @@ class DrawSettings(Settings):
         at_most=1,
     )
     validation_size: int = setting("rows of the left-over bitext to hold out for validation", 1_000, at_least=0)
-    seed: int = setting("seed of all draws", 0, at_least=0)
+    seed: int = seed_setting("seed of all draws")
 
     def check(self) -> None:
         """Refuses what does not fit.

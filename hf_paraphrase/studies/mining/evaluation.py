@@ -18,7 +18,7 @@ from ...encoders.devices import CPU, check_device, device_setting
 from ...errors import UsageError
 from ...evaluation.figures import check_plots
 from ...messages import say
-from ...settings import recipe, setting
+from ...settings import recipe, seed_setting, setting
 from ...shown_text import as_given
 from . import study
 from .collections import mined_curve, read_gold_ids
@@ -65,7 +65,7 @@ class MiningEvaluationSettings(FilterEncoderSettings):
     )
     batch_size: int = setting("sentences in a padded batch; a model of type avg needs no batches", 256, at_least=1)
     device: str = device_setting()
-    seed: int = setting("seed of the random pairs", 0, at_least=0)
+    seed: int = seed_setting("seed of the random pairs")
     output: str | None = setting(
         "report folder: tables, curves as TSV, PNG and SVG (needs matplotlib), results.json; needed with --task",
         None,

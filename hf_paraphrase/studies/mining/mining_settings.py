@@ -10,7 +10,7 @@ from ...artefacts.provenance import FILE_NAME
 from ...data.text_files import COMPRESSED, PLAIN_OR_COMPRESSED
 from ...encoders.devices import check_device, device_setting
 from ...errors import UsageError
-from ...settings import setting
+from ...settings import seed_setting, setting
 from .collections import LAYOUTS
 from .embedding import EncoderFolders, FilterEncoderSettings
 from .matching import MATCHINGS
@@ -82,7 +82,7 @@ class MiningSettings(FilterEncoderSettings):
     )
     batch_size: int = setting("sentences in a padded batch; a model of type avg needs no batches", 256, at_least=1)
     device: str = device_setting()
-    seed: int = setting("with --approximate: seed of the lists", 0)
+    seed: int = seed_setting("with --approximate: seed of the lists")
     resume: bool = setting("go on with an unfinished run of the same command", False)
     overwrite: bool = setting("replace an existing output", False)
 

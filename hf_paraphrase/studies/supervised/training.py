@@ -13,7 +13,7 @@ from ...artefacts.origins import languages_read
 from ...encoders.sentence_encoder import SentenceEncoder
 from ...errors import ModelError, UsageError
 from ...messages import say
-from ...settings import recipe, setting
+from ...settings import recipe, seed_setting, setting
 from ...tokenization.word_level import save_tokenizer
 from ...training.run import TrainingRun, TrainingRunSettings
 from .scores import score_measurements, score_table
@@ -64,7 +64,7 @@ class SupervisedSettings(TrainingRunSettings):
     test_share: float = setting(
         "share of the training split to draw as test part; 0 for none", 0.0, at_least=0, below=1
     )
-    split_seed: int = setting("seed of these draws, apart from --seed", 0, at_least=0)
+    split_seed: int = seed_setting("seed of these draws, apart from --seed")
     lowest_score: int = setting("the low end of the scale, for similarity", 1)
     highest_score: int = setting("the high end of the scale, for similarity", 5)
     from_scratch: bool = setting("start from random parameters instead of the encoder's", False)

@@ -49,13 +49,31 @@ def test_a_label_must_be_a_whole_number(tmp_path, value):
         read(path, columns="sentence1,sentence2,label")
 
 
-def test_a_header_is_left_out_only_when_asked(tmp_path):
+def test_a_header_is_left_out_by_itself_and_said(tmp_path, caplog):
     path = tmp_path / "a.tsv"
     path.write_text("sentence_A\tsentence_B\tscore\na\tb\t2\n")
-    rows, corpus = read(path, columns="sentence1,sentence2,score", skip_header=True)
-    assert len(rows) == corpus.counts["train"]["header"] == 1
-    with pytest.raises(InputError, match="--skip-header"):
-        read(path, columns="sentence1,sentence2,score")
+    columns = "sentence1,sentence2,score"
+    for options in ({}, {"header": "auto"}, {"header": "yes"}, {"skip_header": True}):
+        caplog.clear()
+        with caplog.at_level("INFO"):
+            rows, corpus = read(path, columns=columns, **options)
+        assert [row["sentence1"] for row in rows] == ["a"] and corpus.counts["train"]["header"] == 1
+        said = "names the fields and is left out (--header no keeps it)" in caplog.text
+        assert said is (options in ({}, {"header": "auto"}))
+    with pytest.raises(InputError, match="leave a header out with --header yes"):
+        read(path, columns=columns, header="no")
+    path.write_text("sentence1\tsentence2\na\tb\n")
+    assert len(read(path, header="no")[0]) == 2 and len(read(path)[0]) == 1
+
+
+def test_header_and_skip_header_are_for_tab_separated_files(tmp_path):
+    (tmp_path / "a.csv").write_text("sentence1,sentence2\na,b\n")
+    for options in ({"header": "yes"}, {"header": "no"}, {"skip_header": True}):
+        with pytest.raises(UsageError, match="is for --tsv"):
+            PairsSource(csv=str(tmp_path / "a.csv"), **options).check()
+    (tmp_path / "a.tsv").write_text("a\tb\n")
+    with pytest.raises(UsageError, match="exclude each other"):
+        PairsSource(tsv=str(tmp_path / "a.tsv"), skip_header=True, header="no").check()
 
 
 def test_pairs_with_an_empty_side_or_an_evaluation_sentence_go(tmp_path):
