@@ -33,20 +33,16 @@ def claimed_folder(folder: Path) -> Iterator[None]:
     """Makes a folder if need be and holds it until the block ends or the process is killed.
 
     Raises:
-        OutputError: If another run holds the folder, if it is a link, a file or another user's, or cannot be made.
+        OutputError: If another run holds the folder, or it is a link or a file or cannot be made.
     """
     descriptor = None
     try:
         while descriptor is None:
-            made = _made(folder)
-            found = folder.lstat()
-            if stat.S_ISLNK(found.st_mode) or not stat.S_ISDIR(found.st_mode):
-                kind = "a link" if stat.S_ISLNK(found.st_mode) else "a file"
+            _make(folder)
+            mode = folder.lstat().st_mode
+            if not stat.S_ISDIR(mode):
+                kind = "a link" if stat.S_ISLNK(mode) else "a file"
                 raise OutputError(f"the place for unfinished work is {kind}", path=folder, remedy="remove it")
-            if not made and hasattr(os, "geteuid") and found.st_uid != os.geteuid():
-                raise OutputError(
-                    "the place for unfinished work is another user's", path=folder, remedy="give another --output"
-                )
             if fcntl is None:
                 break
             descriptor = _locked(folder, _FOLDER)
@@ -129,14 +125,11 @@ def is_at(descriptor: int, path: Path) -> bool:
         return False
 
 
-def _made(folder: Path) -> bool:
-    """Makes a folder; false if there is something of this name already."""
+def _make(folder: Path) -> None:
+    """Makes a folder if there is nothing of this name yet."""
     folder.parent.mkdir(parents=True, exist_ok=True)
-    try:
+    with suppress(FileExistsError):
         folder.mkdir()
-    except FileExistsError:
-        return False
-    return True
 
 
 def _locked(path: Path, flags: int, of: Path | None = None) -> int | None:

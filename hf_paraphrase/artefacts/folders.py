@@ -155,11 +155,14 @@ def working_folder(
         The staging folder.
 
     Raises:
-        OutputError: If it cannot be made, if unfinished work is in it and neither flag was given, if that work has
-            links in it, or if a run that has not ended is at work in it.
+        OutputError: If it cannot be made, if unfinished work is in it and neither flag was given, if that work is
+            another user's or has links in it, or if a run that has not ended is at work in it.
     """
     staging = staging_path(output)
+    is_new = not os.path.lexists(staging)
     with claimed_folder(staging):
+        if not is_new:
+            _check_owner(staging)
         if resume is not None:
             _check_staging(staging, overwrite=overwrite, resume=resume)
         if not resume:
@@ -169,6 +172,11 @@ def working_folder(
             check_no_links(staging, OutputError)
             remove_leftovers(staging)
         yield staging
+
+
+def _check_owner(staging: Path) -> None:
+    if hasattr(os, "geteuid") and staging.stat().st_uid != os.geteuid():
+        raise OutputError("the unfinished work is another user's", path=staging, remedy="give another --output")
 
 
 def _empty(folder: Path) -> None:

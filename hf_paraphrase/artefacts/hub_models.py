@@ -83,8 +83,9 @@ def model_folder(name: str | os.PathLike[str], *, revision: str | None = None) -
         if key not in _FOLDERS or not _FOLDERS[key].is_dir():
             _FOLDERS[key] = _fetch(*repository, revision)
         folder = _FOLDERS[key]
-    # Whatever kind of model it is: nothing in it has been opened yet.
-    check_plain_folder(folder, ModelError)
+    # Whatever kind of model it is, nothing in it has been opened yet. What is no model is not searched to its bottom.
+    if os.path.lexists(folder / _SETTINGS):
+        check_plain_folder(folder, ModelError)
     return folder
 
 

@@ -54,10 +54,6 @@ class DataFolder:
                     remedy="make a data folder of it first, e.g. pairs with hf-paraphrase prepare pairs --tsv FILE",
                 )
             raise InputError("no such data folder", path=self.path)
-        check_plain_folder(self.path)
-        if (self.path / "provenance.json").is_file():
-            # What is made of the data will take this into its own.
-            read_json_object(self.path / "provenance.json")
         self._files: dict[str, list[tuple[int, int, Path]]] = {}
         for file in sorted((self.path / "data").glob("*.parquet")):
             if match := _SHARD.match(file.name):
@@ -69,6 +65,10 @@ class DataFolder:
                 path=self.path,
                 remedy="make one with hf-paraphrase prepare",
             )
+        check_plain_folder(self.path)
+        if (self.path / "provenance.json").is_file():
+            # What is made of the data will take this into its own.
+            read_json_object(self.path / "provenance.json")
         self.splits = sorted(self._files, key=lambda name: (_ORDER.get(name, 3), name))
         self._schemas: dict[str, pa.Schema] = {}
         self._counts: dict[str, int] = {}

@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...artefacts.claims import claimed_folder
+from ...artefacts.foreign_files import check_no_links
 from ...artefacts.provenance import fingerprint
 from ...artefacts.whole_files import write_text_whole
 from ...errors import InputError, ModelError, OutputError, UsageError
@@ -152,6 +153,8 @@ def _state(teacher: str, bf16: bool) -> dict[str, str]:
 
 
 def _check_manifest(place: Path, state: dict[str, str]) -> None:
+    # Rows are added to the files that are here, and through a link they would go elsewhere.
+    check_no_links(place)
     path = place / _MANIFEST
     if not path.is_file():
         return

@@ -137,7 +137,8 @@ class SearchIndex:
         device: str | None = None,
     ) -> None:
         self.folder = Path(folder)
-        check_plain_folder(self.folder)
+        if os.path.lexists(self.folder / SETTINGS_FILE):
+            check_plain_folder(self.folder)
         self.settings = IndexSettings.read(self.folder)
         self.vectors = VectorFile(self.folder / VECTORS_FILE)
         self.sentences = SentenceTable(self.folder)

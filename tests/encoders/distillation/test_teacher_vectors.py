@@ -104,6 +104,17 @@ def test_two_runs_do_not_write_one_folder(teacher, texts_of, tmp_path):
         teacher_vectors(tmp_path / "kept", teacher, open_teacher(teacher), texts_of(sentences(3)), bf16=False)
 
 
+def test_vectors_are_not_added_through_a_link(teacher, texts_of, tmp_path):
+    teacher_vectors(tmp_path / "kept", teacher, open_teacher(teacher), texts_of(sentences(3)), bf16=False)
+    (tmp_path / "precious").write_text("precious")
+    for path in (tmp_path / "kept" / "bert").iterdir():
+        path.unlink()
+        path.symlink_to(tmp_path / "precious")
+    with pytest.raises(InputError, match="a link"):
+        teacher_vectors(tmp_path / "kept", teacher, open_teacher(teacher), texts_of(sentences(3)), bf16=False)
+    assert (tmp_path / "precious").read_text() == "precious"
+
+
 def test_a_cosine_to_several_teachers_is_the_weighted_mean_of_theirs(teacher, texts_of, tmp_path):
     other = str(write_teacher(tmp_path / "other", seed=2, size=8))
     texts = texts_of(sentences(12))
