@@ -170,7 +170,6 @@ def working_folder(
         elif is_filled(staging):
             # No run of ours makes a link; what libraries write here would go through it.
             check_no_links(staging, OutputError)
-            remove_leftovers(staging)
         yield staging
 
 
@@ -230,6 +229,7 @@ def move_into_place(staging: Path, target: Path) -> None:
     previous = _previous_path(target)
     try:
         forget(staging)
+        remove_leftovers(staging)
         if target.exists():
             if previous.is_symlink():
                 previous.unlink()

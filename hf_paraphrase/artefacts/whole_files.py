@@ -21,6 +21,7 @@ from .claims import NOT_THROUGH_LINKS, claimed_file, is_at, is_locked
 _NEW = os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0) | NOT_THROUGH_LINKS
 _CANNOT_BE_HELD = os.name == "nt"
 """Windows renames and removes no file that is open."""
+_ENDING = ".partial"
 _TEMPORARY = re.compile(r"\..+\.[0-9a-f]{16}\.partial", re.DOTALL)
 _BEHIND = len("0123456789abcdef.partial")
 _LONGEST_NAME = 200
@@ -151,9 +152,9 @@ def _new_file(path: Path) -> tuple[Path, int]:
 
 
 def remove_leftovers(folder: Path) -> None:
-    """Removes the temporary files that killed runs have left anywhere below a folder, links not followed."""
+    """Removes the temporary files that killed runs have left anywhere below a folder of ours, links not followed."""
     for place, _, files in os.walk(folder):
-        _remove_unless_held(Path(place, name) for name in files if _TEMPORARY.fullmatch(name))
+        _remove_unless_held(Path(place, name) for name in files if name.startswith(".") and name.endswith(_ENDING))
 
 
 def _remove_leftovers_of(path: Path) -> None:

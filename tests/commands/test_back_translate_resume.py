@@ -60,11 +60,16 @@ def same_data(first, second):
     return set(files(first)) == set(files(second)) and all(files(first)[name] == files(second)[name] for name in names)
 
 
-def test_a_killed_job_that_is_resumed_gives_the_same_bytes(tiny_model, awkward_bitext, translated, unfinished):
+def test_a_killed_job_that_is_resumed_gives_the_same_bytes(tiny_model, awkward_bitext, translated, unfinished, capsys):
     done = (unfinished.parent / ".pairs.partial" / "data" / "train-00000-of-00005.parquet").stat().st_mtime_ns
     assert resume(tiny_model, awkward_bitext, unfinished) == 0
     assert same_data(unfinished, translated)
     assert (unfinished / "data" / "train-00000-of-00005.parquet").stat().st_mtime_ns == done, "done twice"
+    before = files(unfinished.parent)
+    assert len(json.loads((unfinished / "provenance.json").read_text())["interruptions"]) == 1
+    assert resume(tiny_model, awkward_bitext, unfinished) == 0
+    assert "nothing is left to do, the output is finished" in capsys.readouterr().err
+    assert files(unfinished.parent) == before
 
 
 @pytest.mark.parametrize("damage", ["truncated", "emptied", "removed", "no report", "bad report"])

@@ -156,6 +156,9 @@ def test_a_study_that_was_broken_off_goes_on_with_the_same_result(work, monkeypa
     assert "other settings: random_negatives" in capfd.readouterr().err
     assert evaluate(words.replace("report", "other") + " --resume") == 0
     assert Path("other/results.json").read_bytes() == whole
+    capfd.readouterr()
+    assert evaluate(words.replace("report", "other") + " --resume") == 0
+    assert "nothing is left to do" in capfd.readouterr().err
 
 
 def test_measures_of_files_of_pairs_are_printed(work, capsys):

@@ -192,6 +192,22 @@ def test_a_run_that_was_broken_off_goes_on_with_the_same_result(work, monkeypatc
     assert computed == [2, 0, 0]
     assert Path("pairs.tsv").read_bytes() == Path("whole.tsv").read_bytes()
     assert not Path(".pairs.tsv.partial").exists()
+    # As a kill leaves it that comes after the pairs are in their place, and before.
+    before, record = files_here(), Path("pairs.tsv.provenance.json").read_text()
+    assert len(json.loads(record)["interruptions"]) == 1
+    Path(".pairs.tsv.partial").mkdir()
+    assert mine(f"{words} --resume") == 0
+    assert "nothing is left to do, the output is finished" in capfd.readouterr().err
+    assert files_here() == before
+    assert mine(f"{words} --margin distance --resume") == 2
+    assert "the output file exists" in capfd.readouterr().err
+    Path("pairs.tsv").unlink()
+    assert mine(f"{words} --resume") == 0
+    assert Path("pairs.tsv").read_bytes() == Path("whole.tsv").read_bytes()
+
+
+def files_here():
+    return {path: path.read_bytes() for path in Path().iterdir() if path.is_file()}
 
 
 def test_a_damaged_block_of_an_unfinished_run_is_named(work, monkeypatch, capfd):

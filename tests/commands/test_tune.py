@@ -142,6 +142,13 @@ def test_an_interrupted_grid_goes_on_where_it_was(data, tuned, tmp_path, capsys,
     strip = [{name: value for name, value in row.items() if name != "seconds"} for row in rows_of(output)]
     assert strip == [{name: value for name, value in row.items() if name != "seconds"} for row in rows_of(tuned)]
     assert (output / "table.md").read_text() == (tuned / "table.md").read_text()
+    record, undisturbed = (json.loads((place / "provenance.json").read_text()) for place in (output, tuned))
+    assert (
+        len(record["interruptions"]) == 1
+        and record["results"]["runs_trained"] == undisturbed["results"]["runs_trained"]
+    )
+    assert run(*words(data, output, *GRID, "--seeds", 0, 1), "--resume") == 0
+    assert "nothing is left to do" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
