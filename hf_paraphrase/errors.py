@@ -6,16 +6,24 @@ and what to do about it. The command line prints them as one line and ends with 
 
 from __future__ import annotations
 
+import difflib
 import errno
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
 from .shown_text import shown_line
 
 _LONGEST = 1_000
 """Characters of a name or a message that are shown; a value in it may be of any length."""
+
+
+def choice_of(given: object, names: Iterable[str]) -> str:
+    """Says for a remedy what may be given instead of an unknown name: the nearest one first, then all."""
+    listed = list(names)
+    near = difflib.get_close_matches(str(given), listed, 1)
+    return f"did you mean {near[0]}? One of {', '.join(listed)}" if near else f"one of {', '.join(listed)}"
 
 
 class HfParaphraseError(Exception):

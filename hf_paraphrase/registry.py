@@ -12,7 +12,6 @@ of one's own adds to it, from Python or through `hf-paraphrase --import FILE VER
 from __future__ import annotations
 
 import ast
-import difflib
 import importlib
 import importlib.util
 import os
@@ -21,7 +20,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
-from .errors import HfParaphraseError, InputError, UsageError
+from .errors import HfParaphraseError, InputError, UsageError, choice_of
 from .lazy import assigned, definition
 
 T = TypeVar("T")
@@ -69,9 +68,7 @@ class Registry(Mapping[str, Any], Generic[T]):
             UsageError: If nothing has it.
         """
         if name not in self._entries:
-            near = difflib.get_close_matches(str(name), self._entries, 1)
-            hint = f"`{near[0]}` is the nearest of " if near else "one of "
-            raise UsageError(f"there is no {self.kind} `{name}`", remedy=f"{hint}{', '.join(self._entries)}")
+            raise UsageError(f"there is no {self.kind} `{name}`", remedy=choice_of(name, self._entries))
         value = self._entries[name]
         if isinstance(value, str):
             module, _, attribute = value.partition(":")

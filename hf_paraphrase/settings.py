@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from typing import Any, ParamSpec, Protocol, TypeVar, cast, overload
 
 from .apart import check_apart
-from .errors import UsageError, system_errors_explained
+from .errors import UsageError, choice_of, system_errors_explained
 from .messages import stray_variables_hidden
 from .shown_text import as_given
 from .streams import streams_kept
@@ -261,7 +261,7 @@ def _check_value(name: str, value: Any, constraints: Constraints) -> None:
     if value is None:
         return
     if constraints.choices is not None and value not in (choices := list(constraints.choices)):
-        raise UsageError(f"{flag(name)} `{value}` is unknown", remedy=f"one of {', '.join(choices)}")
+        raise UsageError(f"{flag(name)} `{value}` is unknown", remedy=choice_of(value, choices))
     bounds = (
         (constraints.above, lambda bound: value > bound, "above"),
         (constraints.at_least, lambda bound: value >= bound, "at least"),

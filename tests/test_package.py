@@ -165,6 +165,7 @@ def test_an_unknown_verb_is_one_line_on_standard_error_and_exit_code_2(words, ca
     assert main(words) == 2
     out, err = capsys.readouterr()
     assert out == "" and err.count("\n") == 1 and "unknown verb" in err and "train-nmt" in err
+    assert ("did you mean train-nmt?" in err) == (words == ["train_nmt_"])
 
 
 @pytest.mark.parametrize("verb", VERBS)

@@ -26,7 +26,7 @@ def test_an_entry_is_imported_when_it_is_asked_for():
 
 
 def test_an_unknown_name_is_answered_with_the_nearest_one():
-    with pytest.raises(UsageError, match=r"there is no dish `sope` \(`soup` is the nearest of soup, salad\)"):
+    with pytest.raises(UsageError, match=r"there is no dish `sope` \(did you mean soup\? One of soup, salad\)"):
         new()["sope"]
     with pytest.raises(UsageError, match=r"there is no dish `xyz` \(one of soup, salad\)"):
         new()["xyz"]

@@ -10,44 +10,59 @@ import importlib
 import sys
 from collections.abc import Sequence
 
-from ..errors import HfParaphraseError, UsageError, error_of_the_system
+from ..errors import HfParaphraseError, UsageError, choice_of, error_of_the_system
 from ..messages import ReaderGoneError, process_count, show, shown_messages
 from ..registry import import_file
 from .faults import fault
 from .streams import give_up_standard_output, guarded_streams
 
-VERBS = {
-    "quickstart": "run the whole pipeline on the built-in sample",
-    "prepare": "turn raw files into a Parquet data folder; `prepare --help` lists the sources",
-    "train-nmt": "train an RNNsearch translation model on a bitext",
-    "lexical-table": "estimate how a translation model's source units are translated, for candidate vocabularies",
-    "evaluate-nmt": "measure BLEU and chrF of a translation model",
-    "back-translate": "translate the foreign side of a bitext into n-best paraphrase pairs",
-    "score": "add measures as columns to paraphrase pairs: length, overlap, BLEU, cost, perplexity and others",
-    "filter": "select paraphrase pairs by ranges over measures",
-    "train-classifier": "train a classifier that tells references from translations",
-    "train-parallel-classifier": "train a classifier that tells whether two sentences are translations of each other",
-    "train-bilingual-vectors": "train word vectors of two languages in one space from a bitext alone",
-    "train-tokenizer": "learn a tokenizer of words or pieces of words for an encoder",
-    "train-encoder": "train a paraphrastic sentence encoder on pairs",
-    "distill": "train a sentence encoder to do like larger ones, on plain text",
-    "join": "put averaging encoders side by side in one, each with its share of the cosine",
-    "train-sdae": "train a sentence encoder on plain text, as a denoising autoencoder",
-    "train-supervised": "train an encoder with a head on classes or scores of sentences or pairs",
-    "predict": "apply a model of train-supervised to a split, and compare it with its classes or scores",
-    "evaluate": "evaluate an encoder on semantic similarity sets",
-    "tune": "train encoders on many selections of pairs and choose the best on the dev set",
-    "encode": "turn lines of text into sentence embeddings",
-    "search": "index a corpus, find the sentences nearest to a query, mine paraphrases",
-    "mine": "find the translations between two collections of sentences",
-    "evaluate-mining": "measure candidates, scores and decisions of `mine` on a task with known pairs",
-    "export": "write an encoder as an ONNX graph, or with weights in fewer bits",
-    "expand": "replace words of sentences by their definitions in WordNet",
-    "fingerprint": "turn evaluation sets into a list of sentence fingerprints for --decontaminate",
-    "analyze": "reports with tables and plots; `analyze --help` lists the kinds",
-    "push": "send a model, data or metric folder to the Hugging Face Hub",
-    "env": "print versions and devices, for a bug report",
+JOURNEYS = {
+    "to begin with": {
+        "quickstart": "run the whole pipeline on the built-in sample",
+        "env": "print versions and devices, for a bug report",
+    },
+    "sentences to vectors": {
+        "encode": "turn lines of text into sentence embeddings",
+        "search": "index a corpus, find the sentences nearest to a query, mine paraphrases",
+        "evaluate": "evaluate an encoder on semantic similarity sets",
+        "export": "write an encoder as an ONNX graph, or with weights in fewer bits",
+    },
+    "bitext to paraphrases": {
+        "prepare": "turn raw files into a Parquet data folder; `prepare --help` lists the sources",
+        "train-nmt": "train an RNNsearch translation model on a bitext",
+        "evaluate-nmt": "measure BLEU and chrF of a translation model",
+        "back-translate": "translate the foreign side of a bitext into n-best paraphrase pairs",
+        "score": "add measures as columns to paraphrase pairs: length, overlap, BLEU, cost, perplexity and others",
+        "filter": "select paraphrase pairs by ranges over measures",
+        "fingerprint": "turn evaluation sets into a list of sentence fingerprints for --decontaminate",
+        "lexical-table": "estimate how a translation model's source units are translated, for candidate vocabularies",
+        "train-classifier": "train a classifier that tells references from translations",
+    },
+    "an encoder of your own": {
+        "train-tokenizer": "learn a tokenizer of words or pieces of words for an encoder",
+        "train-encoder": "train a paraphrastic sentence encoder on pairs",
+        "distill": "train a sentence encoder to do like larger ones, on plain text",
+        "join": "put averaging encoders side by side in one, each with its share of the cosine",
+        "tune": "train encoders on many selections of pairs and choose the best on the dev set",
+    },
+    "to the Hub": {
+        "push": "send a model, data or metric folder to the Hugging Face Hub",
+    },
+    "studies": {
+        "analyze": "reports with tables and plots; `analyze --help` lists the kinds",
+        "train-supervised": "train an encoder with a head on classes or scores of sentences or pairs",
+        "predict": "apply a model of train-supervised to a split, and compare it with its classes or scores",
+        "train-sdae": "train a sentence encoder on plain text, as a denoising autoencoder",
+        "expand": "replace words of sentences by their definitions in WordNet",
+        "train-bilingual-vectors": "train word vectors of two languages in one space from a bitext alone",
+        "train-parallel-classifier": "train a classifier that tells whether two sentences are translations",
+        "mine": "find the translations between two collections of sentences",
+        "evaluate-mining": "measure candidates, scores and decisions of `mine` on a task with known pairs",
+    },
 }
+"""What the command line does, as the overview groups it: verbs, each with what it does."""
+
+VERBS = {verb: text for verbs in JOURNEYS.values() for verb, text in verbs.items()}
 
 SHARED_BY_PROCESSES = frozenset(
     {
@@ -99,7 +114,7 @@ def _run(words: list[str]) -> None:
         show(f"hf-paraphrase {__version__}\n")
         return
     if verb not in VERBS:
-        raise UsageError(f"unknown verb `{verb}`", remedy=f"one of {', '.join(VERBS)}")
+        raise UsageError(f"unknown verb `{verb}`", remedy=choice_of(verb, VERBS))
     _check_processes(verb)
     module = importlib.import_module(f".{verb.replace('-', '_')}", __name__)
     with shown_messages():
@@ -130,6 +145,7 @@ def _check_processes(verb: str) -> None:
 
 def _overview() -> str:
     width = max(map(len, VERBS))
-    lines = [f"  {verb:{width}}  {text}" for verb, text in VERBS.items()]
-    usage = "usage: hf-paraphrase [--import FILE.py] <verb> [flags]"
-    return "\n".join([usage, "", *lines, "", "hf-paraphrase <verb> --help", ""])
+    lines = ["usage: hf-paraphrase [--import FILE.py] <verb> [flags]"]
+    for journey, verbs in JOURNEYS.items():
+        lines += ["", f"{journey}:", *(f"  {verb:{width}}  {text}" for verb, text in verbs.items())]
+    return "\n".join([*lines, "", "hf-paraphrase <verb> --help explains every flag", ""])

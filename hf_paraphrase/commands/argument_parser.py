@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import argparse
+import difflib
 from collections.abc import Iterable, Sequence
 from functools import partial
 from typing import Any, NoReturn
 
 from transformers import HfArgumentParser
 
-from ..errors import UsageError
+from ..errors import UsageError, choice_of
 from ..messages import show
 
 
@@ -82,6 +83,24 @@ class VerbParser(HfArgumentParser):
             for name, action in actions
             if action.nargs != 0 and action.dest != "config"
         }
+
+    def _check_value(self, action: argparse.Action, value: Any) -> None:
+        """Refuses what is no choice of a flag, as argparse does, and names the nearest one."""
+        if action.choices is not None and value not in action.choices:
+            raise argparse.ArgumentError(
+                action, f"invalid choice: {value!r}: {choice_of(value, map(str, action.choices))}"
+            )
+
+    def refuse(self, unknown: Sequence[str]) -> NoReturn:
+        """Refuses words that are no flags of the verb, and names the flag that is nearest to the first.
+
+        Raises:
+            UsageError: Always.
+        """
+        name = unknown[0].partition("=")[0]
+        near = difflib.get_close_matches(name.replace("_", "-"), self._option_string_actions, 1)
+        hint = f", did you mean {near[0]}?" if near else ""
+        self.error(f"unknown argument{'s' if len(unknown) > 1 else ''} {' '.join(unknown)}{hint}")
 
     def print_help(self, file: Any = None) -> None:
         """Shows the help, as anything else is shown."""

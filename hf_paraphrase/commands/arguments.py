@@ -36,7 +36,7 @@ def parse(arguments_class: type[T], verb: str, argv: Sequence[str]) -> T:
         args=words, look_for_args_file=False, return_remaining_strings=True
     )
     if unknown:
-        parser.error(f"unknown argument{'s' if len(unknown) > 1 else ''} {' '.join(unknown)}")
+        parser.refuse(unknown)
     return parsed
 
 

@@ -98,7 +98,7 @@ def test_mined_pairs_are_not_seen(pairs, tmp_path, capsys):
 @pytest.mark.parametrize(
     ("words", "expected"),
     [
-        (["--body", "cnn"], "argument --body: invalid choice: 'cnn' (choose from"),
+        (["--body", "cnn"], "argument --body: invalid choice: 'cnn': one of"),
         (["--negatives", "worst"], "argument --negatives: invalid choice: 'worst'"),
         (["--dev-size", "0"], "--dev-size must be at least 1, not 0"),
         (["--dropout", "1"], "--dropout must be"),

@@ -308,7 +308,7 @@ def test_the_settings_of_paper_003_reach_the_model_and_its_provenance(pairs, tmp
 @pytest.mark.parametrize(
     ("flags", "message"),
     [
-        (["--model-type", "bert"], "choose from 'avg', 'gran'"),
+        (["--model-type", "bert"], "one of avg, gran"),
         (["--cell", "gru"], "--cell is not for --model-type avg (leave it out, or train gran"),
         (["--model-type", "gran", "--cell", "gru", "--peepholes", "true"], "--peepholes is for --cell lstm"),
         (["--model-type", "gran", "--candidate-activation", "tanh"], "--candidate-activation is for --cell gru"),
@@ -334,7 +334,7 @@ def test_the_settings_of_paper_003_reach_the_model_and_its_provenance(pairs, tmp
         (["--model-type", "gran", "--pooling", "last"], "--pooling is not for --model-type gran"),
         (["--model-type", "gran", "--direction-merge", "sum"], "--direction-merge is for --bidirectional true"),
         (["--model-type", "recurrent", "--bidirectional", "true", "--hidden-size", 7], "cannot be halved"),
-        (["--negatives", "hardest"], "choose from 'max', 'random', 'mix'"),
+        (["--negatives", "hardest"], "one of max, random, mix"),
         (["--scramble", 2], "--scramble must be at least 0 and at most 1"),
         (["--model-type", "trigram", "--frequency-weights", "true"], "--frequency-weights is for words"),
         (["--model-type", "trigram", "--initial-vectors", "x.txt"], "--initial-vectors is for words"),

@@ -145,7 +145,7 @@ def test_digits_case_and_layers_are_those_asked_for(bitext, tmp_path):
 @pytest.mark.parametrize(
     ("words", "expected"),
     [
-        (["--digits", "drop"], "--digits: invalid choice: 'drop' (choose from 'keep', 'zero', 'remove')"),
+        (["--digits", "drop"], "--digits: invalid choice: 'drop': one of keep, zero, remove"),
         (["--score-layer", "cosine"], "--score-layer: invalid choice: 'cosine'"),
         (["--negatives", "0"], "--negatives must be above 0"),
         (["--hard-negatives", "1.5"], "--hard-negatives must be at least 0 and at most 1, not 1.5"),
