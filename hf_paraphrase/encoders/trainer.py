@@ -151,6 +151,11 @@ class EncoderTrainer(BatchLossTrainer):
             and isinstance(optimizers[0], type(None) | RowAdam | torch.optim.SparseAdam)
             and not (args.dense_optimizer or args.lambda_w > 0 or args.world_size > 1)
         )
+        if args.relative_steps and not self.sparse_gradients:
+            raise UsageError(
+                "relative steps are for rows of a table of word vectors, in one process",
+                remedy="leave them out, or train an encoder of words in one process",
+            )
         if hasattr(model, "sparse_gradients"):
             model.sparse_gradients = self.sparse_gradients
         self.forward_options = forward_options(model)
@@ -162,12 +167,13 @@ class EncoderTrainer(BatchLossTrainer):
         """Makes Adam, over rows where gradients are sparse."""
         if self.optimizer is None:
             parameters = [*(model or self.model).parameters(), *self.loss.parameters()]
-            kind = RowAdam if self.sparse_gradients else torch.optim.Adam
-            self.optimizer = kind(
+            own: dict[str, Any] = {"relative": self.args.relative_steps} if self.sparse_gradients else {}
+            self.optimizer = (RowAdam if self.sparse_gradients else torch.optim.Adam)(
                 [item for item in parameters if item.requires_grad],
                 lr=self.args.learning_rate,
                 betas=(self.args.adam_beta1, self.args.adam_beta2),
                 eps=self.args.adam_epsilon,
+                **own,
             )
         return self.optimizer
 

@@ -9,6 +9,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
+SMALLEST_ROW = 1e-3
+"""The root mean square below which relative steps no longer become smaller, as in Adafactor."""
 _NUMBERS_AT_A_TIME = 1 << 17
 
 
@@ -27,11 +29,17 @@ class RowAdam(torch.optim.Optimizer):
     The bias correction counts the steps of the whole parameter in both. As long as every row occurs in every batch
     there is no difference at all.
 
+    With `relative` the change of a row of a sparse gradient is multiplied by the root mean square of what the row
+    holds, as in Adafactor (Shazeer and Stern 2018, section 8): a short row takes short steps. So word vectors that are
+    weighted by their frequency keep their weights: a plain step is as large for `the`, whose vector is next to zero,
+    as for a rare word.
+
     Args:
         params: Parameters or parameter groups.
         lr: The learning rate.
         betas: The decay rates of the two moments.
         eps: Added to the root of the corrected second moment.
+        relative: Multiply steps of rows by their size, of which :data:`SMALLEST_ROW` is the least.
     """
 
     def __init__(
@@ -40,8 +48,9 @@ class RowAdam(torch.optim.Optimizer):
         lr: float = 1e-3,
         betas: tuple[float, float] = (0.9, 0.999),
         eps: float = 1e-8,
+        relative: bool = False,
     ) -> None:
-        super().__init__(params, {"lr": lr, "betas": betas, "eps": eps})
+        super().__init__(params, {"lr": lr, "betas": betas, "eps": eps, "relative": relative})
 
     @torch.no_grad()
     def step(self, closure: Callable[[], float] | None = None) -> float | None:  # type: ignore[override]
@@ -83,6 +92,9 @@ class RowAdam(torch.optim.Optimizer):
             first.index_copy_(0, some, first_rows)
             second.index_copy_(0, some, second_rows)
             change = first_rows.div_((second_rows.sqrt_() / correction).add_(group["eps"]))
+            if group["relative"]:
+                size_of_row = parameter.index_select(0, some).square_().flatten(1).mean(1).sqrt_()
+                change *= size_of_row.clamp_(min=SMALLEST_ROW).view(-1, *[1] * (change.dim() - 1))
             parameter.index_add_(0, some, change, alpha=-rate)
 
 

@@ -22,6 +22,7 @@ FEWEST_WORDS, MOST_CHARACTERS = 3, 110
 _EXAMPLE = re.compile(r'"([^"]+)"?')
 _LOOSE_ENDS = re.compile(r"^[;,:\s-]+|[;,:\s-]+$")
 _EMPTY_PARTS = re.compile(r"\s*;\s*(?:;\s*)+")
+_ADJECTIVE_MARK = re.compile(r"\([a-z]+\)$")
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -67,25 +68,36 @@ def _columns(data: Path, pattern: str, wanted: slice) -> Iterator[str]:
                 yield from line.rstrip("\r\n").split("\t")[wanted]
 
 
-def _glosses(wordnet: Path) -> Iterator[str]:
-    """Streams what stands behind the bar of each line: a definition and, in quotes, examples."""
+def glosses(wordnet: Path) -> Iterator[tuple[list[str], str, list[str]]]:
+    """Streams the synsets of WordNet: their words, the definition, and the examples, which stand in quotes behind it.
+
+    Args:
+        wordnet: The folder `dict` of WordNet 3.0.
+    """
     for part in ("noun", "verb", "adj", "adv"):
         path = wordnet / f"data.{part}"
         if not path.is_file():
             raise SystemExit(f"{path}: no such file; --wordnet is the folder `dict` of WordNet 3.0")
         for line in path.read_text(encoding="utf-8", errors="replace").splitlines():
             if not line.startswith("  "):
-                yield line.partition(" | ")[2].strip()
+                head, _, gloss = line.partition(" | ")
+                fields = head.split()
+                # The fourth field counts the words, in base 16; behind each stands its number in the lexicon.
+                words = fields[4 : 4 + 2 * int(fields[3], 16) : 2]
+                gloss = gloss.strip()
+                definition = _EMPTY_PARTS.sub("; ", _LOOSE_ENDS.sub("", _EXAMPLE.sub("", gloss)))
+                spelt = [_ADJECTIVE_MARK.sub("", word).replace("_", " ") for word in words]
+                yield spelt, definition, _EXAMPLE.findall(gloss)
 
 
 def _definitions(wordnet: Path) -> Iterator[str]:
-    for gloss in _glosses(wordnet):
-        yield _EMPTY_PARTS.sub("; ", _LOOSE_ENDS.sub("", _EXAMPLE.sub("", gloss)))
+    for _, definition, _ in glosses(wordnet):
+        yield definition
 
 
 def _examples(wordnet: Path) -> Iterator[str]:
-    for gloss in _glosses(wordnet):
-        yield from _EXAMPLE.findall(gloss)
+    for _, _, examples in glosses(wordnet):
+        yield from examples
 
 
 if __name__ == "__main__":

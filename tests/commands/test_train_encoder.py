@@ -325,6 +325,7 @@ def test_the_settings_of_paper_003_reach_the_model_and_its_provenance(pairs, tmp
         (["--loss", "contrastive"], "no column `label`"),
         (["--loss", "contrastive", "--mega-batch-size", 4], "--mega-batch-size is for --loss margin"),
         (["--loss", "triplet"], "triplet"),
+        (["--relative-steps", "--lambda-w", 1e-5], "--relative-steps and --lambda-w exclude each other"),
         (["--variational-dropout", 0.1], "--variational-dropout is not for --model-type avg"),
         (["--model-type", "gran", "--variational-dropout", 1], "--variational-dropout must be at least 0 and below 1"),
         (["--epochs", -1], "--epochs must be at least 0, not -1"),

@@ -17,7 +17,7 @@ from hf_paraphrase.encoders.negatives import choose_negatives
 from hf_paraphrase.encoders.sentence_encoder import SentenceEncoder
 from hf_paraphrase.encoders.trainer import EncoderTrainer
 from hf_paraphrase.encoders.training_arguments import EncoderTrainingArguments
-from hf_paraphrase.errors import InputError
+from hf_paraphrase.errors import InputError, UsageError
 from hf_paraphrase.models.configuration_avg import AvgConfig
 from hf_paraphrase.models.configuration_gran import GranConfig
 from hf_paraphrase.models.modeling_avg import AvgModel
@@ -238,6 +238,13 @@ def test_word_vectors_get_sparse_gradients_unless_dense_ones_are_needed(tmp_path
         trainer = trainer_of(tmp_path, data, score=None, **settings)
         assert trainer.model.sparse_gradients is sparse
         assert (type(trainer.create_optimizer()) is torch.optim.Adam) is not sparse
+
+
+def test_relative_steps_reach_the_optimizer_of_word_vectors_and_are_refused_where_there_is_none(tmp_path, data):
+    trainer = trainer_of(tmp_path, data, score=None, relative_steps=True)
+    assert trainer.create_optimizer().param_groups[0]["relative"] is True
+    with pytest.raises(UsageError, match="relative"):
+        trainer_of(tmp_path, data, score=None, relative_steps=True, dense_optimizer=True)
 
 
 def test_clipping_bounds_the_norm_of_sparse_and_dense_gradients(tmp_path, data):

