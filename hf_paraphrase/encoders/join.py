@@ -62,6 +62,14 @@ class JoinSettings(Settings):
         at_least=0,
         names=["--vocabulary-size", "--vocab-size"],
     )
+    frequency_constant: float | None = setting(
+        "weigh each trigram of weighted-trigrams by a / (a + p), p its share of those of --text, and this a; 0.001 is "
+        "a good one [default: as the floor: 0.003, and p counted within English words, so that what lies over the "
+        "space between two words counts fully]",
+        None,
+        above=0,
+        only_with="text",
+    )
     seed: int = seed_setting("seed of the random vectors")
     license: str | None = setting(
         "licence of the encoder for its card, as the Hub spells it, e.g. cc-by-4.0 [default: that of the models, if "
@@ -190,7 +198,11 @@ def _trigrams(settings: JoinSettings, averages: dict[str, _Part], size: int) -> 
     sentences = _sentences(settings.text) if settings.text else _words(averages)
     try:
         tokenizer, table = random_trigrams(
-            sentences, dimension=size, max_size=settings.vocabulary_size or None, seed=settings.seed
+            sentences,
+            dimension=size,
+            max_size=settings.vocabulary_size or None,
+            constant=settings.frequency_constant,
+            seed=settings.seed,
         )
     except InputError as error:
         if error.path is not None:
@@ -261,6 +273,7 @@ def _write(
         "languages": list(dict.fromkeys(language for item in known for language in item["language"])),
         "parts": [(part.name, len(part.table), share) for part, share in zip(parts, shares, strict=True)],
         "floor": FLOOR,
+        "counted_in": "English" if settings.frequency_constant is None else "its text",
         "seed": settings.seed,
         "model_license": settings.license or (licences.pop() if len(licences) == 1 else None),
     }

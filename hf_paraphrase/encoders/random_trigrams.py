@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from ..tokenization.character_trigram import build_character_trigram_tokenizer, trigram_vocabulary
+from ..tokenization.character_trigram import build_character_trigram_tokenizer, trigram_counts
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerFast
@@ -24,18 +24,25 @@ FLOOR = "weighted-trigrams"
 
 
 def random_trigrams(
-    sentences: Iterable[str], *, dimension: int, max_size: int | None, seed: int = 0
+    sentences: Iterable[str],
+    *,
+    dimension: int,
+    max_size: int | None,
+    constant: float | None = None,
+    seed: int = 0,
 ) -> tuple[PreTrainedTokenizerFast, NDArray[np.float32]]:
     """Makes a tokenizer over the trigrams of a text and a random vector for each of them.
 
-    The vector of a trigram is normal with a variance of 1/dimension, times a / (a + p) with the frequencies and the
-    smoothing of the floor. It depends on nothing but the trigram and the seed.
+    The vector of a trigram is normal with a variance of 1/dimension, times a / (a + p). The frequencies p and the
+    constant a are those of the floor, in which trigrams over the space between two words count fully; or p is the
+    trigram's share of those of the text, these included. Its direction depends on nothing but it and the seed.
 
     Args:
         sentences: The text.
         dimension: The number of components.
         max_size: The greatest number of trigrams, the most frequent ones; None for all. Others are left out of a mean.
-        seed: Seed of the vectors; with 0 they are those of the floor, but for their scale.
+        constant: a, with p counted on the text; None for those of the floor.
+        seed: Seed of the vectors; with 0 they are those of the floor, but for their lengths.
 
     Returns:
         The tokenizer, and the vectors by its ids (vocabulary, dimension), zero for what is no trigram.
@@ -45,11 +52,16 @@ def random_trigrams(
     """
     from ..evaluation.floors import random_vector, trigram_weights
 
-    found = trigram_vocabulary(sentences, max_size=max_size)
+    found = trigram_counts(sentences, max_size=max_size)
     tokenizer = build_character_trigram_tokenizer(found, skip_unknown=True)
-    weights = trigram_weights()
+    weights = trigram_weights() if constant is None else _weights(found, constant)
     ids = tokenizer.get_vocab()
     table = np.zeros((len(ids), dimension), np.float32)
     for trigram in found:
         table[ids[trigram]] = weights.get(trigram, 1.0) / dimension**0.5 * random_vector(trigram, dimension, seed)
     return tokenizer, table
+
+
+def _weights(counts: dict[str, int], constant: float) -> dict[str, float]:
+    total = max(1, sum(counts.values()))
+    return {trigram: constant / (constant + count / total) for trigram, count in counts.items()}

@@ -66,6 +66,13 @@ def trigram_vocabulary(
     Returns:
         The trigrams, without special tokens.
     """
+    return list(trigram_counts(sentences, lower_case=lower_case, min_frequency=min_frequency, max_size=max_size))
+
+
+def trigram_counts(
+    sentences: Iterable[str], *, lower_case: bool = True, min_frequency: int = 1, max_size: int | None = None
+) -> dict[str, int]:
+    """Counts the character trigrams of a text; takes and orders them as :func:`trigram_vocabulary`."""
     normalize = text_normalizer(lower_case=lower_case)
     keys, counts = np.zeros(0, np.int64), np.zeros(0, np.int64)
     for block in _blocks(sentences):
@@ -76,10 +83,10 @@ def trigram_vocabulary(
     order = np.argsort(-counts, kind="stable")
     order = order[counts[order] >= min_frequency][:max_size]
     mask = (1 << _CHARACTER_BITS) - 1
-    return [
-        chr(key >> 2 * _CHARACTER_BITS) + chr(key >> _CHARACTER_BITS & mask) + chr(key & mask)
-        for key in keys[order].tolist()
-    ]
+    return {
+        chr(key >> 2 * _CHARACTER_BITS) + chr(key >> _CHARACTER_BITS & mask) + chr(key & mask): count
+        for key, count in zip(keys[order].tolist(), counts[order].tolist(), strict=True)
+    }
 
 
 def build_character_trigram_tokenizer(

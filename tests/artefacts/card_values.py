@@ -333,6 +333,7 @@ VALUES = {
         "part_size": 300,
         "parts": [("words", 30_000, 0.8), ("weighted-trigrams", 50_000, 0.2)],
         "floor": "weighted-trigrams",
+        "counted_in": "English",
         "seed": 0,
     },
     ("model_cards", "distilled_encoder"): {

@@ -189,6 +189,28 @@ def test_a_frequent_trigram_counts_less():
     assert norms["the"] == pytest.approx(0.003 / (0.003 + 0.01827), abs=0.01)
 
 
+def test_a_frequent_trigram_of_the_text_counts_less_also_over_a_space():
+    tokenizer, table = random_trigrams(["a b a b a b a c"], dimension=2000, max_size=None, constant=0.1)
+    norms = {name: np.linalg.norm(table[number]) for name, number in tokenizer.get_vocab().items()}
+    # Fifteen trigrams: "a b" three times, " a " four times, " c " once.
+    for name, count in (("a b", 3), (" a ", 4), (" c ", 1)):
+        assert norms[name] == pytest.approx(0.1 / (0.1 + count / 15), abs=0.03)
+
+
+def test_the_frequency_constant_shortens_vectors_and_turns_none(models, tmp_path):
+    (tmp_path / "text").write_text("\n".join(TEXTS))
+    settings = {"model": [models["words"], "weighted-trigrams"], "text": [str(tmp_path / "text")]}
+    plain = join_encoders(output=tmp_path / "plain", **settings)
+    weighted = join_encoders(output=tmp_path / "weighted", frequency_constant=0.001, **settings)
+    cards = [(tmp_path / name / "README.md").read_text() for name in ("plain", "weighted")]
+    assert "is in English." in cards[0] and "is in its text." in cards[1]
+    size = plain.model.config.vocab_sizes[0]
+    before, after = (item.model.embeddings.detach().numpy()[size + 1 :] for item in (plain, weighted))
+    np.testing.assert_allclose(unit(before), unit(after), atol=1e-5)
+    ratios = np.linalg.norm(after, axis=1) / np.linalg.norm(before, axis=1)
+    assert ratios.max() < 0.6 and ratios.min() < ratios.max() / 3
+
+
 def test_without_text_the_trigrams_are_those_of_the_words_that_the_models_know(models, tmp_path):
     joined = join_encoders(model=[models["words"], "weighted-trigrams"], weights=[1e-9, 1], output=tmp_path / "joined")
     names = joined.tokenizer.convert_ids_to_tokens(range(len(joined.tokenizer)))
@@ -205,6 +227,11 @@ def test_without_text_the_trigrams_are_those_of_the_words_that_the_models_know(m
         (UsageError, "1 weights for 2 models", {"model": ["words", "trigrams"], "weights": [1.0]}),
         (UsageError, "--weights must be above 0", {"model": ["words", "trigrams"], "weights": [1.0, 0.0]}),
         (UsageError, "--text is for --model weighted-trigrams", {"model": ["words", "trigrams"], "text": ["x"]}),
+        (
+            UsageError,
+            "--frequency-constant",
+            {"model": ["words", "weighted-trigrams"], "frequency_constant": 0.001},
+        ),
         (UsageError, r"6 \(.*words\), 8 \(.*large\)", {"model": ["words", "large"]}),
         (ModelError, "`gran` is no average", {"model": ["words", "gran"]}),
         (ModelError, "no such model folder", {"model": ["words", "missing"]}),
