@@ -69,12 +69,12 @@ done
 
 # 4. Training, each set about as many steps; the epoch is chosen on STS 2016.
 compared=("none=$encoder")
-for row in "captions captions 6" "tatoeba tatoeba 12" "people mixed_people 2" "all mixed_all 2"; do
+for row in "captions captions 6" "tatoeba tatoeba 12" "people mixed_people 3" "all mixed_all 3"; do
   read -r name pairs epochs <<< "$row"
   found=()
   for seed in $seeds; do
     done_already "on_${name}_$seed" || hf-paraphrase train-encoder --initial-model "$encoder" --pairs "$pairs" \
-      --epochs "$epochs" --mega-batch-size 10 --learning-rate 0.0003 --seed "$seed" --dev-data "$data/sts" \
+      --epochs "$epochs" --mega-batch-size 40 --learning-rate 0.0003 --seed "$seed" --dev-data "$data/sts" \
       --output "on_${name}_$seed" --resume
     found+=("on_${name}_$seed")
   done
