@@ -69,7 +69,7 @@ done
 
 # 4. Training, each set about as many steps; the epoch is chosen on STS 2016.
 compared=("none=$encoder")
-for row in "captions captions 6" "tatoeba tatoeba 12" "people mixed_people 3" "all mixed_all 3"; do
+for row in "captions captions 12" "tatoeba tatoeba 12" "people mixed_people 3" "all mixed_all 3"; do
   read -r name pairs epochs <<< "$row"
   found=()
   for seed in $seeds; do
