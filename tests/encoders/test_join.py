@@ -237,7 +237,11 @@ def test_without_text_the_trigrams_are_those_of_the_words_that_the_models_know(m
         (ModelError, "no such model folder", {"model": ["words", "missing"]}),
         (InputError, "no such file", {"model": ["words", "weighted-trigrams"], "text": ["missing.txt"]}),
         (InputError, "no trigrams", {"model": ["words", "weighted-trigrams"], "text": ["blank.txt"]}),
-        (OutputError, "a model itself", {"model": ["words", "trigrams"], "output": "words", "overwrite": True}),
+        (
+            OutputError,
+            "the output is the input of --model",
+            {"model": ["words", "trigrams"], "output": "words", "overwrite": True},
+        ),
     ],
 )
 def test_what_does_not_fit_is_refused_in_a_line(models, tmp_path, monkeypatch, error, match, settings):
