@@ -13,7 +13,7 @@ from typing import Any
 
 from ..errors import InputError
 from .card_heads import CARD, readable_head, set_metadata
-from .foreign_files import check_plain_folder
+from .foreign_files import LONGEST_CARD_BYTES, check_plain_folder, read_bounded
 from .measurements import Measurement, updated_model_index
 from .provenance import add_evaluation, read_provenance
 from .whole_files import write_text_whole
@@ -74,14 +74,12 @@ def read_card(folder: str | os.PathLike[str], name: str) -> str:
         InputError: If there is no card, it is not UTF-8 text, or one of the section's comments lacks the other.
     """
     path = Path(folder) / CARD
+    if not path.exists():
+        raise InputError("there is no card", path=path, remedy="the folder needs a README.md")
     try:
-        card = path.read_bytes().decode("utf-8")
+        card = read_bounded(path, LONGEST_CARD_BYTES).decode("utf-8")
     except UnicodeDecodeError as error:
         raise InputError("the card is not UTF-8 text", path=path, remedy="convert it to UTF-8") from error
-    except OSError as error:
-        raise InputError(
-            f"cannot read the card: {error.strerror}", path=path, remedy="the folder needs a README.md"
-        ) from error
     begin, end = _marks(name)
     if (card.count(begin), card.count(end)) not in {(0, 0), (1, 1)} or card.find(begin) > card.find(end):
         raise InputError(

@@ -17,6 +17,10 @@ from ..errors import HfParaphraseError, InputError
 
 LONGEST_JSON_BYTES = 64 << 20
 """Settings and records are a few kilobytes; a provenance file with the log of a long training is some hundred."""
+LONGEST_CARD_BYTES = 16 << 20
+"""Cards are some kilobytes."""
+_UNPACKED_BYTES = 64 << 20
+_TIMES_UNPACKED = 100
 _REMEDY = "copy the files themselves into the folder, or name the folder that they lie in"
 
 
@@ -95,6 +99,14 @@ def open_plain(path: Path, error: type[HfParaphraseError] = InputError) -> Binar
         os.close(number)
         raise error("not a plain file", path=path, remedy=_REMEDY)
     return os.fdopen(number, "rb")
+
+
+def most_unpacked(size: int) -> int:
+    """Returns how many bytes a packed file of `size` bytes, gzip or Parquet, may become.
+
+    Text becomes 3 to 20 times as long. What becomes a thousand times as long was packed to fill somebody's memory.
+    """
+    return max(_UNPACKED_BYTES, _TIMES_UNPACKED * size)
 
 
 def read_bounded(path: Path, limit: int, error: type[HfParaphraseError] = InputError) -> bytes:

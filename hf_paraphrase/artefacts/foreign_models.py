@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import HfParaphraseError, ModelError
-from .foreign_files import check_plain_folder, read_json_object
+from .foreign_files import check_plain_folder, open_plain, read_json_object
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
@@ -42,6 +42,10 @@ _FILE_KEY = re.compile(r"(_files?|_spm|^transformers_weights)$")
 _NEVER_OPENED = {"special_tokens_map_file"}
 """Old tokenizers of transformers carry this name of a file on the machine that saved them."""
 _SIZE_KEY = re.compile(r"(_sizes?|_layers|_heads|_embeddings|_dims?|^(d_model|d_ff|d_kv|n_embd|n_layer|n_head))$")
+_MOST_LABELS = 1024
+"""Or as many as the longest side of a tensor. transformers makes a name for each label before it makes the model."""
+_MOST = (1 << 31) - 1
+"""What no number of a configuration exceeds, be it a size or not."""
 _LONGEST_MESSAGE = 300
 LONGEST_HEADER_BYTES = 100_000_000
 """The limit of the safetensors library."""
@@ -181,8 +185,8 @@ def read_header(path: str | os.PathLike[str]) -> dict[str, TensorEntry]:
     """
     path = Path(path)
     try:
-        size = path.stat().st_size
-        with path.open("rb") as stream:
+        with open_plain(path, ModelError) as stream:
+            size = os.fstat(stream.fileno()).st_size
             length = int.from_bytes(stream.read(8), "little")
             if length > LONGEST_HEADER_BYTES or length > size - 8:
                 raise ModelError(
@@ -268,12 +272,19 @@ def _check_names(settings: Mapping[str, Any], path: Path, ours: bool) -> None:
 def _check_sizes(config: Mapping[str, Any], tensors: Mapping[str, TensorEntry], path: Path) -> None:
     """Refuses more units than there are numbers, and more layers than there are tensors: each has one at least."""
     elements = sum(item.elements for item in tensors.values())
-    for key, value in config.items():
-        if not _SIZE_KEY.search(key):
-            continue
-        most = len(tensors) if key.endswith(("_layers", "n_layer")) else elements
-        for number in value if isinstance(value, list) else [value]:
-            if type(number) is int and number > most:
+    longest = max((side for item in tensors.values() for side in item.shape), default=0)
+    parts = [config]
+    while parts:
+        for key, value in parts.pop().items():
+            items = value if isinstance(value, list) else [value]
+            # Settings of the parts of a model are dictionaries of their own.
+            parts += [item for item in items if isinstance(item, dict)]
+            if not _SIZE_KEY.search(key):
+                most = max(_MOST_LABELS, longest) if key == "num_labels" else _MOST
+            else:
+                most = len(tensors) if key.endswith(("_layers", "n_layer")) else elements
+            number = max((item for item in items if type(item) is int), default=0)
+            if number > most:
                 raise ModelError(
                     "the weights do not fit the configuration: they are "
                     f"{elements:,} numbers in {len(tensors):,} tensors, and `{key[:80]}` is {str(number)[:40]}",

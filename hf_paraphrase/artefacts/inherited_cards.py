@@ -5,7 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from ..errors import InputError
 from .card_heads import CARD, readable_head, split_head
+from .foreign_files import LONGEST_CARD_BYTES, open_plain, read_bounded
 
 _KEPT_OF_MODELS = ("language", "license", "license_name", "license_link", "datasets", "base_model")
 _SECTIONS_LEFT_OUT = ("how to use it",)
@@ -70,17 +72,17 @@ def inherited_sections(folder: Path) -> str:
 
 def _head(folder: Path) -> dict[str, Any]:
     try:
-        with (folder / CARD).open("rb") as stream:
+        with open_plain(folder / CARD) as stream:
             # The end of what is read may stand within a character.
             return readable_head(stream.read(_LONGEST_HEAD).decode("utf-8", errors="replace"))
-    except OSError:
+    except (InputError, OSError):
         return {}
 
 
 def _body(folder: Path) -> str:
     try:
-        card = (folder / CARD).read_bytes().decode("utf-8")
-    except (OSError, UnicodeDecodeError):
+        card = read_bounded(folder / CARD, LONGEST_CARD_BYTES).decode("utf-8")
+    except (InputError, UnicodeDecodeError):
         return ""
     found = split_head(card)
     if found is None:

@@ -16,6 +16,7 @@ import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 
 import numpy as np
@@ -27,11 +28,12 @@ from ..settings import Settings, setting
 from .containment import DEFAULT_SHARE, SHORTEST_NGRAM, Containment, combined
 from .folder import DataFolder
 from .sources.tmx import tmx_texts
-from .text_files import COMPRESSED, read_blocks
+from .text_files import COMPRESSED, lines_of_bytes, read_blocks
 
 SHORTEST_IN_WORDS = 4
 _NOT_ALPHANUMERIC = re.compile(r"[\W_]+")
-_HEXADECIMAL = re.compile(r"[0-9a-f]{16}")
+_HEXADECIMAL = re.compile(rb"[0-9a-f]{16}")
+_FINGERPRINTS_AT_A_TIME = 1 << 16
 _NOT_SENTENCES = {".md", ".json", ".html", ".pdf", ".pl", ".py", ".sh", ".npy", ".png", ".zip", ".tar", ".tgz"}
 _NOT_DATA = re.compile(r"^(\.|_|00-readme|readme|licen[cs]e|copying|provenance|config)", re.IGNORECASE)
 _SENTENCE_COLUMNS = ("sentence1", "sentence2")
@@ -321,6 +323,8 @@ def _read_data_folder(path: Path) -> pa.Array:
 def _read_file(path: Path) -> np.ndarray | pa.Array:
     if _suffix(path) == ".tmx":
         return pa.array([text for texts in tmx_texts(path) for text in texts], pa.string())
+    if (listed := _read_fingerprints(path)) is not None:
+        return listed
     raw = b"".join(read_blocks(path))
     if b"\0" in raw:
         raise InputError("this is not a text file", path=path, remedy="give text, or a prepared data folder")
@@ -330,9 +334,27 @@ def _read_file(path: Path) -> np.ndarray | pa.Array:
         # A set in an old encoding shall still be checked against; its ASCII sentences come out right.
         text = raw.decode("latin-1")
     lines = [line.removesuffix("\r") for line in text.split("\n")]
-    if (listed := [line for line in lines if line]) and all(map(_HEXADECIMAL.fullmatch, listed)):
-        return np.array([int(line, 16) for line in listed], dtype=np.uint64)
     return pa.array(list(_sentences(lines, _suffix(path))), pa.string())
+
+
+def _read_fingerprints(path: Path) -> np.ndarray | None:
+    """Reads a list of fingerprints (fingerprints,), each once; None for a file that is something else.
+
+    Memory is that of the different ones: a packed list may repeat one without end.
+    """
+    parts, waiting = [np.empty(0, np.uint64)], 0
+    stream = lines_of_bytes(path)
+    while block := list(islice(stream, _FINGERPRINTS_AT_A_TIME)):
+        lines = [line for line in (line.removesuffix(b"\r") for line in block) if line]
+        if not all(map(_HEXADECIMAL.fullmatch, lines)):
+            return None
+        parts.append(np.array([int(line, 16) for line in lines], np.uint64))
+        waiting += len(lines)
+        # As many as there are, so that sorting takes no longer in all than once at the end.
+        if waiting > max(len(parts[0]), _FINGERPRINTS_AT_A_TIME):
+            parts, waiting = [np.unique(np.concatenate(parts))], 0
+    found = np.unique(np.concatenate(parts))
+    return found if len(found) else None
 
 
 def _sentences(lines: list[str], suffix: str) -> Iterator[str]:

@@ -8,9 +8,8 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 import pyarrow as pa
@@ -18,12 +17,10 @@ import pyarrow.parquet as pq
 
 from ..artefacts.foreign_files import check_plain_folder, read_json_object
 from ..errors import InputError, UsageError
-from .schema import require_columns, require_texts
+from .parquet_files import BATCH_ROWS, batches_of, open_shard
+from .schema import require_columns
 
 ROWS_PER_SHARD = 1_000_000
-BATCH_ROWS = 10_000
-_ROWS_PER_BYTE = 10_000
-"""More than a million times the same row take up: a footer that claims more is a lie that would fill the memory."""
 _SHARD = re.compile(r"^(?P<split>[\w.]+)-(?P<index>\d{5})-of-(?P<count>\d{5})\.parquet$")
 _SPLIT = re.compile(r"\w+(\.\w+)*")
 _ORDER = {"train": 0, "validation": 1, "test": 2}
@@ -312,48 +309,3 @@ def write_split(
     for index, part in enumerate(parts):
         part.rename(directory / f"{split}-{index:05d}-of-{len(parts):05d}.parquet")
     return total
-
-
-def open_shard(path: Path) -> pq.ParquetFile:
-    """Opens a Parquet file whose columns of sentences are text, for use in a `with` statement.
-
-    Raises:
-        InputError: If it is missing, cut off or no Parquet file, claims more rows than it can hold, or has sentences
-            that are no text.
-    """
-    with damage_named(path):
-        file = pq.ParquetFile(path)
-    try:
-        rows = file.metadata.num_rows
-        if not 0 <= rows <= _ROWS_PER_BYTE * path.stat().st_size:
-            raise InputError(f"its {path.stat().st_size:,} bytes claim to be {rows:,} rows", path=path)
-        require_texts(file.schema_arrow, str(path))
-    except BaseException:
-        file.close()
-        raise
-    return file
-
-
-def batches_of(file: pq.ParquetFile, path: Path, **options: Any) -> Iterator[pa.RecordBatch]:
-    """Streams the record batches of an open file, with the arguments of its `iter_batches`.
-
-    Raises:
-        InputError: If the data are damaged.
-    """
-    with damage_named(path):
-        yield from file.iter_batches(**options)
-
-
-@contextmanager
-def damage_named(path: Path) -> Iterator[None]:
-    """Turns what Arrow raises for damaged data into an error that names the file.
-
-    Raises:
-        InputError: For the errors of Arrow and of the system.
-    """
-    try:
-        yield
-    except (pa.ArrowException, OSError) as error:
-        raise InputError(
-            f"not a readable Parquet file: {str(error)[:200]}", path=path, remedy="copy or make it again"
-        ) from error

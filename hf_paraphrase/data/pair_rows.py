@@ -11,7 +11,8 @@ import numpy as np
 import pyarrow as pa
 
 from ..errors import InputError, UsageError
-from .folder import BATCH_ROWS, DataFolder
+from .folder import DataFolder
+from .parquet_files import BATCH_ROWS
 from .schema import require_columns, require_texts
 
 _SIDES = ("sentence1", "sentence2")

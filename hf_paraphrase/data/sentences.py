@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Sequence
+from functools import partial
 from pathlib import Path
 
 import pyarrow as pa
@@ -11,7 +12,7 @@ import pyarrow as pa
 from ..errors import InputError
 from .folder import DataFolder
 from .schema import columns_named, require_columns
-from .text_files import StrictLines, check_readable, read_lines
+from .text_files import LONGEST_LINE_BYTES, StrictLines, check_readable, read_lines
 
 DEFAULT_COLUMNS = ("sentence", "text", "sentence1", "sentence2")
 _BLOCK_LINES = 20_000
@@ -32,11 +33,18 @@ def lines_of_standard_input() -> Iterator[list[str]]:
     """Streams the lines of standard input in lists of at most 20,000, by the rules that hold for files.
 
     Raises:
-        InputError: If it is empty or not UTF-8.
+        InputError: If it is empty or not UTF-8, or a line has no end.
     """
     lines: list[str] = []
     number = 0
-    for number, raw in enumerate(sys.stdin.buffer, start=1):
+    for number, raw in enumerate(iter(partial(sys.stdin.buffer.readline, LONGEST_LINE_BYTES + 1), b""), start=1):
+        if len(raw) > LONGEST_LINE_BYTES:
+            raise InputError(
+                f"a line of more than {LONGEST_LINE_BYTES >> 20} MiB",
+                path="standard input",
+                line=number,
+                remedy="give one sentence a line",
+            )
         try:
             line = raw.decode("utf-8-sig" if number == 1 else "utf-8")
         except UnicodeDecodeError as error:

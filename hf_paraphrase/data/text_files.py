@@ -23,6 +23,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from ..artefacts.foreign_files import most_unpacked
 from ..errors import InputError
 from ..streams import check_not_stream
 from .line_errors import LineErrors as LineErrors
@@ -79,6 +80,16 @@ def numbered_lines(path: Path) -> Iterator[tuple[int, str]]:
             number += 1
             if line.strip(" \t"):
                 yield number, line
+
+
+def lines_of_bytes(path: Path) -> Iterator[bytes]:
+    """Streams the lines of a plain or compressed file without their line ends, in whatever encoding they are.
+
+    Raises:
+        InputError: As :func:`read_lines`, but for what depends on the encoding.
+    """
+    for block in _whole_lines(path):
+        yield from block.split(b"\n")
 
 
 def read_aligned(paths: Sequence[Path], errors: LineErrors) -> Iterator[tuple[int, list[pa.Array]]]:
@@ -216,11 +227,14 @@ def read_blocks(path: Path) -> Iterator[bytes]:
     """Streams the decompressed bytes of a file.
 
     Raises:
-        InputError: As :func:`open_binary`, and if the compressed data are damaged or cut off.
+        InputError: As :func:`open_binary`, and if the compressed data are damaged, cut off, or far longer than text
+            that was packed can be.
     """
     kind = _KINDS.get(path.suffix)
     lines = 0
+    size = 0
     with open_binary(path) as stream:
+        most = None if kind is None else most_unpacked(path.stat().st_size)
         while True:
             try:
                 block = stream.read(BLOCK_BYTES)
@@ -232,6 +246,13 @@ def read_blocks(path: Path) -> Iterator[bytes]:
                 raise InputError(f"cannot read: {error.strerror or error}", path=path) from error
             if not block:
                 return
+            size += len(block)
+            if most is not None and size > most:
+                raise InputError(
+                    f"it unpacks to more than {most >> 20:,} MiB, which no text of its size does",
+                    path=path,
+                    remedy="unpack it, if you trust it",
+                )
             lines += block.count(b"\n")
             yield block
 

@@ -17,8 +17,8 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
+from ..data.parquet_files import open_parquet, table_of
 from ..data.sources.graded_files import SET_NAMES, recognise_graded_file
 from ..data.sources.graded_source import files_below
 from ..data.text_files import LineErrors
@@ -130,13 +130,10 @@ def _sets_in(path: Path) -> Iterator[_Found]:
 
 def _prepared_sets(path: Path) -> Iterator[_Found]:
     """Gives the sets of a data folder made by `prepare sts`, `sick`, `pit2015` or `stsbenchmark`."""
-    try:
-        with pq.ParquetFile(path) as file:
-            if not set(_PREPARED) <= set(file.schema_arrow.names):
-                return
-            table = file.read(columns=list(_PREPARED))
-    except (pa.ArrowInvalid, OSError) as error:
-        raise InputError(f"not a readable Parquet file: {error}", path=path) from error
+    with open_parquet(path) as file:
+        if not set(_PREPARED) <= set(file.schema_arrow.names):
+            return
+        table = table_of(file, path, _PREPARED)
     keys = zip(table.column("benchmark").to_pylist(), table.column("subset").to_pylist(), strict=True)
     for family, name in dict.fromkeys(keys):
         own = pc.and_(pc.equal(table.column("benchmark"), family), pc.equal(table.column("subset"), name))

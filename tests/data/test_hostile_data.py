@@ -16,10 +16,10 @@ import pyarrow.parquet as pq
 import pytest
 
 from hf_paraphrase.artefacts.inherited_cards import inherited_metadata
-from hf_paraphrase.data import folder as data_folder
-from hf_paraphrase.data import text_files
+from hf_paraphrase.data import parquet_files, text_files
 from hf_paraphrase.data.decontamination import load_fingerprints
-from hf_paraphrase.data.folder import DataFolder, open_shard, write_split
+from hf_paraphrase.data.folder import DataFolder, write_split
+from hf_paraphrase.data.parquet_files import open_shard
 from hf_paraphrase.data.schema import PAIRS
 from hf_paraphrase.data.sources import turku
 from hf_paraphrase.errors import HfParaphraseError, InputError
@@ -95,7 +95,7 @@ def test_a_column_of_sentences_that_is_there_twice_is_refused(folder):
 def test_a_footer_that_claims_more_rows_than_the_file_can_hold_is_refused(folder, monkeypatch):
     path = shard(folder)
     # Five thousand different rows: no file of that size holds less than one row for a thousand bytes.
-    monkeypatch.setattr(data_folder, "_ROWS_PER_BYTE", 5_000 / path.stat().st_size / 2)
+    monkeypatch.setattr(parquet_files, "_ROWS_PER_BYTE", 5_000 / path.stat().st_size / 2)
     with pytest.raises(InputError, match="claim to be 5,000 rows"):
         open_shard(path)
 

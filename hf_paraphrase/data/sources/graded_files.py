@@ -16,7 +16,7 @@ from typing import Any
 import pyarrow as pa
 
 from ...errors import InputError
-from ..text_files import LineErrors
+from ..text_files import LineErrors, lines_of_bytes
 
 MAXIMUM_SCORE = 5.0
 
@@ -296,15 +296,8 @@ def _pair(sentence1: str, sentence2: str, score: float) -> dict[str, Any]:
 
 def _lines(path: Path, errors: LineErrors) -> list[str | None]:
     """Returns the lines of a UTF-8 file without their ends; None for one that is not UTF-8 and is skipped."""
-    try:
-        content = path.read_bytes()
-    except OSError as error:
-        raise InputError(f"cannot read: {error.strerror}", path=path) from error
-    raw = content.removeprefix(b"\xef\xbb\xbf").split(b"\n")
-    if raw[-1] == b"":
-        raw.pop()
     lines: list[str | None] = []
-    for number, line in enumerate(raw, start=1):
+    for number, line in enumerate(lines_of_bytes(path), start=1):
         try:
             lines.append(line.decode("utf-8").removesuffix("\r"))
         except UnicodeDecodeError:

@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ...errors import InputError
-from ..folder import batches_of, open_shard
+from ..parquet_files import batches_of, open_shard
 from ..text_files import LineErrors
 
 _SYNONYMS = {

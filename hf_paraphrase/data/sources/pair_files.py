@@ -16,9 +16,9 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
 from ...errors import InputError
+from ..parquet_files import batches_of, open_parquet
 from ..text_files import LineErrors, read_lines
 
 Block = tuple[np.ndarray, dict[str, pa.Array]]
@@ -225,21 +225,10 @@ def read_parquet(path: Path, columns: Mapping[str, str], errors: LineErrors) -> 
     """
     if not path.is_file():
         raise InputError("no such file", path=path, remedy="check the path")
-    try:
-        file = pq.ParquetFile(path)
-    except (pa.ArrowInvalid, OSError) as error:
-        raise InputError(f"not a readable Parquet file: {error}", path=path) from error
-    with file:
+    with open_parquet(path) as file:
         _places(file.schema_arrow.names, columns, path, 1)
         row = 1
-        batches = file.iter_batches(batch_size=_BLOCK_ROWS, columns=list(dict.fromkeys(columns.values())))
-        while True:
-            try:
-                batch = next(batches, None)
-            except (pa.ArrowInvalid, OSError) as error:
-                raise InputError(f"damaged Parquet data after {row - 1} rows: {error}", path=path) from error
-            if batch is None:
-                return
+        for batch in batches_of(file, path, batch_size=_BLOCK_ROWS, columns=list(dict.fromkeys(columns.values()))):
             texts = {name: _parquet_text(name, batch.column(raw), path) for name, raw in columns.items()}
             yield np.arange(row, row + batch.num_rows), texts
             row += batch.num_rows

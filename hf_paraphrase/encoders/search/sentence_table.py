@@ -7,13 +7,12 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 import xxhash
 from numpy.typing import NDArray
 
 from ...data.folder import DataFolder
+from ...data.parquet_files import open_shard, table_of
 from ...data.schema import require_columns
-from ...errors import InputError
 
 SENTENCES = pa.schema([("sentence", pa.string()), ("position", pa.int64())])
 """A corpus: each sentence, and its place in the input, from 1."""
@@ -36,10 +35,8 @@ class SentenceTable:
         self._groups: list[tuple[Path, int]] = []
         sizes: list[int] = []
         for path in DataFolder(folder).shards("train"):
-            try:
-                footer = pq.read_metadata(path)
-            except (pa.ArrowInvalid, OSError) as error:
-                raise InputError(f"not a readable Parquet file: {error}", path=path) from error
+            with open_shard(path) as file:
+                footer = file.metadata
             require_columns(footer.schema.to_arrow_schema().names, SENTENCES.names, str(path))
             self._groups += [(path, group) for group in range(footer.num_row_groups)]
             sizes += [footer.row_group(group).num_rows for group in range(footer.num_row_groups)]
@@ -70,11 +67,8 @@ class SentenceTable:
 
     def _read(self, group: int) -> pa.Table:
         path, number = self._groups[group]
-        try:
-            with pq.ParquetFile(path) as file:
-                return file.read_row_group(number, columns=SENTENCES.names).cast(SENTENCES)
-        except (pa.ArrowInvalid, OSError) as error:
-            raise InputError(f"not a readable Parquet file: {error}", path=path) from error
+        with open_shard(path) as file:
+            return table_of(file, path, SENTENCES.names, row_groups=[number]).cast(SENTENCES)
 
 
 def text_keys(texts: list[str]) -> NDArray[np.uint64]:
