@@ -169,7 +169,7 @@ def _make_data_and_models(settings: QuickstartSettings, steps: _Steps) -> None:
         train_translation,
         "rnn_search",
         bitext=[steps.path("bitext")],
-        vocab_size=3_000,
+        vocab_size=4_000,
         hidden_size=192,
         embedding_size=128,
         dropout=0.1,
@@ -275,7 +275,7 @@ def _report(results: dict[str, Any], output: Path) -> str:
         f"BLEU {bleu['bleu']:.1f} on {bleu['sentences']:,} held-out sentences, beam {bleu['num_beams']}"
         f"  [{bleu['bleu_signature']}]",
         "",
-        "== Ten paraphrase pairs: French, its translation by people, and that by the model (lower-cased) ==",
+        "== Ten paraphrase pairs: French, its translation by people, and that by the model ==",
     ]
     for pair in results["examples"]:
         lines += [f"  {pair['source']}", f"    {pair['sentence1']}", f"    {pair['sentence2']}"]

@@ -66,10 +66,19 @@ def new_loss(name: str, **options: Any) -> nn.Module:
 
 
 def described_loss(loss: nn.Module) -> dict[str, Any]:
-    """Says for a card what a loss is (`loss`), where it was published (`loss_source`), and its `margin`, if any."""
+    """Says for a card what a loss is (`loss`), where it was published (`loss_source`), and its `margin`, if any.
+
+    A class that computes something else than the one from which it has its description is called by its own name.
+    """
+    classes = type(loss).__mro__
+    described, computes = (
+        next((place for place, kind in enumerate(classes) if name in vars(kind)), len(classes))
+        for name in ("description", "forward")
+    )
+    is_described = "description" in vars(loss) or (described <= computes and hasattr(loss, "description"))
     return {
-        "loss": getattr(loss, "description", type(loss).__name__),
-        "loss_source": getattr(loss, "source", None),
+        "loss": loss.description if is_described else type(loss).__name__,
+        "loss_source": getattr(loss, "source", None) if is_described else None,
         "margin": getattr(loss, "margin", None),
         "searches_negatives": asks_for(loss, NEGATIVES),
     }

@@ -208,6 +208,10 @@ class EncoderTrainer(BatchLossTrainer):
             return
         names = ("negatives", "negatives_from", "scramble", "mega_batch_size")
         card = {name: getattr(self.args, name) for name in names} | described_loss(self.loss)
+        if type(self).compute_loss is not EncoderTrainer.compute_loss:
+            # A trainer of one's own may follow another gradient than that of its loss module.
+            card |= {"loss": f"as {type(self).__name__}.compute_loss computes it", "margin": None}
+            card |= {"loss_source": None, "searches_negatives": False}
         self._write_saved(folder, state_dict, "pairs", **card)
 
     def _load_from_checkpoint(self, resume_from_checkpoint: str, model: nn.Module | None = None) -> None:

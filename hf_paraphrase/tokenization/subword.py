@@ -39,7 +39,7 @@ _TYPOGRAPHY = {
 
 
 def train_bpe_tokenizer(
-    texts: Iterable[str], vocab_size: int, *, lowercase: bool = True, max_length: int = 1_000
+    texts: Iterable[str], vocab_size: int, *, lowercase: bool = False, max_length: int = 1_000
 ) -> PreTrainedTokenizerFast:
     """Learns a BPE tokenizer (Sennrich et al. 2016) that splits as Moses does and loses nothing.
 
@@ -68,7 +68,7 @@ def train_separate_bpe_tokenizer(
     targets: Iterable[str],
     vocab_size: int,
     *,
-    lowercase: bool = True,
+    lowercase: bool = False,
     max_length: int = 1_000,
 ) -> RnnSearchTokenizer:
     """Learns a BPE tokenizer for each side, in one object: `tokenizer(sources)`, `tokenizer(text_target=targets)`.

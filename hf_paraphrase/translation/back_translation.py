@@ -175,6 +175,8 @@ def back_translate(settings: BackTranslationSettings) -> DataFolder:
         model=_one_or_all([fingerprint(folder) for folder in settings.model]),
         lexical_table=None if settings.lexical_table is None else fingerprint(settings.lexical_table),
         bitext=fingerprint(settings.bitext),
+        # Of such a model earlier versions left the capitals of the references.
+        **({"lower_case": True} if model.config.lowercase else {}),
     )
     if was_finished(settings.output, lambda: job, **flags):
         return DataFolder(settings.output)
@@ -214,7 +216,8 @@ def back_translate(settings: BackTranslationSettings) -> DataFolder:
         state.wait_for_everyone()
         if state.is_main_process:
             if not _is_assembled(staging):
-                _assemble(settings, options, str(state.device), staging, files.reports())
+                device = str(state.device)
+                _assemble(settings, options, device, staging, files.reports(), lower_case=bool(model.config.lowercase))
             # Only now, and in this order: a job that is killed here loses nothing either.
             shutil.rmtree(staging / "shards", ignore_errors=True)
             move_into_place(staging, target)
@@ -300,11 +303,14 @@ def _assemble(
     device: str,
     staging: Path,
     reports: Iterable[dict[str, Any]],
+    *,
+    lower_case: bool,
 ) -> None:
     """Turns the finished shards into a data folder: reports merged, provenance and last of all the card written."""
     results: dict[str, Any] = {"sentences": 0, "pairs": 0, "skipped_sentences": 0, "skipped": []}
     # The settings may leave to the machine what decides about the result.
     results["search"] = {**dataclasses.asdict(options), "device": device}
+    results["lower_case"] = lower_case
     write_parts_whole(staging / "skipped.jsonl", _skipped_lines(reports, results))
     results["model_results"] = _one_or_all([_results_of(folder) for folder in settings.model])
     recorded = {**settings.record(), "num_return_sequences": settings.returned}

@@ -95,6 +95,7 @@ class BackTranslator:
         self.tokenizer = tokenizer
         self.options = options
         self.threads = threads_for(model.device, fast=is_searched_fast(self.search_model, options.num_beams))
+        self.lower_case = bool(getattr(model.config, "lowercase", False))
         self.stop = Event()
         self.translatable: list[int] = []
         self.vocabulary: CandidateVocabulary | None = None
@@ -156,10 +157,12 @@ class BackTranslator:
                 reasons[index] = "no translation ends within the length limit"
             elif not hypotheses:
                 reasons[index] = "the model translates it into nothing"
+            # Of a model that writes no capitals both sides of a pair have none, or case would tell them apart.
+            reference = rows[index]["target"].lower() if self.lower_case else rows[index]["target"]
             for rank, hypothesis in enumerate(hypotheses):
                 values = (
                     rows[index]["id"],
-                    rows[index]["target"],
+                    reference,
                     hypothesis.text,
                     rows[index]["source"],
                     rows[index]["source_lang"],

@@ -34,7 +34,12 @@ class TranslationTrainingSettings(TrainingRunSettings):
     joint_vocabulary: bool = setting(
         "learn one set of BPE units for both sides, or one for each (which needs --no-share-embeddings)", True
     )
-    lowercase: bool = setting("lower-case both sides", True, names=["--lower-case", "--lowercase"])
+    lowercase: bool = setting(
+        "lower-case both sides; the pairs that are made with such a model are lower-cased too, references and "
+        "translations alike",
+        False,
+        names=["--lower-case", "--lowercase"],
+    )
     hidden_size: int = setting("size of the GRU states (paper: 1000)", 512, at_least=2)
     embedding_size: int = setting("size of the word embeddings (paper: 620)", 320, at_least=1)
     dropout: float = setting(

@@ -298,3 +298,20 @@ def test_missing_columns_are_one_line(tiny_model, tiny_bitext, tmp_path, capsys)
 def test_the_card_and_the_arguments_agree_on_the_defaults():
     arguments = BackTranslationSettings(model=["m"], bitext="b", output="o")
     assert (arguments.num_beams, arguments.num_return_sequences, arguments.shard_size) == (50, None, 1_000)
+
+
+def test_both_sides_of_the_pairs_of_a_lower_cased_model_are_lower_cased_and_said_to_be(
+    tiny_model, translated, write_bitext, tmp_path
+):
+    lower = shutil.copytree(tiny_model, tmp_path / "lower")
+    config = json.loads((lower / "config.json").read_text())
+    (lower / "config.json").write_text(json.dumps({**config, "lowercase": True}))
+    bitext = write_bitext(tmp_path / "bitext", train=[("un deux", "One, Élan"), ("deux", "TWO")])
+    for model, expected in ((tiny_model, {"One, Élan", "TWO"}), (lower, {"one, élan", "two"})):
+        output = tmp_path / f"pairs_{model.name}"
+        assert job(model, bitext, output) == 0
+        assert {row["sentence1"] for row in DataFolder(output).table().to_pylist()} == expected
+        card, record = (output / "README.md").read_text(), json.loads((output / "provenance.json").read_text())
+        assert record["results"]["lower_case"] is (model == lower)
+        assert ("both sides are lower-cased" in card) is (model == lower)
+        assert ("Both sides have their capitals" in card) is (model != lower)

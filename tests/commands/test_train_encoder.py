@@ -163,6 +163,10 @@ def test_no_epochs_keep_the_initial_vectors_and_report_their_dev_score(pairs, de
     assert np.allclose(embeddings[vocabulary["a3"]], [float(value) for value in line.split()[1:]])
     results = json.loads((output / "provenance.json").read_text())["results"]
     assert results["steps"] == 0 and results["dev_best"] is None and np.isfinite(results["dev_untrained"])
+    card = (output / "README.md").read_text()
+    assert "**It was not trained** (0 epochs)" in card and "| training | none: 0 epochs |" in card
+    for claim in ("margin loss", "trained on paraphrase pairs", "optimiser", "negatives |", "chose the epoch"):
+        assert claim not in card, claim
 
 
 def test_frequency_weights_shrink_common_words_only(pairs, vectors, tmp_path):

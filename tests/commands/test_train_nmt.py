@@ -52,7 +52,7 @@ def test_the_output_is_a_complete_model_folder_and_nothing_else(trained):
     }
     model = AutoModelForSeq2SeqLM.from_pretrained(trained)
     assert model.dtype == torch.float32
-    assert (model.config.source_lang, model.config.target_lang, model.config.lowercase) == ("fr", "en", True)
+    assert (model.config.source_lang, model.config.target_lang, model.config.lowercase) == ("fr", "en", False)
     assert GenerationConfig.from_pretrained(trained).num_beams == 5
     tokenizer = AutoTokenizer.from_pretrained(trained)
     assert len(tokenizer) == model.config.vocab_size

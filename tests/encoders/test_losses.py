@@ -4,7 +4,14 @@ import pytest
 import torch
 from test_negatives import batch, cosine
 
-from hf_paraphrase.encoders.losses import LOSSES, ContrastiveLoss, MarginLoss, compositional_penalty, drift_penalty
+from hf_paraphrase.encoders.losses import (
+    LOSSES,
+    ContrastiveLoss,
+    MarginLoss,
+    compositional_penalty,
+    described_loss,
+    drift_penalty,
+)
 from hf_paraphrase.encoders.negatives import NONE, choose_negatives
 
 
@@ -81,3 +88,33 @@ def test_every_loss_tells_its_settings_and_source(name):
     assert loss.description and any(character.isdigit() for character in loss.source)
     with pytest.raises(ValueError, match="margin"):
         LOSSES[name](-0.1)
+
+
+class Squared(MarginLoss):
+    """Computes something else than the loss from which it has its description."""
+
+    def forward(self, vectors, negatives):
+        return super().forward(vectors, negatives) ** 2
+
+
+class Wide(MarginLoss):
+    """Differs in a number only."""
+
+    default_margin = 0.9
+
+
+class Named(Squared):
+    description = "squared margin loss"
+
+
+def test_a_card_calls_a_loss_by_what_it_computes():
+    margin = "two-sided margin loss with the negatives searched in the batch"
+    found = {type(loss).__name__: described_loss(loss) for loss in (MarginLoss(), Squared(), Wide(), Named())}
+    assert {name: item["loss"] for name, item in found.items()} == {
+        "MarginLoss": margin,
+        "Squared": "Squared",
+        "Wide": margin,
+        "Named": "squared margin loss",
+    }
+    assert found["Squared"]["loss_source"] is None and found["MarginLoss"]["loss_source"].startswith("Wieting")
+    assert found["Wide"]["margin"] == 0.9

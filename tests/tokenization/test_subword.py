@@ -23,12 +23,12 @@ TEXTS = [
 
 @pytest.fixture(scope="module")
 def tokenizer():
-    return train_bpe_tokenizer(TEXTS, 400)
+    return train_bpe_tokenizer(TEXTS, 400, lowercase=True)
 
 
 @pytest.fixture(scope="module")
 def cased():
-    return train_bpe_tokenizer(TEXTS, 400, lowercase=False)
+    return train_bpe_tokenizer(TEXTS, 400)
 
 
 def plain(text):

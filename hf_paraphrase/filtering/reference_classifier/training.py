@@ -67,7 +67,7 @@ class ReferenceClassifierSettings(TrainingRunSettings):
         "a word enters the vocabulary if it occurs so many times in the training part", 2, at_least=1
     )
     lower_case: bool = setting(
-        "lower-case all text (most translation models give lower-cased text)",
+        "lower-case all text, or the classifier may go by the capitals of names and beginnings",
         True,
         names=["--lower-case", "--lowercase"],
     )
