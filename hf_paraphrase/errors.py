@@ -82,7 +82,9 @@ _NOT_WRITABLE = (errno.EROFS,)
 _BAD_NAME = (errno.ENAMETOOLONG, errno.ELOOP, errno.EACCES, errno.EPERM, errno.EIO, errno.ESTALE)
 # Libraries written in Rust give the number of the system's error in the text, others nothing but a text.
 _NUMBER_IN_TEXT = re.compile(r"\(os error (\d+)\)|\[errno (\d+)\]", re.IGNORECASE)
-_WRITTEN_IN_PART = re.compile(r"PytorchStreamWriter failed|^\d+ requested and \d+ written$")
+_WRITTEN_IN_PART = re.compile(
+    r"PytorchStreamWriter failed|\binline_container\b.* unexpected pos \d+|^\d+ requested and \d+ written$"
+)
 _LOOP = re.compile(r"^Symlink loop from '(.*)'$", re.DOTALL)
 
 
