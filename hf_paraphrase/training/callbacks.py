@@ -6,6 +6,7 @@ import contextlib
 import json
 import shutil
 import sys
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -49,6 +50,14 @@ def keep_standard_output(trainer: Trainer, *, logs: bool = False) -> None:
     trainer.remove_callback(PrinterCallback)
     if trainer.pop_callback(ProgressCallback) is not None:
         trainer.add_callback(LogsOnStandardError if logs else SilentProgress)
+
+
+def log_of_steps(log: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Takes from the log of a Trainer what it says of its steps, the same whether the run was resumed or not.
+
+    The summary at the end is left out: its times and its mean loss are those of the last process alone.
+    """
+    return [dict(sorted(entry.items())) for entry in log if "train_runtime" not in entry]
 
 
 class EpochMarks(TrainerCallback):

@@ -227,6 +227,8 @@ def _write(
     """Writes the model with its record and its card."""
     import torch
 
+    from ..training.callbacks import log_of_steps
+
     bleus = [(entry["eval_bleu"], entry["epoch"]) for entry in log if "eval_bleu" in entry]
     # Of equal ones the Trainer keeps the first.
     best_bleu, best_epoch = max(bleus, key=lambda item: item[0])
@@ -239,7 +241,8 @@ def _write(
     generation.update(num_beams=5, max_length=256, length_penalty=1.0, early_stopping=False)
     model.to(dtype=torch.float32).save_pretrained(run.folder)
     tokenizer.save_pretrained(run.folder)
-    results = {"dev_bleu": best_bleu, "best_epoch": best_epoch, **counts, "train_seconds": seconds, "log": log}
+    results = {"dev_bleu": best_bleu, "best_epoch": best_epoch, **counts, "train_seconds": seconds}
+    results["log"] = log_of_steps(log)
     recorded = settings.record()
     recorded["learning_rate"] = settings.peak_learning_rate
     initial = settings.initial_model

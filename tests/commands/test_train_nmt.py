@@ -158,6 +158,7 @@ def test_a_killed_run_that_is_resumed_ends_with_the_weights_of_an_undisturbed_on
     assert train(tiny_bitext, output, *flags, "--resume") == 0
     assert weights(output) == weights(undisturbed)
     assert measured(output) == measured(undisturbed)
+    assert json.dumps(results(output)["log"]) == json.dumps(results(undisturbed)["log"])
     assert sorted(path.name for path in tmp_path.iterdir()) == ["model"]
 
 

@@ -114,6 +114,7 @@ def test_a_killed_run_is_continued_to_the_same_weights_and_not_destroyed_or_mixe
     assert (made / "model.safetensors").read_bytes() == (whole / "model.safetensors").read_bytes()
     first, second = (json.loads((folder / "provenance.json").read_text())["results"] for folder in (made, whole))
     assert [entry["loss"] for entry in first["dev_scores"]] == [entry["loss"] for entry in second["dev_scores"]]
+    assert json.dumps(first["log"]) == json.dumps(second["log"])
 
 
 def test_a_run_killed_while_its_folder_is_written_is_not_trained_on(text, tmp_path, monkeypatch):
