@@ -1,0 +1,106 @@
+"""Raw files of some hundred sentences of the built-in sample, in the formats that the verbs read."""
+
+from __future__ import annotations
+
+import csv
+import json
+import random
+import struct
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from hf_paraphrase.data.sample import sample_bitext, sample_paraphrases
+
+
+def write_sample(folder: Path) -> None:
+    """Writes raw files of some hundred sentences of the built-in sample, in every format that is read."""
+    folder.mkdir(parents=True)
+    # Of short sentences a small model learns soon where they end.
+    bitext = sorted(sample_bitext(8_000)["train"], key=lambda pair: len(pair.french) + len(pair.english))[200:600]
+    random.Random(0).shuffle(bitext)
+    judged = sample_paraphrases()["validation"][:180]
+    plain = [pair for pair in bitext if not {'"', "\\", "&", "<"} & set(pair.french + pair.english)]
+    _write_lines(folder / "bitext.tsv", (f"{pair.french}\t{pair.english}" for pair in bitext))
+    _write_lines(folder / "bitext.fr", (pair.french for pair in bitext))
+    _write_lines(folder / "bitext.en", (pair.english for pair in bitext))
+    _write_lines(folder / "shared.tsv", _shared(judged))
+    _write_lines(folder / "pairs.tsv", (f"{pair.sentence1}\t{pair.sentence2}" for pair in judged))
+    _write_lines(folder / "graded.tsv", (f"{p.sentence1}\t{p.sentence2}\t{4.5 * p.label}\t{p.label}" for p in judged))
+    rows = [{"a": pair.sentence1, "b": pair.sentence2} for pair in judged]
+    _write_lines(folder / "pairs.jsonl", (json.dumps(row, ensure_ascii=False) for row in rows))
+    pq.write_table(pa.Table.from_pylist(rows), folder / "pairs.parquet")
+    with (folder / "pairs.csv").open("w", encoding="utf-8", newline="") as stream:
+        csv.writer(stream).writerows([["left", "right"], *([row["a"], row["b"]] for row in rows)])
+    _write_lines(folder / "memory.tmx", _tmx((pair.english, pair.french) for pair in plain[:60]))
+    (folder / "po").mkdir()
+    _write_lines(folder / "po" / "fr.po", _catalogue((pair.english, pair.french) for pair in plain[:60]))
+    _write_lines(folder / "text.txt", (pair.english for pair in bitext[:200]))
+    _write_lines(folder / "queries.txt", (pair.english for pair in bitext[200:204]))
+    vocabulary = sorted({word.lower() for pair in bitext[:200] for word in pair.english.rstrip(".?!").split()})
+    _write_lines(folder / "vectors.txt", (f"{word} {_numbers(word)}" for word in vocabulary))
+    _write_lines(folder / "counts.txt", (f"{word} {len(word)}" for word in vocabulary))
+    _write_lines(folder / "settings.yaml", ["model_type: avg", "hidden_size: 8", "epochs: 1", "batch-size: 40"])
+    rules = ["keep:", "  - 2<=length<=30", "drop_identical: true", "one-per-reference: best", "sample: 20", "seed: 3"]
+    _write_lines(folder / "filter.yaml", rules)
+    for part, start in (("test", 0), ("training", 40), ("sample", 80)):
+        some = bitext[start : start + 40]
+        numbers = range(1, len(some) + 1)
+        french = [f"fr-{number:09d}\t{pair.french}" for number, pair in zip(numbers, some, strict=True)]
+        english = [f"en-{number:09d}\t{pair.english}" for number, pair in zip(numbers, reversed(some), strict=True)]
+        _write_lines(folder / f"fr-en.{part}.fr", french)
+        _write_lines(folder / f"fr-en.{part}.en", english)
+        gold = (f"fr-{number:09d}\ten-{len(some) + 1 - number:09d}" for number in numbers[::2])
+        _write_lines(folder / f"fr-en.{part}.gold", gold)
+    _write_wordnet(folder / "wordnet")
+
+
+def _write_lines(path: Path, lines: Iterable[str]) -> None:
+    path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+
+
+def _shared(judged: list[Any]) -> Iterator[str]:
+    """Gives paraphrases one French sentence in common, as a pivot needs."""
+    for number, pair in enumerate(item for item in judged if item.label):
+        yield f"La phrase {number} .\t{pair.sentence1}"
+        yield f"La phrase {number} .\t{pair.sentence2}"
+
+
+def _numbers(word: str) -> str:
+    bits = struct.unpack("8b", (word.encode() * 8)[:8])
+    return " ".join(f"{number / 128:.4f}" for number in bits)
+
+
+def _tmx(pairs: Iterable[tuple[str, str]]) -> Iterator[str]:
+    yield '<?xml version="1.0" encoding="UTF-8"?>'
+    yield '<tmx version="1.4"><header srclang="en" datatype="plaintext" segtype="sentence"/><body>'
+    for english, french in pairs:
+        yield f'<tu><tuv xml:lang="en"><seg>{english}</seg></tuv><tuv xml:lang="fr"><seg>{french}</seg></tuv></tu>'
+    yield "</body></tmx>"
+
+
+def _catalogue(pairs: Iterable[tuple[str, str]]) -> Iterator[str]:
+    yield from ('msgid ""', 'msgstr ""', '"Content-Type: text/plain; charset=UTF-8\\n"', '"Language: fr\\n"', "")
+    for english, french in dict(pairs).items():
+        yield from (f'msgid "{english}"', f'msgstr "{french}"', "")
+
+
+def _write_wordnet(folder: Path) -> None:
+    """Writes the files of WordNet with one synset for each of some words; places in the data files are in bytes."""
+    folder.mkdir()
+    head = "  1 This software and database is being provided to you.  \n  2 WordNet 3.0 Copyright 2006.  \n"
+    for name, letter, words in (
+        ("noun", "n", ["dog", "car", "house"]),
+        ("verb", "v", ["go", "see"]),
+        ("adj", "a", ["old"]),
+        ("adv", "r", ["quickly"]),
+    ):
+        data, index = head, head
+        for word in sorted(words):
+            index += f"{word} {letter} 1 1 @ 1 0 {len(data):08d}  \n"
+            data += f"{len(data):08d} 03 {letter} 01 {word} 0 001 @ 00000001 n 0000 | the meaning of {word}  \n"
+        (folder / f"data.{name}").write_text(data)
+        (folder / f"index.{name}").write_text(index)
