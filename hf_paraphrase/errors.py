@@ -85,6 +85,7 @@ _NUMBER_IN_TEXT = re.compile(r"\(os error (\d+)\)|\[errno (\d+)\]", re.IGNORECAS
 _WRITTEN_IN_PART = re.compile(
     r"PytorchStreamWriter failed|\binline_container\b.* unexpected pos \d+|^\d+ requested and \d+ written$"
 )
+_NO_MEMORY = re.compile(r"can't allocate memory|Storage size calculation overflowed|^std::bad_alloc$")
 _LOOP = re.compile(r"^Symlink loop from '(.*)'$", re.DOTALL)
 
 
@@ -95,8 +96,8 @@ def error_of_the_system(error: BaseException) -> HfParaphraseError | None:
         error: Any exception; what it was raised from is looked at, too.
 
     Returns:
-        The error for a full disk, and for a name that is too long, leads round in a circle or may not be opened; None
-        for everything else, which may be a fault of this program.
+        The error for a full disk, for want of memory, and for a name that is too long, leads round in a circle or may
+        not be opened; None for everything else, which may be a fault of this program.
     """
     seen: list[BaseException] = []
     found: BaseException | None = error
@@ -142,6 +143,10 @@ def _explained(error: BaseException) -> HfParaphraseError | None:
         return OutputError(f"cannot write: {os.strerror(number)}", path=path, remedy="give another place")
     if number in _BAD_NAME:
         return InputError(os.strerror(number), path=path, remedy="check the name, and what lies there")
+    if isinstance(error, RuntimeError) and _NO_MEMORY.search(text):
+        return UsageError(
+            "there is not enough memory", remedy="ask for smaller sizes or batches, or give less at once"
+        )
     if isinstance(error, RuntimeError) and (match := _LOOP.search(text)):
         return InputError(os.strerror(errno.ELOOP), path=match[1], remedy="check the name, and what lies there")
     return None

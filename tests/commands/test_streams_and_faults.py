@@ -128,7 +128,12 @@ def test_an_interruption_keeps_its_own_exit_code(failing, capsys):
     [
         (OSError(28, "No space left on device", "/x/y"), "/x/y: cannot write: No space left on device"),
         (RuntimeError("[enforce fail] PytorchStreamWriter failed writing file data/0"), "cannot write: No space left"),
-        (RuntimeError("[enforce fail at inline_container.cc:672] . unexpected pos 6 vs 5"), "cannot write: No space left"),
+        (
+            RuntimeError("[enforce fail at inline_container.cc:672] . unexpected pos 6 vs 5"),
+            "cannot write: No space left",
+        ),
+        (RuntimeError("DefaultCPUAllocator: can't allocate memory: you tried …"), "there is not enough memory"),
+        (RuntimeError("Storage size calculation overflowed with sizes=[9, 9]"), "there is not enough memory"),
         (Exception("I/O error: File too large (os error 27)"), "cannot write: File too large"),
         (OSError("524288 requested and 32768 written"), "cannot write: No space left"),
         (OSError(36, "File name too long", b"/x"), "/x: File name too long"),
