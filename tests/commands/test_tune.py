@@ -142,6 +142,8 @@ def test_an_interrupted_grid_goes_on_where_it_was(data, tuned, tmp_path, capsys,
     strip = [{name: value for name, value in row.items() if name != "seconds"} for row in rows_of(output)]
     assert strip == [{name: value for name, value in row.items() if name != "seconds"} for row in rows_of(tuned)]
     assert (output / "table.md").read_text() == (tuned / "table.md").read_text()
+    noted = [[json.loads(line)["key"] for line in (place / "runs.jsonl").open()] for place in (output, tuned)]
+    assert noted[0] == noted[1], "of the line that was cut off nothing is left"
     record, undisturbed = (json.loads((place / "provenance.json").read_text()) for place in (output, tuned))
     assert (
         len(record["interruptions"]) == 1

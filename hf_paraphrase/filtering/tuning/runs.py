@@ -242,9 +242,10 @@ class TuningRuns:
                     # By position they are named arr_0, arr_1 and so on.
                     np.savez(file, *self._pending)
             path = self.folder / NOTES
-            cut_off = path.is_file() and not path.read_bytes().endswith(b"\n")
-            with path.open("a", encoding="utf-8") as file:
-                file.write(("\n" if cut_off else "") + json.dumps(note) + "\n")
+            with path.open("ab") as file:
+                # What a kill or a full disk has left of a line goes.
+                file.truncate(path.read_bytes().rfind(b"\n") + 1)
+                file.write(f"{json.dumps(note)}\n".encode())
         except OSError as error:
             raise OutputError(f"cannot note a finished run: {error.strerror or error}", path=self.folder) from error
         self._known[note["key"]] = note
