@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import gc
 import importlib.util
 import os
 import sys
@@ -7,6 +8,7 @@ from pathlib import Path
 
 import hypothesis
 import pytest
+from fresh_python import FreshPython
 
 # The blocking run gives the same verdict every time; HYPOTHESIS_PROFILE=search looks for new inputs at random.
 hypothesis.settings.register_profile("blocking", derandomize=True, deadline=None)
@@ -21,12 +23,26 @@ REAL_DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 SCRIPTS = Path(__file__).resolve().parents[1] / "scripts"
 
 
+def pytest_collection_finish():
+    """Keeps the collector of garbage, which every training calls, from going through thousands of tests each time."""
+    gc.collect()
+    gc.freeze()
+
+
 @pytest.fixture(scope="session")
 def real_data_dir() -> Path:
     """The folder with the real corpora; tests that need it carry the marker `real_data`."""
     if not REAL_DATA.is_dir():
         pytest.skip(f"the real corpora are not at {REAL_DATA}")
     return REAL_DATA
+
+
+@pytest.fixture(scope="session")
+def run_python(tmp_path_factory):
+    """Runs Python programs in processes of their own: `FreshPython` tells how."""
+    run = FreshPython(tmp_path_factory.mktemp("fresh"))
+    yield run
+    run.close()
 
 
 WORDNET = {

@@ -2,12 +2,11 @@ from __future__ import annotations
 
 import re
 import shlex
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
+from fresh_python import MAIN
 
 from hf_paraphrase.data.folder import DataFolder
 from hf_paraphrase.encoders import SentenceEncoder
@@ -27,7 +26,7 @@ def blocks(language):
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory):
+def folder(tmp_path_factory, run_python):
     """Where the commands of the page have run, in their order, with the file that it shows beside them."""
     path = tmp_path_factory.mktemp("newcomer")
     for code in blocks("python"):
@@ -36,9 +35,7 @@ def folder(tmp_path_factory):
     for command in "".join(blocks("bash")).splitlines():
         program, *words = shlex.split(command, comments=True)
         if program == "hf-paraphrase":
-            done = subprocess.run(
-                [sys.executable, "-m", "hf_paraphrase", *words], cwd=path, capture_output=True, text=True, check=False
-            )
+            done = run_python(MAIN, *words, folder=path)
             assert done.returncode == 0, f"{command}\n{done.stderr}"
     return path
 

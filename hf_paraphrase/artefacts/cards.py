@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping, Sequence
+from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..errors import HfParaphraseError, UsageError
 from .card_heads import CARD, as_yaml, set_metadata
@@ -15,6 +16,9 @@ from .measurements import Measurement, model_index
 from .origins import described, hub_datasets
 from .provenance import read_provenance
 from .whole_files import write_text_whole
+
+if TYPE_CHECKING:
+    import jinja2
 
 UNKNOWN_LICENSE = "unknown"
 """What the Hub calls a licence that nobody gave."""
@@ -51,19 +55,25 @@ def template_path(kind: str, name: str) -> Path:
 
 def render_card(kind: str, name: str, values: Mapping[str, Any]) -> str:
     """Fills a template; a value that the template needs and that is missing is an error, never an empty place."""
+    path = template_path(kind, name)
+    return _environment(path.parent).get_template(path.name).render(**{**_NOTHING_KNOWN, **values})
+
+
+@cache
+def _environment(folder: Path) -> jinja2.Environment:
+    """What the templates of a folder are read with; it keeps those that it has compiled."""
     import jinja2
 
     # Markdown is the target, so HTML escaping would only damage the text.
     environment = jinja2.Environment(  # noqa: S701
-        loader=jinja2.FileSystemLoader(template_path(kind, name).parent),
+        loader=jinja2.FileSystemLoader(folder),
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
     environment.filters["yaml"] = _yaml_scalar
     environment.globals["bibtex"] = bibtex
-    template = environment.from_string(template_path(kind, name).read_text(encoding="utf-8"))
-    return template.render(**{**_NOTHING_KNOWN, **values})
+    return environment
 
 
 def write_card(

@@ -7,6 +7,7 @@ import json
 import os
 import platform
 from collections.abc import Iterable, Mapping
+from functools import cache
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -75,11 +76,18 @@ def versions() -> dict[str, str]:
     """Returns the versions of Python and of the packages that shape a result; an absent package is left out."""
     found = {"python": platform.python_version()}
     for package in _PACKAGES:
-        try:
-            found[package] = metadata.version(package)
-        except metadata.PackageNotFoundError:
-            continue
+        if version := _version(package):
+            found[package] = version
     return found
+
+
+@cache
+def _version(package: str) -> str | None:
+    """Returns the version of an installed package."""
+    try:
+        return metadata.version(package)
+    except metadata.PackageNotFoundError:
+        return None
 
 
 def write_provenance(

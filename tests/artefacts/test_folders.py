@@ -3,8 +3,6 @@ from __future__ import annotations
 import json
 import os
 import signal
-import subprocess
-import sys
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -202,16 +200,14 @@ def test_what_a_link_in_place_of_the_unfinished_work_points_to_is_left_alone(tmp
     assert (tmp_path / "precious" / "a.txt").read_text() == "a"
 
 
-def test_a_killed_run_keeps_nobody_from_going_on(tmp_path):
+def test_a_killed_run_keeps_nobody_from_going_on(tmp_path, run_python):
     program = (
         "import os, signal, sys\nfrom hf_paraphrase.artefacts.folders import output_folder\n"
         "with output_folder(sys.argv[1], resume=False) as staging:\n"
         "    (staging / 'first.txt').write_text('first')\n    os.kill(os.getpid(), signal.SIGKILL)\n"
     )
     output = tmp_path / "output"
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
-    words = [sys.executable, "-c", program, str(output)]
-    assert subprocess.run(words, check=False, env=environment).returncode == -signal.SIGKILL
+    assert run_python(program, output).returncode == -signal.SIGKILL
     with output_folder(output, resume=True) as staging:
         assert (staging / "first.txt").read_text() == "first"
 

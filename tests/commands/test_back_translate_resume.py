@@ -1,12 +1,9 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import shutil
 import signal
-import subprocess
-import sys
 
 import pytest
 from back_translate_runs import command, files, job
@@ -32,14 +29,11 @@ main(sys.argv[1:])
 
 
 @pytest.fixture(scope="session")
-def killed_job(tiny_model, awkward_bitext, tmp_path_factory):
+def killed_job(tiny_model, awkward_bitext, tmp_path_factory, run_python):
     """What a job leaves behind that was killed while it wrote its third shard of five."""
     folder = tmp_path_factory.mktemp("killed")
     words = command(tiny_model, awkward_bitext, folder / "pairs", "--max-source-tokens", "50")
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
-    result = subprocess.run(
-        [sys.executable, "-c", KILLED, *words], capture_output=True, text=True, check=False, env=environment
-    )
+    result = run_python(KILLED, *words)
     assert result.returncode == -signal.SIGKILL, result.stderr
     assert [path.name for path in folder.iterdir()] == [".pairs.partial"]
     return folder / ".pairs.partial"

@@ -4,8 +4,6 @@ import gzip
 import hashlib
 import json
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -103,19 +101,3 @@ def test_bad_input_is_one_line_and_harms_nothing(evaluation, tmp_path, monkeypat
     assert (tmp_path / "kept.txt").read_text() == "kept"
     assert not (tmp_path / "l.txt").exists()
     assert not list(tmp_path.glob(".*"))
-
-
-def test_the_module_runs_the_same_command(evaluation, tmp_path):
-    words = [
-        sys.executable,
-        "-m",
-        "hf_paraphrase",
-        "fingerprint",
-        "--data",
-        str(evaluation),
-        "--output",
-        str(tmp_path / "l.txt"),
-    ]
-    done = subprocess.run(words, capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stdout) == (0, ""), done.stderr
-    assert len(listed(tmp_path / "l.txt")) == 3

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -112,37 +110,18 @@ main(["--import", "my_encoders.py", "train-encoder", "--help"])
 """
 
 
-def python(folder, script, *words):
-    root = str(Path(__file__).parents[2])
-    return subprocess.run(
-        [sys.executable, "-c", script, *words],
-        cwd=folder,
-        capture_output=True,
-        text=True,
-        timeout=300,
-        env={**os.environ, "PYTHONPATH": root, "HF_HUB_OFFLINE": "1"},
-    )
-
-
-def run(folder, *runs):
-    """Runs the verbs one after the other in a process of their own, the first of them with `--import`."""
-    words = [list(map(str, run)) for run in runs]
-    words[0] = ["--import", "my_encoders.py", *words[0]]
-    return python(folder, SCRIPT, json.dumps(words))
-
-
-def test_an_encoder_and_a_loss_from_a_file_are_trained_and_put_to_use(folder):
+def test_an_encoder_and_a_loss_from_a_file_are_trained_and_put_to_use(folder, run_python):
     train = ("train-encoder", "--pairs", "pairs", "--output")
-    own = ("--model-type", "toy", "--loss", "mine", "--hidden-size", 6, "--sharpness", 2, "--temperature", 0.2)
-    done = run(
-        folder,
-        (*train, "model", *own, "--learning-rate", 0.05),
+    own = ("--model-type", "toy", "--loss", "mine", "--hidden-size", "6", "--sharpness", "2", "--temperature", "0.2")
+    runs = (
+        ("--import", "my_encoders.py", *train, "model", *own, "--learning-rate", "0.05"),
         ("encode", "--model", "model", "--input", "text.txt", "--output", "v.npy"),
-        (*train, "other", "--sharpness", 2),
+        (*train, "other", "--sharpness", "2"),
         (*train, "other", "--loss", "mine", "--negatives", "mix"),
-        (*train, "other", "--loss", "mine", "--margin", 1),
-        (*train, "other", "--temperature", 0.2),
+        (*train, "other", "--loss", "mine", "--margin", "1"),
+        (*train, "other", "--temperature", "0.2"),
     )
+    done = run_python(SCRIPT, json.dumps(runs), folder=folder)
     codes = [line.rpartition(" ")[2] for line in done.stderr.splitlines() if line.startswith("exit code")]
     assert codes == ["0", "0", "2", "2", "2", "2"], done.stderr
     record = json.loads((folder / "model" / "provenance.json").read_text())
@@ -200,12 +179,12 @@ main(["train-encoder", "--help"])
 """
 
 
-def test_a_loss_with_a_line_in_the_registry_has_the_flags_of_an_imported_one(folder):
+def test_a_loss_with_a_line_in_the_registry_has_the_flags_of_an_imported_one(folder, run_python):
     (folder / "contributed_losses.py").write_text(CONTRIBUTED)
     train = ("train-encoder", "--pairs", "pairs", "--output")
     own = ("--loss", "mine", "--temperature", "0.2", "--hidden-size", "6", "--epochs", "1")
     runs = [[*train, "by_line", *own], [*train, "other", "--temperature", "0.2"]]
-    done = python(folder, WITH_A_LINE, json.dumps(runs))
+    done = run_python(WITH_A_LINE, json.dumps(runs), folder=folder)
     codes = [line.rpartition(" ")[2] for line in done.stderr.splitlines() if line.startswith("exit code")]
     assert codes == ["0", "2"], done.stderr
     assert "--temperature is for --loss mine (leave it out)" in done.stderr
@@ -213,8 +192,9 @@ def test_a_loss_with_a_line_in_the_registry_has_the_flags_of_an_imported_one(fol
     assert json.loads((folder / "by_line" / "provenance.json").read_text())["settings"]["temperature"] == 0.2
 
 
-def test_the_losses_are_asked_for_options_without_importing_those_that_have_none(folder):
-    done = python(folder, "import sys, hf_paraphrase.encoders.train\nprint('torch' in sys.modules)")
+def test_the_losses_are_asked_for_options_without_importing_those_that_have_none():
+    program = "import sys, hf_paraphrase.encoders.train\nprint('torch' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
     assert done.stdout == "False\n", done.stderr
 
 

@@ -360,11 +360,3 @@ def test_help_explains_every_flag(kind, capsys):
     text = capsys.readouterr().out
     assert "--decontaminate" in text
     assert "--overwrite" in text
-
-
-def test_the_module_runs_the_same_command(files):
-    words = [sys.executable, "-m", "hf_paraphrase", *bitext(files)]
-    done = subprocess.run(words, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    assert done.stdout == ""
-    assert DataFolder(files / "out").splits == ["train"]

@@ -1,12 +1,7 @@
 from __future__ import annotations
 
 import json
-import os
 import signal
-import subprocess
-import sys
-import time
-from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -224,24 +219,25 @@ def test_bf16_and_accumulation_train_too(pairs, dev, tmp_path):
     assert (results[1]["steps"], accumulated["steps"]) == (18, 9)
 
 
-def test_a_killed_run_is_resumed_to_the_same_weights(pairs, dev, tmp_path, capsys):
-    flags = (*FAST, "--dev-data", dev, "--dropout", 0.2, "--scramble", 0.5, "--epochs", 60)
-    script = "import sys; from hf_paraphrase.commands import main; sys.exit(main())"
-    words = ["train-encoder", "--pairs", pairs, "--output", tmp_path / "b", *flags]
-    process = subprocess.Popen(
-        [sys.executable, "-c", script, *map(str, words)],
-        cwd=Path(__file__).parents[2],
-        stderr=subprocess.DEVNULL,
-        env={**os.environ, "HF_HUB_OFFLINE": "1"},
-    )
+KILLED = """
+import os, signal
+from hf_paraphrase.commands import main
+from hf_paraphrase.encoders.trainer import EncoderTrainer
+step = EncoderTrainer.training_step
+def killed_in_the_third_epoch(self, *arguments, **settings):
+    if self.state.global_step == 15:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return step(self, *arguments, **settings)
+EncoderTrainer.training_step = killed_in_the_third_epoch
+main()
+"""
+
+
+def test_a_killed_run_is_resumed_to_the_same_weights(pairs, dev, tmp_path, run_python, capsys):
+    flags = (*FAST, "--dev-data", dev, "--dropout", 0.2, "--scramble", 0.5, "--epochs", 4)
+    killed = run_python(KILLED, "train-encoder", "--pairs", pairs, "--output", tmp_path / "b", *flags)
     staging = tmp_path / ".b.partial" / "checkpoints"
-    try:
-        while not list(staging.glob("checkpoint-*/trainer_state.json")) and process.poll() is None:
-            time.sleep(0.02)
-    finally:
-        process.send_signal(signal.SIGKILL)
-        process.wait()
-    assert process.returncode == -signal.SIGKILL and not (tmp_path / "b").exists()
+    assert killed.returncode == -signal.SIGKILL and not (tmp_path / "b").exists()
 
     assert run(pairs, tmp_path / "b", *flags) == 2 and "--resume continues it" in capsys.readouterr().err
     assert run(pairs, tmp_path / "b", *flags, "--margin", 0.5, "--resume") == 2

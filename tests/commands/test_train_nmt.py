@@ -2,15 +2,13 @@ from __future__ import annotations
 
 import errno
 import json
-import os
 import shutil
 import signal
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 import torch
+from fresh_python import MAIN
 from train_nmt_runs import command, train
 from transformers import AutoModelForSeq2SeqLM, AutoTokenizer, GenerationConfig
 from two_processes import launch
@@ -137,13 +135,11 @@ def test_bpe_dropout_changes_what_is_learnt_and_is_recorded(trained, trained_wit
 
 @pytest.mark.parametrize("flags", [[], ["--bpe-dropout", "0.2"]])
 def test_a_killed_run_that_is_resumed_ends_with_the_weights_of_an_undisturbed_one(
-    trained, trained_with_bpe_dropout, tiny_bitext, tmp_path, flags
+    trained, trained_with_bpe_dropout, tiny_bitext, tmp_path, run_python, flags
 ):
     undisturbed = trained_with_bpe_dropout if flags else trained
     output = tmp_path / "model"
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
-    words = [sys.executable, "-c", KILLED, *command(tiny_bitext, output, *flags)]
-    killed = subprocess.run(words, capture_output=True, text=True, check=False, env=environment)
+    killed = run_python(KILLED, *command(tiny_bitext, output, *flags))
     assert killed.returncode == -signal.SIGKILL, killed.stderr
     checkpoints = tmp_path / ".model.partial" / "checkpoints"
     assert finished_checkpoints(checkpoints)[-1] == checkpoints / "checkpoint-12"  # in the middle of an epoch
@@ -251,11 +247,8 @@ def test_the_last_update_is_measured_once_whatever_the_interval(tiny_bitext, tmp
     assert [step for step, _ in measured(tmp_path / "model")] == [9, 18, 25]
 
 
-def test_weights_that_are_stored_once_are_not_called_missing(tiny_bitext, tmp_path):
-    program = "import sys; from hf_paraphrase.commands import main; sys.exit(main(sys.argv[1:]))"
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
-    words = [sys.executable, "-c", program, *command(tiny_bitext, tmp_path / "model")]
-    log = subprocess.run(words, capture_output=True, text=True, check=True, env=environment).stderr
+def test_weights_that_are_stored_once_are_not_called_missing(tiny_bitext, tmp_path, run_python):
+    log = run_python(MAIN, *command(tiny_bitext, tmp_path / "model")).stderr
     assert "best dev BLEU" in log and "missing keys" not in log
 
 

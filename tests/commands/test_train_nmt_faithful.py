@@ -1,9 +1,6 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 
 import pytest
 import torch
@@ -135,27 +132,12 @@ main(sys.argv[1:])
 """
 
 
-def test_a_run_killed_in_its_second_stage_ends_as_an_undisturbed_one(tiny_bitext, tmp_path):
+def test_a_run_killed_in_its_second_stage_ends_as_an_undisturbed_one(tiny_bitext, tmp_path, run_python):
     words = ["--epochs", "2", "--evaluations", "2", "--freeze-embeddings-epochs", "2", "--average-checkpoints", "2"]
     words += ["--learning-rate", "0.01", "--dropout", "0.1"]
     assert train(tiny_bitext, tmp_path / "whole", *words) == 0
-    killed = subprocess.run(
-        [
-            sys.executable,
-            "-c",
-            KILLED,
-            "train-nmt",
-            "--bitext",
-            str(tiny_bitext),
-            "--output",
-            str(tmp_path / "m"),
-            *SMALL,
-            *words,
-        ],
-        capture_output=True,
-        check=False,
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
-    )
+    given = ("--bitext", tiny_bitext, "--output", tmp_path / "m", *SMALL, *words)
+    killed = run_python(KILLED, "train-nmt", *given)
     assert killed.returncode == -9, killed.stderr
     assert train(tiny_bitext, tmp_path / "m", *words, "--resume") == 0
     name = "model.safetensors"
@@ -163,7 +145,7 @@ def test_a_run_killed_in_its_second_stage_ends_as_an_undisturbed_one(tiny_bitext
     assert not (tmp_path / "m" / "checkpoints").exists()
 
 
-def test_separate_vocabularies_train_and_open_from_the_folder_alone(tiny_bitext, tmp_path):
+def test_separate_vocabularies_train_and_open_from_the_folder_alone(tiny_bitext, tmp_path, run_python):
     output = tmp_path / "m"
     words = ["--no-joint-vocabulary", "--no-share-embeddings", "--epochs", "1", "--evaluations", "1"]
     assert train(tiny_bitext, output, *words, "--vocab-size", "50") == 0
@@ -181,10 +163,7 @@ def test_separate_vocabularies_train_and_open_from_the_folder_alone(tiny_bitext,
         "print(tokenizer(['un deux'])['input_ids'], tokenizer(text_target=['one two'])['input_ids'])\n"
         "model.generate(**tokenizer(['un deux'], return_tensors='pt'), max_new_tokens=5)"
     )
-    environment = {**os.environ, "HF_MODULES_CACHE": str(tmp_path / "modules"), "PYTHONPATH": ""}
-    done = subprocess.run(
-        [sys.executable, "-c", script, str(output)], capture_output=True, text=True, check=False, env=environment
-    )
+    done = run_python(script, output)
     assert done.returncode == 0, done.stderr
     own = f"{tokenizer(['un deux'])['input_ids']} {tokenizer(text_target=['one two'])['input_ids']}"
     assert done.stdout.strip() == own

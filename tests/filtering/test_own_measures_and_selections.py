@@ -1,11 +1,11 @@
 from __future__ import annotations
 
 import pickle
-import subprocess
 import sys
 
 import pyarrow as pa
 import pytest
+from fresh_python import MAIN
 
 import hf_paraphrase
 from hf_paraphrase.commands import main
@@ -71,24 +71,20 @@ def run(*words):
     return main([str(word) for word in words])
 
 
-def hf_paraphrase_with(*words):
-    """Runs the verb in a process of its own, as the flags of a measure are there once its file is imported."""
-    words = [sys.executable, "-m", "hf_paraphrase", *map(str, words)]
-    return subprocess.run(words, capture_output=True, text=True, check=False)
-
-
-def test_a_measure_of_ones_own_is_a_column_with_its_option_for_a_flag_in_any_number_of_processes(pairs, own, tmp_path):
+def test_a_measure_of_ones_own_is_a_column_with_its_option_for_a_flag_in_any_number_of_processes(
+    pairs, own, tmp_path, run_python
+):
     words = ["--import", own, "score", "--pairs", pairs, "--mark", "?", "--shard-size", 3]
     for workers in (1, 2):
-        done = hf_paraphrase_with(*words, "--workers", workers, "--output", tmp_path / str(workers))
+        done = run_python(MAIN, *words, "--workers", workers, "--output", tmp_path / str(workers))
         assert done.returncode == 0, done.stderr
     table = DataFolder(tmp_path / "1").table()
     assert table.column_names[-1] == "marks" and table.column("marks").to_pylist() == [0, 0, 0, 0, 0, 1]
     assert repr(DataFolder(tmp_path / "2").table().to_pydict()) == repr(table.to_pydict())
     assert "`marks`: Counts a mark in the translation." in (tmp_path / "1/README.md").read_text()
-    shown = hf_paraphrase_with("--import", own, "score", "--help").stdout
+    shown = run_python(MAIN, "--import", own, "score", "--help").stdout
     assert "--mark MARK" in shown and "the mark to count (default: !)" in shown
-    refused = hf_paraphrase_with(*words, "--measures", "length", "--output", tmp_path / "refused")
+    refused = run_python(MAIN, *words, "--measures", "length", "--output", tmp_path / "refused")
     assert refused.returncode == 2 and "--mark is for the measure marks, which is not computed" in refused.stderr
 
 

@@ -1,9 +1,6 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -226,17 +223,12 @@ def parallel_folders(tmp_path_factory):
 
 
 @pytest.fixture
-def open_elsewhere(tmp_path):
+def open_elsewhere(tmp_path, run_python):
     """Runs the jobs of `opens_elsewhere.py` in a process that cannot import the package."""
 
     def run(jobs):
         (tmp_path / "jobs.json").write_text(json.dumps(jobs))
-        given = [path for path in os.environ.get("PYTHONPATH", "").split(os.pathsep) if path]
-        peers = [str(Path(path).resolve()) for path in given if not (Path(path) / "hf_paraphrase").is_dir()]
-        environment = {**os.environ, "HF_HOME": str(tmp_path / "home"), "HF_HUB_OFFLINE": "1"}
-        environment["PYTHONPATH"] = os.pathsep.join(peers)
-        environment.pop("HF_MODULES_CACHE", None)
-        words = [sys.executable, str(Path(__file__).with_name("opens_elsewhere.py")), "jobs.json"]
-        return subprocess.run(words, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
+        program = Path(__file__).with_name("opens_elsewhere.py").read_text(encoding="utf-8")
+        return run_python(program, "jobs.json", folder=tmp_path)
 
     return run

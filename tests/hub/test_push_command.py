@@ -177,15 +177,17 @@ def test_bad_usage_is_one_line(hub, model_folder, monkeypatch, capsys, words, wo
     assert err.count("\n") == 1
 
 
-def test_a_killed_push_is_continued_by_the_same_command_with_what_is_missing(hub, model_folder):
+def test_a_killed_push_is_continued_by_the_same_command_with_what_is_missing(logged_in, model_folder):
+    hub = logged_in
     # More than the buffers between two processes hold, so that the end is not under way already.
     save_file({"part2": np.zeros(6_000_000, np.float32)}, model_folder / "model-00002-of-00002.safetensors")
     first, second = (
         hashlib.sha256(path.read_bytes()).hexdigest() for path in sorted(model_folder.glob("*.safetensors"))
     )
     hub.holds[second] = threading.Event()
-    words = [sys.executable, "-m", "hf_paraphrase", "push", "--path", str(model_folder), "--repo-id", "ann/avg"]
-    running = subprocess.Popen(words, env=outside(hub), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    words = ["push", "--path", str(model_folder), "--repo-id", "ann/avg"]
+    program = [sys.executable, "-m", "hf_paraphrase", *words]
+    running = subprocess.Popen(program, env=outside(hub), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     try:
         assert hub.held.wait(120)
         waited = time.monotonic() + 60
@@ -199,8 +201,7 @@ def test_a_killed_push_is_continued_by_the_same_command_with_what_is_missing(hub
     assert set(hub.large) == {first}
     assert hub.files("ann/avg") == {}  # nobody has seen a half
     hub.requests.clear()
-    done = subprocess.run(words, env=outside(hub), capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
+    assert main(words) == 0
     assert hub.uploads() == [second]
     assert hub.files("ann/avg") == content(model_folder)
 

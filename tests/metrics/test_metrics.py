@@ -1,10 +1,8 @@
 from __future__ import annotations
 
 import math
-import os
 import re
 import shutil
-import subprocess
 import sys
 
 import numpy as np
@@ -242,7 +240,7 @@ def test_the_example_of_the_card_runs(name, capsys):
     assert capsys.readouterr().out.strip()
 
 
-def test_the_metrics_travel_alone_and_their_apps_start(tmp_path):
+def test_the_metrics_travel_alone_and_their_apps_start(tmp_path, run_python):
     """Copies the folders away and opens them where this package cannot be imported; gradio is a stand-in."""
     (tmp_path / "gradio.py").write_text(
         "class _Any:\n"
@@ -264,9 +262,7 @@ def test_the_metrics_travel_alone_and_their_apps_start(tmp_path):
         "import evaluate\n"
         "print(evaluate.load('./sts_correlation').compute(predictions=[1, 2, 3], references=[1, 2, 4])['spearman'])\n"
     )
-    environment = {**os.environ, "PYTHONPATH": str(tmp_path), "HF_HUB_OFFLINE": "1", "HF_EVALUATE_OFFLINE": "1"}
-    environment["HF_MODULES_CACHE"] = str(tmp_path / "modules")
-    command = [sys.executable, "-c", script]
-    result = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
+    environment = {"HF_EVALUATE_OFFLINE": "1", "HF_MODULES_CACHE": str(tmp_path / "modules")}
+    result = run_python(script, folder=tmp_path, environment=environment)
     assert result.returncode == 0, result.stderr[-2000:]
     assert result.stdout.splitlines() == [*(f"Metric: {name}" for name in METRICS), "100.0"]

@@ -1,9 +1,5 @@
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
-
 import numpy as np
 import pytest
 import torch
@@ -237,7 +233,7 @@ assert "hf_paraphrase" not in sys.modules
 """
 
 
-def test_code_and_tokenizers_travel_to_where_the_package_is_not(tmp_path):
+def test_code_and_tokenizers_travel_to_where_the_package_is_not(tmp_path, run_python):
     trigrams = build_character_trigram_tokenizer(trigram_vocabulary(TEXTS[:5]))
     avg = AvgModel(AvgConfig(vocab_size=len(trigrams), hidden_size=4, initializer_range=0.5))
     weighted = encoder(part_weights=[0.8, 0.2])
@@ -245,9 +241,5 @@ def test_code_and_tokenizers_travel_to_where_the_package_is_not(tmp_path):
     for name, item in items.items():
         save(item, tmp_path / name)
         torch.save(torch.from_numpy(item.encode(TEXTS)), tmp_path / f"{name}.pt")
-    environment = {**os.environ, "HF_HOME": str(tmp_path / "home"), "HF_HUB_OFFLINE": "1"}
-    environment.pop("PYTHONPATH", None)
-    result = subprocess.run(
-        [sys.executable, "-c", SCRIPT], cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
-    )
+    result = run_python(SCRIPT, folder=tmp_path)
     assert result.returncode == 0, result.stderr

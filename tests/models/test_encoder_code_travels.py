@@ -1,9 +1,5 @@
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
-
 import torch
 
 from hf_paraphrase.models.configuration_avg import AvgConfig
@@ -27,7 +23,7 @@ assert "hf_paraphrase" not in sys.modules
 """
 
 
-def test_the_code_travels_with_the_weights_to_where_the_package_is_not(tmp_path):
+def test_the_code_travels_with_the_weights_to_where_the_package_is_not(tmp_path, run_python):
     torch.manual_seed(0)
     size = {"vocab_size": 20, "hidden_size": 6, "initializer_range": 0.5}
     models = {"avg": AvgModel(AvgConfig(**size))}
@@ -40,14 +36,5 @@ def test_the_code_travels_with_the_weights_to_where_the_package_is_not(tmp_path)
         model.eval().save_pretrained(tmp_path / name)
         ids = torch.tensor([[5, 6, 7, 0], [8, 0, 0, 0]])
         torch.save(model(ids).pooler_output.detach(), tmp_path / f"{name}.pt")
-    environment = {**os.environ, "HF_HOME": str(tmp_path / "home"), "HF_HUB_OFFLINE": "1"}
-    environment.pop("PYTHONPATH", None)
-    result = subprocess.run(
-        [sys.executable, "-I", "-c", SCRIPT, *models],
-        cwd=tmp_path,
-        env=environment,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    result = run_python(SCRIPT, *models, folder=tmp_path)
     assert result.returncode == 0, result.stderr

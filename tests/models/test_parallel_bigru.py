@@ -1,9 +1,5 @@
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
-
 import pytest
 import torch
 from torch import nn
@@ -198,14 +194,10 @@ assert "hf_paraphrase" not in sys.modules
 """
 
 
-def test_the_classifier_of_pairs_opens_where_the_package_is_not(tmp_path):
+def test_the_classifier_of_pairs_opens_where_the_package_is_not(tmp_path, run_python):
     for number, settings in enumerate(KINDS):
         model = new(**settings)
         model.save_pretrained(tmp_path / str(number))
         torch.save(model(SOURCE[:2], None, TARGET[:2]).logits.detach(), tmp_path / f"{number}.pt")
-    environment = {**os.environ, "HF_HOME": str(tmp_path / "home"), "HF_HUB_OFFLINE": "1"}
-    environment.pop("PYTHONPATH", None)
-    result = subprocess.run(
-        [sys.executable, "-c", SCRIPT], cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
-    )
+    result = run_python(SCRIPT, folder=tmp_path)
     assert result.returncode == 0, result.stderr

@@ -1,9 +1,5 @@
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
-
 import pytest
 import torch
 from transformers import AutoConfig, AutoModelForSequenceClassification
@@ -130,14 +126,10 @@ assert "hf_paraphrase" not in sys.modules
 """
 
 
-def test_the_classifier_opens_where_the_package_is_not(tmp_path):
+def test_the_classifier_opens_where_the_package_is_not(tmp_path, run_python):
     for body in BODIES:
         model = new(body)
         model.save_pretrained(tmp_path / body)
         torch.save(model(IDS[:2]).logits.detach(), tmp_path / f"{body}.pt")
-    environment = {**os.environ, "HF_HOME": str(tmp_path / "home"), "HF_HUB_OFFLINE": "1"}
-    environment.pop("PYTHONPATH", None)
-    result = subprocess.run(
-        [sys.executable, "-c", SCRIPT], cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
-    )
+    result = run_python(SCRIPT, folder=tmp_path)
     assert result.returncode == 0, result.stderr

@@ -1,9 +1,5 @@
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
-
 import pytest
 import torch
 from rnn_search_by_hand import EMBEDDING, SOURCE_VOCABULARY, VOCABULARY, make
@@ -96,7 +92,7 @@ assert "hf_paraphrase" not in sys.modules
 """
 
 
-def test_the_code_travels_with_the_weights_to_where_the_package_is_not(tmp_path):
+def test_the_code_travels_with_the_weights_to_where_the_package_is_not(tmp_path, run_python):
     model = make(tie_word_embeddings=True, share_embeddings=True, source_vocab_size=VOCABULARY)
     model.save_pretrained(tmp_path / "model")
     ids, mask = torch.tensor([[3, 4, 5, 2], [6, 2, 0, 0]]), torch.tensor([[1, 1, 1, 1], [1, 1, 0, 0]])
@@ -106,11 +102,7 @@ def test_the_code_travels_with_the_weights_to_where_the_package_is_not(tmp_path)
             "nbest": model.generate(ids, attention_mask=mask, num_beams=3, num_return_sequences=3, max_length=6),
         }
     torch.save(expected, tmp_path / "expected.pt")
-    environment = {**os.environ, "HF_HOME": str(tmp_path / "home"), "HF_HUB_OFFLINE": "1"}
-    environment.pop("PYTHONPATH", None)
-    result = subprocess.run(
-        [sys.executable, "-c", SCRIPT], cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
-    )
+    result = run_python(SCRIPT, folder=tmp_path)
     assert result.returncode == 0, result.stderr
 
 

@@ -1,9 +1,6 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 
 import numpy as np
 import pytest
@@ -153,21 +150,13 @@ assert "hf_paraphrase" not in sys.modules
 """
 
 
-def test_head_and_encoder_travel_with_the_weights_to_where_the_package_is_not(tmp_path):
+def test_head_and_encoder_travel_with_the_weights_to_where_the_package_is_not(tmp_path, run_python):
     for name in ENCODERS:
         model = make(name, pairs=True)
         model.save_pretrained(tmp_path / name)
         torch.save(model(FIRST, second_input_ids=SECOND).logits.detach(), tmp_path / f"{name}.pt")
-    assert run_elsewhere(tmp_path, SCRIPT, ENCODERS) == ""
-
-
-def run_elsewhere(folder, script, words):
-    """Runs a script where the package cannot be found, and gives the end of what went wrong."""
-    environment = {**os.environ, "HF_HOME": str(folder / "home"), "HF_HUB_OFFLINE": "1"}
-    environment.pop("PYTHONPATH", None)
-    command = [sys.executable, "-I", "-c", script, *words]
-    result = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
-    return result.stderr[-3000:] if result.returncode else ""
+    result = run_python(SCRIPT, *ENCODERS, folder=tmp_path)
+    assert result.returncode == 0, result.stderr
 
 
 ELSEWHERE = ["other/repository--modeling_avg.AvgModel", "../evil.Evil", "os.system", None]
@@ -184,14 +173,15 @@ for name in sys.argv[1:]:
 """
 
 
-def test_code_of_an_encoder_that_lies_elsewhere_is_not_run(tmp_path):
+def test_code_of_an_encoder_that_lies_elsewhere_is_not_run(tmp_path, run_python):
     for number, reference in enumerate(ELSEWHERE):
         make().save_pretrained(tmp_path / str(number))
         path = tmp_path / str(number) / "config.json"
         settings = json.loads(path.read_text())
         settings["sentence_encoder"]["auto_map"]["AutoModel"] = reference
         path.write_text(json.dumps(settings))
-    assert run_elsewhere(tmp_path, REFUSED, map(str, range(len(ELSEWHERE)))) == ""
+    result = run_python(REFUSED, *range(len(ELSEWHERE)), folder=tmp_path)
+    assert result.returncode == 0, result.stderr
 
 
 def test_the_pipeline_of_transformers_classifies_single_sentences():

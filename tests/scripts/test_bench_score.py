@@ -1,20 +1,11 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
-from pathlib import Path
 
 import pyarrow as pa
 import pytest
 
 from hf_paraphrase.data.folder import write_split
-
-SCRIPT = Path(__file__).resolve().parents[2] / "scripts" / "benchmarks" / "score.py"
-
-
-def run(*words):
-    return subprocess.run([sys.executable, SCRIPT, *map(str, words)], capture_output=True, text=True, check=False)
 
 
 @pytest.fixture
@@ -24,13 +15,15 @@ def pairs(tmp_path):
     return tmp_path
 
 
-def test_the_loop_agrees_with_the_measures_and_the_last_line_has_the_ratio(pairs):
-    done = run("--pairs", pairs, "--rows", 50, "--loop-rows", 9, "--rounds", 1, "--workers", 0)
-    assert done.returncode == 0, done.stderr
-    assert "agree to 1e-9" in done.stdout
-    assert json.loads(done.stdout.splitlines()[-1])["score_vs_plain_loop"] > 0
+def test_the_loop_agrees_with_the_measures_and_the_last_line_has_the_ratio(run_script, pairs, capsys):
+    sizes = ("--rows", 50, "--loop-rows", 9, "--rounds", 1, "--workers", 0)
+    assert run_script("benchmarks/score", "--pairs", pairs, *sizes) == 0
+    printed = capsys.readouterr().out
+    assert "agree to 1e-9" in printed
+    assert json.loads(printed.splitlines()[-1])["score_vs_plain_loop"] > 0
 
 
-def test_bad_numbers_are_one_line():
-    done = run("--rows", 0)
-    assert done.returncode == 2 and done.stderr.count("\n") == 1 and "--rows" in done.stderr
+def test_bad_numbers_are_one_line(run_script, capsys):
+    assert run_script("benchmarks/score", "--rows", 0) == 2
+    error = capsys.readouterr().err
+    assert error.count("\n") == 1 and "--rows" in error

@@ -1,12 +1,8 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
 import signal
-import subprocess
-import sys
-import time
 
 import numpy as np
 import pyarrow as pa
@@ -157,20 +153,26 @@ def test_a_killed_run_is_continued_to_the_same_bytes(work, tmp_path, capsys, mon
     assert weights[0] == weights[1]
 
 
-def test_a_run_that_the_system_kills_is_continued(work, tmp_path):
-    output = tmp_path / "made"
-    words = ["--teacher", work / "bert", "--text", work / "text.txt", "--output", output, *FAST, "--epochs", 40]
-    command = [sys.executable, "-m", "hf_paraphrase", "distill", *map(str, words)]
-    process = subprocess.Popen(command, stderr=subprocess.DEVNULL)
-    checkpoints = tmp_path / ".made.partial" / "checkpoints"
-    deadline = time.monotonic() + 120
-    while not list(checkpoints.glob("checkpoint-*/trainer_state.json")) and time.monotonic() < deadline:
-        time.sleep(0.05)
-    os.kill(process.pid, signal.SIGKILL)
-    process.wait()
-    assert not output.exists()
-    assert subprocess.run([*command, "--resume"], stderr=subprocess.DEVNULL).returncode == 0
-    assert main([str(word) for word in ["distill", *words[:5], tmp_path / "whole", *words[6:]]]) == 0
+KILLED = """
+import os, signal
+from hf_paraphrase.commands import main
+from hf_paraphrase.encoders.distillation.trainer import DistillationTrainer
+compute = DistillationTrainer.compute_loss
+def killed_at_step_30(self, *arguments, **settings):
+    if self.state.global_step == 30:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return compute(self, *arguments, **settings)
+DistillationTrainer.compute_loss = killed_at_step_30
+main()
+"""
+
+
+def test_a_run_that_the_system_kills_is_continued(work, tmp_path, run_python):
+    words = ["--teacher", work / "bert", "--text", work / "text.txt", *FAST, "--output"]
+    assert run_python(KILLED, "distill", *words, tmp_path / "made").returncode == -signal.SIGKILL
+    assert not (tmp_path / "made").exists() and list((tmp_path / ".made.partial" / "checkpoints").iterdir())
+    assert main([str(word) for word in ["distill", *words, tmp_path / "made", "--resume"]]) == 0
+    assert main([str(word) for word in ["distill", *words, tmp_path / "whole"]]) == 0
     weights = [(tmp_path / name / "model.safetensors").read_bytes() for name in ("whole", "made")]
     assert weights[0] == weights[1]
 
