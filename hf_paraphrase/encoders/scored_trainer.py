@@ -15,18 +15,18 @@ from transformers import (
     EvalPrediction,
     PreTrainedModel,
     PreTrainedTokenizerBase,
-    Trainer,
     TrainerCallback,
 )
 
 from ..training.batches import EpochBatches, PairItems
 from ..training.callbacks import EpochMarks, keep_standard_output
+from ..training.gradient_norm import SparseGradientNorm
 from .dev_scores import CHOOSES, DEV_SCORE, Evaluator, chosen_score, scores_of
 from .model_folder import write_model_files, write_saved_card
 from .sentence_encoder import SentenceEncoder
 
 
-class ScoredTrainer(Trainer):
+class ScoredTrainer(SparseGradientNorm):
     """A Trainer of an encoder that is scored before the first step and at every mark, where a checkpoint is written.
 
     The weights of the best mark are in the model when :meth:`train` returns. The untrained state is scored but cannot
@@ -222,19 +222,6 @@ class ScoredTrainer(Trainer):
             for path in Path(self.args.output_dir).glob("checkpoint-*"):
                 if path.name not in {last, best}:
                     shutil.rmtree(path)
-
-    def _clip_grad_norm(self, model: nn.Module) -> Tensor:
-        gradients = [item.grad for item in model.parameters() if item.grad is not None]
-        values = [item.coalesce().values() if item.is_sparse else item for item in gradients]
-        norm = torch.linalg.vector_norm(torch.stack([torch.linalg.vector_norm(item) for item in values]))
-        scale = (self.args.max_grad_norm / (norm + 1e-6)).clamp_max(1.0)
-        for gradient in gradients:
-            gradient.mul_(scale)
-        return norm
-
-    def _get_grad_norm(self, model: nn.Module, grad_norm: Tensor | float | None = None) -> Tensor | float | None:
-        # The base class would compute a norm over the whole table in every step only to log it.
-        return grad_norm
 
 
 class OwnGradients(TrainerCallback):

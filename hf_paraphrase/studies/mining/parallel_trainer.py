@@ -16,6 +16,7 @@ from ...tokenization.word_lookup import TokenIds
 from ...training.arguments import Settled, refuse_without_effect
 from ...training.batches import EpochBatches, Item
 from ...training.epoch_trainer import EpochTrainer, EpochTrainingArguments
+from ...training.gradient_norm import SparseGradientNorm
 from ...training.row_adam import RowAdam
 from .parallel_classification import encode_sentences, score_pairs
 from .parallel_examples import NOTHING, TRAIN, VALIDATION, NegativeDraw, ParallelExamples
@@ -86,7 +87,7 @@ class ParallelScores:
     pairs: int
 
 
-class ParallelTrainer(EpochTrainer):
+class ParallelTrainer(SparseGradientNorm, EpochTrainer):
     """Trains a classifier of parallel sentences by cross-entropy (paper 002, sections 2.1 and 3.2).
 
     An epoch sees every parallel pair once, each with negatives that are drawn anew: see
@@ -182,19 +183,6 @@ class ParallelTrainer(EpochTrainer):
             f"epoch {self.state.epoch or 0:g}: dev loss {found.loss:.4f}, F1 {found.f1:.2f}, best F1 "
             f"{found.best_f1:.2f} from a probability of {found.threshold:.3f} on",
         )
-
-    def _clip_grad_norm(self, model: nn.Module) -> Tensor:
-        gradients = [item.grad for item in model.parameters() if item.grad is not None]
-        values = [item.coalesce().values() if item.is_sparse else item for item in gradients]
-        norm = torch.linalg.vector_norm(torch.stack([torch.linalg.vector_norm(item) for item in values]))
-        scale = (self.args.max_grad_norm / (norm + 1e-6)).clamp_max(1.0)
-        for gradient in gradients:
-            gradient.mul_(scale)
-        return norm
-
-    def _get_grad_norm(self, model: nn.Module, grad_norm: Tensor | float | None = None) -> Tensor | float | None:
-        # The base class would compute a norm over both tables in every step only to log it.
-        return grad_norm
 
 
 def measure(
