@@ -39,10 +39,10 @@ def naive_beam_search(model, tokenizer, text, *, num_beams, limit, length_penalt
     running, finished = [((), 0.0)], []
     for length in range(1, limit + 1):
         candidates = []
-        for units, score in running:
-            prefix = torch.tensor([[model.config.decoder_start_token_id, *units]])
-            log_probs = model(source, decoder_input_ids=prefix).logits[0, -1].log_softmax(-1)
-            candidates += [((*units, unit), score + value) for unit, value in enumerate(log_probs.tolist())]
+        prefixes = torch.tensor([[model.config.decoder_start_token_id, *units] for units, _ in running])
+        logits = model(source.expand(len(running), -1), decoder_input_ids=prefixes).logits[:, -1]
+        for (units, score), log_probs in zip(running, logits.log_softmax(-1).tolist(), strict=True):
+            candidates += [((*units, unit), score + value) for unit, value in enumerate(log_probs)]
         candidates.sort(key=lambda item: -item[1])
         # As `generate`: only the best `num_beams` candidates may finish, the others only fill the beam up.
         for units, score in candidates[:num_beams]:
