@@ -14,6 +14,8 @@ fi
 export WNSEARCHDIR="$wordnet"
 # The tests' tensors are tiny: on a machine with other work a second thread makes them ten times slower.
 export OMP_NUM_THREADS="${OMP_NUM_THREADS:-1}"
+# Each test process and each program that it starts would otherwise compile the package and the tests again.
+unset PYTHONDONTWRITEBYTECODE
 ruff check .
 ruff format --check .
 mypy

@@ -248,7 +248,8 @@ def test_the_last_update_is_measured_once_whatever_the_interval(tiny_bitext, tmp
 
 
 def test_weights_that_are_stored_once_are_not_called_missing(tiny_bitext, tmp_path, run_python):
-    log = run_python(MAIN, *command(tiny_bitext, tmp_path / "model")).stderr
+    words = command(tiny_bitext, tmp_path / "model", "--epochs", "1", "--evaluations", "2")
+    log = run_python(MAIN, *words).stderr
     assert "best dev BLEU" in log and "missing keys" not in log
 
 

@@ -1,8 +1,5 @@
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -37,17 +34,34 @@ def pairs(tmp_path_factory):
     return folder
 
 
+TWO_PROCESSES = """
+import contextlib, os, runpy, signal, socket, sys
+with socket.socket() as free:
+    free.bind(("127.0.0.1", 0))
+    port = str(free.getsockname()[1])
+os.environ.update(WORLD_SIZE="2", LOCAL_WORLD_SIZE="2", MASTER_ADDR="127.0.0.1", MASTER_PORT=port)
+children = []
+for rank in "01":
+    child = os.fork()
+    if child == 0:
+        os.environ.update(RANK=rank, LOCAL_RANK=rank)
+        del sys.argv[0]
+        sys.exit(runpy.run_path(sys.argv[0], run_name="__main__") and None)
+    children.append(child)
+failed = os.wait()[1] or os.wait()[1]
+for child in children if failed else ():
+    with contextlib.suppress(ProcessLookupError):
+        os.kill(child, signal.SIGKILL)
+sys.exit(failed != 0)
+"""
+"""Runs a file in two processes, as `torchrun` does, and ends both where one fails."""
+
+
 @pytest.fixture(scope="module")
-def together(pairs, tmp_path_factory):
+def together(pairs, tmp_path_factory, run_python):
     """The folder in which two processes left what they computed."""
     output = tmp_path_factory.mktemp("two")
-    root = Path(__file__).parents[2]
-    worker = str(Path(__file__).with_name("joint_worker.py"))
-    words = ["-m", "torch.distributed.run", "--standalone", "--nproc_per_node", "2", worker, str(pairs), str(output)]
-    environment = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": str(root), "HF_HUB_OFFLINE": "1"}
-    done = subprocess.run(
-        [sys.executable, *words], capture_output=True, text=True, cwd=root, env=environment, timeout=300
-    )
+    done = run_python(TWO_PROCESSES, Path(__file__).with_name("joint_worker.py"), pairs, output)
     assert done.returncode == 0, done.stderr[-3000:]
     return output
 
