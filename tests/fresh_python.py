@@ -40,7 +40,8 @@ class FreshPython:
             "words": ["-c", *map(str, words)],
             "folder": str(folder or Path.cwd()),
             "environment": {**os.environ, **(environment or {})},
-            "path": ["", *sys.path],
+            # Where code lies that came with the models that this process opened, that of others would be looked for.
+            "path": ["", *(path for path in sys.path if not Path(path, "transformers_modules").is_dir())],
             "printed": [str(self.folder / name) for name in ("stdout", "stderr")],
         }
         if self.server is None:
