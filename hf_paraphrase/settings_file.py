@@ -17,6 +17,7 @@ S = TypeVar("S", bound=Settings)
 
 _SCALARS = (str, int, float, datetime.date)
 
+_LONGEST_BYTES = 1 << 20
 _TRUTH = {"yes": True, "true": True, "t": True, "y": True, "1": True}
 _TRUTH |= {"no": False, "false": False, "f": False, "n": False, "0": False}
 
@@ -111,7 +112,11 @@ def _read_yaml(path: Path) -> dict[str, Any]:
     import yaml
 
     try:
-        content = _words_kept(yaml.SafeLoader)(path.read_text(encoding="utf-8")).get_single_data()
+        with path.open("rb") as stream:
+            text = stream.read(_LONGEST_BYTES + 1)
+        if len(text) > _LONGEST_BYTES:
+            raise InputError(f"longer than {_LONGEST_BYTES >> 20} MiB, which no configuration is", path=path)
+        content = _words_kept(yaml.SafeLoader)(text.decode("utf-8")).get_single_data()
     except OSError as error:
         raise InputError(f"cannot read the configuration: {error.strerror}", path=path) from error
     except (yaml.YAMLError, ValueError, RecursionError) as error:  # a date or number that cannot be, lists in lists

@@ -23,7 +23,9 @@ def find_token(token_file: str | os.PathLike[str] | None = None) -> str:
     if token_file is not None:
         path = os.fspath(token_file)
         try:
-            token = Path(token_file).expanduser().read_text(encoding="utf-8").strip()
+            with Path(token_file).expanduser().open("rb") as stream:
+                # More than any token has: what is longer, or never ends, does not hold one.
+                token = stream.read(1 << 16).decode("utf-8").strip()
         except UnicodeDecodeError as error:
             raise InputError("the token file is not text", path=path) from error
         except OSError as error:

@@ -11,10 +11,12 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 
+from ..artefacts.foreign_files import open_plain
 from ..artefacts.whole_files import output_file, written_whole
 from ..data.folder import DataFolder
 from ..errors import InputError
@@ -80,10 +82,12 @@ class LexicalTable:
         from safetensors.numpy import load_file
 
         remedy = "make it with the verb lexical-table"
+        if not Path(path).exists():
+            raise InputError("no such lexical table", path=path, remedy=remedy)
+        # The library would wait for a pipe.
+        open_plain(Path(path)).close()
         try:
             table = cls(**load_file(path))
-        except FileNotFoundError:
-            raise InputError("no such lexical table", path=path, remedy=remedy) from None
         except (OSError, SafetensorError, TypeError, ValueError, KeyError) as error:
             raise InputError(f"not a lexical table: {error}", path=path, remedy=remedy) from error
         kinds = {"offsets": "i", "targets": "i", "probabilities": "f", "target_counts": "i"}
