@@ -98,9 +98,10 @@ def read_word_list(path: str | os.PathLike[str]) -> list[str]:
     path = Path(path)
     words: dict[str, None] = {}
     for number, line in numbered_lines(path):
-        fields = line.split()
+        # As in files of vectors, in which a word may have a no-break space or U+0085 in it.
+        fields = [field for field in line.replace("\t", " ").split(" ") if field]
         header = number == 1 and len(fields) == 2 and all(item.isdigit() for item in fields)
-        if fields and not header:
+        if fields and fields[0].strip() and not header:
             words.setdefault(fields[0])
     if not words:
         raise InputError("the file has no words", path=path, remedy="give a file with a word a line")

@@ -154,6 +154,9 @@ def test_word_lists_may_be_vectors_or_counts(tmp_path):
     path = tmp_path / "w"
     path.write_text("3 2\nthe 1 2\ncat 3 4\nthe 5 6\n\nwin\n")
     assert read_word_list(path) == ["the", "cat", "win"]
+    # Only spaces and tabs are between a word and its numbers.
+    path.write_bytes("10\u00a0000 0.5\n x\x85\t1\n".encode())
+    assert read_word_list(path) == ["10\u00a0000", "x\x85"]
     path.write_text("\n")
     with pytest.raises(InputError, match="no words"):
         read_word_list(path)

@@ -17,6 +17,7 @@ from .counts import WORD_BITS, WORD_MASK
 from .kneser_ney import Estimate
 
 _REMEDY = "give an ARPA file, as lmplz, SRILM or score --language-model-text write it"
+_BETWEEN = re.compile(r"[ \t]+")
 _COUNT = re.compile(r"ngram\s+([0-9]{1,3})\s*=\s*([0-9]{1,15})")
 
 
@@ -113,7 +114,8 @@ def _read_order(lines: _Lines, order: int, size: int, numbers: dict[str, int], *
     # Eight bytes a number, where a list of Python's numbers takes four times as many.
     ngrams, probabilities, backoffs = array("q"), array("d"), array("d")
     for _ in range(size):
-        fields = lines.next().split()
+        # Spaces and tabs alone are between words: others, such as the no-break space, may be within one.
+        fields = _BETWEEN.split(lines.next())
         if len(fields) not in ({order + 1} if highest else {order + 1, order + 2}):
             raise lines.error(f"not a log-probability and {order} word{'s' * (order > 1)}: `{' '.join(fields)[:60]}`")
         try:
@@ -146,7 +148,7 @@ class _Lines:
     def next(self) -> str:
         for number, line in self._lines:
             self._number = number
-            if stripped := line.decode("utf-8", "surrogatepass").strip():
+            if stripped := line.decode("utf-8", "surrogatepass").strip(" \t\r\n"):
                 return stripped
         raise self.error("the file ends before `\\end\\`")
 

@@ -54,7 +54,7 @@ def read_seen(folder: str | os.PathLike[str]) -> NDArray[np.uint64]:
     """
     path = Path(folder) / FILE_NAME
     try:
-        lines = path.read_text(encoding="utf-8").splitlines()
+        lines = path.read_bytes().decode("utf-8").removesuffix("\n").split("\n")
     except (OSError, UnicodeDecodeError) as error:
         raise ModelError(
             f"the classifier has no readable list of the references it has seen: {error}",

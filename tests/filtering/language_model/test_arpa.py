@@ -113,3 +113,13 @@ def test_other_files_are_input_errors(tmp_path):
     for name in ("binary", "text.gz", "absent"):
         with pytest.raises(InputError):
             read_arpa(tmp_path / name)
+
+
+def test_words_may_have_any_white_space_in_them_but_spaces_and_tabs(tmp_path):
+    """As other programs write them, which take nothing else for the end of a word or a line."""
+    words = ["<unk>", "10\u00a0000", "a\u2028b", "c\x85", "d\x0be", "f\x1cg"]
+    entries = "".join(f"-1\t{word}\n" for word in words)
+    text = f"\\data\\\nngram 1={len(words)}\n\n\\1-grams:\n{entries}\n\\end\\\n"
+    (tmp_path / "model.arpa").write_bytes(text.encode())
+    found, (order,) = read_arpa(tmp_path / "model.arpa")
+    assert found == words and order.ngrams[:, 0].tolist() == list(range(len(words)))

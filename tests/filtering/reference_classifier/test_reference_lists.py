@@ -119,3 +119,11 @@ def test_a_damaged_list_of_seen_references_is_an_error(tmp_path, content):
         (tmp_path / "references.tsv").write_text(content)
     with pytest.raises(ModelError, match=r"references\.tsv"):
         read_seen(tmp_path)
+
+
+def test_an_id_with_another_line_break_in_it_does_not_break_the_line(tmp_path):
+    """As in a list that somebody else wrote: lines end at a line feed and nowhere else."""
+    write_seen(tmp_path, [("train", "a", 1), ("train", "b", 2)])
+    (path,) = tmp_path.iterdir()
+    path.write_bytes(path.read_bytes().replace(b"\ta\t", "\ta\u2028\x85\x0b\t".encode()))
+    assert read_seen(tmp_path).tolist() == [1, 2]
