@@ -106,12 +106,11 @@ class ConcatenationModel(PreTrainedModel):
         else:
             pooled = self._means(input_ids[mask], lengths, None if keep is None else keep[mask])
         factors = self._factors(pooled)
-        if factors is not None:
-            pooled = pooled * factors
+        pooled = self._with_factors(pooled, factors)
         if not return_token_vectors:
             token_vectors = None
-        elif token_vectors is not None and factors is not None:
-            token_vectors = token_vectors * factors.unsqueeze(1)
+        elif token_vectors is not None:
+            token_vectors = self._with_factors(token_vectors, None if factors is None else factors.unsqueeze(1))
         if return_dict is False:
             return token_vectors, pooled
         return BaseModelOutputWithPooling(last_hidden_state=token_vectors, pooler_output=pooled)
@@ -127,20 +126,22 @@ class ConcatenationModel(PreTrainedModel):
             The embeddings (sentences, hidden_size), equal to the last bit to `pooler_output` of a padded batch.
         """
         means = self._means(tokens, lengths, None)
-        factors = self._factors(means)
-        return means if factors is None else means * factors
+        return self._with_factors(means, self._factors(means))
 
     def _factors(self, means: Tensor) -> Tensor | None:
-        """Computes what the means (batch, hidden_size) are multiplied by, of their shape; None without weights."""
+        """Computes what the parts of the means (batch, hidden_size) are multiplied by (batch, parts), or nothing."""
         weights = self.config.part_weights
         if weights is None:
             return None
-        factors = []
-        for mean, weight in zip(means.split(self.config.part_size, dim=1), weights, strict=True):
-            norm = torch.linalg.vector_norm(mean, dim=1, keepdim=True)
-            norm = torch.where(norm > 0, norm, torch.ones_like(norm))
-            factors.append((math.sqrt(weight / sum(weights)) / norm).expand_as(mean))
-        return torch.cat(factors, dim=1)
+        norms = torch.linalg.vector_norm(means.unflatten(1, (-1, self.config.part_size)), dim=2)
+        shares = norms.new_tensor([math.sqrt(weight / sum(weights)) for weight in weights])
+        return shares / torch.where(norms > 0, norms, torch.ones_like(norms))
+
+    def _with_factors(self, vectors: Tensor, factors: Tensor | None) -> Tensor:
+        """Multiplies each part of vectors (…, hidden_size) by its factor (…, parts); None leaves them as they are."""
+        if factors is None:
+            return vectors
+        return (vectors.unflatten(-1, (-1, self.config.part_size)) * factors.unsqueeze(-1)).flatten(-2)
 
     def _part_of(self, tokens: Tensor) -> Tensor:
         """Tells the part of each id, of any shape."""
@@ -160,17 +161,19 @@ class ConcatenationModel(PreTrainedModel):
 
     def _means(self, tokens: Tensor, lengths: Tensor, keep: Tensor | None) -> Tensor:
         """Computes the embeddings (batch, hidden_size) of `tokens` (total,), weighted by `keep` (total,)."""
-        sentence = torch.repeat_interleave(torch.arange(len(lengths), device=tokens.device), lengths)
-        part_of = self._part_of(tokens)
-        means = []
-        for part in range(len(self.config.vocab_sizes)):
-            chosen = part_of == part
-            of_part = torch.bincount(sentence[chosen], minlength=len(lengths))
-            means.append(self._mean(tokens[chosen], of_part, None if keep is None else keep[chosen]))
-        return torch.cat(means, dim=1)
+        parts = len(self.config.vocab_sizes)
+        first = torch.arange(0, len(lengths) * parts, parts, device=tokens.device)
+        bag = torch.repeat_interleave(first, lengths) + self._part_of(tokens)
+        if (bag[1:] < bag[:-1]).any():
+            # Not of a tokenizer, which gives a sentence's tokens part by part.
+            bag, order = bag.sort(stable=True)
+            tokens = tokens[order]
+            keep = None if keep is None else keep[order]
+        counts = torch.bincount(bag, minlength=len(lengths) * parts)
+        return self._mean(tokens, counts, keep).unflatten(0, (len(lengths), parts)).flatten(1)
 
     def _mean(self, tokens: Tensor, lengths: Tensor, keep: Tensor | None) -> Tensor:
-        """Computes means (batch, part_size) over `tokens` (total,) laid end to end, weighted by `keep` (total,)."""
+        """Computes means (bags, part_size) over `tokens` (total,) laid end to end, weighted by `keep` (total,)."""
         if tokens.numel() == 0:
             return self.embeddings.new_zeros(lengths.shape[0], self.embeddings.shape[1])
         offsets = lengths.cumsum(0) - lengths
