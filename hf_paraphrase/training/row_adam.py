@@ -9,8 +9,9 @@ from typing import Any
 import torch
 from torch import Tensor
 
-SMALLEST_ROW = 1e-3
-"""The root mean square below which relative steps no longer become smaller, as in Adafactor."""
+SMALLEST_ROW = 1e-4
+"""The root mean square below which relative steps no longer become smaller: Adafactor has 1e-3, which would already be
+more than the whole vector of a word as frequent as `the` when its weight is a / (a + p)."""
 _NUMBERS_AT_A_TIME = 1 << 17
 
 

@@ -26,7 +26,7 @@ done_already start || hf-paraphrase train-encoder --pairs pairs --initial-vector
 joined=()
 for seed in ${SEEDS:-0 1 2}; do
   done_already "trained_$seed" || hf-paraphrase train-encoder --pairs pairs --initial-model start --relative-steps \
-    --learning-rate 0.05 --batch-size 256 --epochs 1 --seed "$seed" --resume --output "trained_$seed"
+    --learning-rate 0.02 --batch-size 256 --epochs 0.4 --seed "$seed" --resume --output "trained_$seed"
   done_already "joined_$seed" || hf-paraphrase join --model "trained_$seed" weighted-trigrams --weights 0.65 0.35 \
     --vocabulary-size 15000 --seed "$seed" --output "joined_$seed"
   joined+=("joined_$seed")
