@@ -362,7 +362,9 @@ def _sentences(lines: list[str], suffix: str) -> Iterator[str]:
         yield from _json_strings(lines)
     elif suffix == ".csv" and not any("\t" in line for line in lines):
         csv.field_size_limit(1 << 30)
-        for row in csv.reader(lines):
+        # With their ends, or the words before and after one inside of quotes would become one; a lone carriage return
+        # is text, which the reader of the standard library refuses.
+        for row in csv.reader(line.replace("\r", " ") + "\n" for line in lines):
             yield from row
     else:
         for line in lines:

@@ -203,3 +203,12 @@ def test_held_out_list_meets_the_multi30k_sentences_that_it_was_made_to_find(rea
     expected = [len(text.split()) >= 4 and digest in listed for text, digest in zip(plain, digests, strict=True)]
     assert len(sets) == len(listed) and sets.contains(texts).tolist() == expected
     assert sum(expected) >= 533
+
+
+def test_sentences_of_a_csv_file_may_have_line_ends_and_carriage_returns_in_them(tmp_path):
+    path = tmp_path / "sets.csv"
+    path.write_bytes(b'id,text\n1,"this sentence goes\non in here"\n2,and another\rone is here\n')
+    texts = ["This sentence goes on in here.", "And another one is here!", "This one is nowhere."]
+    table = pa.table({"target": texts})
+    kept, _ = drop_contaminated(table, ["target"], load_fingerprints([path]))
+    assert kept["target"].to_pylist() == texts[2:]
