@@ -23,7 +23,7 @@ from typing import Any, ParamSpec, Protocol, TypeVar, cast, overload
 from .apart import check_apart
 from .errors import UsageError, choice_of, system_errors_explained
 from .messages import stray_variables_hidden
-from .shown_text import as_given
+from .shown_text import as_given, without_secrets
 from .streams import streams_kept
 
 P = ParamSpec("P")
@@ -186,16 +186,16 @@ class Settings:
 
 
 def settings_of(settings: Any) -> dict[str, Any]:
-    """Returns every field of a dataclass with its value, ready for `provenance.json`."""
+    """Returns every field of a dataclass with its value, without credentials, ready for `provenance.json`."""
     values = json.loads(json.dumps(dataclasses.asdict(settings), default=str))
     return {name: _as_given(value) for name, value in values.items()}
 
 
 def _as_given(value: Any) -> Any:
-    """Puts the names that a user gave to streams in place of those of their copies."""
+    """Puts the names that a user gave to streams in place of those of their copies, and leaves out credentials."""
     if isinstance(value, list):
         return [_as_given(item) for item in value]
-    return as_given(value) if isinstance(value, str) else value
+    return without_secrets(as_given(value)) if isinstance(value, str) else value
 
 
 def is_given(settings: Any, name: str) -> bool:

@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
-from .shown_text import shown_line
+from .shown_text import printable, shown_line
+
+_BREAK = re.compile(r"[\n\r\v\f\t\x1c-\x1e\x85\u2028\u2029]+")
+# A backslash before them does the same already, if it is not itself escaped.
+_TAG = re.compile(r"(?<!\\)((?:\\\\)*)<(?=[A-Za-z/!?])")
+_LINK = re.compile(r"(?<!\\)((?:\\\\)*)\]\(")
+_BLOCK = re.compile(r"^(?:#(?=#{0,5}(?: |$))|>|[-+*](?= |$)|`(?=``)|~(?=~~))")
 
 
 def format_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
@@ -17,7 +24,7 @@ def format_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     Returns:
         The table, ending in a newline.
     """
-    cells = [[shown_line(cell).replace("|", "\\|") for cell in row] for row in (header, *rows)]
+    cells = [[harmless_markdown(shown_line(cell)).replace("|", "\\|") for cell in row] for row in (header, *rows)]
     widths = [max(3, *(len(row[column]) for row in cells)) for column in range(len(header))]
     rule = ["-" * widths[0], *("-" * (width - 1) + ":" for width in widths[1:])]
 
@@ -29,6 +36,20 @@ def format_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
         return "| " + " | ".join(padded) + " |\n"
 
     return "".join([line(cells[0]), line(rule), *map(line, cells[1:])])
+
+
+def harmless_markdown(text: str) -> str:
+    """Puts a text on one line in which nothing is a tag, a link, an image or the beginning of a block.
+
+    In contrast to :func:`plain_markdown` all else stays as it is, so that names look the same in text and in code.
+    """
+    line = without_tags_and_links(printable(_BREAK.sub(" ", text)))
+    return _BLOCK.sub(lambda match: f"&#{ord(match[0])};", line)
+
+
+def without_tags_and_links(markdown: str) -> str:
+    """Has Markdown show tags, comments, links and images as they are spelt."""
+    return _LINK.sub(r"\1]&#40;", _TAG.sub(r"\1&lt;", markdown))
 
 
 def number(value: float | None) -> str:

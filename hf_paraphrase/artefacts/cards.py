@@ -10,6 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import HfParaphraseError, UsageError
+from ..shown_text import printable, without_secrets
+from ..tables import harmless_markdown
 from .card_heads import CARD, as_yaml, set_metadata
 from .citations import bibtex
 from .measurements import Measurement, model_index
@@ -54,7 +56,11 @@ def template_path(kind: str, name: str) -> Path:
 
 
 def render_card(kind: str, name: str, values: Mapping[str, Any]) -> str:
-    """Fills a template; a value that the template needs and that is missing is an error, never an empty place."""
+    """Fills a template; a value that the template needs and that is missing is an error, never an empty place.
+
+    Values are text on a line, in which no markup of others does anything; `| markdown` in the template is for what
+    this package has laid out, `| yaml` and `| tojson` for the head of the card and for code.
+    """
     path = template_path(kind, name)
     return _environment(path.parent).get_template(path.name).render(**{**_NOTHING_KNOWN, **values})
 
@@ -70,9 +76,11 @@ def _environment(folder: Path) -> jinja2.Environment:
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
+        finalize=_written,
     )
     environment.filters["yaml"] = _yaml_scalar
-    environment.globals["bibtex"] = bibtex
+    environment.filters["markdown"] = _Markdown
+    environment.globals["bibtex"] = lambda *keys: _Markdown(bibtex(*keys))
     return environment
 
 
@@ -107,10 +115,23 @@ def write_card(
         text = set_metadata(text, "model-index", model_index(str(values.get("name", Path(folder).name)), measurements))
     else:
         text = set_metadata(text, "source_datasets", hub_datasets(inputs))
-    write_text_whole(path, text.rstrip() + "\n")
+    write_text_whole(path, without_secrets(text).rstrip() + "\n")
     return path
+
+
+class _Markdown(str):
+    """What goes into a card as it is."""
+
+    __slots__ = ()
+
+
+def _written(value: object) -> object:
+    """Makes what a template puts out harmless, if it is not known to be so."""
+    if isinstance(value, (int, float, _Markdown)) or hasattr(value, "__html__"):
+        return value
+    return harmless_markdown(str(value))
 
 
 def _yaml_scalar(value: object) -> str:
     """Writes a text for the front matter, quoted where YAML would read something else (`no`, Norwegian, as false)."""
-    return as_yaml(str(value)).removesuffix("...\n").strip()
+    return _Markdown(as_yaml(printable(" ".join(str(value).split()))).removesuffix("...\n").strip())

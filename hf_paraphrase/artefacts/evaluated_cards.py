@@ -12,6 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import InputError
+from ..shown_text import without_secrets
+from ..tables import without_tags_and_links
 from .card_heads import CARD, readable_head, set_metadata
 from .foreign_files import LONGEST_CARD_BYTES, check_plain_folder, read_bounded
 from .measurements import Measurement, updated_model_index
@@ -61,7 +63,7 @@ def add_results(
     earlier = _recorded(read_provenance(folder).get("evaluations", {}).get(name))
     known = {"measurements": [item.record() for item in measurements if item.known]}
     add_evaluation(folder, name, {**evaluation, **known})
-    card = replace_section(card, section, text, "## Limits")
+    card = replace_section(card, section, without_tags_and_links(without_secrets(text)), "## Limits")
     before = readable_head(card).get("model-index")
     index = updated_model_index(Path(folder).resolve().name, before, earlier, measurements)
     write_text_whole(Path(folder) / CARD, set_metadata(card, "model-index", index))

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from ..tables import harmless_markdown
 from .foreign_files import read_json_object
 from .inherited_cards import inherited_metadata
 
@@ -149,5 +150,5 @@ def _clean(item: object, depth: int) -> dict[str, Any]:
 
 
 def _shown(text: str) -> str:
-    """Makes a text that cannot break out of inline code."""
-    return re.sub(r"[`\s]+", " ", text).strip()[:200]
+    """Makes a text that does nothing, in inline code and outside of it."""
+    return harmless_markdown(re.sub(r"[`\s]+", " ", text).strip()[:200])

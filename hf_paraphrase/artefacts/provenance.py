@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import os
 import platform
 from collections.abc import Iterable, Mapping
@@ -13,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import InputError
-from ..shown_text import as_given
+from ..shown_text import as_given, printable, without_secrets
 from ..streams import check_not_stream, is_stream_copy
 from .foreign_files import read_json_object
 from .hub_models import fetched_folder, repository_name
@@ -133,14 +134,32 @@ def write_provenance(
         "results": dict(results or {}),
         **kept_in_record(Path(folder)),
     }
-    text = json.dumps(record, indent=2, ensure_ascii=False, default=str)
-    write_text_whole(Path(folder) / FILE_NAME, text + "\n")
+    write_text_whole(Path(folder) / FILE_NAME, _as_text(record))
     return record
 
 
 def _name(item: str | os.PathLike[str]) -> str:
     """Returns what an input is called: its own name, but for a stream, which often has a number there, the whole."""
     return as_given(os.fspath(item)) if is_stream_copy(item) else Path(item).name
+
+
+def _as_text(record: Mapping[str, Any]) -> str:
+    """Writes a record as JSON, whatever names and numbers got into it: no work is lost to its record at the end.
+
+    Halves of characters are escaped, numbers that are none are null, and credentials are left out.
+    """
+    text = json.dumps(_in_json(record), indent=2, ensure_ascii=False, allow_nan=False)
+    return printable(without_secrets(text)) + "\n"
+
+
+def _in_json(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {key if isinstance(key, str) else str(key): _in_json(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_in_json(item) for item in value]
+    if isinstance(value, float):
+        return float(value) if math.isfinite(value) else None
+    return value if value is None or isinstance(value, (str, int)) else str(value)
 
 
 def read_provenance(folder: str | os.PathLike[str]) -> dict[str, Any]:
@@ -173,6 +192,5 @@ def add_evaluation(folder: str | os.PathLike[str], name: str, evaluation: Mappin
     """
     record = read_provenance(folder)
     record["evaluations"] = {**record.get("evaluations", {}), name: dict(evaluation)}
-    text = json.dumps(record, indent=2, ensure_ascii=False, default=str)
-    write_text_whole(Path(folder) / FILE_NAME, text + "\n")
+    write_text_whole(Path(folder) / FILE_NAME, _as_text(record))
     return record

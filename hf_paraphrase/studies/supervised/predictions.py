@@ -17,6 +17,7 @@ from ...data.folder import DataFolder
 from ...errors import InputError, UsageError
 from ...messages import say
 from ...settings import Settings, recipe, setting
+from ...tables import harmless_markdown
 from .labelled_texts import CLASSES, SCORES, LabelledTexts, read_labelled
 from .scores import ClassScores, GradedScores, score_measurements, score_table
 from .tasks import class_numbers
@@ -177,7 +178,8 @@ def _update_card(settings: PredictionSettings, table: dict[str, Any], column: st
         "settings": settings.record(),
         "versions": versions(),
     }
-    text = f"## Evaluation\n\nWritten by `hf-paraphrase predict` on {name}.\n\n{score_table({settings.split: table})}"
+    made = f"Written by `hf-paraphrase predict` on {harmless_markdown(name)}."
+    text = f"## Evaluation\n\n{made}\n\n{score_table({settings.split: table})}"
     measured = score_measurements(table, data.resolve().name, settings.split)
     add_results(settings.model, f"predict {name}", evaluation, measured, section=CARD_SECTION, text=text)
     say(f"results in {Path(settings.model) / 'README.md'}")
