@@ -5,9 +5,11 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from ..errors import HfParaphraseError
 from ..tables import harmless_markdown
 from .foreign_files import read_json_object
 from .inherited_cards import inherited_metadata
@@ -36,14 +38,15 @@ def origin_of(folder: str | os.PathLike[str]) -> dict[str, Any]:
     Returns:
         What is known, of `license`, `language` (lists), `url`, `made_by` (a command) and `inputs` (a list of such
         dictionaries, with `name`, `sha256` and, where it holds, :data:`KEPT_OUT`); nothing of what is not known.
-
-    Raises:
-        InputError: If there is a provenance file and it is damaged.
+        A damaged record knows nothing: whoever opens a data or model folder refuses it, and here, at the end of the
+        work, it is too late.
     """
     folder = Path(folder)
     if not folder.is_dir():
         return {}
-    record = read_json_object(folder / "provenance.json") if (folder / "provenance.json").is_file() else {}
+    record: dict[str, Any] = {}
+    with suppress(HfParaphraseError):
+        record = read_json_object(folder / "provenance.json")
     settings = record.get("settings")
     known = {
         **inherited_metadata(folder),

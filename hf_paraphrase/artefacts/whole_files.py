@@ -125,7 +125,7 @@ def write_parts_whole(path: str | os.PathLike[str], parts: Iterable[str]) -> Non
     Raises:
         OutputError: If it cannot be written.
     """
-    with written_whole(path) as temporary, temporary.open("w", encoding="utf-8") as stream:
+    with written_whole(path) as temporary, temporary.open("w", encoding="utf-8", errors="backslashreplace") as stream:
         stream.writelines(parts)
 
 

@@ -79,7 +79,8 @@ def batches_of(
         columns: The columns to read; all by default.
 
     Raises:
-        InputError: If the data are damaged, or become far more than a file of that size can hold.
+        InputError: If the data are damaged, hold text that is no UTF-8, or become far more than a file of that size
+            can hold.
     """
     groups = list(range(file.num_row_groups)) if row_groups is None else list(row_groups)
     size = path.stat().st_size
@@ -92,6 +93,8 @@ def batches_of(
             total += batch.nbytes
             if total > most:
                 raise _too_large(path, size, most)
+            # Nothing looks at the bytes before someone wants a text, far from here.
+            batch.validate(full=True)
             yield batch
 
 

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from hf_paraphrase.artefacts.citations import _ENTRIES, bibtex
 from hf_paraphrase.artefacts.origins import described, hub_datasets, is_url, languages_read, origin_of
-from hf_paraphrase.errors import HfParaphraseError, InputError
+from hf_paraphrase.errors import HfParaphraseError
 
 URL = "https://huggingface.co/datasets/org/name"
 TREE = [
@@ -108,11 +108,13 @@ def test_no_record_of_inputs_however_strange_raises(inputs):
     assert hub_datasets(inputs) == []
 
 
-def test_files_and_folders_without_a_record_have_no_origin_and_a_damaged_record_is_an_error(tmp_path):
+@pytest.mark.parametrize(
+    "record", ["[]", "{", '{"a": ' + "9" * 5_000 + "}", '{"a":' * 100_000, "\udcff"], ids=range(5)
+)
+def test_files_and_folders_without_a_record_or_with_a_damaged_one_have_no_origin(tmp_path, record):
     assert origin_of(tmp_path) == {} and origin_of(tmp_path / "absent") == {}
-    (tmp_path / "provenance.json").write_text("[]")
-    with pytest.raises(InputError):
-        origin_of(tmp_path)
+    (tmp_path / "provenance.json").write_bytes(record.encode("utf-8", "surrogateescape"))
+    assert origin_of(tmp_path) == {}
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,7 @@ import lzma
 import tarfile
 import zipfile
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -216,3 +217,16 @@ def test_evaluation_sets_of_endless_lists_are_read_without_a_traceback(tmp_path,
     (tmp_path / "set.json").write_text(content)
     with contextlib.suppress(HfParaphraseError):
         load_fingerprints([str(tmp_path)])
+
+
+def test_text_that_is_no_utf_8_is_told_of_its_file_and_not_of_the_place_where_it_is_wanted(tmp_path):
+    offsets, letters = pa.py_buffer(np.array([0, 1, 3], np.int32).tobytes()), pa.py_buffer(b"a\xff\xfe")
+    broken = pa.Array.from_buffers(pa.string(), 2, [None, offsets, letters])
+    (tmp_path / "data").mkdir()
+    path = tmp_path / "data" / "train-00000-of-00001.parquet"
+    pq.write_table(pa.table({"sentence1": broken, "sentence2": ["b", "c"]}), path)
+    folder = DataFolder(tmp_path)
+    for read in (lambda: list(folder.batches()), folder.table, lambda: list(folder.row_range("train", 0, 2))):
+        with pytest.raises(InputError, match="Invalid UTF8") as refused:
+            read()
+        assert refused.value.path == str(path)
