@@ -251,6 +251,7 @@ MODELS = {
         "epochs": 6.0,
         "seed": 0,
         "scores": [{"step": 0, "epoch": 0.0, "dev_mean": 40.0}, {"step": 9, "epoch": 1.0, "dev_mean": 50.0}],
+        "steps": 9,
         "kept_step": 9,
         "dev_by_components": {32: 44.0, 384: 50.0},
     },
@@ -291,6 +292,7 @@ MODELS = {
         "seed": 0,
         "expansion": "0.25 of the pairs",
         "scores": [{"step": 0, "epoch": 0.0, "dev_mean": 40.0}, {"step": 9, "epoch": 1.0, "dev_mean": 50.0}],
+        "steps": 9,
         "kept_step": 9,
     },
     "saved_encoder": {
