@@ -133,6 +133,7 @@ def test_an_interruption_keeps_its_own_exit_code(failing, capsys):
             "cannot write: No space left",
         ),
         (RuntimeError("DefaultCPUAllocator: can't allocate memory: you tried …"), "there is not enough memory"),
+        (RuntimeError("basic_ios::clear: iostream error"), "cannot write: No space left"),
         (RuntimeError("Storage size calculation overflowed with sizes=[9, 9]"), "there is not enough memory"),
         (Exception("I/O error: File too large (os error 27)"), "cannot write: File too large"),
         (OSError("524288 requested and 32768 written"), "cannot write: No space left"),
