@@ -192,4 +192,4 @@ def test_the_builtin_encoder_is_as_good_as_its_card_says(real_data_dir):
     from hf_paraphrase.evaluation.dev import dev_scorer
 
     scores = dev_scorer(real_data_dir / "sts")(SentenceEncoder.from_pretrained().encode)
-    assert 76.7 < scores["dev_mean"] < 77.1
+    assert 77.0 < scores["dev_mean"] < 77.5

@@ -69,7 +69,7 @@ def test_the_steps_run_in_their_order_and_their_commands_understand_them(run):
     _, distillation, joined, _, scores = map(parsed, calls)
     assert evaluated[0] == "evaluate" and scores.update_card and scores.truncate_dim == [32, 64, 128, 256]
     assert len(distillation.text) == 5 and "data/held_out.sha256-16.txt.gz" in distillation.decontaminate
-    assert joined.weights == [0.8, 0.2]
+    assert joined.weights == [0.7, 0.3] and joined.frequency_constant == 0.001
 
 
 def test_nothing_that_the_encoder_records_tells_where_it_was_made(run, folder):
