@@ -83,7 +83,8 @@ _BAD_NAME = (errno.ENAMETOOLONG, errno.ELOOP, errno.EACCES, errno.EPERM, errno.E
 # Libraries written in Rust give the number of the system's error in the text, others nothing but a text.
 _NUMBER_IN_TEXT = re.compile(r"\(os error (\d+)\)|\[errno (\d+)\]", re.IGNORECASE)
 _WRITTEN_IN_PART = re.compile(
-    r"PytorchStreamWriter failed|\binline_container\b.* unexpected pos \d+|iostream error|^\d+ requested and \d+ written$"
+    r"PytorchStreamWriter failed|\binline_container\b.* unexpected pos \d+|iostream error"
+    r"|^\d+ requested and \d+ written$"
 )
 _NO_MEMORY = re.compile(r"can't allocate memory|Storage size calculation overflowed|^std::bad_alloc$")
 _LOOP = re.compile(r"^Symlink loop from '(.*)'$", re.DOTALL)
