@@ -86,7 +86,10 @@ _WRITTEN_IN_PART = re.compile(
     r"PytorchStreamWriter failed|\binline_container\b.* unexpected pos \d+|iostream error"
     r"|^\d+ requested and \d+ written$"
 )
-_NO_MEMORY = re.compile(r"can't allocate memory|Storage size calculation overflowed|^std::bad_alloc$")
+_NO_MEMORY = re.compile(
+    r"can't allocate memory|Storage size calculation overflowed|^std::bad_alloc$"
+    r"|^array is too big; |^Maximum allowed dimension exceeded$|^Unable to allocate "
+)
 _LOOP = re.compile(r"^Symlink loop from '(.*)'$", re.DOTALL)
 
 
@@ -144,7 +147,7 @@ def _explained(error: BaseException) -> HfParaphraseError | None:
         return OutputError(f"cannot write: {os.strerror(number)}", path=path, remedy="give another place")
     if number in _BAD_NAME:
         return InputError(os.strerror(number), path=path, remedy="check the name, and what lies there")
-    if isinstance(error, RuntimeError) and _NO_MEMORY.search(text):
+    if isinstance(error, (RuntimeError, ValueError, MemoryError)) and _NO_MEMORY.search(text):
         return UsageError(
             "there is not enough memory", remedy="ask for smaller sizes or batches, or give less at once"
         )

@@ -174,6 +174,8 @@ class _Compact:
         if kind == _BINARY:
             return self._bytes(self._number())
         if kind in (_LIST, _SET):
+            if depth > _DEEPEST:
+                raise ValueError("lists within lists without end")
             head = self._byte()
             count = head >> 4 if head >> 4 < 15 else self._number()
             if count > len(self.data):

@@ -13,7 +13,7 @@ from ..shown_text import printable, shown_line, without_secrets
 _LONGEST = 300
 
 
-def fault(error: Exception, words: Sequence[str]) -> str:
+def fault(error: BaseException, words: Sequence[str]) -> str:
     """Writes down what went wrong where nothing has foreseen it.
 
     Args:

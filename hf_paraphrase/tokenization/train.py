@@ -50,6 +50,7 @@ class TrainTokenizerSettings(Settings):
         "morphs itself [default: 200000 words or 10000 pieces]",
         None,
         at_least=0,
+        at_most=10_000_000,
         only_with={"kind": ("word", "bpe", "unigram")},
         names=["--vocabulary-size", "--vocab-size"],
     )

@@ -29,6 +29,7 @@ class TranslationTrainingSettings(TrainingRunSettings):
         "number of BPE units, joint or of each side",
         8_000,
         at_least=1,
+        at_most=10_000_000,
         names=["--vocabulary-size", "--vocab-size"],
     )
     joint_vocabulary: bool = setting(

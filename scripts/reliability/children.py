@@ -30,6 +30,8 @@ CHANGES = frozenset(
 )
 """Audit events of calls that change the file system, beside `open`."""
 _WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC
+NOT_BEGUN = 99
+"""The exit code of a child that was interrupted, or failed, before its verb began."""
 _LONGEST_TEXT = 4 << 20
 _PATIENCE = 4
 _IMPORTED_LATE = (
@@ -237,7 +239,7 @@ def start(
         try:
             _be_child(list(words), place, limits, disturbance, stdin, counter, reading, writing)
         finally:
-            os._exit(99)
+            os._exit(NOT_BEGUN)
     for number in writing.values():
         os.close(number)
     with suppress(OSError):
@@ -282,7 +284,8 @@ def _be_child(
     tempfile.tempdir = None
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGPIPE):
         signal.signal(number, signal.SIG_DFL)
-    signal.signal(signal.SIGINT, signal.default_int_handler)
+    # Until the verb begins there is nothing to interrupt.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGPIPE, signal.SIG_IGN)
     seconds = int(limits.seconds) + 1
     resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds + 1))
@@ -301,6 +304,7 @@ def _code_of(words: list[str]) -> int:
     code: object = 0
     try:
         try:
+            signal.signal(signal.SIGINT, signal.default_int_handler)
             code = main()
         except SystemExit as end:
             code = end.code

@@ -43,7 +43,9 @@ class Kills:
             kills += 1
         else:
             ended = None
-        if ended is not None and ended.code != 0:
+        # A verb without `--resume` may refuse to repeat what a kill came too late for; its output is compared below.
+        done = ended is not None and ended.code == 2 and kills > 0 and not case.resumes and output.exists()
+        if ended is not None and ended.code != 0 and not done:
             findings.append(Finding("not resumed" if kills else "not run", ended.fault or ended.stderr[-300:]))
         # Behind the renaming of its output a run has nothing left to lose, nor a verb without `--resume` to repeat.
         finished = output.exists() and not (at_event and case.resumes)

@@ -14,7 +14,7 @@ import sys
 from pathlib import Path
 
 from campaign import Campaign, Finding, Probe, compared, error_lines, resumed, verdict
-from children import Disturbance, run
+from children import NOT_BEGUN, Disturbance, run
 
 _CODES = {
     signal.SIGINT: {130},
@@ -45,6 +45,8 @@ class Signals:
         else:
             moment = chance.random() * reference.seconds
             ended = run(words, place, disturbance=Disturbance(after=moment, signal=sent))
+            if sent == signal.SIGINT and ended.code == NOT_BEGUN:
+                return Probe(f"{sent.name}: {case.verb}", shlex.join(words), [])
             findings = verdict(ended, {0, *_CODES[sent]})
         if ended.code not in (0, 1) and len(error_lines(ended)) != (ended.code == 130):
             findings.append(Finding("not one line", ended.stderr[-300:]))

@@ -206,6 +206,25 @@ def test_a_run_that_was_broken_off_goes_on_with_the_same_result(work, monkeypatc
     assert Path("pairs.tsv").read_bytes() == Path("whole.tsv").read_bytes()
 
 
+def test_where_the_pairs_are_nothing_is_left_to_clear_away(work, monkeypatch, capfd):
+    words = f"{SIDES} --encoder encoder --candidates 5"
+    replace = Path.replace
+
+    def killed(path, target):
+        if Path(target) == Path("pairs.tsv"):
+            assert not Path(".pairs.tsv.partial").exists()
+            raise KeyboardInterrupt
+        return replace(path, target)
+
+    monkeypatch.setattr(Path, "replace", killed)
+    assert mine(words) == 130
+    assert not Path("pairs.tsv").exists()
+    monkeypatch.setattr(Path, "replace", replace)
+    assert mine(f"{words} --resume") == 0
+    assert "nothing is left to do" in capfd.readouterr().err
+    assert Path("pairs.tsv").exists() and not [path for path in Path().iterdir() if path.name.startswith(".")]
+
+
 def files_here():
     return {path: path.read_bytes() for path in Path().iterdir() if path.is_file()}
 

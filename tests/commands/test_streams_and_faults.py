@@ -107,6 +107,16 @@ def test_what_nothing_has_foreseen_is_one_line_and_its_traceback_lies_in_a_priva
     assert "Traceback (most recent call last)" in text and "in act" in text and TOKEN not in text
 
 
+def test_a_library_that_raises_what_is_no_exception_is_told_in_one_line(failing, capsys):
+    class PanicException(BaseException):  # noqa: N818 - the name that libraries written in Rust give it
+        pass
+
+    failing(PanicException("Hash table capacity overflow"))
+    assert main(["env"]) == 1
+    said = capsys.readouterr().err
+    assert said.startswith("hf-paraphrase: error: PanicException: Hash table capacity overflow (the traceback is in ")
+
+
 def test_it_is_one_line_too_where_no_traceback_can_be_written(failing, capsys, tmp_path, monkeypatch):
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "absent"))
     failing(MemoryError())
@@ -133,6 +143,11 @@ def test_an_interruption_keeps_its_own_exit_code(failing, capsys):
             "cannot write: No space left",
         ),
         (RuntimeError("DefaultCPUAllocator: can't allocate memory: you tried …"), "there is not enough memory"),
+        (
+            ValueError("array is too big; `arr.size * arr.dtype.itemsize` is larger than …"),
+            "there is not enough memory",
+        ),
+        (ValueError("Maximum allowed dimension exceeded"), "there is not enough memory"),
         (RuntimeError("basic_ios::clear: iostream error"), "cannot write: No space left"),
         (RuntimeError("Storage size calculation overflowed with sizes=[9, 9]"), "there is not enough memory"),
         (Exception("I/O error: File too large (os error 27)"), "cannot write: File too large"),

@@ -212,6 +212,8 @@ def test_an_interrupted_run_is_continued_to_the_same_weights_and_others_are_refu
         (["--from-scratch", "--lambda-c", "1"], "nothing pretrained to stay close to"),
         (["--from-scratch", "--lambda-w", "1"], "nothing pretrained to stay close to"),
         (["--freeze-encoder", "--lambda-w", "1"], "--freeze-encoder and --lambda-w exclude each other"),
+        (["--task", "regression", "--highest-score", str(10**18)], "--highest-score must be at least -1000000 and at"),
+        (["--highest-score", "1001"], "a scale of more than 1,000 numbers"),
         (["--lowest-score", "5"], "--highest-score must be above"),
         (["--license", "a,b"], "--license `a,b` is not spelt"),
     ],

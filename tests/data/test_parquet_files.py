@@ -64,6 +64,8 @@ def test_what_is_no_page_is_an_error_of_its_own():
             pass
     with pytest.raises(ValueError, match="without end"):
         list(pages(io.BytesIO(b"\x1c" * 4000), 0, 4000))
+    with pytest.raises(ValueError, match="lists within lists without end"):
+        list(pages(io.BytesIO(b"\x19" * 4000), 0, 4000))
 
 
 def test_a_long_text_that_stands_in_many_rows_is_read_a_few_rows_at_a_time_and_not_without_end(tmp_path, monkeypatch):

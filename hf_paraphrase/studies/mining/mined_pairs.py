@@ -174,12 +174,21 @@ def _check_outputs(settings: MiningSettings, files: MinedFiles) -> None:
 
 
 def _was_finished(settings: MiningSettings, files: MinedFiles) -> bool:
-    """Tells whether nothing is left to do, and clears away what a run that was killed then has left."""
-    if not settings.resume or not files.pairs.is_file() or recorded_job(files.record) != _fingerprint(settings):
+    """Tells whether nothing is left to do, and ends what a run that was killed then has left."""
+    whole = _whole_pairs(files)
+    is_whole = whole.is_file() and not whole.is_symlink()
+    if not settings.resume or not (is_whole or files.pairs.is_file()):
+        return False
+    if recorded_job(files.record) != _fingerprint(settings):
         return False
     staging = staging_path(files.pairs.resolve())
     refuse_if_claimed(staging)
     shutil.rmtree(staging, ignore_errors=True)
+    if is_whole:
+        try:
+            whole.replace(check_output_file(files.pairs, overwrite=True))
+        except OSError as error:
+            raise OutputError(f"cannot write: {error.strerror}", path=files.pairs) from error
     say(f"nothing is left to do, the output is finished: {settings.output}")
     return True
 
@@ -291,11 +300,19 @@ def _write_record(staging: Path, settings: MiningSettings, mined: Mined) -> None
     (staging / FILE_NAME).rename(staging / mined.files.record.name)
 
 
+def _whole_pairs(files: MinedFiles) -> Path:
+    """Names the file that the pairs are, whole, while the staging folder is cleared away."""
+    return staging_path(files.pairs.resolve()).with_suffix(".whole")
+
+
 def _move(staging: Path, files: MinedFiles) -> None:
     try:
-        # The pairs last: where they are, all is.
-        for path in reversed(list(files)):
+        for path in reversed(list(files)[1:]):
             (staging / path.name).replace(path)
+        # The pairs last: where they are, all is, and nothing is left to clear away.
+        whole = _whole_pairs(files)
+        (staging / files.pairs.name).replace(whole)
+        shutil.rmtree(staging, ignore_errors=True)
+        whole.replace(files.pairs)
     except OSError as error:
         raise OutputError(f"cannot write: {error.strerror}", path=files.pairs) from error
-    shutil.rmtree(staging_path(files.pairs.resolve()), ignore_errors=True)

@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from .trainer import SupervisedTrainer
 
 _TASKS = ("classification", "entailment", "similarity", "regression")
+_LONGEST_SCALE = 1_000
+"""Numbers of a scale; the head has an output for each."""
 
 
 @dataclass(kw_only=True)
@@ -65,8 +67,10 @@ class SupervisedSettings(TrainingRunSettings):
         "share of the training split to draw as test part; 0 for none", 0.0, at_least=0, below=1
     )
     split_seed: int = seed_setting("seed of these draws, apart from --seed")
-    lowest_score: int = setting("the low end of the scale, for similarity", 1)
-    highest_score: int = setting("the high end of the scale, for similarity", 5)
+    lowest_score: int = setting("the low end of the scale, for similarity", 1, at_least=-1_000_000, at_most=1_000_000)
+    highest_score: int = setting(
+        "the high end of the scale, for similarity", 5, at_least=-1_000_000, at_most=1_000_000
+    )
     from_scratch: bool = setting("start from random parameters instead of the encoder's", False)
     initial_vectors: str | None = setting(
         "with --from-scratch, word vectors to start from: GloVe or word2vec text, or a model folder",
@@ -103,6 +107,11 @@ class SupervisedSettings(TrainingRunSettings):
             raise UsageError("--train-split, --dev-split and --test-split must be different")
         if not self.highest_score > self.lowest_score:
             raise UsageError("--highest-score must be above --lowest-score")
+        if self.highest_score - self.lowest_score >= _LONGEST_SCALE:
+            raise UsageError(
+                f"--lowest-score and --highest-score are a scale of more than {_LONGEST_SCALE:,} numbers",
+                remedy="for scores of any size take --task regression, without these flags",
+            )
         if self.from_scratch and (self.lambda_c or (self.lambda_w and self.initial_vectors is None)):
             raise UsageError(
                 "with --from-scratch there is nothing pretrained to stay close to",
@@ -206,14 +215,15 @@ def _model(settings: SupervisedSettings, data: SupervisedData) -> tuple[PreTrain
     objective = TASKS[settings.task].objective
     scores = np.array(data.parts[TRAIN].targets if objective == "regression" else [0.0, 1.0], np.float64)
     labels = {"id2label": dict(enumerate(data.classes))} if data.classes else {}
+    # Other tasks have no scale, and whoever opens the model compares every number in it with the weights.
+    scale = {"lowest_score": settings.lowest_score, "highest_score": settings.highest_score}
     config = SentenceClassifierConfig(
         encoder.config.to_diff_dict(),
         pairs=data.pairs,
         objective=objective,
         head_hidden_size=settings.head_hidden_size,
         ordered=settings.ordered,
-        lowest_score=settings.lowest_score,
-        highest_score=settings.highest_score,
+        **(scale if objective == "distribution" else {}),
         score_mean=float(scores.mean()) if objective == "regression" else 0.0,
         score_deviation=float(scores.std()) if objective == "regression" else 1.0,
         dropout=settings.dropout,
