@@ -9,7 +9,8 @@ from .shown_text import printable, shown_line
 
 _BREAK = re.compile(r"[\n\r\v\f\t\x1c-\x1e\x85\u2028\u2029]+")
 # A backslash before them does the same already, if it is not itself escaped.
-_TAG = re.compile(r"(?<!\\)((?:\\\\)*)<(?=[A-Za-z/!?])")
+# What Markdown takes for a tag or an address: `0<length<=10` is neither.
+_TAG = re.compile(r"(?<!\\)((?:\\\\)*)<(?=[/!?]|[A-Za-z][\w-]*(?:[\s/>]|$)|[A-Za-z][\w+.-]*[:@])")
 _LINK = re.compile(r"(?<!\\)((?:\\\\)*)\]\(")
 _BLOCK = re.compile(r"^(?:#(?=#{0,5}(?: |$))|>|[-+*](?= |$)|`(?=``)|~(?=~~))")
 
@@ -24,7 +25,7 @@ def format_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     Returns:
         The table, ending in a newline.
     """
-    cells = [[harmless_markdown(shown_line(cell)).replace("|", "\\|") for cell in row] for row in (header, *rows)]
+    cells = [[without_tags_and_links(shown_line(cell)).replace("|", "\\|") for cell in row] for row in (header, *rows)]
     widths = [max(3, *(len(row[column]) for row in cells)) for column in range(len(header))]
     rule = ["-" * widths[0], *("-" * (width - 1) + ":" for width in widths[1:])]
 

@@ -386,6 +386,7 @@ def test_what_is_there_is_replaced_only_when_asked_and_only_by_a_whole_report(av
     output = tmp_path / "out"
     output.mkdir()
     (output / "mine.txt").write_text("precious")
+    (output / "provenance.json").write_text('{"command": "hf-paraphrase verb"}')
     for kind, words in (("neighbours", ["--query", QUERY]), ("similarities", ["--query", QUERY])):
         command = [kind, "--model", avg, "--text", text, *words, "--output", output]
         assert run(*command) == 2

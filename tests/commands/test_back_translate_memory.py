@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import random
+
 PROGRAM = """
 import resource, sys
 from hf_paraphrase.commands import main
@@ -15,11 +17,16 @@ def test_memory_does_not_grow_with_the_bitext(tiny_model, write_bitext, tmp_path
     def greatest_memory(bitext, output):
         """Runs a job without its search and returns the greatest memory of its process, in MiB."""
         words = ["--model", tiny_model, "--bitext", bitext, "--output", output, "--shard-size", 500]
-        return int(run_python(PROGRAM, "back-translate", *words).stdout) / 1024
+        result = run_python(PROGRAM, "back-translate", *words)
+        assert result.returncode == 0, result.stderr
+        return int(result.stdout) / 1024
 
-    text = "un deux trois " * 300
-    few = write_bitext(tmp_path / "few", train=[(f"{text}{index}", "one") for index in range(1_000)])
-    many = write_bitext(tmp_path / "many", train=[(f"{text}{index}", "one") for index in range(20_000)])
+    # Each row repeats a piece 14 times, so that the file is small and the text is not.
+    generator = random.Random(0)
+    text = generator.randbytes(1 << 20).hex().replace("0", " ")
+    rows = [(text[start : start + 300] * 14, "one") for start in generator.choices(range(len(text) - 300), k=20_000)]
+    few = write_bitext(tmp_path / "few", train=rows[:1_000])
+    many = write_bitext(tmp_path / "many", train=rows)
     # 80 MB of text more.
     grown = greatest_memory(many, tmp_path / "b") - greatest_memory(few, tmp_path / "a")
     assert grown < 30

@@ -234,6 +234,7 @@ def test_bad_input_is_one_line_with_the_place_and_harms_nothing(files, capsys, m
 def test_a_filled_output_folder_is_refused_before_anything_is_read_and_replaced_when_allowed(files, capsys):
     (files / "out").mkdir()
     (files / "out" / "mine.txt").write_text("precious")
+    (files / "out" / "provenance.json").write_text('{"command": "hf-paraphrase verb"}')
     fails(capsys, [*bitext(files), "--tsv", "absent.tsv"], "exists and is not empty", "--overwrite")
     assert (files / "out" / "mine.txt").read_text() == "precious"
     assert main(bitext(files, "--overwrite")) == 0

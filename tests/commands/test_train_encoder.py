@@ -273,6 +273,8 @@ def test_mega_batches_train_are_named_on_the_card_and_resumed_only_with_their_se
 def test_an_existing_output_is_refused_and_overwriting_replaces_it_at_the_end(pairs, tmp_path, capsys):
     (tmp_path / "m").mkdir()
     (tmp_path / "m" / "mine.txt").write_text("mine")
+    assert run(pairs, tmp_path / "m", *FAST, "--overwrite") == 2 and "by hand" in capsys.readouterr().err
+    (tmp_path / "m" / "provenance.json").write_text('{"command": "hf-paraphrase verb"}')
     assert run(pairs, tmp_path / "m", *FAST) == 2 and "--overwrite" in capsys.readouterr().err
     assert (tmp_path / "m" / "mine.txt").read_text() == "mine"
     assert run(pairs, tmp_path / "m", *FAST, "--overwrite") == 0

@@ -62,7 +62,7 @@ def test_a_job_that_was_interrupted_continues_and_leaves_the_same_bytes(pairs, t
     running.close()
     kept = {path.name: path.stat().st_mtime_ns for path in (tmp_path / "killed" / "data").iterdir()}
     assert len(kept) == 3
-    (tmp_path / "killed" / "data" / ".train-00005-of-00007.parquet.1.partial").write_bytes(b"half")
+    (tmp_path / "killed" / "data" / f".train-00005-of-00007.parquet.{'0' * 16}.partial").write_bytes(b"half")
     assert len(list(run_scoring(job_of(pairs), shards, tmp_path / "killed"))) == len(shards)
     assert digests(tmp_path / "killed") == digests(tmp_path / "whole")
     after = {path.name: path.stat().st_mtime_ns for path in (tmp_path / "killed" / "data").iterdir()}
