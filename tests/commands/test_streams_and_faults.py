@@ -108,7 +108,7 @@ def test_what_nothing_has_foreseen_is_one_line_and_its_traceback_lies_in_a_priva
 
 
 def test_a_library_that_raises_what_is_no_exception_is_told_in_one_line(failing, capsys):
-    class PanicException(BaseException):  # noqa: N818 - the name that libraries written in Rust give it
+    class PanicException(BaseException):
         pass
 
     failing(PanicException("Hash table capacity overflow"))

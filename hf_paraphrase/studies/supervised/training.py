@@ -214,20 +214,19 @@ def _model(settings: SupervisedSettings, data: SupervisedData) -> tuple[PreTrain
             coverage = _fill_vectors(settings, encoder, opened, data.parts[TRAIN])
     objective = TASKS[settings.task].objective
     scores = np.array(data.parts[TRAIN].targets if objective == "regression" else [0.0, 1.0], np.float64)
-    labels = {"id2label": dict(enumerate(data.classes))} if data.classes else {}
-    # Other tasks have no scale, and whoever opens the model compares every number in it with the weights.
-    scale = {"lowest_score": settings.lowest_score, "highest_score": settings.highest_score}
+    outputs: dict[str, Any] = {"id2label": dict(enumerate(data.classes))} if data.classes else {}
+    if objective == "distribution":
+        outputs |= {"lowest_score": settings.lowest_score, "highest_score": settings.highest_score}
     config = SentenceClassifierConfig(
         encoder.config.to_diff_dict(),
         pairs=data.pairs,
         objective=objective,
         head_hidden_size=settings.head_hidden_size,
         ordered=settings.ordered,
-        **(scale if objective == "distribution" else {}),
         score_mean=float(scores.mean()) if objective == "regression" else 0.0,
         score_deviation=float(scores.std()) if objective == "regression" else 1.0,
         dropout=settings.dropout,
-        **labels,
+        **outputs,
     )
     set_seed(settings.seed)
     model = SentenceClassifier(config)
