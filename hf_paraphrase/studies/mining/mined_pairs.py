@@ -307,7 +307,8 @@ def _whole_pairs(files: MinedFiles) -> Path:
 
 def _move(staging: Path, files: MinedFiles) -> None:
     try:
-        for path in reversed(list(files)[1:]):
+        # The record first: by it a resumed run knows the others as its own.
+        for path in (files.record, *([files.gold] if files.gold else [])):
             (staging / path.name).replace(path)
         # The pairs last: where they are, all is, and nothing is left to clear away.
         whole = _whole_pairs(files)
