@@ -94,10 +94,10 @@ def main(argv: Sequence[str] | None = None) -> int:
             return 130
         except ReaderGoneError:
             return 1
-        except (SystemExit, GeneratorExit):
-            raise
-        # A library written in Rust that gives up raises what is no Exception.
         except BaseException as error:
+            # A library written in Rust that gives up raises what is no Exception.
+            if not isinstance(error, Exception) and type(error).__name__ != "PanicException":
+                raise
             problem = error if isinstance(error, HfParaphraseError) else error_of_the_system(error)
             sys.stderr.write(f"hf-paraphrase: error: {problem or fault(error, words)}\n")
             return 1 if problem is None else 2
