@@ -54,8 +54,23 @@ class Column:
     length: int
 
 
-def row_groups(stream: BinaryIO) -> list[list[Column]]:
-    """Reads from the footer where the columns of each row group lie.
+@dataclass(frozen=True)
+class RowGroup:
+    """A part of the rows.
+
+    Attributes:
+        columns: Its columns.
+        rows: How many rows it has.
+        size: The bytes of its columns before compression.
+    """
+
+    columns: tuple[Column, ...]
+    rows: int
+    size: int
+
+
+def row_groups(stream: BinaryIO) -> list[RowGroup]:
+    """Reads from the footer how large each row group is, and where its columns lie.
 
     pyarrow reads the same, but ends the process where a footer is damaged.
 
@@ -72,7 +87,15 @@ def row_groups(stream: BinaryIO) -> list[list[Column]]:
         footer = _Compact(stream.read(length)).structure()
     except IndexError:
         raise ValueError("the footer does not end") from None
-    return [[_column(chunk, size) for chunk in _list(group, 1)] for group in _list(footer, 4)]
+    return [_row_group(group, size) for group in _list(footer, 4)]
+
+
+def _row_group(group: object, size: int) -> RowGroup:
+    columns = tuple(_column(chunk, size) for chunk in _list(group, 1))
+    unpacked, rows = (group.get(field) for field in (2, 3)) if isinstance(group, dict) else (None, None)
+    if not (isinstance(unpacked, int) and isinstance(rows, int) and unpacked >= 0 and rows >= 0):
+        raise ValueError("the footer does not say how large a row group is")
+    return RowGroup(columns, rows, unpacked)
 
 
 def _list(structure: object, field: int) -> list[object]:

@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 
 from ..artefacts.foreign_files import check_plain_folder, read_json_object
 from ..errors import InputError, UsageError
-from .parquet_files import BATCH_ROWS, batches_of, open_shard
+from .parquet_files import BATCH_ROWS, batches_of, open_shard, row_groups_of
 from .schema import require_columns
 
 ROWS_PER_SHARD = 1_000_000
@@ -146,8 +146,7 @@ class DataFolder:
             size = 0
             for path in self.shards(split):
                 with open_shard(path) as file:
-                    footer = file.metadata
-                    size += sum(footer.row_group(index).total_byte_size for index in range(footer.num_row_groups))
+                    size += sum(group.size for group in row_groups_of(file, path))
             sizes.append({"name": split, "num_examples": self.count(split), "num_bytes": size})
         return sizes
 
@@ -226,10 +225,10 @@ class DataFolder:
                 groups = []
                 skipped = None
                 place = first
-                for group in range(file.num_row_groups):
-                    end = place + file.metadata.row_group(group).num_rows
+                for number, group in enumerate(row_groups_of(file, path)):
+                    end = place + group.rows
                     if place < stop and end > start:
-                        groups.append(group)
+                        groups.append(number)
                         skipped = place if skipped is None else skipped
                     place = end
                 if skipped is not None:

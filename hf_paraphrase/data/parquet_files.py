@@ -18,8 +18,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from ..artefacts.foreign_files import most_unpacked, open_plain
-from ..artefacts.parquet_pages import DICTIONARY, Page, pages
-from ..artefacts.parquet_pages import row_groups as row_groups_of
+from ..artefacts.parquet_pages import DICTIONARY, Page, RowGroup, pages, row_groups
 from ..errors import InputError
 from .schema import require_texts
 
@@ -59,6 +58,24 @@ def open_shard(path: Path) -> pq.ParquetFile:
         file.close()
         raise
     return file
+
+
+def row_groups_of(file: pq.ParquetFile, path: Path) -> list[RowGroup]:
+    """Reads how large the row groups of an open file are, and where their columns lie.
+
+    Raises:
+        InputError: If its footer is damaged.
+    """
+    with open_plain(path) as stream:
+        try:
+            found = row_groups(stream)
+            if len(found) != file.num_row_groups or sum(group.rows for group in found) != file.metadata.num_rows:
+                raise ValueError("its row groups have other rows than the file")
+            if any(len(group.columns) != len(file.schema) for group in found):
+                raise ValueError("a row group has other columns than the file")
+        except (ValueError, OSError) as error:
+            raise _unreadable(path, error) from error
+    return found
 
 
 def batches_of(
@@ -121,13 +138,11 @@ def _longest_value(
     """
     longest = 0
     leaves = [file.schema.column(number).max_repetition_level > 0 for number in range(len(file.schema))]
+    found = row_groups_of(file, path)
     with open_plain(path) as stream:
         try:
-            found = row_groups_of(stream)
-            if len(found) != file.num_row_groups or any(len(group) != len(leaves) for group in found):
-                raise ValueError("a row group has other columns than the file")
             for group in groups:
-                for repeated, column in zip(leaves, found[group], strict=True):
+                for repeated, column in zip(leaves, found[group].columns, strict=True):
                     if columns is not None and column.name not in columns:
                         continue
                     unpacked, values, dictionary = _totals(pages(stream, column.begin, column.length))
@@ -137,7 +152,7 @@ def _longest_value(
                         dictionary = _longest_text(path, group, column.path, dictionary)
                     longest = max(longest, dictionary if column.is_text else 0)
         except (ValueError, OSError) as error:
-            raise InputError(f"not a readable Parquet file: {error}", path=path, remedy=_REMEDY) from error
+            raise _unreadable(path, error) from error
     return longest
 
 
@@ -166,6 +181,10 @@ def _longest_text(path: Path, group: int, name: str, size: int) -> int:
     return 0
 
 
+def _unreadable(path: Path, error: Exception) -> InputError:
+    return InputError(f"not a readable Parquet file: {str(error)[:200]}", path=path, remedy=_REMEDY)
+
+
 def _too_large(path: Path, size: int, most: int) -> InputError:
     return InputError(
         f"its {size:,} bytes become more than {most >> 20:,} MiB, which no text of its size does",
@@ -184,4 +203,4 @@ def damage_named(path: Path) -> Iterator[None]:
     try:
         yield
     except (pa.ArrowException, OSError, ValueError) as error:  # names that are no UTF-8 among them
-        raise InputError(f"not a readable Parquet file: {str(error)[:200]}", path=path, remedy=_REMEDY) from error
+        raise _unreadable(path, error) from error

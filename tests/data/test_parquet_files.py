@@ -2,15 +2,16 @@ from __future__ import annotations
 
 import io
 import random
+from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from hf_paraphrase.artefacts.parquet_pages import DICTIONARY, pages
+from hf_paraphrase.artefacts.parquet_pages import DICTIONARY, pages, row_groups
 from hf_paraphrase.data import parquet_files
-from hf_paraphrase.data.parquet_files import batches_of, open_parquet, table_of
+from hf_paraphrase.data.parquet_files import batches_of, open_parquet, row_groups_of, table_of
 from hf_paraphrase.errors import InputError
 
 MEBIBYTE = 1 << 20
@@ -51,6 +52,28 @@ def test_the_pages_of_a_file_are_those_that_arrow_wrote(tmp_path, compression, v
         assert [page.kind for page in found].count(DICTIONARY) == column.has_dictionary_page
         headers = column.total_uncompressed_size - sum(page.unpacked for page in found)
         assert 0 < headers < 300 * len(found)
+
+
+def test_row_groups_are_as_large_as_arrow_says(tmp_path):
+    path = tmp_path / "a.parquet"
+    table = pa.table({"text": [f"sentence {number % 700}" for number in range(5000)], "list": [[1, 2]] * 5000})
+    pq.write_table(table, path, row_group_size=1700)
+    footer = pq.read_metadata(path)
+    expected = [footer.row_group(number) for number in range(footer.num_row_groups)]
+    with open_parquet(path) as file:
+        found = row_groups_of(file, path)
+    assert [(group.rows, group.size) for group in found] == [(one.num_rows, one.total_byte_size) for one in expected]
+    assert len(found) == 3 and all(len(group.columns) == 2 for group in found)
+
+
+def test_a_footer_whose_row_groups_have_other_rows_than_the_file_is_refused(tmp_path, monkeypatch):
+    path = tmp_path / "a.parquet"
+    pq.write_table(pa.table({"text": ["a"] * 10}), path)
+    with path.open("rb") as stream:
+        (group,) = row_groups(stream)
+    monkeypatch.setattr(parquet_files, "row_groups", lambda stream: [replace(group, rows=11)])
+    with open_parquet(path) as file, pytest.raises(InputError, match="other rows than the file"):
+        row_groups_of(file, path)
 
 
 def test_what_is_no_page_is_an_error_of_its_own():

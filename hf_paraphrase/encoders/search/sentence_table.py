@@ -11,7 +11,7 @@ import xxhash
 from numpy.typing import NDArray
 
 from ...data.folder import DataFolder
-from ...data.parquet_files import open_shard, table_of
+from ...data.parquet_files import open_shard, row_groups_of, table_of
 from ...data.schema import require_columns
 
 SENTENCES = pa.schema([("sentence", pa.string()), ("position", pa.int64())])
@@ -36,10 +36,10 @@ class SentenceTable:
         sizes: list[int] = []
         for path in DataFolder(folder).shards("train"):
             with open_shard(path) as file:
-                footer = file.metadata
-            require_columns(footer.schema.to_arrow_schema().names, SENTENCES.names, str(path))
-            self._groups += [(path, group) for group in range(footer.num_row_groups)]
-            sizes += [footer.row_group(group).num_rows for group in range(footer.num_row_groups)]
+                require_columns(file.schema_arrow.names, SENTENCES.names, str(path))
+                groups = row_groups_of(file, path)
+            self._groups += [(path, number) for number in range(len(groups))]
+            sizes += [group.rows for group in groups]
         self._edges = np.concatenate([[0], np.cumsum(sizes, dtype=np.int64)]).astype(np.int64)
 
     def __len__(self) -> int:
