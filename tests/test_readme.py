@@ -38,7 +38,7 @@ from hf_paraphrase.tokenization.subword import train_bpe_tokenizer
 from hf_paraphrase.tokenization.word_level import build_word_level_tokenizer, save_tokenizer
 
 ROOT = Path(__file__).resolve().parents[1]
-README, GUIDE, STUDIES = DOCUMENTS = [ROOT / name for name in ("README.md", "scripts/GUIDE.md", "scripts/STUDIES.md")]
+README, GUIDE, STUDIES = DOCUMENTS = [ROOT / name for name in ("README.md", "docs/guide.md", "docs/studies.md")]
 JUDGED = PAIRS.append(pa.field("score", pa.float64()))
 NOT_RUN = ("hf-paraphrase push",)
 """What would need an account."""
