@@ -1,4 +1,4 @@
-"""The blocks of the quick tour run in the order in which a reader meets them; its links lead somewhere."""
+"""The blocks of the README and the guide run in the order in which a reader meets them; their links lead somewhere."""
 
 from __future__ import annotations
 
@@ -38,7 +38,8 @@ from hf_paraphrase.tokenization.subword import train_bpe_tokenizer
 from hf_paraphrase.tokenization.word_level import build_word_level_tokenizer, save_tokenizer
 
 ROOT = Path(__file__).resolve().parents[1]
-README, GUIDE, STUDIES = DOCUMENTS = [ROOT / name for name in ("README.md", "docs/guide.md", "docs/studies.md")]
+README, GUIDE = ROOT / "README.md", ROOT / "docs" / "guide"
+DOCUMENTS = [README, *sorted((ROOT / "docs").rglob("*.md"))]
 JUDGED = PAIRS.append(pa.field("score", pa.float64()))
 NOT_RUN = ("hf-paraphrase push",)
 """What would need an account."""
@@ -64,8 +65,8 @@ def section(document, heading):
 
 def tour():
     """The blocks of the quick tour, and those that go on with its folders."""
-    headings = ("A quick tour", "From Python", "Search", "Metrics")
-    return [block for heading in headings for block in blocks(section(GUIDE, heading))]
+    pages = ("python.md", "search.md", "metrics.md")
+    return [block for page in pages for block in blocks((GUIDE / page).read_text("utf-8"))]
 
 
 def commands(text):
@@ -187,7 +188,7 @@ def test_the_way_from_own_pairs_to_an_encoder_that_runs_anywhere_works_as_printe
     monkeypatch.chdir(tmp_path)
     Path("pairs.tsv").write_text("".join(f"{first}\t{second}\n" for first, second in SENTENCES))
     Path("sentences.txt").write_text("".join(f"{first}\n" for first, _ in SENTENCES))
-    text = section(GUIDE, "An encoder that runs anywhere")
+    text = section(GUIDE / "libraries.md", "An encoder that runs anywhere")
     (_, shell), (_, code) = blocks(text)[:2]
     for line in shell.strip().splitlines():
         if not line.startswith("pip install"):
@@ -201,9 +202,7 @@ def test_the_way_from_own_pairs_to_an_encoder_that_runs_anywhere_works_as_printe
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
 def test_every_command_is_one_that_its_verb_understands(document):
-    calls = list(commands(document.read_text(encoding="utf-8")))
-    assert calls
-    for verb, *rest in calls:
+    for verb, *rest in commands(document.read_text(encoding="utf-8")):
         assert verb in VERBS
         # A file of settings is read, and it lies in the repository.
         settings_class = settings_of(verb, rest)
@@ -264,10 +263,8 @@ def test_every_name_and_every_script_that_is_mentioned_is_there(document):
     assert not [path for path, found in places.items() if not any(place.is_file() for place in found)]
 
 
-def test_the_tables_name_every_verb_and_every_extra():
+def test_the_table_names_every_extra():
     configuration = configparser.ConfigParser()
     configuration.read(ROOT / "setup.cfg", encoding="utf-8")
     rows = {line.split("|")[1].strip() for line in section(README, "Install").splitlines() if line.startswith("| `")}
     assert rows == {f"`{name}`" for name in configuration["options.extras_require"]}
-    first = " ".join(line.split("|")[1] for line in section(GUIDE, "Verbs").splitlines() if line.startswith("| `"))
-    assert {name.split()[0] for name in re.findall(r"`([^`]+)`", first)} == set(VERBS)
