@@ -3,19 +3,28 @@
 from __future__ import annotations
 
 import argparse
+import dataclasses
 import difflib
+import types
+import typing
 from collections.abc import Iterable, Sequence
 from functools import partial
 from typing import Any, NoReturn
 
-from transformers import HfArgumentParser
-
 from ..errors import UsageError, choice_of
 from ..messages import show
 
+_TRUTH = {
+    **dict.fromkeys(("yes", "true", "t", "y", "1"), True),
+    **dict.fromkeys(("no", "false", "f", "n", "0"), False),
+}
 
-class VerbParser(HfArgumentParser):
+
+class VerbParser(argparse.ArgumentParser):
     """Makes the flags of a verb from its dataclass of arguments.
+
+    They are those that `transformers.HfArgumentParser` would make, whose import takes longer than many a verb: a truth
+    value is `--flag`, `--flag false` or `--no-flag`, a list is `--flag A B`.
 
     A flag that takes several values adds up where it is given several times, and what is given replaces the default.
     Every flag is called as its field, with hyphens; :meth:`hyphenated` is for words that may have underscores.
@@ -27,36 +36,67 @@ class VerbParser(HfArgumentParser):
 
     def __init__(self, arguments_class: type[Any], verb: str) -> None:
         self._verb = verb
+        self._arguments_class = arguments_class
         super().__init__(
-            arguments_class,
             prog=f"hf-paraphrase {verb}",
             description=(arguments_class.__doc__ or "").strip(),
             formatter_class=_HelpFormatter,
             allow_abbrev=False,
         )
+        hints = typing.get_type_hints(arguments_class)
+        for field in dataclasses.fields(arguments_class):
+            self._add_field(field, hints[field.name])
         self.add_argument(
             "--config", metavar="FILE", help="a YAML file of `flag: value`; flags given here win over it"
         )
 
-    def add_argument(self, *names: Any, **settings: Any) -> Any:
-        """Adds a flag under the names that its field lists, else under its own one, with hyphens."""
+    def parsed(self, words: Sequence[str]) -> Any:
+        """Makes the dataclass of hyphenated words.
+
+        Raises:
+            UsageError: For unknown flags, missing required ones, and values of the wrong type.
+        """
+        namespace, unknown = self.parse_known_args(words)
+        if unknown:
+            self.refuse(unknown)
+        names = [field.name for field in dataclasses.fields(self._arguments_class)]
+        return self._arguments_class(**{name: getattr(namespace, name) for name in names})
+
+    def _add_field(self, field: dataclasses.Field[Any], hint: Any) -> None:
+        """Adds the flag of a field, whose type is a plain one, a list of such, or one of these or None.
+
+        It has the names that the field lists, else the field's own, with hyphens.
+        """
+        if typing.get_origin(hint) in (typing.Union, types.UnionType):
+            hint = next(part for part in typing.get_args(hint) if part is not type(None))
+        settings = dict(field.metadata)
+        names = settings.pop("names", None) or [f"--{field.name.replace('_', '-')}"]
         constraints = settings.pop("constraints", None)
         if constraints is not None and constraints.choices is not None:
-            settings.setdefault("choices", list(constraints.choices))
-        if isinstance(settings.get("help"), str):
-            settings["help"] = settings["help"].replace("%", "%%")  # argparse takes a percent sign for a format
-        shown = settings.pop("names", None) or [name for name in names if "_" not in name]
-        settings.setdefault("dest", names[-1].lstrip("-").replace("-", "_"))
-        if settings.get("action") == "store_false":
-            # The flag itself has been added before, and with the default.
-            positive = [f"--{name.removeprefix('--').removeprefix('no-')}" for name in shown]
-            settings |= {"help": f"turns {positive[0]} off", "default": argparse.SUPPRESS}
-            shown = [f"--no-{name.removeprefix('--')}" for name in positive]
+            settings["choices"] = list(constraints.choices)
+        default = field.default if field.default_factory is dataclasses.MISSING else field.default_factory()
+        settings |= {"required": True} if default is dataclasses.MISSING else {"default": default}
         if separator := settings.pop("separator", None):
             settings |= {"nargs": "+", "action": partial(_Join, separator)}
-        elif settings.get("nargs") == "+":
-            settings["action"] = _Collect
-        return super().add_argument(*shown, **settings)
+        elif typing.get_origin(hint) is list:
+            (hint,) = typing.get_args(hint)
+            settings |= {"nargs": "+", "action": _Collect}
+        elif hint is bool and default is not None:
+            settings |= {"nargs": "?", "const": True}
+        # argparse takes a percent sign for a format.
+        help_text = settings.pop("help", "").replace("%", "%%")
+        kind = _truth if hint is bool else hint
+        self.add_argument(*names, dest=field.name, type=kind, help=help_text, **settings)
+        if default is True:
+            opposites = [f"--no-{name.removeprefix('--')}" for name in names]
+            # The default is the flag's own.
+            self.add_argument(
+                *opposites,
+                dest=field.name,
+                action="store_false",
+                default=argparse.SUPPRESS,
+                help=f"turns {names[0]} off",
+            )
 
     def hyphenated(self, words: Iterable[str]) -> list[str]:
         """Returns the words with hyphens for the underscores in the names of flags."""
@@ -113,6 +153,17 @@ class VerbParser(HfArgumentParser):
             UsageError: Always.
         """
         raise UsageError(f"{self._verb}: {message}", remedy=f"see hf-paraphrase {self._verb} --help")
+
+
+def _truth(word: str) -> bool:
+    """Reads a truth value.
+
+    Raises:
+        ArgumentTypeError: If it is none.
+    """
+    if word.lower() not in _TRUTH:
+        raise argparse.ArgumentTypeError(f"a truth value is true or false, yes or no, 1 or 0, not {word!r}")
+    return _TRUTH[word.lower()]
 
 
 class _Collect(argparse.Action):

@@ -30,13 +30,7 @@ def parse(arguments_class: type[T], verb: str, argv: Sequence[str]) -> T:
 
     parser = VerbParser(arguments_class, verb)
     words = parser.hyphenated(argv)
-    words = _expand_config(words, parser) + words
-    # Left to itself the parser answers an unknown flag with a bare ValueError.
-    parsed, *_, unknown = parser.parse_args_into_dataclasses(
-        args=words, look_for_args_file=False, return_remaining_strings=True
-    )
-    if unknown:
-        parser.refuse(unknown)
+    parsed: T = parser.parsed(_expand_config(words, parser) + words)
     return parsed
 
 
