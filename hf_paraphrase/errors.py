@@ -81,7 +81,7 @@ _NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 _NOT_WRITABLE = (errno.EROFS,)
 _BAD_NAME = (errno.ENAMETOOLONG, errno.ELOOP, errno.EACCES, errno.EPERM, errno.EIO, errno.ESTALE)
 # Libraries written in Rust give the number of the system's error in the text, others nothing but a text.
-_NUMBER_IN_TEXT = re.compile(r"\(os error (\d+)\)|\[errno (\d+)\]", re.IGNORECASE)
+_NUMBER_IN_TEXT = re.compile(r"\(os error (\d{1,9})\)|\[errno (\d{1,9})\]", re.IGNORECASE)
 _WRITTEN_IN_PART = re.compile(
     r"PytorchStreamWriter failed|\binline_container\b.* unexpected pos \d+|iostream error"
     r"|^\d+ requested and \d+ written$"

@@ -132,8 +132,8 @@ def setting(
     return dataclasses.field(default=default, metadata=metadata)
 
 
-def seed_setting(help: str, default: int | None = 0, **constraints: Any) -> Any:
-    """Declares a field that holds a seed: what all generators of random numbers take, those of NumPy among them.
+def seed_setting(help: str, default: int | list[int] | None = 0, **constraints: Any) -> Any:
+    """Declares a field that holds a seed, or several: what all generators of random numbers take, NumPy's among them.
 
     Args:
         help: What is drawn with it.
@@ -276,6 +276,13 @@ def _check_value(name: str, value: Any, constraints: Constraints) -> None:
         raise UsageError(f"{flag(name)} must be a finite number, of single precision, not {value}")
     if isinstance(value, int) and abs(value) > _LARGEST_INTEGER:
         raise UsageError(f"{flag(name)} must be within ±{_LARGEST_INTEGER}, not {value}")
+    if isinstance(value, str) and name in _WORDS and not _is_unicode(value):
+        raise UsageError(f"{flag(name)} is no text in UTF-8: {value}", remedy="give it as your terminal encodes text")
+
+
+def _is_unicode(text: str) -> bool:
+    """Tells whether there is no half of a surrogate pair, which stands for a byte that is no UTF-8."""
+    return not any("\ud800" <= letter <= "\udfff" for letter in text)
 
 
 def _number(bound: float) -> str:

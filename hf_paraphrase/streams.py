@@ -22,7 +22,7 @@ from .errors import InputError, OutputError, UsageError
 from .messages import process_count, say
 from .shown_text import STREAMS, as_given
 
-_DESCRIPTOR = re.compile(r"(?:/dev|/proc/self)/fd/(\d+)")
+_DESCRIPTOR = re.compile(r"(?:/dev|/proc/self)/fd/(\d{1,9})")
 
 
 @contextmanager

@@ -56,8 +56,12 @@ def claimed_folder(folder: Path) -> Iterator[None]:
 
 
 @contextmanager
-def claimed_file(path: Path) -> Iterator[None]:
+def claimed_file(path: Path, *, wait: bool = False) -> Iterator[None]:
     """Holds the place of a file until the block ends or the process is killed; nothing is done to the file itself.
+
+    Args:
+        path: The file.
+        wait: Wait until no other run holds it, for what takes a moment only.
 
     Raises:
         OutputError: If another run holds it, or its folder cannot be made or written.
@@ -70,7 +74,7 @@ def claimed_file(path: Path) -> Iterator[None]:
     try:
         lock.parent.mkdir(parents=True, exist_ok=True)
         while descriptor is None:
-            descriptor = _locked(lock, _FILE, of=path)
+            descriptor = _locked(lock, _FILE, of=path, wait=wait)
     except OSError as error:
         raise OutputError(f"cannot write: {error.strerror}", path=lock) from error
     try:
@@ -98,17 +102,19 @@ def refuse_if_claimed(folder: Path) -> None:
         os.close(descriptor)
 
 
-def is_locked(descriptor: int, *, shared: bool = False) -> bool:
+def is_locked(descriptor: int, *, shared: bool = False, wait: bool = False) -> bool:
     """Locks an open file or folder until it is closed, unless another process has; then it says so.
 
     Args:
         descriptor: The open file.
         shared: Let others look in the same way.
+        wait: Wait for the other process instead.
     """
     if fcntl is None:
         return False
     try:
-        fcntl.flock(descriptor, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
+        kind = fcntl.LOCK_SH if shared else fcntl.LOCK_EX
+        fcntl.flock(descriptor, kind if wait else kind | fcntl.LOCK_NB)
     except BlockingIOError:
         return True
     except OSError:
@@ -132,14 +138,14 @@ def _make(folder: Path) -> None:
         folder.mkdir()
 
 
-def _locked(path: Path, flags: int, of: Path | None = None) -> int | None:
+def _locked(path: Path, flags: int, of: Path | None = None, *, wait: bool = False) -> int | None:
     """Opens and locks a folder or file; None if another run has moved or removed it meanwhile."""
     try:
         descriptor = os.open(path, flags, 0o666)
     except FileNotFoundError:
         return None
     try:
-        if is_locked(descriptor):
+        if is_locked(descriptor, wait=wait):
             raise _another_run(of or path)
         if is_at(descriptor, path):
             return descriptor

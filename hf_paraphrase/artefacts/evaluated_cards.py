@@ -15,6 +15,7 @@ from ..errors import InputError
 from ..shown_text import without_secrets
 from ..tables import without_tags_and_links
 from .card_heads import CARD, readable_head, set_metadata
+from .claims import claimed_file
 from .foreign_files import LONGEST_CARD_BYTES, check_plain_folder, read_bounded
 from .measurements import Measurement, updated_model_index
 from .provenance import add_evaluation, read_provenance
@@ -45,7 +46,7 @@ def add_results(
     """Records an evaluation and rewrites the card of a model; earlier results of the same name are replaced.
 
     The card gets a section with the results before its limits, and in the `model-index` of its head the measurements.
-    A card without a head gets the section alone.
+    A card without a head gets the section alone. Of two runs that record at the same time one waits for the other.
 
     Args:
         folder: The model.
@@ -59,14 +60,15 @@ def add_results(
         InputError: As :func:`check_evaluated_card`.
         OutputError: If a file cannot be written.
     """
-    card = read_card(folder, section)
-    earlier = _recorded(read_provenance(folder).get("evaluations", {}).get(name))
-    known = {"measurements": [item.record() for item in measurements if item.known]}
-    add_evaluation(folder, name, {**evaluation, **known})
-    card = replace_section(card, section, without_tags_and_links(without_secrets(text)), "## Limits")
-    before = readable_head(card).get("model-index")
-    index = updated_model_index(Path(folder).resolve().name, before, earlier, measurements)
-    write_text_whole(Path(folder) / CARD, set_metadata(card, "model-index", index))
+    with claimed_file(Path(folder) / CARD, wait=True):
+        card = read_card(folder, section)
+        earlier = _recorded(read_provenance(folder).get("evaluations", {}).get(name))
+        known = {"measurements": [item.record() for item in measurements if item.known]}
+        add_evaluation(folder, name, {**evaluation, **known})
+        card = replace_section(card, section, without_tags_and_links(without_secrets(text)), "## Limits")
+        before = readable_head(card).get("model-index")
+        index = updated_model_index(Path(folder).resolve().name, before, earlier, measurements)
+        write_text_whole(Path(folder) / CARD, set_metadata(card, "model-index", index))
 
 
 def read_card(folder: str | os.PathLike[str], name: str) -> str:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from ..data.text_files import numbered_lines
 from ..errors import InputError, UsageError
-from ..training.word_vectors import Coverage, WordVectors, read_word_vectors
+from ..training.word_vectors import Coverage, WordVectors, is_header, read_word_vectors
 from .distillation.teacher import Teacher
 from .distillation.word_vectors import DISTILLED_DIMENSION, distill_word_vectors
 from .saved_vectors import read_saved_vectors, vector_table
@@ -100,8 +100,7 @@ def read_word_list(path: str | os.PathLike[str]) -> list[str]:
     for number, line in numbered_lines(path):
         # As in files of vectors, in which a word may have a no-break space or U+0085 in it.
         fields = [field for field in line.replace("\t", " ").split(" ") if field]
-        header = number == 1 and len(fields) == 2 and all(item.isdigit() for item in fields)
-        if fields and fields[0].strip() and not header:
+        if fields and fields[0].strip() and not (number == 1 and is_header(fields)):
             words.setdefault(fields[0])
     if not words:
         raise InputError("the file has no words", path=path, remedy="give a file with a word a line")

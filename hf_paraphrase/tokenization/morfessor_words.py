@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 import os
 import random
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -36,6 +37,7 @@ FINISH_THRESHOLD = 0.005
 """Training ends when a round over all words saves fewer nats than this, a word: the default of Morfessor."""
 
 _WORDS = r"[^\W_]+|[^\w\s]|_"
+_COUNT = re.compile(r"[0-9]{1,18}")
 _REMEDY = "write a count, a space, and the morphs of one word with ` + ` between them, e.g. `12 talo + ssa`"
 
 
@@ -166,8 +168,8 @@ def read_morphs(path: str | os.PathLike[str]) -> Morphs:
             continue
         count, _, rest = line.rstrip().partition(" ")
         morphs = rest.split(" + ")
-        if not count.isascii() or not count.isdecimal() or int(count) < 1:
-            raise InputError(f"`{count}` is not a count", path=path, line=number, remedy=_REMEDY)
+        if _COUNT.fullmatch(count) is None or int(count) < 1:
+            raise InputError(f"`{count[:40]}` is not a count", path=path, line=number, remedy=_REMEDY)
         if not all(morphs) or any(character.isspace() for morph in morphs for character in morph):
             raise InputError(f"`{rest}` is not a segmented word", path=path, line=number, remedy=_REMEDY)
         word = "".join(morphs)

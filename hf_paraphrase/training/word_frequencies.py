@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 FREQUENCY_CONSTANT = 1e-3
 """The a of the weight a / (a + p) (Arora, Liang and Ma 2017, section 5)."""
-_COUNT_LINE = re.compile(r"\s*(\S+)[ \t]+(\d+)\s*")
+_COUNT_LINE = re.compile(r"\s*(\S+)[ \t]+(\d{1,18})\s*")
 _LINES_AT_A_TIME = 10_000
 
 

@@ -25,8 +25,14 @@ UNKNOWN_SPREAD = 0.01
 UNKNOWN_WORDS = ("UUUNKKK", "<unk>", "[UNK]")
 """Names under which published vectors keep one for unknown words; UUUNKKK is that of PARAGRAM."""
 _RAREST = 1000
+_SIZE = re.compile(r"\d{1,18}")
 _NUMBER = re.compile(r"[-+]?(\d+(\.\d*)?|\.\d+)([eE][-+]?\d+)?|[-+]?(nan|inf)", re.IGNORECASE)
 _FRACTION = re.compile(r"[-+]?\d*\.\d+([eE][-+]?\d+)?|[-+]?(nan|inf)", re.IGNORECASE)
+
+
+def is_header(fields: Sequence[str]) -> bool:
+    """Tells whether the fields of a file's first line are the number of its vectors and that of their components."""
+    return len(fields) == 2 and all(map(_SIZE.fullmatch, fields))
 
 
 @dataclass
@@ -106,7 +112,7 @@ def read_word_vectors(
     promised: int | None = None
     for number, line in numbered_lines(path):
         fields = line.rstrip(" \t").replace("\t", " ").split(" ")
-        if number == 1 and len(fields) == 2 and all(item.isdigit() for item in fields):
+        if number == 1 and is_header(fields):
             promised, dimension = int(fields[0]), int(fields[1])
             continue
         if promised is not None and not lines and (found := _dimension(fields, path, number)) != dimension:

@@ -10,6 +10,7 @@ import torch
 from transformers import PreTrainedModel, PreTrainedTokenizerFast
 
 from ..artefacts.model_loading import check_model_type, load_model_folder
+from ..errors import ModelError
 from ..models.modeling_rnn_search import RnnSearchForConditionalGeneration
 from ..training.threads import keep_freed_memory
 
@@ -24,11 +25,13 @@ def load_translation_model(
         device: Where to compute; a GPU if there is one and None is given.
 
     Raises:
-        ModelError: If the folder is missing, damaged, or holds another kind of model or weights that are not finite.
+        ModelError: If the folder is missing, damaged, or holds another kind of model, weights that are not finite, or
+            units to begin, pad and end with that it does not have.
     """
     check_translation_model(folder)
     keep_freed_memory()
     model, tokenizer = load_model_folder(folder, RnnSearchForConditionalGeneration)
+    _check_special_units(model, tokenizer, folder)
     return model.to(device or ("cuda" if torch.cuda.is_available() else "cpu")), tokenizer
 
 
@@ -39,6 +42,28 @@ def check_translation_model(folder: str | os.PathLike[str]) -> None:
         ModelError: If the folder is missing or holds another kind of model.
     """
     check_model_type(folder, ["rnn_search"], kind="translation model", verb="train-nmt")
+
+
+def _check_special_units(
+    model: PreTrainedModel, tokenizer: PreTrainedTokenizerFast, folder: str | os.PathLike[str]
+) -> None:
+    settings = model.generation_config
+    start = None if settings is None else settings.decoder_start_token_id
+    if start is None and settings is not None:
+        start = settings.bos_token_id
+    units = {
+        "padding": tokenizer.pad_token_id,
+        "end": tokenizer.eos_token_id,
+        "unknown": tokenizer.unk_token_id,
+        "start": start,
+    }
+    for name, unit in units.items():
+        if not isinstance(unit, int) or not 0 <= unit < model.config.vocab_size:
+            raise ModelError(
+                f"the {name} unit of the translation model is {unit!r}, none of its {model.config.vocab_size:,} units",
+                path=folder,
+                remedy="save the model and its tokenizer anew",
+            )
 
 
 def unit_fingerprint(tokenizer: PreTrainedTokenizerFast) -> str:

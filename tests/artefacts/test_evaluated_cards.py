@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import threading
 from dataclasses import replace
 
 import pytest
@@ -8,6 +9,7 @@ from huggingface_hub import ModelCard
 from hypothesis import given
 from hypothesis import strategies as st
 
+from hf_paraphrase.artefacts import evaluated_cards
 from hf_paraphrase.artefacts.card_heads import set_metadata
 from hf_paraphrase.artefacts.evaluated_cards import add_results, read_card, replace_section
 from hf_paraphrase.artefacts.measurements import Measurement, model_index
@@ -98,6 +100,29 @@ def test_an_evaluation_joins_what_the_card_says_and_its_repetition_takes_its_pla
     add_results(model, "sts", {"kind": "evaluate"}, [], section="s", text="t")
     assert results_of(model) == {("dev set", 60.5), ("elsewhere", 60.5)}
     assert "runs" not in (model / "provenance.json").read_text()
+
+
+def test_of_two_runs_that_record_at_once_none_is_lost(model, monkeypatch):
+    def record(name):
+        add_results(model, name, {}, measured(**{name: 1.5}), section=name, text=f"of {name}")
+
+    def meanwhile(folder, section):
+        card = read_card(folder, section)
+        if not other.ident:
+            other.start()
+            # Long enough for a run that does not wait to be done.
+            other.join(0.5)
+        return card
+
+    other = threading.Thread(target=record, args=("b",))
+    monkeypatch.setattr(evaluated_cards, "read_card", meanwhile)
+    record("a")
+    other.join()
+    assert results_of(model) == {("dev set", 60.5), ("data a", 1.5), ("data b", 1.5)}
+    card = (model / "README.md").read_text()
+    assert "of a" in card and "of b" in card
+    assert set(json.loads((model / "provenance.json").read_text())["evaluations"]) == {"a", "b"}
+    assert sorted(path.name for path in model.iterdir()) == ["README.md", "provenance.json"]
 
 
 def test_results_that_an_earlier_version_wrote_are_replaced_by_what_they_are_of(model):

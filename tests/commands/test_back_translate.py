@@ -246,6 +246,8 @@ def test_bad_settings_are_one_line_and_leave_nothing_behind(
         ("no config", "it has no config.json"),
         ("bad config", "config.json is damaged"),
         ("impossible config", "the model cannot be opened"),
+        ("no end", "the end unit of the translation model is None"),
+        ("no start", "the start unit of the translation model is None"),
         ("weights of another model", "the weights do not fit the configuration|the model cannot be opened"),
     ],
 )
@@ -276,6 +278,12 @@ def test_an_unusable_model_is_one_line_and_leaves_nothing_behind(
         (model / "config.json").write_text("{")
     elif kind == "impossible config":
         (model / "config.json").write_text(json.dumps({**config, "readout_size": 7}))
+    elif kind == "no end":
+        settings = json.loads((model / "tokenizer_config.json").read_text())
+        settings["eos_token"] = None
+        (model / "tokenizer_config.json").write_text(json.dumps(settings))
+    elif kind == "no start":
+        (model / "generation_config.json").write_text("{}")
     else:
         (model / "config.json").write_text(
             json.dumps({**config, "hidden_size": 10, "attention_size": 8, "readout_size": 8})

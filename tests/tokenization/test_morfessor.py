@@ -185,6 +185,7 @@ def test_saved_tokenizers_open_with_equal_ids_without_morfessor(tokenizer, tmp_p
     ("content", "named"),
     [
         ("12 talo + ssa\nx talo\n", "s:2: `x` is not a count"),
+        pytest.param("1" + "0" * 5_000 + " talo\n", "is not a count", id="huge"),
         ("0 talo\n", "s:1: `0` is not a count"),
         ("3 talo +  + ssa\n", "s:1: "),
         ("3\n", "s:1: "),

@@ -39,6 +39,7 @@ def test_counts_of_words_are_added_up(tmp_path):
     [
         ("", None, "empty"),
         ("the 5\ncat\n", 2, "`cat` is not a word and its count"),
+        pytest.param("the 5\ncat 1" + "0" * 5_000, 2, "is not a word and its count", id="huge"),
         ("the 5\n\ncat -1\n", 3, "not a word and its count"),
         ("le chat\n", None, "no word of this file is in the vocabulary"),
     ],

@@ -69,6 +69,11 @@ def test_malformed_lines_are_named(tmp_path, text, line, message):
     assert "--on-error" not in str(caught.value)
 
 
+@pytest.mark.parametrize("word", ["²", "1" + "0" * 5_000], ids=["exponent", "huge"])
+def test_what_is_no_size_is_a_word(tmp_path, word):
+    assert read_word_vectors(write(tmp_path / "v", f"{word} 2\nb 3\n")).words == [word, "b"]
+
+
 @pytest.mark.parametrize("text", ["", "3 2\n"])
 def test_files_without_vectors_are_refused(tmp_path, text):
     with pytest.raises(InputError):

@@ -14,6 +14,7 @@ folder of the same rows.
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -198,7 +199,7 @@ class OpusparcusSource(Source, TrainingSettings):
         """Reads language, quality and configuration off a name such as `fr.80` or `fr.labelled`."""
         name = config_name or settings.get("lang") or ""
         lang, _, rest = name.partition(".")
-        if lang not in LANGUAGES or not (rest in {"", "labelled"} or rest.isdecimal()):
+        if lang not in LANGUAGES or not (rest in {"", "labelled"} or re.fullmatch(r"\d{1,9}", rest)):
             raise UsageError(
                 f"no configuration `{name}`", remedy="a language (de, en, fi, fr, ru, sv), e.g. fr, fr.80, fr.labelled"
             )

@@ -21,7 +21,7 @@ from ...errors import InputError, UsageError
 from ...evaluation.dev import dev_sets, read_test_sets
 from ...evaluation.figures import check_plots
 from ...messages import say
-from ...settings import Settings, recipe, setting
+from ...settings import Settings, recipe, seed_setting, setting
 from ..best_rows import WAYS
 from .choice import Cell, ChosenCell, TuningRun, choose_by_dev, compare_with_random, mean_test
 from .grids import GRIDS, RANDOM, RECOLLECTED, FilterRange, filter_ranges
@@ -72,10 +72,8 @@ class TuneSettings(Settings):
         "auto",
         choices=("auto", *WAYS, "none"),
     )
-    seeds: list[int] = setting(
-        "seeds of the sample and the training, for the chosen cells and the random selection [default: 0 1 2]",
-        [],
-        at_least=0,
+    seeds: list[int] = seed_setting(
+        "seeds of the sample and the training, for the chosen cells and the random selection [default: 0 1 2]", []
     )
     grid_seeds: int = setting("how many of the seeds every cell of the grid is trained with", 1, at_least=1)
     bootstrap: int = setting("bootstrap replicates", 1000, at_least=1)

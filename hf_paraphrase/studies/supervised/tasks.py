@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -201,7 +202,7 @@ def _classes(data: SupervisedData, names: Sequence[str]) -> list[str]:
     if names:
         classes = list(names)
     else:
-        numbers = all(name.isdigit() for name in counts)
+        numbers = all(re.fullmatch(r"\d{1,18}", name) for name in counts)
         classes = sorted(counts, key=int) if numbers else sorted(counts)
     remedy = "give training rows of every class, or leave the class out of the data"
     empty = [name for name in classes if not counts[name]]
