@@ -18,25 +18,19 @@ from hf_paraphrase.tokenization.word_level import build_word_level_tokenizer, sa
 
 
 @pytest.fixture
-def published(hub, model_folder, tmp_path, monkeypatch):
+def published(read_hub, model_folder, tmp_path, monkeypatch):
     """An encoder that was pushed, large files among its own, and a client with an empty cache."""
-    from huggingface_hub import constants
-
     for path in model_folder.glob("model*"):
         path.unlink()
     torch.manual_seed(0)
     tokenizer = build_word_level_tokenizer(["the", "cat", "sat", "down"])
     AvgModel(AvgConfig(vocab_size=len(tokenizer), hidden_size=5, initializer_range=1.0)).save_pretrained(model_folder)
     save_tokenizer(tokenizer, model_folder)
-    template = hub.url + "/{repo_id}/resolve/{revision}/{filename}"
-    monkeypatch.setattr(constants, "HUGGINGFACE_CO_URL_TEMPLATE", template)
-    monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setattr(hub_models, "_FOLDERS", {})
     monkeypatch.chdir(tmp_path)
     push_folder(model_folder, "ann/best", token=TOKEN)
     push_folder(model_folder, "ann/best", token=TOKEN, revision="v2")
-    hub.requests.clear()
-    return hub
+    read_hub.requests.clear()
+    return read_hub
 
 
 def test_what_was_pushed_opens_by_the_name_on_its_card_and_its_code_is_not_fetched(published, model_folder, tmp_path):
