@@ -83,11 +83,18 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
 
 
 def on_page_content(content: str, page: Page, config: MkDocsConfig, files: Files) -> str:
-    """Draws equations, and takes the names of roles away, which docstrings have for other readers of theirs."""
+    """Draws equations, and takes the names of roles away, which docstrings have for other readers of theirs.
+
+    Raises:
+        PluginError: For an equation that has a command that nothing draws.
+    """
 
     def drawn(equation: re.Match[str]) -> str:
         display = "block" if equation[1] == "div" else "inline"
-        return f"<{equation[1]}>{convert(html.unescape(equation[2]).strip(), display=display)}</{equation[1]}>"
+        drawing = convert(html.unescape(equation[2]).strip(), display=display)
+        if "\\" in drawing:
+            raise PluginError(f"{page.file.src_uri}: nothing draws all of the equation {equation[2]}")
+        return f"<{equation[1]}>{drawing}</{equation[1]}>"
 
     return _ROLE.sub("<code>", _EQUATION.sub(drawn, content))
 
