@@ -43,7 +43,8 @@ ORDERS = {
 @pytest.fixture(scope="module")
 def without_auto_classes(tmp_path_factory):
     """Runs programs that have torch and a part of transformers, of its Auto classes none yet."""
-    run = FreshPython(tmp_path_factory.mktemp("fresh"), ("torch", "transformers.generation"))
+    libraries = ("torch", "scipy.optimize", "accelerate", "transformers.integrations.accelerate")
+    run = FreshPython(tmp_path_factory.mktemp("fresh"), libraries)
     yield run
     run.close()
 
