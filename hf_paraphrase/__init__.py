@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from .data.sources.pairs import prepare_pairs
     from .data.sources.pivot import prepare_pivot
     from .data.sources.preparation import prepare
+    from .demo.run import launch_demo
     from .encoders.distillation.run import distill
     from .encoders.encode_file import encode
     from .encoders.join import join_encoders
