@@ -445,3 +445,20 @@ def test_tatoeba_english_first_is_split_by_its_english_side(real_data_dir):
     parts, _ = rows_of(options)
     assert {name: len(part) for name, part in parts.items()} == {"train": 10374, "validation": 100, "test": 100}
     assert not {row["target"] for row in parts["train"]} & {row["target"] for row in parts["test"]}
+
+
+def test_a_sample_of_the_training_pairs_leaves_the_held_out_parts_as_they_are(tmp_path):
+    rows = random_rows(300, targets=100000)
+    settings = {"validation_size": 20, "test_size": 30}
+    whole, _ = rows_of(aligned(tmp_path, rows, **settings))
+    parts, corpus = rows_of(aligned(tmp_path, rows, max_pairs=40, **settings))
+    assert {name: parts[name] for name in ("validation", "test")} == {
+        name: whole[name] for name in ("validation", "test")
+    }
+    assert len(parts["train"]) == 40 and corpus.counts["train"]["not_sampled"] == 210
+    kept = {row["id"] for row in parts["train"]}
+    assert parts["train"] == [row for row in whole["train"] if row["id"] in kept]
+    assert rows_of(aligned(tmp_path, rows, max_pairs=40, **settings))[0] == parts
+    assert rows_of(aligned(tmp_path, rows, max_pairs=40, seed=1, **settings))[0]["train"] != parts["train"]
+    every, corpus = rows_of(aligned(tmp_path, rows, max_pairs=1000, **settings))
+    assert every == whole and corpus.counts["train"]["not_sampled"] == 0
