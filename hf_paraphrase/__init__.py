@@ -20,11 +20,14 @@ if TYPE_CHECKING:
     from .data.sources.pairs import prepare_pairs
     from .data.sources.pivot import prepare_pivot
     from .data.sources.preparation import prepare
+    from .demo.run import launch_demo
     from .encoders.distillation.run import distill
     from .encoders.encode_file import encode
     from .encoders.join import join_encoders
+    from .encoders.quantization import quantize_embeddings
     from .encoders.search.index import SearchIndex
     from .encoders.search.run import search
+    from .encoders.search.semantic_search import paraphrase_mining, semantic_search
     from .encoders.sentence_encoder import SentenceEncoder
     from .encoders.train import train_encoder
     from .errors import HfParaphraseError, HubError, InputError, ModelError, OutputError, UsageError

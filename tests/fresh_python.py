@@ -7,11 +7,14 @@ the environment as they were imported is that of the tests, but for the home of 
 
 from __future__ import annotations
 
+import atexit
+import gc
 import importlib
 import json
 import os
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 LIBRARIES = ("torch", "transformers.trainer", "transformers.models.auto.modeling_auto", "datasets", "scipy.stats")
@@ -20,10 +23,11 @@ MAIN = "import sys; from hf_paraphrase.commands import main; sys.exit(main())"
 
 
 class FreshPython:
-    """Runs programs, in `folder`; its server starts with the first of them."""
+    """Runs programs, in `folder`, that have some libraries; its server starts with the first of them."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, libraries: tuple[str, ...] = LIBRARIES) -> None:
         self.folder = folder
+        self.libraries = libraries
         self.server: subprocess.Popen | None = None
 
     def __call__(self, code, *words, folder=None, environment=None):
@@ -53,7 +57,7 @@ class FreshPython:
 
     def _started(self):
         environment = {**os.environ, "HF_HOME": str(self.folder / "home")}
-        words = [sys.executable, __file__]
+        words = [sys.executable, __file__, *self.libraries]
         return subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment, text=True)
 
     def close(self):
@@ -82,10 +86,31 @@ def run(code, words, folder, environment, path, printed):
     os.environ.update(environment)
     os.chdir(folder)
     sys.path[:], sys.argv[:] = path, words
-    exec(compile(code, "-c", "exec"), {"__name__": "__main__"})
+    try:
+        exec(compile(code, "-c", "exec"), {"__name__": "__main__"})
+        end(0)
+    except SystemExit as error:
+        if error.code is None or isinstance(error.code, int):
+            end(error.code or 0)
+        sys.stderr.write(f"{error.code}\n")
+    except Exception:
+        sys.excepthook(*sys.exc_info())
+    end(1)
+
+
+def end(status):
+    """Ends as Python does, but for the taking apart of all modules, which lasts longer than most of the programs."""
+    threading._shutdown()
+    atexit._run_exitfuncs()
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(status & 0xFF)
 
 
 if __name__ == "__main__":
-    for library in LIBRARIES:
+    for library in sys.argv[1:]:
         importlib.import_module(library)
+    # A collection of garbage in a fork would copy all that the libraries hold.
+    gc.collect()
+    gc.freeze()
     run(**serve())

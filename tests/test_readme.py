@@ -41,8 +41,8 @@ ROOT = Path(__file__).resolve().parents[1]
 README, GUIDE = ROOT / "README.md", ROOT / "docs" / "guide"
 DOCUMENTS = [README, *sorted((ROOT / "docs").rglob("*.md"))]
 JUDGED = PAIRS.append(pa.field("score", pa.float64()))
-NOT_RUN = ("hf-paraphrase push",)
-"""What would need an account."""
+NOT_RUN = ("hf-paraphrase push", "hf-paraphrase demo")
+"""What would need an account, and what serves until it is interrupted."""
 SENTENCES = [
     ("the doctor bought a car.", "a car was purchased by the physician."),
     ("a physician purchased a car.", "the doctor bought a car for his wife."),

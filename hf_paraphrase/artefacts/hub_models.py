@@ -41,25 +41,40 @@ FETCHED = (
     "references.tsv",
 )
 """The files that are fetched, all that the model folders of this package hold but code."""
+_OF_OTHERS = (
+    *FETCHED,
+    "vocab.txt",
+    "0_StaticEmbedding/model.safetensors",
+    "0_StaticEmbedding/tokenizer.json",
+    *(f"{number}_Dense/{name}" for number in (2, 3) for name in (_SETTINGS, "model.safetensors")),
+)
+"""What is fetched of sentence encoders of other libraries."""
+_MODULES = "modules.json"
 BUILTIN = "builtin"
 """The name of the sentence encoder that is installed with the package."""
+WORDLLAMA = "wordllama"
+"""The name of the table that is installed with the package of that name."""
 BUILTIN_FOLDER = Path(__file__).parents[1] / "encoders" / BUILTIN
 """Where it lies."""
 _FOLDERS: dict[tuple[str, str | None], Path] = {}
 """What was fetched by this process: a verb that opens a model twice must get the same one."""
+_SETTINGS_ALONE: set[tuple[str, str | None]] = set()
+"""Those of which nothing but the settings was fetched."""
 
 
-def model_folder(name: str | os.PathLike[str], *, revision: str | None = None) -> Path:
+def model_folder(name: str | os.PathLike[str], *, revision: str | None = None, of_others: bool = False) -> Path:
     """Gives the folder of a model, which is fetched from the Hub if it must be.
 
     Args:
         name: A folder; or, as text and where there is no such file or folder, `builtin`, a repository
             `namespace/name`, or `namespace/name/folder` for a model in a folder of one.
         revision: The branch, tag or commit of a repository; `main` by default.
+        of_others: Whether to fetch a model of a type that is not of this package, too: weights in safetensors,
+            settings and tokenizer.
 
     Returns:
         The folder. A name that is neither a folder nor can be a repository's comes back as it is. Of a model of a
-        type that is not of this package the folder has `config.json` alone, which is enough to refuse it by.
+        type that is not of this package the folder otherwise has `config.json` alone, which is enough to refuse it by.
 
     Raises:
         ModelError: If the Hub has no such repository, branch or model in it, or does not let this user see it, or if
@@ -80,8 +95,9 @@ def model_folder(name: str | os.PathLike[str], *, revision: str | None = None) -
         folder = Path(name)
     else:
         key = (str(name), revision)
-        if key not in _FOLDERS or not _FOLDERS[key].is_dir():
-            _FOLDERS[key] = _fetch(*repository, revision)
+        if key not in _FOLDERS or not _FOLDERS[key].is_dir() or (of_others and key in _SETTINGS_ALONE):
+            _FOLDERS[key], is_whole = _fetch(*repository, revision, of_others)
+            (_SETTINGS_ALONE.discard if is_whole else _SETTINGS_ALONE.add)(key)
         folder = _FOLDERS[key]
     # Whatever kind of model it is, nothing in it has been opened yet. What is no model is not searched to its bottom.
     if os.path.lexists(folder / _SETTINGS):
@@ -136,18 +152,21 @@ def _repository(name: str | os.PathLike[str]) -> tuple[str, str] | None:
     return repo_id, "/".join(parts[2:])
 
 
-def _fetch(repo_id: str, inner: str, revision: str | None) -> Path:
-    folder = _download(repo_id, inner, revision, (_SETTINGS,))
-    if not (folder / _SETTINGS).is_file():
+def _fetch(repo_id: str, inner: str, revision: str | None, of_others: bool) -> tuple[Path, bool]:
+    """Fetches a model; returns its folder, and whether it is whole or has the settings alone."""
+    folder = _download(repo_id, inner, revision, (_SETTINGS, _MODULES) if of_others else (_SETTINGS,))
+    if not (folder / _SETTINGS).is_file() and not (of_others and (folder / _MODULES).is_file()):
         what = f"no folder {inner} with a model" if inner else "no model"
         raise ModelError(
             f"the repository has {what}: there is no {_SETTINGS}",
             path=repo_id,
             remedy="see its list of files on the Hub; namespace/name/folder names a model in a folder of it",
         )
-    if read_json_object(folder / _SETTINGS, ModelError).get("model_type") not in tuple(MODELS):
-        return folder
-    return _download(repo_id, inner, revision, FETCHED)
+    settings = read_json_object(folder / _SETTINGS, ModelError) if (folder / _SETTINGS).is_file() else {}
+    is_ours = settings.get("model_type") in tuple(MODELS)
+    if not is_ours and not of_others:
+        return folder, False
+    return _download(repo_id, inner, revision, FETCHED if is_ours else _OF_OTHERS), True
 
 
 def _download(repo_id: str, inner: str, revision: str | None, names: tuple[str, ...]) -> Path:

@@ -19,6 +19,7 @@ from .streams import give_up_standard_output, guarded_streams
 JOURNEYS = {
     "to begin with": {
         "quickstart": "run the whole pipeline on the built-in sample",
+        "demo": "open a page to try models and look at data in a browser, on this machine alone",
         "env": "print versions and devices, for a bug report",
     },
     "sentences to vectors": {

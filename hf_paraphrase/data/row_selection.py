@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 from xxhash import xxh3_64_intdigest
 
-_SHUFFLING, _HOLDING_OUT = 1, 2
+_SHUFFLING, _HOLDING_OUT, _SAMPLING = 1, 2, 3
 _SLICE = 1_000_000
 
 
@@ -113,6 +113,25 @@ def _is_one_of(keys: np.ndarray, wanted: np.ndarray) -> np.ndarray:
         some = keys[begin : begin + _SLICE]
         found[begin : begin + _SLICE] = wanted[np.minimum(np.searchsorted(wanted, some), len(wanted) - 1)] == some
     return found
+
+
+def sample(candidates: np.ndarray, size: int, seed: int) -> np.ndarray:
+    """Draws so many of the candidates, or all where there are fewer.
+
+    Args:
+        candidates: Which rows may be drawn (rows,), bool.
+        size: The number of rows wanted.
+        seed: Of the draw.
+
+    Returns:
+        Which rows are drawn (rows,), bool.
+    """
+    rows = np.flatnonzero(candidates)
+    if size >= len(rows):
+        return candidates.copy()
+    drawn = np.zeros_like(candidates)
+    drawn[rows[np.random.default_rng([seed, _SAMPLING]).choice(len(rows), size, replace=False)]] = True
+    return drawn
 
 
 def shuffled(rows: np.ndarray, seed: int) -> np.ndarray:

@@ -7,12 +7,8 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
 
-import pyarrow as pa
-
 from ..errors import InputError
-from .folder import DataFolder
-from .schema import columns_named, require_columns
-from .text_files import LONGEST_LINE_BYTES, StrictLines, check_readable, read_lines
+from .text_blocks import LONGEST_LINE_BYTES, check_readable, lines_of_text
 
 DEFAULT_COLUMNS = ("sentence", "text", "sentence1", "sentence2")
 _BLOCK_LINES = 20_000
@@ -22,11 +18,11 @@ def lines_of_file(source: Path) -> Iterator[list[str]]:
     """Streams the lines of a file in lists of at most 20,000.
 
     Raises:
-        InputError: As :func:`~hf_paraphrase.data.text_files.read_lines`.
+        InputError: As :func:`~.text_blocks.lines_of_text`.
     """
-    for array in read_lines(source, StrictLines()):
-        for start in range(0, len(array), _BLOCK_LINES):
-            yield array.slice(start, _BLOCK_LINES).to_pylist()
+    for lines in lines_of_text(source):
+        for start in range(0, len(lines), _BLOCK_LINES):
+            yield lines[start : start + _BLOCK_LINES]
 
 
 def lines_of_standard_input() -> Iterator[list[str]]:
@@ -78,6 +74,12 @@ class SentenceCorpus:
         self.path, self.split = path, split or "train"
         self.columns: list[str] = []
         if path.is_dir():
+            # A file of text needs none of them.
+            import pyarrow as pa
+
+            from .folder import DataFolder
+            from .schema import columns_named, require_columns
+
             self._folder = DataFolder(path)
             schema = self._folder.schema(self.split)
             columns = columns_named(columns, schema.names)

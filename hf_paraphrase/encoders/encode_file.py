@@ -9,7 +9,7 @@ from pathlib import Path
 from ..artefacts.hub_models import BUILTIN
 from ..artefacts.whole_files import output_file
 from ..data.sentences import lines_of_file, lines_of_standard_input
-from ..data.text_files import PLAIN_OR_COMPRESSED
+from ..data.text_blocks import PLAIN_OR_COMPRESSED
 from ..errors import InputError, UsageError
 from ..messages import say
 from ..settings import Settings, recipe, setting

@@ -17,7 +17,7 @@ from ..artefacts.inherited_cards import inherited_metadata
 from ..artefacts.model_loading import load_model_folder
 from ..artefacts.provenance import write_provenance
 from ..data.sentences import SentenceCorpus
-from ..data.text_files import PLAIN_OR_COMPRESSED
+from ..data.text_blocks import PLAIN_OR_COMPRESSED
 from ..errors import InputError, ModelError, UsageError
 from ..messages import say
 from ..settings import Settings, recipe, seed_setting, setting

@@ -7,7 +7,7 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast, overload
+from typing import TYPE_CHECKING, Any, Unpack, cast, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +18,7 @@ from ..errors import ModelError
 from ..tokenization.token_lookup import Lookup, characters_worth_it, list_of_texts, lookup_for, state_of
 from ..tokenization.word_lookup import TokenIds
 from ..training.threads import in_threads
+from .familiar_calls import EncodeOptions, FamiliarCalls, normalized
 from .kinds import encoder_class
 from .onnx_encoder import OnnxModel, is_onnx_folder, load_onnx_folder
 from .truncation import check_truncation, truncated_average
@@ -35,7 +36,7 @@ CHARACTERS_PER_BLOCK = 1 << 20
 _ROWS_PER_MEAN = 1024
 
 
-class SentenceEncoder:
+class SentenceEncoder(FamiliarCalls):
     """Embeds texts with an encoder and its tokenizer.
 
     Args:
@@ -178,6 +179,17 @@ class SentenceEncoder:
         self, texts: Sequence[str], *, batch_size: int = ..., normalize: bool = ..., show_progress_bar: bool = ...
     ) -> NDArray[np.float32]: ...
 
+    @overload
+    def encode(
+        self,
+        texts: str | Sequence[str],
+        *,
+        batch_size: int = ...,
+        normalize: bool = ...,
+        show_progress_bar: bool = ...,
+        **options: Unpack[EncodeOptions],
+    ) -> Any: ...
+
     def encode(
         self,
         texts: str | Sequence[str],
@@ -185,7 +197,8 @@ class SentenceEncoder:
         batch_size: int = 256,
         normalize: bool = False,
         show_progress_bar: bool = False,
-    ) -> NDArray[np.float32]:
+        **options: Unpack[EncodeOptions],
+    ) -> Any:
         """Embeds texts.
 
         Texts of like length share a batch, whatever their order; batch size and order change a result by no more
@@ -197,14 +210,23 @@ class SentenceEncoder:
             batch_size: Texts in a batch at most, for encoders that need padding.
             normalize: Divide each embedding by its Euclidean norm.
             show_progress_bar: Show the progress, in texts, on standard error.
+            **options: What sentence-transformers takes as well: `normalize_embeddings`, another name of `normalize`;
+                `convert_to_tensor`; `precision`, one of `float32`, `int8`, `uint8`, `binary` and `ubinary`;
+                `truncate_dim`, how many components to keep before normalising; `prompt`, what to put before each
+                text; `device`, where to move the encoder first.
 
         Returns:
-            float32 (texts, dim) in the order of the texts, or (dim,) for a single text.
+            float32 (texts, dim) in the order of the texts, or (dim,) for a single text; with options as
+            :class:`~.familiar_calls.FamiliarCalls` says, what sentence-transformers gives with them.
 
         Raises:
             TypeError: If a text is not a string.
-            ValueError: If `batch_size` is not positive.
+            ValueError: If `batch_size` is not positive, or an option does not fit.
         """
+        if options:
+            return self._encode_with(
+                texts, batch_size=batch_size, normalize=normalize, show_progress_bar=show_progress_bar, **options
+            )
         import torch
         from tqdm.auto import tqdm
 
@@ -366,12 +388,6 @@ def forward_options(model: PreTrainedModel | OnnxModel) -> dict[str, Any]:
     """Returns what tells an encoder that its sentence embeddings are all that is wanted."""
     forward = getattr(model, "forward", model)
     return {"return_token_vectors": False} if "return_token_vectors" in inspect.signature(forward).parameters else {}
-
-
-def normalized(vectors: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Divides each row (rows, dim) by its Euclidean norm; zero rows stay zero."""
-    norms = np.linalg.norm(vectors, axis=1, keepdims=True)
-    return (vectors / np.where(norms == 0, 1.0, norms)).astype(np.float32)
 
 
 def batches_of_like_length(lengths: Sequence[int] | NDArray[np.int64], batch_size: int) -> Iterator[list[int]]:

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar, cast
 
-from ..data.text_files import PLAIN_OR_COMPRESSED
+from ..data.text_blocks import PLAIN_OR_COMPRESSED
 from ..errors import UsageError
 from ..registry import ENCODERS, EXTENSIONS, LOSSES
 from ..settings import Settings, flag, is_given, setting

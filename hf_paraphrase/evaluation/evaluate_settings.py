@@ -10,7 +10,7 @@ from ..encoders.devices import check_device, device_setting
 from ..errors import UsageError
 from ..registry import SUITES
 from ..settings import Settings, flag, is_given, setting
-from .floors import FLOORS
+from .compared_models import BASELINES
 from .protocols import PAPER, PROTOCOLS
 from .transfer.tasks import TASKS
 
@@ -48,12 +48,16 @@ class EvaluateSettings(Settings):
         "folders, each a line of the tables; for the suite senteval the folder below which its files lie",
     )
     model: list[str] = setting(
-        "encoder folders, or namespace/name of some on the Hub, side by side; without any and without --baseline "
-        "builtin, the encoder that is installed with this package",
+        "encoder folders, or namespace/name of some on the Hub, side by side: those of this package, of "
+        "sentence-transformers or transformers, of model2vec and of wordllama, none of whose code is run; builtin is "
+        "the one that is installed with this package, and what is taken without any and without --baseline",
         [],
     )
     baseline: list[str] = setting(
-        f"floors without training to print beside the models: {', '.join(FLOORS)}", [], choices=FLOORS
+        "what to print beside the models: words, trigrams and weighted-trigrams need no training; builtin; wordllama "
+        "where that package is installed",
+        [],
+        choices=BASELINES,
     )
     suite: str = setting("which benchmark", "sts", choices=SUITES)
     protocols: list[str] = setting(

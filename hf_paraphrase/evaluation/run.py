@@ -13,8 +13,9 @@ from ..errors import HfParaphraseError
 from ..messages import say
 from ..registry import SUITES
 from ..settings import recipe
+from .compared_models import baseline, scorers
 from .evaluate_settings import EvaluateSettings
-from .floors import FLOORS, Encode, Scorer, truncated_name
+from .floors import truncated_name
 from .suite import Benchmark, Scores, Suite
 
 
@@ -66,9 +67,11 @@ def evaluate(settings: EvaluateSettings) -> Evaluation:
 def _evaluate(settings: EvaluateSettings, suite: Suite) -> Evaluation:
     benchmark = suite.read(settings)
     # All models are opened before the first one works, so that a wrong folder at the end of the list costs nothing.
-    models = [scorer for name in dict.fromkeys(settings.model) for scorer in _scorers(name, settings)]
-    floors = [FLOORS[name] for name in dict.fromkeys(settings.baseline)]
-    scores = tuple(benchmark.measure(scorer) for scorer in (*floors, *models))
+    how: dict[str, Any] = {"device": settings.device, "batch_size": settings.batch_size}
+    sizes = settings.truncate_dim
+    models = [scorer for name in dict.fromkeys(settings.model) for scorer in scorers(name, sizes=sizes, **how)]
+    baselines = [baseline(name, **how) for name in dict.fromkeys(settings.baseline)]
+    scores = tuple(benchmark.measure(scorer) for scorer in (*baselines, *models))
     evaluation = Evaluation(settings.suite, scores, benchmark.report(scores), benchmark.record(settings, scores))
     try:
         _write(settings, suite, benchmark, evaluation)
@@ -76,25 +79,6 @@ def _evaluate(settings: EvaluateSettings, suite: Suite) -> Evaluation:
         say(evaluation.text)  # it may have taken hours
         raise
     return evaluation
-
-
-def _scorers(name: str, settings: EvaluateSettings) -> list[Scorer]:
-    """Opens an encoder, whole and truncated to each of the sizes, with the batch size filled in."""
-    from ..encoders.sentence_encoder import SentenceEncoder
-
-    whole = SentenceEncoder.from_pretrained(name, device=settings.device)
-
-    def encode(encoder: SentenceEncoder) -> Encode:
-        return lambda texts: encoder.encode(texts, batch_size=settings.batch_size, show_progress_bar=True)
-
-    parts = [
-        (size, SentenceEncoder(whole.model, whole.tokenizer, truncate_dim=size))
-        for size in dict.fromkeys(settings.truncate_dim)
-    ]
-    return [
-        Scorer.model(name, encode(whole)),
-        *(Scorer.truncated(name, encode(part), size) for size, part in parts),
-    ]
 
 
 def _write(settings: EvaluateSettings, suite: Suite, benchmark: Benchmark, evaluation: Evaluation) -> None:

@@ -12,7 +12,7 @@ from ..artefacts.hub_models import model_folder
 from ..artefacts.int8_tables import INT8, TABLE_MODELS
 from ..artefacts.model_loading import check_model_type, load_model_folder
 from ..data.sentences import lines_of_file
-from ..data.text_files import PLAIN_OR_COMPRESSED
+from ..data.text_blocks import PLAIN_OR_COMPRESSED
 from ..encoders.onnx_encoder import ONNX_FILE, is_onnx_folder, require_packages
 from ..errors import InputError, ModelError, UsageError
 from ..messages import say

@@ -16,6 +16,7 @@ from ..training.run import TrainingRun
 from .train_settings import TranslationTrainingSettings
 
 if TYPE_CHECKING:
+    import pyarrow as pa
     from torch import Tensor
     from transformers import PreTrainedModel, PreTrainedTokenizerFast
 
@@ -71,6 +72,8 @@ def _train(settings: TranslationTrainingSettings, run: TrainingRun) -> None:
     from .trainer import ALL_WORDS
 
     table = pa.concat_tables([folders[folder] for folder in settings.bitext])
+    if settings.max_pairs is not None and settings.max_pairs < table.num_rows:
+        table = _sample(table, settings.max_pairs, settings.seed)
     sources, targets, left_out = trainable_rows(table, max_words=settings.max_words)
     dev = trainable_rows(dev_table, max_words=ALL_WORDS)
     say(f"{len(sources):,} training pairs ({left_out:,} empty or too long), {len(dev.sources):,} dev pairs")
@@ -97,6 +100,14 @@ def _train(settings: TranslationTrainingSettings, run: TrainingRun) -> None:
     if run.writes:
         counts = {"training_pairs": len(bitext), "pairs_left_out": left_out}
         _write(settings, run, model, tokenizer, {**counts, "bf16": bf16}, log)
+
+
+def _sample(table: pa.Table, size: int, seed: int) -> pa.Table:
+    """Draws so many rows of a table, in its order."""
+    import numpy as np
+
+    rows = np.random.default_rng(seed).choice(table.num_rows, size, replace=False)
+    return table.take(np.sort(rows))
 
 
 def _train_in_stages(

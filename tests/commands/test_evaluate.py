@@ -27,14 +27,14 @@ class VowelEncoder:
 
 @pytest.fixture
 def encoders(monkeypatch):
-    from hf_paraphrase.encoders.sentence_encoder import SentenceEncoder
+    from hf_paraphrase.encoders import any_encoder
 
-    def from_pretrained(name, **settings):
+    def open_encoder(name, **settings):
         if "missing" in str(name):
             raise ModelError("no such model folder", path=name)
         return VowelEncoder()
 
-    monkeypatch.setattr(SentenceEncoder, "from_pretrained", from_pretrained)
+    monkeypatch.setattr(any_encoder, "open_encoder", open_encoder)
 
 
 @pytest.fixture

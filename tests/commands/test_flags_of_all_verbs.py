@@ -165,7 +165,7 @@ def test_help_that_lists_kinds_of_compressed_files_lists_all(arguments_class, mo
 NAMES_OF_INPUTS = """
     bitext classifier compare corpus csv data data_dir decontaminate dev_data encoder encoders expansion
     expansion_decontaminate file frequency_counts gettext gold idf_text index initial_model
-    initial_vectors input jsonl language_model language_model_text lexical_table mined model normal
+    initial_vectors input jsonl language_model language_model_text lexical_table mined model models normal
     pairs parquet path quality_table queries query_file scoring_encoder segmentation sentences simple
     source source_encoder source_file source_scoring_encoder tagged tags target target_encoder
     target_file target_scoring_encoder task teacher test_source_file test_target_file text tmx

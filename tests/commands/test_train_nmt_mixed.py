@@ -57,3 +57,16 @@ def test_only_the_first_bitext_needs_a_dev_set(tiny_bitext, other, tmp_path, cap
     assert train(tmp_path / "model", tiny_bitext, folder) == 0
     assert train(tmp_path / "again", folder, tiny_bitext) == 2
     assert "no split `validation`" in capsys.readouterr().err
+
+
+def test_a_sample_is_drawn_of_all_pairs_and_the_same_each_time(tiny_bitext, other, tmp_path):
+    from hf_paraphrase.translation.bitext import read_bitext
+    from hf_paraphrase.translation.train import _sample
+
+    words = ["--output", str(tmp_path / "model"), *SMALL.split(), "--max-pairs", "25"]
+    assert main(["train-nmt", *words, "--bitext", str(tiny_bitext), str(other[0])]) == 0
+    record = json.loads((tmp_path / "model" / "provenance.json").read_text())
+    assert record["results"]["training_pairs"] == 25 and record["settings"]["max_pairs"] == 25
+    table = read_bitext(str(tiny_bitext), "train")
+    drawn = [_sample(table, 25, seed)["target"].to_pylist() for seed in (0, 0, 1)]
+    assert drawn[0] == drawn[1] != drawn[2] and len(set(drawn[0]) - set(table["target"].to_pylist())) == 0

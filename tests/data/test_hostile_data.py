@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from hf_paraphrase.artefacts.inherited_cards import inherited_metadata
-from hf_paraphrase.data import parquet_files, text_files
+from hf_paraphrase.data import parquet_files, text_blocks, text_files
 from hf_paraphrase.data.decontamination import load_fingerprints
 from hf_paraphrase.data.folder import DataFolder, write_split
 from hf_paraphrase.data.parquet_files import open_shard
@@ -186,19 +186,19 @@ def test_an_archive_is_refused_and_no_member_of_it_is_unpacked(tmp_path, kind, m
 
 @pytest.mark.parametrize("suffix", [".gz", ".bz2", ".xz"])
 def test_a_bomb_without_line_ends_stops_at_the_longest_line(tmp_path, monkeypatch, suffix):
-    monkeypatch.setattr(text_files, "LONGEST_LINE_BYTES", 1 << 20)
-    monkeypatch.setattr(text_files, "BLOCK_BYTES", 1 << 16)
+    monkeypatch.setattr(text_blocks, "LONGEST_LINE_BYTES", 1 << 20)
+    monkeypatch.setattr(text_blocks, "BLOCK_BYTES", 1 << 16)
     path = tmp_path / f"bomb.txt{suffix}"
     path.write_bytes(PACKERS[suffix](b"a" * (40 << 20)))
     read = []
-    original = text_files.read_blocks
+    original = text_blocks.read_blocks
 
     def counted(path):
         for block in original(path):
             read.append(len(block))
             yield block
 
-    monkeypatch.setattr(text_files, "read_blocks", counted)
+    monkeypatch.setattr(text_blocks, "read_blocks", counted)
     with pytest.raises(InputError, match="a line of more than 1 MiB"):
         list(text_files.read_lines(path, text_files.LineErrors()))
     assert sum(read) <= (1 << 20) + 2 * (1 << 16)

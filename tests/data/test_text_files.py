@@ -10,7 +10,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-import hf_paraphrase.data.text_files as text_files
+import hf_paraphrase.data.text_blocks as text_blocks
+from hf_paraphrase.data.text_blocks import lines_of_text
 from hf_paraphrase.data.text_files import LineErrors, check_readable, read_aligned, read_fields, read_lines
 from hf_paraphrase.errors import InputError, UsageError
 
@@ -33,6 +34,18 @@ PACKERS = [(".gz", gzip.compress), (".bz2", bz2.compress), (".xz", lzma.compress
 
 def lines_of(path: Path, policy: str = "raise") -> list[str | None]:
     return [line for block in read_lines(path, LineErrors(policy)) for line in block.to_pylist()]
+
+
+def strings_of(path: Path) -> list[str]:
+    return [line for lines in lines_of_text(path) for line in lines]
+
+
+def as_one_text(read, path: Path) -> str:
+    """What a reader gives, or how it refuses."""
+    try:
+        return repr(read(path))
+    except InputError as error:
+        return str(error).replace(", or leave such lines out: --on-error skip", "")
 
 
 def fields_of(path: Path, columns: list[str], errors: LineErrors | None = None, **options) -> list[tuple]:
@@ -59,12 +72,13 @@ def test_any_text_comes_back_line_by_line_whatever_the_block_size(tmp_path, line
     path.write_bytes(text.encode())
     expected = expected_lines(text)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(text_files, "BLOCK_BYTES", block)
+        patch.setattr(text_blocks, "BLOCK_BYTES", block)
         if not expected:
             with pytest.raises(InputError, match="empty"):
                 lines_of(path)
         else:
             assert lines_of(path) == expected
+            assert strings_of(path) == expected
 
 
 @FUZZ
@@ -74,6 +88,7 @@ def test_any_text_comes_back_line_by_line_whatever_the_block_size(tmp_path, line
 def test_any_bytes_give_rows_or_an_input_error(tmp_path, data, suffix, skip):
     path = tmp_path / f"a{suffix}"
     path.write_bytes(data)
+    assert as_one_text(lines_of, path) == as_one_text(strings_of, path)
     errors = LineErrors("skip" if skip else "raise")
     try:
         rows = fields_of(path, ["source", "target"], errors)
@@ -159,8 +174,8 @@ def test_bytes_that_are_not_utf8_are_named_by_line_and_keep_the_numbering_when_s
 
 
 def test_a_line_of_many_megabytes_is_an_error_not_a_memory_fault(tmp_path, monkeypatch):
-    monkeypatch.setattr(text_files, "LONGEST_LINE_BYTES", 1000)
-    monkeypatch.setattr(text_files, "BLOCK_BYTES", 100)
+    monkeypatch.setattr(text_blocks, "LONGEST_LINE_BYTES", 1000)
+    monkeypatch.setattr(text_blocks, "BLOCK_BYTES", 100)
     path = tmp_path / "a.txt"
     path.write_bytes(b"a\nb\n" + b"x" * 5000 + b"\nc\n")
     with pytest.raises(InputError, match="a line of more than") as caught:
@@ -178,7 +193,7 @@ def test_aligned_files_stay_aligned_whatever_the_lengths_of_their_lines(tmp_path
     for path, side in zip(paths, zip(*rows, strict=True), strict=True):
         path.write_bytes("".join(line + "\n" for line in side).encode())
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(text_files, "BLOCK_BYTES", first_block)
+        patch.setattr(text_blocks, "BLOCK_BYTES", first_block)
         seen: list[tuple[str, str]] = []
         for line, (left, right) in read_aligned(paths, LineErrors()):
             assert line == len(seen) + 1
@@ -189,7 +204,7 @@ def test_aligned_files_stay_aligned_whatever_the_lengths_of_their_lines(tmp_path
 
 @pytest.mark.parametrize("lengths", [(3, 5), (5, 3), (2000, 1), (1, 2000)])
 def test_unequal_line_counts_name_both_numbers(tmp_path, lengths, monkeypatch):
-    monkeypatch.setattr(text_files, "BLOCK_BYTES", 64)
+    monkeypatch.setattr(text_blocks, "BLOCK_BYTES", 64)
     paths = [tmp_path / "a", tmp_path / "b"]
     for path, length in zip(paths, lengths, strict=True):
         path.write_text("word\n" * length)
@@ -221,7 +236,7 @@ def test_fields_left_out_at_the_end_may_be_absent_but_others_may_not(tmp_path):
 
 @pytest.mark.parametrize("block", [1, 4, 1000])
 def test_a_header_is_left_out_and_counted_in_line_numbers(tmp_path, block, monkeypatch):
-    monkeypatch.setattr(text_files, "BLOCK_BYTES", block)
+    monkeypatch.setattr(text_blocks, "BLOCK_BYTES", block)
     path = tmp_path / "a.tsv"
     path.write_text("a header without tab\nc\td\ne\tf\n")
     assert fields_of(path, ["x", "y"], header_lines=1) == [(2, "c", "d"), (3, "e", "f")]

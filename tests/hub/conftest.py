@@ -63,6 +63,20 @@ def hub(monkeypatch):
 
 
 @pytest.fixture
+def read_hub(hub, tmp_path, monkeypatch):
+    """The same for a client that fetches from it, too, with an empty cache."""
+    from huggingface_hub import constants
+
+    from hf_paraphrase.artefacts import hub_models
+
+    template = hub.url + "/{repo_id}/resolve/{revision}/{filename}"
+    monkeypatch.setattr(constants, "HUGGINGFACE_CO_URL_TEMPLATE", template)
+    monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr(hub_models, "_FOLDERS", {})
+    return hub
+
+
+@pytest.fixture
 def model_folder(tmp_path):
     """A folder as `train-encoder` leaves it, with two files of weights."""
     folder = tmp_path / "avg"

@@ -18,25 +18,19 @@ from hf_paraphrase.tokenization.word_level import build_word_level_tokenizer, sa
 
 
 @pytest.fixture
-def published(hub, model_folder, tmp_path, monkeypatch):
+def published(read_hub, model_folder, tmp_path, monkeypatch):
     """An encoder that was pushed, large files among its own, and a client with an empty cache."""
-    from huggingface_hub import constants
-
     for path in model_folder.glob("model*"):
         path.unlink()
     torch.manual_seed(0)
     tokenizer = build_word_level_tokenizer(["the", "cat", "sat", "down"])
     AvgModel(AvgConfig(vocab_size=len(tokenizer), hidden_size=5, initializer_range=1.0)).save_pretrained(model_folder)
     save_tokenizer(tokenizer, model_folder)
-    template = hub.url + "/{repo_id}/resolve/{revision}/{filename}"
-    monkeypatch.setattr(constants, "HUGGINGFACE_CO_URL_TEMPLATE", template)
-    monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setattr(hub_models, "_FOLDERS", {})
     monkeypatch.chdir(tmp_path)
     push_folder(model_folder, "ann/best", token=TOKEN)
     push_folder(model_folder, "ann/best", token=TOKEN, revision="v2")
-    hub.requests.clear()
-    return hub
+    read_hub.requests.clear()
+    return read_hub
 
 
 def test_what_was_pushed_opens_by_the_name_on_its_card_and_its_code_is_not_fetched(published, model_folder, tmp_path):
@@ -99,3 +93,23 @@ def test_what_the_hub_does_not_have_is_one_line(published, monkeypatch):
     monkeypatch.setattr(constants, "ENDPOINT", "http://127.0.0.1:9")
     with pytest.raises(HubError, match=r"cannot be asked for it: ConnectError.*your network"):
         SentenceEncoder.from_pretrained("ann/elsewhere")
+
+
+def test_an_encoder_of_another_library_is_fetched_only_where_any_will_do_and_its_code_never(published, tmp_path):
+    from transformers import BertConfig, BertModel
+
+    from hf_paraphrase.encoders.any_encoder import open_encoder
+
+    folder = tmp_path / "bert"
+    size = {"hidden_size": 4, "num_hidden_layers": 1, "num_attention_heads": 1, "intermediate_size": 4}
+    tokenizer = build_word_level_tokenizer(["the", "cat"])
+    BertModel(BertConfig(vocab_size=len(tokenizer), **size)).save_pretrained(folder)
+    save_tokenizer(tokenizer, folder)
+    (folder / "modeling_evil.py").write_text("raise SystemExit(1)\n")
+    published.make("ann/bert", files={path.name: path.read_bytes() for path in folder.iterdir()})
+    with pytest.raises(ModelError, match="a model of type `bert` is not a sentence encoder"):
+        SentenceEncoder.from_pretrained("ann/bert")
+    vectors = open_encoder("ann/bert").encode(["the cat"])
+    np.testing.assert_allclose(vectors, open_encoder(folder).encode(["the cat"]), atol=1e-6)
+    asked = published.sent("GET", "/ann/bert/resolve/*")
+    assert not any(path.endswith(".py") for path in asked)

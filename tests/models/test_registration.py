@@ -1,10 +1,10 @@
 from __future__ import annotations
 
 import importlib.util
-import subprocess
 import sys
 
 import pytest
+from fresh_python import FreshPython
 
 from hf_paraphrase.models.registration import _ACTIONS, _AutoModuleFinder, register_when_imported
 from hf_paraphrase.models.registry import MODELS
@@ -40,9 +40,19 @@ ORDERS = {
 }
 
 
+@pytest.fixture(scope="module")
+def without_auto_classes(tmp_path_factory):
+    """Runs programs that have torch and a part of transformers, of its Auto classes none yet."""
+    libraries = ("torch", "scipy.optimize", "accelerate", "transformers.integrations.accelerate")
+    run = FreshPython(tmp_path_factory.mktemp("fresh"), libraries)
+    yield run
+    run.close()
+
+
 @pytest.mark.parametrize("order", ORDERS)
-def test_the_auto_classes_know_our_models_whatever_is_imported_first(order):
-    result = subprocess.run([sys.executable, "-c", ORDERS[order]], capture_output=True, text=True, check=False)
+def test_the_auto_classes_know_our_models_whatever_is_imported_first(order, without_auto_classes):
+    nothing_yet = "import sys\nassert not any(name.startswith('transformers.models.auto') for name in sys.modules)\n"
+    result = without_auto_classes(nothing_yet + ORDERS[order])
     assert result.returncode == 0, result.stderr
 
 

@@ -29,7 +29,15 @@ from hf_paraphrase.data.sources.bitext_files import HELD_OUT, BitextFiles, OpenB
 from hf_paraphrase.data.sources.builder import SourceBuilder
 from hf_paraphrase.data.sources.card_values import funnel_rows
 from hf_paraphrase.data.sources.preparation import recipe_of
-from hf_paraphrase.data.sources.source import LineErrorSettings, OriginSettings, Part, Parting, ReadRows, Source
+from hf_paraphrase.data.sources.source import (
+    LineErrorSettings,
+    OriginSettings,
+    Part,
+    Parting,
+    ReadRows,
+    SampleSettings,
+    Source,
+)
 from hf_paraphrase.data.text_files import LineErrors
 from hf_paraphrase.errors import UsageError
 from hf_paraphrase.settings import seed_setting, setting
@@ -43,7 +51,7 @@ _LISTED_FILES = 20
 
 
 @dataclass(kw_only=True)
-class BitextSource(BitextFiles, Source, LineErrorSettings, DecontaminationSettings, OriginSettings):
+class BitextSource(BitextFiles, Source, SampleSettings, LineErrorSettings, DecontaminationSettings, OriginSettings):
     """Makes a bitext data folder from aligned files, TSV, TMX or gettext catalogues (plain, .gz, .bz2, .xz, .zst).
 
     The rules for rows and decontamination never touch parts that are given as files: a test set stays what it is.
@@ -69,7 +77,7 @@ class BitextSource(BitextFiles, Source, LineErrorSettings, DecontaminationSettin
     hold_out_sources: bool = setting(
         "leave out training rows whose source sentence is in validation or test, with another translation", False
     )
-    seed: int = seed_setting("seed of the draw and of --shuffle")
+    seed: int = seed_setting("seed of the draws and of --shuffle")
     shuffle: bool = setting("put the training rows into random order", False)
     drop_identical: bool = setting(
         "leave out training rows whose sides are the same but for case and outer white space", False

@@ -23,7 +23,7 @@ from ..cleaning import has_words
 from ..decontamination import DecontaminationSettings, Fingerprints, normalise_all
 from ..parallel import available_cores, mapped_in_order, prefetched
 from ..random_negatives import random_negatives
-from ..row_selection import also_among, first_occurrences, hold_out, repeat_keys, shuffled, text_keys
+from ..row_selection import also_among, first_occurrences, hold_out, repeat_keys, sample, shuffled, text_keys
 from ..row_store import RowStore, TemporaryRows
 from ..schema import PAIRS
 from ..text_files import LineErrors, SkippedLines
@@ -52,8 +52,8 @@ class Corpus(TemporaryRows):
         parts: The parts by the names of their shards, those that are drawn among them.
         counts: For each part that was read from files: `lines`, then how many of them each rule left out or moved
             (`malformed`, those of the source and of its cleaning, `empty_side`, `duplicate`, `to_test`,
-            `to_validation`, `held_out_source`, `contaminated`), and `rows`; `lines` is the sum of the others. For a
-            drawn part: `rows`.
+            `to_validation`, `held_out_source`, `contaminated`, `not_sampled`), and `rows`; `lines` is the sum of the
+            others. For a drawn part: `rows`.
         negatives: For each part, the number of negatives drawn; only where they were asked for.
         contamination: For each evaluation set, how many training rows it met.
         malformed: The first lines left out under `on_error="skip"`.
@@ -224,6 +224,11 @@ class Corpus(TemporaryRows):
             contaminated = self._contaminated(part, stay, self._fingerprints)
             self.counts[part.name]["contaminated"] = int(contaminated.sum())
             stay &= ~contaminated
+        most = getattr(self.source, "max_pairs", None)
+        if part.training and most is not None:
+            drawn = sample(stay, most, getattr(self.source, "seed", 0))
+            self.counts[part.name]["not_sampled"] = int((stay & ~drawn).sum())
+            stay = drawn
         rows = np.flatnonzero(stay)
         if part.parting is not None and part.parting.shuffle:
             rows = shuffled(rows, part.parting.seed)

@@ -28,7 +28,7 @@ from hf_paraphrase.data.sources.builder import SourceBuilder
 from hf_paraphrase.data.sources.card_values import card_columns
 from hf_paraphrase.data.sources.pair_files import Block, read_csv, read_jsonl, read_parquet
 from hf_paraphrase.data.sources.preparation import recipe_of
-from hf_paraphrase.data.sources.source import LineErrorSettings, OriginSettings, Part, ReadRows, Source
+from hf_paraphrase.data.sources.source import LineErrorSettings, OriginSettings, Part, ReadRows, SampleSettings, Source
 from hf_paraphrase.data.text_files import LineErrors
 from hf_paraphrase.data.tsv_header import HeaderSettings, read_tsv
 from hf_paraphrase.data.typed_fields import Field, parse_column
@@ -41,7 +41,7 @@ _READERS = {"csv": read_csv, "jsonl": read_jsonl, "parquet": read_parquet}
 
 
 @dataclass(kw_only=True)
-class PairsSource(Source, LineErrorSettings, DecontaminationSettings, OriginSettings, HeaderSettings):
+class PairsSource(Source, SampleSettings, LineErrorSettings, DecontaminationSettings, OriginSettings, HeaderSettings):
     """Makes a paraphrase data folder from a TSV, CSV or JSON lines file or a Parquet file.
 
     Text is UTF-8, plain or .gz, .bz2, .xz, .zst.

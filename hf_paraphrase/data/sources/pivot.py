@@ -27,7 +27,7 @@ from ..schema import BITEXT
 from ..text_files import LineErrors
 from .card_values import card_columns
 from .preparation import recipe_of
-from .source import OriginSettings, Part, ReadRows, Source
+from .source import OriginSettings, Part, ReadRows, SampleSettings, Source
 
 PIVOT = pa.schema(
     [
@@ -44,7 +44,7 @@ _COLUMNS = ["source", "target", "source_lang", "target_lang"]
 
 
 @dataclass(kw_only=True)
-class PivotSource(Source, DecontaminationSettings, OriginSettings):
+class PivotSource(Source, SampleSettings, DecontaminationSettings, OriginSettings):
     """Makes a paraphrase data folder of the pairs of target sentences that share a source sentence."""
 
     SUMMARY: ClassVar[str] = "pairs of sentences that share a translation, from prepared bitexts"

@@ -134,7 +134,19 @@ class LineErrorSettings(Settings):
 
 
 @dataclass(kw_only=True)
-class TrainingSettings(LineErrorSettings, DecontaminationSettings):
+class SampleSettings(Settings):
+    """How much is made of a large corpus."""
+
+    max_pairs: int | None = setting(
+        "keep a random sample of so many training pairs, drawn when all rules are done and held-out parts are taken "
+        "away; for a first try",
+        None,
+        at_least=1,
+    )
+
+
+@dataclass(kw_only=True)
+class TrainingSettings(SampleSettings, LineErrorSettings, DecontaminationSettings):
     """What sources of training pairs share."""
 
     negatives: int | None = setting(

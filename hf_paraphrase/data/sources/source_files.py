@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from ...errors import InputError, UsageError
-from ..text_files import COMPRESSED
+from ..text_blocks import COMPRESSED
 
 
 class NothingThereError(InputError):

@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from .encoded_texts import EncodedTexts, encode_texts
     from .letters import Letters
     from .objectives import DistillationObjective
-    from .opening import open_teacher
     from .run import distill
     from .teacher import Teacher
     from .teacher_vectors import TeacherVectors, UnitVectors

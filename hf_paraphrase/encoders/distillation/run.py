@@ -82,9 +82,9 @@ class _Distillation:
         from tqdm.auto import tqdm
 
         from ...training.arguments import is_bf16
+        from ..any_encoder import open_encoder
         from .collator import DistillationTexts
         from .neighbours import kept_neighbours
-        from .opening import open_teacher
         from .teacher_vectors import check_teachers
         from .trainer import DistillationTrainer
         from .training_arguments import DistillationTrainingArguments
@@ -96,7 +96,7 @@ class _Distillation:
         evaluator = dev_evaluator(settings.dev_data)
         bf16 = is_bf16(settings.teacher_precision)
         check_teachers(settings.teacher, settings.teacher_vectors, bf16=bf16)
-        teachers = [open_teacher(folder, bf16=bf16) for folder in settings.teacher]
+        teachers = [open_encoder(folder, bf16=bf16) for folder in settings.teacher]
         texts = self._texts()
         dimension = sum(teacher.dimension for teacher in teachers)
         if (settings.hidden_size, settings.initial_vectors, settings.initial_model) == (None, None, None):

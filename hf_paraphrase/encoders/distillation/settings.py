@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ...data.decontamination import DecontaminationSettings
-from ...data.text_files import PLAIN_OR_COMPRESSED
+from ...data.text_blocks import PLAIN_OR_COMPRESSED
 from ...errors import UsageError
 from ...settings import flag, is_given, setting
 from ...training.run import TrainingRunSettings

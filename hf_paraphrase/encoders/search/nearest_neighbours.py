@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...errors import InputError
-from ..sentence_encoder import normalized
+from ..familiar_calls import normalized
 from .vector_file import VectorFile
 
 

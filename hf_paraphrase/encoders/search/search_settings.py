@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ...artefacts.hub_models import BUILTIN
-from ...data.text_files import PLAIN_OR_COMPRESSED
+from ...data.text_blocks import PLAIN_OR_COMPRESSED
 from ...errors import UsageError
 from ...settings import Settings, flag, is_given, seed_setting, setting
 from ..devices import check_device, device_setting

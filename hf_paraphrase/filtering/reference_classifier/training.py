@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...artefacts.measurements import Measurement
 from ...artefacts.origins import languages_read
-from ...data.text_files import PLAIN_OR_COMPRESSED
+from ...data.text_blocks import PLAIN_OR_COMPRESSED
 from ...errors import UsageError
 from ...messages import say
 from ...settings import recipe, setting

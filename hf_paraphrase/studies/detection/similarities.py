@@ -12,7 +12,7 @@ from ...artefacts.cards import write_card
 from ...artefacts.folders import check_output, output_folder
 from ...artefacts.provenance import write_provenance
 from ...artefacts.whole_files import write_text_whole
-from ...data.text_files import PLAIN_OR_COMPRESSED
+from ...data.text_blocks import PLAIN_OR_COMPRESSED
 from ...encoders.search.vector_file import VectorFile
 from ...errors import InputError, UsageError
 from ...evaluation.figures import check_plots

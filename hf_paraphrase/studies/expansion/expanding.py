@@ -18,7 +18,7 @@ from ...artefacts.provenance import write_provenance
 from ...artefacts.whole_files import check_output_file, output_file, written_whole
 from ...data.folder import DataFolder, write_split
 from ...data.sentences import lines_of_file, lines_of_standard_input
-from ...data.text_files import PLAIN_OR_COMPRESSED
+from ...data.text_blocks import PLAIN_OR_COMPRESSED
 from ...errors import InputError, UsageError
 from ...messages import say, standard_output
 from ...settings import Settings, recipe, seed_setting, setting

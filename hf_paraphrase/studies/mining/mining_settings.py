@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ...artefacts.provenance import FILE_NAME
-from ...data.text_files import COMPRESSED, PLAIN_OR_COMPRESSED
+from ...data.text_blocks import COMPRESSED, PLAIN_OR_COMPRESSED
 from ...encoders.devices import check_device, device_setting
 from ...errors import UsageError
 from ...settings import seed_setting, setting

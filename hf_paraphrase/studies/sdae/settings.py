@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ...data.text_files import PLAIN_OR_COMPRESSED
+from ...data.text_blocks import PLAIN_OR_COMPRESSED
 from ...errors import UsageError
 from ...settings import setting
 from ...training.run import TrainingRunSettings

@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import hf_paraphrase.data.row_store as row_store
-import hf_paraphrase.data.text_files as text_files
+import hf_paraphrase.data.text_blocks as text_blocks
 from hf_paraphrase.data.decontamination import normalise
 from hf_paraphrase.data.schema import BITEXT
 from hf_paraphrase.data.sources import bitext_files
@@ -149,7 +149,7 @@ def test_shuffling_changes_the_order_of_train_only_and_block_sizes_change_nothin
     assert mixed["test"] == plain["test"]
     assert mixed["train"] != plain["train"]
     assert sorted(mixed["train"], key=lambda row: row["id"]) == plain["train"]
-    monkeypatch.setattr(text_files, "BLOCK_BYTES", 100)
+    monkeypatch.setattr(text_blocks, "BLOCK_BYTES", 100)
     monkeypatch.setattr(row_store, "BATCH_ROWS", 7)
     assert rows_of(aligned(tmp_path, rows, test_size=30, shuffle=True))[0] == mixed
 
@@ -340,7 +340,7 @@ def peak_of_rows_held(folder: Path, number: int) -> tuple[int, int]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(bitext_files, "open_aligned", counted)
         patch.setattr(corpus_module, "available_cores", lambda: 2)
-        patch.setattr(text_files, "BLOCK_BYTES", 20_000)
+        patch.setattr(text_blocks, "BLOCK_BYTES", 20_000)
         patch.setattr(row_store, "BATCH_ROWS", 500)
         patch.setattr(row_store, "GATHER_BYTES", 50_000)
         options = aligned(folder, random_rows(number), shuffle=True, drop_duplicates="pair", validation_size=50)
@@ -363,7 +363,7 @@ def test_what_is_held_in_memory_does_not_grow_with_the_corpus(tmp_path):
 
 
 def test_the_number_of_cores_changes_nothing(tmp_path, monkeypatch):
-    monkeypatch.setattr(text_files, "BLOCK_BYTES", 300)
+    monkeypatch.setattr(text_blocks, "BLOCK_BYTES", 300)
     rows = random_rows(300)
     found = []
     for cores in (1, 4):
@@ -445,3 +445,20 @@ def test_tatoeba_english_first_is_split_by_its_english_side(real_data_dir):
     parts, _ = rows_of(options)
     assert {name: len(part) for name, part in parts.items()} == {"train": 10374, "validation": 100, "test": 100}
     assert not {row["target"] for row in parts["train"]} & {row["target"] for row in parts["test"]}
+
+
+def test_a_sample_of_the_training_pairs_leaves_the_held_out_parts_as_they_are(tmp_path):
+    rows = random_rows(300, targets=100000)
+    settings = {"validation_size": 20, "test_size": 30}
+    whole, _ = rows_of(aligned(tmp_path, rows, **settings))
+    parts, corpus = rows_of(aligned(tmp_path, rows, max_pairs=40, **settings))
+    assert {name: parts[name] for name in ("validation", "test")} == {
+        name: whole[name] for name in ("validation", "test")
+    }
+    assert len(parts["train"]) == 40 and corpus.counts["train"]["not_sampled"] == 210
+    kept = {row["id"] for row in parts["train"]}
+    assert parts["train"] == [row for row in whole["train"] if row["id"] in kept]
+    assert rows_of(aligned(tmp_path, rows, max_pairs=40, **settings))[0] == parts
+    assert rows_of(aligned(tmp_path, rows, max_pairs=40, seed=1, **settings))[0]["train"] != parts["train"]
+    every, corpus = rows_of(aligned(tmp_path, rows, max_pairs=1000, **settings))
+    assert every == whole and corpus.counts["train"]["not_sampled"] == 0

@@ -117,3 +117,12 @@ def test_any_file_gives_rows_or_one_of_our_errors(tmp_path, data, skip):
         assert "\n" not in str(error)
         return
     assert all(row["sentence1"].strip() and row["sentence2"].strip() for row in rows)
+
+
+def test_a_sample_is_drawn_of_the_pairs_that_the_rules_leave(tmp_path):
+    path = tmp_path / "a.tsv"
+    path.write_text("".join(f"one {i}\ttwo {i}\n" for i in range(30)) + "a\t \n")
+    rows, corpus = read(path, max_pairs=7)
+    assert len(rows) == 7 and corpus.counts["train"]["not_sampled"] == 23 and corpus.counts["train"]["lines"] == 31
+    assert rows == [row for row in read(path)[0] if row in rows]
+    assert rows == read(path, max_pairs=7)[0]

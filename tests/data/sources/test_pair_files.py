@@ -12,7 +12,7 @@ from datasets import load_dataset
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-import hf_paraphrase.data.text_files as text_files
+import hf_paraphrase.data.text_blocks as text_blocks
 from hf_paraphrase.commands import main
 from hf_paraphrase.data.sources.corpus import Corpus
 from hf_paraphrase.data.sources.pair_files import read_csv, read_jsonl, split_record
@@ -50,7 +50,7 @@ def test_csv_that_python_writes_comes_back_exactly_whatever_the_block_size(tmp_p
     path = tmp_path / "a.csv"
     path.write_bytes(text.getvalue().encode())
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(text_files, "BLOCK_BYTES", block)
+        patch.setattr(text_blocks, "BLOCK_BYTES", block)
         found = rows_of(read_csv, path, {"a": "right", "b": "left"})
     assert [row[1:] for row in found] == [(row[1], row[0]) for row in rows]
 

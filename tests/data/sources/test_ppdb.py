@@ -6,7 +6,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-import hf_paraphrase.data.text_files as text_files
+import hf_paraphrase.data.text_blocks as text_blocks
 from hf_paraphrase.data.sources.corpus import Corpus
 from hf_paraphrase.data.sources.ppdb import PpdbSource
 from hf_paraphrase.data.sources.ppdb_features import column_names
@@ -63,7 +63,7 @@ def test_version_two_has_entailment_and_a_missing_value_is_null(tmp_path):
 
 @pytest.mark.parametrize("block", [1, 100, 1 << 20])
 def test_a_feature_that_comes_late_or_is_no_number_makes_a_column_all_the_same(tmp_path, monkeypatch, block):
-    monkeypatch.setattr(text_files, "BLOCK_BYTES", block)
+    monkeypatch.setattr(text_blocks, "BLOCK_BYTES", block)
     path = tmp_path / "p"
     path.write_text("[X] ||| a ||| b ||| f=1 ||| \n[X] ||| c ||| d ||| g=2 f=x h==3 ||| 0-0\n")
     found, _ = rows(path)

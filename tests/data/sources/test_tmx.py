@@ -7,7 +7,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-import hf_paraphrase.data.text_files as text_files
+import hf_paraphrase.data.text_blocks as text_blocks
 from hf_paraphrase.data.sources.tmx import read_tmx, single_line, tmx_texts
 from hf_paraphrase.data.text_files import LineErrors
 from hf_paraphrase.errors import InputError
@@ -82,7 +82,7 @@ def test_any_text_comes_back_as_it_is_whatever_the_block_size(tmp_path, rows, bl
     path = tmp_path / "a.tmx"
     path.write_bytes(text.encode(encoding))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(text_files, "BLOCK_BYTES", block)
+        patch.setattr(text_blocks, "BLOCK_BYTES", block)
         found = pairs_of(path)
     assert found == [(i, single_line(a), single_line(b)) for i, (a, b) in enumerate(rows, start=1)]
 
@@ -173,7 +173,7 @@ def test_a_segment_without_end_is_an_error_not_a_memory_fault(tmp_path, monkeypa
 
 
 def test_units_are_given_on_before_the_file_is_read_to_its_end(tmp_path, monkeypatch):
-    monkeypatch.setattr(text_files, "BLOCK_BYTES", 1000)
+    monkeypatch.setattr(text_blocks, "BLOCK_BYTES", 1000)
     path = written(tmp_path, *(unit(("fr", f"a{i}"), ("en", f"b{i}")) for i in range(5000)))
     sizes = [len(numbers) for numbers, _ in read_tmx(path, "fr", "en", LineErrors())]
     assert max(sizes) < 30

@@ -83,7 +83,7 @@ def test_a_text_longer_than_the_teacher_can_read_is_cut_off(folder):
 )
 def test_the_pooling_of_the_folder_is_followed(copy, settings, pooling):
     teacher = Teacher.from_pretrained(with_modules(copy, MODULES, settings))
-    assert teacher.pooling == pooling
+    assert teacher.modules.poolings == (pooling,)
     hidden = teacher.model(torch.tensor([[2, 3, 4]])).last_hidden_state[0].detach().numpy()
     expected = {"mean": hidden.mean(0), "cls": hidden[0], "max": hidden.max(0)}[pooling]
     np.testing.assert_allclose(teacher.encode(["w0 w1 w2", "w1"])[0], expected, atol=1e-5)
@@ -93,8 +93,9 @@ def test_the_pooling_of_the_folder_is_followed(copy, settings, pooling):
     ("modules", "pooling", "message"),
     [
         ([*MODULES, ("3_Dense", "sentence_transformers.models.Dense")], {"pooling_mode": "mean"}, "Dense"),
-        (MODULES, {"pooling_mode_mean_tokens": True, "pooling_mode_cls_token": True}, "mean, cls"),
-        (MODULES, {"pooling_mode": "lasttoken"}, "lasttoken"),
+        ([*MODULES[:2], ("2", "some.where.LSTM")], {"pooling_mode": "mean"}, "LSTM"),
+        (MODULES, {"pooling_mode": "median"}, "median"),
+        (MODULES, {"pooling_mode_median_tokens": True, "pooling_mode_cls_token": True}, "cls, pooling_mode_median"),
         (MODULES, {}, "nothing"),
     ],
 )

@@ -1,0 +1,219 @@
+"""The bytes of text files, plain or compressed, in blocks of whole lines; and the lines themselves as strings.
+
+What `text_files` says of lines holds here, where they are no Arrow arrays: for reading a file that is a part of little
+work, in a process that must not take long to start.
+"""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import io
+import lzma
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import IO
+
+from ..artefacts.foreign_files import most_unpacked
+from ..errors import InputError
+from ..streams import check_not_stream
+from .line_errors import LineErrors, StrictLines
+from .xz_stream import XzStream
+
+BLOCK_BYTES = 4 << 20
+LONGEST_LINE_BYTES = 64 << 20
+_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+_KINDS = {".gz": "gzip", ".bz2": "bzip2", ".xz": "xz", ".zst": "zstd"}
+COMPRESSED = frozenset(_KINDS)
+"""The suffixes of compressed files."""
+PLAIN_OR_COMPRESSED = f"plain or {', '.join(_KINDS)}"
+"""What may be read, for the help texts of flags that take a text file."""
+_SIGNATURES = (b"\x1f\x8b", b"\xfd7zXZ", b"\x28\xb5\x2f\xfd")
+_DECOMPRESSION_ERRORS = (EOFError, zlib.error, lzma.LZMAError, gzip.BadGzipFile)
+
+
+def lines_of_text(path: Path) -> Iterator[list[str]]:
+    """Streams the lines of a plain or compressed file as strings, a block of a few megabytes at a time.
+
+    Raises:
+        InputError: If the file is missing, empty, truncated or not UTF-8, with the line where that shows.
+    """
+    first_line = 1
+    for block in whole_lines(path):
+        try:
+            lines = block.decode("utf-8").split("\n")
+        except UnicodeDecodeError:
+            decoded_lines(block, path, first_line, StrictLines())
+            raise
+        first_line += len(lines)
+        yield [line.removesuffix("\r") for line in lines] if b"\r" in block else lines
+    if first_line == 1:
+        raise empty_file(path)
+
+
+def lines_of_bytes(path: Path) -> Iterator[bytes]:
+    """Streams the lines of a plain or compressed file without their line ends, in whatever encoding they are.
+
+    Raises:
+        InputError: As :func:`lines_of_text`, but for what depends on the encoding.
+    """
+    for block in whole_lines(path):
+        yield from block.split(b"\n")
+
+
+def check_readable(path: Path) -> None:
+    """Checks, before any long work, that a file is there and not empty.
+
+    Raises:
+        InputError: If it is not.
+    """
+    if not next(read_blocks(path), b"").removeprefix(_BYTE_ORDER_MARK):
+        raise empty_file(path)
+
+
+def open_binary(path: Path) -> IO[bytes]:
+    """Opens a plain or compressed file for reading bytes.
+
+    Raises:
+        InputError: If it is missing, a folder, a stream, or may not be read.
+    """
+    if path.is_dir():
+        raise InputError("this is a folder, not a file", path=path, remedy="name the file in it")
+    check_not_stream(path)
+    try:
+        return _open(path)
+    except FileNotFoundError as error:
+        raise InputError("no such file", path=path, remedy="check the path") from error
+    except OSError as error:
+        raise InputError(f"cannot read: {error.strerror or error}", path=path) from error
+
+
+def _open(path: Path) -> IO[bytes]:
+    if path.suffix == ".gz":
+        return gzip.open(path, "rb")  # type: ignore[return-value]
+    if path.suffix == ".bz2":
+        return bz2.open(path, "rb")
+    if path.suffix == ".xz":
+        return io.BufferedReader(XzStream(path.open("rb")))
+    if path.suffix == ".zst":
+        import pyarrow as pa
+
+        return pa.CompressedInputStream(pa.OSFile(str(path), "rb"), "zstd")
+    return path.open("rb")
+
+
+def read_blocks(path: Path) -> Iterator[bytes]:
+    """Streams the decompressed bytes of a file.
+
+    Raises:
+        InputError: As :func:`open_binary`, and if the compressed data are damaged, cut off, or far longer than text
+            that was packed can be.
+    """
+    kind = _KINDS.get(path.suffix)
+    lines = 0
+    size = 0
+    with open_binary(path) as stream:
+        most = None if kind is None else most_unpacked(path.stat().st_size)
+        while True:
+            try:
+                block = stream.read(BLOCK_BYTES)
+            except _DECOMPRESSION_ERRORS as error:
+                raise _damaged(path, kind, lines) from error
+            except OSError as error:
+                if kind is not None and error.errno is None:
+                    raise _damaged(path, kind, lines) from error
+                raise InputError(f"cannot read: {error.strerror or error}", path=path) from error
+            if not block:
+                return
+            size += len(block)
+            if most is not None and size > most:
+                raise InputError(
+                    f"it unpacks to more than {most >> 20:,} MiB, which no text of its size does",
+                    path=path,
+                    remedy="unpack it, if you trust it",
+                )
+            lines += block.count(b"\n")
+            yield block
+
+
+def _damaged(path: Path, kind: str | None, lines: int) -> InputError:
+    return InputError(
+        f"damaged or truncated {kind} data after {lines} whole lines",
+        path=path,
+        line=lines + 1,
+        remedy="fetch the file again; an uncompressed file must not carry this suffix",
+    )
+
+
+def whole_lines(path: Path) -> Iterator[bytes]:
+    """Streams blocks that end where a line ends; the line feed at the end of a block is taken off."""
+    rest: list[bytes] = []
+    size = line = 0
+    mark = _BYTE_ORDER_MARK
+    for number, block in enumerate(read_blocks(path)):
+        if number == 0:
+            _refuse_archive(block, path)
+        end = block.rfind(b"\n")
+        if end < 0:
+            rest.append(block)
+            size += len(block)
+        else:
+            whole = b"".join((*rest, block[:end]))
+            rest, size = [block[end + 1 :]], len(block) - end - 1
+            line += whole.count(b"\n") + 1
+            yield whole.removeprefix(mark)
+            mark = b""
+        if size > LONGEST_LINE_BYTES:
+            raise InputError(
+                f"a line of more than {LONGEST_LINE_BYTES >> 20} MiB",
+                path=path,
+                line=line + 1,
+                remedy="the file must hold one record a line",
+            )
+    if last := b"".join(rest).removeprefix(mark):
+        yield last
+
+
+def _refuse_archive(block: bytes, path: Path) -> None:
+    """Refuses what holds files instead of lines: nothing here unpacks, so that no name in an archive is followed."""
+    kind = "zip" if block.startswith((b"PK\x03\x04", b"PK\x05\x06")) else "tar" if block[257:262] == b"ustar" else None
+    if kind is not None:
+        raise InputError(
+            f"a {kind} archive, not text", path=path, remedy="unpack it, and give the file that holds the lines"
+        )
+
+
+def decoded_lines(block: bytes, path: Path, first_line: int, errors: LineErrors) -> list[str | None]:
+    """Decodes the lines of a block one by one, with what stands before their line ends.
+
+    Args:
+        block: The bytes of whole lines.
+        path: The file that they come from.
+        first_line: The number of the first of them.
+        errors: What to do about a line that is not UTF-8; one that is left out is None.
+
+    Raises:
+        InputError: As `errors` says.
+    """
+    lines: list[str | None] = []
+    for line in block.split(b"\n"):
+        try:
+            lines.append(line.decode("utf-8"))
+        except UnicodeDecodeError as error:
+            lines.append(None)
+            compressed = first_line == 1 and line.startswith(_SIGNATURES)
+            errors.meet(
+                f"not UTF-8: byte 0x{line[error.start]:02x} at byte {error.start + 1} of the line",
+                path,
+                first_line + len(lines) - 1,
+                "the file is compressed: give its name the suffix .gz, .xz or .zst"
+                if compressed
+                else "convert it to UTF-8",
+            )
+    return lines
+
+
+def empty_file(path: Path) -> InputError:
+    """Makes the error for a file without a line."""
+    return InputError("the file is empty", path=path, remedy="give a file with one record a line")

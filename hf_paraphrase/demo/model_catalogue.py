@@ -1,0 +1,173 @@
+"""Finds the models below some folders by their `config.json`, and opens them once for all users of the page."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from threading import Lock
+from typing import Any
+
+from ..artefacts.foreign_files import read_json_object
+from ..artefacts.hub_models import BUILTIN, model_folder
+from ..encoders.kinds import own_classes
+from ..encoders.sentence_encoder import SentenceEncoder
+from ..errors import HfParaphraseError, UsageError
+from ..models.registry import SENTENCE_ENCODERS
+from ..translation.loading import load_translation_model
+
+_SETTINGS = "config.json"
+_DEEPEST = 6
+_MOST_OPEN = 6
+"""Models that stay open; the one that was not used for longest goes first."""
+TRANSLATION = "rnn_search"
+
+
+@dataclass(frozen=True)
+class FoundModel:
+    """A model that was found.
+
+    Attributes:
+        name: What the page calls it.
+        place: Its folder, `builtin`, or a repository of the Hub.
+        model_type: As its `config.json` says.
+    """
+
+    name: str
+    place: str
+    model_type: str
+
+    @property
+    def translates(self) -> bool:
+        """Whether it is a translation model; a sentence encoder else."""
+        return self.model_type == TRANSLATION
+
+
+class ModelCatalogue:
+    """The models that a page offers, opened when they are first used.
+
+    One user at a time works with a model: tokenizers must not be called from two threads at once.
+
+    Args:
+        places: Model folders, folders that hold some at any depth, `builtin`, or repositories of the Hub.
+
+    Raises:
+        UsageError: If there is no model below a folder.
+        ModelError: If a repository of the Hub has none.
+        HubError: If the Hub cannot be reached.
+    """
+
+    def __init__(self, places: Iterable[str]) -> None:
+        self.models: dict[str, FoundModel] = {}
+        for place in places:
+            for found in _models_of(place):
+                name = found.name if found.name not in self.models else found.place
+                self.models[name] = FoundModel(name, found.place, found.model_type)
+        self._open: dict[str, tuple[Any, Lock]] = {}
+        self._lock = Lock()
+
+    @property
+    def encoders(self) -> list[str]:
+        """The names of the sentence encoders."""
+        return [name for name, found in self.models.items() if not found.translates]
+
+    @property
+    def translators(self) -> list[str]:
+        """The names of the translation models."""
+        return [name for name, found in self.models.items() if found.translates]
+
+    def new_encoder(self, name: str) -> SentenceEncoder:
+        """Opens an encoder anew, for one user alone.
+
+        Raises:
+            HfParaphraseError: If it does not open.
+        """
+        return SentenceEncoder.from_pretrained(self._found(name, self.encoders).place)
+
+    @contextmanager
+    def encoder(self, name: str) -> Iterator[SentenceEncoder]:
+        """Gives an encoder to work with; others wait until the block ends.
+
+        Raises:
+            HfParaphraseError: If it does not open.
+        """
+        with self._opened(name, self.encoders) as model:
+            yield model
+
+    @contextmanager
+    def translator(self, name: str) -> Iterator[tuple[Any, Any]]:
+        """Gives a translation model and its tokenizer; others wait until the block ends.
+
+        Raises:
+            HfParaphraseError: If it does not open.
+        """
+        with self._opened(name, self.translators) as model:
+            yield model
+
+    @contextmanager
+    def _opened(self, name: str, names: list[str]) -> Iterator[Any]:
+        found = self._found(name, names)
+        with self._lock:
+            entry = self._open.pop(name, None)
+            if entry is None:
+                entry = (self._load(found), Lock())
+                while len(self._open) >= _MOST_OPEN:
+                    del self._open[next(iter(self._open))]
+            self._open[name] = entry
+        model, lock = entry
+        with lock:
+            yield model
+
+    def _load(self, found: FoundModel) -> Any:
+        if found.translates:
+            model, tokenizer = load_translation_model(found.place)
+            return model.eval(), tokenizer
+        return SentenceEncoder.from_pretrained(found.place)
+
+    def _found(self, name: str | None, names: list[str]) -> FoundModel:
+        if name not in names:
+            raise UsageError("no model is chosen" if not name else f"there is no model `{name}`", remedy="choose one")
+        return self.models[name]
+
+
+def _models_of(place: str) -> Iterator[FoundModel]:
+    """Yields the models that a place holds, in the order of their names."""
+    folder = model_folder(place) if place == BUILTIN or not os.path.lexists(place) else Path(place)
+    if not folder.is_dir():
+        raise UsageError("no such folder", path=place, remedy="--models takes folders that hold models")
+    if (folder / _SETTINGS).is_file():
+        yield _model(folder, place if str(folder) != place else folder.resolve().name, place)
+        return
+    known = {*SENTENCE_ENCODERS, TRANSLATION, *(kind.config_class.model_type for kind in own_classes().values())}
+    empty = True
+    for path in _settings_files(folder):
+        try:
+            found = _model(path.parent, path.parent.relative_to(folder).as_posix(), str(path.parent))
+        except HfParaphraseError:
+            continue  # some other program's, or damaged: it has no type to offer it by
+        if found.model_type in known:
+            empty = False
+            yield found
+    if empty:
+        raise UsageError(
+            "no sentence encoder or translation model lies in this folder",
+            path=place,
+            remedy="give one that train-encoder, distill, train-nmt or quickstart made",
+        )
+
+
+def _settings_files(folder: Path) -> Iterator[Path]:
+    """Yields the `config.json` files below a folder; nothing below one, and not of what is hidden or a checkpoint."""
+    for place, folders, files in os.walk(folder):
+        path = Path(place)
+        if _SETTINGS in files:
+            yield path / _SETTINGS
+        deep = _SETTINGS in files or len(path.relative_to(folder).parts) >= _DEEPEST
+        kept = [name for name in sorted(folders) if not name.startswith((".", "checkpoint-"))]
+        folders[:] = [] if deep else kept
+
+
+def _model(folder: Path, name: str, place: str) -> FoundModel:
+    return FoundModel(name, place, str(read_json_object(folder / _SETTINGS).get("model_type")))

@@ -1,0 +1,131 @@
+"""The recipe of the verb `demo`: a page in the browser, on this machine alone."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from ..artefacts.hub_models import BUILTIN
+from ..errors import UsageError
+from ..messages import say
+from ..settings import Settings, recipe, setting
+from .model_catalogue import ModelCatalogue
+from .page import build_page, launch_options, require_gradio
+from .space import write_space
+
+HOST = "127.0.0.1"
+"""The page is for this machine alone."""
+
+
+@dataclass(kw_only=True)
+class DemoSettings(Settings):
+    """Open a page to try models and look at data in a browser, on this machine alone.
+
+    Similarity of sentences and the words that carry it, neighbours in a corpus, back-translation with its n-best list,
+    and pairs with the measures by which they are filtered. Nothing is fetched from elsewhere and nothing is reported.
+    """
+
+    models: list[str] = setting(
+        "model folders, or folders that hold some at any depth: sentence encoders and translation models", [BUILTIN]
+    )
+    port: int = setting(
+        "the port on 127.0.0.1; 0 takes a free one", 7860, at_least=0, at_most=65_535, excludes="output"
+    )
+    output: str | None = setting(
+        "open no page, but write the folder of a Space with it, which push sends; --models are then models of the "
+        "Hub, namespace/name, or builtin",
+        None,
+    )
+    overwrite: bool = setting("replace an existing folder of a Space", False, only_with="output")
+
+
+@recipe(DemoSettings)
+def launch_demo(settings: DemoSettings) -> Path | None:
+    """Opens the page and serves it until it is interrupted, or writes the folder of a Space.
+
+    Returns:
+        The folder; None without `output`.
+
+    Raises:
+        UsageError: If gradio is not installed, a folder has no models, or the port is taken; for a Space, if a model
+            is none of the Hub.
+        ModelError: If a model is missing.
+        OutputError: If the output is in the way.
+    """
+    if settings.output is not None:
+        folder = write_space(settings.output, settings.models, overwrite=settings.overwrite, record=settings.record())
+        say(f"{folder}: a Space; hf-paraphrase push --path {folder} --repo-id namespace/name sends it")
+        return folder
+    with served_page(settings) as url:
+        say(f"the page is at {url} (Ctrl-C ends it)")
+        try:
+            _wait()
+        except KeyboardInterrupt:
+            say("the page is closed")
+    return None
+
+
+@contextmanager
+def served_page(settings: DemoSettings) -> Iterator[str]:
+    """Serves the page while the block runs.
+
+    Yields:
+        Its address.
+
+    Raises:
+        HfParaphraseError: As :func:`launch_demo`.
+    """
+    with (
+        tempfile.TemporaryDirectory(prefix="hf-paraphrase-demo-") as work,
+        _environment({"GRADIO_ANALYTICS_ENABLED": "False", "GRADIO_TEMP_DIR": work}),
+    ):
+        gr = require_gradio()
+        page = build_page(ModelCatalogue(settings.models))
+        try:
+            _, url, _ = page.queue(default_concurrency_limit=4, api_open=False).launch(
+                server_name=HOST,
+                server_port=settings.port or free_port(),
+                prevent_thread_lock=True,
+                **launch_options(gr),
+            )
+        except OSError as error:
+            raise UsageError(f"port {settings.port} cannot be used", remedy="give another --port, or 0") from error
+        try:
+            yield url.rstrip("/")
+        finally:
+            page.close(verbose=False)
+
+
+def _wait() -> None:
+    """Sleeps until it is interrupted."""
+    from threading import Event
+
+    Event().wait()
+
+
+def free_port() -> int:
+    """Finds a port of this machine that nobody uses."""
+    import socket
+
+    with socket.socket() as found:
+        found.bind((HOST, 0))
+        return int(found.getsockname()[1])
+
+
+@contextmanager
+def _environment(values: dict[str, str]) -> Iterator[None]:
+    """Sets variables that gradio reads, and puts back what was there."""
+    before = {name: os.environ.get(name) for name in values}
+    os.environ.update(values)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value

@@ -1,0 +1,134 @@
+"""What the words of two sentences add to their cosine.
+
+An encoder of this package gives token vectors whose mean is the sentence embedding: u = Σ_t a_t / n. The cosine of u
+and v is therefore a sum over the words of one side, and over pairs of words of both:
+
+    cos(u, v) = Σ_t (a_t / n)·v / (|u| |v|) = Σ_s Σ_t (a_s / n)·(b_t / m) / (|u| |v|)
+
+A token may be a piece of a word, or a window of characters over several. Its vector is shared out among the characters
+it stands for, and those of a word add up; so the words' shares add up to the cosine, whatever the tokens are.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..encoders.sentence_encoder import SentenceEncoder
+from ..errors import ModelError
+
+OTHER = "(other)"
+"""What stands for tokens of no word, such as marks of the beginning and the end."""
+_WORD = re.compile(r"\w+(?:['’]\w+)*|[^\w\s]+")
+_ROUNDING = 1e-3
+
+
+@dataclass(frozen=True)
+class WordVectors:
+    """The parts of a sentence embedding that are its words'.
+
+    Attributes:
+        words: The words in their order, and perhaps :data:`OTHER`.
+        vectors: What each adds to the sentence embedding (words, dim), float64.
+        gates: The mean gate of each word (words,), from 0 to 1, NaN where it has none; None if the model has no gates.
+    """
+
+    words: list[str]
+    vectors: NDArray[np.float64]
+    gates: NDArray[np.float64] | None
+
+    @property
+    def embedding(self) -> NDArray[np.float64]:
+        """The sentence embedding (dim,)."""
+        return self.vectors.sum(0)
+
+
+def word_vectors(encoder: SentenceEncoder, text: str) -> WordVectors:
+    """Computes what each word adds to the embedding of a sentence.
+
+    Args:
+        encoder: The encoder.
+        text: The sentence.
+
+    Raises:
+        ModelError: If the model does not give token vectors, or their mean is not the embedding.
+    """
+    import torch
+
+    words = [(match.start(), match.end()) for match in _WORD.finditer(text)]
+    names = [text[start:end] for start, end in words]
+    spans = _token_spans(encoder, text)
+    (ids,) = encoder.tokenize(text)
+    if len(spans) != len(ids) or not isinstance(encoder.model, torch.nn.Module):
+        raise _without_words()
+    model: Any = encoder.model
+    shares = _shared_out(spans, words)
+    if not ids:
+        return WordVectors(names, np.zeros((len(names), encoder.dimension)), None)
+    has_gates = getattr(model.config, "model_type", None) == "gran"
+    with torch.inference_mode():
+        output = model(
+            torch.tensor([ids], device=model.device),
+            attention_mask=torch.ones(1, len(ids), dtype=torch.bool, device=model.device),
+            **({"output_gates": True} if has_gates else {}),
+        )
+    tokens = getattr(output, "last_hidden_state", None)
+    if tokens is None:
+        raise _without_words()
+    values = tokens[0].cpu().double().numpy()
+    pooled = output.pooler_output[0].cpu().double().numpy()
+    if np.abs(values.mean(0) - pooled).max() > _ROUNDING * max(1.0, float(np.abs(pooled).max())):
+        raise _without_words()
+    gates = _gates(output.gates[0].mean(1).cpu().double().numpy(), shares[:-1]) if has_gates else None
+    vectors = shares @ (values / len(ids))
+    if np.abs(vectors[-1]).max(initial=0.0) > 0:
+        gates = None if gates is None else np.append(gates, np.nan)
+        return WordVectors([*names, OTHER], vectors, gates)
+    return WordVectors(names, vectors[:-1], gates)
+
+
+def word_shares(first: WordVectors, second: WordVectors) -> NDArray[np.float64]:
+    """Computes what each pair of words adds to the cosine of two sentences (words of first, words of second).
+
+    All add up to the cosine, each row to the share of a word of the first, each column to that of one of the second;
+    zero where a sentence embeds to zeros.
+    """
+    norm = float(np.linalg.norm(first.embedding) * np.linalg.norm(second.embedding))
+    return first.vectors @ second.vectors.T / norm if norm > 0 else np.zeros((len(first.words), len(second.words)))
+
+
+def _token_spans(encoder: SentenceEncoder, text: str) -> list[tuple[int, int]]:
+    """Finds the characters that each token stands for; those of several tokenizers one behind the other."""
+    backend: Any = encoder.tokenizer.backend_tokenizer
+    parts = getattr(backend, "parts", [backend])
+    return [span for part in parts for span in part.encode(text, add_special_tokens=True).offsets]
+
+
+def _shared_out(spans: list[tuple[int, int]], words: list[tuple[int, int]]) -> NDArray[np.float64]:
+    """Computes the share of each token that is each word's (words + 1, tokens); the last row is that of no word."""
+    shares = np.zeros((len(words) + 1, len(spans)))
+    for token, (start, end) in enumerate(spans):
+        common = np.array([max(0, min(end, last) - max(start, first)) for first, last in words], float)
+        total = common.sum()
+        if total > 0:
+            shares[:-1, token] = common / total
+        else:
+            shares[-1, token] = 1.0
+    return shares
+
+
+def _gates(tokens: NDArray[np.float64], shares: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Computes the mean gate of each word (words,) from those of the tokens (tokens,); skipped tokens have none."""
+    counted = shares * (tokens > 0)
+    weights = counted.sum(1)
+    return np.divide(counted @ tokens, weights, out=np.full(len(shares), np.nan), where=weights > 0)
+
+
+def _without_words() -> ModelError:
+    return ModelError(
+        "this model does not tell what a word adds to the embedding", remedy="an exported model is a graph alone"
+    )

@@ -1,0 +1,49 @@
+"""Opens the sentence encoders of any library: to teach, and to be compared with ours. No code of theirs runs."""
+
+from __future__ import annotations
+
+import os
+
+from ..artefacts.foreign_files import read_json_object
+from ..artefacts.hub_models import model_folder
+from ..errors import ModelError
+from ..models.registry import SENTENCE_ENCODERS
+from .distillation.sentence_transformers_modules import read_json
+from .distillation.teacher import Teacher
+from .kinds import own_classes
+from .onnx_encoder import is_onnx_folder
+from .sentence_encoder import SentenceEncoder
+from .wordllama_folder import is_wordllama, open_wordllama
+
+_TABLES = ("model2vec",)
+"""Model types of others that are tables of vectors, which `SentenceEncoder` opens."""
+
+
+def open_encoder(
+    name: str | os.PathLike[str], *, device: str | None = None, bf16: bool = False
+) -> SentenceEncoder | Teacher:
+    """Opens any sentence encoder.
+
+    Args:
+        name: A folder of ours, of sentence-transformers or transformers (mean, cls and other poolings, dense layers),
+            of model2vec or of wordllama; where there is no such folder, `builtin`, `wordllama` for the table of that
+            package if it is installed, or `namespace/name` of a repository of the Hub.
+        device: Where to compute; None for the CPU.
+        bf16: Compute in bfloat16; ours and tables always compute in fp32.
+
+    Raises:
+        ModelError: If it is missing or damaged, or is built in a way that cannot be followed.
+        HubError: If the Hub cannot be reached.
+    """
+    if is_wordllama(name):
+        return open_wordllama(name)
+    folder = model_folder(name, of_others=True)
+    modules = read_json(folder / "modules.json")
+    kinds = [str(module.get("type")) for module in modules if isinstance(module, dict)] if modules else []
+    settings = folder / "config.json"
+    found = read_json_object(settings, ModelError).get("model_type") if settings.is_file() else None
+    ours = {*SENTENCE_ENCODERS, *_TABLES, *(kind.config_class.model_type for kind in own_classes().values())}
+    is_table = any(kind.endswith("StaticEmbedding") for kind in kinds)
+    if found in ours or is_table or is_onnx_folder(folder) or not (kinds or found):
+        return SentenceEncoder.from_pretrained(name, device=device)
+    return Teacher.from_pretrained(folder, device=device, bf16=bf16)

@@ -1,0 +1,230 @@
+"""What users of sentence-transformers call, under the names that they know.
+
+A table of `docs/guide/migration.md` has every such call beside ours; a test runs both and compares what they give.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self, TypedDict
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import UsageError
+from .quantization import Precision, check_precision, quantize_embeddings
+
+if TYPE_CHECKING:
+    import torch
+
+    Embeddings = NDArray[Any] | torch.Tensor | list[torch.Tensor]
+
+
+class EncodeOptions(TypedDict, total=False):
+    """What :meth:`~.sentence_encoder.SentenceEncoder.encode` takes beside its own arguments."""
+
+    normalize_embeddings: bool
+    convert_to_numpy: bool
+    convert_to_tensor: bool
+    precision: Precision
+    truncate_dim: int | None
+    prompt: str | None
+    prompt_name: str | None
+    device: str | None
+
+
+def normalized(vectors: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Divides each row (rows, dim) by its Euclidean norm; zero rows stay zero."""
+    norms = np.linalg.norm(vectors, axis=1, keepdims=True)
+    return (vectors / np.where(norms == 0, 1.0, norms)).astype(np.float32)
+
+
+class FamiliarCalls(ABC):
+    """Methods of :class:`~.sentence_encoder.SentenceEncoder` that have the names of sentence-transformers."""
+
+    model: Any
+
+    @property
+    @abstractmethod
+    def dimension(self) -> int:
+        """The number of components of an embedding."""
+
+    @abstractmethod
+    def encode(self, *args: Any, **kwargs: Any) -> Any:
+        """Embeds texts."""
+
+    @abstractmethod
+    def save_pretrained(self, folder: str | os.PathLike[str], *, overwrite: bool = False) -> Path:
+        """Writes a model folder."""
+
+    @abstractmethod
+    def _unit_vectors(self, side: Any, options: dict[str, Any]) -> NDArray[np.float32]:
+        """Gives the unit vectors (texts, dim) of texts, or of embeddings that were made before."""
+
+    def _encode_with(
+        self,
+        texts: str | Sequence[str],
+        *,
+        batch_size: int,
+        normalize: bool,
+        show_progress_bar: bool,
+        normalize_embeddings: bool = False,
+        convert_to_numpy: bool = True,
+        convert_to_tensor: bool = False,
+        precision: Precision = "float32",
+        truncate_dim: int | None = None,
+        prompt: str | None = None,
+        prompt_name: str | None = None,
+        device: str | None = None,
+    ) -> Embeddings:
+        """Embeds texts as sentence-transformers' `encode` would with these options.
+
+        Args:
+            texts: One text or several.
+            batch_size: As for the encoder's own `encode`, like the next two.
+            normalize: See there.
+            show_progress_bar: See there.
+            normalize_embeddings: Another name of `normalize`.
+            convert_to_numpy: Give an array; otherwise a list of tensors.
+            convert_to_tensor: Give one tensor, on the device of the encoder.
+            precision: The type of the numbers; see :func:`.quantization.quantize_embeddings`.
+            truncate_dim: Keep the first so many components, before anything is normalised.
+            prompt: What to put before each text.
+            prompt_name: None: these encoders know no prompts by name.
+            device: Move the encoder there first.
+
+        Returns:
+            The embeddings, (texts, dim) or (dim,) for a single text.
+
+        Raises:
+            TypeError: If a text is not a string.
+            UsageError: If there are fewer components than are to be kept, the precision is unknown or needs several
+                texts, or a prompt is named.
+        """
+        check_precision(precision)
+        if prompt_name is not None and prompt is None:
+            raise UsageError(f"prompt_name `{prompt_name}` is unknown", remedy="give the text itself: prompt=…")
+        if truncate_dim is not None and not 1 <= truncate_dim <= self.dimension:
+            raise UsageError(
+                f"truncate_dim is {truncate_dim}, and the embeddings have {self.dimension} components",
+                remedy=f"keep 1 to {self.dimension} of them",
+            )
+        if device is not None:
+            self.to(device)
+        is_single = isinstance(texts, str)
+        listed: Sequence[str] = [texts] if isinstance(texts, str) else texts
+        if prompt:
+            listed = [prompt + text for text in listed]
+        normalize = normalize or normalize_embeddings
+        vectors: NDArray[Any] = self.encode(
+            listed,
+            batch_size=batch_size,
+            normalize=normalize and truncate_dim is None,
+            show_progress_bar=bool(show_progress_bar),
+        )
+        if truncate_dim is not None:
+            vectors = vectors[:, :truncate_dim]
+            vectors = normalized(vectors) if normalize else np.ascontiguousarray(vectors)
+        if precision != "float32":
+            vectors = quantize_embeddings(vectors, precision)
+        if not convert_to_tensor and convert_to_numpy:
+            return vectors[0] if is_single else vectors
+        import torch
+
+        tensor = torch.from_numpy(vectors).to(self.device)
+        if convert_to_tensor:
+            return tensor[0] if is_single else tensor
+        return tensor[0] if is_single else list(tensor)
+
+    @property
+    def device(self) -> torch.device:
+        """Where the model computes."""
+        found: torch.device = self.model.device
+        return found
+
+    def to(self, device: str | torch.device) -> Self:
+        """Moves the model to a device, e.g. `cuda`, and returns the encoder.
+
+        Raises:
+            UsageError: If there is no such device, or it is an ONNX model and the device is not the CPU.
+        """
+        import torch
+
+        if not hasattr(self.model, "to"):
+            if torch.device(device).type != "cpu":
+                raise UsageError(f"an ONNX model computes on the CPU here, not on {device}")
+            return self
+        try:
+            self.model = self.model.to(device)
+        except (RuntimeError, AssertionError) as error:
+            raise UsageError(f"the device {device} cannot be used: {error}", remedy="see hf-paraphrase env") from error
+        return self
+
+    def similarity_pairwise(
+        self,
+        first: str | Sequence[str] | NDArray[np.floating],
+        second: str | Sequence[str] | NDArray[np.floating],
+        **options: Any,
+    ) -> NDArray[np.float32]:
+        """Computes the cosine of each text of `first` with the text of `second` at its place, float32 (texts,).
+
+        The cosine with a text without tokens, or a zero vector, is 0.
+
+        Args:
+            first: As for :meth:`~.sentence_encoder.SentenceEncoder.similarity`.
+            second: As many texts or embeddings.
+            **options: Passed to `encode`.
+
+        Raises:
+            TypeError: If a text is not a string.
+            ValueError: If the sides differ in their numbers of texts or of components.
+        """
+        rows, others = (self._unit_vectors(side, options) for side in (first, second))
+        if rows.shape != others.shape:
+            raise ValueError(f"embeddings {rows.shape} cannot be compared one by one with embeddings {others.shape}")
+        return np.einsum("ij,ij->i", rows, others)
+
+    def push_to_hub(
+        self,
+        repo_id: str,
+        *,
+        token: str | None = None,
+        private: bool | None = None,
+        commit_message: str | None = None,
+        revision: str | None = None,
+    ) -> str:
+        """Sends the encoder, as `save_pretrained` writes it, to a repository of the Hub, which is made if missing.
+
+        Args:
+            repo_id: `namespace/name`, or `name` for the namespace of the token's owner.
+            token: The token; by default that of `HF_TOKEN` or the saved login.
+            private: Make the repository private; one that exists and is public is refused.
+            commit_message: The commit's first line; by default it names the repository.
+            revision: The branch; `main` by default.
+
+        Returns:
+            The address of the branch.
+
+        Raises:
+            ModelError: As `save_pretrained`.
+            UsageError: If there is no token, or a name cannot be.
+            HubError: If the Hub cannot be reached or refuses.
+        """
+        from ..hub.publishing import push_folder
+
+        with tempfile.TemporaryDirectory() as place:
+            folder = self.save_pretrained(Path(place) / (repo_id.rpartition("/")[2] or "encoder"))
+            pushed = push_folder(
+                folder,
+                repo_id,
+                repo_type="model",
+                private=bool(private),
+                revision=revision,
+                commit_message=commit_message,
+                token=token,
+            )
+        return pushed.url

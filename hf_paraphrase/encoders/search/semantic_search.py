@@ -1,0 +1,117 @@
+"""Nearest neighbours and paraphrases among texts in memory, in the form that sentence-transformers gives them in.
+
+For a corpus that is asked more than once, or does not fit in memory: :class:`.index.SearchIndex`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..familiar_calls import normalized
+from .nearest_neighbours import nearest_neighbours
+from .paraphrase_mining import BestPairs
+
+if TYPE_CHECKING:
+    import torch
+
+    from ..familiar_calls import FamiliarCalls
+
+    Vectors = NDArray[np.floating] | torch.Tensor
+
+
+def semantic_search(
+    query_embeddings: Vectors,
+    corpus_embeddings: Vectors,
+    query_chunk_size: int = 100,
+    corpus_chunk_size: int = 16_384,
+    top_k: int = 10,
+) -> list[list[dict[str, Any]]]:
+    """Finds, for each query, the embeddings of a corpus with the greatest cosine.
+
+    Args:
+        query_embeddings: Those of the queries (queries, dim), or of one (dim,); arrays or tensors.
+        corpus_embeddings: Those of the corpus (rows, dim).
+        query_chunk_size: Queries that are compared at a time.
+        corpus_chunk_size: Rows of the corpus that they are compared with at a time.
+        top_k: How many are found for each query; fewer if the corpus is smaller.
+
+    Returns:
+        For each query a list, the greatest cosine first, of a row of the corpus, `corpus_id`, and the cosine, `score`.
+
+    Raises:
+        ValueError: If `top_k` is not positive or the numbers of components differ.
+    """
+    rows, cosines = nearest_neighbours(
+        np.atleast_2d(_array(query_embeddings)),
+        _array(corpus_embeddings),
+        top_k,
+        query_block=query_chunk_size,
+        corpus_block=corpus_chunk_size,
+    )
+    return [
+        [{"corpus_id": row, "score": cosine} for row, cosine in zip(*found, strict=True)]
+        for found in zip(rows.tolist(), cosines.tolist(), strict=True)
+    ]
+
+
+def paraphrase_mining(
+    model: FamiliarCalls,
+    sentences: Sequence[str],
+    show_progress_bar: bool = False,
+    batch_size: int = 256,
+    query_chunk_size: int = 1024,
+    corpus_chunk_size: int = 16_384,
+    max_pairs: int = 500_000,
+    top_k: int = 100,
+    **options: Any,
+) -> list[tuple[float, int, int]]:
+    """Finds the pairs of sentences with the greatest cosine of which one is among the nearest of the other.
+
+    Args:
+        model: The encoder, a :class:`~..sentence_encoder.SentenceEncoder`.
+        sentences: The sentences.
+        show_progress_bar: Show the progress of encoding and of comparing on standard error.
+        batch_size: As for the encoder's `encode`.
+        query_chunk_size: Sentences that are compared at a time.
+        corpus_chunk_size: Sentences that they are compared with at a time.
+        max_pairs: How many pairs are given at most.
+        top_k: How many of the nearest of each sentence are looked at.
+        **options: Passed to `encode`, e.g. `truncate_dim`.
+
+    Returns:
+        Cosine, place of the earlier sentence and place of the later one, the greatest cosine first.
+
+    Raises:
+        TypeError: If a sentence is not a string.
+        ValueError: If one of the numbers is not positive.
+    """
+    from tqdm.auto import tqdm
+
+    options = {**options, "batch_size": batch_size, "show_progress_bar": show_progress_bar}
+    vectors = normalized(model.encode(list(sentences), **options))
+    # Most pairs are found from both of their sides.
+    best = BestPairs(2 * max_pairs)
+    for start in tqdm(
+        range(0, len(vectors), query_chunk_size), desc="compare", unit=" blocks", disable=not show_progress_bar
+    ):
+        queries = vectors[start : start + query_chunk_size]
+        rows, cosines = nearest_neighbours(queries, vectors, top_k + 1, corpus_block=corpus_chunk_size)
+        own = np.arange(start, start + len(queries))[:, None]
+        others = rows != own
+        first, second = np.minimum(rows, own)[others], np.maximum(rows, own)[others]
+        best.add(first, second, cosines[others].astype(np.float64))
+    found = best.result()
+    _, places = np.unique(found.first * len(vectors) + found.second, return_index=True)
+    places = np.sort(places)[:max_pairs]
+    columns = (found.scores[places], found.first[places], found.second[places])
+    return list(zip(*(column.tolist() for column in columns), strict=True))
+
+
+def _array(vectors: Vectors) -> NDArray[np.float32]:
+    """Gives embeddings as an array; NumPy knows neither bfloat16 nor gradients."""
+    array = vectors.detach().float().cpu().numpy() if hasattr(vectors, "detach") else vectors
+    return np.asarray(array, np.float32)

@@ -1,0 +1,101 @@
+"""The tables of wordllama (https://github.com/dleemiller/WordLlama), opened as averages; no code of it is imported.
+
+Its files are a table of token vectors, `NAME_DIM.safetensors` with the one tensor `embedding.weight`, and a tokenizer,
+`NAME_tokenizer_config.json`, in the layout of the `tokenizers` library. The package has them in `weights` and
+`tokenizers`, as its cache has; a folder of one's own may hold both. A text is the mean of the vectors of its tokens,
+without special ones.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import os
+from pathlib import Path
+
+from ..artefacts.finite_weights import check_finite
+from ..artefacts.foreign_files import check_plain, read_bounded
+from ..artefacts.foreign_models import opening, read_header
+from ..artefacts.hub_models import WORDLLAMA
+from ..errors import ModelError
+from .sentence_encoder import SentenceEncoder
+
+_TENSOR = "embedding.weight"
+_TOKENIZER = "_tokenizer_config.json"
+_LONGEST_TOKENIZER = 1 << 28
+_REMEDY = "copy weights and tokenizer again, from a source that you trust"
+
+
+def is_wordllama(name: str | os.PathLike[str]) -> bool:
+    """Tells whether a name is that of the package, where no such folder is here, or a folder holds such files."""
+    if name == WORDLLAMA and not os.path.lexists(name):
+        return True
+    folder = Path(name)
+    return folder.is_dir() and not (folder / "config.json").exists() and _files(folder) is not None
+
+
+def open_wordllama(name: str | os.PathLike[str] = WORDLLAMA) -> SentenceEncoder:
+    """Opens the table of the installed package, or of a folder; of several the one with the most components.
+
+    Raises:
+        ModelError: If the package is not installed or has no table, or the files are damaged.
+    """
+    import torch
+    from safetensors.torch import load_file
+    from tokenizers import Tokenizer
+    from transformers import PreTrainedTokenizerFast
+
+    from ..models.configuration_avg import AvgConfig
+    from ..models.modeling_avg import AvgModel
+
+    folder = _package_folder() if name == WORDLLAMA and not os.path.lexists(name) else Path(name)
+    files = _files(folder)
+    if files is None:
+        raise ModelError("there are no weights and tokenizer of wordllama", path=folder, remedy=_REMEDY)
+    weights, tokenizer_file = files
+    check_plain(folder, files, ModelError)
+    shape = read_header(weights)[_TENSOR].shape
+    text = read_bounded(tokenizer_file, _LONGEST_TOKENIZER, ModelError)
+    with opening("the tokenizer", tokenizer_file, _REMEDY):
+        settings = json.loads(text)
+        # It adds special tokens, which the package leaves out.
+        settings["post_processor"] = settings["padding"] = settings["truncation"] = None
+        backend = Tokenizer.from_str(json.dumps(settings))
+    highest = max(backend.get_vocab().values(), default=0)
+    if highest >= shape[0]:
+        raise ModelError(
+            f"the tokenizer has ids up to {highest}, the model {shape[0]} vectors", path=tokenizer_file, remedy=_REMEDY
+        )
+    with opening("the weights", weights, _REMEDY):
+        table = load_file(weights)[_TENSOR].float()
+    check_finite({_TENSOR: table}, weights)
+    with torch.device("meta"):
+        model = AvgModel(AvgConfig(vocab_size=shape[0], hidden_size=shape[1]))
+    model.load_state_dict({"embeddings": table}, assign=True)
+    encoder = SentenceEncoder(model.eval(), PreTrainedTokenizerFast(tokenizer_object=backend))
+    encoder.folder = folder
+    return encoder
+
+
+def _package_folder() -> Path:
+    found = importlib.util.find_spec(WORDLLAMA)
+    places = [] if found is None else list(found.submodule_search_locations or [])
+    if not places:
+        raise ModelError("the package is not installed", path=WORDLLAMA, remedy="pip install wordllama")
+    return Path(places[0])
+
+
+def _files(folder: Path) -> tuple[Path, Path] | None:
+    """Finds the widest table of a folder that has a tokenizer, and that tokenizer."""
+    found: list[tuple[int, Path, Path]] = []
+    for place in (folder, folder / "weights"):
+        for weights in sorted(place.glob("*.safetensors")):
+            name = weights.stem.rpartition("_")[0]
+            tokenizers = [part / f"{name}{_TOKENIZER}" for part in (folder, folder / "tokenizers")]
+            tokenizer = next((path for path in tokenizers if path.is_file()), None)
+            if not name or tokenizer is None:
+                continue
+            tensors = read_header(weights)
+            if set(tensors) == {_TENSOR} and len(tensors[_TENSOR].shape) == 2:
+                found.append((tensors[_TENSOR].shape[1], weights, tokenizer))
+    return max(found)[1:] if found else None

@@ -1,0 +1,80 @@
+"""What `evaluate` compares: encoders of any library, and the baselines that are always at hand."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from functools import partial
+
+from ..artefacts.hub_models import BUILTIN, WORDLLAMA
+from ..errors import UsageError
+from .floors import FLOORS, Encode, Scorer
+
+BASELINES = (*FLOORS, BUILTIN, WORDLLAMA)
+"""What `evaluate --baseline` takes: floors without training, the built-in encoder, and the table of wordllama."""
+
+
+def baseline(name: str, *, device: str, batch_size: int) -> Scorer:
+    """Gives a baseline.
+
+    Args:
+        name: One of :data:`BASELINES`.
+        device: Where an encoder computes.
+        batch_size: Sentences in a padded batch.
+
+    Raises:
+        ModelError: If it is not installed.
+    """
+    if name in FLOORS:
+        return FLOORS[name]
+    return replace(scorers(name, device=device, batch_size=batch_size)[0], kind="baseline")
+
+
+def scorers(name: str, *, device: str, batch_size: int, sizes: Iterable[int] = ()) -> list[Scorer]:
+    """Opens an encoder of any library.
+
+    Args:
+        name: As for :func:`~..encoders.any_encoder.open_encoder`.
+        device: Where it computes.
+        batch_size: Sentences in a padded batch, for ours.
+        sizes: Numbers of components to which to truncate it.
+
+    Returns:
+        The whole encoder, then one for each size.
+
+    Raises:
+        ModelError: If it cannot be opened.
+        UsageError: If it has fewer components than a size.
+    """
+    from ..encoders.any_encoder import open_encoder
+    from ..encoders.distillation.teacher import Teacher
+    from ..encoders.sentence_encoder import SentenceEncoder
+
+    whole = open_encoder(name, device=device)
+    different = list(dict.fromkeys(sizes))
+    if isinstance(whole, Teacher):
+        encode: Encode = partial(whole.encode, normalize=True, show_progress_bar=True)
+        parts = [_first_components(encode, size, whole.dimension) for size in different]
+    else:
+        encode = partial(whole.encode, batch_size=batch_size, show_progress_bar=True)
+        parts = [
+            partial(
+                SentenceEncoder(whole.model, whole.tokenizer, truncate_dim=size).encode,
+                batch_size=batch_size,
+                show_progress_bar=True,
+            )
+            for size in different
+        ]
+    return [
+        Scorer.model(name, encode),
+        *(Scorer.truncated(name, part, size) for size, part in zip(different, parts, strict=True)),
+    ]
+
+
+def _first_components(encode: Encode, size: int, dimension: int) -> Encode:
+    if size > dimension:
+        raise UsageError(
+            f"--truncate-dim {size}, and the embeddings have {dimension} components",
+            remedy=f"keep 1 to {dimension} of them",
+        )
+    return lambda texts: encode(texts)[:, :size]

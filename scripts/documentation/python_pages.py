@@ -1,0 +1,119 @@
+"""The reference of the Python side: a page a room, with the public names that it has."""
+
+from __future__ import annotations
+
+import dataclasses
+import importlib
+import inspect
+import re
+import textwrap
+from typing import Any
+
+from command_pages import KINDS, is_setting, recipe_of, settings_table
+
+import hf_paraphrase
+from hf_paraphrase.commands import VERBS
+
+ROOMS = {
+    "encoders": "Sentence encoders",
+    "data": "Data",
+    "tokenization": "Tokenizers",
+    "translation": "Translation",
+    "filtering": "Measures and filters",
+    "evaluation": "Evaluation",
+    "models": "Models",
+    "hub": "Publishing",
+    "export": "Export",
+    "studies": "Studies",
+    "training": "Environment",
+    "pipeline": "Quickstart",
+    "registry": "Registries",
+    "errors": "Errors",
+}
+"""The rooms and modules whose names are public, each with the title of its page."""
+_MORE = {"registry": ["Registry", "import_file"]}
+"""Public names of modules that list none."""
+
+
+def public_names() -> dict[str, dict[str, Any]]:
+    """Returns for each room its public objects by name: those of the package first, then what else the room names.
+
+    Raises:
+        LookupError: If a public name of the package is in no room that has a page.
+    """
+    found: dict[str, dict[str, Any]] = {room: {} for room in ROOMS}
+    for name in hf_paraphrase.__all__:
+        if not name.startswith("__"):
+            value = getattr(hf_paraphrase, name)
+            room = value.__module__.split(".")[1]
+            if room not in found:
+                raise LookupError(f"{name} is in {room}, which has no page: add it to ROOMS")
+            found[room][name] = value
+    for room, names in list(found.items()):
+        module = importlib.import_module(f"hf_paraphrase.{room}")
+        for name in [*getattr(module, "__all__", []), *_MORE.get(room, [])]:
+            names.setdefault(name, getattr(module, name))
+        # What one meets first stands first: classes of the package itself, then verbs, then the parts below them.
+        order = {
+            name: (name not in hf_paraphrase.__all__, not isinstance(value, type)) for name, value in names.items()
+        }
+        found[room] = {name: names[name] for name in sorted(names, key=order.__getitem__)}
+    return found
+
+
+def python_pages() -> dict[str, str]:
+    """Returns the Markdown of each page by its room."""
+    verbs = _verbs()
+    return {room: _page(room, names, verbs) for room, names in public_names().items()}
+
+
+def _verbs() -> dict[Any, tuple[str, str]]:
+    """Returns for the settings of each recipe its verb as it is typed, and the page that has its flags."""
+    found = {}
+    for verb in VERBS:
+        for kind in KINDS.get(verb, [None]):
+            typed = f"{verb} {kind}" if kind else verb
+            anchor = f"#{verb}-{kind}" if kind else ""
+            found[recipe_of(verb, kind).settings] = typed, f"../command_line/{verb}.md{anchor}"
+    return found
+
+
+def _page(room: str, names: dict[str, Any], verbs: dict[Any, tuple[str, str]]) -> str:
+    module = importlib.import_module(f"hf_paraphrase.{room}")
+    lines = [f"# {ROOMS[room]}", "", f"Module `hf_paraphrase.{room}`.", "", _without_roles(module.__doc__ or ""), ""]
+    for name, value in names.items():
+        settings = getattr(value, "settings", None) if callable(value) else None
+        if settings in verbs:
+            lines += [_function_of_verb(name, value, *verbs[settings]), ""]
+        else:
+            lines += [f"::: hf_paraphrase{'' if name in hf_paraphrase.__all__ else f'.{room}'}.{name}", ""]
+            if dataclasses.is_dataclass(value) and any(map(is_setting, dataclasses.fields(value))):
+                lines += [settings_table(value), ""]
+    return "\n".join(lines)
+
+
+def _function_of_verb(name: str, recipe: Any, verb: str, page: str) -> str:
+    """Lays out a recipe, whose parameters are the flags of its verb: its text, and what it gives back and raises."""
+    fields = inspect.signature(recipe).parameters.values()
+    keywords = [f"{field.name}=…" for field in fields if field.default is field.empty]
+    text, *sections = re.split(r"^(Args|Returns|Raises):\n", inspect.getdoc(recipe) or "", flags=re.MULTILINE)
+    lines = [f"## `{name}`", "", "```python", f"{name}({', '.join([*keywords, '…'])})", "```", "", text.strip(), ""]
+    lines += [f"Its keywords are the flags of [`hf-paraphrase {verb}`]({page}), with underscores.", ""]
+    for title, body in zip(sections[::2], sections[1::2], strict=True):
+        if title == "Returns":
+            lines += [f"**Returns** {textwrap.dedent(body).strip()}", ""]
+        elif title == "Raises":
+            raised = re.split(r"^(\w+): ", textwrap.dedent(body).strip(), flags=re.MULTILINE)[1:]
+            lines += ["**Raises**", ""]
+            lines += [f"* `{error}`: {_one_line(when)}" for error, when in zip(raised[::2], raised[1::2], strict=True)]
+            lines.append("")
+    return _without_roles("\n".join(lines))
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split())
+
+
+def _without_roles(text: str) -> str:
+    """Leaves the names that docstrings refer to, without what they are and, after a tilde, without their modules."""
+    return re.sub(r":\w+:`(?:~[\w.]*\.)?([\w.]+)`", r"`\1`", text).strip()

@@ -1,0 +1,140 @@
+"""What the site has beyond the files of `docs/`: hooks of mkdocs, named in `mkdocs.yml`.
+
+README.md is its home page and CONTRIBUTING.md a page; the reference is made from the package; notebooks become pages;
+files of the repository that a page links to come along; equations become MathML, which browsers draw by themselves;
+and a site that would fetch anything from elsewhere while it is looked at is refused.
+"""
+
+from __future__ import annotations
+
+import html
+import posixpath
+import re
+from pathlib import Path
+from typing import Any
+
+from command_pages import JOURNEYS, command_pages, overview, title_of
+from latex2mathml.converter import convert
+from mkdocs.config.defaults import MkDocsConfig
+from mkdocs.exceptions import PluginError
+from mkdocs.structure.files import File, Files
+from mkdocs.structure.pages import Page
+from notebook_pages import notebook_page
+from python_pages import ROOMS, python_pages
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGES_OF_THE_ROOT = {"README.md": "index.md", "CONTRIBUTING.md": "contributing.md"}
+"""Pages that lie in the root of the repository, and what they are called on the site."""
+_LINK = re.compile(r"(\]\()([^)\s#]+)(#[^)\s]*)?(\))")
+_EQUATION = re.compile(r'<(span|div) class="arithmatex">\\[(\[](.*?)\\[)\]]</\1>', re.DOTALL)
+_ROLE = re.compile(r":(?:class|func|meth|mod|attr|data|exc):<code>(?:~[\w.]*\.)?")
+_FETCHED = re.compile(
+    r'<(?:script|img|iframe|source|video)\b[^>]*\bsrc="?(?:https?:)?//|<link\b[^>]*\brel="?(?:stylesheet|preconnect'
+    r'|preload|icon)[^>]*\bhref="?(?:https?:)?//|@import|url\(["\']?(?:https?:)?//'
+)
+
+
+def on_config(config: MkDocsConfig) -> MkDocsConfig:
+    """Puts the pages of the reference, which are made anew each time, into the navigation."""
+    verbs: list[Any] = [{"All verbs": "reference/command_line/index.md"}]
+    for journey, names in JOURNEYS.items():
+        verbs.append({title_of(journey): [f"reference/command_line/{verb}.md" for verb in names]})
+    rooms = [{title: f"reference/python/{room}.md"} for room, title in ROOMS.items()]
+    for section in config.nav or []:
+        if isinstance(section, dict) and "Reference" in section:
+            section["Reference"] = [{"Command line": verbs}, {"Python": rooms}]
+    return config
+
+
+def on_files(files: Files, config: MkDocsConfig) -> Files:
+    """Adds pages that are no files of `docs/`, and the files of the repository that pages link to."""
+    made = {"reference/command_line/index.md": overview()}
+    made |= {f"reference/command_line/{verb}.md": text for verb, text in command_pages().items()}
+    made |= {f"reference/python/{room}.md": text for room, text in python_pages().items()}
+    for name, place in PAGES_OF_THE_ROOT.items():
+        made[place] = (ROOT / name).read_text(encoding="utf-8")
+    for notebook in [file for file in files if file.src_uri.endswith(".ipynb")]:
+        made[f"{notebook.src_uri.removesuffix('.ipynb')}.md"] = notebook_page(ROOT / "docs" / notebook.src_uri)
+    for place, text in made.items():
+        files.append(File.generated(config, place, content=text))
+    linked = {
+        target
+        for file in files.documentation_pages()
+        for _, name, _, _ in _LINK.findall(file.content_string)
+        if (target := _in_the_repository(file.src_uri, name)) and not _page_of(target)
+    }
+    for name in sorted(linked):
+        files.append(File.generated(config, _place_of_file(name), content=(ROOT / name).read_bytes()))
+    return files
+
+
+def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:
+    """Leads links to places of the repository to where these are on the site."""
+
+    def led(link: re.Match[str]) -> str:
+        opened, name, anchor, closed = link.groups()
+        target = _in_the_repository(page.file.src_uri, name)
+        if target is None:
+            return link[0]
+        place = _page_of(target) or _place_of_file(target)
+        return opened + posixpath.relpath(place, posixpath.dirname(page.file.src_uri)) + (anchor or "") + closed
+
+    return _LINK.sub(led, markdown)
+
+
+def on_page_content(content: str, page: Page, config: MkDocsConfig, files: Files) -> str:
+    """Draws equations, and takes the names of roles away, which docstrings have for other readers of theirs.
+
+    Raises:
+        PluginError: For an equation that has a command that nothing draws.
+    """
+
+    def drawn(equation: re.Match[str]) -> str:
+        display = "block" if equation[1] == "div" else "inline"
+        drawing = convert(html.unescape(equation[2]).strip(), display=display)
+        if "\\" in drawing:
+            raise PluginError(f"{page.file.src_uri}: nothing draws all of the equation {equation[2]}")
+        return f"<{equation[1]}>{drawing}</{equation[1]}>"
+
+    return _ROLE.sub("<code>", _EQUATION.sub(drawn, content))
+
+
+def on_post_build(config: MkDocsConfig) -> None:
+    """Refuses a site that fetches something from elsewhere.
+
+    Raises:
+        PluginError: With the file and what it would fetch.
+    """
+    for path in sorted(Path(config.site_dir).rglob("*")):
+        if path.suffix in {".html", ".css"} and (found := _FETCHED.search(path.read_text(encoding="utf-8"))):
+            raise PluginError(f"{path} fetches something while it is looked at: {found[0]}")
+
+
+def _in_the_repository(page: str, name: str) -> str | None:
+    """Returns the path in the repository that a link of a page means; None where it means none that is there.
+
+    Args:
+        page: The page, as the site calls it.
+        name: What it links to.
+    """
+    if "://" in name or name.startswith("mailto:"):
+        return None
+    homes = {place: original for original, place in PAGES_OF_THE_ROOT.items()}
+    home = homes.get(page, f"docs/{page}")
+    target = posixpath.normpath(posixpath.join(posixpath.dirname(home), name))
+    return target if (ROOT / target).is_file() else None
+
+
+def _page_of(target: str) -> str | None:
+    """Returns what the site calls a page of the repository; None for a file that is none."""
+    if target in PAGES_OF_THE_ROOT:
+        return PAGES_OF_THE_ROOT[target]
+    if not target.startswith("docs/"):
+        return None
+    name = target.removeprefix("docs/")
+    return f"{name.removesuffix('.ipynb')}.md" if name.endswith(".ipynb") else name
+
+
+def _place_of_file(target: str) -> str:
+    """Returns where a file of the repository lies on the site: text under a name that makes browsers show it."""
+    return f"files/{target}" if target.endswith((".png", ".svg")) else f"files/{target}.txt"

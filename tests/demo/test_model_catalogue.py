@@ -1,0 +1,64 @@
+"""Which models a page offers, and what opening them means for two users."""
+
+from __future__ import annotations
+
+from threading import Event, Thread
+
+import pytest
+
+from hf_paraphrase.demo.model_catalogue import ModelCatalogue
+from hf_paraphrase.errors import HfParaphraseError, ModelError, UsageError
+
+
+def test_models_are_found_below_a_folder_and_others_are_left_out(models):
+    catalogue = ModelCatalogue([str(models)])
+    assert catalogue.encoders == ["avg", "damaged", "gran"] and catalogue.translators == ["nmt"]
+
+
+def test_a_model_folder_and_the_encoder_that_is_built_in_are_offered_by_their_names(models, monkeypatch):
+    monkeypatch.chdir(models)
+    assert ModelCatalogue(["builtin", "avg", str(models)]).encoders == [
+        "builtin",
+        "avg",
+        str(models / "avg"),
+        "damaged",
+        "gran",
+    ]
+    assert ModelCatalogue(["."]).encoders == ["avg", "damaged", "gran"]
+
+
+@pytest.mark.parametrize(("place", "said"), [("absent", "no such folder"), ("other", "no sentence encoder")])
+def test_places_without_models_are_refused(models, tmp_path, place, said):
+    (tmp_path / "other").mkdir()
+    with pytest.raises(UsageError, match=said):
+        ModelCatalogue([str(tmp_path / place)])
+
+
+def test_a_model_that_does_not_open_is_refused_when_it_is_used_and_the_others_are_not(models):
+    catalogue = ModelCatalogue([str(models)])
+    with pytest.raises(ModelError), catalogue.encoder("damaged"):
+        pass
+    with catalogue.encoder("avg") as encoder:
+        assert encoder.dimension == 8
+    for name in ("nmt", "absent", None):
+        with pytest.raises(HfParaphraseError), catalogue.encoder(name):
+            pass
+
+
+def test_a_second_user_of_a_model_waits_for_the_first_and_of_another_model_does_not(models):
+    catalogue, done = ModelCatalogue([str(models)]), Event()
+
+    def second():
+        with catalogue.encoder("avg"):
+            done.set()
+
+    with catalogue.encoder("avg") as first:
+        thread = Thread(target=second)
+        thread.start()
+        with catalogue.encoder("gran") as other:
+            assert other is not first
+        assert not done.wait(0.1)
+    thread.join(10)
+    assert done.is_set()
+    with catalogue.encoder("avg") as again:
+        assert again is first and catalogue.new_encoder("avg") is not first

@@ -1,0 +1,86 @@
+"""What the tab of similarities draws, and what typed texts may be."""
+
+from __future__ import annotations
+
+import html
+import re
+
+import pytest
+
+from hf_paraphrase.demo.answers import answered
+from hf_paraphrase.demo.model_catalogue import ModelCatalogue
+from hf_paraphrase.demo.similarity_tab import EXAMPLE, compared
+from hf_paraphrase.demo.typed_texts import sentence_of, sentences_of
+from hf_paraphrase.errors import UsageError
+
+
+@pytest.fixture
+def catalogue(models):
+    return ModelCatalogue([str(models)])
+
+
+def words_of(picture):
+    return html.unescape(re.sub(r"<[^>]*>", " ", picture))
+
+
+def test_sentences_are_lines_and_spaces_do_not_count():
+    assert sentences_of(" one  two \n\n\tthree\n") == ["one two", "three"]
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (None, "empty"),
+        (" \n ", "empty"),
+        ("one", "nothing to compare"),
+        ("x " * 50_000 + "\nshort", "sentence 1 has 99,999 characters"),
+        ("a\n" * 1000, "1,000 sentences"),
+    ],
+)
+def test_texts_that_cannot_be_compared_are_refused_in_words(text, said):
+    with pytest.raises(UsageError, match=said):
+        sentences_of(text)
+
+
+def test_one_sentence_is_refused_in_words_too():
+    assert sentence_of(" a  b ") == "a b"
+    with pytest.raises(UsageError, match="the query is empty"):
+        sentence_of("", "the query")
+
+
+def test_the_heat_map_leads_to_what_carries_each_score(catalogue):
+    picture = compared(catalogue, "avg", "the doctor bought a car\nthe car\nit is raining")
+    assert {
+        f'href="#pair-{pair}"' in picture and f'id="pair-{pair}"' in picture for pair in ("0-1", "0-2", "1-2")
+    } == {True}
+    assert "Gates" not in words_of(picture) and words_of(picture).count("1.00") == 3
+
+
+def test_a_gran_shows_its_gates(catalogue):
+    assert "The colours run from" in words_of(compared(catalogue, "gran", "the doctor\na car"))
+
+
+def test_sentences_of_which_the_encoder_knows_no_word_are_named(catalogue):
+    shown = words_of(compared(catalogue, "avg", "the car\nquark strangeness"))
+    assert "the encoder knows no word of “quark strangeness”: a cosine with it says nothing" in shown
+
+
+def test_markup_that_was_typed_is_text(catalogue):
+    picture = compared(catalogue, "avg", '<img src=x onerror=alert(1)>\n"quoted" <b>\'')
+    assert "<img" not in picture and "<b>" not in picture and "&lt;img" in picture
+
+
+def test_errors_are_answered_in_words_and_so_are_faults():
+    @answered(("empty",))
+    def handler(error):
+        raise error
+
+    shown, other = handler(UsageError("<b>this</b> is wrong", remedy="do that"))
+    assert "&lt;b&gt;this&lt;/b&gt; is wrong (do that)" in shown and 'role="alert"' in shown and other == "empty"
+    assert "this failed: ZeroDivisionError: oh" in answered()(handler.__wrapped__)(ZeroDivisionError("oh"))
+    assert "not enough memory" in handler(MemoryError("Unable to allocate 9 GiB"))[0]
+
+
+def test_a_model_that_does_not_open_is_named(catalogue):
+    shown = answered()(compared)(catalogue, "damaged", EXAMPLE)
+    assert 'role="alert"' in shown and "damaged" in shown

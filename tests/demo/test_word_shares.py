@@ -1,0 +1,76 @@
+"""What words add to a cosine."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from hf_paraphrase.demo.word_shares import OTHER, word_shares, word_vectors
+from hf_paraphrase.encoders.sentence_encoder import SentenceEncoder
+from hf_paraphrase.errors import ModelError
+from hf_paraphrase.studies.gates.gates import word_gates, words_of_texts
+
+TEXTS = ["the doctor bought a car .", "the rain is falling ."]
+
+
+@pytest.mark.parametrize("name", ["avg", "gran"])
+def test_shares_of_words_add_up_to_the_cosine(models, name):
+    encoder = SentenceEncoder.from_pretrained(models / name)
+    first, second = (word_vectors(encoder, text) for text in TEXTS)
+    shares = word_shares(first, second)
+    assert shares.shape == (6, 5) and first.words == TEXTS[0].split()
+    assert shares.sum() == pytest.approx(float(encoder.similarity(*TEXTS)[0, 0]), abs=1e-6)
+    np.testing.assert_allclose(first.embedding, encoder.encode(TEXTS[0]), atol=1e-6)
+
+
+def test_shares_of_the_encoder_that_is_built_in_add_up_over_words_and_windows_of_letters():
+    encoder = SentenceEncoder.from_pretrained()
+    texts = ["The doctor's café bought  a (new) car.", "A physician purchased an automobile"]
+    first, second = (word_vectors(encoder, text) for text in texts)
+    assert first.words == ["The", "doctor's", "café", "bought", "a", "(", "new", ")", "car", "."]
+    shares = word_shares(first, second)
+    assert shares.sum() == pytest.approx(float(encoder.similarity(*texts)[0, 0]), abs=1e-5)
+    best = np.unravel_index(shares.argmax(), shares.shape)
+    assert (first.words[best[0]], second.words[best[1]]) == ("doctor's", "physician")
+
+
+def test_gates_are_those_of_the_study(models):
+    encoder = SentenceEncoder.from_pretrained(models / "gran")
+    expected = word_gates(encoder, words_of_texts(encoder, TEXTS[:1]))
+    found = word_vectors(encoder, TEXTS[0])
+    assert found.words == expected.words
+    np.testing.assert_allclose(found.gates, expected.gates, atol=1e-6)
+    assert word_vectors(SentenceEncoder.from_pretrained(models / "avg"), TEXTS[0]).gates is None
+
+
+def test_a_text_of_which_nothing_is_known_has_no_shares(models):
+    encoder = SentenceEncoder.from_pretrained(models / "avg")
+    nothing = word_vectors(encoder, " ")
+    assert nothing.words == [] and word_shares(nothing, word_vectors(encoder, TEXTS[0])).shape == (0, 6)
+
+
+def test_tokens_of_no_word_stand_apart(models):
+    encoder = SentenceEncoder.from_pretrained(models / "avg")
+    from tokenizers.processors import TemplateProcessing
+
+    pad = encoder.tokenizer.pad_token
+    encoder.tokenizer.backend_tokenizer.post_processor = TemplateProcessing(
+        single="$A the", special_tokens=[("the", encoder.tokenizer.get_vocab()["the"]), (pad, 0)]
+    )
+    found = word_vectors(encoder, "a car")
+    assert found.words == ["a", "car", OTHER]
+    np.testing.assert_allclose(found.embedding, encoder.encode("a car"), atol=1e-6)
+
+
+def test_a_model_whose_embedding_is_no_mean_of_its_tokens_says_so(models, monkeypatch):
+    encoder = SentenceEncoder.from_pretrained(models / "avg")
+    forward = encoder.model.forward
+
+    def changed(*args, **kwargs):
+        output = forward(*args, **kwargs)
+        output.pooler_output = output.pooler_output + 1
+        return output
+
+    monkeypatch.setattr(encoder.model, "forward", changed)
+    with pytest.raises(ModelError, match="does not tell what a word adds"):
+        word_vectors(encoder, TEXTS[0])

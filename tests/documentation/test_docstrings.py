@@ -1,0 +1,109 @@
+"""Whatever is public says what it is: the reference of the site is made of it."""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+import re
+
+import pytest
+
+from hf_paraphrase.commands import VERBS
+from hf_paraphrase.registry import ANALYSES, SOURCES
+
+
+@pytest.fixture
+def public_names(load_script):
+    load_script("documentation/command_pages")
+    return load_script("documentation/python_pages").public_names
+
+
+@pytest.fixture
+def command_pages(load_script):
+    return load_script("documentation/command_pages")
+
+
+def own_docstring(value):
+    """The docstring that a thing itself has; what a dataclass gets unasked is its signature."""
+    text = (value.__doc__ or "").strip()
+    return "" if text.startswith(f"{getattr(value, '__name__', '')}(") else text
+
+
+def members(value):
+    """The public functions and properties that the body of a class defines."""
+    for name, member in vars(value).items():
+        function = member.fget if isinstance(member, property) else getattr(member, "__func__", member)
+        if not name.startswith("_") and inspect.isfunction(function):
+            yield name, function
+
+
+def undocumented(name, value):
+    """What a public thing leaves unsaid: itself, a member, or a parameter among those that a section names."""
+    if not own_docstring(value):
+        yield name
+    functions = [(name, value)] if inspect.isfunction(value) else []
+    inner = [(f"{name}.{member}", it) for member, it in members(value)] if inspect.isclass(value) else []
+    for place, function in [*functions, *inner]:
+        text = own_docstring(function)
+        if not text:
+            yield place
+        if not hasattr(function, "settings") and "\nArgs:" in inspect.cleandoc(text):
+            named = set(re.findall(r"^ +\*{0,2}(\w+)(?: \([^)]*\))?:", text, re.MULTILINE))
+            parameters = set(inspect.signature(function).parameters) - {"self", "cls"}
+            yield from (f"{place}({parameter})" for parameter in sorted(parameters - named))
+
+
+def test_every_public_thing_has_a_docstring(public_names):
+    found = [
+        f"hf_paraphrase.{room}: {what}"
+        for room, names in public_names().items()
+        for name, value in names.items()
+        if inspect.isclass(value) or inspect.isfunction(value)
+        for what in undocumented(name, value)
+    ]
+    assert not found
+
+
+def test_what_is_left_unsaid_is_found():
+    class Silent:
+        """Says what it is."""
+
+        @property
+        def size(self):
+            return 1
+
+        def told(self, first, second):
+            """Does something.
+
+            Args:
+                first: A number.
+            """
+
+    def silent():
+        return 1
+
+    assert list(undocumented("Silent", Silent)) == ["Silent.size", "Silent.told(second)"]
+    assert list(undocumented("silent", silent)) == ["silent", "silent"]
+
+
+def test_every_flag_of_every_verb_is_explained_on_its_page(command_pages):
+    pages = command_pages.command_pages()
+    assert set(pages) == set(VERBS)
+    kinds = {"prepare": SOURCES, "analyze": ANALYSES}
+    for verb in VERBS:
+        for kind in kinds.get(verb, [None]):
+            settings = command_pages.recipe_of(verb, kind).settings
+            assert own_docstring(settings), settings
+            for field in dataclasses.fields(settings):
+                names = field.metadata.get("names") or [f"--{field.name.replace('_', '-')}"]
+                row = next(
+                    line for line in pages[verb].splitlines() if line.startswith("| ") and f"`{names[0]}`" in line
+                )
+                assert field.metadata["help"].strip() and row.split("|")[4].strip(), (verb, field.name)
+
+
+def test_cells_of_tables_keep_their_row_and_show_what_is_no_markup(command_pages):
+    assert command_pages._cell("a | b\nc <d> `x*y<z>` *") == "a \\| b c &lt;d> `x*y<z>` \\*"
+    flags = command_pages.command_pages()["filter"]
+    rows = [line for line in flags.splitlines() if line.startswith("|")]
+    assert all(len(line.replace("\\|", "").split("|")) == 6 for line in rows), rows

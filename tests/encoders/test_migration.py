@@ -1,0 +1,160 @@
+"""What users of sentence-transformers write gives here what it gives there; the table of the guide is the test."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from migration_table import rows
+
+from hf_paraphrase import SentenceEncoder, paraphrase_mining, quantize_embeddings, semantic_search
+from hf_paraphrase.encoders.model_folder import write_model_files
+from hf_paraphrase.errors import UsageError
+from hf_paraphrase.models.configuration_avg import AvgConfig
+from hf_paraphrase.models.modeling_avg import AvgModel
+from hf_paraphrase.tokenization.word_level import build_word_level_tokenizer
+
+SENTENCE = "the doctor bought a new car and the farmer sold an old horse in town . rain falls , music stops"
+WORDS = sorted(set(SENTENCE.split()))
+TEXTS = [" ".join(np.random.default_rng(seed).choice(WORDS, 3 + seed % 5)) for seed in range(24)]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    torch.manual_seed(0)
+    place = tmp_path_factory.mktemp("migration") / "my_avg"
+    tokenizer = build_word_level_tokenizer(WORDS)
+    model = AvgModel(AvgConfig(vocab_size=len(tokenizer), hidden_size=20, initializer_range=0.5))
+    write_model_files(place, model, tokenizer)
+    return place
+
+
+def run(code, names):
+    """Runs a statement, or gives the value of an expression."""
+    try:
+        compiled = compile(code, "migration.md", "eval")
+    except SyntaxError:
+        exec(code, names)
+        return None
+    return eval(compiled, names)
+
+
+def plain(value):
+    """Any result as an array or a plain value."""
+    if isinstance(value, torch.Tensor):
+        return value.numpy()
+    if isinstance(value, list) and value and isinstance(value[0], list) and isinstance(value[0][0], dict):
+        return np.array([[item["score"], item["corpus_id"]] for found in value for item in found])
+    return np.array(value) if isinstance(value, list) else value
+
+
+def assert_same(ours, theirs, code):
+    assert isinstance(ours, torch.Tensor) == isinstance(theirs, torch.Tensor) or "similarity" in code
+    ours, theirs = plain(ours), plain(theirs)
+    if not isinstance(theirs, np.ndarray):
+        assert ours == theirs, code
+        return
+    assert ours.shape == theirs.shape and ours.size, code
+    # A component may lie on the edge of a step of int8.
+    tolerance = {"atol": 1} if theirs.dtype == np.int8 and 'precision="int8"' in code else {"atol": 1e-5}
+    assert ours.dtype.kind == theirs.dtype.kind, code
+    np.testing.assert_allclose(ours.astype(float), theirs.astype(float), rtol=0, err_msg=code, **tolerance)
+
+
+def test_every_row_of_the_table_gives_the_same_on_both_sides(folder, tmp_path, monkeypatch):
+    pytest.importorskip("sentence_transformers")
+    namespaces = []
+    for side in ("theirs", "ours"):
+        shutil.copytree(folder, tmp_path / side / "my_avg")
+        namespaces.append({"texts": TEXTS[:16], "others": TEXTS[8:]})
+    compared = 0
+    table = rows()
+    assert len(table) > 25 and any("push_to_hub" in theirs for theirs, _ in table)
+    for codes in table:
+        if "push_to_hub" in codes[0]:
+            continue  # in tests/hub
+        results = []
+        for side, names, code in zip(("theirs", "ours"), namespaces, codes, strict=True):
+            monkeypatch.chdir(tmp_path / side)
+            if "save_pretrained" in code and Path("a_copy").exists():
+                continue
+            results.append(run(code, names))
+        if results[0] is not None:
+            assert_same(results[1], results[0], codes[1])
+            compared += 1
+    assert compared > 20
+
+
+@pytest.mark.parametrize("precision", ["float32", "int8", "uint8", "binary", "ubinary"])
+def test_quantised_embeddings_are_those_of_sentence_transformers(precision):
+    theirs = pytest.importorskip("sentence_transformers.util").quantize_embeddings
+    vectors = np.random.default_rng(0).normal(size=(200, 19)).astype(np.float32)
+    vectors[:, 3] = 0.25
+    ranges = np.stack([vectors.min(0), vectors.max(0)]) * 0.7
+    for settings in ({}, {"ranges": ranges}, {"calibration_embeddings": vectors[:50]}):
+        ours = quantize_embeddings(vectors, precision, **settings)
+        expected = theirs(vectors, precision=precision, **settings)
+        assert ours.dtype == expected.dtype
+        np.testing.assert_array_equal(ours, expected)
+    assert quantize_embeddings(vectors[:0], precision).dtype == expected.dtype
+
+
+def test_bits_keep_the_signs():
+    packed = quantize_embeddings(np.array([[1.0, -1, 0, 2, -3, 4, 5, -6, 7]]), "ubinary")
+    assert np.unpackbits(packed, axis=1)[0, :9].tolist() == [1, 0, 0, 1, 0, 1, 1, 0, 1]
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"precision": "int4"}, "precision `int4` is unknown .*did you mean int8"),
+        ({"truncate_dim": 21}, "truncate_dim is 21, and the embeddings have 20 components"),
+        ({"prompt_name": "query"}, "prompt_name `query` is unknown"),
+        ({"device": "nowhere"}, "the device nowhere cannot be used"),
+    ],
+)
+def test_an_option_that_does_not_fit_says_what_would(folder, options, said):
+    with pytest.raises(UsageError, match=said):
+        SentenceEncoder.from_pretrained(folder).encode(TEXTS, **options)
+
+
+def test_a_misspelled_option_is_refused(folder):
+    with pytest.raises(TypeError, match="normalise"):
+        SentenceEncoder.from_pretrained(folder).encode(TEXTS, normalise=True)
+
+
+def test_a_single_text_has_no_ranges_of_its_own(folder):
+    with pytest.raises(UsageError, match="calibration_embeddings"):
+        SentenceEncoder.from_pretrained(folder).encode("the car", precision="int8")
+    assert SentenceEncoder.from_pretrained(folder).encode("the car", precision="binary").shape == (3,)
+
+
+def test_what_has_no_known_token_stays_zero_under_every_option(folder):
+    encoder = SentenceEncoder.from_pretrained(folder)
+    vectors = encoder.encode(["", "the car"], truncate_dim=5, normalize_embeddings=True)
+    assert not vectors[0].any() and np.linalg.norm(vectors[1]) == pytest.approx(1)
+    assert encoder.similarity_pairwise(["", "the car"], ["the car", "the car"]) == pytest.approx([0, 1])
+    with pytest.raises(ValueError, match="cannot be compared one by one"):
+        encoder.similarity_pairwise(TEXTS[:2], TEXTS[:3])
+
+
+@pytest.mark.parametrize("chunks", [(3, 5), (100, 100)])
+def test_mined_pairs_are_the_best_of_all_pairs_whatever_the_chunks(folder, chunks):
+    encoder = SentenceEncoder.from_pretrained(folder)
+    cosines = encoder.similarity(TEXTS, TEXTS)
+    expected = sorted((-cosines[i, j], i, j) for i in range(len(TEXTS)) for j in range(i + 1, len(TEXTS)))
+    found = paraphrase_mining(encoder, TEXTS, query_chunk_size=chunks[0], corpus_chunk_size=chunks[1], max_pairs=20)
+    np.testing.assert_allclose([score for score, _, _ in found], [-item[0] for item in expected[:20]], atol=1e-6)
+    assert all(first < second for _, first, second in found) and len({item[1:] for item in found}) == 20
+    assert len(paraphrase_mining(encoder, TEXTS)) == len(expected)
+    assert paraphrase_mining(encoder, TEXTS[:1]) == paraphrase_mining(encoder, []) == []
+
+
+def test_a_single_query_is_a_list_of_one(folder):
+    encoder = SentenceEncoder.from_pretrained(folder)
+    corpus = encoder.encode(TEXTS)
+    ((best, *_),) = semantic_search(torch.from_numpy(corpus[5]), corpus, top_k=2)
+    assert best["score"] == pytest.approx(1) and TEXTS[best["corpus_id"]] == TEXTS[5]
