@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from ..artefacts.hub_models import BUILTIN, model_folder
 from ..artefacts.model_loading import load_model_folder
 from ..errors import ModelError
+from ..tokenization.token_ids import TokenIds
 from ..tokenization.token_lookup import Lookup, characters_worth_it, list_of_texts, lookup_for, state_of
-from ..tokenization.word_lookup import TokenIds
 from ..training.threads import in_threads
 from .familiar_calls import EncodeOptions, FamiliarCalls, normalized
 from .kinds import encoder_class
@@ -33,6 +33,8 @@ TOKENS_PER_BATCH = 1 << 16
 """Padded tokens in a batch at most (a single longer text is a batch of its own), so that long texts fit in memory."""
 CHARACTERS_PER_BLOCK = 1 << 20
 """Characters that are tokenised at a time at most (a single longer text is a block of its own)."""
+CHARACTERS_OF_A_THREAD = 1 << 16
+"""Characters from which on it is worth while to let another thread tokenise some of them."""
 _ROWS_PER_MEAN = 1024
 
 
@@ -316,13 +318,12 @@ class SentenceEncoder(FamiliarCalls):
 
         ends = np.fromiter(map(len, texts), np.int64, len(texts)).cumsum()
         characters = int(ends[-1]) if len(ends) else 0
-        vocabulary = len(self.tokenizer)
         worth_it = characters >= characters_worth_it(self.tokenizer.backend_tokenizer)
         if worth_it and (lookup := self._word_lookup()) is not None:
             # As many blocks for every thread, so that none waits while another works on an odd one.
             threads = torch.get_num_threads()
             rounds = -(-characters // (threads * CHARACTERS_PER_BLOCK))
-            size = max(-(-characters // (threads * rounds)), 8 * vocabulary)
+            size = max(-(-characters // (threads * rounds)), CHARACTERS_OF_A_THREAD)
             borders = np.searchsorted(ends, np.arange(size, characters, size), side="left") + 1
             borders = np.unique(np.concatenate([[0], borders, [len(texts)]]))
             return lookup, [slice(first, last) for first, last in pairwise(borders.tolist())]
@@ -334,7 +335,7 @@ class SentenceEncoder(FamiliarCalls):
         backend = self.tokenizer.backend_tokenizer
         state = (id(backend), state_of(backend))
         if self._lookup is None or self._lookup[0] != state:
-            self._lookup = (state, lookup_for(backend))
+            self._lookup = (state, lookup_for(backend, special_tokens=True))
         return self._lookup[1]
 
     def similarity(

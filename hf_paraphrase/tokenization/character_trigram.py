@@ -24,7 +24,7 @@ import numpy as np
 
 from ..errors import InputError
 from .character_windows import MARKS, character_windows
-from .tokenizer_parts import adds_no_tokens, settings_of_part
+from .tokenizer_parts import settings_of_part, tokens_around
 from .word_level import PAD_ID, PAD_TOKEN, UNKNOWN_ID, UNKNOWN_TOKEN, as_fast_tokenizer
 
 if TYPE_CHECKING:
@@ -157,7 +157,7 @@ def trigram_rules(tokenizer: Tokenizer) -> TrigramRules | None:
     for token in tokenizer.get_added_tokens_decoder().values():
         if token.single_word or token.lstrip or token.rstrip or token.normalized or not token.content:
             return None
-    if not adds_no_tokens(tokenizer):
+    if tokens_around(tokenizer) != ([], []):
         return None
     vocabulary: dict[str, int] = tokenizer.get_vocab(with_added_tokens=False)
     skip_unknown = isinstance(tokenizer.model, BPE)

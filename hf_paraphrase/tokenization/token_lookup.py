@@ -5,14 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any, Protocol
 
-from . import word_lookup
 from .character_trigram import looks_like_trigrams
-from .piece_lookup import PieceLookup
-from .trigram_lookup import TrigramLookup
-from .word_lookup import TokenIds, WordLookup
+from .run_lookup import RunLookup
+from .token_ids import TokenIds
 
 _SLOWNESS_OF_TRIGRAMS = 16
 """How much dearer a character is to `tokenizers` as a trigram than as part of a word, by order of magnitude."""
+_MODEL_SETTINGS = (
+    *("unk_token", "continuing_subword_prefix", "max_input_chars_per_word", "end_of_word_suffix", "fuse_unk"),
+    *("byte_fallback", "ignore_merges", "dropout", "alpha", "nbest_size"),
+)
+_SHOWS_NORMALIZATION = " A\u0301\ufb01\u00a0\t\u2460 \x01\u4e2d\u017f\u03a3\uff21"
 _SHOWN = 60
 
 
@@ -43,37 +46,58 @@ class JoinedLookup:
         return ids
 
 
-def lookup_for(backend: Any) -> Lookup | None:
+def lookup_for(backend: Any, *, special_tokens: bool = False) -> Lookup | None:
     """Makes the lookup of a tokenizer, or gives None where it must do the work itself.
 
     Args:
         backend: The `backend_tokenizer` of a tokenizer.
+        special_tokens: Whether the ids of a text are to have the special tokens that the tokenizer adds to it.
     """
     if hasattr(backend, "parts"):
-        parts = [lookup_for(part) for part in backend.parts]
+        parts = [lookup_for(part, special_tokens=special_tokens) for part in backend.parts]
         found = [part for part in parts if part is not None]
         return JoinedLookup(found, backend.offsets) if len(found) == len(parts) else None
-    kinds: tuple[Any, ...] = (WordLookup, PieceLookup, TrigramLookup)
-    return next((lookup for kind in kinds if (lookup := kind.for_tokenizer(backend)) is not None), None)
+    if looks_like_trigrams(backend):
+        from .trigram_lookup import TrigramLookup
+
+        return TrigramLookup.for_tokenizer(backend)
+    return RunLookup.for_tokenizer(backend, special_tokens=special_tokens)
 
 
 def state_of(backend: Any) -> tuple[Any, ...]:
-    """Summarises what a lookup depends on, cheaply, so that one can tell whether it has grown old."""
+    """Summarises what a lookup depends on, in some microseconds, so that one can tell whether it has grown old."""
     if hasattr(backend, "parts"):
         return tuple(map(state_of, backend.parts))
-    return word_lookup.state_of(backend)
+    model = backend.model
+    return (
+        backend.get_vocab_size(with_added_tokens=False),
+        type(model),
+        [getattr(model, name, None) for name in _MODEL_SETTINGS],
+        {number: token.content for number, token in backend.get_added_tokens_decoder().items()},
+        _state_of_normalizer(backend.normalizer),
+        *(part and part.__getstate__() for part in (backend.pre_tokenizer, backend.post_processor)),
+    )
+
+
+def _state_of_normalizer(normalizer: Any) -> Any:
+    from tokenizers.normalizers import Precompiled, Sequence
+
+    if isinstance(normalizer, Sequence):
+        return [_state_of_normalizer(normalizer[place]) for place in range(len(normalizer))]
+    if isinstance(normalizer, Precompiled):
+        # Its state is a table of 200 kB.
+        return Precompiled, normalizer.normalize_str(_SHOWS_NORMALIZATION)
+    return normalizer and normalizer.__getstate__()
 
 
 def characters_worth_it(backend: Any) -> int:
     """Tells from how many characters on making a lookup takes less time than it saves, by order of magnitude.
 
-    The hash table of words is filled anew in every call, so even a lookup that is there is not worth it before. It is
-    at least one: nothing need be done for texts without characters.
+    The tables of all trigrams are large. It is at least one: nothing need be done for texts without characters.
     """
     if hasattr(backend, "parts"):
-        return min(map(characters_worth_it, backend.parts))
-    size = int(backend.get_vocab_size())
-    return max(1, size // _SLOWNESS_OF_TRIGRAMS if looks_like_trigrams(backend) else size)
+        return max(map(characters_worth_it, backend.parts))
+    return max(1, int(backend.get_vocab_size()) // _SLOWNESS_OF_TRIGRAMS) if looks_like_trigrams(backend) else 1
 
 
 def ids_of(backend: Any, texts: Sequence[str], lookup: Lookup | None) -> TokenIds:

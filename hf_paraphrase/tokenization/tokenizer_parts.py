@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -14,22 +15,31 @@ def settings_of_part(part: Any) -> Any:
     return None if part is None else json.loads(part.__getstate__())
 
 
-def adds_no_tokens(tokenizer: Tokenizer) -> bool:
-    """Tells whether the tokens of a single text stay as they are, without special ones before, behind or between."""
-    processor = settings_of_part(tokenizer.post_processor)
-    return processor is None or (
-        processor.get("type") == "TemplateProcessing"
-        and processor.get("single") == [{"Sequence": {"id": "A", "type_id": 0}}]
-    )
+def tokens_around(tokenizer: Tokenizer) -> tuple[list[int], list[int]] | None:
+    """Lists the ids of the special tokens that are put before and behind a single text.
 
-
-def cuts_out_added_tokens(tokenizer: Tokenizer) -> bool:
-    """Tells whether the added tokens are cut out of the raw text wherever they stand, and touch nothing beside them.
-
-    So it is with tokens that hold no white space, are looked for in the text as it is, and strip none around them.
+    Returns:
+        Those before, and those behind; None if something else is done to a text, or may be.
     """
-    for token in tokenizer.get_added_tokens_decoder().values():
-        changes = token.single_word or token.lstrip or token.rstrip or token.normalized
-        if changes or not token.content or any(character.isspace() for character in token.content):
-            return False
-    return True
+    return _around(settings_of_part(tokenizer.post_processor))
+
+
+def _around(processor: Any) -> tuple[list[int], list[int]] | None:
+    kind = None if processor is None else processor.get("type")
+    if kind in (None, "ByteLevel"):
+        return [], []
+    if kind in ("BertProcessing", "RobertaProcessing"):
+        return [processor["cls"][1]], [processor["sep"][1]]
+    if kind == "Sequence":
+        found = [around for part in processor["processors"] if (around := _around(part)) != ([], [])]
+        return ([], []) if not found else found[0] if len(found) == 1 else None
+    if kind != "TemplateProcessing":
+        return None
+    places = [place for place, part in enumerate(processor["single"]) if "Sequence" in part]
+    if len(places) != 1 or processor["single"][places[0]]["Sequence"]["id"] != "A":
+        return None
+    ids = [
+        processor["special_tokens"][part["SpecialToken"]["id"]]["ids"] if "SpecialToken" in part else []
+        for part in processor["single"]
+    ]
+    return list(chain(*ids[: places[0]])), list(chain(*ids[places[0] :]))

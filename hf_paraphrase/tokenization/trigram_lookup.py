@@ -22,8 +22,8 @@ from numpy.typing import NDArray
 
 from .character_trigram import text_normalizer, trigram_rules
 from .character_windows import character_windows
+from .token_ids import TokenIds
 from .word_level import UNKNOWN_ID
-from .word_lookup import TokenIds
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
@@ -114,9 +114,8 @@ class TrigramLookup:
         plain = self._of_windows([item for item, is_special in zip(texts, special, strict=True) if not is_special])
         slow = [item for item, is_special in zip(texts, special, strict=True) if is_special]
         encodings = self.tokenizer.encode_batch_fast(slow, add_special_tokens=False)
-        both = TokenIds.joined([plain, TokenIds.of_lists([encoding.ids for encoding in encodings])])
-        order = np.argsort(np.argsort(np.array(special), kind="stable"), kind="stable")
-        return TokenIds(both.of_texts(order), np.concatenate([np.zeros(1, np.int64), both.lengths[order].cumsum()]))
+        others = TokenIds.of_lists([encoding.ids for encoding in encodings])
+        return plain.merged(others, np.array(special, np.bool_))
 
     def _of_windows(self, texts: Sequence[str]) -> TokenIds:
         windows = character_windows(texts, self._normalize, lower_case=self.lower_case)

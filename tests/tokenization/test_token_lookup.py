@@ -1,15 +1,17 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tokenizers import models, normalizers, pre_tokenizers, processors
 
 from hf_paraphrase.models.tokenization_concatenation import ConcatenationTokenizer
 from hf_paraphrase.tokenization.character_trigram import build_character_trigram_tokenizer
 from hf_paraphrase.tokenization.subword import train_bpe_tokenizer
+from hf_paraphrase.tokenization.token_ids import TokenIds
 from hf_paraphrase.tokenization.token_lookup import characters_worth_it, ids_of, lookup_for, state_of
 from hf_paraphrase.tokenization.word_level import build_word_level_tokenizer
-from hf_paraphrase.tokenization.word_lookup import TokenIds
 
 TEXTS = ["The cat", "", "a\u00e9 [PAD] don't", " ", "cat"]
 
@@ -37,6 +39,7 @@ def test_ids_of_joined_tokenizers_equal_those_of_each_shifted(texts):
 
 def test_a_part_that_must_be_left_to_tokenizers_leaves_the_whole_to_it():
     subword = train_bpe_tokenizer(["the cat sat", "the dog"], 30)
+    subword.backend_tokenizer.pre_tokenizer = pre_tokenizers.UnicodeScripts()
     tokenizer = ConcatenationTokenizer(parts=[parts()[0], subword])
     assert lookup_for(tokenizer.backend_tokenizer) is None and lookup_for(subword.backend_tokenizer) is None
     ids = ids_of(tokenizer.backend_tokenizer, TEXTS, None)
@@ -51,7 +54,29 @@ def test_the_state_changes_with_any_part():
     assert state_of(backend) != before
 
 
-def test_lookups_of_trigrams_are_made_for_shorter_texts_than_those_of_words():
-    words, trigrams, _ = (item.backend_tokenizer for item in parts())
-    assert characters_worth_it(words) == 5 and characters_worth_it(trigrams) == 1
-    assert characters_worth_it(ConcatenationTokenizer(parts=parts()[:2]).backend_tokenizer) == 1
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda backend: backend.add_tokens(["cats"]),
+        lambda backend: setattr(backend, "normalizer", normalizers.Lowercase()),
+        lambda backend: setattr(backend, "normalizer", normalizers.Sequence([normalizers.NFKC(), backend.normalizer])),
+        lambda backend: setattr(backend, "normalizer", None),
+        lambda backend: setattr(backend, "pre_tokenizer", pre_tokenizers.Whitespace()),
+        lambda backend: setattr(backend, "post_processor", processors.BertProcessing(("cat", 3), ("cat", 3))),
+        lambda backend: setattr(backend, "model", models.WordLevel({"cat": 0, "[UNK]": 1}, unk_token="[UNK]")),
+    ],
+)
+def test_the_state_changes_with_whatever_a_lookup_depends_on(change):
+    backend = parts()[0].backend_tokenizer
+    before = state_of(backend)
+    backend.enable_truncation(1)
+    assert state_of(backend) == before
+    change(backend)
+    assert state_of(backend) != before
+
+
+def test_lookups_of_trigrams_are_not_made_for_short_texts_and_those_of_runs_always():
+    words, trigrams = parts()[0], build_character_trigram_tokenizer([f"{number:03}" for number in range(300)])
+    assert characters_worth_it(words.backend_tokenizer) == 1
+    assert characters_worth_it(trigrams.backend_tokenizer) == 18
+    assert characters_worth_it(ConcatenationTokenizer(parts=[words, trigrams]).backend_tokenizer) == 18

@@ -4,27 +4,48 @@ import pytest
 from tokenizers import Tokenizer, normalizers, processors
 from tokenizers.models import WordLevel
 
-from hf_paraphrase.tokenization.tokenizer_parts import adds_no_tokens, settings_of_part
+from hf_paraphrase.tokenization.tokenizer_parts import settings_of_part, tokens_around
+
+CLS, SEP = ("[S]", 1), ("[E]", 2)
 
 
 def tokenizer(processor=None):
-    made = Tokenizer(WordLevel({"a": 0, "[S]": 1}, unk_token="a"))
+    made = Tokenizer(WordLevel({"a": 0, "[S]": 1, "[E]": 2}, unk_token="a"))
     if processor is not None:
         made.post_processor = processor
     return made
 
 
+def template(single):
+    return processors.TemplateProcessing(single=single, pair="$A $B:1", special_tokens=[CLS, SEP])
+
+
 @pytest.mark.parametrize(
-    ("single", "expected"), [("$A", True), ("$A [S]", False), ("[S] $A", False), ("$A $A", False), ("$A:1", False)]
+    "processor",
+    [
+        None,
+        template("$A"),
+        template("$A [S]"),
+        template("[S] $A"),
+        template("[S] [S] $A:1 [E]"),
+        processors.BertProcessing(SEP, CLS),
+        processors.RobertaProcessing(SEP, CLS),
+        processors.ByteLevel(),
+        processors.Sequence([processors.ByteLevel(), template("[S] $A [E]")]),
+    ],
 )
-def test_a_template_with_anything_but_the_text_adds_tokens(single, expected):
-    template = processors.TemplateProcessing(single=single, pair=f"{single} $B:1", special_tokens=[("[S]", 1)])
-    assert adds_no_tokens(tokenizer(template)) is expected
+def test_special_tokens_are_those_that_stand_around_every_text(processor):
+    made = tokenizer(processor)
+    before, behind = tokens_around(made)
+    for text, ids in (("a", [0]), ("", [])):
+        assert made.encode(text).ids == [*before, *ids, *behind]
 
 
-def test_no_processor_adds_nothing_and_any_other_kind_may():
-    assert adds_no_tokens(tokenizer())
-    assert not adds_no_tokens(tokenizer(processors.ByteLevel()))
+@pytest.mark.parametrize(
+    "processor", [template("$A $A"), template("[S]"), processors.Sequence([template("[S] $A"), template("$A [E]")])]
+)
+def test_what_does_something_else_is_recognised(processor):
+    assert tokens_around(tokenizer(processor)) is None
 
 
 def test_the_settings_of_a_part_are_read_and_of_no_part_there_are_none():

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from hf_paraphrase.tokenization import trigram_lookup
 from hf_paraphrase.tokenization.character_trigram import build_character_trigram_tokenizer, trigram_vocabulary
+from hf_paraphrase.tokenization.token_ids import TokenIds
 from hf_paraphrase.tokenization.trigram_lookup import TrigramLookup
 from hf_paraphrase.tokenization.word_level import build_word_level_tokenizer
-from hf_paraphrase.tokenization.word_lookup import TokenIds
 
 RULES = [{"lower_case": lower, "skip_unknown": skip} for lower in (True, False) for skip in (True, False)]
 

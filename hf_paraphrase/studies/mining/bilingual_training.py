@@ -29,7 +29,7 @@ from .parallel_examples import TRAIN, VALIDATION, ParallelTextSettings
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerFast
 
-    from ...tokenization.word_lookup import TokenIds
+    from ...tokenization.token_ids import TokenIds
     from .bilingual_vectors import BilingualTraining
     from .parallel_examples import ParallelTexts
 

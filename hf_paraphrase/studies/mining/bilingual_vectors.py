@@ -10,7 +10,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from ...tokenization.word_lookup import TokenIds
+from ...tokenization.token_ids import TokenIds
 from ...training.row_adam import RowAdam
 from .skip_gram import NoiseWords, WindowBlocks, keep_probabilities, skip_gram
 

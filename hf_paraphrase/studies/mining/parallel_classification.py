@@ -16,8 +16,8 @@ from ...artefacts.model_loading import check_model_type, load_tokenizer, load_we
 from ...encoders.sentence_encoder import batches_of_like_length
 from ...errors import ModelError
 from ...models.registry import model_class
+from ...tokenization.token_ids import TokenIds
 from ...tokenization.token_lookup import ids_of, list_of_texts, lookup_for
-from ...tokenization.word_lookup import TokenIds
 from ...training.threads import in_threads
 
 if TYPE_CHECKING:

@@ -16,9 +16,9 @@ from ...data.decontamination import normalise_all
 from ...data.folder import DataFolder
 from ...errors import InputError
 from ...settings import setting
+from ...tokenization.token_ids import TokenIds
 from ...tokenization.token_lookup import ids_of, lookup_for
 from ...tokenization.word_level import DIGITS, build_word_level_tokenizer, sentence_vocabulary
-from ...tokenization.word_lookup import TokenIds
 from ...training.run import RunSettings
 
 if TYPE_CHECKING:

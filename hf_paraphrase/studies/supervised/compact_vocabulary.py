@@ -14,7 +14,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from ...tokenization.word_lookup import TokenIds
+from ...tokenization.token_ids import TokenIds
 from .sentence_classification import ClassifierInputs
 
 if TYPE_CHECKING:

@@ -17,8 +17,8 @@ from ...artefacts.hub_models import model_folder
 from ...artefacts.model_loading import check_model_type, load_model_folder
 from ...errors import ModelError
 from ...models.registry import SENTENCE_ENCODERS, model_class
+from ...tokenization.token_ids import TokenIds
 from ...tokenization.token_lookup import list_of_texts
-from ...tokenization.word_lookup import TokenIds
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase

@@ -15,7 +15,7 @@ from hf_paraphrase.studies.mining.bilingual_vectors import (
     without_unknown,
 )
 from hf_paraphrase.studies.mining.skip_gram import NoiseWords, WindowBlocks, keep_probabilities, skip_gram
-from hf_paraphrase.tokenization.word_lookup import TokenIds
+from hf_paraphrase.tokenization.token_ids import TokenIds
 
 SENTENCES = [[2, 3, 4, 2], [], [5], [3, 2], [4, 4, 5, 2, 3, 6]]
 OTHERS = [[2, 2], [3], [], [4, 3, 2], [2]]

@@ -24,7 +24,7 @@ from hf_paraphrase.studies.supervised.sentence_classification import (
 )
 from hf_paraphrase.studies.supervised.tasks import TASKS, SplitRequest, read_supervised
 from hf_paraphrase.studies.supervised.trainer import SupervisedTrainer, SupervisedTrainingArguments, measured
-from hf_paraphrase.tokenization.word_lookup import TokenIds
+from hf_paraphrase.tokenization.token_ids import TokenIds
 
 ENCODERS = {
     # A padding token and an unknown word that are not the first ids, and must keep their meaning.

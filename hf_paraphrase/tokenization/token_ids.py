@@ -1,0 +1,77 @@
+"""The token ids of many texts, laid end to end."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from itertools import chain
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+class TokenIds(NamedTuple):
+    """The token ids of several texts, laid end to end.
+
+    Attributes:
+        ids: int64 (tokens,).
+        offsets: int64 (texts + 1,); text i has the ids from `offsets[i]` up to `offsets[i + 1]`.
+    """
+
+    ids: NDArray[np.int64]
+    offsets: NDArray[np.int64]
+
+    @classmethod
+    def of_lists(cls, lists: Sequence[Sequence[int]]) -> TokenIds:
+        """Lays lists of ids end to end."""
+        offsets = np.zeros(len(lists) + 1, np.int64)
+        np.cumsum(np.fromiter(map(len, lists), np.int64, len(lists)), out=offsets[1:])
+        return cls(np.fromiter(chain.from_iterable(lists), np.int64, int(offsets[-1])), offsets)
+
+    @classmethod
+    def joined(cls, blocks: Iterable[TokenIds]) -> TokenIds:
+        """Puts the texts of several blocks behind one another."""
+        parts = list(blocks)
+        lengths = [np.zeros(1, np.int64), *(part.lengths for part in parts)]
+        return cls(
+            np.concatenate([np.zeros(0, np.int64), *(part.ids for part in parts)]), np.concatenate(lengths).cumsum()
+        )
+
+    @property
+    def lengths(self) -> NDArray[np.int64]:
+        """The number of tokens of each text, int64 (texts,)."""
+        return np.diff(self.offsets)
+
+    def of_texts(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Takes the ids (tokens of these texts,) of some texts in the order of `rows` (rows,)."""
+        return self.ids[ranges(self.offsets[rows], self.lengths[rows])]
+
+    def take(self, rows: NDArray[np.int64]) -> TokenIds:
+        """Takes some texts in the order of `rows` (rows,)."""
+        return TokenIds(self.of_texts(rows), np.concatenate([np.zeros(1, np.int64), self.lengths[rows].cumsum()]))
+
+    def interleaved(self, other: TokenIds, offset: int) -> TokenIds:
+        """Puts the ids of each text of another block, increased by `offset`, behind those of the same text here."""
+        texts = len(self.offsets) - 1
+        both = TokenIds.joined([self, TokenIds(other.ids + offset, other.offsets)])
+        ids, offsets = both.take(np.arange(2 * texts).reshape(2, texts).T.ravel())
+        return TokenIds(ids, offsets[::2])
+
+    def merged(self, others: TokenIds, rows: NDArray[np.bool_]) -> TokenIds:
+        """Puts other texts between these.
+
+        Args:
+            others: The other texts.
+            rows: Where they are to stand (texts of both,).
+        """
+        order = np.empty(len(rows), np.int64)
+        order[~rows] = np.arange(len(self.offsets) - 1)
+        order[rows] = len(self.offsets) - 1 + np.arange(len(others.offsets) - 1)
+        return TokenIds.joined([self, others]).take(order)
+
+
+def ranges(first: NDArray[np.int64], lengths: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Lists the whole numbers first[i], …, first[i] + lengths[i] - 1 for every i, one range behind the other."""
+    ends = lengths.cumsum()
+    total = int(ends[-1]) if len(ends) else 0
+    return np.arange(total) + np.repeat(first - (ends - lengths), lengths)

@@ -1,0 +1,361 @@
+from __future__ import annotations
+
+import gzip
+import string
+import sys
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+from tokenizers import AddedToken, Regex, Tokenizer, models, processors
+from tokenizers import normalizers as norm
+from tokenizers import pre_tokenizers as pre
+from transformers import AutoTokenizer
+
+from hf_paraphrase.tokenization import run_lookup
+from hf_paraphrase.tokenization.encoder_pieces import train_encoder_bpe, train_encoder_unigram
+from hf_paraphrase.tokenization.morfessor_tokenizer import morfessor_tokenizer
+from hf_paraphrase.tokenization.morfessor_words import Morphs
+from hf_paraphrase.tokenization.run_lookup import RunLookup
+from hf_paraphrase.tokenization.token_lookup import ids_of, lookup_for
+from hf_paraphrase.tokenization.word_level import build_word_level_tokenizer, save_tokenizer, sentence_vocabulary
+
+ADDED = ["[PAD]", "[UNK]", "<mask>"]
+# Pieces that the parts of tokenizers turn on, so that random texts meet them often.
+PIECES = [
+    *(" ", " ", " ", "  ", "   ", "\t", "\n", "\r", "\v", "\f", "\x1c", "\x1f", "\x00", "\x7f", "\x85"),
+    *("\u00a0", "\u2002", "\u2028", "\u3000", "\u180e", "\u200b", "\u200d", "\ufeff", "\u00ad", "\u2800", "\u3164"),
+    *("\u0301", "\u0327", "\u0308", "e", "\u00e9", "\u0130", "\u03a3", "\u1e9e", "\u01c5", "\u2126", "\u0345"),
+    *("\u00a8", "\u00b4", "\u00b8", "\u037a", "\u309b", "\ufdfa", "\ufffd", "\u2581", "\u2581\u2581", "_", "\u0120"),
+    *("\u1100", "\u1161", "\u11a8", "\uac00", "\u0e01", "\u0e33", "\u0915", "\u093f", "\u094d", "\u0600", "\u0d4e"),
+    *("\u4e2d", "\u6587", "\u3042", "\uff9e", "\u0661", "\u2460", "\u00bd", "1", "12", "\uff11", "x9"),
+    *("\U0001f600", "\U0001f469\u200d\U0001f680", "\U0001f1e9", "\U0001d400", "\U0010ffff", "\ufb01", "\u212b"),
+    *("cat", "Cat", "the", "sat", "mat", "a", "b", "ab", "THE", "dog", "w" * 9),
+    *("n't", "N'T", "can't", "'s", "'S", "'re", "'", "\u2019", "n\u2019t", "''", "``", '"'),
+    *(".", ",", "!", "?", "-", "--", "$", "+", "<", ">", "[", "]", "#", "##", "\u2026", "\u2014"),
+    *(*ADDED, "[PAD", "mask>", "\u0120a", "<0x41>"),
+]
+TEXT = st.one_of(st.text(max_size=20), st.lists(st.sampled_from(PIECES), max_size=12).map("".join))
+TEXTS = st.lists(TEXT, max_size=5)
+TRAINING = ["the cat sat on the mat", "A cat isn't a dog.", "ab ab, 12 Cats!", "the end \u2581 a\u00e9", "wwwwww 1 2"]
+CHARACTERS = sorted({*string.printable, *"".join(PIECES), *"\u2581\u0120abcdefgh"})
+
+NORMALIZERS = {
+    "none": None,
+    "nfc": norm.NFC(),
+    "nfd": norm.NFD(),
+    "nfkc": norm.NFKC(),
+    "nfkd-strip-accents": norm.Sequence([norm.NFKD(), norm.StripAccents(), norm.Lowercase()]),
+    "lowercase": norm.Lowercase(),
+    "nmt": norm.Sequence([norm.Nmt(), norm.NFKC()]),
+    "bert": norm.BertNormalizer(),
+    "bert-cased": norm.BertNormalizer(lowercase=False, strip_accents=True, handle_chinese_chars=False),
+    "replace": norm.Sequence([norm.Replace("!", ""), norm.Replace("''", '"'), norm.Replace("\u2019", "'")]),
+    "digits": norm.Sequence([norm.NFKC(), norm.Replace(Regex(r"\p{Nd}"), "0")]),
+    "no digits": norm.Replace(Regex(r"\p{Nd}"), ""),
+    # As model2vec has it.
+    "spaced": norm.Sequence(
+        [
+            *(norm.Replace(mark, f" {mark} ") for mark in "!,.'"),
+            norm.Replace(Regex(r"\s+"), " "),
+            norm.Strip(left=False),
+        ]
+    ),
+    "collapsed": norm.Sequence([norm.NFKC(), norm.Strip(left=False), norm.Replace(Regex(" {2,}"), "\u2581")]),
+    "single spaces": norm.Sequence([norm.Replace("\u3000", "  "), norm.Replace(Regex(" {2,}"), " ")]),
+}
+GPT4 = (
+    r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+"
+    r"|\s+(?!\S)|\s+"
+)
+GPT4O = (
+    r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+(?i:'s|'t|'re|'ve|'m|'ll|'d)?"
+    r"|[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*(?i:'s|'t|'re|'ve|'m|'ll|'d)?"
+    r"|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+"
+)
+GPT2 = r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"
+PRE_TOKENIZERS = {
+    "bert": pre.BertPreTokenizer(),
+    "whitespace": pre.Whitespace(),
+    "whitespace split": pre.WhitespaceSplit(),
+    "marks, whitespace split": pre.Sequence([pre.Punctuation("merged_with_next"), pre.WhitespaceSplit()]),
+    "digits, bert": pre.Sequence([pre.Digits(individual_digits=True), pre.BertPreTokenizer()]),
+    "spaces": pre.CharDelimiterSplit(" "),
+    "split spaces": pre.Split(" ", "merged_with_next"),
+    "split white space": pre.Split(Regex(r"\s+"), "isolated"),
+    "words": pre.Split(Regex(r"\w+|[^\w\s]+"), "removed", invert=True),
+    "byte-level": pre.ByteLevel(add_prefix_space=False),
+    "byte-level prefix": pre.ByteLevel(add_prefix_space=True),
+    "digits, byte-level": pre.Sequence([pre.Digits(individual_digits=True), pre.ByteLevel(add_prefix_space=True)]),
+    "marks, byte-level": pre.Sequence([pre.Punctuation("contiguous"), pre.ByteLevel(add_prefix_space=True)]),
+    **{
+        f"split, byte-level {place}": pre.Sequence(
+            [pre.Split(Regex(regex), "isolated"), pre.ByteLevel(add_prefix_space=False, use_regex=False)]
+        )
+        for place, regex in enumerate((GPT2, GPT4, GPT4.replace("{1,3}", ""), GPT4O))
+    },
+    "split removed": pre.Sequence([pre.Split(Regex(GPT4), "removed", invert=True), pre.ByteLevel(use_regex=False)]),
+    "metaspace": pre.Metaspace(),
+    "metaspace first": pre.Metaspace(prepend_scheme="first"),
+    "metaspace never": pre.Metaspace(prepend_scheme="never"),
+    "split, metaspace": pre.Sequence([pre.WhitespaceSplit(), pre.Metaspace()]),
+    "split, metaspace first": pre.Sequence([pre.WhitespaceSplit(), pre.Metaspace(prepend_scheme="first")]),
+    "digits, metaspace first": pre.Sequence([pre.Digits(), pre.Metaspace(prepend_scheme="first")]),
+    "marks, metaspace": pre.Sequence([pre.Punctuation("merged_with_previous"), pre.Metaspace()]),
+    "metaspace, scripts": pre.Sequence([pre.Metaspace(), pre.UnicodeScripts(), pre.FixedLength(3)]),
+}
+
+
+def pieces_of_training(normalizer, pre_tokenizer):
+    """Vocabulary: what the splitting makes of texts, and every character by itself."""
+    found = {}
+    for text in TRAINING:
+        normal = text if normalizer is None else normalizer.normalize_str(text)
+        found.update(dict.fromkeys(piece for piece, _ in pre_tokenizer.pre_tokenize_str(normal)))
+    return [*found]
+
+
+def word_level(words):
+    return models.WordLevel({word: place for place, word in enumerate(["[UNK]", *words])}, unk_token="[UNK]")
+
+
+def word_piece(words):
+    pieces = [*words, *CHARACTERS, *(f"##{piece}" for piece in [*CHARACTERS, "at", "he"])]
+    vocabulary = {word: place for place, word in enumerate(dict.fromkeys(["[UNK]", *pieces]))}
+    return models.WordPiece(vocabulary, unk_token="[UNK]", max_input_chars_per_word=8)
+
+
+def bpe(words, **options):
+    merges = [("c", "a"), ("ca", "t"), ("t", "h"), ("th", "e"), ("\u0120", "a"), ("\u2581", "a"), ("\u2581", "\u2581")]
+    pieces = [*CHARACTERS, *pre.ByteLevel.alphabet(), *("".join(pair) for pair in merges)]
+    pieces += [f"<0x{byte:02X}>" for byte in range(256)] if options.get("byte_fallback") else []
+    pieces += words if options.get("ignore_merges") else []
+    vocabulary = {piece: place for place, piece in enumerate(dict.fromkeys(["[UNK]", *pieces]))}
+    return models.BPE(vocabulary, merges, unk_token="[UNK]", **options)
+
+
+def unigram(words):
+    pieces = dict.fromkeys(["[UNK]", *words, "at", "\u2581a", "\u2581\u2581", "\u2581", *"abceht\u0120"])
+    return models.Unigram([(piece, -1.0 - place % 7) for place, piece in enumerate(pieces)], 0, False)
+
+
+MODELS = {
+    "words": word_level,
+    "wordpiece": word_piece,
+    "bpe": lambda words: bpe(words, fuse_unk=True),
+    "bpe bytes": lambda words: bpe(words, byte_fallback=True, ignore_merges=True),
+    "unigram": unigram,
+}
+
+
+def made(normalizer, pre_tokenizer, model, added=()):
+    tokenizer = Tokenizer(MODELS[model](pieces_of_training(NORMALIZERS[normalizer], PRE_TOKENIZERS[pre_tokenizer])))
+    if NORMALIZERS[normalizer] is not None:
+        tokenizer.normalizer = NORMALIZERS[normalizer]
+    tokenizer.pre_tokenizer = PRE_TOKENIZERS[pre_tokenizer]
+    tokenizer.add_special_tokens(ADDED[:2])
+    tokenizer.add_tokens(list(added))
+    return tokenizer
+
+
+def assert_equal_ids(lookup, tokenizer, texts, special_tokens=False):
+    tokenizer.no_padding()
+    tokenizer.no_truncation()
+    expected = [item.ids for item in tokenizer.encode_batch(texts, add_special_tokens=special_tokens)]
+    for limit in (run_lookup._FEW_TEXTS, -1):  # a few texts are taken apart in another way than many
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(run_lookup, "_FEW_TEXTS", limit)
+            found = lookup(texts)
+        borders = found.offsets.tolist()
+        assert [found.ids[first:last].tolist() for first, last in pairwise(borders)] == expected
+        assert found.ids.dtype == found.offsets.dtype == np.int64
+
+
+COMBINATIONS = [
+    *((normalizer, pre_tokenizer, "words") for normalizer in NORMALIZERS for pre_tokenizer in PRE_TOKENIZERS),
+    *(("nfkc", pre_tokenizer, model) for pre_tokenizer in PRE_TOKENIZERS for model in MODELS if model != "words"),
+    *((normalizer, "metaspace", "unigram") for normalizer in NORMALIZERS if normalizer != "nfkc"),
+    *((normalizer, "bert", "wordpiece") for normalizer in NORMALIZERS if normalizer != "nfkc"),
+]
+
+
+@pytest.fixture(scope="module")
+def lookups():
+    found = {}
+
+    def lookup(*kind):
+        if kind not in found:
+            tokenizer = made(*kind)
+            found[kind] = RunLookup.for_tokenizer(tokenizer), tokenizer
+        return found[kind]
+
+    return lookup
+
+
+@settings(max_examples=900, deadline=None)
+@given(kind=st.sampled_from(COMBINATIONS), texts=TEXTS)
+def test_ids_of_any_texts_are_those_of_tokenizers_for_every_safe_combination(lookups, kind, texts):
+    lookup, tokenizer = lookups(*kind)
+    assert lookup is not None
+    assert_equal_ids(lookup, tokenizer, texts)
+
+
+@settings(max_examples=300, deadline=None)
+@given(texts=TEXTS, kind=st.sampled_from(COMBINATIONS), data=st.data())
+def test_added_tokens_of_any_kind_are_found_as_tokenizers_does(texts, kind, data):
+    flags = {name: st.booleans() for name in ("single_word", "lstrip", "rstrip", "normalized", "special")}
+    # With white space of its own and that beside it, a token ends in a panic of the library.
+    spaced = {**flags, "lstrip": st.just(False), "rstrip": st.just(False)}
+    added = [
+        AddedToken(content, **data.draw(st.fixed_dictionaries(spaced if content[0].isspace() else flags)))
+        for content in data.draw(
+            st.lists(st.sampled_from(["<mask>", "cat", "a", "  ", " b", ".", "Cat", "\u00e9", "\t", "\n"]))
+        )
+    ]
+    tokenizer = made(*kind, added=added)
+    lookup = RunLookup.for_tokenizer(tokenizer)
+    assert lookup is not None
+    assert_equal_ids(lookup, tokenizer, texts)
+
+
+OUR_KINDS = {
+    **{
+        f"words {lower} {split} {digits}": lambda lower=lower, split=split, digits=digits: build_word_level_tokenizer(
+            sentence_vocabulary(TRAINING, lower_case=lower, contractions=split, digits=digits),
+            lower_case=lower,
+            contractions=split,
+            digits=digits,
+        )
+        for lower in (True, False)
+        for split in (True, False)
+        for digits in ("keep", "remove")
+    },
+    "bpe": lambda: train_encoder_bpe(TRAINING, 90, min_frequency=1),
+    "cased bpe": lambda: train_encoder_bpe(TRAINING, 90, lower_case=False, min_frequency=1),
+    "unigram": lambda: train_encoder_unigram(TRAINING, 90),
+    "morfessor": lambda: morfessor_tokenizer(Morphs({"cat": 3, "s": 5, "a": 4, "t": 3, "\u2581": 1}, 12, 9), "bcde.'"),
+}
+
+
+@pytest.fixture(scope="module", params=OUR_KINDS)
+def tokenizer(request):
+    return OUR_KINDS[request.param]()
+
+
+@settings(max_examples=60, deadline=None)
+@given(texts=TEXTS)
+@example(texts=[])
+@example(texts=["", "  ", "", "\n"])
+@example(texts=["don", "'t", "n", "'t", "'", "s", "a'", "ve"])
+@example(texts=["don't'n'tn't''s'sn't n't've 'd've can'tx 't", "I'mm he'll 'llama we're 'res"])
+@example(texts=["caf\u00e9 e\u0301 [PAD]x[UNK]\u00e9 [PAD", "]"])
+@example(texts=["\u0301a", " \u0301", "a", "\u0301"])
+def test_the_tokenizers_of_this_package_have_a_lookup_with_equal_ids(tokenizer, texts):
+    lookup = lookup_for(tokenizer.backend_tokenizer)
+    assert isinstance(lookup, RunLookup)
+    assert_equal_ids(lookup, tokenizer.backend_tokenizer, texts)
+
+
+def test_a_tokenizer_that_was_saved_opened_and_used_has_the_same_lookup(tokenizer, tmp_path):
+    save_tokenizer(tokenizer, tmp_path)
+    loaded = AutoTokenizer.from_pretrained(tmp_path)
+    loaded(["cat", "a b c"], padding=True, truncation=True, max_length=2)
+    texts = ["a cat", "the end of it, isn't it", ""]
+    found, expected = (lookup_for(item.backend_tokenizer)(texts) for item in (loaded, tokenizer))
+    np.testing.assert_array_equal(found.ids, expected.ids)
+    np.testing.assert_array_equal(found.offsets, expected.offsets)
+
+
+def test_every_character_up_to_greek_and_a_sample_of_all_others_is_treated_alike(lookups):
+    codes = [*range(0x400), *range(0x400, 0xD800, 53), *range(0x2000, 0x2070), *range(0xE000, sys.maxunicode + 1, 997)]
+    texts = [f"a{chr(code)}b {chr(code)} n'{chr(code)}n't{chr(code)} {chr(code)}s" for code in codes]
+    for kind in (("nfkc", "metaspace", "unigram"), ("none", "byte-level", "bpe"), ("bert", "bert", "wordpiece")):
+        assert_equal_ids(*lookups(*kind), texts)
+
+
+@pytest.mark.parametrize(
+    ("normalizer", "pre_tokenizer", "model", "text"),
+    [
+        # White space that is no space, at a seam.
+        ("none", "byte-level", "words", "a\u00a0 \u00a0b"),
+        # What is left out, and what becomes white space.
+        ("replace", "byte-level", "words", "a ! ! b"),
+        ("bert", "byte-level", "words", "a \x00 \x00 b"),
+        # Several spaces that become something else.
+        ("collapsed", "bert", "words", "a  b"),
+        # An added token that takes the white space before it away.
+        ("none", "byte-level", "words", "a <mask> the"),
+    ],
+)
+def test_a_text_whose_runs_do_not_stand_alone_is_left_to_the_library(normalizer, pre_tokenizer, model, text):
+    tokenizer = made(normalizer, pre_tokenizer, model, [AddedToken("<mask>", rstrip=True, normalized=False)])
+    lookup = RunLookup.for_tokenizer(tokenizer)
+    of_runs = [number for run in run_lookup._runs_of(text) for number in tokenizer.encode(run).ids]
+    assert of_runs != tokenizer.encode(text).ids
+    assert_equal_ids(lookup, tokenizer, ["a b", text, "", "b", text])
+
+
+@pytest.mark.parametrize(("before", "behind"), [([], [1]), ([1], []), ([1, 0], [1])])
+def test_special_tokens_stand_around_every_text_if_they_are_asked_for(before, behind):
+    tokenizer = made("bert", "bert", "wordpiece")
+    names = {0: "[UNK]", 1: tokenizer.id_to_token(1)}
+    template = [names[number] for number in before] + ["$A"] + [names[number] for number in behind]
+    tokenizer.post_processor = processors.TemplateProcessing(
+        single=" ".join(template), pair="$A $B", special_tokens=[(name, number) for number, name in names.items()]
+    )
+    for special_tokens in (True, False):
+        lookup = lookup_for(tokenizer, special_tokens=special_tokens)
+        assert_equal_ids(lookup, tokenizer, ["the cat", "", "[UNK] a [UNK] b", "a"], special_tokens)
+
+
+def test_no_more_is_remembered_than_the_limits_and_results_stay(tokenizer, monkeypatch):
+    monkeypatch.setattr(run_lookup, "_REMEMBERED", 3)
+    monkeypatch.setattr(run_lookup, "_REMEMBERED_CHARACTERS", 9)
+    lookup = RunLookup.for_tokenizer(tokenizer.backend_tokenizer)
+    for texts in (["a b", "c"], ["c d a"], ["e f g h i"], ["a b c d e"], ["wwwwwwwwwwww b"], ["a b", "c"]):
+        assert_equal_ids(lookup, tokenizer.backend_tokenizer, texts)
+        known = lookup._known.slots
+        assert len(known) <= 3 and sum(map(len, known)) <= 9
+
+
+def test_each_different_run_is_looked_up_once(tokenizer, monkeypatch):
+    lookup = RunLookup.for_tokenizer(tokenizer.backend_tokenizer)
+    asked = []
+    encoded = lookup._encoded
+    monkeypatch.setattr(lookup, "_encoded", lambda texts: encoded(asked.extend(texts := list(texts)) or texts))
+    for limit in (run_lookup._FEW_TEXTS, -1):
+        monkeypatch.setattr(run_lookup, "_FEW_TEXTS", limit)
+        lookup(["the cat", "the cat sat", "cat the cat"])
+    assert sorted(asked) == sorted(["the", " cat", " sat", "cat", " the"])
+
+
+def test_padding_and_truncation_that_somebody_set_are_passed_over(lookups):
+    _, tokenizer = lookups("nfkc", "metaspace", "unigram")
+    tokenizer.enable_padding(length=9)
+    tokenizer.enable_truncation(1)
+    found = RunLookup.for_tokenizer(tokenizer)(["the cat sat", "a dog"])
+    tokenizer.enable_padding(length=9)
+    assert_equal_ids(lambda texts: found, tokenizer, ["the cat sat", "a dog"])
+
+
+def test_half_a_surrogate_pair_none_and_numbers_are_type_errors_as_in_tokenizers(tokenizer, monkeypatch):
+    lookup = lookup_for(tokenizer.backend_tokenizer)
+    for limit in (run_lookup._FEW_TEXTS, -1):
+        monkeypatch.setattr(run_lookup, "_FEW_TEXTS", limit)
+        for wrong in ("\ud800", None, 3):
+            with pytest.raises(TypeError):
+                lookup(["cat", wrong])
+    assert len(ids_of(tokenizer.backend_tokenizer, [], lookup).ids) == 0
+
+
+@pytest.mark.real_data
+@pytest.mark.parametrize("file", ["manythings/fra-eng/fra.txt.gz", "libreoffice_help/lo-help-7.4.7.cs-en.tsv.gz"])
+def test_ids_equal_those_of_tokenizers_on_real_text(real_data_dir, file, lookups):
+    with gzip.open(real_data_dir / file, "rt", encoding="utf-8", newline="\n") as stream:
+        lines = [line.rstrip("\n") for line in stream][::40]
+    ours = build_word_level_tokenizer(sentence_vocabulary(lines[::2])).backend_tokenizer
+    assert_equal_ids(lookup_for(ours), ours, lines)
+    for kind in (("nfkc", "metaspace", "unigram"), ("none", "byte-level", "bpe"), ("bert", "bert", "wordpiece")):
+        assert_equal_ids(*lookups(*kind), lines)
