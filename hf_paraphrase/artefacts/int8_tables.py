@@ -78,11 +78,31 @@ def load_int8_table(
             delattr(config, DTYPE_KEY)
         model = model_class(config)
     rows, columns = model.get_parameter(TABLE).shape
-    _check(folder, tensors, rows, columns)
-    table = _read(folder)
+    table = read_int8_table(folder, tensors, rows, columns)
     with opening("the model", folder, _REMEDY):
         model.load_state_dict({TABLE: torch.from_numpy(table)}, assign=True)
     return model.eval()
+
+
+def read_int8_table(
+    folder: str | os.PathLike[str], tensors: Mapping[str, TensorEntry], rows: int, columns: int
+) -> NDArray[np.float32]:
+    """Reads a table that is stored as integers.
+
+    Args:
+        folder: The folder.
+        tensors: What :func:`~.foreign_models.check_model_folder` says of its weights.
+        rows: How many vectors the configuration asks for.
+        columns: How many components.
+
+    Returns:
+        The table (rows, columns) in float32.
+
+    Raises:
+        ModelError: As :func:`load_int8_table`.
+    """
+    _check(Path(folder), tensors, rows, columns)
+    return _read(Path(folder))
 
 
 def _check(folder: Path, tensors: Mapping[str, TensorEntry], rows: int, columns: int) -> None:

@@ -46,7 +46,14 @@ def normalized(vectors: NDArray[np.float32]) -> NDArray[np.float32]:
 class FamiliarCalls(ABC):
     """Methods of :class:`~.sentence_encoder.SentenceEncoder` that have the names of sentence-transformers."""
 
-    model: Any
+    @property
+    @abstractmethod
+    def model(self) -> Any:
+        """The encoder itself."""
+
+    @model.setter
+    @abstractmethod
+    def model(self, model: Any) -> None: ...
 
     @property
     @abstractmethod

@@ -207,6 +207,16 @@ def encoder_class(folder: Path) -> type[PreTrainedModel]:
     """Returns the model class of a folder if it is a sentence encoder; reads nothing but `config.json`.
 
     Raises:
+        ModelError: As :func:`encoder_type`.
+    """
+    found = encoder_type(folder)
+    return model_class(found) if isinstance(found, str) else found
+
+
+def encoder_type(folder: Path) -> str | type[PreTrainedModel]:
+    """Returns the model type of a folder of one of our sentence encoders, or the class of one of a user's own.
+
+    Raises:
         ModelError: If the folder is missing, has no readable `config.json` or no weights, or is of another type, or of
             a class of its own that is not registered in :data:`~hf_paraphrase.registry.ENCODERS`.
     """
@@ -215,7 +225,7 @@ def encoder_class(folder: Path) -> type[PreTrainedModel]:
     found = check_model_type(folder, types, kind="sentence encoder", verb="train-encoder")
     code = class_of_folder(folder, "AutoModel")
     if found in SENTENCE_ENCODERS and code in (None, f"modeling_{found}.{MODELS[found].model}"):
-        return model_class(found)
+        return found
     name = str(code).rpartition(".")[2]
     if name in own and own[name].config_class.model_type == found:
         return own[name]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import os
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack, cast, overload
@@ -15,19 +16,19 @@ from numpy.typing import NDArray
 from ..artefacts.hub_models import BUILTIN, model_folder
 from ..artefacts.model_loading import load_model_folder
 from ..errors import ModelError
+from ..models.registry import model_class
 from ..tokenization.token_ids import TokenIds
 from ..tokenization.token_lookup import Lookup, characters_worth_it, list_of_texts, lookup_for, state_of
-from ..training.threads import in_threads
+from ..training.threads import available_threads, in_threads
 from .familiar_calls import EncodeOptions, FamiliarCalls, normalized
-from .kinds import encoder_class
+from .kinds import encoder_type
 from .onnx_encoder import OnnxModel, is_onnx_folder, load_onnx_folder
 from .truncation import check_truncation, truncated_average
+from .vector_table import AVERAGE, Reading, VectorTable, open_table
+from .word_averages import Averages, ModelAverages
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerFast
-
-    from ..models.modeling_avg import AvgModel
-    from ..models.modeling_concatenation import ConcatenationModel
 
 TOKENS_PER_BATCH = 1 << 16
 """Padded tokens in a batch at most (a single longer text is a batch of its own), so that long texts fit in memory."""
@@ -41,9 +42,12 @@ _ROWS_PER_MEAN = 1024
 class SentenceEncoder(FamiliarCalls):
     """Embeds texts with an encoder and its tokenizer.
 
+    An averaging encoder that is opened from a folder is a table, of which a model of PyTorch is made only if somebody
+    asks for `model`. Until then nothing here needs PyTorch or transformers, which take seconds to import.
+
     Args:
-        model: An encoder whose `forward` gives `pooler_output` (batch, dim), or an exported one.
-        tokenizer: Its fast tokenizer.
+        model: An encoder whose `forward` gives `pooler_output` (batch, dim), an exported one, or a table.
+        tokenizer: Its fast tokenizer; None for that of a table.
         truncate_dim: Keep the first so many components of each embedding, and normalise these if asked to; None for
             all. That is for encoders that were trained for it. Those of a joined encoder are its parts' one behind the
             other, so the first part's are left.
@@ -60,21 +64,67 @@ class SentenceEncoder(FamiliarCalls):
 
     def __init__(
         self,
-        model: PreTrainedModel | OnnxModel,
-        tokenizer: PreTrainedTokenizerFast,
+        model: PreTrainedModel | OnnxModel | VectorTable,
+        tokenizer: PreTrainedTokenizerFast | None = None,
         *,
         truncate_dim: int | None = None,
     ) -> None:
-        self.model = model
-        self.tokenizer = tokenizer
         self.truncate_dim = truncate_dim
+        self._tokenizer = tokenizer
+        self._table = model if isinstance(model, VectorTable) else None
+        self._model = None if isinstance(model, VectorTable) else model
+        self._reading = Reading() if self._table is None else self._table.reading
         if truncate_dim is not None:
-            check_truncation(model.config, truncate_dim)
-            if _is_average(model):
-                self.model = truncated_average(model, truncate_dim)
+            check_truncation(model if isinstance(model, VectorTable) else model.config, truncate_dim)
+            if self._table is not None and self._table.model_type == AVERAGE:
+                self._table = self._table.truncated(truncate_dim)
+            elif self._model is not None and _is_average(self._model):
+                self._model = truncated_average(self._model, truncate_dim)
         self.results = {}
         self.folder: Path | None = None
         self._lookup: tuple[object, Lookup | None] | None = None
+        self._averages: tuple[object, Averages | None] | None = None
+
+    @property
+    def model(self) -> Any:
+        """The encoder itself, which computes the embeddings from now on if it was a table."""
+        if self._model is None:
+            assert self._table is not None
+            self._model = self._table.model()
+        return self._model
+
+    @model.setter
+    def model(self, model: PreTrainedModel | OnnxModel) -> None:
+        self._model = model
+
+    @property
+    def tokenizer(self) -> Any:
+        """The tokenizer as transformers has it, which computes the ids from now on."""
+        if self._tokenizer is None:
+            assert self._table is not None
+            self._tokenizer = self._table.tokenizer()
+        return self._tokenizer
+
+    @tokenizer.setter
+    def tokenizer(self, tokenizer: PreTrainedTokenizerFast) -> None:
+        self._tokenizer = tokenizer
+
+    @property
+    def backend(self) -> Any:
+        """What turns texts into ids: a tokenizer of the `tokenizers` library, or several that act as one."""
+        if self._tokenizer is None and self._table is not None:
+            return self._table.backend
+        return self.tokenizer.backend_tokenizer
+
+    def truncated(self, truncate_dim: int) -> SentenceEncoder:
+        """Makes the encoder that keeps the first so many components of this one's embeddings.
+
+        Raises:
+            UsageError: If there are not so many.
+        """
+        made = SentenceEncoder(self._model or cast(Any, self._table), self._tokenizer, truncate_dim=truncate_dim)
+        made.folder, made._reading = self.folder, self._reading
+        return made
 
     @classmethod
     def from_pretrained(
@@ -106,8 +156,9 @@ class SentenceEncoder(FamiliarCalls):
         if is_onnx_folder(folder):
             encoder = cls(*load_onnx_folder(folder, device=device), truncate_dim=truncate_dim)
         else:
-            model, tokenizer = load_model_folder(folder, encoder_class(folder))
-            encoder = cls(model.to(device or "cpu"), tokenizer, truncate_dim=truncate_dim)
+            encoder = cls(*_opened(folder), truncate_dim=truncate_dim)
+            if device not in {None, "cpu"}:
+                encoder.model = encoder.model.to(device)
         encoder.folder = folder
         return encoder
 
@@ -149,7 +200,8 @@ class SentenceEncoder(FamiliarCalls):
     @property
     def dimension(self) -> int:
         """The number of components of an embedding."""
-        return int(self.truncate_dim or self.model.config.hidden_size)
+        whole = self._table if self._model is None else self._model.config
+        return int(self.truncate_dim or cast(Any, whole).hidden_size)
 
     def tokenize(self, texts: str | Sequence[str]) -> list[list[int]]:
         """Computes the token ids of each text, without padding or truncation; a single text is a list of one.
@@ -157,11 +209,18 @@ class SentenceEncoder(FamiliarCalls):
         Raises:
             TypeError: If a text is not a string.
         """
-        listed = list_of_texts(texts)
-        backend = self.tokenizer.backend_tokenizer
+        found = self._tokenized(self._reading.texts(list_of_texts(texts)))
+        most = self._reading.most_tokens
+        if most is None:
+            return found
+        return [ids[-most:] if self._reading.from_end else ids[:most] for ids in found]
+
+    def _tokenized(self, texts: list[str]) -> list[list[int]]:
+        """Computes all ids of each text with the `tokenizers` library."""
+        backend = self.backend
         backend.no_padding()
         backend.no_truncation()
-        return [item.ids for item in backend.encode_batch_fast(listed, add_special_tokens=True)]
+        return [item.ids for item in backend.encode_batch_fast(texts, add_special_tokens=True)]
 
     def token_ids(self, texts: str | Sequence[str]) -> TokenIds:
         """Computes the ids that :meth:`tokenize` gives, laid end to end; many times faster for many texts.
@@ -229,52 +288,55 @@ class SentenceEncoder(FamiliarCalls):
             return self._encode_with(
                 texts, batch_size=batch_size, normalize=normalize, show_progress_bar=show_progress_bar, **options
             )
-        import torch
-        from tqdm.auto import tqdm
-
-        from ..models.modeling_avg import AvgModel
-        from ..models.modeling_concatenation import ConcatenationModel
-
         if isinstance(texts, str):
             return self.encode([texts], batch_size=batch_size, normalize=normalize)[0]
         if batch_size < 1:
             raise ValueError(f"batch_size must be at least 1, not {batch_size}")
         texts = list_of_texts(texts)
-        self.model.eval()
+        normalize = normalize or self._reading.normalizes
         vectors = np.zeros((len(texts), self.dimension), np.float32)
-        progress = tqdm(total=len(texts), unit=" texts", desc="encode", disable=not show_progress_bar)
-        with torch.inference_mode(), progress:
-            # A subclass may compute something else.
-            if type(self.model) in (AvgModel, ConcatenationModel):
-                for rows in self._word_averages(texts, vectors, normalize):
-                    progress.update(rows.stop - rows.start)
-            else:
-                for done in self._padded_batches(texts, batch_size, vectors, normalize):
-                    progress.update(done)
-            progress.update(len(texts) - progress.n)
+        averages = self._word_averages_of_model()
+        if averages is not None:
+            steps = self._word_averages(averages, texts, vectors, normalize)
+        else:
+            steps = self._padded_batches(texts, batch_size, vectors, normalize)
+        with progress_bar(len(texts), show=show_progress_bar) as progress:
+            for done in steps:
+                progress(done)
         return vectors
 
-    def _word_averages(self, texts: list[str], vectors: NDArray[np.float32], normalize: bool) -> Iterator[slice]:
-        """Fills `vectors` (texts, dim) with means of word vectors, and gives the rows that are done."""
-        import torch
+    def _word_averages_of_model(self) -> Averages | None:
+        """Gives what averages word vectors, or None if the model is no average."""
+        if self._model is None:
+            assert self._table is not None
+            kept: object = self._table
+        else:
+            kept = self._model
+        if self._averages is None or self._averages[0] is not kept:
+            if self._model is None:
+                found: Averages | None = cast(VectorTable, self._table).averages()
+            else:
+                found = ModelAverages(cast(Any, self._model)) if _is_table(self._model) else None
+            self._averages = kept, found
+        return self._averages[1]
 
-        model = cast("AvgModel | ConcatenationModel", self.model)
+    def _word_averages(
+        self, averages: Averages, texts: list[str], vectors: NDArray[np.float32], normalize: bool
+    ) -> Iterator[int]:
+        """Fills `vectors` (texts, dim) with means of word vectors, and tells how many rows are done each time."""
         tokenize, blocks = self._blocks(texts)
+        means = averages.prepared()
 
-        def embed(rows: slice) -> slice:
-            # This setting holds for one thread only.
-            with torch.inference_mode():
-                ids = tokenize(texts[rows])
-                for first in range(0, len(ids.offsets) - 1, _ROWS_PER_MEAN):
-                    offsets = ids.offsets[first : first + _ROWS_PER_MEAN + 1]
-                    tokens = torch.from_numpy(ids.ids[offsets[0] : offsets[-1]]).to(model.device)
-                    lengths = torch.from_numpy(np.diff(offsets)).to(model.device)
-                    part = model.mean_of_words(tokens, lengths)[:, : self.dimension].float().cpu().numpy()
-                    start = rows.start + first
-                    vectors[start : start + len(part)] = normalized(part) if normalize else part
-            return rows
+        def embed(rows: slice) -> int:
+            ids = tokenize(texts[rows])
+            for first in range(0, len(ids.offsets) - 1, _ROWS_PER_MEAN):
+                offsets = ids.offsets[first : first + _ROWS_PER_MEAN + 1]
+                part = means(ids.ids[offsets[0] : offsets[-1]], offsets - offsets[0])[:, : self.dimension]
+                start = rows.start + first
+                vectors[start : start + len(part)] = normalized(part) if normalize else part
+            return rows.stop - rows.start
 
-        yield from in_threads(embed, blocks, torch.get_num_threads())
+        yield from in_threads(embed, blocks, available_threads())
 
     def _padded_batches(
         self, texts: list[str], batch_size: int, vectors: NDArray[np.float32], normalize: bool
@@ -282,6 +344,7 @@ class SentenceEncoder(FamiliarCalls):
         """Fills `vectors` (texts, dim) in padded batches, and tells how many rows each of them had."""
         import torch
 
+        self.model.eval()
         ids = TokenIds.joined(self._token_blocks(texts))
         options = forward_options(self.model)
 
@@ -307,32 +370,30 @@ class SentenceEncoder(FamiliarCalls):
 
     def _token_blocks(self, texts: list[str]) -> Iterator[TokenIds]:
         """Computes the ids that :meth:`tokenize` gives, block by block in the order of the texts."""
-        import torch
-
         tokenize, blocks = self._blocks(texts)
-        yield from in_threads(lambda rows: tokenize(texts[rows]), blocks, torch.get_num_threads())
+        yield from in_threads(lambda rows: tokenize(texts[rows]), blocks, available_threads())
 
     def _blocks(self, texts: list[str]) -> tuple[Callable[[list[str]], TokenIds], list[slice]]:
         """Chooses the way to tokenise some texts, and the blocks in which to do it."""
-        import torch
-
+        reading = self._reading
         ends = np.fromiter(map(len, texts), np.int64, len(texts)).cumsum()
         characters = int(ends[-1]) if len(ends) else 0
-        worth_it = characters >= characters_worth_it(self.tokenizer.backend_tokenizer)
+        worth_it = characters >= characters_worth_it(self.backend)
         if worth_it and (lookup := self._word_lookup()) is not None:
             # As many blocks for every thread, so that none waits while another works on an odd one.
-            threads = torch.get_num_threads()
+            threads = available_threads()
             rounds = -(-characters // (threads * CHARACTERS_PER_BLOCK))
             size = max(-(-characters // (threads * rounds)), CHARACTERS_OF_A_THREAD)
             borders = np.searchsorted(ends, np.arange(size, characters, size), side="left") + 1
             borders = np.unique(np.concatenate([[0], borders, [len(texts)]]))
-            return lookup, [slice(first, last) for first, last in pairwise(borders.tolist())]
+            blocks = [slice(first, last) for first, last in pairwise(borders.tolist())]
+            return lambda part: reading.ids(lookup(reading.texts(part))), blocks
         # The library has threads of its own.
         return lambda part: TokenIds.of_lists(self.tokenize(part)), [slice(0, len(texts))]
 
     def _word_lookup(self) -> Lookup | None:
         """Gives the lookup of the tokenizer as it is now, or None if it must do the work itself."""
-        backend = self.tokenizer.backend_tokenizer
+        backend = self.backend
         state = (id(backend), state_of(backend))
         if self._lookup is None or self._lookup[0] != state:
             self._lookup = (state, lookup_for(backend, special_tokens=True))
@@ -376,6 +437,36 @@ class SentenceEncoder(FamiliarCalls):
                     raise ValueError(f"embeddings must have the shape (texts, dim) or (dim,), not {array.shape}")
                 return normalized(np.atleast_2d(array).astype(np.float32, copy=False))
         return self.encode(list_of_texts(cast("str | Sequence[str]", side)), **{**options, "normalize": True})
+
+
+def _opened(folder: Path) -> tuple[PreTrainedModel | VectorTable, PreTrainedTokenizerFast | None]:
+    """Opens the folder of one of our encoders: an average as a table if it can be."""
+    found = encoder_type(folder)
+    if not isinstance(found, str):
+        return load_model_folder(folder, found)
+    table = open_table(folder, found)
+    return load_model_folder(folder, model_class(found)) if table is None else (table, None)
+
+
+def _is_table(model: PreTrainedModel | OnnxModel) -> bool:
+    """Tells whether a model is one of our averages; a subclass may compute something else."""
+    from ..models.modeling_avg import AvgModel
+    from ..models.modeling_concatenation import ConcatenationModel
+
+    return type(model) in (AvgModel, ConcatenationModel)
+
+
+@contextmanager
+def progress_bar(total: int, *, show: bool) -> Iterator[Callable[[int], object]]:
+    """Shows the progress, in texts, on standard error, if asked to; gives the function that is told of each step."""
+    if not show:
+        yield lambda done: None
+        return
+    from tqdm.auto import tqdm
+
+    with tqdm(total=total, unit=" texts", desc="encode") as bar:
+        yield bar.update
+        bar.update(total - bar.n)
 
 
 def _is_average(model: PreTrainedModel | OnnxModel) -> bool:

@@ -48,7 +48,6 @@ def scorers(name: str, *, device: str, batch_size: int, sizes: Iterable[int] = (
     """
     from ..encoders.any_encoder import open_encoder
     from ..encoders.distillation.teacher import Teacher
-    from ..encoders.sentence_encoder import SentenceEncoder
 
     whole = open_encoder(name, device=device)
     different = list(dict.fromkeys(sizes))
@@ -59,7 +58,7 @@ def scorers(name: str, *, device: str, batch_size: int, sizes: Iterable[int] = (
         encode = partial(whole.encode, batch_size=batch_size, show_progress_bar=True)
         parts = [
             partial(
-                SentenceEncoder(whole.model, whole.tokenizer, truncate_dim=size).encode,
+                whole.truncated(size).encode,
                 batch_size=batch_size,
                 show_progress_bar=True,
             )

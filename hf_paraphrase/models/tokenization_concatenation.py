@@ -4,67 +4,14 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
 from tokenizers import Tokenizer
 from transformers import PreTrainedTokenizer
 
-_PARTS_FILE = "tokenizers.json"
-
-
-@dataclass(frozen=True)
-class JoinedEncoding:
-    """The ids of one text, with the name that `tokenizers` gives them.
-
-    Attributes:
-        ids: The ids of all parts.
-    """
-
-    ids: list[int]
-
-
-class JoinedTokenizers:
-    """Several tokenizers of the `tokenizers` library that act as one; the ids of a part follow those of the last.
-
-    It has those methods of a `tokenizers.Tokenizer` that are needed to turn texts into ids.
-
-    Args:
-        parts: The tokenizers.
-    """
-
-    def __init__(self, parts: Sequence[Tokenizer]) -> None:
-        self.parts = list(parts)
-        sizes = [1 + max(part.get_vocab().values(), default=-1) for part in self.parts]
-        self.offsets = [sum(sizes[:place]) for place in range(len(sizes))]
-        self.sizes = sizes
-
-    def no_padding(self) -> None:
-        """Switches padding off in all parts."""
-        for part in self.parts:
-            part.no_padding()
-
-    def no_truncation(self) -> None:
-        """Switches truncation off in all parts."""
-        for part in self.parts:
-            part.no_truncation()
-
-    def get_vocab_size(self, with_added_tokens: bool = True) -> int:
-        """Counts the ids of all parts; their added tokens are always among them."""
-        return sum(self.sizes)
-
-    def encode_batch_fast(self, texts: Iterable[str], add_special_tokens: bool = True) -> list[JoinedEncoding]:
-        """Computes the ids of each text: those of the first part, then those of the second, and so on."""
-        texts = list(texts)
-        encoded = [part.encode_batch_fast(texts, add_special_tokens=add_special_tokens) for part in self.parts]
-        return [
-            JoinedEncoding(
-                [number + offset for offset, item in zip(self.offsets, items, strict=True) for number in item.ids]
-            )
-            for items in zip(*encoded, strict=True)
-        ]
+from .joined_tokenizers import PARTS_FILE, JoinedTokenizers, read_parts
 
 
 class ConcatenationTokenizer(PreTrainedTokenizer):
@@ -84,7 +31,7 @@ class ConcatenationTokenizer(PreTrainedTokenizer):
         ValueError: If neither or both of `tokenizers_file` and `parts` are given, or two tokens have the same name.
     """
 
-    vocab_files_names: ClassVar[dict[str, str]] = {"tokenizers_file": _PARTS_FILE}
+    vocab_files_names: ClassVar[dict[str, str]] = {"tokenizers_file": PARTS_FILE}
     model_input_names: ClassVar[list[str]] = ["input_ids", "attention_mask"]
     padding_side = "right"
 
@@ -99,8 +46,7 @@ class ConcatenationTokenizer(PreTrainedTokenizer):
         if (tokenizers_file is None) == (parts is None):
             raise ValueError("give either the file with the tokenizers or the tokenizers themselves")
         if tokenizers_file is not None:
-            saved = json.loads(Path(tokenizers_file).read_text(encoding="utf-8"))["parts"]
-            backends = [Tokenizer.from_str(json.dumps(part)) for part in saved]
+            backends = read_parts(tokenizers_file)
         else:
             # Copies, so that nothing which is done to the given ones later is done to these.
             found = [getattr(part, "backend_tokenizer", part) for part in parts or ()]
@@ -172,8 +118,8 @@ class ConcatenationTokenizer(PreTrainedTokenizer):
         Returns:
             The path of the file.
         """
-        path = Path(save_directory) / f"{filename_prefix}-{_PARTS_FILE}" if filename_prefix else None
-        path = path or Path(save_directory) / _PARTS_FILE
+        path = Path(save_directory) / f"{filename_prefix}-{PARTS_FILE}" if filename_prefix else None
+        path = path or Path(save_directory) / PARTS_FILE
         parts = [json.loads(part.to_str()) for part in self._joined.parts]
         path.write_text(json.dumps({"parts": parts}, ensure_ascii=False) + "\n", encoding="utf-8")
         return (str(path),)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -16,6 +17,18 @@ Block = TypeVar("Block")
 Result = TypeVar("Result")
 _M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD, _M_ARENA_MAX = -1, -3, -8
 _ONE_GIBIBYTE = 1 << 30
+
+
+def available_threads() -> int:
+    """Returns how many threads may compute: what PyTorch says where it is imported, else what it would say."""
+    if "torch" in sys.modules:
+        import torch
+
+        return torch.get_num_threads()
+    asked = os.environ.get("OMP_NUM_THREADS", "")
+    if asked.isdecimal() and int(asked):
+        return int(asked)
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def in_threads(function: Callable[[Block], Result], blocks: Sequence[Block], threads: int) -> Iterator[Result]:
@@ -93,6 +106,8 @@ def _compute_alone() -> None:
     PyTorch has such a setting for the whole process only; the OpenMP library below it has one for each thread. Where
     PyTorch was built without OpenMP or hides it, nothing is set: that is slower and gives equal results.
     """
+    if "torch" not in sys.modules:
+        return
     import torch
 
     # The first question in a thread sets up what is then changed.

@@ -1,0 +1,199 @@
+"""What averaging encoders compute, with NumPy alone: means of the rows of a table, and of several parts of it.
+
+`AvgModel` and `ConcatenationModel` compute the same with PyTorch. Its `embedding_bag` is two to three times as fast as
+what NumPy can do, but PyTorch takes two seconds to import. So it does this work too where somebody has imported it,
+and it is imported as soon as what was computed without it took about as long. Both add the rows of a text in the order
+of its tokens and divide by their number, so that they give the same bits.
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections.abc import Callable, Sequence
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from ..models.modeling_avg import AvgModel
+    from ..models.modeling_concatenation import ConcatenationModel
+
+Means = Callable[[NDArray[np.int64], NDArray[np.int64]], NDArray[np.float32]]
+"""Computes the means (texts, columns) of texts from their ids (tokens,), laid end to end, and offsets (texts + 1,)."""
+_TOKENS_THAT_PAY = 1 << 24
+"""About so many rows of 300 components are added with PyTorch in the time that it saves and its import takes."""
+
+
+class Averages(Protocol):
+    """Computes the embeddings of texts from their token ids."""
+
+    def prepared(self) -> Means:
+        """Returns the function of ids and offsets that several threads may call now."""
+
+
+class TableAverages:
+    """The embeddings of an averaging encoder whose table is an array.
+
+    Args:
+        table: The vectors (vocabulary, columns), float32.
+        skipped_id: The id of unknown words, if they count in texts of nothing else only; None if all words count.
+        part_sizes: The numbers of vectors of the parts of a concatenation, whose means lie side by side.
+        part_weights: The share of each of them in the cosine of two sentences; None where they count by their length.
+    """
+
+    def __init__(
+        self,
+        table: NDArray[np.float32],
+        *,
+        skipped_id: int | None = None,
+        part_sizes: Sequence[int] = (),
+        part_weights: Sequence[float] | None = None,
+    ) -> None:
+        self.table = table
+        self.skipped_id = skipped_id
+        self.part_sizes = list(part_sizes)
+        self.part_weights = part_weights
+        self._tokens = 0
+
+    def prepared(self) -> Means:
+        """Returns the function of ids and offsets that several threads may call now."""
+        mean = row_means
+        if "torch" in sys.modules or self._tokens > _TOKENS_THAT_PAY:
+            # Before any thread of ours begins, as those are told how many threads PyTorch may have.
+            import_module("torch")
+            mean = _row_means_by_torch
+
+        def means(ids: NDArray[np.int64], offsets: NDArray[np.int64]) -> NDArray[np.float32]:
+            self._tokens += len(ids)
+            if self.part_sizes:
+                return self._of_parts(mean, ids, offsets)
+            return mean(self.table, *self._counted(ids, offsets))
+
+        return means
+
+    def _counted(
+        self, ids: NDArray[np.int64], offsets: NDArray[np.int64]
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Leaves unknown words out, unless a text has no other."""
+        if self.skipped_id is None or (known := ids != self.skipped_id).all():
+            return ids, offsets
+        lengths = np.diff(offsets)
+        text = np.repeat(np.arange(len(lengths)), lengths)
+        counts = np.bincount(text[known], minlength=len(lengths))
+        return ids[known | (counts == 0)[text]], _offsets(np.where(counts == 0, lengths, counts))
+
+    def _of_parts(
+        self, mean: Callable[..., NDArray[np.float32]], ids: NDArray[np.int64], offsets: NDArray[np.int64]
+    ) -> NDArray[np.float32]:
+        """Computes the means of the parts side by side; see `ConcatenationModel`."""
+        texts, parts = len(offsets) - 1, len(self.part_sizes)
+        part = np.searchsorted(np.cumsum(self.part_sizes), ids, side="right")
+        bag = np.repeat(np.arange(texts) * parts, np.diff(offsets)) + part
+        if (bag[1:] < bag[:-1]).any():
+            order = np.argsort(bag, kind="stable")
+            bag, ids = bag[order], ids[order]
+        found = mean(self.table, ids, _offsets(np.bincount(bag, minlength=texts * parts)))
+        found = found.reshape(texts, parts, -1)
+        if self.part_weights is not None:
+            shares = [math.sqrt(weight / sum(self.part_weights)) for weight in self.part_weights]
+            norms = np.sqrt(np.einsum("tpc,tpc->tp", found, found))
+            found *= (np.array(shares, np.float32) / np.where(norms > 0, norms, np.float32(1)))[:, :, None]
+        return found.reshape(texts, -1)
+
+
+class ModelAverages:
+    """The embeddings of an averaging model of PyTorch.
+
+    Single precision on the processor is computed as of a table, so that an encoder gives the same bits before and
+    after its model is made; anything else by the model, in the type of its weights and on its device.
+
+    Args:
+        model: The model.
+    """
+
+    def __init__(self, model: AvgModel | ConcatenationModel) -> None:
+        self.model = model
+
+    def prepared(self) -> Means:
+        """Returns the function of ids and offsets that several threads may call now."""
+        import torch
+
+        model = self.model.eval()
+        if model.device.type == "cpu" and model.dtype == torch.float32:
+            table: NDArray[np.float32] = model.embeddings.detach().numpy()
+            return averages_of(model.config, table).prepared()
+
+        def means(ids: NDArray[np.int64], offsets: NDArray[np.int64]) -> NDArray[np.float32]:
+            # This setting holds for one thread only.
+            with torch.inference_mode():
+                tokens = torch.from_numpy(ids).to(model.device)
+                lengths = torch.from_numpy(np.diff(offsets)).to(model.device)
+                found: NDArray[np.float32] = model.mean_of_words(tokens, lengths).float().cpu().numpy()
+                return found
+
+        return means
+
+
+def averages_of(config: Any, table: NDArray[np.float32]) -> TableAverages:
+    """Makes what computes the embeddings of an average, or of a concatenation of averages.
+
+    Args:
+        config: The configuration, with `vocab_sizes` and `part_weights`, or `skip_unknown` and `unk_token_id`.
+        table: The vectors (vocabulary, columns).
+    """
+    if (sizes := getattr(config, "vocab_sizes", None)) is not None:
+        return TableAverages(table, part_sizes=sizes, part_weights=config.part_weights)
+    return TableAverages(table, skipped_id=config.unk_token_id if config.skip_unknown else None)
+
+
+def row_means(table: NDArray[np.float32], ids: NDArray[np.int64], offsets: NDArray[np.int64]) -> NDArray[np.float32]:
+    """Computes the means of rows of a table, those of all texts of one block at a time.
+
+    The texts are ordered by length; the first rows of all are taken, the second rows are added to them, and so on,
+    each time for the texts that are so long.
+
+    Args:
+        table: The rows (rows, columns), float32.
+        ids: Their numbers (tokens,).
+        offsets: Where the tokens of each text begin, and the end (texts + 1,).
+
+    Returns:
+        The means (texts, columns); zeros for a text without tokens.
+    """
+    lengths = np.diff(offsets)
+    means = np.zeros((len(lengths), table.shape[1]), np.float32)
+    order = np.argsort(-lengths, kind="stable")[: np.count_nonzero(lengths)]
+    if not len(order):
+        return means
+    begins, lengths = offsets[order], lengths[order]
+    sums, added = np.empty((2, len(order), table.shape[1]), np.float32)
+    np.take(table, ids[begins], axis=0, out=sums, mode="clip")
+    for place, texts in enumerate(
+        len(order) - np.searchsorted(lengths[::-1], np.arange(1, lengths[0]), side="right"), 1
+    ):
+        np.take(table, ids[begins[:texts] + place], axis=0, out=added[:texts], mode="clip")
+        sums[:texts] += added[:texts]
+    sums /= lengths[:, None].astype(np.float32)
+    means[order] = sums
+    return means
+
+
+def _row_means_by_torch(
+    table: NDArray[np.float32], ids: NDArray[np.int64], offsets: NDArray[np.int64]
+) -> NDArray[np.float32]:
+    import torch
+
+    if not len(ids):
+        return np.zeros((len(offsets) - 1, table.shape[1]), np.float32)
+    with torch.inference_mode():
+        found: NDArray[np.float32] = torch.nn.functional.embedding_bag(
+            torch.from_numpy(ids), torch.from_numpy(table), torch.from_numpy(offsets[:-1]), mode="mean"
+        ).numpy()
+        return found
+
+
+def _offsets(lengths: NDArray[Any]) -> NDArray[np.int64]:
+    return np.concatenate([np.zeros(1, np.int64), lengths.cumsum(dtype=np.int64)])

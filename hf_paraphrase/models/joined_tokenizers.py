@@ -1,0 +1,72 @@
+"""Tokenizers whose tokens lie one behind the other, with the `tokenizers` library alone, in a file that travels."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from tokenizers import Tokenizer
+
+PARTS_FILE = "tokenizers.json"
+"""The file in which they are saved."""
+
+
+def read_parts(path: str | os.PathLike[str]) -> list[Tokenizer]:
+    """Reads the tokenizers of a file."""
+    saved = json.loads(Path(path).read_text(encoding="utf-8"))["parts"]
+    return [Tokenizer.from_str(json.dumps(part)) for part in saved]
+
+
+@dataclass(frozen=True)
+class JoinedEncoding:
+    """The ids of one text, with the name that `tokenizers` gives them.
+
+    Attributes:
+        ids: The ids of all parts.
+    """
+
+    ids: list[int]
+
+
+class JoinedTokenizers:
+    """Several tokenizers of the `tokenizers` library that act as one; the ids of a part follow those of the last.
+
+    It has those methods of a `tokenizers.Tokenizer` that are needed to turn texts into ids.
+
+    Args:
+        parts: The tokenizers.
+    """
+
+    def __init__(self, parts: Sequence[Tokenizer]) -> None:
+        self.parts = list(parts)
+        sizes = [1 + max(part.get_vocab().values(), default=-1) for part in self.parts]
+        self.offsets = [sum(sizes[:place]) for place in range(len(sizes))]
+        self.sizes = sizes
+
+    def no_padding(self) -> None:
+        """Switches padding off in all parts."""
+        for part in self.parts:
+            part.no_padding()
+
+    def no_truncation(self) -> None:
+        """Switches truncation off in all parts."""
+        for part in self.parts:
+            part.no_truncation()
+
+    def get_vocab_size(self, with_added_tokens: bool = True) -> int:
+        """Counts the ids of all parts; their added tokens are always among them."""
+        return sum(self.sizes)
+
+    def encode_batch_fast(self, texts: Iterable[str], add_special_tokens: bool = True) -> list[JoinedEncoding]:
+        """Computes the ids of each text: those of the first part, then those of the second, and so on."""
+        texts = list(texts)
+        encoded = [part.encode_batch_fast(texts, add_special_tokens=add_special_tokens) for part in self.parts]
+        return [
+            JoinedEncoding(
+                [number + offset for offset, item in zip(self.offsets, items, strict=True) for number in item.ids]
+            )
+            for items in zip(*encoded, strict=True)
+        ]
