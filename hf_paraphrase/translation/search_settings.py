@@ -21,7 +21,10 @@ class SearchSettings(Settings):
         "log-probability"
     )
     length_penalty: float = setting(
-        "exponent of the length by which scores are divided to rank; 0 ranks by the sum", 1.0
+        "exponent of the length by which scores are divided to rank, -50 to 50; 0 ranks by the sum",
+        1.0,
+        at_least=-50,
+        at_most=50,
     )
     min_length_ratio: float = setting(
         "least length of a translation as a share of its source's, in units (reference: 0.5)", 0.0, at_least=0
