@@ -1,4 +1,4 @@
-// Zooming and naming of the points of maps, for all maps that the page ever shows. Nothing is fetched.
+// Zooming maps and naming their points, sorting tables: for all that the page ever shows. Nothing is fetched.
 (() => {
   const mapOf = (event) => event.target.closest && event.target.closest("svg.hfp-map");
   const boxOf = (map) => map.getAttribute("viewBox").split(" ").map(Number);
@@ -13,6 +13,27 @@
     if (size === full[2]) { map.setAttribute("viewBox", home(map)); return; }
     map.setAttribute("viewBox", [cx - (cx - x) * ratio, cy - (cy - y) * ratio, size, height * ratio].join(" "));
   };
+  const keyOf = (row, place) => {
+    const cell = row.children[place];
+    return cell.dataset.hfpValue === undefined ? cell.textContent : Number(cell.dataset.hfpValue);
+  };
+  const sort = (head) => {
+    const heads = [...head.parentNode.children], place = heads.indexOf(head), body = head.closest("table").tBodies[0];
+    const sign = head.getAttribute("aria-sort") === "ascending" ? -1 : 1;
+    heads.forEach((other) => other.removeAttribute("aria-sort"));
+    head.setAttribute("aria-sort", sign > 0 ? "ascending" : "descending");
+    const compare = (a, b) => (typeof a === "string" ? a.localeCompare(b) : a - b) * sign;
+    const keyed = [...body.rows].map((row) => [keyOf(row, place), row]);
+    // What is no number stands last.
+    keyed.sort(([a], [b]) => Number.isNaN(a) - Number.isNaN(b) || compare(a, b) || 0).forEach(([, row]) => body.append(row));
+  };
+  document.addEventListener("click", (event) => {
+    const head = event.target.closest && event.target.closest("[data-hfp-sort]");
+    if (head) sort(head);
+  });
+  document.addEventListener("keydown", (event) => {
+    if (event.key === "Enter" && event.target.matches && event.target.matches("[data-hfp-sort]")) sort(event.target);
+  });
   let dragged = null;
   document.addEventListener("wheel", (event) => {
     const map = mapOf(event);

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import UsageError
-from . import similarity_tab
+from . import neighbours_tab, similarity_tab, translation_tab
 from .answers import answered
 from .model_catalogue import ModelCatalogue
 
@@ -46,8 +46,13 @@ def build_page(catalogue: ModelCatalogue, *, shared: bool = False) -> gradio.Blo
     gr = require_gradio()
     with gr.Blocks(title=TITLE, analytics_enabled=False) as page:
         gr.Markdown(f"# {TITLE}\nParaphrases, sentence embeddings, and the data they come from.")
-        with gr.Tabs(), gr.Tab("Similarity", id="similarity"):
-            result, text, model = similarity_tab.add_tab(gr, catalogue)
+        with gr.Tabs():
+            with gr.Tab("Similarity", id="similarity"):
+                result, text, model = similarity_tab.add_tab(gr, catalogue)
+            with gr.Tab("Neighbours", id="neighbours"):
+                neighbours_tab.add_tab(gr, catalogue, shared=shared)
+            with gr.Tab("Back-translation", id="translation"):
+                translation_tab.add_tab(gr, catalogue, shared=shared)
         at_first = answered()(lambda name, typed: similarity_tab.compared(catalogue, name, typed))
         page.load(at_first, [model, text], result, api_visibility="private")
     return page

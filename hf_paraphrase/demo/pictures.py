@@ -96,24 +96,28 @@ def coloured_words(
     return f'<div class="hfp-words">{"".join(drawn)}</div>'
 
 
-def table(header: Sequence[str], rows: Sequence[Sequence[str | float]], *, caption: str = "") -> str:
-    """Draws a table; numbers stand to the right, with three digits behind the point if they are none of integers.
+def table(header: Sequence[str], rows: Sequence[Sequence[str | float]], *, sortable: bool = False) -> str:
+    """Draws a table; numbers stand to the right, those that are not whole with three digits behind the point.
 
     Args:
         header: What the columns are called.
         rows: The cells, as many a row as the header has.
-        caption: What stands above it.
+        sortable: Whether a click on a column's name sorts, by the page's script; rows tell their numbers to it.
     """
-    head = "".join(f'<th scope="col">{escaped(name)}</th>' for name in header)
-    body = "".join(f"<tr>{''.join(map(_cell, row))}</tr>" for row in rows)
-    above = f"<caption>{escaped(caption)}</caption>" if caption else ""
-    return f'<table class="hfp-table">{above}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>'
+    sorting = ' tabindex="0" data-hfp-sort' if sortable else ""
+    head = "".join(f'<th scope="col"{sorting}>{escaped(name)}</th>' for name in header)
+    lines = []
+    for place, row in enumerate(rows):
+        named = f' data-hfp-row="{place}"' if sortable else ""
+        lines.append(f"<tr{named}>{''.join(map(_cell, row))}</tr>")
+    return f'<table class="hfp-table"><thead><tr>{head}</tr></thead><tbody>{"".join(lines)}</tbody></table>'
 
 
 def _cell(value: str | float) -> str:
     if isinstance(value, str):
         return f"<td>{escaped(value)}</td>"
-    return f'<td class="hfp-number">{f"{value:,}" if isinstance(value, int) else number(value)}</td>'
+    shown = f"{value:,}" if isinstance(value, int) else "–" if math.isnan(value) else number(value)
+    return f'<td class="hfp-number" data-hfp-value="{value}">{shown}</td>'
 
 
 def _background(value: float) -> str:

@@ -89,6 +89,7 @@ DATA_SETS = {
         "ngrams": 8,
         "share": 0.7,
     },
+    "kept": {"title": TITLE, "rows": 2, "models": ["nmt"], "language": ["en", "no"]},
     "scored": {
         **DATA,
         "language": ["no", "en"],

@@ -7,6 +7,8 @@ from urllib.parse import urlsplit
 
 import pytest
 
+from hf_paraphrase.data.folder import DataFolder
+
 
 @pytest.fixture
 def page(browser, page_url, tmp_path, request):
@@ -57,3 +59,72 @@ def test_similarity(page):
     page.get_by_label("Encoder").first.click()
     page.get_by_role("option", name="avg", exact=True).click()
     said(page, "similarity-result", "<img src=x onerror=alert(1)> ${alert(2)}", "{{value}}")
+
+
+def test_neighbours(page, tmp_path):
+    page.get_by_role("tab", name="Neighbours").click()
+    lines = ["the doctor bought a car .", "it is raining .", "the farmer sold the old horse ."]
+    corpus = tmp_path / "corpus.txt"
+    corpus.write_text("\n".join(lines * 2))
+    picture = page.screenshot(path=tmp_path / "no_text.png")
+    assert picture
+    page.locator("#neighbours-file input[type=file]").set_input_files(tmp_path / "no_text.png")
+    page.get_by_text("no_text").first.wait_for()
+    page.get_by_role("button", name="Read the corpus").click()
+    assert str(tmp_path) not in said(page, "neighbours-status", "no_text.png:1: not UTF-8")
+    page.locator("#neighbours-file").get_by_label("Clear").click()
+    page.locator("#neighbours-file input[type=file]").set_input_files(corpus)
+    page.get_by_text("corpus.txt").first.wait_for()
+    page.locator("#neighbours-models input").click()
+    page.get_by_role("option", name="gran", exact=True).click()
+    page.keyboard.press("Escape")
+    page.get_by_role("button", name="Read the corpus").click()
+    said(page, "neighbours-status", "corpus.txt: 6 sentences")
+    page.get_by_label("Query").fill("a physician purchased a car .")
+    page.get_by_role("button", name="Search").click()
+    text = said(page, "neighbours-result", "avg", "gran", *lines)
+    assert len(re.findall(r"[\d.]+ ms", text)) == 2
+    chart = page.locator("svg.hfp-map").first
+    chart.scroll_into_view_if_needed()
+    whole = chart.get_attribute("viewBox")
+    box = chart.bounding_box()
+    page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+    page.mouse.wheel(0, -200)
+    page.wait_for_function(f"document.querySelector('svg.hfp-map').getAttribute('viewBox') != '{whole}'")
+    page.get_by_label("Whole map").first.click()
+    assert chart.get_attribute("viewBox") == whole
+    page.locator("svg.hfp-map .hfp-query path").first.hover(force=True)
+    assert page.locator("#hfp-tip").inner_text() == "a physician purchased a car ."
+    page.shot("neighbours")
+    page.get_by_label("Query").fill(" ")
+    page.get_by_role("button", name="Search").click()
+    said(page, "neighbours-result", "the query is empty")
+
+
+def test_back_translation(page, tmp_path):
+    page.get_by_role("tab", name="Back-translation").click()
+    page.get_by_label("Sentence to translate").fill("le médecin a acheté une voiture .")
+    page.get_by_label("Its reference").fill("the doctor bought a car .")
+    page.get_by_label("Data folder for the pairs to keep").fill(str(tmp_path / "kept"))
+    page.get_by_role("button", name="Translate").click()
+    said(page, "translation-status", "translations")
+    said(page, "translation-attention", "Attention of translation 0", "</s>")
+    ranks = page.locator("#translation-nbest tbody td:first-child")
+    before = ranks.all_inner_texts()
+    assert before[0] == "0" and len(before) > 2
+    for name, place in (("rank", 0), ("cost", 4)):
+        page.locator("#translation-nbest th").filter(has_text=name).dblclick()  # descending
+        shown = page.locator(f"#translation-nbest tbody td:nth-child({place + 1})").all_inner_texts()
+        assert shown == sorted(shown, key=float, reverse=True)
+    page.locator("#translation-nbest th").filter(has_text="rank").dblclick()
+    assert ranks.all_inner_texts() == before[::-1]
+    ranks.first.click()
+    said(page, "translation-attention", f"Attention of translation {before[-1]}")
+    page.get_by_label(f"{before[-1]}: ").check()
+    page.shot("back_translation")
+    page.get_by_role("button", name="Keep these").click()
+    said(page, "translation-kept", "kept: 2 pairs")
+    assert DataFolder(tmp_path / "kept").table().column("rank").to_pylist() == [0, int(before[-1])]
+    page.get_by_label("Sentence to translate").fill("x" * 100_000)
+    page.get_by_role("button", name="Translate").click()
+    said(page, "translation-status", "the sentence to translate has 100,000 characters")

@@ -1,0 +1,65 @@
+"""Pairs that a person keeps: rows that are added to a data folder, which stays whole at any time."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pyarrow as pa
+
+from ..artefacts.cards import write_card
+from ..artefacts.folders import is_filled, output_folder
+from ..artefacts.provenance import read_provenance, write_provenance
+from ..data.folder import DataFolder, write_split
+from ..data.schema import BACK_TRANSLATED
+from ..errors import OutputError, UsageError
+
+_COMMAND = "demo"
+
+
+def keep_pairs(folder: str | os.PathLike[str], pairs: pa.Table, *, model: str) -> int:
+    """Adds pairs to a data folder, which is made if need be; a pair that is there already is not added again.
+
+    Args:
+        folder: The folder; an existing one must be one that this function made.
+        pairs: Rows with the columns of back-translated pairs.
+        model: What translated them, for the record.
+
+    Returns:
+        How many pairs the folder then has.
+
+    Raises:
+        UsageError: If nothing is to be kept, or there is no reference.
+        OutputError: If something else lies in the way.
+    """
+    if not pairs.num_rows:
+        raise UsageError("no translation is marked", remedy="mark those to keep")
+    if any(not text.strip() for text in pairs.column("sentence1").to_pylist()):
+        raise UsageError("a pair needs a reference as its first side", remedy="type it, and translate again")
+    path = Path(folder).expanduser()
+    rows = pairs.select(BACK_TRANSLATED.names).cast(BACK_TRANSLATED).to_pylist()
+    models = [model]
+    if is_filled(path):
+        record = read_provenance(path) if path.is_dir() else {}
+        if record.get("command") != f"hf-paraphrase {_COMMAND}":
+            raise OutputError("something else lies here", path=path, remedy="give another folder")
+        before = DataFolder(path).table("train", BACK_TRANSLATED.names).to_pylist()
+        rows = before + rows
+        models = [*record.get("settings", {}).get("models", []), model]
+    numbers: dict[tuple[str, str], str] = {}
+    distinct = {(row["source"], row["sentence1"], row["sentence2"]): row for row in reversed(rows)}
+    kept = list(distinct.values())[::-1]
+    for row in kept:
+        row["id"] = numbers.setdefault((row["source"], row["sentence1"]), str(len(numbers) + 1))
+    models = list(dict.fromkeys(models))
+    with output_folder(path, overwrite=True) as staging:
+        write_split(staging, "train", [pa.Table.from_pylist(kept, schema=BACK_TRANSLATED)], BACK_TRANSLATED)
+        write_provenance(staging, command=_COMMAND, settings={"models": models}, results={"pairs": len(kept)})
+        values = {"title": path.resolve().name, "rows": len(kept), "models": models}
+        write_card(staging, "dataset_cards", "kept", {**values, "language": languages_of(kept)})
+    return len(kept)
+
+
+def languages_of(rows: list[dict[str, object]]) -> list[str]:
+    """Lists the languages of kept pairs: English, and those that were translated from."""
+    return sorted({"en", *(str(row["source_lang"]) for row in rows)})

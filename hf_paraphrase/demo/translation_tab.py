@@ -1,0 +1,168 @@
+"""The tab of back-translation: the n-best list of a sentence, the attention, and pairs that are kept."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from ..errors import UsageError
+from .answers import answered
+from .kept_pairs import keep_pairs
+from .model_catalogue import ModelCatalogue
+from .pictures import heat_map, note
+from .pictures import table as drawn_table
+from .translations import attention, nbest_list
+from .typed_texts import sentence_of
+
+if TYPE_CHECKING:
+    import gradio
+
+_COLUMNS = {
+    "rank": "rank",
+    "translation": "sentence2",
+    "log-probability": "log_prob",
+    "units": "num_tokens",
+    "cost": "cost",
+    "overlap": "overlap_1",
+    "BLEU": "bleu",
+}
+"""What the columns of the list are called, and those of the pairs."""
+_ROW_CLICKED = """element.addEventListener("click", (event) => {
+  const row = event.target.closest("[data-hfp-row]");
+  if (row) trigger("click", { row: Number(row.dataset.hfpRow) });
+});"""
+_MOST_BEAMS = 50
+
+
+def add_tab(gr: gradio, catalogue: ModelCatalogue, *, shared: bool) -> None:
+    """Puts the tab's components on the page.
+
+    Args:
+        gr: The library.
+        catalogue: The models.
+        shared: Whether folders of this machine are none of the user's business: kept pairs are then downloaded.
+    """
+    if not catalogue.translators:
+        gr.HTML(
+            note("there is no translation model here: give --models a folder that has one, of train-nmt or quickstart")
+        )
+        return
+    found = gr.State(None)
+    own = gr.State(None, delete_callback=_remove)
+    with gr.Row():
+        with gr.Column(scale=3):
+            source = gr.Textbox("Le chien dort.", label="Sentence to translate", elem_id="translation-source")
+            reference = gr.Textbox(
+                "The dog is sleeping.",
+                label="Its reference, for the measures and the pairs",
+                elem_id="translation-reference",
+            )
+        with gr.Column(scale=1):
+            model = gr.Dropdown(
+                catalogue.translators, value=catalogue.translators[0], label="Model", elem_id="translation-model"
+            )
+            beams = gr.Slider(1, _MOST_BEAMS, 10, step=1, label="Beam width, and translations")
+            translate = gr.Button("Translate", variant="primary", elem_id="translation-go")
+    status = gr.HTML(elem_id="translation-status")
+    nbest = gr.HTML(elem_id="translation-nbest", js_on_load=_ROW_CLICKED)
+    wanted = gr.CheckboxGroup([], label="Translations to keep", elem_id="translation-wanted")
+    with gr.Row():
+        folder = gr.Textbox(
+            "kept_pairs",
+            label="Data folder for the pairs to keep",
+            visible=not shared,
+            scale=3,
+            elem_id="translation-folder",
+        )
+        keep = gr.Button("Keep these", scale=1, elem_id="translation-keep")
+    kept = gr.HTML(elem_id="translation-kept")
+    download = gr.File(label="Kept pairs", visible=shared, interactive=False)
+    picture = gr.HTML(elem_id="translation-attention")
+
+    @answered((None, "", gr.CheckboxGroup([], value=[]), "", ""))
+    def on_translate(name: str, text: str, given: str, width: float) -> tuple[Any, ...]:
+        sentence = sentence_of(text, "the sentence to translate")
+        target = sentence_of(given, "the reference") if (given or "").strip() else ""
+        with catalogue.translator(name) as (opened, tokenizer):
+            table = nbest_list(opened, tokenizer, sentence, target, beams=int(width))
+        said = f"{table.num_rows} translations" + (
+            "" if target else "; without a reference there is no overlap or BLEU"
+        )
+        choices = [(f"{rank}: {text}", rank) for rank, text in enumerate(table.column("sentence2").to_pylist())]
+        picture = drawn_attention(catalogue, (name, table), 0)
+        return note(said), (name, table), drawn_list(table), gr.CheckboxGroup(choices, value=[0]), picture, ""
+
+    def on_select(state: tuple[str, pa.Table] | None, event: Any) -> str:
+        return "" if state is None else drawn_attention(catalogue, state, int(event.row))
+
+    # The library looks at this to give the event; as text it could not find it.
+    on_select.__annotations__ = {"event": gr.EventData}
+
+    @answered((gr.skip(), None))
+    def on_keep(
+        state: tuple[str, pa.Table] | None, ranks: list[int], place: str, mine: str | None
+    ) -> tuple[str, str | None, str | None]:
+        if state is None:
+            raise UsageError("there is no translation yet", remedy="translate a sentence first")
+        name, table = state
+        if not shared and not (place or "").strip():
+            raise UsageError("no folder is named for the pairs", remedy="name one")
+        mine = mine or (tempfile.mkdtemp(prefix="hf-paraphrase-kept-") if shared else None)
+        target = str(Path(mine) / "kept_pairs") if mine else place.strip()
+        count = keep_pairs(target, kept_rows(table, ranks), model=name)
+        if mine:
+            return note(f"{count} pairs are kept"), mine, shutil.make_archive(target, "zip", mine, "kept_pairs")
+        return note(f"{target}: {count} pairs"), None, None
+
+    gr.on(
+        [translate.click, source.submit, reference.submit],
+        on_translate,
+        [model, source, reference, beams],
+        [status, found, nbest, wanted, picture, kept],
+        api_visibility="private",
+    )
+    nbest.click(answered()(on_select), found, picture, api_visibility="private")
+    keep.click(on_keep, [found, wanted, folder, own], [kept, own, download], api_visibility="private")
+
+
+def drawn_list(table: pa.Table) -> str:
+    """Draws an n-best list; a click on a row tells its rank."""
+    rows = list(zip(*(table.column(name).to_pylist() for name in _COLUMNS.values()), strict=True))
+    picture = drawn_table(list(_COLUMNS), rows, sortable=True)
+    return f"<p>A click on a column's name sorts by it, one on a row shows its attention.</p>{picture}"
+
+
+def kept_rows(table: pa.Table, ranks: Sequence[int]) -> pa.Table:
+    """Takes the translations of some ranks from an n-best list, in the list's order."""
+    return table.filter(pa.array([rank in ranks for rank in table.column("rank").to_pylist()], pa.bool_()))
+
+
+def drawn_attention(catalogue: ModelCatalogue, state: tuple[str, pa.Table], rank: int) -> str:
+    """Draws where the model looked for each unit of a translation.
+
+    Args:
+        catalogue: The models.
+        state: The model's name, and the n-best list.
+        rank: The rank of the translation.
+    """
+    name, table = state
+    ranks = table.column("rank").to_pylist()
+    if rank not in ranks:
+        return ""
+    row = table.slice(ranks.index(rank), 1).to_pylist()[0]
+    with catalogue.translator(name) as (model, tokenizer):
+        looked = attention(model, tokenizer, row["source"], row["sentence2"])
+    return (
+        f"<h3>Attention of translation {rank}</h3><p>A row is a unit of the translation, a column one of the source; "
+        f"a row adds up to 1.</p>{heat_map(looked.target, looked.source, looked.weights)}"
+    )
+
+
+def _remove(folder: str | None) -> None:
+    if folder is not None:
+        shutil.rmtree(folder, ignore_errors=True)

@@ -1,0 +1,107 @@
+"""One sentence translated: its n-best list with measures, and where the model looked for each unit."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from ..data.schema import BITEXT
+from ..errors import InputError
+from ..filtering.measuring import add_measures
+from ..translation.back_translator import BackTranslator, SearchOptions
+from ..translation.bitext import normalize_punctuation
+
+MEASURES = ("overlap", "bleu", "cost")
+_OF_A_REFERENCE = ("overlap_1", "overlap_2", "overlap_3", "bleu")
+_NO_REFERENCE = "-"
+
+
+@dataclass(frozen=True)
+class Attention:
+    """Where the model looked.
+
+    Attributes:
+        source: The units of the source.
+        target: Those of the translation, with the end.
+        weights: For each unit of the translation the weights of those of the source (target, source); a row adds up
+            to 1.
+    """
+
+    source: list[str]
+    target: list[str]
+    weights: NDArray[np.float32]
+
+
+def source_language(model: Any) -> str:
+    """Returns the language code that a model translates from, as its configuration says."""
+    return str(getattr(model.config, "source_lang", None) or "en")
+
+
+def nbest_list(model: Any, tokenizer: Any, source: str, reference: str, *, beams: int) -> pa.Table:
+    """Translates a sentence into as many translations as the beam is wide.
+
+    Args:
+        model: The translation model.
+        tokenizer: Its tokenizer.
+        source: The sentence.
+        reference: A translation of it by people, with which the measures compare; may be empty.
+        beams: The width of the beam.
+
+    Returns:
+        The columns of back-translated pairs and of :data:`MEASURES`, the best translation first; without a reference
+        `sentence1` is empty, and the measures that need it are NaN.
+
+    Raises:
+        InputError: If the model gives no translation.
+        ModelError: If the search fails.
+    """
+    options = SearchOptions(num_beams=beams, num_return_sequences=beams)
+    row = ("1", source, reference or _NO_REFERENCE, source_language(model), str(model.config.target_lang or "en"))
+    bitext = pa.table(dict(zip(BITEXT.names, ([value] for value in row), strict=True)), schema=BITEXT)
+    pairs, skipped = BackTranslator(model, tokenizer, options).translate_table(bitext)
+    if not pairs.num_rows:
+        raise InputError(f"there is no translation: {skipped[0]['reason']}", remedy="type another sentence")
+    measured = add_measures(pairs, MEASURES)
+    if reference:
+        return measured
+    nothing = {"sentence1": pa.array([""] * pairs.num_rows)}
+    nothing |= {name: pa.array([float("nan")] * pairs.num_rows) for name in _OF_A_REFERENCE}
+    for name, values in nothing.items():
+        measured = measured.set_column(measured.schema.get_field_index(name), name, values)
+    return measured
+
+
+def attention(model: Any, tokenizer: Any, source: str, translation: str) -> Attention:
+    """Computes where the model looks while it reads out a translation, cut into units as its tokenizer cuts it.
+
+    Args:
+        model: The translation model.
+        tokenizer: Its tokenizer.
+        source: The sentence.
+        translation: The translation.
+    """
+    import torch
+
+    (source,) = normalize_punctuation([source], source_language(model))
+    source_ids = tokenizer([source])["input_ids"][0]
+    target_ids = tokenizer(text_target=[translation])["input_ids"][0]
+    labels = torch.tensor([target_ids], device=model.device)
+    with torch.inference_mode():
+        output = model(
+            input_ids=torch.tensor([source_ids], device=model.device),
+            attention_mask=torch.ones(1, len(source_ids), dtype=torch.long, device=model.device),
+            decoder_input_ids=model.prepare_decoder_input_ids_from_labels(labels),
+            use_cache=False,
+            output_attentions=True,
+            return_dict=True,
+        )
+    backend = getattr(tokenizer, "source_tokenizer", None) or tokenizer.backend_tokenizer
+    return Attention(
+        [backend.id_to_token(number) for number in source_ids],
+        tokenizer.convert_ids_to_tokens(target_ids),
+        output.cross_attentions[0][0].float().cpu().numpy(),
+    )
