@@ -132,7 +132,7 @@ def test_every_verb_explains_all_its_flags(verb, capsys):
     out, err = capsys.readouterr()
     assert not code and err == ""
     assert f"hf-paraphrase {verb}" in out
-    options = re.split(r"\n  (?=-)", out.partition("options:")[2])[1:]
+    options = re.split(r"\n  (?=-)", out.partition("flags")[2])[1:]
     for option in options:
         assert len(option.split("\n")) > 1 or re.search(r"\S  +\S", option), f"{verb}: no help for {option!r}"
         assert "no help" not in option

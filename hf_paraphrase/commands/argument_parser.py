@@ -13,6 +13,7 @@ from typing import Any, NoReturn
 
 from ..errors import UsageError, choice_of
 from ..messages import show
+from .help_groups import help_groups
 
 _TRUTH = {
     **dict.fromkeys(("yes", "true", "t", "y", "1"), True),
@@ -142,6 +143,23 @@ class VerbParser(argparse.ArgumentParser):
         hint = f", did you mean {near[0]}?" if near else ""
         self.error(f"unknown argument{'s' if len(unknown) > 1 else ''} {' '.join(unknown)}{hint}")
 
+    def format_help(self) -> str:
+        """Writes the help: what is required in the first line, then the flags in groups, the usual ones first."""
+        shown: dict[str, list[argparse.Action]] = {}
+        for action in self._actions:
+            shown.setdefault(action.dest, []).append(action)
+        required = [action for action in self._actions if action.required]
+        formatter = self._get_formatter()
+        words = [f"{action.option_strings[0]} {action.dest.upper()}" for action in required]
+        formatter.add_usage(" ".join(["%(prog)s", *words, "[flags]"]), [], [])
+        formatter.add_text(self.description)
+        own = [name for name in shown if name not in {"help", "config"}]
+        for title, names in help_groups(self._verb, [*own, "config", "help"], [action.dest for action in required]):
+            formatter.start_section(title)
+            formatter.add_arguments([action for name in names for action in shown[name]])
+            formatter.end_section()
+        return formatter.format_help()
+
     def print_help(self, file: Any = None) -> None:
         """Shows the help, as anything else is shown."""
         show(self.format_help())
@@ -203,13 +221,20 @@ class _HelpFormatter(argparse.HelpFormatter):
         text = action.help or ""
         if action.required:
             return f"{text} (required)"
-        if action.default is argparse.SUPPRESS or action.default in (None, "", []) or "[default: " in text:
+        if action.default is argparse.SUPPRESS or "[default: " in text or _is_off(action):
+            return text
+        if action.default in (None, "", []):
             return text
         default = " ".join(map(str, action.default)) if isinstance(action.default, list) else str(action.default)
         return f"{text} (default: {default.replace('%', '%%')})"
 
     def _format_action_invocation(self, action: argparse.Action) -> str:
         names = ", ".join(action.option_strings)
-        if action.nargs == 0:
+        if action.nargs == 0 or _is_off(action):
             return names
         return f"{names} {self._format_args(action, self._get_default_metavar_for_optional(action))}"
+
+
+def _is_off(action: argparse.Action) -> bool:
+    """Tells whether a flag is a switch that is off where it is not given."""
+    return action.nargs == "?" and action.const is True and action.default is False
