@@ -14,6 +14,7 @@ from ..errors import HfParaphraseError, UsageError, choice_of, error_of_the_syst
 from ..messages import ReaderGoneError, process_count, show, shown_messages
 from ..registry import import_file
 from .faults import fault
+from .near_names import with_near_name
 from .streams import give_up_standard_output, guarded_streams
 
 JOURNEYS = {
@@ -100,7 +101,8 @@ def main(argv: Sequence[str] | None = None) -> int:
             if not isinstance(error, Exception) and type(error).__name__ != "PanicException":
                 raise
             problem = error if isinstance(error, HfParaphraseError) else error_of_the_system(error)
-            sys.stderr.write(f"hf-paraphrase: error: {problem or fault(error, words)}\n")
+            said = fault(error, words) if problem is None else with_near_name(problem)
+            sys.stderr.write(f"hf-paraphrase: error: {said}\n")
             return 1 if problem is None else 2
         finally:
             give_up_standard_output()

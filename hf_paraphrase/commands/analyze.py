@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ..errors import UsageError
+from ..errors import UsageError, choice_of
 from ..messages import show
 from ..registry import ANALYSES
 from .arguments import parse
@@ -24,6 +24,6 @@ def main(argv: Sequence[str]) -> None:
     # `analyze --pairs DIR` was there before there were kinds.
     kind = words.pop(0) if words and not words[0].startswith("-") else "pairs"
     if kind not in ANALYSES:
-        raise UsageError(f"analyze: unknown kind `{kind}`", remedy=f"hf-paraphrase analyze {'|'.join(ANALYSES)}")
+        raise UsageError(f"analyze: unknown kind `{kind}`", remedy=choice_of(kind, ANALYSES))
     recipe = ANALYSES[kind]
     recipe.run(parse(recipe.settings, f"analyze {kind}", words))

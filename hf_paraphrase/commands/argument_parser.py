@@ -57,7 +57,11 @@ class VerbParser(argparse.ArgumentParser):
         Raises:
             UsageError: For unknown flags, missing required ones, and values of the wrong type.
         """
-        namespace, unknown = self.parse_known_args(words)
+        # A misspelled flag that is required is first of all misspelled.
+        flags = [word for word in words if word.startswith("--") and word != "--" and " " not in word]
+        unknown = [word for word in flags if word.partition("=")[0] not in self._option_string_actions]
+        if not unknown or not {"-h", "--help"}.isdisjoint(words):
+            namespace, unknown = self.parse_known_args(words)
         if unknown:
             self.refuse(unknown)
         names = [field.name for field in dataclasses.fields(self._arguments_class)]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..errors import UsageError
+from ..errors import UsageError, choice_of
 from ..settings import setting
 
 CPU = "cpu"
@@ -27,7 +27,7 @@ def check_device(device: str) -> str:
     """
     # The CPU is always there, and torch takes seconds to import.
     if device != CPU and device not in (found := devices()):
-        raise UsageError(f"there is no --device {device} here", remedy=f"one of {', '.join(found)}")
+        raise UsageError(f"there is no --device {device} here", remedy=choice_of(device, found))
     return device
 
 

@@ -26,7 +26,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import UsageError
+from ..errors import UsageError, choice_of
 from .correlation import correlations
 from .graded_set import ScoredSet
 from .sts_files import STS_TASKS
@@ -292,7 +292,7 @@ def choose_protocols(requested: Iterable[str]) -> list[str]:
     names = list(dict.fromkeys(requested))
     unknown = [name for name in names if name != PAPER and name not in PROTOCOLS]
     if unknown:
-        raise UsageError(f"unknown protocol {', '.join(unknown)}", remedy=f"one of {', '.join((PAPER, *PROTOCOLS))}")
+        raise UsageError(f"unknown protocol {', '.join(unknown)}", remedy=choice_of(unknown[0], (PAPER, *PROTOCOLS)))
     return names or [PAPER, *PROTOCOLS]
 
 

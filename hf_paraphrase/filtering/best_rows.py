@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ..errors import UsageError
+from ..errors import UsageError, choice_of
 
 WAYS: dict[str, tuple[str, ...]] = {
     "best": ("rank",),
@@ -40,7 +40,7 @@ def choose_one_per_reference(
         UsageError: For an unknown way.
     """
     if way not in WAYS:
-        raise UsageError(f"--one-per-reference: unknown way `{way}`", remedy=f"one of {', '.join(WAYS)}")
+        raise UsageError(f"--one-per-reference: unknown way `{way}`", remedy=choice_of(way, WAYS))
     numbers: dict[object, int] = {}
     groups = np.fromiter((numbers.setdefault(item, len(numbers)) for item in references), dtype=np.int64)
     if way == "random":

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..artefacts.card_heads import CARD, read_head
-from ..errors import HubError, InputError, UsageError
+from ..errors import HubError, InputError, UsageError, choice_of
 from .folder_kinds import REPO_TYPES, check_place, check_whole, data_patterns, holds_data, kind_of
 from .hub_errors import hub_errors
 from .licences import refusal
@@ -294,7 +294,7 @@ def _check_names(repo_id: str, repo_type: str | None, revision: str | None) -> N
     except HFValidationError as error:
         raise UsageError(f"`{repo_id}` is not the name of a repository", remedy="namespace/name") from error
     if repo_type is not None and repo_type not in REPO_TYPES:
-        raise UsageError(f"there is no repository type `{repo_type}`", remedy=f"one of {', '.join(REPO_TYPES)}")
+        raise UsageError(f"there is no repository type `{repo_type}`", remedy=choice_of(repo_type, REPO_TYPES))
     if revision is not None and not _BRANCH.fullmatch(revision):
         raise UsageError(f"`{revision}` is not the name of a branch", remedy="e.g. main, v2")
 

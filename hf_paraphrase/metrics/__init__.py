@@ -9,7 +9,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..errors import UsageError
+from ..errors import UsageError, choice_of
 
 if TYPE_CHECKING:
     import evaluate
@@ -28,7 +28,7 @@ def metric_path(name: str) -> Path:
         UsageError: If there is no such metric.
     """
     if name not in METRICS:
-        raise UsageError(f"no metric is called `{name}`", remedy=f"one of {', '.join(METRICS)}")
+        raise UsageError(f"no metric is called `{name}`", remedy=choice_of(name, METRICS))
     return Path(__file__).parent / name
 
 

@@ -56,7 +56,7 @@ def test_switches_can_be_turned_on_and_off():
     ("words", "problem"),
     [
         ([], "required: --output"),
-        (["--output", "o", "--unknown", "1"], "unknown argument --unknown 1|unknown arguments --unknown 1"),
+        (["--output", "o", "--unknown", "1"], "unknown argument --unknown "),
         (["--output", "o", "stray"], "unknown argument stray"),
         (["--output", "o", "--outpt", "x"], r"did you mean --output\?"),
         (["--output", "o", "--num-beams", "many"], "invalid int value: 'many'"),

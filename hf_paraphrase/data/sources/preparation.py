@@ -13,7 +13,7 @@ from tqdm import tqdm
 from ...artefacts.cards import write_card
 from ...artefacts.folders import check_output, output_folder
 from ...artefacts.provenance import write_provenance
-from ...errors import UsageError
+from ...errors import UsageError, choice_of
 from ...messages import say
 from ...registry import SOURCES
 from ...settings import Recipe, recipe
@@ -50,7 +50,7 @@ def preparation(name: str) -> Recipe[..., Any]:
         UsageError: For an unknown source.
     """
     if name not in SOURCES:
-        raise UsageError(f"prepare: unknown kind `{name}`", remedy=f"hf-paraphrase prepare {'|'.join(SOURCES)}")
+        raise UsageError(f"prepare: unknown kind `{name}`", remedy=choice_of(name, SOURCES))
     found = SOURCES[name]
     # What makes something else than one data folder is registered as a recipe of its own.
     return recipe_of(name, found) if isinstance(found, type) else cast("Recipe[..., Any]", found)

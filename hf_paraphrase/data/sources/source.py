@@ -18,7 +18,7 @@ import pyarrow as pa
 
 from ...artefacts.cards import check_license
 from ...artefacts.origins import is_url
-from ...errors import UsageError
+from ...errors import UsageError, choice_of
 from ...settings import Settings, setting
 from ..decontamination import DecontaminationSettings
 from ..folder import DataFolder
@@ -300,7 +300,7 @@ class Source(Settings):
         name = config_name or cls.CONFIGURATIONS[0]
         if name in cls.CONFIGURATIONS or len(cls.CONFIGURATIONS) == 1:
             return name, name if name in cls.CONFIGURATIONS else cls.CONFIGURATIONS[0]
-        raise UsageError(f"no configuration `{name}`", remedy=f"one of {', '.join(cls.CONFIGURATIONS)}")
+        raise UsageError(f"no configuration `{name}`", remedy=choice_of(name, cls.CONFIGURATIONS))
 
     @classmethod
     def other_inputs(cls, settings: Mapping[str, Any]) -> list[Path]:

@@ -30,7 +30,7 @@ from ...data.sources.sick import SickSource
 from ...data.sources.source import Part
 from ...data.sources.stsbenchmark import StsBenchmarkSource
 from ...data.sources.transfer import BINARY, QUESTION_TYPES, TREC, TransferSource
-from ...errors import InputError, UsageError
+from ...errors import InputError, UsageError, choice_of
 from .cross_validation import Protocol, check_enough
 from .reading import parts_below, read_part
 from .scoring import (
@@ -232,7 +232,7 @@ def choose_tasks(requested: Iterable[str]) -> list[str]:
         plain = name.upper()
         found = known.get(plain, known.get(plain.replace("-", "")))
         if found is None:
-            raise UsageError(f"unknown transfer task {name}", remedy=f"one of {', '.join(TASKS)}")
+            raise UsageError(f"unknown transfer task {name}", remedy=choice_of(name, TASKS))
         chosen.add(found)
     return [name for name in TASKS if not chosen or name in chosen]
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ...errors import UsageError
+from ...errors import UsageError, choice_of
 from ..selections import Selection, parse_selection
 
 RANDOM = "random"
@@ -86,7 +86,7 @@ def filter_ranges(filters: Sequence[str], keep: Sequence[str] = ()) -> list[Filt
     """
     unknown = [name for name in filters if name not in GRIDS]
     if unknown:
-        raise UsageError(f"--filters: unknown {', '.join(unknown)}", remedy=f"one of {', '.join(GRIDS)}")
+        raise UsageError(f"--filters: unknown {', '.join(unknown)}", remedy=choice_of(unknown[0], GRIDS))
     points = [FilterRange(RANDOM, "")]
     for name in dict.fromkeys(filters):
         points += [FilterRange(name, text, (parse_selection(text),)) for text in GRIDS[name]]

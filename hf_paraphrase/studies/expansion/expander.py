@@ -12,7 +12,7 @@ import xxhash
 from numpy.typing import NDArray
 
 from ...data.decontamination import Fingerprints
-from ...errors import UsageError
+from ...errors import UsageError, choice_of
 from .definitions import Definition, Definitions
 from .inflection import a_or_an
 from .tagger import PartOfSpeechTagger
@@ -105,7 +105,7 @@ class Expander:
         if not 0 <= seed < 1 << 63:
             raise UsageError(f"the seed is {seed}", remedy="give 0 or more")
         if senses not in SENSES:
-            raise UsageError(f"unknown choice of senses `{senses}`", remedy=f"one of {', '.join(SENSES)}")
+            raise UsageError(f"unknown choice of senses `{senses}`", remedy=choice_of(senses, SENSES))
         if at_least < 0:
             raise UsageError(f"the least number of words to expand is {at_least}", remedy="give 0 or more")
         self.share = share
