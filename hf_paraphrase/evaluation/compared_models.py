@@ -57,12 +57,7 @@ def scorers(name: str, *, device: str, batch_size: int, sizes: Iterable[int] = (
     else:
         encode = partial(whole.encode, batch_size=batch_size, show_progress_bar=True)
         parts = [
-            partial(
-                whole.truncated(size).encode,
-                batch_size=batch_size,
-                show_progress_bar=True,
-            )
-            for size in different
+            partial(whole.truncated(size).encode, batch_size=batch_size, show_progress_bar=True) for size in different
         ]
     return [
         Scorer.model(name, encode),
