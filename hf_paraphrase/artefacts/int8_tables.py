@@ -141,6 +141,5 @@ def _read(folder: Path) -> NDArray[np.float32]:
             path=path,
             remedy=_REMEDY,
         )
-    table = integers.astype(np.float32)
-    table *= scales[:, None]
+    table: NDArray[np.float32] = np.multiply(integers, scales[:, None], dtype=np.float32)
     return table

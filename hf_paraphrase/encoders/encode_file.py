@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import sys
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from ..artefacts.hub_models import BUILTIN
 from ..artefacts.whole_files import output_file
@@ -95,8 +96,6 @@ def encode(settings: EncodeSettings) -> Encoded:
     if settings.input != STANDARD_INPUT and not Path(settings.input).exists():
         raise InputError("no such file", path=settings.input, remedy="check --input")
 
-    from tqdm.auto import tqdm
-
     from .search.vector_file import NpyWriter
     from .sentence_encoder import SentenceEncoder
 
@@ -107,14 +106,18 @@ def encode(settings: EncodeSettings) -> Encoded:
         )
         is_piped = settings.input == STANDARD_INPUT
         blocks = lines_of_standard_input() if is_piped else lines_of_file(Path(settings.input))
-        with (
-            NpyWriter(output, encoder.dimension) as writer,
-            tqdm(unit=" lines", desc="encode", file=sys.stderr) as progress,
-        ):
+        with NpyWriter(output, encoder.dimension) as writer, ExitStack() as stack:
+            progress: Any = None
             for lines in blocks:
+                if writer.rows and progress is None:
+                    # What one block of lines takes is not worth the import.
+                    from tqdm.auto import tqdm
+
+                    progress = stack.enter_context(tqdm(unit=" lines", desc="encode", initial=writer.rows))
                 writer.write(encoder.encode(lines, batch_size=settings.batch_size, normalize=settings.normalize))
                 empty += sum(not line.strip() for line in lines)
-                progress.update(len(lines))
+                if progress is not None:
+                    progress.update(len(lines))
     if empty:
         say(f"{empty} empty line{'s' if empty > 1 else ''}: embedded to zeros")
     say(f"{writer.rows} embeddings of {encoder.dimension} components lie in {output}; np.load opens them")

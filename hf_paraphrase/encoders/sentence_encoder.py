@@ -385,8 +385,8 @@ class SentenceEncoder(FamiliarCalls):
             rounds = -(-characters // (threads * CHARACTERS_PER_BLOCK))
             size = max(-(-characters // (threads * rounds)), CHARACTERS_OF_A_THREAD)
             borders = np.searchsorted(ends, np.arange(size, characters, size), side="left") + 1
-            borders = np.unique(np.concatenate([[0], borders, [len(texts)]]))
-            blocks = [slice(first, last) for first, last in pairwise(borders.tolist())]
+            different = sorted({0, *borders.tolist(), len(texts)})
+            blocks = [slice(first, last) for first, last in pairwise(different)]
             return lambda part: reading.ids(lookup(reading.texts(part))), blocks
         # The library has threads of its own.
         return lambda part: TokenIds.of_lists(self.tokenize(part)), [slice(0, len(texts))]

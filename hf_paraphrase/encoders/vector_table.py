@@ -8,6 +8,7 @@ explained, in one place.
 from __future__ import annotations
 
 import dataclasses
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 AVERAGE, CONCATENATION = "avg", "concatenation"
 """The model types that are a table."""
 _LARGEST = 2.0**63
+_NAME_OF_A_PART = re.compile(r"\[\d+\]")
 _DROPOUTS = ("dropout", "word_dropout")
 _UNKNOWN_ID = 1
 """The `unk_token_id` of an average whose configuration names none."""
@@ -293,8 +295,9 @@ def _backend(folder: Path, model_type: str) -> Any:
 
 def _is_plain_concatenation(joined: Any, settings: Mapping[str, Any]) -> bool:
     """Tells whether the names of all tokens differ, and those that the settings name are tokens of the first part."""
-    first, *others = (part.get_vocab() for part in joined.parts)
-    if any(f"[{place}]{token}" in first for place, vocabulary in enumerate(others, 1) for token in vocabulary):
+    first = joined.parts[0].get_vocab()
+    # Tokens of the other parts have such names.
+    if any(token.startswith("[") and _NAME_OF_A_PART.match(token) for token in first):
         return False
     named = {name: settings.get(name) for name in _SPECIAL_TOKENS}
     if not isinstance(named.pop("pad_token"), str) or settings["pad_token"] not in first:

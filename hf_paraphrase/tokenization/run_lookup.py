@@ -16,6 +16,7 @@ That is done only where it gives exactly the ids of `tokenizers`. Whether it doe
 from __future__ import annotations
 
 import re
+import sys
 import threading
 import unicodedata
 from collections.abc import Iterable, Sequence
@@ -37,7 +38,9 @@ _REMEMBERED = 1 << 18
 _REMEMBERED_CHARACTERS = 1 << 23
 """Characters of all different runs that are remembered at most."""
 _FEW_TEXTS = 512
-"""So many texts are taken apart faster by Python than by Arrow, which need not be imported for them."""
+"""So many texts are taken apart faster by Python than by Arrow."""
+_TEXTS_THAT_PAY = 1 << 16
+"""About so many are taken apart by Python, call by call, before the import of Arrow would have taken less time."""
 _FREE, _NOT_BEHIND, _NOT_BEFORE = 0, 1, 2
 """May a run stand behind another, and before another?"""
 _runs_of = re.compile(" *[^ ]+| +").findall
@@ -66,6 +69,7 @@ class RunLookup:
         self._added = {token.content for token in added.values()}
         self._added |= {self._normalized(text) for text in self._added}
         self._known = _KnownRuns()
+        self._texts = 0
 
     @classmethod
     def for_tokenizer(cls, tokenizer: Tokenizer, *, special_tokens: bool = False) -> RunLookup | None:
@@ -91,7 +95,7 @@ class RunLookup:
         Raises:
             TypeError: If one of them is not a string, or holds half a surrogate pair, which is no Unicode text.
         """
-        known, slots, borders = self._few(texts) if len(texts) <= _FEW_TEXTS else self._many(texts)
+        known, slots, borders = self._many(texts) if self._are_many(texts) else self._few(texts)
         lengths = known.lengths[slots]
         ids = known.ids[ranges(known.starts[slots], lengths)].astype(np.int64)
         ends = np.zeros(len(slots) + 1, np.int64)
@@ -101,6 +105,13 @@ class RunLookup:
         if places.any():
             found = self._with_exceptions(found, texts, places, borders)
         return self._surrounded(found) if len(self.before) or len(self.behind) else found
+
+    def _are_many(self, texts: Sequence[str]) -> bool:
+        """Tells whether Arrow takes less time for some texts, its import included."""
+        if len(texts) <= _FEW_TEXTS:
+            return False
+        self._texts += len(texts)
+        return self._texts > _TEXTS_THAT_PAY or "pyarrow" in sys.modules
 
     def _few(self, texts: Sequence[str]) -> tuple[_KnownRuns, NDArray[np.int64], NDArray[np.int64]]:
         """Takes texts apart one by one.
@@ -119,21 +130,16 @@ class RunLookup:
         """Takes texts apart in array operations on the bytes of all; returns what :meth:`_few` does."""
         import pyarrow as pa
 
-        try:
-            strings = pa.array(texts, pa.large_string())
-        except UnicodeEncodeError as error:
-            raise TypeError(f"a text is not valid Unicode: {error}") from error
-        if strings.null_count:
-            raise TypeError("every text must be a string, not None")
-        _, offset_buffer, data = strings.buffers()
-        offsets = np.frombuffer(offset_buffer, np.int64, len(strings) + 1)
-        spaces = np.frombuffer(data, np.uint8, int(offsets[-1])) == ord(" ") if data is not None else np.zeros(0, bool)
+        data, offsets = _bytes_of(texts)
+        spaces = np.frombuffer(data, np.uint8) == ord(" ")
         seams = np.zeros(len(spaces) + 1, np.bool_)
         np.greater(spaces[1:], spaces[:-1], out=seams[1:-1])
         seams[offsets] = True
         starts = np.flatnonzero(seams)
         # The runs lie end to end as the texts do, so they need not be copied.
-        runs = pa.LargeStringArray.from_buffers(len(starts) - 1, pa.py_buffer(starts), data).dictionary_encode()
+        runs = pa.LargeStringArray.from_buffers(
+            len(starts) - 1, pa.py_buffer(starts), pa.py_buffer(data)
+        ).dictionary_encode()
         known, slots = self._slots(runs.dictionary.to_pylist())
         return known, slots[runs.indices.to_numpy()], np.searchsorted(starts, offsets)
 
@@ -253,6 +259,25 @@ class _KnownRuns:
             self._end += len(ids.ids)
             self._characters += sum(map(len, runs))
             self.slots.update(zip(runs, range(first, self._count), strict=True))
+
+
+def _bytes_of(texts: Sequence[str]) -> tuple[bytes, NDArray[np.int64]]:
+    """Lays the bytes of texts end to end; returns them, and where those of each text begin (texts + 1,).
+
+    `pyarrow.array` would do the same of a list, and import pandas for it.
+
+    Raises:
+        TypeError: If a text is not a string, or no Unicode.
+    """
+    offsets = np.zeros(len(texts) + 1, np.int64)
+    try:
+        joined = "".join(texts)
+        data = joined.encode()
+        parts: Iterable[str | bytes] = texts if joined.isascii() else map(str.encode, texts)
+    except UnicodeEncodeError as error:
+        raise TypeError(f"a text is not valid Unicode: {error}") from error
+    np.cumsum(np.fromiter(map(len, parts), np.int64, len(texts)), out=offsets[1:])
+    return data, offsets
 
 
 def _with(array: NDArray, end: int, values: NDArray) -> NDArray:

@@ -13,11 +13,10 @@ The ids are exactly those of `tokenizers`:
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from .character_trigram import text_normalizer, trigram_rules
@@ -73,7 +72,11 @@ class TrigramLookup:
             self._table = np.full(self._base**3, -1, np.int32)
             self._table[keys] = ids
         else:
-            self._options = pc.SetLookupOptions(pa.array(keys))
+            # Large vocabularies alone need Arrow, whose import takes longer than many a text.
+            import pyarrow as pa
+            import pyarrow.compute as pc
+
+            self._index = partial(pc.index_in, options=pc.SetLookupOptions(pa.array(keys)))
             # The last place is that of a key which was not found.
             self._ids = np.append(ids, -1)
 
@@ -125,7 +128,7 @@ class TrigramLookup:
         if self._table is not None:
             ids = self._table[keys].astype(np.int64)
         else:
-            places = pc.index_in(pa.array(keys), options=self._options).fill_null(-1).to_numpy()
+            places = self._index(keys).fill_null(-1).to_numpy()
             ids = self._ids[places]
         unknown = ids < 0
         if self.unknown_id is not None:

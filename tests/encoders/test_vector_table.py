@@ -209,7 +209,18 @@ def test_a_truncated_table_has_the_first_components_and_saves_as_such(folders, t
     np.testing.assert_array_equal(opened.encode(TEXTS), small.encode(TEXTS))
 
 
-HEAVY = ("torch", "transformers", "datasets", "scipy", "huggingface_hub", "jinja2", "yaml")
+HEAVY = (
+    "torch",
+    "transformers",
+    "datasets",
+    "pyarrow",
+    "pandas",
+    "scipy",
+    "huggingface_hub",
+    "tqdm",
+    "jinja2",
+    "yaml",
+)
 
 
 def imported_by(code, *words):
