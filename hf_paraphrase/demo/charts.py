@@ -80,9 +80,14 @@ def histogram(counts: NDArray[np.int64], edges: NDArray[np.float64], kept: NDArr
     """
     most = max(1, int(counts.max(initial=0)))
     width = _BAR_WIDTH / max(1, len(counts))
+    whole = bool((np.diff(edges) == 1).all() and edges[0] % 1 == 0.5)
+    ends = (edges[0] + 0.5, edges[-1] - 0.5) if whole else (edges[0], edges[-1])
     bars = []
     for place, (count, left) in enumerate(zip(counts.tolist(), kept.tolist(), strict=True)):
-        tip = f"{_short(edges[place])} to {_short(edges[place + 1])}: {left:,} of {count:,} kept"
+        first, last = edges[place], edges[place + 1]
+        # The bar of a whole number ends half a number to its left and right.
+        where = _short((first + last) / 2) if whole else f"{_short(first)} to {_short(last)}"
+        tip = f"{where}: {left:,} of {count:,} kept"
         x, inner = place * width + 0.5, max(width - 1, 0.5)
         parts = [
             f'<rect class="hfp-{kind}" x="{x:.1f}" y="{_BAR_HEIGHT - height:.1f}" width="{inner:.1f}" '
@@ -96,8 +101,8 @@ def histogram(counts: NDArray[np.int64], edges: NDArray[np.float64], kept: NDArr
         f'<figure class="hfp-bars"><figcaption>{escaped(title)}</figcaption>'
         f'<svg class="hfp-chart" viewBox="0 0 {_BAR_WIDTH} {_BAR_HEIGHT + 18}" role="img" '
         f'aria-label="{escaped(f"histogram of {title}")}">{"".join(bars)}'
-        f'<text x="0" y="{below}">{_short(edges[0])}</text>'
-        f'<text x="{_BAR_WIDTH}" y="{below}" text-anchor="end">{_short(edges[-1])}</text></svg></figure>'
+        f'<text x="0" y="{below}">{_short(ends[0])}</text>'
+        f'<text x="{_BAR_WIDTH}" y="{below}" text-anchor="end">{_short(ends[1])}</text></svg></figure>'
     )
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import UsageError
-from . import neighbours_tab, similarity_tab, translation_tab
+from . import data_tab, neighbours_tab, similarity_tab, translation_tab
 from .answers import answered
 from .model_catalogue import ModelCatalogue
 
@@ -53,6 +53,8 @@ def build_page(catalogue: ModelCatalogue, *, shared: bool = False) -> gradio.Blo
                 neighbours_tab.add_tab(gr, catalogue, shared=shared)
             with gr.Tab("Back-translation", id="translation"):
                 translation_tab.add_tab(gr, catalogue, shared=shared)
+            with gr.Tab("Data", id="data"):
+                data_tab.add_tab(gr, shared=shared)
         at_first = answered()(lambda name, typed: similarity_tab.compared(catalogue, name, typed))
         page.load(at_first, [model, text], result, api_visibility="private")
     return page

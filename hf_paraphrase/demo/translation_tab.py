@@ -84,7 +84,7 @@ def add_tab(gr: gradio, catalogue: ModelCatalogue, *, shared: bool) -> None:
     download = gr.File(label="Kept pairs", visible=shared, interactive=False)
     picture = gr.HTML(elem_id="translation-attention")
 
-    @answered((None, "", gr.CheckboxGroup([], value=[]), "", ""))
+    @answered((None, "", gr.update(choices=[], value=[]), "", ""))
     def on_translate(name: str, text: str, given: str, width: float) -> tuple[Any, ...]:
         sentence = sentence_of(text, "the sentence to translate")
         target = sentence_of(given, "the reference") if (given or "").strip() else ""
@@ -95,7 +95,7 @@ def add_tab(gr: gradio, catalogue: ModelCatalogue, *, shared: bool) -> None:
         )
         choices = [(f"{rank}: {text}", rank) for rank, text in enumerate(table.column("sentence2").to_pylist())]
         picture = drawn_attention(catalogue, (name, table), 0)
-        return note(said), (name, table), drawn_list(table), gr.CheckboxGroup(choices, value=[0]), picture, ""
+        return note(said), (name, table), drawn_list(table), gr.update(choices=choices, value=[0]), picture, ""
 
     def on_select(state: tuple[str, pa.Table] | None, event: Any) -> str:
         return "" if state is None else drawn_attention(catalogue, state, int(event.row))

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+import shlex
 from urllib.parse import urlsplit
 
 import pytest
 
+from hf_paraphrase.commands import main
 from hf_paraphrase.data.folder import DataFolder
 
 
@@ -128,3 +130,41 @@ def test_back_translation(page, tmp_path):
     page.get_by_label("Sentence to translate").fill("x" * 100_000)
     page.get_by_role("button", name="Translate").click()
     said(page, "translation-status", "the sentence to translate has 100,000 characters")
+
+
+def test_data(page, pairs, tmp_path):
+    page.get_by_role("tab", name="Data").click()
+    page.get_by_label("A data folder of pairs").fill(str(tmp_path))
+    page.get_by_role("button", name="Read the pairs").click()
+    said(page, "data-status", "not a data folder")
+    page.get_by_label("A data folder of pairs").fill(str(pairs))
+    page.get_by_role("button", name="Read the pairs").click()
+    said(page, "data-status", "40 pairs")
+    said(page, "data-result", "40 of 40 pairs are kept")
+    highest = page.locator("#data-high-1 input[type=number]")  # of overlap_1
+    highest.fill("0.5")
+    highest.press("Enter")
+    text = said(page, "data-result", "'overlap_1<=0.5'", "Just inside", "Just outside")
+    page.shot("data")
+    kept = int(text.split(" of 40 pairs")[0])
+    command = page.locator("#data-result .hfp-command").inner_text()
+    assert main([*shlex.split(command)[1:-1], str(tmp_path / "kept")]) == 0
+    assert DataFolder(tmp_path / "kept").count() == kept and 0 < kept < 40
+    page.locator("#data-low-1 input[type=number]").fill("0.9")
+    page.locator("#data-low-1 input[type=number]").press("Enter")
+    said(page, "data-result", "the range of overlap_1 begins at 0.9 and ends at 0.5")
+
+
+def test_two_users_at_once_see_their_own(page, browser, page_url, tmp_path):
+    other = browser.new_page()
+    other.goto(page_url)
+    for number, window in enumerate((page, other)):
+        (tmp_path / f"corpus{number}.txt").write_text(("it is raining .", "the farmer sold the old horse .")[number])
+        window.get_by_role("tab", name="Neighbours").click()
+        window.get_by_label("… or a text file").fill(str(tmp_path / f"corpus{number}.txt"))
+    for window in (page, other):
+        window.get_by_role("button", name="Search").click()
+    texts = [said(window, "neighbours-result", "ms") for window in (page, other)]
+    assert ["raining" in text for text in texts] == [True, False]
+    assert ["horse" in text for text in texts] == [False, True]
+    other.close()

@@ -1,0 +1,126 @@
+"""What ranges over measures keep is what `filter` keeps."""
+
+from __future__ import annotations
+
+import html
+import re
+import shlex
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hf_paraphrase.commands import main
+from hf_paraphrase.data.folder import DataFolder, write_split
+from hf_paraphrase.demo.data_tab import open_data, shown
+from hf_paraphrase.demo.pair_measures import MeasureValues, available_measures, read_measures
+from hf_paraphrase.errors import HfParaphraseError, InputError, UsageError
+
+
+def numbers_kept(pairs, ranges, output):
+    """The number that the page says, and that of the pairs which the command on it keeps."""
+    cut = pairs.cut(ranges)
+    words = shlex.split(pairs.command(cut.comparisons))
+    assert words[:2] == ["hf-paraphrase", "filter"] and words[-2:] == ["--output", "filtered"]
+    assert main([*words[1:-1], str(output)]) == 0
+    return int(cut.kept.sum()), DataFolder(output).count(pairs.split)
+
+
+@pytest.mark.parametrize(
+    "ranges",
+    [
+        {},
+        {"overlap_1": (0.2, 0.7)},
+        {"log_prob": (-18.1, -11.05), "rank": (1, 3)},
+        {"bleu": (0.0, 0.3), "cost": (1.9, 9.0), "length": (0, 8)},
+    ],
+)
+def test_the_command_keeps_as_many_pairs_as_the_page_says(pairs, ranges, tmp_path):
+    folder = DataFolder(pairs)
+    found = read_measures(folder, "train", list(ranges) or ["length"])
+    said, kept = numbers_kept(found, ranges, tmp_path / "out")
+    assert said == kept and (not ranges or 0 < said < 40)
+
+
+def test_missing_values_are_kept_by_whole_ranges_alone_as_filter_does(tmp_path):
+    schema = pa.schema([("sentence1", pa.string()), ("sentence2", pa.string()), ("score", pa.float64())])
+    rows = {
+        "sentence1": ["a", "b", "c", "d"],
+        "sentence2": ["a", "b", "c", "d"],
+        "score": [0.1, None, 0.30000000000000004, 0.9],
+    }
+    write_split(tmp_path / "a folder", "dev", [pa.table(rows, schema=schema)], schema)
+    found = read_measures(DataFolder(tmp_path / "a folder"), "dev", ["score"])
+    measure = found.measures["score"]
+    assert measure.counts().sum() == 3
+    assert numbers_kept(found, {"score": (measure.low, measure.high)}, tmp_path / "all") == (4, 4)
+    assert numbers_kept(found, {"score": (measure.low, 0.31)}, tmp_path / "some") == (2, 2)
+    assert "--split dev" in found.command([]) and "'" in found.command([])
+    picture = shown(found, found.cut({"score": (0.2, 0.31)}))
+    assert "1 of 4 pairs are kept" in picture and "–" in picture
+    assert "nothing is kept" in shown(found, found.cut({"score": (0.5, 0.6)}))
+
+
+@given(
+    st.lists(st.one_of(st.floats(-1e9, 1e9), st.just(float("nan")), st.integers(-50, 50).map(float)), min_size=1),
+    st.floats(0, 1),
+    st.floats(0, 1),
+)
+def test_bins_hold_all_values_and_comparisons_read_back(values, first, second):
+    measure = MeasureValues.of("x", np.array(values))
+    finite = np.array(values)[np.isfinite(values)]
+    assert measure.counts().sum() == len(finite)
+    assert not len(finite) or (measure.low <= finite.min() and finite.max() <= measure.high)
+    span = measure.high - measure.low
+    low, high = sorted((measure.low + first * span, measure.low + second * span))
+    text = measure.comparison(low, high)
+    numbers = [] if text is None else re.findall(r"-?\d[\d.e+-]*", text)
+    assert all(measure.low - measure.step <= float(number) <= measure.high + measure.step for number in numbers)
+
+
+def test_examples_are_the_pairs_next_to_the_border(pairs):
+    found = read_measures(DataFolder(pairs), "train", ["log_prob"])
+    cut = found.cut({"log_prob": (-15.0, found.measures["log_prob"].high)}, examples=2)
+    inside, outside = ([found.measures["log_prob"].values[row] for row in rows] for rows in cut.nearest)
+    assert inside == [-15.0, -14.75] and outside == [-15.25, -15.5]
+    picture = html.unescape(shown(found, cut))
+    assert "log_prob>=-15" in picture and "the farmer sold the old horse ." in picture
+
+
+def test_measures_that_are_columns_and_that_can_be_computed_are_offered(pairs, tmp_path):
+    offered = available_measures(DataFolder(pairs), "train")
+    assert offered[:4] == ["length", "overlap_1", "bleu", "cost"]
+    assert {"rank", "log_prob", "num_tokens", "edit_distance"} <= set(offered)
+    schema = pa.schema([("sentence1", pa.string()), ("sentence2", pa.string()), ("my score", pa.float64())])
+    write_split(tmp_path, "train", [pa.table([["a"], ["b"], [1.0]], schema=schema)], schema)
+    # filter could not be told to compare it.
+    assert "my score" not in available_measures(DataFolder(tmp_path), "train")
+
+
+def test_what_cannot_be_read_is_refused_in_words(pairs, tmp_path):
+    folder = DataFolder(pairs)
+    for names in ([], ["length"] * 7, ["absent"]):
+        with pytest.raises(UsageError):
+            read_measures(folder, "train", names)
+    with pytest.raises(UsageError, match="begins at 5 and ends at 2"):
+        read_measures(folder, "train", ["length"]).cut({"length": (5, 2)})
+    (tmp_path / "no.parquet").write_text("no Parquet")
+    for file, place in ((str(tmp_path / "no.parquet"), ""), (None, str(tmp_path / "absent")), (None, str(tmp_path))):
+        with pytest.raises(HfParaphraseError):
+            open_data(file, place, "train", [], lambda *given, **named: None)
+    schema = pa.schema([("sentence1", pa.string()), ("sentence2", pa.string())])
+    write_split(tmp_path / "empty", "train", [], schema)
+    with pytest.raises(InputError, match="has no pairs"):
+        open_data(None, str(tmp_path / "empty"), "train", [], lambda *given, **named: None)
+
+
+def test_an_uploaded_file_and_the_sample_are_pairs_too(pairs):
+    told = []
+    upload = str(pairs / "data" / "train-00000-of-00001.parquet")
+    opened, available = open_data(upload, "", "", ["rank"], lambda share, desc: told.append((share, desc)))
+    assert opened.pairs.count == 40 and list(opened.pairs.measures) == ["rank"] and "bleu" in available
+    assert "--pairs YOUR_FOLDER" in opened.pairs.command([]) and told[-1] == (1.0, "40 of 40 pairs measured")
+    sample, _ = open_data(None, "", "train", [], lambda *given, **named: None)
+    assert (sample.pairs.count, sample.pairs.split) == (1_800, "validation") and "built-in sample" in sample.said
