@@ -17,6 +17,7 @@ from .citations import bibtex
 from .measurements import Measurement, model_index
 from .origins import described, hub_datasets
 from .provenance import read_provenance
+from .reports.report import write_report
 from .whole_files import write_text_whole
 
 if TYPE_CHECKING:
@@ -90,6 +91,8 @@ def write_card(
     name: str,
     values: Mapping[str, Any],
     measurements: Sequence[Measurement] = (),
+    *,
+    report: bool = False,
 ) -> Path:
     """Renders a card to `README.md` in `folder` and returns its path.
 
@@ -102,6 +105,7 @@ def write_card(
         name: The template's name without `.md`.
         values: What the template needs; `model_license` among it is for a model whose record does not name one.
         measurements: What was measured when a model was made, for the `model-index` in the head of its card.
+        report: Whether the folder has a report beside it, for which pictures that the card names lie there by now.
     """
     path = Path(folder) / CARD
     record = read_provenance(folder)
@@ -115,7 +119,11 @@ def write_card(
         text = set_metadata(text, "model-index", model_index(str(values.get("name", Path(folder).name)), measurements))
     else:
         text = set_metadata(text, "source_datasets", hub_datasets(inputs))
-    write_text_whole(path, without_secrets(text).rstrip() + "\n")
+    text = without_secrets(text).rstrip() + "\n"
+    if report:
+        # First, because the card says that all is written.
+        write_report(folder, text)
+    write_text_whole(path, text)
     return path
 
 

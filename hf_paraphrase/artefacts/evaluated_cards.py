@@ -19,6 +19,7 @@ from .claims import claimed_file
 from .foreign_files import LONGEST_CARD_BYTES, check_plain_folder, read_bounded
 from .measurements import Measurement, updated_model_index
 from .provenance import add_evaluation, read_provenance
+from .reports.report import write_report
 from .whole_files import write_text_whole
 
 
@@ -47,6 +48,7 @@ def add_results(
 
     The card gets a section with the results before its limits, and in the `model-index` of its head the measurements.
     A card without a head gets the section alone. Of two runs that record at the same time one waits for the other.
+    The folder's report is made anew.
 
     Args:
         folder: The model.
@@ -68,7 +70,9 @@ def add_results(
         card = replace_section(card, section, without_tags_and_links(without_secrets(text)), "## Limits")
         before = readable_head(card).get("model-index")
         index = updated_model_index(Path(folder).resolve().name, before, earlier, measurements)
-        write_text_whole(Path(folder) / CARD, set_metadata(card, "model-index", index))
+        card = set_metadata(card, "model-index", index)
+        write_report(folder, card)
+        write_text_whole(Path(folder) / CARD, card)
 
 
 def read_card(folder: str | os.PathLike[str], name: str) -> str:

@@ -7,6 +7,7 @@ import json
 import math
 import os
 import platform
+import re
 from collections.abc import Iterable, Mapping
 from functools import cache
 from importlib import metadata
@@ -23,11 +24,18 @@ from .unfinished import RECORD, kept_in_record
 from .whole_files import write_text_whole
 
 FILE_NAME = RECORD
+REPORT = "report.html"
+"""The file in which an artefact shows for a browser what its card and its record say."""
 SOURCE_FILE_NAME = "source_provenance.json"
 """That of the model that an export was made of."""
 _LOG = "events.out.tfevents."
 _KEEPING_OUT = ("decontaminate", "expansion_decontaminate")
 """Settings that name evaluation data of which nothing may be in what is made."""
+_ELSEWHERE = re.compile(
+    r"(?P<name>[^=/\\\s]*=)?"
+    r"(?P<path>(?:[/\\]|~[^/\\\s]*[/\\]|[A-Za-z]:[/\\]|[Ff][Ii][Ll][Ee]:[/\\]|(?:\.[/\\])*\.\.[/\\])[^\n]*)"
+)
+"""A path that begins at a root, at a home or above the working folder; a setting may have a name in front of it."""
 _KINDS: dict[type, str] = {dict: "an object", list: "a list"}
 _PACKAGES = (
     "hf-paraphrase",
@@ -46,8 +54,8 @@ _PACKAGES = (
 def fingerprint(path: str | os.PathLike[str]) -> str:
     """Computes the SHA-256 of a file, or of the names and contents of all visible files below a folder.
 
-    Cards, provenance files and logs of training are left out of a folder's fingerprint: they carry dates and paths,
-    not data.
+    Cards, reports, provenance files and logs of training are left out of a folder's fingerprint: they carry dates and
+    paths, not data.
 
     Raises:
         InputError: If there is no such file or folder, or it cannot be read.
@@ -57,7 +65,7 @@ def fingerprint(path: str | os.PathLike[str]) -> str:
     if path.is_dir():
         for file in sorted(p for p in path.rglob("*") if p.is_file()):
             name = file.relative_to(path)
-            if file.name in {FILE_NAME, "README.md"} or file.name.startswith(_LOG):
+            if file.name in {FILE_NAME, REPORT, "README.md"} or file.name.startswith(_LOG):
                 continue
             if not any(part.startswith(".") for part in name.parts):
                 digest.update(name.as_posix().encode())
@@ -194,3 +202,24 @@ def add_evaluation(folder: str | os.PathLike[str], name: str, evaluation: Mappin
     record["evaluations"] = {**record.get("evaluations", {}), name: dict(evaluation)}
     write_text_whole(Path(folder) / FILE_NAME, _as_text(record))
     return record
+
+
+def without_places(value: Any) -> Any:
+    """Reduces paths in settings that lead out of the working folder to their last part.
+
+    A path tells strangers the names of people and of their projects, and nothing about the artefact: what was read is
+    known by its name and its fingerprint.
+
+    Args:
+        value: The settings of a record, or one of them.
+
+    Returns:
+        The same with shorter paths.
+    """
+    if isinstance(value, Mapping):
+        return {name: without_places(item) for name, item in value.items()}
+    if isinstance(value, list):
+        return [without_places(item) for item in value]
+    if isinstance(value, str) and (found := _ELSEWHERE.fullmatch(value)):
+        return (found["name"] or "") + re.split(r"[/\\]", found["path"].rstrip("/\\"))[-1]
+    return value

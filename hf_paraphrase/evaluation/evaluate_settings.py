@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
+from pathlib import Path
 
 from ..artefacts.hub_models import BUILTIN
 from ..encoders.devices import check_device, device_setting
@@ -101,8 +102,8 @@ class EvaluateSettings(Settings):
         at_least=1,
     )
     device: str = device_setting()
-    output: str | None = setting("a JSON file for the results", None)
-    overwrite: bool = setting("replace an existing results file", False)
+    output: str | None = setting("a JSON file for the results; a report for a browser lies beside it, NAME.html", None)
+    overwrite: bool = setting("replace existing results and their report", False)
     update_card: bool = setting(
         "put each model's tables, beside the floors, into a section of its card README.md and the results into the "
         "card's model-index and provenance.json; earlier ones are replaced",
@@ -129,4 +130,15 @@ class EvaluateSettings(Settings):
             raise UsageError("--update-card without --model", remedy="name the models whose cards are to be updated")
         if not self.model and not self.baseline:
             self.model = [BUILTIN]
+        if self.report == self.output and self.output is not None:
+            raise UsageError("--output is for JSON, and the report lies beside it", remedy="name it e.g. results.json")
         check_device(self.device)
+
+    @property
+    def report(self) -> str | None:
+        """The report, beside the results file; None without one."""
+        return None if self.output is None else str(Path(self.output).with_suffix(".html"))
+
+    def paths_made(self) -> list[str]:
+        """Lists the files that are made."""
+        return [*super().paths_made(), *([] if self.report is None else [self.report])]

@@ -8,11 +8,14 @@ from pathlib import Path
 from typing import Any
 
 from ..artefacts.evaluated_cards import add_results, check_evaluated_card
+from ..artefacts.reports.recorded_plots import measured_bars
+from ..artefacts.reports.report import render_report
 from ..artefacts.whole_files import output_files, write_text_whole
 from ..errors import HfParaphraseError
 from ..messages import say
 from ..registry import SUITES
 from ..settings import recipe
+from ..tables import short_names
 from .compared_models import baseline, scorers
 from .evaluate_settings import EvaluateSettings
 from .floors import truncated_name
@@ -57,7 +60,7 @@ def evaluate(settings: EvaluateSettings) -> Evaluation:
         OutputError: If the results file is in the way or cannot be written.
     """
     suite: Suite = SUITES[settings.suite]
-    with output_files(settings.output, overwrite=settings.overwrite):
+    with output_files(settings.output, settings.report, overwrite=settings.overwrite):
         if settings.update_card:
             for name in settings.model:
                 check_evaluated_card(name, suite.section)
@@ -82,10 +85,12 @@ def _evaluate(settings: EvaluateSettings, suite: Suite) -> Evaluation:
 
 
 def _write(settings: EvaluateSettings, suite: Suite, benchmark: Benchmark, evaluation: Evaluation) -> None:
-    if settings.output is not None:
+    if settings.output is not None and settings.report is not None:
+        # First, because where the results are there is a report.
+        write_text_whole(settings.report, _report(settings, suite, benchmark, evaluation))
         text = json.dumps(evaluation.record, indent=2, ensure_ascii=False, allow_nan=False)
         write_text_whole(settings.output, text + "\n")
-        say(f"results in {settings.output}")
+        say(f"results in {settings.output}, and for a browser in {settings.report}")
     if not settings.update_card:
         return
     for item in evaluation.scores:
@@ -96,6 +101,21 @@ def _write(settings: EvaluateSettings, suite: Suite, benchmark: Benchmark, evalu
             text = _card_section(suite.heading, benchmark.trained, benchmark.report(own))
             add_results(item.name, name, kept, item.measurements, section=suite.section, text=text)
             say(f"results in {Path(item.name) / 'README.md'}")
+
+
+def _report(settings: EvaluateSettings, suite: Suite, benchmark: Benchmark, evaluation: Evaluation) -> str:
+    """Makes the page with the tables, and with bars of what the cards of the models would be told."""
+    names = short_names([item.name for item in evaluation.scores])
+    measured = {name: item.measurements for name, item in zip(names, evaluation.scores, strict=True)}
+    models = [item for item in evaluation.record["results"] if "sha256" in item]
+    record = {
+        **evaluation.record,
+        "command": "hf-paraphrase evaluate",
+        "inputs": [*evaluation.record["inputs"], *({**item, "name": Path(item["name"]).name} for item in models)],
+    }
+    protocol = f"{benchmark.protocol}\n\n" if benchmark.protocol else ""
+    text = f"# {suite.heading} ({settings.suite})\n\n{protocol}{evaluation.text}"
+    return render_report(text, record, plots=measured_bars(suite.heading, measured))
 
 
 def _card_section(heading: str, trained: str, report: str) -> str:

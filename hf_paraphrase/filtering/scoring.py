@@ -27,6 +27,7 @@ from ..messages import say
 from ..registry import MEASURES
 from ..settings import Settings, flag, is_given, recipe, seed_setting, setting, with_options
 from .filter_steps import check_pairs
+from .histograms import column_histograms
 from .language_model.estimation import HeldOutReferences, draw_references, held_out_texts, train_language_model
 from .measuring import Measures, PairScorer, choose_measures
 from .pair_batch import PairBatch
@@ -326,6 +327,7 @@ def _describe(settings: ScoreSettings, scored: Scored, staging: Path) -> None:
         results={
             "rows": scored.rows,
             "columns": scored.columns,
+            "histograms": column_histograms(DataFolder(staging), scored.columns),
             **({"language_model": scored.language_model} if scored.language_model else {}),
         },
     )
@@ -342,6 +344,7 @@ def _describe(settings: ScoreSettings, scored: Scored, staging: Path) -> None:
             "language_model": scored.language_model,
             "held_out": settings.hold_out,
         },
+        report=True,
     )
     (staging / _MODEL_FACTS).unlink(missing_ok=True)
 

@@ -14,6 +14,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from ..artefacts.card_heads import CARD, split_head
+from ..artefacts.provenance import REPORT
 from .published_record import is_record, published_record
 from .travelling_files import FileList, TravellingFile
 
@@ -46,7 +47,7 @@ def published_files(folder: Path, files: FileList, repo_id: str, repo_type: str)
         names.add(title["title"].rstrip())
 
     def published(file: TravellingFile) -> TravellingFile:
-        is_card = file is own or (repo_type == "model" and file.name.endswith(f"/{CARD}"))
+        is_card = file is own or file.name == REPORT or (repo_type == "model" and file.name.endswith(f"/{CARD}"))
         text = _text(file) if is_card or is_record(file.name) else None
         if text is None:
             return file

@@ -3,17 +3,10 @@
 from __future__ import annotations
 
 import json
-import re
 from pathlib import PurePosixPath
 from typing import Any
 
-from ..artefacts.provenance import FILE_NAME, SOURCE_FILE_NAME
-
-_ELSEWHERE = re.compile(
-    r"(?P<name>[^=/\\\s]*=)?"
-    r"(?P<path>(?:[/\\]|~[^/\\\s]*[/\\]|[A-Za-z]:[/\\]|[Ff][Ii][Ll][Ee]:[/\\]|(?:\.[/\\])*\.\.[/\\])[^\n]*)"
-)
-"""A path that begins at a root, at a home or above the working folder; a setting may have a name in front of it."""
+from ..artefacts.provenance import FILE_NAME, SOURCE_FILE_NAME, without_places
 
 
 def is_record(name: str) -> bool:
@@ -23,9 +16,6 @@ def is_record(name: str) -> bool:
 
 def published_record(text: str) -> str:
     """Reduces paths in the settings of a record that lead out of the working folder to their last part.
-
-    A path tells strangers the names of people and of their projects, and nothing about the artefact: what was read is
-    known by its name and its fingerprint.
 
     Args:
         text: The content of a `provenance.json`.
@@ -47,17 +37,7 @@ def _record(record: Any) -> Any:
         return record
     changed = dict(record)
     if "settings" in record:
-        changed["settings"] = _shortened(record["settings"])
+        changed["settings"] = without_places(record["settings"])
     if isinstance(record.get("evaluations"), dict):
         changed["evaluations"] = {name: _record(item) for name, item in record["evaluations"].items()}
     return changed
-
-
-def _shortened(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {name: _shortened(item) for name, item in value.items()}
-    if isinstance(value, list):
-        return [_shortened(item) for item in value]
-    if isinstance(value, str) and (found := _ELSEWHERE.fullmatch(value)):
-        return (found["name"] or "") + re.split(r"[/\\]", found["path"].rstrip("/\\"))[-1]
-    return value

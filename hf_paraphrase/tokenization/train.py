@@ -175,7 +175,7 @@ def train_tokenizer(settings: TrainTokenizerSettings) -> PreTrainedTokenizerFast
             "sources": ", ".join(Path(item).name for item in inputs if item not in segmentation),
             "segmentation": None if settings.segmentation is None else Path(settings.segmentation).name,
         }
-        write_card(staging, "model_cards", "tokenizer", card)
+        write_card(staging, "model_cards", "tokenizer", card, report=True)
     say(
         f"{settings.kind}: {len(tokenizer)} tokens from {counter.number} sentences; "
         f"{results['tokens_per_sentence']:.2f} tokens a sentence, {100 * results['unknown_share']:.2f} % unknown"

@@ -131,6 +131,23 @@ class LastStep(TrainerCallback):
         return control
 
 
+class LossAtCheckpoints(TrainerCallback):
+    """Logs the loss wherever a checkpoint is written.
+
+    A run that goes on from it has forgotten the losses before it; were its next log to mean them too, that would say
+    something else than the log of an undisturbed run.
+    """
+
+    def on_step_end(
+        self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **kwargs: Any
+    ) -> TrainerControl:
+        """Asks for it."""
+        control.should_log = control.should_log or control.should_save
+        return control
+
+    on_epoch_end = on_step_end
+
+
 class EndAtDivergence(TrainerCallback):
     """Ends a training whose weights are no numbers any more, before they are measured or kept.
 

@@ -136,6 +136,7 @@ class TrainingRun:
         self._stack = ExitStack()
         self._job: dict[str, Any] | None = None
         self._begun = self._trained = False
+        self._log: list[dict[str, Any]] = []
 
     def __enter__(self) -> TrainingRun:
         """Claims the output, and moves what a run that is resumed has left into place where it is whole.
@@ -283,7 +284,7 @@ class TrainingRun:
             OutputError: If the unfinished output is of another job.
             ModelError: If it diverges, and no better weights are kept.
         """
-        from .callbacks import EndAtDivergence, last_checkpoint
+        from .callbacks import EndAtDivergence, LossAtCheckpoints, last_checkpoint, log_of_steps
 
         self._trained = False
         folder = Path(trainer.args.output_dir)
@@ -299,8 +300,10 @@ class TrainingRun:
             step = checkpoint.name.rpartition("-")[2] if checkpoint else None
             say(f"resuming after step {step}" if checkpoint else "nothing to resume yet")
         trainer.add_callback(EndAtDivergence)
+        trainer.add_callback(LossAtCheckpoints)
         _keep_logs(trainer, self.folder / LOGS / folder.relative_to(self.checkpoints))
         trainer.train(resume_from_checkpoint=None if checkpoint is None else str(checkpoint))
+        self._log += log_of_steps(trainer.state.log_history)
         # None of the checkpoints goes before all processes have loaded the best one.
         _wait_for_all()
         self._trained = True
@@ -314,12 +317,12 @@ class TrainingRun:
         measurements: Sequence[Measurement] = (),
         settings: Mapping[str, Any] | None = None,
     ) -> None:
-        """Writes the record and then the card, which says that all is written; nothing in the other processes.
+        """Writes record, report and, which says that all is written, card; nothing in the other processes.
 
         The weights lie in the folder by then: those of a training that diverged are no result.
 
         Args:
-            results: What was measured.
+            results: What was measured; `log`, what the Trainers have logged, is added to it where it is not there.
             template: The name of the card's template among the model cards.
             card: What it needs beside settings, results and the name of the folder.
             measurements: What of it the Hub is told, in the head of the card.
@@ -332,9 +335,11 @@ class TrainingRun:
             return
         check_finite_files(self.folder, but=self.checkpoints)
         settings = self.settings.record() if settings is None else settings
+        logged = {"log": self._log} if self._log and "log" not in results else {}
+        results = {**results, **logged}
         write_provenance(self.folder, command=self.command, settings=settings, inputs=self.inputs, results=results)
         values = {**settings, **results, "name": Path(self.settings.output).name, **(card or {})}
-        write_card(self.folder, "model_cards", template, values, measurements)
+        write_card(self.folder, "model_cards", template, values, measurements, report=True)
 
     def _check_written(self) -> None:
         """Refuses settings of the result that are not those with which it was written."""

@@ -8,6 +8,7 @@ import torch
 from hub_stand_in import TOKEN
 
 from hf_paraphrase.artefacts import hub_models
+from hf_paraphrase.artefacts.provenance import REPORT
 from hf_paraphrase.encoders.sentence_encoder import SentenceEncoder
 from hf_paraphrase.errors import HubError, ModelError
 from hf_paraphrase.hub.publishing import push_folder
@@ -52,12 +53,12 @@ def test_a_model_of_others_is_refused_before_its_weights_travel(published):
     assert {path.rpartition("/")[2] for path in asked} == {"config.json"}
 
 
-def test_all_that_the_commands_write_into_model_folders_is_fetched_but_code(
+def test_all_that_the_commands_write_into_model_folders_is_fetched_but_code_and_report(
     encoder_folders, translation_folders, classifier_folders, supervised_folders, parallel_folders
 ):
     made = (encoder_folders, translation_folders, classifier_folders, supervised_folders, parallel_folders)
     for folder in (folder for folders in made for folder in folders.values()):
-        names = {file.name for file in list_files(folder).files if not file.name.endswith(".py")}
+        names = {file.name for file in list_files(folder).files if not file.name.endswith(".py")} - {REPORT}
         assert {
             name for name in names if not any(fnmatchcase(name, pattern) for pattern in hub_models.FETCHED)
         } == set()

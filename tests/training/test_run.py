@@ -20,7 +20,7 @@ from hf_paraphrase.errors import InputError, OutputError, UsageError
 from hf_paraphrase.training.run import TrainingRun, TrainingRunSettings
 
 TOY = Path(__file__).with_name("toy_run.py")
-WHOLE = {"README.md", "model.safetensors", "provenance.json"}
+WHOLE = {"README.md", "model.safetensors", "provenance.json", "report.html"}
 
 
 @pytest.fixture
@@ -81,7 +81,12 @@ def test_a_run_leaves_a_whole_folder_with_its_record_and_nothing_else(data, tmp_
     assert {path.name for path in (tmp_path / "made" / "toy").iterdir()} == WHOLE
     record = json.loads((tmp_path / "made" / "toy" / "provenance.json").read_text())
     assert record["command"] == "hf-paraphrase train-toy" and record["seed"] == 3
-    assert record["inputs"][0]["name"] == "data.txt" and record["results"] == {"steps": 8}
+    assert record["inputs"][0]["name"] == "data.txt" and record["results"]["steps"] == 8
+    # The loss is logged every 3 steps, and wherever a checkpoint is written, every 2.
+    assert [entry["step"] for entry in record["results"]["log"]] == [2, 3, 4, 6, 8]
+    report = (tmp_path / "made" / "toy" / "report.html").read_text()
+    assert "Loss in training" in report and report.count("<circle") == 5 and "data.txt" in report
+    assert str(tmp_path) not in report
 
 
 @pytest.mark.parametrize("step", [1, 3, 8])
@@ -102,6 +107,7 @@ def test_a_run_that_is_killed_and_resumed_ends_with_the_same_bytes(data, tmp_pat
     train_toy(data=data, output=str(output), resume=True)
     assert weights(output) == weights(undisturbed) and not staging_path(output).exists()
     assert {path.name for path in output.iterdir()} == WHOLE
+    assert (output / "report.html").read_bytes() == (undisturbed / "report.html").read_bytes()
     assert len(json.loads((output / "provenance.json").read_text())["interruptions"]) == 1
 
 

@@ -62,7 +62,7 @@ def train_toy(settings):
                 max_steps=settings.steps,
                 per_device_train_batch_size=2,
                 save_steps=2,
-                logging_steps=2,
+                logging_steps=3,
             )
             trainer = ToyTrainer(
                 ToyModel(), arguments, train_dataset=numbers, callbacks=[item() for item in CALLBACKS]

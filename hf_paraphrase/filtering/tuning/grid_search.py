@@ -386,6 +386,7 @@ def _write(
             "test_all": settings.test_all,
             "notes": NOTES,
         },
+        report=True,
     )
 
 

@@ -277,6 +277,7 @@ def _write(
             "bootstrap": settings.bootstrap,
             "seed": settings.seed,
         },
+        report=True,
     )
 
 

@@ -168,7 +168,7 @@ def _write(
         "summary": summary,
         "read": numbers["read"],
     }
-    write_card(staging, "dataset_cards", "analysis_neighbours", values)
+    write_card(staging, "dataset_cards", "analysis_neighbours", values, report=True)
 
 
 def _summary_table(summary: dict[str, Any], names: Sequence[str]) -> str:

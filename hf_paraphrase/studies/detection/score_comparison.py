@@ -265,7 +265,7 @@ def _write(
         "tests": record["tests_in_the_correction"],
         "level": LEVEL,
     }
-    write_card(staging, "dataset_cards", "analysis_human_scores", values)
+    write_card(staging, "dataset_cards", "analysis_human_scores", values, report=True)
 
 
 def _corrected(found: Mapping[str, Mapping[str, HumanScores]]) -> dict[tuple[str, str], list[float | None]]:

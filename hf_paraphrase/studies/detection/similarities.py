@@ -271,7 +271,7 @@ def _write(
         "table": _table(queries[:_SHOWN], found, settings.thresholds),
         "read": record["read"],
     }
-    write_card(staging, "dataset_cards", "analysis_similarities", values)
+    write_card(staging, "dataset_cards", "analysis_similarities", values, report=True)
 
 
 def _write_tables(staging: Path, queries: Sequence[str], found: Mapping[str, QuerySimilarities]) -> None:

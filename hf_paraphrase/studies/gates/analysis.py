@@ -275,6 +275,7 @@ def _write(
             "bootstrap": settings.bootstrap,
             "seed": settings.seed,
         },
+        report=True,
     )
 
 

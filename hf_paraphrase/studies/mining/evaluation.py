@@ -307,4 +307,5 @@ def _write_report(
             "one_to_one": settings.one_to_one,
             "neighbours": settings.neighbours,
         },
+        report=True,
     )

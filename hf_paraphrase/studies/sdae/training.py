@@ -263,8 +263,6 @@ def _write(
     unknown: UnknownWords,
     run: TrainingRun,
 ) -> None:
-    from ...training.callbacks import log_of_steps
-
     model, scores = trainer.accelerator.unwrap_model(trainer.model), trainer.scores()
     trained = sum(item.numel() for item in model.parameters())
     if not settings.keep_decoder:
@@ -284,7 +282,6 @@ def _write(
         "dev_expansion_unknown_words": unknown.expanded,
         "dev_scores": scores,
         "parameters_in_training": trained,
-        "log": log_of_steps(trainer.state.log_history),
     }
     wordnet = wordnet_folder(settings)
     languages = sorted({item for folder in settings.pairs for item in languages_read(folder, english=True)})
