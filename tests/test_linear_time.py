@@ -9,13 +9,14 @@ import time
 
 import pytest
 
-from hf_paraphrase.artefacts import card_heads, origins
+from hf_paraphrase.artefacts import card_heads, origins, provenance
+from hf_paraphrase.artefacts.reports.markdown_page import as_page
 from hf_paraphrase.data.line_errors import StrictLines
 from hf_paraphrase.data.sources import gettext_catalogue, tmx
 from hf_paraphrase.errors import InputError
 from hf_paraphrase.filtering import tokens as filtering_tokens
 from hf_paraphrase.filtering.language_model import arpa
-from hf_paraphrase.hub import published_card, published_record, tokens
+from hf_paraphrase.hub import published_card, tokens
 from hf_paraphrase.shown_text import printable, without_secrets
 from hf_paraphrase.studies.expansion import definitions, wordnet, words
 from hf_paraphrase.training import word_frequencies, word_vectors
@@ -66,9 +67,15 @@ CASES = [
     (every(published_card._COMMAND), lambda n: "hf-paraphrase " * n),
     (lambda text: published_card.published_card(text, {"m"}, "a/b"), lambda n: "pipeline(" + "model=" * n),
     (lambda text: published_card.published_card(text, {"m"}, "a/b"), lambda n: "hf-paraphrase " + "--model " * n),
+    # Cards as pages.
+    *(
+        (as_page, lambda n, part=part: part * n)
+        for part in ("`a", "*a ", "**a", "[", "![a](", "|-", "\\", "&#", "<!--")
+    ),
+    *((as_page, lambda n, part=part: part * n) for part in ("* a\n", "    * a\n", "|a|\n|-|\n", "```\n", "# ", "a\n")),
     # Records, addresses, messages.
-    (published_record._ELSEWHERE.fullmatch, lambda n: "./" * n),
-    (published_record._ELSEWHERE.fullmatch, lambda n: "a" * n + "=/" + "../" * n + "\n"),
+    (provenance._ELSEWHERE.fullmatch, lambda n: "./" * n),
+    (provenance._ELSEWHERE.fullmatch, lambda n: "a" * n + "=/" + "../" * n + "\n"),
     (every(origins._URL), lambda n: "https://" * n),
     (every(origins._HUB_DATASET), lambda n: "https://huggingface.co/datasets/" * n),
     (tokens.redact, lambda n: "http://" * n),
