@@ -129,6 +129,8 @@ def test_the_templates_and_the_sample_are_in_a_built_wheel(tmp_path):
         archive.extractall(tmp_path / "installed")
     for kind, name in TEMPLATES:
         assert (tmp_path / "installed" / "hf_paraphrase" / "artefacts" / kind / f"{name}.md").is_file()
+    for name in ("report.html", "sort.js"):
+        assert (tmp_path / "installed" / "hf_paraphrase" / "artefacts" / "reports" / name).is_file()
     for name in METRICS:
         folder = tmp_path / "installed" / "hf_paraphrase" / "metrics" / name
         names = {path.name for path in folder.iterdir()}

@@ -113,7 +113,7 @@ def test_the_same_command_gives_the_same_bytes(pairs, tmp_path):
     for name in ("one", "two"):
         words = ["--output", tmp_path / name, "--bootstrap", 5, "--references", 40]
         assert run("analyze", "--pairs", pairs, *words) == 0
-    for name in ("README.md", "analysis.json", "plots/lengths.png"):
+    for name in ("README.md", "report.html", "analysis.json", "plots/lengths.png"):
         assert (tmp_path / "one" / name).read_bytes() == (tmp_path / "two" / name).read_bytes()
 
 

@@ -60,6 +60,7 @@ def test_tagged_text_gives_tables_pictures_and_a_comparison(folder, tmp_path, ca
     out, err = capsys.readouterr()
     assert out == "" and "part of speech: highest" in err
     report = (output / "README.md").read_text()
+    assert (output / "report.html").read_text().count('<img src="data:') == report.count("![")
     assert "By part of speech" in report and "of all pairs" in report.lower() and "in 2 distinct sentences" in report
     for path in ("tag", "kinds", "words", "positions", "sentence_1", "sentence_2"):
         assert (output / "plots" / f"{path}.png").read_bytes().startswith(b"\x89PNG")

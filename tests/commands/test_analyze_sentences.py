@@ -115,7 +115,14 @@ def test_the_report_of_neighbours_is_complete_and_equal_each_time(avg, gran, tex
     assert "### 1. w1 w2 w3" in report and r"### 2. w1 \| w2" in report and "### 4." not in report
     assert "No list: avg, gran" in report and "| rank | avg | cosine | gran | cosine |" in report
     assert "206 texts, of which 1 were empty and 1 had no word" in report
-    for name in ("README.md", "analysis.json", "neighbours.tsv", "plots/cosines.png", "plots/cosines.svg"):
+    for name in (
+        "README.md",
+        "report.html",
+        "analysis.json",
+        "neighbours.tsv",
+        "plots/cosines.png",
+        "plots/cosines.svg",
+    ):
         assert (tmp_path / "one" / name).read_bytes() == (tmp_path / "two" / name).read_bytes()
     record = read_provenance(tmp_path / "one")
     assert record["command"] == "hf-paraphrase analyze neighbours"
@@ -185,7 +192,14 @@ def test_the_report_of_similarities_is_complete_and_equal_each_time(avg, gran, t
         assert run("similarities", *words, "--output", tmp_path / name) == 0
     report = (tmp_path / "one/README.md").read_text()
     assert "Ranges of the cosine under gran" in report and "avg: knows no word" in report
-    for name in ("README.md", "analysis.json", "histogram.tsv", "plots/distribution.svg", "plots/share_above.png"):
+    for name in (
+        "README.md",
+        "report.html",
+        "analysis.json",
+        "histogram.tsv",
+        "plots/distribution.svg",
+        "plots/share_above.png",
+    ):
         assert (tmp_path / "one" / name).read_bytes() == (tmp_path / "two" / name).read_bytes()
     assert run("similarities", *words[:-1], 4, "--output", tmp_path / "other") == 0
     other = (tmp_path / "other/README.md").read_text()

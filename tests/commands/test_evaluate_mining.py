@@ -66,6 +66,8 @@ def test_report_holds_tables_curves_and_figures_of_every_way(study):
     header, *points = (study / "curves" / "candidates" / "better_ratio_margin_one_to_one.tsv").read_text().splitlines()
     assert header.split("\t") == ["threshold", "precision", "recall", "f1", "found", "right"]
     assert float(points[-1].split("\t")[2]) > 0.5
+    report = (study / "report.html").read_text()
+    assert report.count('<img src="data:image/png;base64,') == 2 and "True pairs among" in report
     card = (study / "README.md").read_text()
     assert "True pairs among the 5 best candidates" in card and "| test | test | 60 | 60 | 15 | 300 |" in card
     assert not (study / "work").exists() and not (study / "job.json").exists()

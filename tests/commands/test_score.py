@@ -47,7 +47,17 @@ def test_score_adds_columns_to_every_split_and_keeps_rows_and_columns(pairs, tmp
         assert after.select(before.column_names).equals(before)
         assert after.column("length").to_pylist() == [3, 3, 1]
     record = json.loads((output / "provenance.json").read_text())
+    drawn = record["results"].pop("histograms")
     assert record["results"] == {"rows": {"train": 3, "test": 3}, "columns": columns}
+    assert list(drawn) == columns and drawn["length"]["splits"]["train"] == drawn["length"]["splits"]["test"] == [
+        1,
+        0,
+        2,
+    ]
+    report = (output / "report.html").read_text()
+    assert all(f"<figcaption>{name}</figcaption>" in report for name in columns) and report.count("<svg") > len(
+        columns
+    )
     assert "`overlap_1`" in (output / "README.md").read_text()
 
 
@@ -165,7 +175,7 @@ def test_holding_references_out_leaves_their_pairs_out_and_models_them(back_tran
     assert "held_out.txt" in (output / "README.md").read_text()
     assert "15 sentences" in capsys.readouterr().err
     assert sorted(path.name for path in output.iterdir()) == [
-        "README.md", "data", "held_out.txt", "language_model.arpa", "provenance.json"
+        "README.md", "data", "held_out.txt", "language_model.arpa", "provenance.json", "report.html"
     ]  # fmt: skip
 
 

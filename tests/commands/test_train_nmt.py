@@ -44,6 +44,7 @@ def test_the_output_is_a_complete_model_folder_and_nothing_else(trained):
         "matrix_products.py",
         "modeling_rnn_search.py",
         "provenance.json",
+        "report.html",
         "rnn_search_layers.py",
         "tokenizer.json",
         "tokenizer_config.json",
@@ -155,6 +156,7 @@ def test_a_killed_run_that_is_resumed_ends_with_the_weights_of_an_undisturbed_on
     assert weights(output) == weights(undisturbed)
     assert measured(output) == measured(undisturbed)
     assert json.dumps(results(output)["log"]) == json.dumps(results(undisturbed)["log"])
+    assert (output / "report.html").read_bytes() == (undisturbed / "report.html").read_bytes()
     assert sorted(path.name for path in tmp_path.iterdir()) == ["model"]
 
 

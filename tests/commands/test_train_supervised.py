@@ -187,6 +187,10 @@ def test_an_interrupted_run_is_continued_to_the_same_weights_and_others_are_refu
     assert run("train-supervised", *words, "--output", made, "--resume") == 0
     assert "resuming after step" in capsys.readouterr().err
     assert (made / "model.safetensors").read_bytes() == (tmp_path / "whole/model.safetensors").read_bytes()
+    logs = [
+        json.loads((folder / "provenance.json").read_text())["results"]["log"] for folder in (made, tmp_path / "whole")
+    ]
+    assert logs[0] == logs[1] and "loss" in logs[0][0] and "Loss in training" in (made / "report.html").read_text()
 
 
 @pytest.mark.parametrize(

@@ -82,6 +82,8 @@ def test_a_grid_leaves_a_table_a_plot_a_card_and_every_run(tuned):
     assert (tuned / "tuning.png").read_bytes().startswith(b"\x89PNG")
     card = (tuned / "README.md").read_text()
     assert "minus random" in card and "tuning.png" in card
+    report = (tuned / "report.html").read_text()
+    assert "minus random" in report and report.count('<img src="data:image/png;base64,') == 1
     # The length bin holds all pairs, so it shares the runs of the random selection.
     runs = {(row["filter"], row["range"], row["seed"]) for row in rows}
     assert len((tuned / "runs.jsonl").read_text().splitlines()) == len(runs) - 2

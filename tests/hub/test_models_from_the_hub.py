@@ -58,7 +58,9 @@ def test_all_that_the_commands_write_into_model_folders_is_fetched_but_code_and_
 ):
     made = (encoder_folders, translation_folders, classifier_folders, supervised_folders, parallel_folders)
     for folder in (folder for folders in made for folder in folders.values()):
-        names = {file.name for file in list_files(folder).files if not file.name.endswith(".py")} - {REPORT}
+        names = {file.name for file in list_files(folder).files if not file.name.endswith(".py")}
+        assert REPORT in names
+        names.remove(REPORT)
         assert {
             name for name in names if not any(fnmatchcase(name, pattern) for pattern in hub_models.FETCHED)
         } == set()
