@@ -122,7 +122,9 @@ def test_of_two_runs_that_record_at_once_none_is_lost(model, monkeypatch):
     card = (model / "README.md").read_text()
     assert "of a" in card and "of b" in card
     assert set(json.loads((model / "provenance.json").read_text())["evaluations"]) == {"a", "b"}
-    assert sorted(path.name for path in model.iterdir()) == ["README.md", "provenance.json"]
+    assert sorted(path.name for path in model.iterdir()) == ["README.md", "provenance.json", "report.html"]
+    report = (model / "report.html").read_text()
+    assert "of a" in report and "of b" in report
 
 
 def test_results_that_an_earlier_version_wrote_are_replaced_by_what_they_are_of(model):
