@@ -161,7 +161,7 @@ def test_a_killed_run_that_is_resumed_ends_with_the_weights_of_an_undisturbed_on
 
 
 def test_a_run_that_was_killed_behind_its_last_checkpoint_makes_no_update_more(tiny_bitext, tmp_path, monkeypatch):
-    def killed(*arguments):
+    def killed(*arguments, **words):
         raise KeyboardInterrupt
 
     # An epoch and a quarter: 10 updates.
