@@ -14,7 +14,7 @@ from pathlib import Path
 
 from ..errors import HfParaphraseError, HubError, ModelError
 from ..models.registry import MODELS
-from .foreign_files import check_plain_folder, read_json_object
+from .foreign_files import LONGEST_JSON_BYTES, check_plain_folder, read_bounded, read_json_object
 
 _SETTINGS = "config.json"
 _TOKENIZER = ("tokenizer.json", "tokenizer_config.json", "special_tokens_map.json", "added_tokens.json")
@@ -74,7 +74,8 @@ def model_folder(name: str | os.PathLike[str], *, revision: str | None = None, o
 
     Returns:
         The folder. A name that is neither a folder nor can be a repository's comes back as it is. Of a model of a
-        type that is not of this package the folder otherwise has `config.json` alone, which is enough to refuse it by.
+        type that is not of this package, and no table of another library, the folder otherwise has the settings alone,
+        which are enough to refuse it by.
 
     Raises:
         ModelError: If the Hub has no such repository, branch or model in it, or does not let this user see it, or if
@@ -100,7 +101,7 @@ def model_folder(name: str | os.PathLike[str], *, revision: str | None = None, o
             (_SETTINGS_ALONE.discard if is_whole else _SETTINGS_ALONE.add)(key)
         folder = _FOLDERS[key]
     # Whatever kind of model it is, nothing in it has been opened yet. What is no model is not searched to its bottom.
-    if os.path.lexists(folder / _SETTINGS):
+    if os.path.lexists(folder / _SETTINGS) or os.path.lexists(folder / _MODULES):
         check_plain_folder(folder, ModelError)
     return folder
 
@@ -154,7 +155,8 @@ def _repository(name: str | os.PathLike[str]) -> tuple[str, str] | None:
 
 def _fetch(repo_id: str, inner: str, revision: str | None, of_others: bool) -> tuple[Path, bool]:
     """Fetches a model; returns its folder, and whether it is whole or has the settings alone."""
-    folder = _download(repo_id, inner, revision, (_SETTINGS, _MODULES) if of_others else (_SETTINGS,))
+    folder = _download(repo_id, inner, revision, (_SETTINGS, _MODULES))
+    of_others = of_others or _is_table(folder)
     if not (folder / _SETTINGS).is_file() and not (of_others and (folder / _MODULES).is_file()):
         what = f"no folder {inner} with a model" if inner else "no model"
         raise ModelError(
@@ -167,6 +169,15 @@ def _fetch(repo_id: str, inner: str, revision: str | None, of_others: bool) -> t
     if not is_ours and not of_others:
         return folder, False
     return _download(repo_id, inner, revision, FETCHED if is_ours else _OF_OTHERS), True
+
+
+def _is_table(folder: Path) -> bool:
+    """Tells whether settings are those of a table of another library, which is as good as one of ours."""
+    settings = read_json_object(folder / _SETTINGS, ModelError) if (folder / _SETTINGS).is_file() else {}
+    if (found := settings.get("model_type")) is not None:
+        return bool(found == "model2vec")
+    path = folder / _MODULES
+    return path.is_file() and b"StaticEmbedding" in read_bounded(path, LONGEST_JSON_BYTES, ModelError)
 
 
 def _download(repo_id: str, inner: str, revision: str | None, names: tuple[str, ...]) -> Path:

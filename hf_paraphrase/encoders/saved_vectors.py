@@ -14,15 +14,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from ..artefacts.foreign_models import check_model_folder, opening
+from ..artefacts.foreign_models import check_model_folder
 from ..errors import ModelError
 from ..training.word_vectors import UNKNOWN_WORDS, WordVectors
+from .stored_tables import open_tokenizer, read_table, table_name, unknown_token
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
-_TABLES = ("embeddings", "embedding.weight")
-"""The names of the table in our models and model2vec's, and in those of sentence-transformers."""
 _REMEDY = "give a model folder with a table of word vectors and its tokenizer.json"
 _PIECES_AT_A_TIME = 10_000
 
@@ -43,20 +42,10 @@ def vector_table(folder: str | os.PathLike[str]) -> tuple[Path, str] | None:
     if not folder.is_dir():
         raise ModelError("no such model folder", path=folder, remedy=_REMEDY)
     check_model_folder(folder, ours=False)
-    from safetensors import SafetensorError, safe_open
-
     for place in (folder, *sorted(item for item in folder.glob("0*") if item.is_dir())):
         path = place / "model.safetensors"
-        if not path.is_file():
-            continue
-        try:
-            with safe_open(path, framework="pt") as weights:
-                names = set(weights.keys())
-        except (SafetensorError, OSError) as error:
-            raise ModelError(f"damaged weights: {error}", path=path, remedy="copy the model again") from error
-        for name in _TABLES:
-            if name in names:
-                return place, name
+        if path.is_file() and (name := table_name(path)) is not None:
+            return place, name
     return None
 
 
@@ -90,12 +79,12 @@ def read_saved_vectors(
     if found is None:
         raise ModelError("the model has no table of word vectors", path=folder, remedy=_REMEDY)
     place, name = found
-    tokenizer = _tokenizer(place if (place / "tokenizer.json").is_file() else folder)
+    tokenizer = open_tokenizer(place if (place / "tokenizer.json").is_file() else folder)
     vocabulary = tokenizer.get_vocab()
-    table = _table(place / "model.safetensors", name, vocabulary)
+    table = read_table(place / "model.safetensors", name, vocabulary)
     special = {token.content for token in tokenizer.get_added_tokens_decoder().values()}
     names = sorted(vocabulary, key=vocabulary.__getitem__)
-    unknown = _unknown(tokenizer)
+    unknown = unknown_token(tokenizer)
     same = pieces is not None and {token: row for row, token in enumerate(pieces)} == vocabulary
     if same:
         kept, rows = names, [table[vocabulary[token]] for token in names]
@@ -124,54 +113,3 @@ def _whole_words(
                 kept.append(word)
                 rows.append(table[ids].mean(0))
     return kept, rows
-
-
-def _table(path: Path, name: str, vocabulary: dict[str, int]) -> NDArray[np.float32]:
-    from safetensors.torch import load_file
-
-    with opening("the table of word vectors", path, "copy the model again"):
-        tensors = load_file(path)
-        table: NDArray[np.float32] = tensors[name].float().numpy()
-        # model2vec may share rows between tokens and keep the weights of tokens apart.
-        if "mapping" in tensors:
-            table = table[tensors["mapping"].numpy()]
-        if "weights" in tensors:
-            table = table * tensors["weights"].float().numpy()[:, None]
-    highest = max(vocabulary.values(), default=-1)
-    if table.ndim != 2 or highest >= len(table):
-        raise ModelError(
-            f"`{name}` has the shape {table.shape}, the tokenizer ids up to {highest}",
-            path=path,
-            remedy="the tokenizer files belong to another model",
-        )
-    broken = np.flatnonzero(~np.isfinite(table).all(1))
-    if len(broken):
-        names = {row: token for token, row in vocabulary.items()}
-        raise ModelError(
-            f"the vector of `{names.get(int(broken[0]), broken[0])}` is not finite "
-            f"({len(broken)} such vector{'s' if len(broken) > 1 else ''})",
-            path=path,
-            remedy="train or copy the model again",
-        )
-    return table
-
-
-def _tokenizer(folder: Path) -> Tokenizer:
-    from tokenizers import Tokenizer
-
-    path = folder / "tokenizer.json"
-    if not path.is_file():
-        raise ModelError("no tokenizer.json", path=folder, remedy=_REMEDY)
-    with opening("damaged tokenizer: it", path, "copy the model again"):
-        tokenizer = Tokenizer.from_file(str(path))
-    tokenizer.no_padding()
-    tokenizer.no_truncation()
-    return tokenizer
-
-
-def _unknown(tokenizer: Tokenizer) -> str | None:
-    model = json.loads(tokenizer.to_str())["model"]
-    if model.get("unk_token") is not None:
-        return str(model["unk_token"])
-    place = model.get("unk_id")
-    return None if place is None else tokenizer.id_to_token(int(place))

@@ -23,6 +23,7 @@ from ..training.threads import available_threads, in_threads
 from .familiar_calls import EncodeOptions, FamiliarCalls, normalized
 from .kinds import encoder_type
 from .onnx_encoder import OnnxModel, is_onnx_folder, load_onnx_folder
+from .static_folders import open_static_folder
 from .truncation import check_truncation, truncated_average
 from .vector_table import AVERAGE, Reading, VectorTable, open_table
 from .word_averages import Averages, ModelAverages
@@ -138,7 +139,8 @@ class SentenceEncoder(FamiliarCalls):
         """Opens a model folder, a model of the Hub, or the encoder that is built in.
 
         Args:
-            folder: The folder of a trained encoder, or one that `export` made of it; or, where there is no such
+            folder: The folder of a trained encoder, or one that `export` made of it; that of a model2vec model, or of
+                a `StaticEmbedding` of sentence-transformers, see :mod:`.static_folders`; or, where there is no such
                 folder, the name `namespace/name` of a repository that holds one, of which no code is fetched or run,
                 or `builtin`, the encoder that is installed with the package and needs no network.
             device: Where to compute, e.g. `cuda`; None for the CPU, which is all that an ONNX model has.
@@ -156,7 +158,8 @@ class SentenceEncoder(FamiliarCalls):
         if is_onnx_folder(folder):
             encoder = cls(*load_onnx_folder(folder, device=device), truncate_dim=truncate_dim)
         else:
-            encoder = cls(*_opened(folder), truncate_dim=truncate_dim)
+            table = open_static_folder(folder)
+            encoder = cls(*(_opened(folder) if table is None else (table, None)), truncate_dim=truncate_dim)
             if device not in {None, "cpu"}:
                 encoder.model = encoder.model.to(device)
         encoder.folder = folder

@@ -30,7 +30,8 @@ if TYPE_CHECKING:
 
 AVERAGE, CONCATENATION = "avg", "concatenation"
 """The model types that are a table."""
-_LARGEST = 2.0**63
+LARGEST = 2.0**63
+"""Numbers of tables are smaller; see :mod:`..artefacts.finite_weights`."""
 _NAME_OF_A_PART = re.compile(r"\[\d+\]")
 _DROPOUTS = ("dropout", "word_dropout")
 _UNKNOWN_ID = 1
@@ -65,19 +66,23 @@ class Reading:
     """What other libraries do with texts and embeddings, and no model of ours does.
 
     Attributes:
+        prompt: What stands before each text.
         most_tokens: The tokens of a text that count, unknown words among them; None for all.
         most_characters: Its characters that are read; None for all.
         from_end: Whether the last tokens count, and not the first.
         normalizes: Whether embeddings always have the length 1.
     """
 
+    prompt: str = ""
     most_tokens: int | None = None
     most_characters: int | None = None
     from_end: bool = False
     normalizes: bool = False
 
     def texts(self, texts: list[str]) -> list[str]:
-        """Cuts texts off that are longer than what is read of them."""
+        """Puts the prompt before texts, and cuts those off that are longer than what is read of them."""
+        if self.prompt:
+            texts = [self.prompt + text for text in texts]
         most = self.most_characters
         if most is None or all(len(text) <= most for text in texts):
             return texts
@@ -105,8 +110,9 @@ class VectorTable:
         table: The vectors (vocabulary, columns), float32.
         backend: What turns texts into ids, as :mod:`..tokenization.token_lookup` takes it.
         folder: Where it comes from.
-        special_tokens: The names of special tokens, such as `unk_token`; None for what the folder says of them.
-        reading: How texts are read and embeddings left, other than a model does.
+        special_tokens: The special tokens of its tokenizer by their names, as `unk_token`; None if its folder is one
+            that transformers opens.
+        reading: What else is done with texts and embeddings.
     """
 
     model_type: str
@@ -197,8 +203,8 @@ def open_table(folder: Path, model_type: str) -> VectorTable | None:
 
 
 def is_finite(table: NDArray[np.floating]) -> bool:
-    """Tells whether all numbers of a table can be computed with; see :mod:`..artefacts.finite_weights`."""
-    return not table.size or bool(table.min() > -_LARGEST and table.max() < _LARGEST)
+    """Tells whether all numbers of a table can be computed with."""
+    return not table.size or bool(table.min() > -LARGEST and table.max() < LARGEST)
 
 
 def _is_plain(config: Mapping[str, Any]) -> bool:
@@ -220,7 +226,7 @@ def _shape(config: Mapping[str, Any], model_type: str) -> tuple[int, int] | None
         if weights is not None and not (
             isinstance(weights, list)
             and len(weights) == len(sizes)
-            and all(type(weight) in (int, float) and 0 < weight < _LARGEST for weight in weights)
+            and all(type(weight) in (int, float) and 0 < weight < LARGEST for weight in weights)
         ):
             return None
         rows: Any = sum(sizes)

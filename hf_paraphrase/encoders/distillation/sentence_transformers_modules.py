@@ -96,7 +96,7 @@ def read_modules(folder: Path) -> Modules:
     poolings: tuple[str, ...] = ("mean",)
     layers: list[DenseLayer] = []
     for module in listed:
-        inside = _inside(folder, module)
+        inside = module_folder(folder, module)
         kind = str(module.get("type")).rpartition(".")[2]
         if normalized and kind != "Normalize":
             raise ModelError(f"a module `{kind}` behind Normalize cannot be followed", path=folder, remedy=REMEDY)
@@ -167,15 +167,25 @@ def _settings(path: Path) -> dict[str, Any]:
 def _with_settings(modules: Modules, folder: Path | None = None) -> Modules:
     """Adds what the settings of a folder say of the texts."""
     own = _settings(modules.place / "sentence_bert_config.json")
-    prompts = _settings((folder or modules.place) / "config_sentence_transformers.json")
-    longest, named = own.get("max_seq_length"), prompts.get("prompts")
-    prompt = named.get(prompts.get("default_prompt_name")) if isinstance(named, dict) else None
+    longest = own.get("max_seq_length")
     return replace(
         modules,
         longest=longest if type(longest) is int and longest > 0 else None,
         lower_case=own.get("do_lower_case") is True,
-        prompt=prompt if isinstance(prompt, str) else "",
+        prompt=default_prompt(folder or modules.place),
     )
+
+
+def default_prompt(folder: Path) -> str:
+    """Reads what stands before every text, by the settings of a folder of sentence-transformers.
+
+    Raises:
+        ModelError: If they are damaged.
+    """
+    settings = _settings(folder / "config_sentence_transformers.json")
+    named, name = settings.get("prompts"), settings.get("default_prompt_name")
+    prompt = named.get(name) if isinstance(named, dict) and isinstance(name, str) else None
+    return prompt if isinstance(prompt, str) else ""
 
 
 def _poolings(settings: dict[str, Any], folder: Path) -> tuple[str, ...]:
@@ -221,8 +231,12 @@ def _dense(folder: Path) -> DenseLayer:
     return DenseLayer(tensors["linear.weight"].float(), None if bias is None else bias.float(), activation)
 
 
-def _inside(folder: Path, module: object) -> Path:
-    """Returns the folder of a module, which must lie in the model's own."""
+def module_folder(folder: Path, module: object) -> Path:
+    """Returns the folder of a module, which must lie in the model's own.
+
+    Raises:
+        ModelError: If it does not.
+    """
     place = module.get("path", "") if isinstance(module, dict) else None
     if not isinstance(place, str) or Path(place).is_absolute() or ".." in Path(place).parts:
         raise ModelError(
