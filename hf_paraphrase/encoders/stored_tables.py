@@ -88,8 +88,8 @@ def read_table(path: Path, name: str, vocabulary: Mapping[str, int]) -> NDArray[
             path=path,
             remedy="the tokenizer files belong to another model",
         )
-    broken = [] if is_finite(table) else np.flatnonzero(~(np.abs(table) < LARGEST).all(1))
-    if len(broken):
+    if not is_finite(table):
+        broken = np.flatnonzero(~(np.abs(table) < LARGEST).all(1))
         names = {row: token for token, row in vocabulary.items()}
         raise ModelError(
             f"the vector of `{names.get(int(broken[0]), broken[0])}` is not finite "
