@@ -142,7 +142,7 @@ def write_provenance(
         "results": dict(results or {}),
         **kept_in_record(Path(folder)),
     }
-    write_text_whole(Path(folder) / FILE_NAME, _as_text(record))
+    write_text_whole(Path(folder) / FILE_NAME, record_text(record))
     return record
 
 
@@ -151,7 +151,7 @@ def _name(item: str | os.PathLike[str]) -> str:
     return as_given(os.fspath(item)) if is_stream_copy(item) else Path(item).name
 
 
-def _as_text(record: Mapping[str, Any]) -> str:
+def record_text(record: Mapping[str, Any]) -> str:
     """Writes a record as JSON, whatever names and numbers got into it: no work is lost to its record at the end.
 
     Halves of characters are escaped, numbers that are none are null, and credentials are left out.
@@ -200,7 +200,7 @@ def add_evaluation(folder: str | os.PathLike[str], name: str, evaluation: Mappin
     """
     record = read_provenance(folder)
     record["evaluations"] = {**record.get("evaluations", {}), name: dict(evaluation)}
-    write_text_whole(Path(folder) / FILE_NAME, _as_text(record))
+    write_text_whole(Path(folder) / FILE_NAME, record_text(record))
     return record
 
 

@@ -6,7 +6,7 @@ import json
 from pathlib import PurePosixPath
 from typing import Any
 
-from ..artefacts.provenance import FILE_NAME, SOURCE_FILE_NAME, without_places
+from ..artefacts.provenance import FILE_NAME, SOURCE_FILE_NAME, record_text, without_places
 
 
 def is_record(name: str) -> bool:
@@ -28,7 +28,7 @@ def published_record(text: str) -> str:
         shortened = _record(record)
     except (ValueError, RecursionError):
         return text
-    return text if shortened == record else json.dumps(shortened, indent=2, ensure_ascii=False) + "\n"
+    return text if shortened == record else record_text(shortened)
 
 
 def _record(record: Any) -> Any:

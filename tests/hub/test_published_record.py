@@ -50,6 +50,11 @@ def test_a_text_without_absolute_paths_stays_byte_by_byte(text):
     assert published_record(text) == text
 
 
+def test_halves_of_characters_stay_escaped():
+    published = published_record('{"settings": {"pairs": "/home/ann/\\ud800", "name": "\\udcff"}}')
+    assert json.loads(published.encode()) == {"settings": {"pairs": "\ud800", "name": "\udcff"}}
+
+
 @pytest.mark.parametrize("depth", [600, 100_000])
 def test_a_record_nested_without_end_stops_no_push(depth):
     text = '{"settings": ' + "[" * depth + "]" * depth + "}"
