@@ -6,6 +6,7 @@ import inspect
 import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack, cast, overload
@@ -38,6 +39,23 @@ CHARACTERS_PER_BLOCK = 1 << 20
 CHARACTERS_OF_A_THREAD = 1 << 16
 """Characters from which on it is worth while to let another thread tokenise some of them."""
 _ROWS_PER_MEAN = 1024
+
+
+@dataclass
+class _LookupOfState:
+    """The lookup of a tokenizer.
+
+    Attributes:
+        state: What the tokenizer is like.
+        least: For fewer characters the lookup is not worth while.
+        lookup: The lookup; None if the tokenizer must do the work itself.
+        made: Whether that is known.
+    """
+
+    state: object
+    least: int
+    lookup: Lookup | None = None
+    made: bool = False
 
 
 class SentenceEncoder(FamiliarCalls):
@@ -83,7 +101,7 @@ class SentenceEncoder(FamiliarCalls):
                 self._model = truncated_average(self._model, truncate_dim)
         self.results = {}
         self.folder: Path | None = None
-        self._lookup: tuple[object, Lookup | None] | None = None
+        self._lookup: _LookupOfState | None = None
         self._averages: tuple[object, Averages | None] | None = None
 
     @property
@@ -379,28 +397,35 @@ class SentenceEncoder(FamiliarCalls):
     def _blocks(self, texts: list[str]) -> tuple[Callable[[list[str]], TokenIds], list[slice]]:
         """Chooses the way to tokenise some texts, and the blocks in which to do it."""
         reading = self._reading
-        ends = np.fromiter(map(len, texts), np.int64, len(texts)).cumsum()
-        characters = int(ends[-1]) if len(ends) else 0
-        worth_it = characters >= characters_worth_it(self.backend)
-        if worth_it and (lookup := self._word_lookup()) is not None:
+        characters = sum(map(len, texts))
+        lookup = self._word_lookup(characters)
+        if lookup is None:
+            # The library has threads of its own.
+            return lambda part: TokenIds.of_lists(self.tokenize(part)), [slice(0, len(texts))]
+        blocks = [slice(0, len(texts))]
+        if characters > min(CHARACTERS_OF_A_THREAD, CHARACTERS_PER_BLOCK):
             # As many blocks for every thread, so that none waits while another works on an odd one.
             threads = available_threads()
             rounds = -(-characters // (threads * CHARACTERS_PER_BLOCK))
             size = max(-(-characters // (threads * rounds)), CHARACTERS_OF_A_THREAD)
+            ends = np.fromiter(map(len, texts), np.int64, len(texts)).cumsum()
             borders = np.searchsorted(ends, np.arange(size, characters, size), side="left") + 1
-            different = sorted({0, *borders.tolist(), len(texts)})
-            blocks = [slice(first, last) for first, last in pairwise(different)]
-            return lambda part: reading.ids(lookup(reading.texts(part))), blocks
-        # The library has threads of its own.
-        return lambda part: TokenIds.of_lists(self.tokenize(part)), [slice(0, len(texts))]
+            blocks = [slice(*pair) for pair in pairwise(sorted({0, *borders.tolist(), len(texts)}))]
+        return lambda part: reading.ids(lookup(reading.texts(part))), blocks
 
-    def _word_lookup(self) -> Lookup | None:
-        """Gives the lookup of the tokenizer as it is now, or None if it must do the work itself."""
+    def _word_lookup(self, characters: int) -> Lookup | None:
+        """Gives the lookup of the tokenizer as it is now, or None if it must do the work itself.
+
+        Args:
+            characters: How many characters there are to look up: for few it may not be worth while to make it.
+        """
         backend = self.backend
         state = (id(backend), state_of(backend))
-        if self._lookup is None or self._lookup[0] != state:
-            self._lookup = (state, lookup_for(backend, special_tokens=True))
-        return self._lookup[1]
+        if self._lookup is None or self._lookup.state != state:
+            self._lookup = _LookupOfState(state, characters_worth_it(backend))
+        if not self._lookup.made and characters >= self._lookup.least:
+            self._lookup.lookup, self._lookup.made = lookup_for(backend, special_tokens=True), True
+        return self._lookup.lookup if characters >= self._lookup.least else None
 
     def similarity(
         self,
