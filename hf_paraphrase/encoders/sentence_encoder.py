@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import inspect
 import os
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -321,9 +320,10 @@ class SentenceEncoder(FamiliarCalls):
             steps = self._word_averages(averages, texts, vectors, normalize)
         else:
             steps = self._padded_batches(texts, batch_size, vectors, normalize)
-        with progress_bar(len(texts), show=show_progress_bar) as progress:
-            for done in steps:
-                progress(done)
+        if show_progress_bar:
+            steps = with_progress_bar(steps, len(texts))
+        for _ in steps:
+            pass
         return vectors
 
     def _word_averages_of_model(self) -> Averages | None:
@@ -357,7 +357,7 @@ class SentenceEncoder(FamiliarCalls):
                 vectors[start : start + len(part)] = normalized(part) if normalize else part
             return rows.stop - rows.start
 
-        yield from in_threads(embed, blocks, available_threads())
+        yield from map(embed, blocks) if len(blocks) == 1 else in_threads(embed, blocks, available_threads())
 
     def _padded_batches(
         self, texts: list[str], batch_size: int, vectors: NDArray[np.float32], normalize: bool
@@ -484,16 +484,14 @@ def _is_table(model: PreTrainedModel | OnnxModel) -> bool:
     return type(model) in (AvgModel, ConcatenationModel)
 
 
-@contextmanager
-def progress_bar(total: int, *, show: bool) -> Iterator[Callable[[int], object]]:
-    """Shows the progress, in texts, on standard error, if asked to; gives the function that is told of each step."""
-    if not show:
-        yield lambda done: None
-        return
+def with_progress_bar(steps: Iterable[int], total: int) -> Iterator[int]:
+    """Shows the progress, in texts, on standard error, while it passes on how many texts are done each time."""
     from tqdm.auto import tqdm
 
     with tqdm(total=total, unit=" texts", desc="encode") as bar:
-        yield bar.update
+        for done in steps:
+            bar.update(done)
+            yield done
         bar.update(total - bar.n)
 
 

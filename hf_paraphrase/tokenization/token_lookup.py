@@ -79,7 +79,8 @@ def state_of(backend: Any) -> tuple[Any, ...]:
         backend.get_vocab_size(with_added_tokens=False),
         kind,
         [getattr(model, name, None) for name in _MODEL_SETTINGS.get(kind, ())],
-        {number: token.content for number, token in backend.get_added_tokens_decoder().items()},
+        # They can be added, not changed nor removed.
+        len(backend.get_added_tokens_decoder()),
         _state_of_normalizer(backend.normalizer),
         *(part and part.__getstate__() for part in (backend.pre_tokenizer, backend.post_processor)),
     )

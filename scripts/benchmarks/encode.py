@@ -19,7 +19,7 @@ import json
 import os
 import sys
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from itertools import islice
 from pathlib import Path
@@ -53,6 +53,7 @@ if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerFast
 
 BARE_BATCHES = (256, 1024)
+PEERS = ("model2vec", "sentence-transformers")
 CALLS = (1, 10, 100)
 SENTENCES_IN_CALLS = 2_000
 
@@ -97,6 +98,7 @@ def read_arguments() -> argparse.Namespace:
     parser.add_argument("--dimension", type=int, default=300, help="components of a vector")
     parser.add_argument("--rounds", type=int, default=7, help=ROUNDS)
     parser.add_argument("--tokenizers", nargs="+", choices=[*KINDS, "all"], default=[OURS], help="kinds to time")
+    parser.add_argument("--peers", nargs="+", choices=PEERS, default=PEERS, help="libraries to compare with")
     parser.add_argument("--wordpiece", help="tokenizer.json of BERT; none = pieces learnt from the sentences")
     parser.add_argument("--gran-sentences", type=int, default=10_000, help="sentences to encode with GRAN; 0 = none")
     return parser.parse_args()
@@ -149,29 +151,45 @@ def save_avg(tokenizer: PreTrainedTokenizerFast, dimension: int, folder: Path) -
     (folder / "modules.json").write_text(json.dumps([module]) + "\n", encoding="utf-8")
 
 
-def avg_encoders(folder: Path) -> list[Encoder]:
-    """Opens the folder with this package and every installed peer."""
+def avg_encoders(folder: Path, peers: Sequence[str] = PEERS) -> list[Encoder]:
+    """Opens the folder with this package and every installed peer of those."""
     encoders = [Encoder("", "hf_paraphrase", "", SentenceEncoder.from_pretrained(folder).encode)]
+    if PEERS[0] in peers:
+        encoders += model2vec_encoders(folder)
+    if PEERS[1] in peers:
+        encoders += sentence_transformers_encoders(folder)
+    return encoders
+
+
+def model2vec_encoders(folder: Path) -> list[Encoder]:
+    """Opens the folder with model2vec, if it is installed."""
     try:
         model2vec = importlib.import_module("model2vec")
     except ImportError as error:
         write(f"model2vec is left out: {error}")
-    else:
-        encode = model2vec.StaticModel.from_pretrained(str(folder)).encode
-        key = "avg_encode_vs_model2vec"
-        encoders.append(Encoder(key, "model2vec", "", encode))
-        encoders.append(Encoder(key, "model2vec", "one batch at a time", partial(encode, use_multiprocessing=False)))
+        return []
+    encode = model2vec.StaticModel.from_pretrained(str(folder)).encode
+    key = "avg_encode_vs_model2vec"
+    return [
+        Encoder(key, "model2vec", "", encode),
+        Encoder(key, "model2vec", "one batch at a time", partial(encode, use_multiprocessing=False)),
+    ]
+
+
+def sentence_transformers_encoders(folder: Path) -> list[Encoder]:
+    """Opens the folder with sentence-transformers, if it is installed."""
     try:
         sentence_transformers = importlib.import_module("sentence_transformers")
     except ImportError as error:
         write(f"sentence-transformers is left out: {error}")
-    else:
-        encode = sentence_transformers.SentenceTransformer(str(folder), device="cpu").encode
-        encode = partial(encode, show_progress_bar=False)
-        key = "avg_encode_vs_sentence_transformers"
-        encoders.append(Encoder(key, "sentence-transformers", "", encode))
-        encoders.append(Encoder(key, "sentence-transformers", "batch_size=2048", partial(encode, batch_size=2048)))
-    return encoders
+        return []
+    encode = sentence_transformers.SentenceTransformer(str(folder), device="cpu").encode
+    encode = partial(encode, show_progress_bar=False)
+    key = "avg_encode_vs_sentence_transformers"
+    return [
+        Encoder(key, "sentence-transformers", "", encode),
+        Encoder(key, "sentence-transformers", "batch_size=2048", partial(encode, batch_size=2048)),
+    ]
 
 
 def compare_vectors(encoders: list[Encoder], sentences: list[str], folder: Path) -> None:
@@ -182,7 +200,11 @@ def compare_vectors(encoders: list[Encoder], sentences: list[str], folder: Path)
     """
     encoder = SentenceEncoder.from_pretrained(folder)
     unknown = encoder.tokenizer.unk_token_id
-    sample = [text for text in sentences[:20_000] if unknown not in encoder.tokenize([text])[0]]
+    sample = sentences[:20_000]
+    ids = encoder.token_ids(sample)
+    sample = [
+        text for text, row in zip(sample, np.split(ids.ids, ids.offsets[1:-1]), strict=True) if unknown not in row
+    ]
     if not sample:
         write("no sentence is without unknown words: the vectors are not compared")
         return
@@ -263,7 +285,7 @@ def compare_kind(kind: str, arguments: argparse.Namespace, sentences: list[str],
         f"({known / max(len(ids), 1):.2%} known), {len(tokenizer):,} x {arguments.dimension} vectors, "
         f"{torch.get_num_threads()} threads"
     )
-    encoders = avg_encoders(folder)
+    encoders = avg_encoders(folder, arguments.peers)
     compare_vectors(encoders, sentences, folder)
     name = "" if kind == OURS else f"_{kind.replace('-', '_')}"
     ratios = {f"{key}{name}": ratio for key, ratio in compare_rates(encoders, sentences, arguments.rounds).items()}
