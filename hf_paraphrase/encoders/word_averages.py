@@ -70,7 +70,7 @@ class TableAverages:
 
         def means(ids: NDArray[np.int64], offsets: NDArray[np.int64]) -> NDArray[np.float32]:
             self._tokens += len(ids)
-            if len(offsets) <= _FEW_TEXTS and not self.part_sizes and self.table.shape[1] > 1:
+            if len(offsets) <= _FEW_TEXTS + 1 and not self.part_sizes and self.table.shape[1] > 1:
                 return _few_row_means(self.table, *self._counted(ids, offsets))
             if self.part_sizes:
                 return self._of_parts(mean, ids, offsets)

@@ -141,8 +141,7 @@ def save_avg(tokenizer: PreTrainedTokenizerFast, dimension: int, folder: Path) -
     The vector of unknown words is zero, as model2vec leaves them out. They count in the mean of the others.
     """
     torch.manual_seed(0)
-    size = {"vocab_size": len(tokenizer), "hidden_size": dimension, "initializer_range": 0.3}
-    model = AvgModel(AvgConfig(**size))
+    model = AvgModel(AvgConfig(vocab_size=len(tokenizer), hidden_size=dimension, initializer_range=0.3))
     with torch.no_grad():
         model.embeddings[tokenizer.unk_token_id] = 0
     model.save_pretrained(folder)

@@ -22,6 +22,7 @@ from hf_paraphrase.tokenization.word_level import (
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
+    from tokenizers.trainers import Trainer
     from transformers import PreTrainedTokenizerFast
 
 OURS = "words"
@@ -111,7 +112,7 @@ def tokenizer_of_file(path: str) -> PreTrainedTokenizerFast:
     return _wrapped(tokenizer)
 
 
-def _learnt(tokenizer: Tokenizer, sentences: list[str], trainer: object) -> PreTrainedTokenizerFast:
+def _learnt(tokenizer: Tokenizer, sentences: list[str], trainer: Trainer) -> PreTrainedTokenizerFast:
     tokenizer.train_from_iterator(sentences, trainer)
     return _wrapped(tokenizer)
 
