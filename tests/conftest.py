@@ -23,10 +23,24 @@ REAL_DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 SCRIPTS = Path(__file__).resolve().parents[1] / "scripts"
 
 
-def pytest_collection_finish():
-    """Keeps the collector of garbage, which every training calls, from going through thousands of tests each time."""
+def leave_to_stay():
+    """Keeps the collector of garbage, which every training calls, from going through all that is there by now."""
     gc.collect()
     gc.freeze()
+
+
+def pytest_collection_finish():
+    """The tests themselves stay: thousands of objects."""
+    leave_to_stay()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_teardown(item, nextitem):
+    """The libraries that the tests of a file imported stay; its fixtures are gone."""
+    result = yield
+    if nextitem is None or nextitem.path != item.path:
+        leave_to_stay()
+    return result
 
 
 @pytest.fixture(scope="session")

@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import HfParaphraseError, ModelError
 from .foreign_files import check_plain_folder, open_plain, read_json_object
+from .quiet_libraries import quiet_transformers
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
@@ -210,7 +211,7 @@ def read_header(path: str | os.PathLike[str]) -> dict[str, TensorEntry]:
 
 @contextmanager
 def opening(what: str, path: str | os.PathLike[str], remedy: str = _REMEDY) -> Iterator[None]:
-    """Turns whatever a library raises in the block into one error with a short message.
+    """Turns whatever a library raises in the block into one error with a short message; transformers is quiet in it.
 
     Args:
         what: What is opened, e.g. `the model`.
@@ -221,7 +222,8 @@ def opening(what: str, path: str | os.PathLike[str], remedy: str = _REMEDY) -> I
         ModelError: For any exception of the block, a panic of the libraries written in Rust included.
     """
     try:
-        yield
+        with quiet_transformers():
+            yield
     except HfParaphraseError:
         raise
     except BaseException as error:

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import Any
+
+_OVER = re.compile(r"\r[^\n]*")
+_MOVES = re.compile(r"(?:[\r\n]|\x1b\[A)*")
 
 
 @contextmanager
@@ -55,19 +59,33 @@ def give_up_standard_output() -> None:
 
 
 class _Forgiving:
-    """A stream that does not mind if something cannot be written."""
+    """A stream that does not mind if something cannot be written.
+
+    A line that begins with a carriage return writes over the one before it, as progress bars do, whoever draws them.
+    That is for those who watch a terminal: elsewhere it is left out, with the ends of lines and moves up behind it.
+    """
 
     def __init__(self, stream: Any) -> None:
         self._stream = stream
+        self._is_behind_a_bar = False
 
     def write(self, text: str) -> int:
-        with suppress(OSError, ValueError):
-            self._stream.write(text)
+        self._is_behind_a_bar = not self._is_terminal() and bool(
+            _OVER.fullmatch(text) or (self._is_behind_a_bar and _MOVES.fullmatch(text))
+        )
+        if not self._is_behind_a_bar:
+            with suppress(OSError, ValueError):
+                self._stream.write(text)
         return len(text)
 
     def flush(self) -> None:
         with suppress(OSError, ValueError):
             self._stream.flush()
+
+    def _is_terminal(self) -> bool:
+        with suppress(OSError, ValueError, AttributeError):
+            return bool(self._stream.isatty())
+        return False
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._stream, name)

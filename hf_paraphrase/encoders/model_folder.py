@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from ..artefacts.cards import write_card
 from ..artefacts.measurements import Measurement
 from ..artefacts.provenance import write_provenance
+from ..artefacts.quiet_libraries import quiet_transformers
 from ..models.sentence_transformers_files import needs_own_code, write_module_files
 from ..tokenization.word_level import save_tokenizer
 from .kinds import check_own_class, is_own_class
@@ -48,8 +49,9 @@ def write_model_files(
         for kind, auto_class in ((type(model), "AutoModel"), (type(model.config), "AutoConfig")):
             if kind._auto_class is None:
                 kind.register_for_auto_class(auto_class)
-    model.save_pretrained(folder, state_dict=None if weights is None else dict(weights))
-    save_tokenizer(tokenizer, folder)
+    with quiet_transformers():
+        model.save_pretrained(folder, state_dict=None if weights is None else dict(weights))
+        save_tokenizer(tokenizer, folder)
     write_module_files(folder, _layout(model), model.config.hidden_size)
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import inspect
 import os
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack, cast, overload
@@ -38,6 +38,23 @@ CHARACTERS_PER_BLOCK = 1 << 20
 CHARACTERS_OF_A_THREAD = 1 << 16
 """Characters from which on it is worth while to let another thread tokenise some of them."""
 _ROWS_PER_MEAN = 1024
+
+
+@dataclass
+class _LookupOfState:
+    """The lookup of a tokenizer.
+
+    Attributes:
+        state: What the tokenizer is like.
+        least: For fewer characters the lookup is not worth while.
+        lookup: The lookup; None if the tokenizer must do the work itself.
+        made: Whether that is known.
+    """
+
+    state: object
+    least: int
+    lookup: Lookup | None = None
+    made: bool = False
 
 
 class SentenceEncoder(FamiliarCalls):
@@ -83,7 +100,7 @@ class SentenceEncoder(FamiliarCalls):
                 self._model = truncated_average(self._model, truncate_dim)
         self.results = {}
         self.folder: Path | None = None
-        self._lookup: tuple[object, Lookup | None] | None = None
+        self._lookup: _LookupOfState | None = None
         self._averages: tuple[object, Averages | None] | None = None
 
     @property
@@ -303,9 +320,10 @@ class SentenceEncoder(FamiliarCalls):
             steps = self._word_averages(averages, texts, vectors, normalize)
         else:
             steps = self._padded_batches(texts, batch_size, vectors, normalize)
-        with progress_bar(len(texts), show=show_progress_bar) as progress:
-            for done in steps:
-                progress(done)
+        if show_progress_bar:
+            steps = with_progress_bar(steps, len(texts))
+        for _ in steps:
+            pass
         return vectors
 
     def _word_averages_of_model(self) -> Averages | None:
@@ -339,7 +357,7 @@ class SentenceEncoder(FamiliarCalls):
                 vectors[start : start + len(part)] = normalized(part) if normalize else part
             return rows.stop - rows.start
 
-        yield from in_threads(embed, blocks, available_threads())
+        yield from map(embed, blocks) if len(blocks) == 1 else in_threads(embed, blocks, available_threads())
 
     def _padded_batches(
         self, texts: list[str], batch_size: int, vectors: NDArray[np.float32], normalize: bool
@@ -379,28 +397,35 @@ class SentenceEncoder(FamiliarCalls):
     def _blocks(self, texts: list[str]) -> tuple[Callable[[list[str]], TokenIds], list[slice]]:
         """Chooses the way to tokenise some texts, and the blocks in which to do it."""
         reading = self._reading
-        ends = np.fromiter(map(len, texts), np.int64, len(texts)).cumsum()
-        characters = int(ends[-1]) if len(ends) else 0
-        worth_it = characters >= characters_worth_it(self.backend)
-        if worth_it and (lookup := self._word_lookup()) is not None:
+        characters = sum(map(len, texts))
+        lookup = self._word_lookup(characters)
+        if lookup is None:
+            # The library has threads of its own.
+            return lambda part: TokenIds.of_lists(self.tokenize(part)), [slice(0, len(texts))]
+        blocks = [slice(0, len(texts))]
+        if characters > min(CHARACTERS_OF_A_THREAD, CHARACTERS_PER_BLOCK):
             # As many blocks for every thread, so that none waits while another works on an odd one.
             threads = available_threads()
             rounds = -(-characters // (threads * CHARACTERS_PER_BLOCK))
             size = max(-(-characters // (threads * rounds)), CHARACTERS_OF_A_THREAD)
+            ends = np.fromiter(map(len, texts), np.int64, len(texts)).cumsum()
             borders = np.searchsorted(ends, np.arange(size, characters, size), side="left") + 1
-            different = sorted({0, *borders.tolist(), len(texts)})
-            blocks = [slice(first, last) for first, last in pairwise(different)]
-            return lambda part: reading.ids(lookup(reading.texts(part))), blocks
-        # The library has threads of its own.
-        return lambda part: TokenIds.of_lists(self.tokenize(part)), [slice(0, len(texts))]
+            blocks = [slice(*pair) for pair in pairwise(sorted({0, *borders.tolist(), len(texts)}))]
+        return lambda part: reading.ids(lookup(reading.texts(part))), blocks
 
-    def _word_lookup(self) -> Lookup | None:
-        """Gives the lookup of the tokenizer as it is now, or None if it must do the work itself."""
+    def _word_lookup(self, characters: int) -> Lookup | None:
+        """Gives the lookup of the tokenizer as it is now, or None if it must do the work itself.
+
+        Args:
+            characters: How many characters there are to look up: for few it may not be worth while to make it.
+        """
         backend = self.backend
         state = (id(backend), state_of(backend))
-        if self._lookup is None or self._lookup[0] != state:
-            self._lookup = (state, lookup_for(backend, special_tokens=True))
-        return self._lookup[1]
+        if self._lookup is None or self._lookup.state != state:
+            self._lookup = _LookupOfState(state, characters_worth_it(backend))
+        if not self._lookup.made and characters >= self._lookup.least:
+            self._lookup.lookup, self._lookup.made = lookup_for(backend, special_tokens=True), True
+        return self._lookup.lookup if characters >= self._lookup.least else None
 
     def similarity(
         self,
@@ -459,16 +484,14 @@ def _is_table(model: PreTrainedModel | OnnxModel) -> bool:
     return type(model) in (AvgModel, ConcatenationModel)
 
 
-@contextmanager
-def progress_bar(total: int, *, show: bool) -> Iterator[Callable[[int], object]]:
-    """Shows the progress, in texts, on standard error, if asked to; gives the function that is told of each step."""
-    if not show:
-        yield lambda done: None
-        return
+def with_progress_bar(steps: Iterable[int], total: int) -> Iterator[int]:
+    """Shows the progress, in texts, on standard error, while it passes on how many texts are done each time."""
     from tqdm.auto import tqdm
 
     with tqdm(total=total, unit=" texts", desc="encode") as bar:
-        yield bar.update
+        for done in steps:
+            bar.update(done)
+            yield done
         bar.update(total - bar.n)
 
 

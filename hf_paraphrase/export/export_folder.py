@@ -13,6 +13,7 @@ from ..artefacts.hub_models import repository_name
 from ..artefacts.inherited_cards import inherited_model_metadata, inherited_sections
 from ..artefacts.int8_tables import DTYPE_KEY, INT8, SCALES, TABLE, is_int8_folder
 from ..artefacts.provenance import FILE_NAME, SOURCE_FILE_NAME, write_provenance
+from ..artefacts.quiet_libraries import quiet_transformers
 from ..models.sentence_transformers_files import write_module_files
 from .stored_weights import StoredWeights
 
@@ -48,7 +49,8 @@ def write_weights(folder: Path, model: PreTrainedModel, tokenizer: PreTrainedTok
     """Writes a model folder like that in `source`, with the weights in the type that they have in `model`."""
     from ..tokenization.word_level import save_tokenizer
 
-    model.save_pretrained(folder)
+    with quiet_transformers():
+        model.save_pretrained(folder)
     save_tokenizer(tokenizer, folder)
     if is_int8_folder(source):
         write_module_files(folder, model.config.model_type, model.config.hidden_size)

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import shutil
-import sys
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+from tqdm.auto import tqdm
 from transformers import (
     PrinterCallback,
     ProgressCallback,
@@ -24,32 +23,47 @@ from ..artefacts.finite_weights import check_finite
 from .batches import EpochBatches
 
 
-class SilentProgress(ProgressCallback):
-    """The Trainer's progress bar without its logs, which would go to standard output."""
+class OneLineProgress(ProgressCallback):
+    """The Trainer's progress bar: rate, time left, and the last loss and dev scores, all in one line.
 
-    def on_log(self, *args: Any, **kwargs: Any) -> None:
-        """Shows nothing."""
-
-
-class LogsOnStandardError(ProgressCallback):
-    """The Trainer's progress bar, with its logs beside it on standard error."""
-
-    def on_log(self, *args: Any, **kwargs: Any) -> None:
-        """Shows the logs."""
-        with contextlib.redirect_stdout(sys.stderr):
-            super().on_log(*args, **kwargs)
-
-
-def keep_standard_output(trainer: Trainer, *, logs: bool = False) -> None:
-    """Takes from a Trainer what writes to standard output, which is for data; its progress bar stays.
-
-    Args:
-        trainer: The trainer.
-        logs: Whether its logs go to standard error; otherwise nobody sees them.
+    The Trainer's own one writes the figures above the bar, as dictionaries.
     """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.figures: dict[str, str] = {}
+
+    def on_train_begin(
+        self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **kwargs: Any
+    ) -> None:
+        """Shows the bar; the steps of a run that is continued do not count as done by this one."""
+        if state.is_world_process_zero:
+            self.training_bar = tqdm(
+                total=state.max_steps, initial=state.global_step, desc="train", unit=" steps", dynamic_ncols=True
+            )
+        self.current_step = state.global_step
+
+    def on_log(
+        self,
+        args: TrainingArguments,
+        state: TrainerState,
+        control: TrainerControl,
+        logs: Mapping[str, Any] | None = None,
+        **kwargs: Any,
+    ) -> None:
+        """Puts loss and dev scores behind the bar."""
+        for name, value in (logs or {}).items():
+            if isinstance(value, int | float) and (name == "loss" or name.startswith("eval_")):
+                self.figures[name.replace("eval_", "dev ")] = f"{value:.4g}"
+        if state.is_world_process_zero and self.training_bar is not None:
+            self.training_bar.set_postfix(self.figures)
+
+
+def keep_standard_output(trainer: Trainer) -> None:
+    """Takes from a Trainer what writes to standard output, which is for data; its progress bar stays, in one line."""
     trainer.remove_callback(PrinterCallback)
     if trainer.pop_callback(ProgressCallback) is not None:
-        trainer.add_callback(LogsOnStandardError if logs else SilentProgress)
+        trainer.add_callback(OneLineProgress)
 
 
 def log_of_steps(log: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:

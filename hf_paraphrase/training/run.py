@@ -36,6 +36,7 @@ from ..artefacts.finite_weights import check_finite_files
 from ..artefacts.folders import check_output, check_unfinished, is_filled, output_folder, staging_path, was_finished
 from ..artefacts.measurements import Measurement
 from ..artefacts.provenance import fingerprint, read_provenance, write_provenance
+from ..artefacts.quiet_libraries import quiet_transformers
 from ..artefacts.unfinished import JOB, check_same_job
 from ..errors import OutputError, UsageError
 from ..messages import is_main_process, process_count, say
@@ -302,7 +303,8 @@ class TrainingRun:
         trainer.add_callback(EndAtDivergence)
         trainer.add_callback(LossAtCheckpoints)
         _keep_logs(trainer, self.folder / LOGS / folder.relative_to(self.checkpoints))
-        trainer.train(resume_from_checkpoint=None if checkpoint is None else str(checkpoint))
+        with quiet_transformers(warns=True):
+            trainer.train(resume_from_checkpoint=None if checkpoint is None else str(checkpoint))
         self._log += log_of_steps(trainer.state.log_history)
         # None of the checkpoints goes before all processes have loaded the best one.
         _wait_for_all()

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..artefacts.measurements import Measurement
+from ..artefacts.quiet_libraries import quiet_transformers
 from ..errors import InputError
 from ..messages import say
 from ..settings import recipe
@@ -250,8 +251,9 @@ def _write(
     config, generation = model.config, model.generation_config
     assert generation is not None
     generation.update(num_beams=5, max_length=256, length_penalty=1.0, early_stopping=False)
-    model.to(dtype=torch.float32).save_pretrained(run.folder)
-    tokenizer.save_pretrained(run.folder)
+    with quiet_transformers():
+        model.to(dtype=torch.float32).save_pretrained(run.folder)
+        tokenizer.save_pretrained(run.folder)
     results = {"dev_bleu": best_bleu, "best_epoch": best_epoch, **counts, "train_seconds": seconds}
     results["log"] = log_of_steps(log)
     recorded = settings.record()

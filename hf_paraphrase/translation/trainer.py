@@ -35,6 +35,7 @@ from transformers import (
     TrainingArguments,
 )
 
+from ..messages import say
 from ..training.callbacks import EpochOfBatches, LastStep, keep_standard_output
 from ..training.processes import wait_for_all
 from .batching import MaxiBatchSampler, TokenizedBitext, TranslationCollator, split_batch, tokenize_bitext
@@ -144,7 +145,7 @@ class TranslationTrainer(Trainer):
             optimizers=optimizers,
             **settings,
         )
-        keep_standard_output(self, logs=True)
+        keep_standard_output(self)
         self._share = 1.0
 
     def train(self, resume_from_checkpoint: str | bool | None = None, **kwargs: Any) -> Any:
@@ -231,6 +232,7 @@ class TranslationTrainer(Trainer):
         self.log(metrics)
         control: TrainerControl = self.control  # type: ignore[has-type]
         self.control = self.callback_handler.on_evaluate(self.args, self.state, control, metrics)
+        say(f"epoch {self.state.epoch or 0:.2f}: dev BLEU {found['bleu']:.2f}")
         return metrics
 
     def finite_log(self) -> list[dict[str, float]]:

@@ -5,6 +5,10 @@ sentence-transformers (`StaticEmbedding`). The contestants take turns, so that a
 of them. A peer is timed with its defaults and with settings that may suit it better; the ratio is that to its fastest.
 GRAN (an LSTM without peepholes) is compared with `torch.nn.LSTM` alone on as many tokens, in sentences of the mean
 length and batches without padding. Ratios are of median rates, above 1 = this package is faster.
+
+`--tokenizers all` does the same with an Avg folder for each kind of tokenizer (`encode_tokenizers.py`), and times
+calls of one, ten and a hundred sentences beside those of all. A ratio is called after the kind and the size of a call
+where they are not our words and all sentences: `avg_encode_vs_model2vec_wordpiece_calls_of_1`.
 """
 
 from __future__ import annotations
@@ -15,27 +19,23 @@ import json
 import os
 import sys
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from itertools import islice
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import torch
 
+from encode_tokenizers import KINDS, OURS, tokenizer_of_file
 from hf_paraphrase.encoders.sentence_encoder import SentenceEncoder
 from hf_paraphrase.errors import InputError
 from hf_paraphrase.models.configuration_avg import AvgConfig
 from hf_paraphrase.models.configuration_gran import GranConfig
 from hf_paraphrase.models.modeling_avg import AvgModel
 from hf_paraphrase.models.modeling_gran import GranModel
-from hf_paraphrase.tokenization.word_level import (
-    UNKNOWN_ID,
-    build_word_level_tokenizer,
-    save_tokenizer,
-    sentence_vocabulary,
-)
+from hf_paraphrase.tokenization.word_level import save_tokenizer
 from interleaved import (
     ROUNDS,
     Contestant,
@@ -49,7 +49,13 @@ from interleaved import (
     write_ratios,
 )
 
+if TYPE_CHECKING:
+    from transformers import PreTrainedTokenizerFast
+
 BARE_BATCHES = (256, 1024)
+PEERS = ("model2vec", "sentence-transformers")
+CALLS = (1, 10, 100)
+SENTENCES_IN_CALLS = 2_000
 
 Encode = Callable[[list[str]], Any]
 
@@ -91,6 +97,9 @@ def read_arguments() -> argparse.Namespace:
     parser.add_argument("--vocabulary", type=int, default=61_000, help="word vectors; unused words fill it up")
     parser.add_argument("--dimension", type=int, default=300, help="components of a vector")
     parser.add_argument("--rounds", type=int, default=7, help=ROUNDS)
+    parser.add_argument("--tokenizers", nargs="+", choices=[*KINDS, "all"], default=[OURS], help="kinds to time")
+    parser.add_argument("--peers", nargs="+", choices=PEERS, default=PEERS, help="libraries to compare with")
+    parser.add_argument("--wordpiece", help="tokenizer.json of BERT; none = pieces learnt from the sentences")
     parser.add_argument("--gran-sentences", type=int, default=10_000, help="sentences to encode with GRAN; 0 = none")
     return parser.parse_args()
 
@@ -126,17 +135,13 @@ def read_sentences(text: str | None, count: int) -> list[str]:
     return [lines[place % len(lines)] for place in range(count)]
 
 
-def save_avg(sentences: list[str], arguments: argparse.Namespace, folder: Path) -> None:
+def save_avg(tokenizer: PreTrainedTokenizerFast, dimension: int, folder: Path) -> None:
     """Saves an Avg model with random vectors, in the layout that `train-encoder` writes.
 
     The vector of unknown words is zero, as model2vec leaves them out. They count in the mean of the others.
     """
-    words = sentence_vocabulary(sentences, max_size=arguments.vocabulary - 2)
-    fillers = (f"filler{number}" for number in range(arguments.vocabulary - 2 - len(words)))
-    tokenizer = build_word_level_tokenizer([*words, *fillers])
     torch.manual_seed(0)
-    size = {"vocab_size": len(tokenizer), "hidden_size": arguments.dimension, "initializer_range": 0.3}
-    model = AvgModel(AvgConfig(**size))
+    model = AvgModel(AvgConfig(vocab_size=len(tokenizer), hidden_size=dimension, initializer_range=0.3))
     with torch.no_grad():
         model.embeddings[tokenizer.unk_token_id] = 0
     model.save_pretrained(folder)
@@ -145,29 +150,45 @@ def save_avg(sentences: list[str], arguments: argparse.Namespace, folder: Path) 
     (folder / "modules.json").write_text(json.dumps([module]) + "\n", encoding="utf-8")
 
 
-def avg_encoders(folder: Path) -> list[Encoder]:
-    """Opens the folder with this package and every installed peer."""
+def avg_encoders(folder: Path, peers: Sequence[str] = PEERS) -> list[Encoder]:
+    """Opens the folder with this package and every installed peer of those."""
     encoders = [Encoder("", "hf_paraphrase", "", SentenceEncoder.from_pretrained(folder).encode)]
+    if PEERS[0] in peers:
+        encoders += model2vec_encoders(folder)
+    if PEERS[1] in peers:
+        encoders += sentence_transformers_encoders(folder)
+    return encoders
+
+
+def model2vec_encoders(folder: Path) -> list[Encoder]:
+    """Opens the folder with model2vec, if it is installed."""
     try:
         model2vec = importlib.import_module("model2vec")
     except ImportError as error:
         write(f"model2vec is left out: {error}")
-    else:
-        encode = model2vec.StaticModel.from_pretrained(str(folder)).encode
-        key = "avg_encode_vs_model2vec"
-        encoders.append(Encoder(key, "model2vec", "", encode))
-        encoders.append(Encoder(key, "model2vec", "one batch at a time", partial(encode, use_multiprocessing=False)))
+        return []
+    encode = model2vec.StaticModel.from_pretrained(str(folder)).encode
+    key = "avg_encode_vs_model2vec"
+    return [
+        Encoder(key, "model2vec", "", encode),
+        Encoder(key, "model2vec", "one batch at a time", partial(encode, use_multiprocessing=False)),
+    ]
+
+
+def sentence_transformers_encoders(folder: Path) -> list[Encoder]:
+    """Opens the folder with sentence-transformers, if it is installed."""
     try:
         sentence_transformers = importlib.import_module("sentence_transformers")
     except ImportError as error:
         write(f"sentence-transformers is left out: {error}")
-    else:
-        encode = sentence_transformers.SentenceTransformer(str(folder), device="cpu").encode
-        encode = partial(encode, show_progress_bar=False)
-        key = "avg_encode_vs_sentence_transformers"
-        encoders.append(Encoder(key, "sentence-transformers", "", encode))
-        encoders.append(Encoder(key, "sentence-transformers", "batch_size=2048", partial(encode, batch_size=2048)))
-    return encoders
+        return []
+    encode = sentence_transformers.SentenceTransformer(str(folder), device="cpu").encode
+    encode = partial(encode, show_progress_bar=False)
+    key = "avg_encode_vs_sentence_transformers"
+    return [
+        Encoder(key, "sentence-transformers", "", encode),
+        Encoder(key, "sentence-transformers", "batch_size=2048", partial(encode, batch_size=2048)),
+    ]
 
 
 def compare_vectors(encoders: list[Encoder], sentences: list[str], folder: Path) -> None:
@@ -178,7 +199,11 @@ def compare_vectors(encoders: list[Encoder], sentences: list[str], folder: Path)
     """
     encoder = SentenceEncoder.from_pretrained(folder)
     unknown = encoder.tokenizer.unk_token_id
-    sample = [text for text in sentences[:20_000] if unknown not in encoder.tokenize([text])[0]]
+    sample = sentences[:20_000]
+    ids = encoder.token_ids(sample)
+    sample = [
+        text for text, row in zip(sample, np.split(ids.ids, ids.offsets[1:-1]), strict=True) if unknown not in row
+    ]
     if not sample:
         write("no sentence is without unknown words: the vectors are not compared")
         return
@@ -228,7 +253,15 @@ def rate(encode: Encode, sentences: list[str]) -> float:
     return share * len(sentences) / seconds
 
 
-def compare_rates(encoders: list[Encoder], sentences: list[str], rounds: int) -> dict[str, float]:
+def rate_of_calls(size: int, encode: Encode, sentences: list[str]) -> float:
+    """Encodes so many sentences a call, and returns sentences per second."""
+    calls = [sentences[first : first + size] for first in range(0, len(sentences), size)]
+    return len(sentences) / timed(lambda: [encode(call) for call in calls])[0]
+
+
+def compare_rates(
+    encoders: list[Encoder], sentences: list[str], rounds: int, rate: Callable[[Encode, list[str]], float] = rate
+) -> dict[str, float]:
     """Lets the encoders take turns, writes a table and returns the ratio to the faster settings of each peer."""
     contestants = [
         Contestant(encoder.key, f"{encoder.library} {encoder.settings}", partial(rate, encoder.encode, sentences))
@@ -237,24 +270,48 @@ def compare_rates(encoders: list[Encoder], sentences: list[str], rounds: int) ->
     return ratios_to_best(contestants, measure("sentences/s", contestants, rounds, width=46))
 
 
+def compare_kind(kind: str, arguments: argparse.Namespace, sentences: list[str], folder: Path) -> dict[str, float]:
+    """Compares the encoders with one kind of tokenizer; returns the ratios, which bear its name if it is not ours."""
+    if kind == "wordpiece" and arguments.wordpiece:
+        tokenizer = tokenizer_of_file(arguments.wordpiece)
+    else:
+        tokenizer = KINDS[kind](sentences, arguments.vocabulary)
+    save_avg(tokenizer, arguments.dimension, folder)
+    ids = SentenceEncoder.from_pretrained(folder).token_ids(sentences).ids
+    known = np.count_nonzero(ids != tokenizer.unk_token_id)
+    write(
+        f"{kind}: {len(sentences):,} sentences of {len(ids) / len(sentences):.1f} tokens "
+        f"({known / max(len(ids), 1):.2%} known), {len(tokenizer):,} x {arguments.dimension} vectors, "
+        f"{torch.get_num_threads()} threads"
+    )
+    encoders = avg_encoders(folder, arguments.peers)
+    compare_vectors(encoders, sentences, folder)
+    name = "" if kind == OURS else f"_{kind.replace('-', '_')}"
+    ratios = {f"{key}{name}": ratio for key, ratio in compare_rates(encoders, sentences, arguments.rounds).items()}
+    if arguments.tokenizers == [OURS]:
+        return ratios
+    # The other settings of the peers are for many sentences.
+    peers = [encoder for place, encoder in enumerate(encoders) if encoder.key != encoders[place - 1].key]
+    for size in CALLS:
+        write(f"{kind}: {size} sentences a call")
+        found = compare_rates(peers, sentences[:SENTENCES_IN_CALLS], arguments.rounds, partial(rate_of_calls, size))
+        ratios |= {f"{key}{name}_calls_of_{size}": ratio for key, ratio in found.items()}
+    return ratios
+
+
 def run(arguments: argparse.Namespace, sentences: list[str], folder: Path) -> None:
     """Measures everything and writes the report, the ratios as one JSON object on its last line."""
-    save_avg(sentences, arguments, folder)
-    ids = SentenceEncoder.from_pretrained(folder).tokenize(sentences)
-    tokens = sum(map(len, ids))
-    known = sum(item != UNKNOWN_ID for row in ids for item in row)
-    write(
-        f"{len(sentences):,} sentences of {tokens / len(sentences):.1f} tokens ({known / max(tokens, 1):.2%} known), "
-        f"{arguments.vocabulary:,} x {arguments.dimension} vectors, {torch.get_num_threads()} threads"
-    )
-    encoders = avg_encoders(folder)
-    compare_vectors(encoders, sentences, folder)
-    ratios = compare_rates(encoders, sentences, arguments.rounds)
+    ratios: dict[str, float] = {}
+    if "all" in arguments.tokenizers:
+        arguments.tokenizers = list(KINDS)
+    for kind in arguments.tokenizers:
+        ratios |= compare_kind(kind, arguments, sentences, folder / kind)
     if arguments.gran_sentences:
         some = sentences[: arguments.gran_sentences]
-        tokens = sum(map(len, ids[: len(some)]))
+        tokens = len(SentenceEncoder.from_pretrained(folder / arguments.tokenizers[0]).token_ids(some).ids)
         write(f"GRAN on {len(some):,} of them, {tokens:,} tokens")
-        ratios |= compare_rates(gran_encoders(arguments, folder, tokens, len(some)), some, arguments.rounds)
+        encoders = gran_encoders(arguments, folder / arguments.tokenizers[0], tokens, len(some))
+        ratios |= compare_rates(encoders, some, arguments.rounds)
     write_ratios(ratios)
 
 

@@ -294,3 +294,20 @@ class Campaign:
             lines.append(f"- {name}: {finding.kind} ({len(found_at)} of this kind): {finding.text[:300]}")
             lines += [f"  {self._again(number)}", f"  hf-paraphrase {line[:300]}"]
         return "\n".join(lines)
+
+
+class OutputProbes:
+    """Probes of the cases that write an output, which take turns.
+
+    Args:
+        campaign: Prepared, with the undisturbed runs.
+    """
+
+    def __init__(self, campaign: Campaign) -> None:
+        self.campaign = campaign
+        self.cases = [case for case in campaign.cases if case.writes]
+
+    def turn(self, number: int) -> tuple[Case, Reference, list[str]]:
+        """Returns the case whose turn it is, its undisturbed run, and its command line."""
+        case = self.cases[number % len(self.cases)]
+        return case, self.campaign.references[case.name], self.campaign.words(case)

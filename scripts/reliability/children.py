@@ -18,6 +18,7 @@ import selectors
 import signal
 import struct
 import sys
+import threading
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -292,8 +293,19 @@ def _be_child(
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     room = _address_space() + limits.memory
     resource.setrlimit(resource.RLIMIT_AS, (room, room))
+    _unshare_locks()
     _count_events(place, counter, disturbance)
     os._exit(_code_of(words))
+
+
+def _unshare_locks() -> None:
+    """Gives progress bars a lock of this process: theirs is one of all forks, and stays locked when one is killed."""
+    from tqdm import tqdm
+
+    lock, classes = threading.RLock(), [tqdm]
+    for kind in classes:
+        kind.set_lock(lock)
+        classes += kind.__subclasses__()
 
 
 def _code_of(words: list[str]) -> int:

@@ -17,14 +17,14 @@ import subprocess
 import sys
 from pathlib import Path
 
-from campaign import Campaign, Finding, Probe, compared, error_lines, resumed, verdict
+from campaign import Campaign, Finding, OutputProbes, Probe, compared, error_lines, resumed, verdict
 from children import Disturbance, run
 from comparison import differences
 
 _PAGE = 4096
 
 
-class FullDisk:
+class FullDisk(OutputProbes):
     """Probes that run out of room.
 
     Args:
@@ -32,15 +32,12 @@ class FullDisk:
     """
 
     def __init__(self, campaign: Campaign) -> None:
-        self.campaign = campaign
-        self.cases = [case for case in campaign.cases if case.writes]
+        super().__init__(campaign)
         self.mounts = _can_mount(campaign.folder / "mounted")
 
     def probe(self, number: int, chance: random.Random, place: Path) -> Probe:
         """Runs the case whose turn it is without room, and again with room."""
-        case = self.cases[number % len(self.cases)]
-        words = self.campaign.words(case)
-        reference = self.campaign.references[case.name]
+        case, reference, words = self.turn(number)
         output = place / "run" / case.output
         if self.mounts and chance.random() < 0.5:
             subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64m", "tmpfs", place], check=True)  # noqa: S603, S607
@@ -58,15 +55,14 @@ class FullDisk:
         )
 
     def _on_small_disk(self, number: int, chance: random.Random, place: Path) -> list[Finding]:
-        case = self.cases[number % len(self.cases)]
-        reference = self.campaign.references[case.name]
+        case, reference, words = self.turn(number)
         output = place / "run" / case.output
         paths = [reference.output] if reference.output.is_file() else list(reference.output.rglob("*"))
         pages = 2 * len(paths) + sum(path.stat().st_size // _PAGE for path in paths)
         for name in ("run", "temporary", "home"):
             (place / name).mkdir()
         _fill(place / "filler", chance.randint(0, pages))
-        ended = run(self.campaign.words(case), place)
+        ended = run(words, place)
         (place / "filler").unlink()
         return self._judged(number, place, ended.code, verdict(ended), len(error_lines(ended)), output)
 
@@ -74,8 +70,7 @@ class FullDisk:
         self, number: int, place: Path, code: int, findings: list[Finding], lines: int, output: Path
     ) -> list[Finding]:
         """Judges a run without room, and repeats it with room."""
-        case = self.cases[number % len(self.cases)]
-        reference = self.campaign.references[case.name]
+        case, reference, words = self.turn(number)
         if code != 0:
             if lines != 1 and not findings:
                 findings.append(Finding("not one line", f"{lines} lines of errors, exit code {code}"))
@@ -83,7 +78,7 @@ class FullDisk:
                 findings.append(Finding("half an output", " ".join(differences(reference.output, output)[:5])))
             elif not case.resumes and (beside := [entry.name for entry in (place / "run").iterdir()]):
                 findings.append(Finding("left over", " ".join(beside)))
-            return findings or resumed(self.campaign.words(case), reference, place)
+            return findings or resumed(words, reference, place)
         return findings or compared(reference, place)
 
 

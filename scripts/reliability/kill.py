@@ -12,26 +12,16 @@ import shlex
 import sys
 from pathlib import Path
 
-from campaign import Campaign, Finding, Probe, Reference, compared, resumed
+from campaign import Campaign, Finding, OutputProbes, Probe, Reference, compared, resumed
 from children import Disturbance, die, run
 
 
-class Kills:
-    """Probes that kill runs.
-
-    Args:
-        campaign: Prepared, with the undisturbed runs.
-    """
-
-    def __init__(self, campaign: Campaign) -> None:
-        self.campaign = campaign
-        self.cases = [case for case in campaign.cases if case.writes]
+class Kills(OutputProbes):
+    """Probes that kill runs."""
 
     def probe(self, number: int, chance: random.Random, place: Path) -> Probe:
         """Kills a run of the case whose turn it is, and resumes it."""
-        case = self.cases[number % len(self.cases)]
-        reference = self.campaign.references[case.name]
-        words = self.campaign.words(case)
+        case, reference, words = self.turn(number)
         output = place / "run" / case.output
         kills, findings, at_event = 0, list[Finding](), True
         while kills < (1 if chance.random() < 0.7 else 3):

@@ -12,26 +12,16 @@ import sys
 import time
 from pathlib import Path
 
-from campaign import Campaign, Finding, Probe, compared, error_lines, verdict
+from campaign import Campaign, Finding, OutputProbes, Probe, compared, error_lines, verdict
 from children import start
 
 
-class TwoAtOnce:
-    """Probes of two runs.
-
-    Args:
-        campaign: Prepared, with the undisturbed runs.
-    """
-
-    def __init__(self, campaign: Campaign) -> None:
-        self.campaign = campaign
-        self.cases = [case for case in campaign.cases if case.writes]
+class TwoAtOnce(OutputProbes):
+    """Probes of two runs."""
 
     def probe(self, number: int, chance: random.Random, place: Path) -> Probe:
         """Runs the case whose turn it is twice at once."""
-        case = self.cases[number % len(self.cases)]
-        reference = self.campaign.references[case.name]
-        words = self.campaign.words(case)
+        case, reference, words = self.turn(number)
         overwrite = chance.random() < 0.3 and "overwrite" in case.settings().__dataclass_fields__
         words += ["--overwrite"] if overwrite else []
         first = start(words, place)

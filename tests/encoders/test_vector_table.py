@@ -105,6 +105,22 @@ def test_a_table_gives_what_its_model_gives(folders, name, with_torch, monkeypat
     assert encoder.tokenizer(TEXTS[0])["input_ids"] == encoder.tokenize(TEXTS[0])[0]
 
 
+@pytest.mark.parametrize("columns", [1, 2, 31, 300])
+def test_few_texts_have_the_bits_of_many(columns):
+    generator = np.random.default_rng(columns)
+    table = generator.normal(size=(50, columns)).astype(np.float32)
+    lengths = np.array([3, 0, 1, 40, 0, 9, 200, 2, 17, 5] * 4)
+    offsets = np.concatenate([[0], lengths.cumsum()])
+    ids = generator.integers(0, 50, offsets[-1])
+    means = TableAverages(table).prepared()
+    many = means(ids, offsets)
+    for first, end in ((0, 1), (1, 2), (2, 12), (5, 21), (39, 40)):
+        assert end - first <= word_averages._FEW_TEXTS < len(lengths)
+        found = means(ids[offsets[first] : offsets[end]], offsets[first : end + 1] - offsets[first])
+        np.testing.assert_array_equal(found, many[first:end])
+    assert means(ids[:0], offsets[:1]).shape == (0, columns)
+
+
 @pytest.mark.parametrize("seed", range(5))
 def test_means_of_rows_have_the_bits_of_those_of_pytorch(seed):
     generator = np.random.default_rng(seed)

@@ -46,7 +46,30 @@ def test_installed_peers_give_equal_vectors_and_a_ratio_each(bench, text, capsys
     assert "all vectors of 30 sentences" in output
 
 
+def test_each_kind_of_tokenizer_and_calls_of_few_sentences_have_ratios_of_their_own(bench, text, capsys):
+    pytest.importorskip("model2vec")
+    words = ["--text", text, *SMALL, "--vocabulary", "400", "--gran-sentences", "0", "--peers", "model2vec"]
+    assert bench(*words, "--tokenizers", "words", "byte-level") == 0
+    output = capsys.readouterr().out
+    kinds = ["", "_byte_level"]
+    calls = ["", "_calls_of_1", "_calls_of_10", "_calls_of_100"]
+    expected = [f"avg_encode_vs_model2vec{kind}{call}" for kind in kinds for call in calls]
+    assert list(json.loads(output.splitlines()[-1])) == expected
+    assert output.count("all vectors of 30 sentences") == len(kinds)
+
+
 @pytest.mark.parametrize("words", [["--rounds", "0"], ["--vocabulary", "2"], ["--text", "absent.txt"]])
 def test_bad_arguments_are_one_line(bench, capsys, words):
     assert bench(*words) == 2
     assert len(capsys.readouterr().err.splitlines()) == 1
+
+
+@pytest.mark.parametrize("kind", ["words", "word-level", "wordpiece", "byte-level", "unigram"])
+def test_tokenizers_of_all_kinds_are_learnt_and_looked_up_run_by_run(load_script, kind):
+    from hf_paraphrase.tokenization.token_lookup import lookup_for
+
+    sentences = ["A cat sat.", "It isn't a dog", "cats and dogs"] * 9
+    tokenizer = load_script("benchmarks/encode_tokenizers").KINDS[kind](sentences, 400)
+    found = lookup_for(tokenizer.backend_tokenizer)(sentences)
+    assert tokenizer.unk_token_id not in found.ids
+    assert found.ids.tolist() == [number for text in sentences for number in tokenizer(text)["input_ids"]]

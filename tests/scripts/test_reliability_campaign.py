@@ -2,11 +2,14 @@ from __future__ import annotations
 
 import importlib
 import json
+import multiprocessing
 import os
 import random
 import sys
 
 import pytest
+from tqdm import tqdm
+from tqdm.std import TqdmDefaultWriteLock
 
 from hf_paraphrase.commands import VERBS
 
@@ -201,3 +204,17 @@ def test_a_folder_is_damaged_inside_only(load_script, tmp_path, seed):
     before = (tmp_path / "private" / "config.json").stat()
     assert mutations.damage_folder(tmp_path / "model", random.Random(seed), tmp_path / "private")
     assert (tmp_path / "private" / "config.json").stat() == before
+
+
+def test_a_run_that_is_killed_while_it_draws_a_progress_bar_stops_no_later_one(load_script, monkeypatch, tmp_path):
+    children = load_script("reliability/children")
+    monkeypatch.setattr(TqdmDefaultWriteLock, "mp_lock", multiprocessing.RLock(), raising=False)
+    monkeypatch.setattr(tqdm, "_lock", TqdmDefaultWriteLock(), raising=False)
+    monkeypatch.setattr("hf_paraphrase.commands.main", lambda: tqdm(range(1)).close())
+    killed = os.fork()
+    if killed == 0:
+        tqdm.get_lock().acquire()
+        os._exit(0)
+    os.waitpid(killed, 0)
+    ended = children.run(["draw"], tmp_path, limits=children.Limits(seconds=5))
+    assert ended.code == 0 and "1 [" in ended.stderr

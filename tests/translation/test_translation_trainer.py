@@ -63,7 +63,7 @@ def test_a_dataset_of_pairs_goes_in_and_the_best_weights_come_out(parts, tmp_pat
     assert any(not torch.equal(value, before[name]) for name, value in model.state_dict().items())
     assert trainer.state.best_metric == max(bleus(trainer))
     out, err = capfd.readouterr()
-    assert out == "" and "eval_bleu" in err
+    assert out == "" and "dev bleu=" in err and "{" not in err
     trainer.save_model(str(tmp_path / "saved"))
     opened, opened_tokenizer = load_translation_model(tmp_path / "saved", device="cpu")
     assert all(torch.equal(value, opened.state_dict()[name]) for name, value in model.state_dict().items())

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...artefacts.measurements import Measurement
 from ...artefacts.origins import languages_read
+from ...artefacts.quiet_libraries import quiet_transformers
 from ...data.text_blocks import PLAIN_OR_COMPRESSED
 from ...errors import UsageError
 from ...messages import say
@@ -238,7 +239,8 @@ def _write(
 ) -> dict[str, Any]:
     from ...tokenization.word_level import save_tokenizer
 
-    trainer.model.save_pretrained(run.folder)
+    with quiet_transformers():
+        trainer.model.save_pretrained(run.folder)
     save_tokenizer(tokenizer, run.folder)
     write_seen(
         run.folder,

@@ -14,6 +14,7 @@ from ...artefacts.finite_weights import check_finite
 from ...artefacts.measurements import Measurement
 from ...artefacts.origins import languages_read
 from ...artefacts.provenance import write_provenance
+from ...artefacts.quiet_libraries import quiet_transformers
 from ...artefacts.whole_files import write_text_whole
 from ...encoders.sentence_encoder import SentenceEncoder
 from ...errors import OutputError
@@ -250,7 +251,8 @@ def _write(
         )
         with torch.no_grad():
             model.embeddings.copy_(table)
-        model.save_pretrained(folder)
+        with quiet_transformers():
+            model.save_pretrained(folder)
         save_tokenizer(tokenizer, folder)
         write_module_files(folder, model.config.model_type, model.config.hidden_size)
         recorded = settings.record()

@@ -12,6 +12,7 @@ import numpy as np
 from ...artefacts.foreign_files import check_plain_folder
 from ...artefacts.measurements import Measurement
 from ...artefacts.origins import languages_read
+from ...artefacts.quiet_libraries import quiet_transformers
 from ...encoders.sentence_encoder import SentenceEncoder
 from ...errors import InputError, ModelError, UsageError
 from ...messages import is_main_process, say
@@ -273,7 +274,8 @@ def _write(
     coverage: Sequence[Coverage],
     run: TrainingRun,
 ) -> None:
-    trainer.model.save_pretrained(run.folder)
+    with quiet_transformers():
+        trainer.model.save_pretrained(run.folder)
     for name, tokenizer in zip((SOURCE_TOKENIZER, TARGET_TOKENIZER), tokenizers, strict=True):
         save_tokenizer(tokenizer, run.folder / name)
     examples, kept = trainer.examples, trainer.best_scores()

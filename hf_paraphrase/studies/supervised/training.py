@@ -10,6 +10,7 @@ import numpy as np
 
 from ...artefacts.card_heads import class_names
 from ...artefacts.origins import languages_read
+from ...artefacts.quiet_libraries import quiet_transformers
 from ...encoders.sentence_encoder import SentenceEncoder
 from ...errors import ModelError, UsageError
 from ...messages import say
@@ -334,7 +335,8 @@ def _write(
     results: dict[str, Any],
     run: TrainingRun,
 ) -> None:
-    model.eval().save_pretrained(run.folder)
+    with quiet_transformers():
+        model.eval().save_pretrained(run.folder)
     save_tokenizer(tokenizer, run.folder)
     vectors = "random" if settings.initial_vectors is None else Path(settings.initial_vectors).name
     run.write(
