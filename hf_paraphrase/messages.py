@@ -23,6 +23,9 @@ _OF_A_GROUP = ("RANK", "LOCAL_RANK", "WORLD_SIZE")
 """What `accelerate launch` and `torchrun` tell each process of a group, all of it together."""
 
 
+_OF_MPI = ("OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "MV2_COMM_WORLD_SIZE", "WORLD_SIZE")
+
+
 def process_count() -> int:
     """Counts the processes that `accelerate launch` or `torchrun` started; 1 without them."""
     return (_place_in_group() or (0, 1))[1]
@@ -31,6 +34,16 @@ def process_count() -> int:
 def is_main_process() -> bool:
     """Tells whether this is the process that writes; `accelerate launch` and `torchrun` number several from 0."""
     return (_place_in_group() or (0, 1))[0] == 0
+
+
+def lacks_its_group() -> bool:
+    """Tells whether `accelerate launch` was asked for several processes and started this one alone.
+
+    It does with `--cpu --num_processes 2`, for which it has MPI in mind: it then says where the others would be met,
+    and not how many there are.
+    """
+    launched = "ACCELERATE_MIXED_PRECISION" in os.environ and "MASTER_PORT" in os.environ
+    return launched and not any(name in os.environ for name in (*_OF_A_GROUP, *_OF_MPI))
 
 
 @contextmanager

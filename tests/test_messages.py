@@ -1,11 +1,13 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 
 import pytest
 
 from hf_paraphrase.commands import main
-from hf_paraphrase.messages import is_main_process, process_count, stray_variables_hidden
+from hf_paraphrase.messages import is_main_process, lacks_its_group, process_count, stray_variables_hidden
 
 WHOLE = {"RANK": "1", "LOCAL_RANK": "1", "WORLD_SIZE": "2"}
 STRAY = [
@@ -68,3 +70,53 @@ def test_a_verb_works_and_says_so_beside_a_stray_variable(variables, environment
     ]
     assert main(["train-tokenizer", *words]) == 0
     assert "made" in capsys.readouterr().err and (tmp_path / "made" / "README.md").is_file()
+
+
+LAUNCHED = {"ACCELERATE_MIXED_PRECISION": "no", "MASTER_PORT": "29500"}
+
+
+@pytest.mark.parametrize(
+    ("variables", "lacks"),
+    [
+        (LAUNCHED, True),
+        ({"ACCELERATE_MIXED_PRECISION": "no"}, False),
+        ({"MASTER_PORT": "29500"}, False),
+        ({**LAUNCHED, **WHOLE}, False),
+        ({**LAUNCHED, "OMPI_COMM_WORLD_SIZE": "2"}, False),
+        ({}, False),
+    ],
+)
+def test_one_process_in_the_place_of_several_is_known_by_what_accelerate_sets(
+    variables, lacks, environment, monkeypatch
+):
+    for name in (*LAUNCHED, "OMPI_COMM_WORLD_SIZE"):
+        monkeypatch.delenv(name, raising=False)
+    environment(variables)
+    assert lacks_its_group() is lacks
+
+
+def test_accelerate_on_cpus_starts_one_process_and_the_log_begins_with_it():
+    words = [
+        sys.executable,
+        "-m",
+        "accelerate.commands.launch",
+        "--cpu",
+        "--num_processes",
+        "2",
+        "-m",
+        "hf_paraphrase",
+    ]
+    known = {key: value for key, value in os.environ.items() if not key.startswith(("ACCELERATE", "MASTER"))}
+    environment = {**known, "PYTHONPATH": os.pathsep.join(sys.path), "OMP_NUM_THREADS": "1"}
+    done = subprocess.run(
+        [*launch, "-m", "hf_paraphrase", "env"],
+        capture_output=True,
+        text=True,
+        check=True,
+        env=environment,
+        timeout=200,
+    )
+    said = (
+        "accelerate was asked for several processes and started one; with --multi_gpu in the place of --cpu it starts"
+    )
+    assert done.stderr.count(said) == 1 and "python" in done.stdout

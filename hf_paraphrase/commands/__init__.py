@@ -11,7 +11,7 @@ import sys
 from collections.abc import Sequence
 
 from ..errors import HfParaphraseError, UsageError, choice_of, error_of_the_system
-from ..messages import ReaderGoneError, process_count, show, shown_messages
+from ..messages import ReaderGoneError, lacks_its_group, process_count, say, show, shown_messages
 from ..registry import import_file
 from .faults import fault
 from .near_names import with_near_name
@@ -124,6 +124,11 @@ def _run(words: list[str]) -> None:
     _check_processes(verb)
     module = importlib.import_module(f".{verb.replace('-', '_')}", __name__)
     with shown_messages():
+        if lacks_its_group():
+            say(
+                "accelerate was asked for several processes and started one; with --multi_gpu in the place of --cpu "
+                "it starts several, also where there is no GPU"
+            )
         module.main(words)
 
 
