@@ -6,20 +6,19 @@ import configparser
 import contextlib
 import importlib
 import importlib.util
-import io
 import json
 import pkgutil
 import re
 import shlex
-import sys
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 import pytest
 import torch
+from documented_blocks import blocks, run_line
 
-from hf_paraphrase.commands import VERBS, main
+from hf_paraphrase.commands import VERBS
 from hf_paraphrase.commands.arguments import parse
 from hf_paraphrase.data.folder import write_split
 from hf_paraphrase.data.schema import BACK_TRANSLATED, PAIRS
@@ -49,11 +48,6 @@ SENTENCES = [
     ("it is raining.", "the rain is falling."),
     ("the farmer sold the old horse.", "the old horse was sold by the farmer."),
 ]
-
-
-def blocks(text):
-    """The fenced blocks of a text, each as its language and its text."""
-    return re.findall(r"^```(\w*)\n(.*?)^```", text, re.DOTALL | re.MULTILINE)
 
 
 def section(document, heading):
@@ -125,17 +119,6 @@ def quickstart(tmp_path):
     }
     write_split(folder / "back_translated", "train", [pa.table(rows, schema=BACK_TRANSLATED)], BACK_TRANSLATED)
     return folder
-
-
-def run_line(line, monkeypatch):
-    """Runs one line of a shell block through the command line's own entry point."""
-    text, _, line = line.rpartition(" | ")
-    if text:
-        given = " ".join(shlex.split(text)[1:]) + "\n"
-        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(given.encode())))
-    words = shlex.split(line)
-    assert words[0] == "hf-paraphrase"
-    assert main(words[1:]) == 0, line
 
 
 def test_the_first_lines_of_the_readme_print_what_they_say(capsys):
