@@ -24,6 +24,7 @@ ROOMS = {
     "models": "Models",
     "hub": "Publishing",
     "export": "Export",
+    "demo": "The demo page",
     "studies": "Studies",
     "training": "Environment",
     "pipeline": "Quickstart",
