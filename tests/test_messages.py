@@ -96,16 +96,7 @@ def test_one_process_in_the_place_of_several_is_known_by_what_accelerate_sets(
 
 
 def test_accelerate_on_cpus_starts_one_process_and_the_log_begins_with_it():
-    words = [
-        sys.executable,
-        "-m",
-        "accelerate.commands.launch",
-        "--cpu",
-        "--num_processes",
-        "2",
-        "-m",
-        "hf_paraphrase",
-    ]
+    launch = [sys.executable, "-m", "accelerate.commands.launch", "--cpu", "--num_processes", "2"]
     known = {key: value for key, value in os.environ.items() if not key.startswith(("ACCELERATE", "MASTER"))}
     environment = {**known, "PYTHONPATH": os.pathsep.join(sys.path), "OMP_NUM_THREADS": "1"}
     done = subprocess.run(
