@@ -65,7 +65,7 @@ def fingerprint(path: str | os.PathLike[str]) -> str:
     if path.is_dir():
         for file in sorted(p for p in path.rglob("*") if p.is_file()):
             name = file.relative_to(path)
-            if file.name in {FILE_NAME, REPORT, "README.md"} or file.name.startswith(_LOG):
+            if file.name in {FILE_NAME, REPORT, "README.md"} or file.name.startswith(_LOG) or _is_of_wandb(name):
                 continue
             if not any(part.startswith(".") for part in name.parts):
                 digest.update(name.as_posix().encode())
@@ -79,6 +79,10 @@ def fingerprint(path: str | os.PathLike[str]) -> str:
     except OSError as error:
         raise InputError(f"cannot read: {error.strerror}", path=path) from error
     return digest.hexdigest()
+
+
+def _is_of_wandb(name: Path) -> bool:
+    return name.parts[0] == "logs" and "wandb" in name.parts
 
 
 def versions() -> dict[str, str]:

@@ -21,7 +21,7 @@ from ..errors import InputError
 _BY_PRODUCTS = (
     (re.compile(r"checkpoints?([-_].*)?", re.IGNORECASE), "a checkpoint of training"),
     (re.compile(r"__pycache__|.*\.py[co]"), "byte code"),
-    (re.compile(r"events\.out\.tfevents\..*"), "a log of training"),
+    (re.compile(r"events\.out\.tfevents\..*|wandb"), "a log of training"),
     (re.compile(r"(training_args|optimizer|scheduler|scaler|rng_state(_\d+)?)\.(bin|pth?)"), "state of training"),
 )
 _UNFINISHED = re.compile(r".*\.(partial|incomplete|tmp|part|crdownload)|\..*-\d{5}\.parquet", re.IGNORECASE)

@@ -82,8 +82,8 @@ class TrainingRunSettings(RunSettings):
     """What a training verb with a Trainer is told about its run."""
 
     report_to: str = setting(
-        "where the Trainer logs to, e.g. wandb, or tensorboard, whose files lie in the folder logs of the output; "
-        "none for nowhere",
+        "where the Trainer logs to, e.g. tensorboard or wandb, whose files lie in the folder logs of the output; none "
+        "for nowhere",
         "none",
     )
 
@@ -96,13 +96,15 @@ class TrainingRunSettings(RunSettings):
         super().check()
         if self.report_to == "none":
             return
-        from transformers.integrations import get_available_reporting_integrations
+        from transformers.integrations import INTEGRATION_TO_CALLBACK, get_available_reporting_integrations
 
         available = get_available_reporting_integrations()
         if self.report_to not in available:
             raise UsageError(
                 f"--report-to {self.report_to} is not installed",
-                remedy=f"here there {'is' if not available else 'are'} {', '.join(['none', *available])}",
+                remedy=f"pip install {self.report_to}, or one of {', '.join(['none', *available])}"
+                if self.report_to in INTEGRATION_TO_CALLBACK
+                else f"one of {', '.join(['none', *available])}",
             )
 
 
@@ -284,11 +286,22 @@ class TrainingRun:
         Raises:
             OutputError: If the unfinished output is of another job.
             ModelError: If it diverges, and no better weights are kept.
+            UsageError: If wandb cannot log, as where nobody is logged in.
         """
-        from .callbacks import EndAtDivergence, LossAtCheckpoints, last_checkpoint, log_of_steps
+        from .logs import kept_logs
 
         self._trained = False
         folder = Path(trainer.args.output_dir)
+        # Before anything is written down: where logging is not possible nothing is begun.
+        with kept_logs(trainer, self.folder / LOGS / folder.relative_to(self.checkpoints), self._output.name):
+            self._train(trainer, folder)
+        # None of the checkpoints goes before all processes have loaded the best one.
+        _wait_for_all()
+        self._trained = True
+
+    def _train(self, trainer: Trainer, folder: Path) -> None:
+        from .callbacks import EndAtDivergence, LossAtCheckpoints, last_checkpoint, log_of_steps
+
         self.begin()
         if is_main_process():
             folder.mkdir(parents=True, exist_ok=True)
@@ -302,13 +315,9 @@ class TrainingRun:
             say(f"resuming after step {step}" if checkpoint else "nothing to resume yet")
         trainer.add_callback(EndAtDivergence)
         trainer.add_callback(LossAtCheckpoints)
-        _keep_logs(trainer, self.folder / LOGS / folder.relative_to(self.checkpoints))
         with quiet_transformers(warns=True):
             trainer.train(resume_from_checkpoint=None if checkpoint is None else str(checkpoint))
         self._log += log_of_steps(trainer.state.log_history)
-        # None of the checkpoints goes before all processes have loaded the best one.
-        _wait_for_all()
-        self._trained = True
 
     def write(
         self,
@@ -373,15 +382,6 @@ def _with_fingerprints(value: Any, prints: Mapping[str, str]) -> Any:
     if isinstance(value, list):
         return [_with_fingerprints(item, prints) for item in value]
     return prints.get(value, value) if isinstance(value, str) else value
-
-
-def _keep_logs(trainer: Trainer, folder: Path) -> None:
-    """Has TensorBoard write into a folder that stays, and not among the checkpoints, which go."""
-    from transformers.integrations import TensorBoardCallback
-
-    for callback in trainer.callback_handler.callbacks:
-        if isinstance(callback, TensorBoardCallback) and callback.logging_dir is None:
-            callback.logging_dir = str(folder)
 
 
 def _wait_for_all() -> None:

@@ -12,11 +12,12 @@ import pytest
 import torch
 from safetensors.torch import load_file
 from toy_run import DEATH, ToySettings, train_toy
-from transformers.integrations import TensorBoardCallback
+from transformers.integrations import TensorBoardCallback, WandbCallback
 
 from hf_paraphrase.artefacts.folders import staging_path
 from hf_paraphrase.artefacts.provenance import fingerprint
 from hf_paraphrase.errors import InputError, OutputError, UsageError
+from hf_paraphrase.hub.travelling_files import list_files
 from hf_paraphrase.training.run import TrainingRun, TrainingRunSettings
 
 TOY = Path(__file__).with_name("toy_run.py")
@@ -267,7 +268,8 @@ def test_a_run_by_several_processes_is_another_run_than_by_one(monkeypatch, tmp_
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"report_to": "nobody"}, "--report-to nobody is not installed"),
+        ({"report_to": "nobody"}, r"--report-to nobody is not installed \(one of none"),
+        ({"report_to": "swanlab"}, r"--report-to swanlab is not installed \(pip install swanlab, or one of none"),
         ({"license": "My own"}, "is not spelt as on the Hub"),
         ({"seed": -1}, "--seed must be at least 0"),
     ],
@@ -318,6 +320,61 @@ def test_tensorboard_itself_writes_there(data, tmp_path):
     pytest.importorskip("tensorboard")
     train_toy(data=data, output=str(tmp_path / "toy"), report_to="tensorboard")
     assert [path.name.split(".")[2] for path in (tmp_path / "toy" / "logs").iterdir()] == ["tfevents"]
+
+
+class Wandb:
+    """Stands for wandb: files and links in the folder it is given, and a file at the end of the run."""
+
+    run, refuses, begun = None, False, ()
+
+    def init(self, project, name, dir):
+        if self.refuses:
+            raise RuntimeError("No API key\nconfigured")
+        self.begun = (project, name)
+        self.run = Path(dir) / "wandb" / "offline-run-1"
+        (self.run / "logs").mkdir(parents=True)
+        (self.run.parent / "latest-run").symlink_to(self.run)
+
+    def finish(self, exit_code):
+        (self.run / f"run-{exit_code}.wandb").write_text("kept")
+        self.run = None
+
+
+class LogsOfWandb(WandbCallback):
+    wandb = Wandb()
+
+    def __init__(self):
+        self._wandb = self.wandb
+
+    def setup(self, *words, **more):
+        assert self._wandb.run is not None
+
+    def on_train_begin(self, *words, **more):
+        self.setup()
+
+    on_log = on_train_end = on_save = on_train_begin
+
+
+def test_what_wandb_keeps_lies_in_the_output_and_no_other_file_or_link_is_left(data, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("toy_run.CALLBACKS", [LogsOfWandb])
+    train_toy(data=data, output="silent")
+    monkeypatch.setattr("toy_run.CALLBACKS", [])
+    train_toy(data=data, output="plain")
+    files = sorted(path for path in Path("silent/logs").rglob("*") if not path.is_dir())
+    assert files == [Path("silent/logs/wandb/offline-run-1/run-0.wandb")] and LogsOfWandb.wandb.run is None
+    assert LogsOfWandb.wandb.begun == ("huggingface", "silent")
+    assert not any(path.is_symlink() for path in tmp_path.rglob("*")) and fingerprint("silent") == fingerprint("plain")
+    left_out = dict(list_files("silent").left_out)
+    assert left_out == {"logs/wandb/": "a log of training"}
+
+
+def test_where_wandb_cannot_log_no_unfinished_run_is_left(data, tmp_path, monkeypatch):
+    monkeypatch.setattr("toy_run.CALLBACKS", [LogsOfWandb])
+    monkeypatch.setattr(LogsOfWandb.wandb, "refuses", True, raising=False)
+    with pytest.raises(UsageError, match=r"--report-to wandb: No API key configured .*WANDB_MODE=offline"):
+        train_toy(data=data, output=str(tmp_path / "toy"))
+    assert [path.name for path in tmp_path.iterdir()] == ["data.txt"]
 
 
 @pytest.mark.slow
