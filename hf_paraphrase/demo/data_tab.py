@@ -54,11 +54,11 @@ def add_tab(gr: gradio, *, shared: bool) -> None:
         with gr.Column():
             path = gr.Textbox(
                 label="A data folder of pairs on this machine",
-                placeholder="without it: judged pairs of the built-in sample",
+                placeholder="without either: judged pairs of the built-in sample",
                 visible=not shared,
                 elem_id="data-path",
             )
-            upload = gr.File(label="… or a Parquet file of pairs", height=110, elem_id="data-file")
+            upload = gr.File(label="A Parquet file of pairs", height=150, elem_id="data-file")
         with gr.Column():
             split = gr.Textbox("train", label="Split", elem_id="data-split")
             names = gr.Dropdown(

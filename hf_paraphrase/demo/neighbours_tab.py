@@ -31,9 +31,9 @@ def add_tab(gr: gradio, catalogue: ModelCatalogue, *, shared: bool) -> None:
     corpus = gr.State(None, delete_callback=_close)
     with gr.Row():
         with gr.Column():
-            upload = gr.File(label="Corpus: a text file, a sentence a line", height=120, elem_id="neighbours-file")
+            upload = gr.File(label="Corpus: a text file, a sentence a line", height=150, elem_id="neighbours-file")
             path = gr.Textbox(
-                label="… or a text file or data folder on this machine",
+                label="Or a text file or data folder on this machine",
                 placeholder="without either: sentences of the built-in sample",
                 visible=not shared,
                 elem_id="neighbours-path",

@@ -49,7 +49,7 @@ def add_tab(gr: gradio, catalogue: ModelCatalogue, *, shared: bool) -> None:
     """
     if not catalogue.translators:
         gr.HTML(
-            note("there is no translation model here: give --models a folder that has one, of train-nmt or quickstart")
+            note("there is no translation model among the --models: train-nmt makes one, and quickstart a small one")
         )
         return
     found = gr.State(None)
@@ -134,7 +134,8 @@ def drawn_list(table: pa.Table) -> str:
     """Draws an n-best list; a click on a row tells its rank."""
     rows = list(zip(*(table.column(name).to_pylist() for name in _COLUMNS.values()), strict=True))
     picture = drawn_table(list(_COLUMNS), rows, sortable=True)
-    return f"<p>A click on a column's name sorts by it, one on a row shows its attention.</p>{picture}"
+    hint = "A click on a column's name sorts by it, one on a row shows its attention."
+    return f'<p>{hint}</p><div class="hfp-scroll">{picture}</div>'
 
 
 def kept_rows(table: pa.Table, ranks: Sequence[int]) -> pa.Table:

@@ -135,6 +135,8 @@ def test_the_templates_and_the_sample_are_in_a_built_wheel(tmp_path):
         folder = tmp_path / "installed" / "hf_paraphrase" / "metrics" / name
         names = {path.name for path in folder.iterdir()}
         assert names == {"README.md", "__init__.py", "app.py", "requirements.txt", f"{name}.py"}
+    for name in ("page.css", "page.js"):
+        assert (tmp_path / "installed" / "hf_paraphrase" / "demo" / name).is_file()
     for name in (BITEXT_FILE, PARAPHRASE_FILE, "ATTRIBUTION.md"):
         installed = tmp_path / "installed" / "hf_paraphrase" / "data" / "sample" / name
         assert installed.read_bytes() == (FOLDER / name).read_bytes()
