@@ -8,15 +8,12 @@ from ..artefacts.foreign_files import read_json_object
 from ..artefacts.hub_models import model_folder
 from ..errors import ModelError
 from ..models.registry import SENTENCE_ENCODERS
-from .distillation.sentence_transformers_modules import read_json
 from .distillation.teacher import Teacher
 from .kinds import own_classes
 from .onnx_encoder import is_onnx_folder
 from .sentence_encoder import SentenceEncoder
+from .static_folders import MODEL2VEC, static_modules
 from .wordllama_folder import is_wordllama, open_wordllama
-
-_TABLES = ("model2vec",)
-"""Model types of others that are tables of vectors, which `SentenceEncoder` opens."""
 
 
 def open_encoder(
@@ -38,12 +35,10 @@ def open_encoder(
     if is_wordllama(name):
         return open_wordllama(name)
     folder = model_folder(name, of_others=True)
-    modules = read_json(folder / "modules.json")
-    kinds = [str(module.get("type")) for module in modules if isinstance(module, dict)] if modules else []
     settings = folder / "config.json"
     found = read_json_object(settings, ModelError).get("model_type") if settings.is_file() else None
-    ours = {*SENTENCE_ENCODERS, *_TABLES, *(kind.config_class.model_type for kind in own_classes().values())}
-    is_table = any(kind.endswith("StaticEmbedding") for kind in kinds)
-    if found in ours or is_table or is_onnx_folder(folder) or not (kinds or found):
+    ours = {*SENTENCE_ENCODERS, MODEL2VEC, *(kind.config_class.model_type for kind in own_classes().values())}
+    is_a_transformers = found is not None or (folder / "modules.json").is_file()
+    if found in ours or is_onnx_folder(folder) or static_modules(folder) is not None or not is_a_transformers:
         return SentenceEncoder.from_pretrained(name, device=device)
     return Teacher.from_pretrained(folder, device=device, bf16=bf16)

@@ -30,7 +30,8 @@ from .stored_tables import open_tokenizer, read_table, table_name, unknown_token
 from .vector_table import AVERAGE, Reading, VectorTable
 
 if TYPE_CHECKING:
-    pass
+    from numpy.typing import NDArray
+    from tokenizers import Tokenizer
 
 MODEL2VEC = "model2vec"
 """The model type of its folders."""
@@ -130,9 +131,19 @@ def _static_embedding(folder: Path, modules: list[Any]) -> VectorTable:
 def _opened(folder: Path, place: Path, name: str) -> VectorTable:
     """Opens the table and the tokenizer that lie in one place."""
     backend = open_tokenizer(place)
-    # Both libraries read texts without special tokens.
-    backend.post_processor = None
     table = read_table(place / "model.safetensors", name, backend.get_vocab())
+    return plain_average(table, backend, folder)
+
+
+def plain_average(table: NDArray[np.float32], backend: Tokenizer, folder: Path) -> VectorTable:
+    """Makes the encoder that averages the vectors of all tokens of a text, unknown ones among them.
+
+    Args:
+        table: The vectors (tokens, columns).
+        backend: The tokenizer, which from now on reads texts without special tokens.
+        folder: Where it comes from.
+    """
+    backend.post_processor = None
     unknown = unknown_token(backend)
     unknown_id = None if unknown is None else backend.token_to_id(unknown)
     config = {

@@ -9,20 +9,19 @@ without special ones.
 from __future__ import annotations
 
 import importlib.util
-import json
 import os
 from pathlib import Path
 
-from ..artefacts.finite_weights import check_finite
-from ..artefacts.foreign_files import check_plain, read_bounded
+from ..artefacts.foreign_files import check_plain
 from ..artefacts.foreign_models import opening, read_header
 from ..artefacts.hub_models import WORDLLAMA
 from ..errors import ModelError
 from .sentence_encoder import SentenceEncoder
+from .static_folders import plain_average
+from .stored_tables import read_table
 
 _TENSOR = "embedding.weight"
 _TOKENIZER = "_tokenizer_config.json"
-_LONGEST_TOKENIZER = 1 << 28
 _REMEDY = "copy weights and tokenizer again, from a source that you trust"
 
 
@@ -40,13 +39,7 @@ def open_wordllama(name: str | os.PathLike[str] = WORDLLAMA) -> SentenceEncoder:
     Raises:
         ModelError: If the package is not installed or has no table, or the files are damaged.
     """
-    import torch
-    from safetensors.torch import load_file
     from tokenizers import Tokenizer
-    from transformers import PreTrainedTokenizerFast
-
-    from ..models.configuration_avg import AvgConfig
-    from ..models.modeling_avg import AvgModel
 
     folder = _package_folder() if name == WORDLLAMA and not os.path.lexists(name) else Path(name)
     files = _files(folder)
@@ -54,25 +47,11 @@ def open_wordllama(name: str | os.PathLike[str] = WORDLLAMA) -> SentenceEncoder:
         raise ModelError("there are no weights and tokenizer of wordllama", path=folder, remedy=_REMEDY)
     weights, tokenizer_file = files
     check_plain(folder, files, ModelError)
-    shape = read_header(weights)[_TENSOR].shape
-    text = read_bounded(tokenizer_file, _LONGEST_TOKENIZER, ModelError)
     with opening("the tokenizer", tokenizer_file, _REMEDY):
-        settings = json.loads(text)
-        # It adds special tokens, which the package leaves out.
-        settings["post_processor"] = settings["padding"] = settings["truncation"] = None
-        backend = Tokenizer.from_str(json.dumps(settings))
-    highest = max(backend.get_vocab().values(), default=0)
-    if highest >= shape[0]:
-        raise ModelError(
-            f"the tokenizer has ids up to {highest}, the model {shape[0]} vectors", path=tokenizer_file, remedy=_REMEDY
-        )
-    with opening("the weights", weights, _REMEDY):
-        table = load_file(weights)[_TENSOR].float()
-    check_finite({_TENSOR: table}, weights)
-    with torch.device("meta"):
-        model = AvgModel(AvgConfig(vocab_size=shape[0], hidden_size=shape[1]))
-    model.load_state_dict({"embeddings": table}, assign=True)
-    encoder = SentenceEncoder(model.eval(), PreTrainedTokenizerFast(tokenizer_object=backend))
+        backend = Tokenizer.from_file(str(tokenizer_file))
+    backend.no_padding()
+    backend.no_truncation()
+    encoder = SentenceEncoder(plain_average(read_table(weights, _TENSOR, backend.get_vocab()), backend, folder))
     encoder.folder = folder
     return encoder
 

@@ -86,6 +86,24 @@ def test_a_folder_is_opened_as_what_it_is(tmp_path):
         open_encoder(tmp_path / "empty")
 
 
+def test_tables_of_other_libraries_are_opened_as_tables(tmp_path):
+    models = pytest.importorskip("sentence_transformers.models")
+    from sentence_transformers import SentenceTransformer
+    from tokenizers import Tokenizer
+
+    write_wordllama(tmp_path / "table")
+    tokenizer = Tokenizer.from_file(str(tmp_path / "table" / "tokenizers" / "tiny_tokenizer_config.json"))
+    table = models.StaticEmbedding(tokenizer, embedding_dim=5)
+    SentenceTransformer(modules=[table], device="cpu").save_pretrained(str(tmp_path / "static"))
+    opened = open_encoder(tmp_path / "static")
+    assert isinstance(opened, SentenceEncoder) and opened.dimension == 5
+    model2vec = pytest.importorskip("model2vec")
+    vectors = np.random.default_rng(0).normal(size=(tokenizer.get_vocab_size(), 3)).astype(np.float32)
+    model2vec.StaticModel(vectors, tokenizer).save_pretrained(str(tmp_path / "m2v"))
+    opened = open_encoder(tmp_path / "m2v")
+    assert isinstance(opened, SentenceEncoder) and opened.dimension == 3
+
+
 def test_no_code_of_a_folder_runs(tmp_path):
     write_teacher(tmp_path / "bert")
     (tmp_path / "bert" / "evil.py").write_text(f"open({str(tmp_path / 'ran')!r}, 'w')\nclass Model: ...\n")
@@ -115,9 +133,9 @@ def test_a_table_of_wordllama_is_the_mean_of_its_tokens_without_special_ones(tmp
 @pytest.mark.parametrize(
     ("damage", "message"),
     [
-        (lambda folder: write_wordllama(folder, rows=20), "ids up to 43, the model 20 vectors"),
+        (lambda folder: write_wordllama(folder, rows=20), "tokenizer ids up to 43"),
         (lambda folder: (folder / "tokenizers" / "tiny_tokenizer_config.json").write_text("{}"), "tokenizer cannot"),
-        (lambda folder: _spoil(folder / "weights" / "tiny_4.safetensors"), "no numbers that can be computed with"),
+        (lambda folder: _spoil(folder / "weights" / "tiny_4.safetensors"), "is not finite"),
         (lambda folder: (folder / "weights" / "tiny_4.safetensors").write_bytes(b"x" * 50), "damaged weights"),
     ],
 )
