@@ -3,6 +3,7 @@ from __future__ import annotations
 import gc
 import importlib.util
 import os
+import shutil
 import sys
 from pathlib import Path
 
@@ -49,6 +50,22 @@ def real_data_dir() -> Path:
     if not REAL_DATA.is_dir():
         pytest.skip(f"the real corpora are not at {REAL_DATA}")
     return REAL_DATA
+
+
+@pytest.fixture(scope="session")
+def browser():
+    """Debian's chromium, without a window."""
+    if importlib.util.find_spec("playwright") is None:
+        pytest.skip("playwright is not installed: pip install playwright")
+    program = shutil.which("chromium") or shutil.which("chromium-browser")
+    if program is None:
+        pytest.skip("there is no browser: apt-get install chromium")
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as driver:
+        browser = driver.chromium.launch(executable_path=program, args=["--no-sandbox"])
+        yield browser
+        browser.close()
 
 
 @pytest.fixture(scope="session")

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import importlib.util
 import re
 import shutil
 
@@ -82,22 +81,6 @@ def pairs(tmp_path_factory):
 def gradio():
     """The library of the page."""
     return pytest.importorskip("gradio", reason="gradio is not installed: pip install 'hf-paraphrase[demo]'")
-
-
-@pytest.fixture(scope="session")
-def browser():
-    """Debian's chromium, without a window."""
-    if importlib.util.find_spec("playwright") is None:
-        pytest.skip("playwright is not installed: pip install playwright")
-    program = shutil.which("chromium") or shutil.which("chromium-browser")
-    if program is None:
-        pytest.skip("there is no browser: apt-get install chromium")
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as driver:
-        browser = driver.chromium.launch(executable_path=program, args=["--no-sandbox"])
-        yield browser
-        browser.close()
 
 
 @pytest.fixture(scope="session")

@@ -7,6 +7,7 @@ for (const table of document.querySelectorAll("table:has(thead)")) {
     const button = document.createElement("button");
     button.type = "button";
     button.append(...head.childNodes);
+    if (!button.textContent.trim()) button.setAttribute("aria-label", "sort by this column");
     head.append(button);
     button.addEventListener("click", () => {
       const turn = { ascending: "descending", descending: "none" }[head.getAttribute("aria-sort")] || "ascending";
