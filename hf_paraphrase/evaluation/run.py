@@ -9,7 +9,7 @@ from typing import Any
 
 from ..artefacts.evaluated_cards import add_results, check_evaluated_card
 from ..artefacts.reports.recorded_plots import measured_bars
-from ..artefacts.reports.report import render_report
+from ..artefacts.reports.report import is_report, render_report
 from ..artefacts.whole_files import output_files, write_text_whole
 from ..errors import HfParaphraseError
 from ..messages import say
@@ -60,7 +60,12 @@ def evaluate(settings: EvaluateSettings) -> Evaluation:
         OutputError: If the results file is in the way or cannot be written.
     """
     suite: Suite = SUITES[settings.suite]
-    with output_files(settings.output, settings.report, overwrite=settings.overwrite):
+    # A report without results is what a run that was killed between the two has left.
+    unfinished = settings.report is not None and is_report(settings.report)
+    with (
+        output_files(settings.output, overwrite=settings.overwrite),
+        output_files(settings.report, overwrite=settings.overwrite or unfinished),
+    ):
         if settings.update_card:
             for name in settings.model:
                 check_evaluated_card(name, suite.section)

@@ -175,6 +175,13 @@ def test_an_existing_results_file_is_refused_before_any_work_and_replaced_only_o
     assert run("evaluate", "--baseline", "words", "--data", sts, "--output", tmp_path) == 2
     assert run("evaluate", "--baseline", "words", "--data", sts, "--output", output, "--overwrite") == 0
     assert json.loads(output.read_text())["suite"] == "sts"
+    # A run that was killed between the two has left the report alone.
+    output.unlink()
+    assert run("evaluate", "--baseline", "words", "--data", sts, "--output", output) == 0
+    output.unlink()
+    (tmp_path / "results.html").write_text("precious")
+    assert run("evaluate", "--baseline", "words", "--data", sts, "--output", output) == 2
+    assert (tmp_path / "results.html").read_text() == "precious" and not output.exists()
     capsys.readouterr()
 
 

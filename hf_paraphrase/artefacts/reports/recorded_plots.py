@@ -19,6 +19,7 @@ from .plots import Plot, Points, bars, curves, histogram
 
 _SCORES = ("dev_scores", "epochs")
 _PLACES = ("epoch", "step")
+_MEAN = "dev_mean"
 _MOST = 40
 _NEVER_DRAWN = frozenset({*_PLACES, "averaged_checkpoints", "frozen_embeddings"})
 
@@ -81,7 +82,8 @@ def _of_results(results: Mapping[str, Any]) -> Iterator[Plot | None]:
             for entry in log
             if any(name.startswith("eval_") for name in entry)
         ]
-    names = dict.fromkeys(name for entry in scores for name in entry if name not in _NEVER_DRAWN)
+    # Resumed trainings keep the same numbers in another order.
+    names = sorted({name for entry in scores for name in entry if name not in _NEVER_DRAWN}, key=_in_order)
     # The mean of a single set is that set's score.
     drawn = {tuple(points): name for name in reversed(names) if (points := _points(scores, name))}
     for points, name in reversed(drawn.items()):
@@ -103,6 +105,10 @@ def _entries(value: object) -> list[Mapping[str, Any]]:
     """Returns entries of numbers with the place in the training that they belong to."""
     items = value if isinstance(value, list) else []
     return [item for item in items if isinstance(item, Mapping) and any(_is(item.get(place)) for place in _PLACES)]
+
+
+def _in_order(name: str) -> tuple[bool, str, str]:
+    return name != _MEAN, name.casefold(), name
 
 
 def _place(entries: Sequence[Mapping[str, Any]]) -> str:

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 from ...errors import HfParaphraseError
 from ...shown_text import printable, without_secrets
 from ..card_heads import split_head
-from ..foreign_files import read_bounded
+from ..foreign_files import open_plain, read_bounded
 from ..provenance import REPORT, read_provenance, without_places
 from ..whole_files import write_text_whole
 from .markdown_page import Pictures, as_page
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     import jinja2
 
 _TEMPLATE = "report.html"
+_GENERATOR = b'<meta name="generator" content="hf-paraphrase">'
 _SCRIPT = "sort.js"
 _KINDS = {".png": "image/png", ".svg": "image/svg+xml", ".jpg": "image/jpeg", ".jpeg": "image/jpeg"}
 _LARGEST_PICTURE = 4 << 20
@@ -58,6 +59,15 @@ def write_report(folder: str | os.PathLike[str], card: str) -> Path:
     )
     write_text_whole(folder / REPORT, text)
     return folder / REPORT
+
+
+def is_report(path: str | os.PathLike[str]) -> bool:
+    """Tells whether a file is a report that this package made."""
+    try:
+        with open_plain(Path(path)) as stream:
+            return _GENERATOR in stream.read(1024)
+    except HfParaphraseError:
+        return False
 
 
 def render_report(

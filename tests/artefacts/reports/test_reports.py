@@ -156,6 +156,13 @@ def test_the_loss_the_scores_and_the_columns_are_drawn():
     assert [plot.title for plot in without] == ["Bleu"]
 
 
+def test_a_resumed_training_whose_scores_come_in_another_order_is_drawn_alike():
+    epochs = [{"epoch": 1, "dev_mean": 1.0, "b": 2.0, "A": 1.0}, {"epoch": 2, "dev_mean": 3.0, "b": 2.5, "A": 3.0}]
+    turned = [dict(reversed(entry.items())) for entry in epochs]
+    assert recorded_plots({"results": {"epochs": epochs}}) == recorded_plots({"results": {"epochs": turned}})
+    assert [plot.title for plot in recorded_plots({"results": {"epochs": turned}})] == ["Dev mean", "B"]
+
+
 def test_measurements_are_bars_beside_those_of_other_models():
     def measured(value):
         return [Measurement("a", f"set {place}", "b", value + place, name, "c") for name in "PS" for place in (0, 1)]
