@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import json
+import shutil
 from threading import Event, Thread
 
 import pytest
+from safetensors.numpy import load_file, save_file
 
 from hf_paraphrase.demo.model_catalogue import ModelCatalogue
+from hf_paraphrase.demo.word_shares import word_shares, word_vectors
 from hf_paraphrase.errors import HfParaphraseError, ModelError, UsageError
 
 
@@ -25,6 +29,27 @@ def test_a_model_folder_and_the_encoder_that_is_built_in_are_offered_by_their_na
         "gran",
     ]
     assert ModelCatalogue(["."]).encoders == ["avg", "damaged", "gran"]
+
+
+def test_tables_of_other_libraries_are_offered_too(models, tmp_path):
+    for name in ("model2vec", "static"):
+        shutil.copytree(models / "avg", tmp_path / name)
+        weights = load_file(tmp_path / name / "model.safetensors")
+        table = {"embeddings" if name == "model2vec" else "embedding.weight": weights["embeddings"]}
+        save_file(table, tmp_path / name / "model.safetensors")
+        for path in (tmp_path / name).glob("*.py"):
+            path.unlink()
+    (tmp_path / "model2vec" / "config.json").write_text('{"model_type": "model2vec"}')
+    (tmp_path / "static" / "config.json").unlink()
+    module = {"idx": 0, "name": "0", "path": "", "type": "sentence_transformers.models.StaticEmbedding"}
+    (tmp_path / "static" / "modules.json").write_text(json.dumps([module]))
+    catalogue = ModelCatalogue([str(tmp_path)])
+    assert catalogue.encoders == ["model2vec", "static"]
+    for name in catalogue.encoders:
+        with catalogue.encoder(name) as encoder:
+            first, second = (word_vectors(encoder, text) for text in ("the doctor", "a car"))
+            cosine = float(encoder.similarity("the doctor", "a car")[0, 0])
+            assert word_shares(first, second).sum() == pytest.approx(cosine, abs=1e-6)
 
 
 @pytest.mark.parametrize(("place", "said"), [("absent", "no such folder"), ("other", "no sentence encoder")])
