@@ -134,6 +134,14 @@ class SentenceEncoder(FamiliarCalls):
             return self._table.backend
         return self.tokenizer.backend_tokenizer
 
+    def vocabulary(self) -> tuple[dict[str, int], int | None, list[int]]:
+        """Returns the ids of all tokens by their names, that of the unknown token, and those of special tokens."""
+        if self._tokenizer is None and self._table is not None:
+            special = self._table.special_ids
+            return self._table.vocabulary(), special.get("unk_token"), list(special.values())
+        tokenizer = self.tokenizer
+        return tokenizer.get_vocab(), tokenizer.unk_token_id, tokenizer.all_special_ids
+
     def truncated(self, truncate_dim: int) -> SentenceEncoder:
         """Makes the encoder that keeps the first so many components of this one's embeddings.
 
