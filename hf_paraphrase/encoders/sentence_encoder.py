@@ -35,7 +35,7 @@ TOKENS_PER_BATCH = 1 << 16
 """Padded tokens in a batch at most (a single longer text is a batch of its own), so that long texts fit in memory."""
 CHARACTERS_PER_BLOCK = 1 << 20
 """Characters that are tokenised at a time at most (a single longer text is a block of its own)."""
-CHARACTERS_OF_A_THREAD = 1 << 16
+CHARACTERS_OF_A_THREAD = 1 << 15
 """Characters from which on it is worth while to let another thread tokenise some of them."""
 _ROWS_PER_MEAN = 1024
 
