@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from threading import Lock
+from threading import Condition, Lock
 from typing import Any
 
 from ..artefacts.foreign_files import read_json_object
@@ -68,6 +68,44 @@ class ModelCatalogue:
                 self.models[name] = FoundModel(name, found.place, found.model_type)
         self._open: dict[str, tuple[Any, Lock]] = {}
         self._lock = Lock()
+        self._work = Condition()
+        self._workers, self._closed = 0, False
+
+    def close(self, timeout: float = 10.0) -> None:
+        """Lets no more work begin, and waits for what is under way: a process must not end below it.
+
+        Args:
+            timeout: Seconds to wait at most.
+        """
+        with self._work:
+            self._closed = True
+            self._work.wait_for(lambda: not self._workers, timeout)
+
+    @contextmanager
+    def work(self) -> Iterator[None]:
+        """Counts the block as work that is under way.
+
+        Raises:
+            UsageError: If the page is closed.
+        """
+        with self._work:
+            self.check_open()
+            self._workers += 1
+        try:
+            yield
+        finally:
+            with self._work:
+                self._workers -= 1
+                self._work.notify_all()
+
+    def check_open(self) -> None:
+        """Ends long work once the page is closed.
+
+        Raises:
+            UsageError: If it is.
+        """
+        if self._closed:
+            raise UsageError("the page is closed", remedy="open it again")
 
     @property
     def encoders(self) -> list[str]:
@@ -110,7 +148,7 @@ class ModelCatalogue:
     @contextmanager
     def _opened(self, name: str, names: list[str]) -> Iterator[Any]:
         found = self._found(name, names)
-        with self._lock:
+        with self.work(), self._lock:
             entry = self._open.pop(name, None)
             if entry is None:
                 entry = (self._load(found), Lock())
@@ -118,7 +156,7 @@ class ModelCatalogue:
                     del self._open[next(iter(self._open))]
             self._open[name] = entry
         model, lock = entry
-        with lock:
+        with self.work(), lock:
             yield model
 
     def _load(self, found: FoundModel) -> Any:
