@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 
 from ..errors import InputError
-from .text_blocks import LONGEST_LINE_BYTES, check_readable, lines_of_text
+from .text_blocks import COMPRESSED, LONGEST_LINE_BYTES, check_readable, lines_of_text
 
 DEFAULT_COLUMNS = ("sentence", "text", "sentence1", "sentence2")
 _BLOCK_LINES = 20_000
@@ -23,6 +23,19 @@ def lines_of_file(source: Path) -> Iterator[list[str]]:
     for lines in lines_of_text(source):
         for start in range(0, len(lines), _BLOCK_LINES):
             yield lines[start : start + _BLOCK_LINES]
+
+
+def estimated_lines(source: Path, read: int, size: int) -> int | None:
+    """Estimates how many lines a plain text file has, for a progress bar; None for a compressed one.
+
+    Args:
+        source: The file.
+        read: How many of its lines have been read; the others are taken to be as long.
+        size: How many bytes these are, with their ends.
+    """
+    if source.suffix in COMPRESSED or not size:
+        return None
+    return max(read, round(source.stat().st_size / size * read))
 
 
 def lines_of_standard_input() -> Iterator[list[str]]:

@@ -110,7 +110,7 @@ class UserCorpus:
             HfParaphraseError: As :meth:`read`.
         """
         indexed = self._indexed(model, progress)
-        with indexed.lock:
+        with self._catalogue.work(), indexed.lock:
             begin = time.perf_counter()
             (neighbours,) = indexed.index.neighbours([query], k)
             seconds = time.perf_counter() - begin
@@ -119,7 +119,7 @@ class UserCorpus:
         return Found(neighbours, seconds, indexed.index.settings.recall, picture)
 
     def _indexed(self, model: str, progress: Progress) -> _Indexed:
-        with self._lock:
+        with self._catalogue.work(), self._lock:
             if model not in self._indexes:
                 self._indexes[model] = self._build(model, progress)
             return self._indexes[model]
@@ -136,11 +136,13 @@ class UserCorpus:
 
         def progress_of_reading(sentences: int) -> None:
             nonlocal read
+            self._catalogue.check_open()
             read += sentences
             progress(share * read / self.count, f"{model}: {read:,} of {self.count:,} sentences read")
 
         def progress_of_placing(rows: int) -> None:
             nonlocal placed
+            self._catalogue.check_open()
             placed += rows
             progress(min(1.0, share + share * placed / self.count), f"{model}: {placed:,} vectors put into lists")
 

@@ -1,4 +1,4 @@
-"""Finds the models below some folders by their `config.json`, and opens them once for all users of the page."""
+"""Finds the models below some folders by their settings, and opens them once for all users of the page."""
 
 from __future__ import annotations
 
@@ -7,18 +7,19 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from threading import Lock
+from threading import Condition, Lock
 from typing import Any
 
 from ..artefacts.foreign_files import read_json_object
 from ..artefacts.hub_models import BUILTIN, model_folder
 from ..encoders.kinds import own_classes
 from ..encoders.sentence_encoder import SentenceEncoder
+from ..encoders.static_folders import MODEL2VEC, static_modules
 from ..errors import HfParaphraseError, UsageError
 from ..models.registry import SENTENCE_ENCODERS
-from ..translation.loading import load_translation_model
 
-_SETTINGS = "config.json"
+_SETTINGS, _MODULES = "config.json", "modules.json"
+_STATIC = "static"
 _DEEPEST = 6
 _MOST_OPEN = 6
 """Models that stay open; the one that was not used for longest goes first."""
@@ -67,6 +68,44 @@ class ModelCatalogue:
                 self.models[name] = FoundModel(name, found.place, found.model_type)
         self._open: dict[str, tuple[Any, Lock]] = {}
         self._lock = Lock()
+        self._work = Condition()
+        self._workers, self._closed = 0, False
+
+    def close(self, timeout: float = 10.0) -> None:
+        """Lets no more work begin, and waits for what is under way: a process must not end below it.
+
+        Args:
+            timeout: Seconds to wait at most.
+        """
+        with self._work:
+            self._closed = True
+            self._work.wait_for(lambda: not self._workers, timeout)
+
+    @contextmanager
+    def work(self) -> Iterator[None]:
+        """Counts the block as work that is under way.
+
+        Raises:
+            UsageError: If the page is closed.
+        """
+        with self._work:
+            self.check_open()
+            self._workers += 1
+        try:
+            yield
+        finally:
+            with self._work:
+                self._workers -= 1
+                self._work.notify_all()
+
+    def check_open(self) -> None:
+        """Ends long work once the page is closed.
+
+        Raises:
+            UsageError: If it is.
+        """
+        if self._closed:
+            raise UsageError("the page is closed", remedy="open it again")
 
     @property
     def encoders(self) -> list[str]:
@@ -109,7 +148,7 @@ class ModelCatalogue:
     @contextmanager
     def _opened(self, name: str, names: list[str]) -> Iterator[Any]:
         found = self._found(name, names)
-        with self._lock:
+        with self.work(), self._lock:
             entry = self._open.pop(name, None)
             if entry is None:
                 entry = (self._load(found), Lock())
@@ -117,11 +156,14 @@ class ModelCatalogue:
                     del self._open[next(iter(self._open))]
             self._open[name] = entry
         model, lock = entry
-        with lock:
+        with self.work(), lock:
             yield model
 
     def _load(self, found: FoundModel) -> Any:
         if found.translates:
+            # The page is there sooner without PyTorch.
+            from ..translation.loading import load_translation_model
+
             model, tokenizer = load_translation_model(found.place)
             return model.eval(), tokenizer
         return SentenceEncoder.from_pretrained(found.place)
@@ -137,19 +179,21 @@ def _models_of(place: str) -> Iterator[FoundModel]:
     folder = model_folder(place) if place == BUILTIN or not os.path.lexists(place) else Path(place)
     if not folder.is_dir():
         raise UsageError("no such folder", path=place, remedy="--models takes folders that hold models")
-    if (folder / _SETTINGS).is_file():
-        yield _model(folder, place if str(folder) != place else folder.resolve().name, place)
+    if _is_model(folder):
+        name = place if str(folder) != place else folder.resolve().name
+        yield FoundModel(name, place, _type_of(folder) or _STATIC)
         return
-    known = {*SENTENCE_ENCODERS, TRANSLATION, *(kind.config_class.model_type for kind in own_classes().values())}
+    known = {*SENTENCE_ENCODERS, TRANSLATION, MODEL2VEC, _STATIC}
+    known |= {kind.config_class.model_type for kind in own_classes().values()}
     empty = True
-    for path in _settings_files(folder):
+    for path in _model_folders(folder):
         try:
-            found = _model(path.parent, path.parent.relative_to(folder).as_posix(), str(path.parent))
+            model_type = _type_of(path)
         except HfParaphraseError:
             continue  # some other program's, or damaged: it has no type to offer it by
-        if found.model_type in known:
+        if model_type in known:
             empty = False
-            yield found
+            yield FoundModel(path.relative_to(folder).as_posix(), str(path), model_type)
     if empty:
         raise UsageError(
             "no sentence encoder or translation model lies in this folder",
@@ -158,16 +202,29 @@ def _models_of(place: str) -> Iterator[FoundModel]:
         )
 
 
-def _settings_files(folder: Path) -> Iterator[Path]:
-    """Yields the `config.json` files below a folder; nothing below one, and not of what is hidden or a checkpoint."""
-    for place, folders, files in os.walk(folder):
+def _model_folders(folder: Path) -> Iterator[Path]:
+    """Yields the folders of models below a folder; nothing below one, and not what is hidden or a checkpoint."""
+    for place, folders, _ in os.walk(folder):
         path = Path(place)
-        if _SETTINGS in files:
-            yield path / _SETTINGS
-        deep = _SETTINGS in files or len(path.relative_to(folder).parts) >= _DEEPEST
+        found = _is_model(path)
+        if found:
+            yield path
+        deep = found or len(path.relative_to(folder).parts) >= _DEEPEST
         kept = [name for name in sorted(folders) if not name.startswith((".", "checkpoint-"))]
         folders[:] = [] if deep else kept
 
 
-def _model(folder: Path, name: str, place: str) -> FoundModel:
-    return FoundModel(name, place, str(read_json_object(folder / _SETTINGS).get("model_type")))
+def _is_model(folder: Path) -> bool:
+    return any((folder / name).is_file() for name in (_SETTINGS, _MODULES))
+
+
+def _type_of(folder: Path) -> str | None:
+    """Reads the type of a model from its `config.json`; of a table of sentence-transformers it is a name of ours.
+
+    Raises:
+        HfParaphraseError: If a file is damaged.
+    """
+    found = read_json_object(folder / _SETTINGS).get("model_type") if (folder / _SETTINGS).is_file() else None
+    if found is None:
+        return _STATIC if static_modules(folder) is not None else None
+    return str(found)

@@ -84,7 +84,8 @@ def served_page(settings: DemoSettings) -> Iterator[str]:
         _environment({"GRADIO_ANALYTICS_ENABLED": "False", "GRADIO_TEMP_DIR": work}),
     ):
         gr = require_gradio()
-        page = build_page(ModelCatalogue(settings.models))
+        catalogue = ModelCatalogue(settings.models)
+        page = build_page(catalogue)
         try:
             _, url, _ = page.queue(default_concurrency_limit=4, api_open=False).launch(
                 server_name=HOST,
@@ -98,6 +99,7 @@ def served_page(settings: DemoSettings) -> Iterator[str]:
             yield url.rstrip("/")
         finally:
             page.close(verbose=False)
+            catalogue.close()
 
 
 def _wait() -> None:

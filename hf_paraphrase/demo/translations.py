@@ -12,8 +12,6 @@ from numpy.typing import NDArray
 from ..data.schema import BITEXT
 from ..errors import InputError
 from ..filtering.measuring import add_measures
-from ..translation.back_translator import BackTranslator, SearchOptions
-from ..translation.bitext import normalize_punctuation
 
 MEASURES = ("overlap", "bleu", "cost")
 _OF_A_REFERENCE = ("overlap_1", "overlap_2", "overlap_3", "bleu")
@@ -59,6 +57,8 @@ def nbest_list(model: Any, tokenizer: Any, source: str, reference: str, *, beams
         InputError: If the model gives no translation.
         ModelError: If the search fails.
     """
+    from ..translation.back_translator import BackTranslator, SearchOptions
+
     options = SearchOptions(num_beams=beams, num_return_sequences=beams)
     row = ("1", source, reference or _NO_REFERENCE, source_language(model), str(model.config.target_lang or "en"))
     bitext = pa.table(dict(zip(BITEXT.names, ([value] for value in row), strict=True)), schema=BITEXT)
@@ -85,6 +85,8 @@ def attention(model: Any, tokenizer: Any, source: str, translation: str) -> Atte
         translation: The translation.
     """
     import torch
+
+    from ..translation.bitext import normalize_punctuation
 
     (source,) = normalize_punctuation([source], source_language(model))
     source_ids = tokenizer([source])["input_ids"][0]

@@ -9,7 +9,7 @@ from typing import Any
 
 from ..artefacts.hub_models import BUILTIN
 from ..artefacts.whole_files import output_file
-from ..data.sentences import lines_of_file, lines_of_standard_input
+from ..data.sentences import estimated_lines, lines_of_file, lines_of_standard_input
 from ..data.text_blocks import PLAIN_OR_COMPRESSED
 from ..errors import InputError, UsageError
 from ..messages import say
@@ -99,7 +99,7 @@ def encode(settings: EncodeSettings) -> Encoded:
     from .search.vector_file import NpyWriter
     from .sentence_encoder import SentenceEncoder
 
-    empty = 0
+    empty = size = 0
     with output_file(str(settings.output), overwrite=settings.overwrite) as output:
         encoder = SentenceEncoder.from_pretrained(
             settings.model, device=settings.device, truncate_dim=settings.truncate_dim
@@ -116,8 +116,12 @@ def encode(settings: EncodeSettings) -> Encoded:
                     progress = stack.enter_context(tqdm(unit=" lines", desc="encode", initial=writer.rows))
                 writer.write(encoder.encode(lines, batch_size=settings.batch_size, normalize=settings.normalize))
                 empty += sum(not line.strip() for line in lines)
+                size += sum(len(line.encode()) + 1 for line in lines)
                 if progress is not None:
+                    progress.total = None if is_piped else estimated_lines(Path(settings.input), writer.rows, size)
                     progress.update(len(lines))
+            if progress is not None:
+                progress.total = progress.n
     if empty:
         say(f"{empty} empty line{'s' if empty > 1 else ''}: embedded to zeros")
     say(f"{writer.rows} embeddings of {encoder.dimension} components lie in {output}; np.load opens them")

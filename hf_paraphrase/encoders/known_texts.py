@@ -28,12 +28,11 @@ class KnownTexts:
     def __init__(self, encoder: SentenceEncoder) -> None:
         self.encoder = encoder
         self._words: NDArray[np.bool_] | None = None
-        tokenizer = encoder.tokenizer
-        if tokenizer.unk_token_id is not None:
-            vocabulary = tokenizer.get_vocab()
+        vocabulary, unknown_id, special_ids = encoder.vocabulary()
+        if unknown_id is not None:
             self._words = np.zeros(max(vocabulary.values()) + 1, bool)
             self._words[[number for token, number in vocabulary.items() if _ALPHANUMERIC.search(token)]] = True
-            self._words[[tokenizer.unk_token_id, *tokenizer.all_special_ids]] = False
+            self._words[[unknown_id, *special_ids]] = False
 
     def embed(self, texts: str | Sequence[str], *, batch_size: int = 256) -> NDArray[np.float32]:
         """Embeds texts as float32 (texts, dim), each row of length 1 or 0.

@@ -35,7 +35,7 @@ TOKENS_PER_BATCH = 1 << 16
 """Padded tokens in a batch at most (a single longer text is a batch of its own), so that long texts fit in memory."""
 CHARACTERS_PER_BLOCK = 1 << 20
 """Characters that are tokenised at a time at most (a single longer text is a block of its own)."""
-CHARACTERS_OF_A_THREAD = 1 << 16
+CHARACTERS_OF_A_THREAD = 1 << 15
 """Characters from which on it is worth while to let another thread tokenise some of them."""
 _ROWS_PER_MEAN = 1024
 
@@ -133,6 +133,14 @@ class SentenceEncoder(FamiliarCalls):
         if self._tokenizer is None and self._table is not None:
             return self._table.backend
         return self.tokenizer.backend_tokenizer
+
+    def vocabulary(self) -> tuple[dict[str, int], int | None, list[int]]:
+        """Returns the ids of all tokens by their names, that of the unknown token, and those of special tokens."""
+        if self._tokenizer is None and self._table is not None:
+            special = self._table.special_ids
+            return self._table.vocabulary(), special.get("unk_token"), list(special.values())
+        tokenizer = self.tokenizer
+        return tokenizer.get_vocab(), tokenizer.unk_token_id, tokenizer.all_special_ids
 
     def truncated(self, truncate_dim: int) -> SentenceEncoder:
         """Makes the encoder that keeps the first so many components of this one's embeddings.

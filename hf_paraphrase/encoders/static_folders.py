@@ -153,8 +153,8 @@ def plain_average(table: NDArray[np.float32], backend: Tokenizer, folder: Path) 
         "unk_token_id": unknown_id,
         "skip_unknown": False,
     }
-    special = {} if unknown is None or unknown_id is None else {"unk_token": unknown}
-    return VectorTable(AVERAGE, config, table, backend, folder, special)
+    special = {} if unknown_id is None else {"unk_token": unknown_id}
+    return VectorTable(AVERAGE, config, table, backend, folder, special, has_tokenizer=False)
 
 
 def _kind(module: Mapping[str, Any]) -> str:

@@ -110,8 +110,8 @@ class VectorTable:
         table: The vectors (vocabulary, columns), float32.
         backend: What turns texts into ids, as :mod:`..tokenization.token_lookup` takes it.
         folder: Where it comes from.
-        special_tokens: The special tokens of its tokenizer by their names, as `unk_token`; None if its folder is one
-            that transformers opens.
+        special_ids: The ids of special tokens by their names, as `unk_token`.
+        has_tokenizer: Whether its folder has a tokenizer that transformers opens.
         reading: What else is done with texts and embeddings.
     """
 
@@ -120,7 +120,8 @@ class VectorTable:
     table: NDArray[np.float32]
     backend: Any
     folder: Path
-    special_tokens: dict[str, str] | None = None
+    special_ids: dict[str, int]
+    has_tokenizer: bool = True
     reading: Reading = Reading()
 
     @property
@@ -162,13 +163,25 @@ class VectorTable:
         Raises:
             ModelError: If the folder is no more what it was.
         """
-        if self.special_tokens is None:
+        if self.has_tokenizer:
             from ..artefacts.model_loading import load_tokenizer
 
             return load_tokenizer(self.folder, len(self.table))
         from transformers import PreTrainedTokenizerFast
 
-        return PreTrainedTokenizerFast(tokenizer_object=self.backend, **self.special_tokens)
+        special = {name: self.backend.id_to_token(number) for name, number in self.special_ids.items()}
+        return PreTrainedTokenizerFast(tokenizer_object=self.backend, **special)
+
+    def vocabulary(self) -> dict[str, int]:
+        """Returns the ids of all tokens, by the names that its tokenizer gives them."""
+        if not hasattr(self.backend, "parts"):
+            found: dict[str, int] = self.backend.get_vocab()
+            return found
+        names: dict[str, int] = {}
+        for place, (part, offset) in enumerate(zip(self.backend.parts, self.backend.offsets, strict=True)):
+            start = f"[{place}]" if place else ""
+            names |= {start + token: offset + number for token, number in part.get_vocab().items()}
+        return names
 
 
 def open_table(folder: Path, model_type: str) -> VectorTable | None:
@@ -192,14 +205,13 @@ def open_table(folder: Path, model_type: str) -> VectorTable | None:
         return None
     shape = _shape(config, model_type)
     table = None if shape is None else _table(folder, tensors, shape, config)
-    backend = None if table is None else _backend(folder, model_type)
-    if table is None or backend is None or _highest_id(backend) >= len(table):
+    opened = None if table is None else _backend(folder, model_type)
+    if table is None or opened is None or _highest_id(opened[0]) >= len(table):
         return None
     derived = {"vocab_size", "hidden_size"} if model_type == CONCATENATION else set()
     left_out = {"transformers_version", "model_type", DTYPE_KEY, "max_length", *derived}
-    return VectorTable(
-        model_type, {key: value for key, value in config.items() if key not in left_out}, table, backend, folder
-    )
+    config = {key: value for key, value in config.items() if key not in left_out}
+    return VectorTable(model_type, config, table, opened[0], folder, opened[1])
 
 
 def is_finite(table: NDArray[np.floating]) -> bool:
@@ -265,8 +277,12 @@ def _table(
     return table if is_finite(table) else None
 
 
-def _backend(folder: Path, model_type: str) -> Any:
-    """Opens the tokenizer, if transformers would change nothing of what is in its file."""
+def _backend(folder: Path, model_type: str) -> tuple[Any, dict[str, int]] | None:
+    """Opens the tokenizer, if transformers would change nothing of what is in its file.
+
+    Returns:
+        The tokenizer, and the ids of its special tokens by their names.
+    """
     from ..models.joined_tokenizers import PARTS_FILE, JoinedTokenizers, read_parts
 
     names = {item.name for item in folder.iterdir()}
@@ -282,7 +298,7 @@ def _backend(folder: Path, model_type: str) -> Any:
     try:
         if model_type == CONCATENATION:
             joined = JoinedTokenizers(read_parts(folder / file))
-            return joined if _is_plain_concatenation(joined, settings) else None
+            return (joined, _special_ids(joined.parts[0], settings)) if _is_plain_joined(joined, settings) else None
         from tokenizers import Tokenizer
 
         backend = Tokenizer.from_file(str(folder / file))
@@ -296,10 +312,16 @@ def _backend(folder: Path, model_type: str) -> Any:
     named = [settings[name] for name in _SPECIAL_TOKENS if settings.get(name) is not None]
     if not all(isinstance(name, str) and name in added for name in named) or settings.get("added_tokens_decoder"):
         return None
-    return backend
+    return backend, _special_ids(backend, settings)
 
 
-def _is_plain_concatenation(joined: Any, settings: Mapping[str, Any]) -> bool:
+def _special_ids(backend: Any, settings: Mapping[str, Any]) -> dict[str, int]:
+    """Returns the ids of the special tokens that the settings name and the tokenizer has."""
+    ids = {name: backend.token_to_id(settings[name]) for name in _SPECIAL_TOKENS if settings.get(name) is not None}
+    return {name: number for name, number in ids.items() if number is not None}
+
+
+def _is_plain_joined(joined: Any, settings: Mapping[str, Any]) -> bool:
     """Tells whether the names of all tokens differ, and those that the settings name are tokens of the first part."""
     first = joined.parts[0].get_vocab()
     # Tokens of the other parts have such names.

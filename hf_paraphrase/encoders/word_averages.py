@@ -17,6 +17,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from ..training.threads import computing_alone
+
 if TYPE_CHECKING:
     from ..models.modeling_avg import AvgModel
     from ..models.modeling_concatenation import ConcatenationModel
@@ -131,8 +133,8 @@ class ModelAverages:
             return averages_of(model.config, table).prepared()
 
         def means(ids: NDArray[np.int64], offsets: NDArray[np.int64]) -> NDArray[np.float32]:
-            # This setting holds for one thread only.
-            with torch.inference_mode():
+            # These settings hold for one thread only.
+            with torch.inference_mode(), computing_alone():
                 tokens = torch.from_numpy(ids).to(model.device)
                 lengths = torch.from_numpy(np.diff(offsets)).to(model.device)
                 found: NDArray[np.float32] = model.mean_of_words(tokens, lengths).float().cpu().numpy()
@@ -205,7 +207,7 @@ def _row_means_by_torch(
 
     if not len(ids):
         return np.zeros((len(offsets) - 1, table.shape[1]), np.float32)
-    with torch.inference_mode():
+    with torch.inference_mode(), computing_alone():
         found: NDArray[np.float32] = torch.nn.functional.embedding_bag(
             torch.from_numpy(ids), torch.from_numpy(table), torch.from_numpy(offsets[:-1]), mode="mean"
         ).numpy()

@@ -8,6 +8,7 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from functools import cache
 from typing import TYPE_CHECKING, TypeVar
 
 if TYPE_CHECKING:
@@ -100,19 +101,52 @@ def keep_freed_memory() -> bool:
     return bool(mallopt(_M_MMAP_THRESHOLD, _ONE_GIBIBYTE)) and bool(mallopt(_M_TRIM_THRESHOLD, _ONE_GIBIBYTE))
 
 
-def _compute_alone() -> None:
-    """Makes PyTorch's operators run on the calling thread alone, and changes nothing for any other thread.
+@contextmanager
+def computing_alone() -> Iterator[None]:
+    """Makes PyTorch's operators run on the calling thread alone meanwhile, and changes nothing for any other thread.
 
-    PyTorch has such a setting for the whole process only; the OpenMP library below it has one for each thread. Where
-    PyTorch was built without OpenMP or hides it, nothing is set: that is slower and gives equal results.
+    Several threads wait for one another at the end of every operator. Where other programs keep the processors busy,
+    that takes a hundred times as long as a small operator itself.
+    """
+    openmp = _openmp()
+    before = 1 if openmp is None else openmp.omp_get_max_threads()
+    if openmp is None or before == 1:
+        yield
+        return
+    openmp.omp_set_num_threads(1)
+    try:
+        yield
+    finally:
+        openmp.omp_set_num_threads(before)
+
+
+def _compute_alone() -> None:
+    """Makes PyTorch's operators run on the calling thread alone from now on; see :func:`computing_alone`."""
+    openmp = _openmp()
+    if openmp is not None:
+        openmp.omp_set_num_threads(1)
+
+
+def _openmp() -> ctypes.CDLL | None:
+    """Gives the OpenMP library below PyTorch, or None if that is not imported.
+
+    PyTorch has a number of threads for the whole process only; the library below it has one for each thread. Where
+    PyTorch was built without it or hides it, there is none: that is slower and gives equal results.
     """
     if "torch" not in sys.modules:
-        return
+        return None
     import torch
 
     # The first question in a thread sets up what is then changed.
     torch.get_num_threads()
+    return _openmp_of(torch._C.__file__)
+
+
+@cache
+def _openmp_of(library: str) -> ctypes.CDLL | None:
     try:
-        ctypes.CDLL(torch._C.__file__).omp_set_num_threads(1)
+        opened = ctypes.CDLL(library)
+        opened.omp_set_num_threads(opened.omp_get_max_threads())
     except (AttributeError, OSError):
-        return
+        return None
+    return opened

@@ -12,6 +12,7 @@ from train_nmt_runs import SMALL
 
 import hf_paraphrase.commands.env as env_verb
 from hf_paraphrase.commands import main
+from hf_paraphrase.data.sentences import estimated_lines
 from hf_paraphrase.messages import say
 
 
@@ -76,3 +77,12 @@ def test_a_watched_training_is_one_line_with_its_figures_and_has_no_colours(tiny
     assert re.search(r"train: 100%\|.*8/8 \[\d\d:\d\d<\d\d:\d\d, .*(steps/s|s/ steps).*dev bleu=", text), text[-2000:]
     assert not re.search(r"\x1b\[\d*m", text) and "{'" not in text
     assert "Loading weights" not in text and "Writing model shards" not in text
+
+
+def test_lines_of_a_plain_file_are_estimated_from_some_of_them(tmp_path):
+    path = tmp_path / "a.txt"
+    path.write_text("".join(f"sentence {number:05}é\n" for number in range(1000)))
+    assert estimated_lines(path, 30, 30 * 17) == 1000
+    assert estimated_lines(path, 2000, 10**6) == 2000 and estimated_lines(path, 0, 0) is None
+    path.rename(tmp_path / "a.txt.gz")
+    assert estimated_lines(tmp_path / "a.txt.gz", 30, 30 * 17) is None

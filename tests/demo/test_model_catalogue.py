@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import json
+import shutil
 from threading import Event, Thread
 
 import pytest
+from safetensors.numpy import load_file, save_file
 
+from hf_paraphrase.demo.corpora import UserCorpus
 from hf_paraphrase.demo.model_catalogue import ModelCatalogue
+from hf_paraphrase.demo.word_shares import word_shares, word_vectors
 from hf_paraphrase.errors import HfParaphraseError, ModelError, UsageError
 
 
@@ -25,6 +30,27 @@ def test_a_model_folder_and_the_encoder_that_is_built_in_are_offered_by_their_na
         "gran",
     ]
     assert ModelCatalogue(["."]).encoders == ["avg", "damaged", "gran"]
+
+
+def test_tables_of_other_libraries_are_offered_too(models, tmp_path):
+    for name in ("model2vec", "static"):
+        shutil.copytree(models / "avg", tmp_path / name)
+        weights = load_file(tmp_path / name / "model.safetensors")
+        table = {"embeddings" if name == "model2vec" else "embedding.weight": weights["embeddings"]}
+        save_file(table, tmp_path / name / "model.safetensors")
+        for path in (tmp_path / name).glob("*.py"):
+            path.unlink()
+    (tmp_path / "model2vec" / "config.json").write_text('{"model_type": "model2vec"}')
+    (tmp_path / "static" / "config.json").unlink()
+    module = {"idx": 0, "name": "0", "path": "", "type": "sentence_transformers.models.StaticEmbedding"}
+    (tmp_path / "static" / "modules.json").write_text(json.dumps([module]))
+    catalogue = ModelCatalogue([str(tmp_path)])
+    assert catalogue.encoders == ["model2vec", "static"]
+    for name in catalogue.encoders:
+        with catalogue.encoder(name) as encoder:
+            first, second = (word_vectors(encoder, text) for text in ("the doctor", "a car"))
+            cosine = float(encoder.similarity("the doctor", "a car")[0, 0])
+            assert word_shares(first, second).sum() == pytest.approx(cosine, abs=1e-6)
 
 
 @pytest.mark.parametrize(("place", "said"), [("absent", "no such folder"), ("other", "no sentence encoder")])
@@ -62,3 +88,33 @@ def test_a_second_user_of_a_model_waits_for_the_first_and_of_another_model_does_
     assert done.is_set()
     with catalogue.encoder("avg") as again:
         assert again is first and catalogue.new_encoder("avg") is not first
+
+
+def test_closing_waits_for_what_is_under_way_and_lets_nothing_begin(models, tmp_path):
+    catalogue, begun, go_on, ended = ModelCatalogue([str(models)]), Event(), Event(), []
+    (tmp_path / "corpus.txt").write_text("it is raining .\n")
+    corpus = UserCorpus(catalogue, tmp_path / "corpus.txt")
+
+    def progress(share, text):
+        begun.set()
+        go_on.wait(10)
+
+    def read():
+        try:
+            corpus.read("avg", progress)
+        finally:
+            ended.append("read")
+
+    thread = Thread(target=read)
+    thread.start()
+    assert begun.wait(10)
+    catalogue.close(timeout=0.05)
+    assert not ended
+    go_on.set()
+    catalogue.close()
+    assert ended == ["read"]
+    thread.join()
+    with pytest.raises(UsageError, match="the page is closed"):
+        corpus.read("gran")
+    with pytest.raises(UsageError, match="the page is closed"), catalogue.encoder("avg"):
+        pass

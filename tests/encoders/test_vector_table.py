@@ -14,7 +14,7 @@ import pytest
 import torch
 from safetensors.torch import load_file, save_file
 
-from hf_paraphrase.artefacts.model_loading import load_model_folder
+from hf_paraphrase.artefacts.model_loading import load_model_folder, load_tokenizer
 from hf_paraphrase.encoders import word_averages
 from hf_paraphrase.encoders.join import join_encoders
 from hf_paraphrase.encoders.kinds import encoder_class
@@ -93,7 +93,11 @@ def test_a_table_gives_what_its_model_gives(folders, name, with_torch, monkeypat
         monkeypatch.setattr(word_averages, "sys", type("Sys", (), {"modules": {}}))
     encoder = SentenceEncoder.from_pretrained(folders.get(name, name))
     found = encoder.encode(TEXTS)
+    vocabulary, unknown_id, special_ids = encoder.vocabulary()
     assert encoder._model is None and encoder._tokenizer is None
+    tokenizer = load_tokenizer(encoder.folder, 10**6)
+    assert (vocabulary, unknown_id) == (tokenizer.get_vocab(), tokenizer.unk_token_id)
+    assert sorted(special_ids) == sorted(tokenizer.all_special_ids)
     np.testing.assert_allclose(found, by_the_model(encoder.folder, TEXTS), atol=1e-6)
     model = encoder.model
     assert not model.training and model.config.hidden_size == found.shape[1] == encoder.dimension
@@ -262,3 +266,10 @@ def test_the_verb_encode_takes_neither_pytorch_nor_transformers(tmp_path):
     code = "import sys; from hf_paraphrase.commands import main; assert main(sys.argv[1:]) == 0"
     assert imported_by(code, "encode", "--input", tmp_path / "text") == []
     assert np.load(tmp_path / "text.npy").shape == (300, 512)
+
+
+def test_a_search_takes_neither_pytorch_nor_transformers(tmp_path):
+    (tmp_path / "text").write_text("the cat\nthe dog\nparis\n")
+    code = "import sys; from hf_paraphrase.commands import main; assert main(sys.argv[1:]) == 0"
+    found = imported_by(code, "search", "--corpus", tmp_path / "text", "--query", "a cat")
+    assert not {"torch", "transformers", "datasets"} & set(found)

@@ -1,11 +1,13 @@
 from __future__ import annotations
 
+import json
 from fnmatch import fnmatchcase
 
 import numpy as np
 import pytest
 import torch
 from hub_stand_in import TOKEN
+from safetensors.torch import save
 
 from hf_paraphrase.artefacts import hub_models
 from hf_paraphrase.artefacts.provenance import REPORT
@@ -116,3 +118,25 @@ def test_an_encoder_of_another_library_is_fetched_only_where_any_will_do_and_its
     np.testing.assert_allclose(vectors, open_encoder(folder).encode(["the cat"]), atol=1e-6)
     asked = published.sent("GET", "/ann/bert/resolve/*")
     assert not any(path.endswith(".py") for path in asked)
+
+
+@pytest.mark.parametrize("place", ["", "0_StaticEmbedding/"])
+def test_a_table_of_another_library_is_fetched_by_name_like_one_of_ours(published, tmp_path, place):
+    tokenizer = build_word_level_tokenizer(["the", "cat", "sat"]).backend_tokenizer
+    table = torch.arange(2.0 * tokenizer.get_vocab_size()).reshape(-1, 2)
+    name = "embedding.weight" if place else "embeddings"
+    files = {
+        f"{place}model.safetensors": save({name: table}),
+        f"{place}tokenizer.json": tokenizer.to_str().encode(),
+        "unsafe.bin": b"not fetched",
+    }
+    if place:
+        module = {"idx": 0, "name": "0", "path": place[:-1], "type": "sentence_transformers.models.StaticEmbedding"}
+        files["modules.json"] = json.dumps([module]).encode()
+    else:
+        files["config.json"] = b'{"model_type": "model2vec", "normalize": false}'
+    published.make("ann/table", files=files)
+    encoder = SentenceEncoder.from_pretrained("ann/table")
+    ids = tokenizer.encode("the cat").ids
+    np.testing.assert_allclose(encoder.encode("the cat"), table[ids].mean(0))
+    assert not list((tmp_path / "cache").rglob("*.bin"))
