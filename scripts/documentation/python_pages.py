@@ -9,9 +9,8 @@ import re
 import textwrap
 from typing import Any
 
-from command_pages import KINDS, is_setting, recipe_of, settings_table
-
 import hf_paraphrase
+from command_pages import KINDS, is_setting, recipe_of, settings_table
 from hf_paraphrase.commands import VERBS
 
 ROOMS = {

@@ -13,12 +13,13 @@ import re
 from pathlib import Path
 from typing import Any
 
-from command_pages import JOURNEYS, command_pages, overview, title_of
 from latex2mathml.converter import convert
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.exceptions import PluginError
 from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
+
+from command_pages import JOURNEYS, command_pages, overview, title_of
 from notebook_pages import notebook_page
 from python_pages import ROOMS, python_pages
 
