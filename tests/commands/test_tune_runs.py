@@ -107,10 +107,26 @@ def test_with_a_tokenizer_of_its_own_a_run_does_not_depend_on_other_data_sets(da
 def test_a_run_that_cannot_be_noted_is_an_output_error(tmp_path, tests):
     runs = TuningRuns.__new__(TuningRuns)
     (tmp_path / "file").write_text("")
-    runs.folder, runs.tests, runs._known, runs._pending = tmp_path / "file", tests, {}, [np.zeros(2)]
+    runs.folder, runs.tests, runs._notes, runs._pending = tmp_path / "file", tests, {}, [np.zeros(2)]
     with pytest.raises(OutputError, match=r"cannot (note a finished run|write): Not a directory"):
         runs._note({"key": "x"})
     assert runs.known == 0
+
+
+def test_a_run_whose_similarities_are_gone_is_noted_again_in_its_place(tmp_path):
+    """They go at the very end, where a run may be killed among them."""
+    (tmp_path / "similarities").mkdir()
+    runs = TuningRuns.__new__(TuningRuns)
+    runs.folder, runs.tests, runs._notes, runs._pending = tmp_path, ("any",), {}, [np.zeros(2)]
+    for key in "ab":
+        runs._note({"key": key, "seconds": 1})
+    (tmp_path / "similarities/a.npz").unlink()
+    runs._notes = runs._read_notes()
+    assert runs.known == 1
+    runs._note({"key": "a", "seconds": 2})
+    assert runs.known == 2
+    noted = [json.loads(line) for line in (tmp_path / "runs.jsonl").open()]
+    assert noted == [{"key": "a", "seconds": 2}, {"key": "b", "seconds": 1}]
 
 
 def test_the_files_of_encoders_are_those_of_their_settings_and_their_own():

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...artefacts.provenance import fingerprint
-from ...artefacts.whole_files import written_whole
+from ...artefacts.whole_files import write_parts_whole, written_whole
 from ...data.folder import DataFolder
 from ...encoders.kinds import encoder_kind
 from ...encoders.train import trainer_settings
@@ -93,12 +93,12 @@ class TuningRuns:
             (folder / SIMILARITIES).mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise OutputError(f"cannot make the folder: {error.strerror}", path=folder / SIMILARITIES) from error
-        self._known = self._read_notes()
+        self._notes = self._read_notes()
 
     @property
     def known(self) -> int:
         """How many runs are noted."""
-        return len(self._known)
+        return sum(map(self._is_known, self._notes))
 
     def run(self, data: str, encoder: str, point: FilterRange, seed: int) -> TuningRun | None:
         """Trains and scores one encoder, or finds what was noted about it.
@@ -115,8 +115,8 @@ class TuningRuns:
         vocabulary_of = self._vocabulary_contents(settings)
         # That of a lone data set is in the key already; runs noted before this was known stay known.
         key = _digest(known_by + ([vocabulary_of] if len(vocabulary_of) > 1 else []))
-        note = self._known.get(key)
-        if note is None:
+        note = self._notes.get(key)
+        if note is None or not self._is_known(key):
             note = {"key": key, **self._train(data, settings, rows, seed)}
             self._note(note)
             self.trained += 1
@@ -223,16 +223,19 @@ class TuningRuns:
 
     def _read_notes(self) -> dict[str, dict[str, Any]]:
         path = self.folder / NOTES
-        known: dict[str, dict[str, Any]] = {}
+        notes: dict[str, dict[str, Any]] = {}
         for line in path.read_text(encoding="utf-8").splitlines() if path.is_file() else []:
             try:
                 note = json.loads(line)
             except ValueError:
                 # The line that was being written when a run was killed.
                 continue
-            if not self.tests or (self.folder / SIMILARITIES / f"{note['key']}.npz").is_file():
-                known[note["key"]] = note
-        return known
+            notes[note["key"]] = note
+        return notes
+
+    def _is_known(self, key: str) -> bool:
+        """Tells whether all of a noted run is there: a kill at the very end may leave notes without similarities."""
+        return not self.tests or (self.folder / SIMILARITIES / f"{key}.npz").is_file()
 
     def _note(self, note: dict[str, Any]) -> None:
         try:
@@ -242,13 +245,17 @@ class TuningRuns:
                     # By position they are named arr_0, arr_1 and so on.
                     np.savez(file, *self._pending)
             path = self.folder / NOTES
-            with path.open("ab") as file:
-                # What a kill or a full disk has left of a line goes.
-                file.truncate(path.read_bytes().rfind(b"\n") + 1)
-                file.write(f"{json.dumps(note)}\n".encode())
+            if note["key"] in self._notes:
+                notes = {**self._notes, note["key"]: note}
+                write_parts_whole(path, (f"{json.dumps(item)}\n" for item in notes.values()))
+            else:
+                with path.open("ab") as file:
+                    # What a kill or a full disk has left of a line goes.
+                    file.truncate(path.read_bytes().rfind(b"\n") + 1)
+                    file.write(f"{json.dumps(note)}\n".encode())
         except OSError as error:
             raise OutputError(f"cannot note a finished run: {error.strerror or error}", path=self.folder) from error
-        self._known[note["key"]] = note
+        self._notes[note["key"]] = note
 
 
 def _digest(value: Any) -> str:
