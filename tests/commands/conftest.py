@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+import io
+import sys
+
 import pyarrow as pa
 import pytest
 import torch
@@ -96,3 +99,22 @@ def translated(tiny_model, awkward_bitext, tmp_path_factory):
     output = tmp_path_factory.mktemp("translated") / "pairs"
     assert job(tiny_model, awkward_bitext, output, "--max-source-tokens", "50") == 0
     return output
+
+
+class Terminal(io.StringIO):
+    """A stream that somebody watches."""
+
+    def isatty(self):
+        return True
+
+
+@pytest.fixture
+def watch(monkeypatch):
+    """Makes standard error a terminal, which gets progress bars too, and gives it."""
+
+    def begin():
+        # Not before the test itself: pytest puts its own stream there when that begins.
+        monkeypatch.setattr(sys, "stderr", Terminal())
+        return sys.stderr
+
+    return begin

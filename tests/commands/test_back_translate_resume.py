@@ -118,11 +118,11 @@ def test_an_unfinished_job_is_neither_continued_nor_destroyed_without_a_flag(
 
 
 def test_the_progress_of_a_resumed_job_starts_at_what_is_done_and_shows_rate_and_time_left(
-    tiny_model, awkward_bitext, unfinished, capfd
+    tiny_model, awkward_bitext, unfinished, watch
 ):
-    capfd.readouterr()
+    watched = watch()
     assert resume(tiny_model, awkward_bitext, unfinished) == 0
-    shown = [line for line in re.split(r"[\r\n]", capfd.readouterr().err) if line.startswith("back-translate: ")]
+    shown = [line for line in re.split(r"[\r\n]", watched.getvalue()) if line.startswith("back-translate: ")]
     # Two shards of four were done of 17 sentences.
     assert " 8/17 [" in shown[0] and " 17/17 [" in shown[-1]
     assert re.search(r"\d\d:\d\d<\d\d:\d\d, +[\d.]+sentence/s", shown[-1])

@@ -99,8 +99,7 @@ def export(model, output, *flags):
 
 def error_of(capsys):
     out, err = capsys.readouterr()
-    # transformers shows bars while it opens and writes weights.
-    (line,) = [part for part in re.split(r"[\r\n]+", err) if part and "it/s]" not in part]
+    (line,) = err.splitlines()
     assert out == "" and line.startswith("hf-paraphrase: error: ")
     return line
 

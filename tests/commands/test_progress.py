@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import re
 import sys
 
@@ -16,13 +15,6 @@ from hf_paraphrase.data.sentences import estimated_lines
 from hf_paraphrase.messages import say
 
 
-class Terminal(io.StringIO):
-    """A stream that somebody watches."""
-
-    def isatty(self):
-        return True
-
-
 def work():
     """What verbs do: bars of one's own and of libraries, one in the other, and messages between."""
     for _ in tqdm(range(3), desc="outer", disable=False):
@@ -32,31 +24,29 @@ def work():
 
 
 @pytest.fixture
-def shown(monkeypatch):
-    """Runs `work` as the verb `env`, with a stream as standard error, and gives what it got."""
-
-    def run(stream):
-        monkeypatch.setattr(env_verb, "main", lambda argv: work())
-        monkeypatch.setattr(sys, "stderr", stream)
-        assert main(["env"]) == 0
-        return stream.getvalue()
-
-    return run
+def verb(monkeypatch):
+    """Runs `work` as the verb `env`."""
+    monkeypatch.setattr(env_verb, "main", lambda argv: work())
+    return lambda: main(["env"])
 
 
-def test_a_log_has_the_messages_alone(shown):
-    assert shown(io.StringIO()) == "a message\n" * 6 + "done\n"
+def test_a_log_has_the_messages_alone(verb, capsys):
+    assert verb() == 0
+    assert capsys.readouterr().err == "a message\n" * 6 + "done\n"
 
 
-def test_a_terminal_has_bars_with_rate_and_time_left(shown):
-    text = shown(Terminal())
+def test_a_terminal_has_bars_with_rate_and_time_left(verb, watch):
+    watched = watch()
+    assert verb() == 0
+    text = watched.getvalue()
     assert re.search(r"outer: 100%.*3/3 \[\d\d:\d\d<\d\d:\d\d, .*it/s\]", text) and text.count("a message") == 6
 
 
 @pytest.mark.parametrize("text", ["plain\n", "A\n", "\n", "windows\r\n", "a\rb\n", "\rover\nand more\n"])
-def test_what_is_no_bar_passes_whole(shown, monkeypatch, text):
+def test_what_is_no_bar_passes_whole(verb, monkeypatch, capsys, text):
     monkeypatch.setattr(sys.modules[__name__], "work", lambda: sys.stderr.write(text))
-    assert shown(io.StringIO()) == text
+    assert verb() == 0
+    assert capsys.readouterr().err == text
 
 
 def test_training_in_a_log_is_a_line_a_score(tiny_bitext, tmp_path, capfd):
@@ -67,13 +57,12 @@ def test_training_in_a_log_is_a_line_a_score(tiny_bitext, tmp_path, capfd):
     assert len(re.findall(r"^epoch \d\.\d\d: dev BLEU \d", err, re.MULTILINE)) == 2
 
 
-def test_a_watched_training_is_one_line_with_its_figures_and_has_no_colours(tiny_bitext, tmp_path, monkeypatch):
+def test_a_watched_training_is_one_line_with_its_figures_without_colours(tiny_bitext, tmp_path, monkeypatch, watch):
+    watched = watch()
     monkeypatch.setenv("NO_COLOR", "1")
-    stream = Terminal()
-    monkeypatch.setattr(sys, "stderr", stream)
     words = [f"{flag}={value}" for flag, value in {**SMALL, "--epochs": 1, "--evaluations": 2}.items()]
     assert main(["train-nmt", "--bitext", str(tiny_bitext), "--output", str(tmp_path / "model"), *words]) == 0
-    text = stream.getvalue()
+    text = watched.getvalue()
     assert re.search(r"train: 100%\|.*8/8 \[\d\d:\d\d<\d\d:\d\d, .*(steps/s|s/ steps).*dev bleu=", text), text[-2000:]
     assert not re.search(r"\x1b\[\d*m", text) and "{'" not in text
     assert "Loading weights" not in text and "Writing model shards" not in text
