@@ -127,9 +127,13 @@ class ModelAverages:
         """Returns the function of ids and offsets that several threads may call now."""
         import torch
 
-        model = self.model.eval()
-        if model.device.type == "cpu" and model.dtype == torch.float32:
-            table: NDArray[np.float32] = model.embeddings.detach().numpy()
+        model = self.model
+        if model.training:
+            model.eval()
+        # What a model itself says of its device and type takes longer than a short text.
+        weights = model.embeddings.detach()
+        if weights.device.type == "cpu" and weights.dtype == torch.float32:
+            table: NDArray[np.float32] = weights.numpy()
             return averages_of(model.config, table).prepared()
 
         def means(ids: NDArray[np.int64], offsets: NDArray[np.int64]) -> NDArray[np.float32]:
