@@ -10,7 +10,7 @@ from typing import Any
 from ..artefacts.evaluated_cards import add_results, check_evaluated_card
 from ..artefacts.reports.recorded_plots import measured_bars
 from ..artefacts.reports.report import is_report, render_report
-from ..artefacts.whole_files import output_files, write_text_whole
+from ..artefacts.whole_files import output_files, written_whole
 from ..errors import HfParaphraseError
 from ..messages import say
 from ..registry import SUITES
@@ -91,10 +91,11 @@ def _evaluate(settings: EvaluateSettings, suite: Suite) -> Evaluation:
 
 def _write(settings: EvaluateSettings, suite: Suite, benchmark: Benchmark, evaluation: Evaluation) -> None:
     if settings.output is not None and settings.report is not None:
-        # First, because where the results are there is a report.
-        write_text_whole(settings.report, _report(settings, suite, benchmark, evaluation))
         text = json.dumps(evaluation.record, indent=2, ensure_ascii=False, allow_nan=False)
-        write_text_whole(settings.output, text + "\n")
+        # The report takes its place first, because where the results are there is a report.
+        with written_whole(settings.output) as results, written_whole(settings.report) as report:
+            report.write_text(_report(settings, suite, benchmark, evaluation), encoding="utf-8")
+            results.write_text(text + "\n", encoding="utf-8", errors="backslashreplace")
         say(f"results in {settings.output}, and for a browser in {settings.report}")
     if not settings.update_card:
         return

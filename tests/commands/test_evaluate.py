@@ -1,8 +1,11 @@
 from __future__ import annotations
 
+import errno
 import itertools
 import json
+import os
 import shutil
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -165,6 +168,21 @@ def test_a_graded_folder_is_evaluated_on_the_split_asked_for(encoders, tmp_path,
     assert "22 sets" not in capsys.readouterr().out
     assert run("evaluate", "--model", "m", "--data", tmp_path / "graded", "--suite", "graded", "--split", "dev") == 2
     assert "the splits are validation, test" in capsys.readouterr().err
+
+
+def test_a_disk_that_is_full_at_the_results_leaves_no_report_alone(sts, tmp_path, capsys, monkeypatch):
+    write = Path.write_text
+
+    def full(path, text, **more):
+        if text.startswith("{"):
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        return write(path, text, **more)
+
+    (tmp_path / "out").mkdir()
+    monkeypatch.setattr(Path, "write_text", full)
+    assert run("evaluate", "--baseline", "words", "--data", sts, "--output", tmp_path / "out/results.json") == 2
+    assert "No space left" in capsys.readouterr().err
+    assert list((tmp_path / "out").iterdir()) == []
 
 
 def test_an_existing_results_file_is_refused_before_any_work_and_replaced_only_on_request(sts, tmp_path, capsys):
