@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import re
 from collections.abc import Mapping, Sequence
@@ -12,11 +13,11 @@ from typing import TYPE_CHECKING, Any
 from ..errors import HfParaphraseError, UsageError
 from ..shown_text import printable, without_secrets
 from ..tables import harmless_markdown
-from .card_heads import CARD, as_yaml, set_metadata
+from .card_heads import CARD, as_yaml, readable_head, set_metadata
 from .citations import bibtex
 from .measurements import Measurement, model_index
 from .origins import described, hub_datasets
-from .provenance import read_provenance
+from .provenance import fingerprint, read_provenance
 from .reports.report import write_report
 from .whole_files import write_text_whole
 
@@ -119,6 +120,7 @@ def write_card(
         text = set_metadata(text, "model-index", model_index(str(values.get("name", Path(folder).name)), measurements))
     else:
         text = set_metadata(text, "source_datasets", hub_datasets(inputs))
+        text = _with_content(text, Path(folder))
     text = without_secrets(text).rstrip() + "\n"
     if report:
         # First, because the card says that all is written.
@@ -131,6 +133,23 @@ class _Markdown(str):
     """What goes into a card as it is."""
 
     __slots__ = ()
+
+
+def _with_content(card: str, folder: Path) -> str:
+    """Says in the configurations of a data set's card what its rows are.
+
+    `datasets` knows what it has opened by the folder's name and these configurations: without that it would give the
+    rows of another folder of the same name, or those from before the folder was made anew.
+    """
+    configs = readable_head(card).get("configs")
+    files = sorted(path for path in folder.rglob("*.parquet") if path.is_file())
+    if not isinstance(configs, list) or not files:
+        return card
+    digest = hashlib.sha256()
+    for path in files:
+        digest.update(bytes.fromhex(fingerprint(path)))
+    content = f"SHA-256 of the rows: {digest.hexdigest()}"
+    return set_metadata(card, "configs", [{**dict(item), "description": content} for item in configs])
 
 
 def _written(value: object) -> object:

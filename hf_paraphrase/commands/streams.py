@@ -33,10 +33,11 @@ def guarded_streams() -> Iterator[None]:
     if sys.stdin is None:
         sys.stdin = os.fdopen(os.open(os.devnull, os.O_RDONLY), encoding="utf-8")
     nothing = os.fdopen(os.open(os.devnull, os.O_WRONLY), "w", encoding="utf-8") if sys.stderr is None else None
-    sys.stderr = _Forgiving(nothing or sys.stderr)
+    sys.stderr = forgiving = _Forgiving(nothing or sys.stderr)
     try:
         yield
     finally:
+        forgiving.release()
         sys.stdin, sys.stderr = before
 
 
@@ -62,21 +63,40 @@ class _Forgiving:
     """A stream that does not mind if something cannot be written.
 
     A line that begins with a carriage return writes over the one before it, as progress bars do, whoever draws them.
-    That is for those who watch a terminal: elsewhere it is left out, with the ends of lines and moves up behind it.
+    That is for those who watch a terminal: elsewhere it is left out, with the ends of lines and moves up around it.
     """
 
     def __init__(self, stream: Any) -> None:
         self._stream = stream
         self._is_behind_a_bar = False
+        self._is_behind_a_line = True
+        self._held = ""
 
     def write(self, text: str) -> int:
-        self._is_behind_a_bar = not self._is_terminal() and bool(
-            _OVER.fullmatch(text) or (self._is_behind_a_bar and _MOVES.fullmatch(text))
-        )
-        if not self._is_behind_a_bar:
-            with suppress(OSError, ValueError):
-                self._stream.write(text)
+        if self._is_terminal():
+            self._write(text)
+        elif _OVER.fullmatch(text):
+            self._is_behind_a_bar, self._held = True, ""
+        elif not _MOVES.fullmatch(text):
+            self._is_behind_a_bar, self._is_behind_a_line = False, text.endswith("\n")
+            self._write(self._held + text)
+            self._held = ""
+        elif not self._is_behind_a_bar:
+            # An empty line, or the way down to a bar: what comes next tells.
+            self._held += text
+            if not self._is_behind_a_line:
+                self._is_behind_a_line = True
+                self.release()
         return len(text)
+
+    def release(self) -> None:
+        """Writes what was held back."""
+        self._write(self._held)
+        self._held = ""
+
+    def _write(self, text: str) -> None:
+        with suppress(OSError, ValueError):
+            self._stream.write(text)
 
     def flush(self) -> None:
         with suppress(OSError, ValueError):

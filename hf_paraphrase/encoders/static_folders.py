@@ -54,7 +54,7 @@ def open_static_folder(folder: Path) -> VectorTable | None:
     """
     if os.path.lexists(folder / "config.json"):
         config = read_json_object(folder / "config.json", ModelError)
-        if config.get("model_type") not in {None, MODEL2VEC}:
+        if config.get("model_type") not in (None, MODEL2VEC):
             return None
         weights = folder / "model.safetensors"
         if weights.is_file() and (name := table_name(weights)) == "embeddings":

@@ -491,9 +491,9 @@ def test_the_recipe_returns_what_the_command_prints(encoders, sts, tmp_path, cap
 def test_a_table_that_took_hours_is_shown_even_where_the_results_cannot_be_written(
     encoders, sts, tmp_path, capsys, monkeypatch
 ):
-    def full(path, text):
+    def full(path):
         raise OutputError("cannot write: No space left on device", path=path)
 
-    monkeypatch.setattr("hf_paraphrase.evaluation.run.write_text_whole", full)
+    monkeypatch.setattr("hf_paraphrase.evaluation.run.written_whole", full)
     assert run("evaluate", "--baseline", "words", "--data", sts, "--output", tmp_path / "results.json") == 2
     assert "| STS16 headlines" in capsys.readouterr().err

@@ -36,7 +36,7 @@ def test_scores_equal_sacrebleu_on_the_translations(tiny_model, tiny_bitext, tmp
     lines = out.splitlines()
     assert len(lines) == 4 and re.match(r"beam   1  BLEU +\d+\.\d\d  chrF2 +\d+\.\d\d$", lines[0])
     assert lines[2].startswith("BLEU  nrefs:1|case:lc") and lines[3].startswith("chrF2 nrefs:1")
-    assert "8/8" in err and "scores: " in err and "8/8" not in out
+    assert "scores: " in err and "8/8" not in out
 
 
 def test_case_split_limit_and_length_penalty_are_heeded(tiny_model, tiny_bitext, tmp_path):

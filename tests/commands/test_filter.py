@@ -54,6 +54,21 @@ def test_filter_writes_a_folder_that_load_dataset_opens_with_card_and_provenance
     assert "not in the output: test" in captured.err
 
 
+def test_load_dataset_gives_the_rows_of_a_folder_made_anew_and_of_each_of_two_with_one_name(pairs, tmp_path):
+    from datasets import load_dataset
+
+    def loaded(folder):
+        return load_dataset(str(folder), split="train", cache_dir=str(tmp_path / "cache"))["rank"][:]
+
+    for number, keep in enumerate(("rank==0", "rank==1")):
+        output = tmp_path / str(number) / "kept"
+        assert run("filter", "--pairs", pairs, "--keep", keep, "--output", output) == 0
+        assert loaded(output) == DataFolder(output).table()["rank"].to_pylist()
+    before = loaded(output)
+    assert run("filter", "--pairs", pairs, "--sample", 1, "--output", output, "--overwrite") == 0
+    assert loaded(output) == DataFolder(output).table()["rank"].to_pylist() != before
+
+
 def test_the_same_command_writes_the_same_bytes(pairs, tmp_path):
     for name in ("one", "two"):
         run("filter", "--pairs", pairs, "--output", tmp_path / name, "--one-per-reference", "random", "--sample", 5)

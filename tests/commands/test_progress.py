@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import re
 import sys
 
@@ -33,6 +34,23 @@ def verb(monkeypatch):
 def test_a_log_has_the_messages_alone(verb, capsys):
     assert verb() == 0
     assert capsys.readouterr().err == "a message\n" * 6 + "done\n"
+
+
+def test_a_log_has_no_empty_lines_where_bars_stand_below_others(verb, capsys):
+    other = tqdm(total=2, file=io.StringIO(), disable=False)
+    assert verb() == 0
+    other.close()
+    assert capsys.readouterr().err == "a message\n" * 6 + "done\n"
+
+
+def test_empty_lines_that_somebody_writes_stay(verb, monkeypatch, capsys):
+    def lines():
+        for text in ("one", "", "two", ""):
+            print(text, file=sys.stderr)  # noqa: T201 - what is tested
+
+    monkeypatch.setattr(sys.modules[__name__], "work", lines)
+    assert verb() == 0
+    assert capsys.readouterr().err == "one\n\ntwo\n\n"
 
 
 def test_a_terminal_has_bars_with_rate_and_time_left(verb, watch):

@@ -75,6 +75,8 @@ def test_neighbours(page, tmp_path):
     page.get_by_role("button", name="Read the corpus").click()
     assert str(tmp_path) not in said(page, "neighbours-status", "no_text.png:1: not UTF-8")
     page.locator("#neighbours-file").get_by_label("Clear").click()
+    # Before, the file would go with the one that is cleared.
+    page.locator("#neighbours-file").get_by_text("Drop File Here").wait_for()
     page.locator("#neighbours-file input[type=file]").set_input_files(corpus)
     page.get_by_text("corpus.txt").first.wait_for()
     page.locator("#neighbours-models input").click()
