@@ -10,12 +10,13 @@ import tempfile
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self, TypedDict
+from typing import TYPE_CHECKING, Any, Self, TypedDict, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import UsageError
+from ..tokenization.token_lookup import list_of_texts
 from .quantization import Precision, check_precision, quantize_embeddings
 
 if TYPE_CHECKING:
@@ -67,10 +68,6 @@ class FamiliarCalls(ABC):
     @abstractmethod
     def save_pretrained(self, folder: str | os.PathLike[str], *, overwrite: bool = False) -> Path:
         """Writes a model folder."""
-
-    @abstractmethod
-    def _unit_vectors(self, side: Any, options: dict[str, Any]) -> NDArray[np.float32]:
-        """Gives the unit vectors (texts, dim) of texts, or of embeddings that were made before."""
 
     def _encode_with(
         self,
@@ -171,6 +168,32 @@ class FamiliarCalls(ABC):
             raise UsageError(f"the device {device} cannot be used: {error}", remedy="see hf-paraphrase env") from error
         return self
 
+    def similarity(
+        self,
+        first: str | Sequence[str] | NDArray[np.floating],
+        second: str | Sequence[str] | NDArray[np.floating],
+        **options: Any,
+    ) -> NDArray[np.float32]:
+        """Computes the cosine of every text of `first` with every text of `second`, float32 (first, second).
+
+        The cosine with a text without tokens, or a zero vector, is 0.
+
+        Args:
+            first: One text or several, or embeddings of some: an array of floats (first, dim), or (dim,) for one.
+            second: The same for the other side.
+            **options: Passed to `encode`.
+
+        Raises:
+            TypeError: If a text is not a string.
+            ValueError: If an array of floats has more than two axes, or the sides differ in their components.
+        """
+        rows, columns = (self._unit_vectors(side, options) for side in (first, second))
+        if rows.shape[1] != columns.shape[1]:
+            raise ValueError(
+                f"vectors of {rows.shape[1]} components cannot be compared with vectors of {columns.shape[1]}"
+            )
+        return rows @ columns.T
+
     def similarity_pairwise(
         self,
         first: str | Sequence[str] | NDArray[np.floating],
@@ -182,7 +205,7 @@ class FamiliarCalls(ABC):
         The cosine with a text without tokens, or a zero vector, is 0.
 
         Args:
-            first: As for :meth:`~.sentence_encoder.SentenceEncoder.similarity`.
+            first: As for :meth:`similarity`.
             second: As many texts or embeddings.
             **options: Passed to `encode`.
 
@@ -194,6 +217,21 @@ class FamiliarCalls(ABC):
         if rows.shape != others.shape:
             raise ValueError(f"embeddings {rows.shape} cannot be compared one by one with embeddings {others.shape}")
         return np.einsum("ij,ij->i", rows, others)
+
+    def _unit_vectors(
+        self, side: str | Sequence[str] | NDArray[np.floating], options: dict[str, Any]
+    ) -> NDArray[np.float32]:
+        """Gives the unit vectors (texts, dim) of texts, or of embeddings that were made before."""
+        if not isinstance(side, str) and hasattr(side, "__array__"):
+            # A tensor of PyTorch: NumPy knows neither bfloat16 nor gradients.
+            array = side.detach().float().cpu().numpy() if hasattr(side, "detach") else np.asarray(side)
+            if array.dtype.kind == "f":
+                if array.ndim not in (1, 2):
+                    raise ValueError(f"embeddings must have the shape (texts, dim) or (dim,), not {array.shape}")
+                return normalized(np.atleast_2d(array).astype(np.float32, copy=False))
+        texts = list_of_texts(cast("str | Sequence[str]", side))
+        found: NDArray[np.float32] = self.encode(texts, **{**options, "normalize": True})
+        return found
 
     def push_to_hub(
         self,

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import inspect
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from itertools import pairwise
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack, cast, overload
 
@@ -18,43 +15,23 @@ from ..artefacts.model_loading import load_model_folder
 from ..errors import ModelError
 from ..models.registry import model_class
 from ..tokenization.token_ids import TokenIds
-from ..tokenization.token_lookup import Lookup, characters_worth_it, list_of_texts, lookup_for, state_of
+from ..tokenization.token_lookup import list_of_texts
 from ..training.threads import available_threads, in_threads
 from .familiar_calls import EncodeOptions, FamiliarCalls, normalized
 from .kinds import encoder_type
 from .onnx_encoder import OnnxModel, is_onnx_folder, load_onnx_folder
+from .padded_batches import embed_in_padded_batches, forward_options, with_progress_bar
 from .static_folders import open_static_folder
+from .text_tokens import TextTokens
 from .truncation import check_truncation, truncated_average
 from .vector_table import AVERAGE, Reading, VectorTable, open_table
 from .word_averages import Averages, ModelAverages
 
 if TYPE_CHECKING:
+    from torch import Tensor
     from transformers import PreTrainedModel, PreTrainedTokenizerFast
 
-TOKENS_PER_BATCH = 1 << 16
-"""Padded tokens in a batch at most (a single longer text is a batch of its own), so that long texts fit in memory."""
-CHARACTERS_PER_BLOCK = 1 << 20
-"""Characters that are tokenised at a time at most (a single longer text is a block of its own)."""
-CHARACTERS_OF_A_THREAD = 1 << 15
-"""Characters from which on it is worth while to let another thread tokenise some of them."""
 _ROWS_PER_MEAN = 1024
-
-
-@dataclass
-class _LookupOfState:
-    """The lookup of a tokenizer.
-
-    Attributes:
-        state: What the tokenizer is like.
-        least: For fewer characters the lookup is not worth while.
-        lookup: The lookup; None if the tokenizer must do the work itself.
-        made: Whether that is known.
-    """
-
-    state: object
-    least: int
-    lookup: Lookup | None = None
-    made: bool = False
 
 
 class SentenceEncoder(FamiliarCalls):
@@ -91,7 +68,8 @@ class SentenceEncoder(FamiliarCalls):
         self._tokenizer = tokenizer
         self._table = model if isinstance(model, VectorTable) else None
         self._model = None if isinstance(model, VectorTable) else model
-        self._reading = Reading() if self._table is None else self._table.reading
+        reading = Reading() if self._table is None else self._table.reading
+        self._tokens = TextTokens(lambda: self.backend, reading)
         if truncate_dim is not None:
             check_truncation(model if isinstance(model, VectorTable) else model.config, truncate_dim)
             if self._table is not None and self._table.model_type == AVERAGE:
@@ -100,7 +78,6 @@ class SentenceEncoder(FamiliarCalls):
                 self._model = truncated_average(self._model, truncate_dim)
         self.results = {}
         self.folder: Path | None = None
-        self._lookup: _LookupOfState | None = None
         self._averages: tuple[object, Averages | None] | None = None
 
     @property
@@ -149,7 +126,7 @@ class SentenceEncoder(FamiliarCalls):
             UsageError: If there are not so many.
         """
         made = SentenceEncoder(self._model or cast(Any, self._table), self._tokenizer, truncate_dim=truncate_dim)
-        made.folder, made._reading = self.folder, self._reading
+        made.folder, made._tokens.reading = self.folder, self._tokens.reading
         return made
 
     @classmethod
@@ -237,18 +214,7 @@ class SentenceEncoder(FamiliarCalls):
         Raises:
             TypeError: If a text is not a string.
         """
-        found = self._tokenized(self._reading.texts(list_of_texts(texts)))
-        most = self._reading.most_tokens
-        if most is None:
-            return found
-        return [ids[-most:] if self._reading.from_end else ids[:most] for ids in found]
-
-    def _tokenized(self, texts: list[str]) -> list[list[int]]:
-        """Computes all ids of each text with the `tokenizers` library."""
-        backend = self.backend
-        backend.no_padding()
-        backend.no_truncation()
-        return [item.ids for item in backend.encode_batch_fast(texts, add_special_tokens=True)]
+        return self._tokens.lists(list_of_texts(texts))
 
     def token_ids(self, texts: str | Sequence[str]) -> TokenIds:
         """Computes the ids that :meth:`tokenize` gives, laid end to end; many times faster for many texts.
@@ -256,7 +222,7 @@ class SentenceEncoder(FamiliarCalls):
         Raises:
             TypeError: If a text is not a string.
         """
-        return TokenIds.joined(self._token_blocks(list_of_texts(texts)))
+        return TokenIds.joined(self._tokens.blocks(list_of_texts(texts)))
 
     @overload
     def encode(
@@ -321,7 +287,7 @@ class SentenceEncoder(FamiliarCalls):
         if batch_size < 1:
             raise ValueError(f"batch_size must be at least 1, not {batch_size}")
         texts = list_of_texts(texts)
-        normalize = normalize or self._reading.normalizes
+        normalize = normalize or self._tokens.reading.normalizes
         vectors = np.zeros((len(texts), self.dimension), np.float32)
         averages = self._word_averages_of_model()
         if averages is not None:
@@ -353,7 +319,7 @@ class SentenceEncoder(FamiliarCalls):
         self, averages: Averages, texts: list[str], vectors: NDArray[np.float32], normalize: bool
     ) -> Iterator[int]:
         """Fills `vectors` (texts, dim) with means of word vectors, and tells how many rows are done each time."""
-        tokenize, blocks = self._blocks(texts)
+        tokenize, blocks = self._tokens.in_blocks(texts)
         means = averages.prepared()
 
         def embed(rows: slice) -> int:
@@ -371,108 +337,23 @@ class SentenceEncoder(FamiliarCalls):
         self, texts: list[str], batch_size: int, vectors: NDArray[np.float32], normalize: bool
     ) -> Iterator[int]:
         """Fills `vectors` (texts, dim) in padded batches, and tells how many rows each of them had."""
-        import torch
+        model = self.model
+        model.eval()
+        options = forward_options(model)
 
-        self.model.eval()
-        ids = TokenIds.joined(self._token_blocks(texts))
-        options = forward_options(self.model)
+        def forward(ids: Tensor, mask: Tensor) -> Tensor:
+            whole: Tensor = model(ids, attention_mask=mask, **options).pooler_output
+            return whole[:, : self.dimension]
 
-        def embed(rows: list[int]) -> int:
-            lengths = ids.lengths[rows]
-            mask = np.arange(lengths.max()) < lengths[:, None]
-            tokens = np.full(mask.shape, self.tokenizer.pad_token_id or 0, np.int64)
-            tokens[mask] = ids.of_texts(np.array(rows))
-            # This setting holds for one thread only.
-            with torch.inference_mode():
-                output = self.model(
-                    torch.from_numpy(tokens).to(self.model.device),
-                    attention_mask=torch.from_numpy(mask).to(self.model.device),
-                    **options,
-                )
-                part = output.pooler_output[:, : self.dimension].float().cpu().numpy()
-            vectors[rows] = normalized(part) if normalize else part
-            return len(rows)
-
-        # A recurrent step is too small to be worth sharing among processors; a batch is not.
-        threads = torch.get_num_threads() if self.model.device.type == "cpu" else 1
-        yield from in_threads(embed, list(batches_of_like_length(ids.lengths, batch_size)), threads)
-
-    def _token_blocks(self, texts: list[str]) -> Iterator[TokenIds]:
-        """Computes the ids that :meth:`tokenize` gives, block by block in the order of the texts."""
-        tokenize, blocks = self._blocks(texts)
-        yield from in_threads(lambda rows: tokenize(texts[rows]), blocks, available_threads())
-
-    def _blocks(self, texts: list[str]) -> tuple[Callable[[list[str]], TokenIds], list[slice]]:
-        """Chooses the way to tokenise some texts, and the blocks in which to do it."""
-        reading = self._reading
-        characters = sum(map(len, texts))
-        lookup = self._word_lookup(characters)
-        if lookup is None:
-            # The library has threads of its own.
-            return lambda part: TokenIds.of_lists(self.tokenize(part)), [slice(0, len(texts))]
-        blocks = [slice(0, len(texts))]
-        if characters > min(CHARACTERS_OF_A_THREAD, CHARACTERS_PER_BLOCK):
-            # As many blocks for every thread, so that none waits while another works on an odd one.
-            threads = available_threads()
-            rounds = -(-characters // (threads * CHARACTERS_PER_BLOCK))
-            size = max(-(-characters // (threads * rounds)), CHARACTERS_OF_A_THREAD)
-            ends = np.fromiter(map(len, texts), np.int64, len(texts)).cumsum()
-            borders = np.searchsorted(ends, np.arange(size, characters, size), side="left") + 1
-            blocks = [slice(*pair) for pair in pairwise(sorted({0, *borders.tolist(), len(texts)}))]
-        return lambda part: reading.ids(lookup(reading.texts(part))), blocks
-
-    def _word_lookup(self, characters: int) -> Lookup | None:
-        """Gives the lookup of the tokenizer as it is now, or None if it must do the work itself.
-
-        Args:
-            characters: How many characters there are to look up: for few it may not be worth while to make it.
-        """
-        backend = self.backend
-        state = (id(backend), state_of(backend))
-        if self._lookup is None or self._lookup.state != state:
-            self._lookup = _LookupOfState(state, characters_worth_it(backend))
-        if not self._lookup.made and characters >= self._lookup.least:
-            self._lookup.lookup, self._lookup.made = lookup_for(backend, special_tokens=True), True
-        return self._lookup.lookup if characters >= self._lookup.least else None
-
-    def similarity(
-        self,
-        first: str | Sequence[str] | NDArray[np.floating],
-        second: str | Sequence[str] | NDArray[np.floating],
-        **options: Any,
-    ) -> NDArray[np.float32]:
-        """Computes the cosine of every text of `first` with every text of `second`, float32 (first, second).
-
-        The cosine with a text without tokens, or a zero vector, is 0.
-
-        Args:
-            first: One text or several, or embeddings of some: an array of floats (first, dim), or (dim,) for one.
-            second: The same for the other side.
-            **options: Passed to :meth:`encode`.
-
-        Raises:
-            TypeError: If a text is not a string.
-            ValueError: If an array of floats has more than two axes, or the sides differ in their components.
-        """
-        rows, columns = (self._unit_vectors(side, options) for side in (first, second))
-        if rows.shape[1] != columns.shape[1]:
-            raise ValueError(
-                f"vectors of {rows.shape[1]} components cannot be compared with vectors of {columns.shape[1]}"
-            )
-        return rows @ columns.T
-
-    def _unit_vectors(
-        self, side: str | Sequence[str] | NDArray[np.floating], options: dict[str, Any]
-    ) -> NDArray[np.float32]:
-        """Gives the unit vectors (texts, dim) of texts, or of embeddings that were made before."""
-        if not isinstance(side, str) and hasattr(side, "__array__"):
-            # A tensor of PyTorch: NumPy knows neither bfloat16 nor gradients.
-            array = side.detach().float().cpu().numpy() if hasattr(side, "detach") else np.asarray(side)
-            if array.dtype.kind == "f":
-                if array.ndim not in (1, 2):
-                    raise ValueError(f"embeddings must have the shape (texts, dim) or (dim,), not {array.shape}")
-                return normalized(np.atleast_2d(array).astype(np.float32, copy=False))
-        return self.encode(list_of_texts(cast("str | Sequence[str]", side)), **{**options, "normalize": True})
+        return embed_in_padded_batches(
+            forward,
+            TokenIds.joined(self._tokens.blocks(texts)),
+            vectors,
+            batch_size=batch_size,
+            pad_token_id=self.tokenizer.pad_token_id,
+            device=model.device,
+            finish=normalized if normalize else None,
+        )
 
 
 def _opened(folder: Path) -> tuple[PreTrainedModel | VectorTable, PreTrainedTokenizerFast | None]:
@@ -492,40 +373,8 @@ def _is_table(model: PreTrainedModel | OnnxModel) -> bool:
     return type(model) in (AvgModel, ConcatenationModel)
 
 
-def with_progress_bar(steps: Iterable[int], total: int) -> Iterator[int]:
-    """Shows the progress, in texts, on standard error, while it passes on how many texts are done each time."""
-    from tqdm.auto import tqdm
-
-    with tqdm(total=total, unit=" texts", desc="encode") as bar:
-        for done in steps:
-            bar.update(done)
-            yield done
-        bar.update(total - bar.n)
-
-
 def _is_average(model: PreTrainedModel | OnnxModel) -> bool:
     from ..models.modeling_avg import AvgModel
 
     # A subclass may compute something else.
     return type(model) is AvgModel
-
-
-def forward_options(model: PreTrainedModel | OnnxModel) -> dict[str, Any]:
-    """Returns what tells an encoder that its sentence embeddings are all that is wanted."""
-    forward = getattr(model, "forward", model)
-    return {"return_token_vectors": False} if "return_token_vectors" in inspect.signature(forward).parameters else {}
-
-
-def batches_of_like_length(lengths: Sequence[int] | NDArray[np.int64], batch_size: int) -> Iterator[list[int]]:
-    """Groups rows of like length, the longest first; rows of length 0 are left out."""
-    batch: list[int] = []
-    order = np.argsort(-np.asarray(lengths, np.int64), kind="stable")
-    for row in order.tolist():
-        if lengths[row] == 0:
-            break
-        if batch and (len(batch) == batch_size or (len(batch) + 1) * lengths[batch[0]] > TOKENS_PER_BATCH):
-            yield batch
-            batch = []
-        batch.append(row)
-    if batch:
-        yield batch

@@ -23,8 +23,9 @@ from .kinds import check_own_class
 from .losses import LABELS, NEGATIVES, asks_for, described_loss, new_loss
 from .mega_batches import MegaBatchSchedule, load_mega_batch
 from .model_folder import read_loss, write_checkpoint
+from .padded_batches import forward_options
 from .scored_trainer import OwnGradients
-from .sentence_encoder import SentenceEncoder, forward_options
+from .sentence_encoder import SentenceEncoder
 from .training_arguments import EncoderTrainingArguments
 from .untrained import untrained_encoder
 

@@ -7,14 +7,13 @@ import pandas as pd
 import pytest
 import torch
 
-from hf_paraphrase.encoders import sentence_encoder
-from hf_paraphrase.encoders.sentence_encoder import TOKENS_PER_BATCH, SentenceEncoder, batches_of_like_length
+from hf_paraphrase.encoders import sentence_encoder, text_tokens
+from hf_paraphrase.encoders.sentence_encoder import SentenceEncoder
 from hf_paraphrase.errors import ModelError
 from hf_paraphrase.models.configuration_avg import AvgConfig
 from hf_paraphrase.models.configuration_gran import GranConfig
 from hf_paraphrase.models.modeling_avg import AvgModel
 from hf_paraphrase.models.modeling_gran import GranModel
-from hf_paraphrase.tokenization.token_ids import TokenIds
 from hf_paraphrase.tokenization.word_level import build_word_level_tokenizer, save_tokenizer
 
 WORDS = [f"w{number}" for number in range(30)]
@@ -112,12 +111,6 @@ def test_ten_thousand_tokens_work_beside_short_texts(encoder):
     np.testing.assert_allclose(vectors[0], encoder.encode("w1"), atol=1e-6)
 
 
-def test_batches_group_like_lengths_and_bound_the_padded_tokens():
-    lengths = [3, 0, TOKENS_PER_BATCH + 5, 1, 2, TOKENS_PER_BATCH // 2, TOKENS_PER_BATCH // 2 - 1]
-    batches = list(batches_of_like_length(lengths, 3))
-    assert batches == [[2], [5, 6], [0, 4, 3]]
-
-
 def long_enough():
     """More characters than the vocabulary has words, so that the array operations do the work, and several blocks."""
     generator = np.random.default_rng(0)
@@ -146,29 +139,11 @@ def test_padded_batches_on_several_threads_give_the_same_vectors_in_the_same_ord
 def test_blocks_and_threads_change_no_vector_and_no_order(encoder, monkeypatch, threads):
     texts = long_enough()
     whole = encoder.encode(texts)
-    blocks = list(encoder._token_blocks(texts))
     monkeypatch.setattr(torch, "get_num_threads", lambda: threads)
-    monkeypatch.setattr(sentence_encoder, "CHARACTERS_PER_BLOCK", 100)
-    monkeypatch.setattr(sentence_encoder, "CHARACTERS_OF_A_THREAD", 50)
+    monkeypatch.setattr(text_tokens, "CHARACTERS_PER_BLOCK", 100)
+    monkeypatch.setattr(text_tokens, "CHARACTERS_OF_A_THREAD", 50)
     monkeypatch.setattr(sentence_encoder, "_ROWS_PER_MEAN", 3)
-    smaller = list(encoder._token_blocks(texts))
-    assert len(smaller) > 10 > len(blocks)
-    np.testing.assert_array_equal(TokenIds.joined(smaller).ids, TokenIds.joined(blocks).ids)
     np.testing.assert_array_equal(encoder.encode(texts), whole)
-
-
-def test_no_text_reaches_the_tokenizers_library_be_they_many_or_one(monkeypatch):
-    encoder, texts = make("avg"), long_enough()
-    expected = [item.ids for item in encoder.tokenizer.backend_tokenizer.encode_batch_fast(texts)]
-
-    def refuse(*_):
-        raise AssertionError("the slow way was taken")
-
-    monkeypatch.setattr(encoder, "tokenize", refuse)
-    ids = TokenIds.joined(encoder._token_blocks(texts))
-    assert np.split(ids.ids, ids.offsets[1:-1])[-2].tolist() == expected[-2]
-    assert ids.ids.tolist() == [item for row in expected for item in row]
-    assert encoder.token_ids(texts[-1]).ids.tolist() == expected[-1]
 
 
 def test_a_token_added_between_two_calls_is_seen(encoder):

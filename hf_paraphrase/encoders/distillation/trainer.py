@@ -19,8 +19,9 @@ from ...training.row_adam import RowAdam
 from ..dev_scores import Evaluator
 from ..kinds import check_own_class
 from ..model_folder import write_checkpoint
+from ..padded_batches import forward_options
 from ..scored_trainer import OwnGradients, ScoredTrainer
-from ..sentence_encoder import SentenceEncoder, forward_options
+from ..sentence_encoder import SentenceEncoder
 from .collator import DistillationTexts, NeighbourBatches, TextCollator
 from .letters import Letters
 from .local_table import TABLE, call_with_table, local_table

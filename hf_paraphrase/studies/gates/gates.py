@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ...encoders.padded_batches import batches_of_like_length
 from ...errors import InputError, ModelError
 from .word_labels import LabelledSentence
 
@@ -152,7 +153,8 @@ def word_gates(
     parts: list[Any] = [None] * len(sentences)
     progress = tqdm(total=len(sentences), unit=" sentences", desc="gates", disable=not show_progress_bar)
     with progress:
-        for rows in _batches([len(ids) for ids, _, _ in tokens]):
+        lengths = [len(ids) for ids, _, _ in tokens]
+        for rows in batches_of_like_length(lengths, len(lengths), _TOKENS_PER_BATCH):
             for row, part in zip(rows, _of_batch(encoder, [tokens[row] for row in rows]), strict=True):
                 parts[row] = part
             progress.update(len(rows))
@@ -185,17 +187,6 @@ def _tokens(
         ids = np.array(item.ids, np.int64)
         result.append((item.ids, np.where(inside, owners, -1), ids != (-1 if unknown is None else unknown)))
     return result
-
-
-def _batches(lengths: Sequence[int]) -> list[list[int]]:
-    order = sorted((row for row, length in enumerate(lengths) if length), key=lambda row: -lengths[row])
-    batches: list[list[int]] = []
-    for row in order:
-        if batches and (len(batches[-1]) + 1) * lengths[batches[-1][0]] <= _TOKENS_PER_BATCH:
-            batches[-1].append(row)
-        else:
-            batches.append([row])
-    return batches
 
 
 def _of_batch(

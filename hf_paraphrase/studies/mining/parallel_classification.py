@@ -13,12 +13,11 @@ from numpy.typing import NDArray
 from ...artefacts.foreign_models import check_model_folder
 from ...artefacts.hub_models import model_folder
 from ...artefacts.model_loading import check_model_type, load_tokenizer, load_weights
-from ...encoders.sentence_encoder import batches_of_like_length
+from ...encoders.padded_batches import embed_in_padded_batches, with_progress_bar
 from ...errors import ModelError
 from ...models.registry import model_class
 from ...tokenization.token_ids import TokenIds
 from ...tokenization.token_lookup import ids_of, list_of_texts, lookup_for
-from ...training.threads import in_threads
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -172,32 +171,16 @@ def encode_sentences(
     Raises:
         ValueError: If `batch_size` is not positive.
     """
-    import torch
-    from tqdm.auto import tqdm
-
     if batch_size < 1:
         raise ValueError(f"batch_size must be at least 1, not {batch_size}")
     vectors = np.zeros((len(ids.lengths), 2 * model.config.hidden_size), np.float32)
     training = model.training
     model.eval()
-
-    def embed(rows: list[int]) -> int:
-        lengths = ids.lengths[rows]
-        mask = np.arange(lengths.max()) < lengths[:, None]
-        tokens = np.full(mask.shape, model.config.pad_token_id or 0, np.int64)
-        tokens[mask] = ids.of_texts(np.array(rows))
-        # This setting holds for one thread only.
-        with torch.inference_mode():
-            part = encode(torch.from_numpy(tokens).to(model.device), torch.from_numpy(mask).to(model.device))
-        vectors[rows] = part.float().cpu().numpy()
-        return len(rows)
-
-    # A recurrent step is too small to be worth sharing among processors; a batch is not.
-    threads = torch.get_num_threads() if model.device.type == "cpu" else 1
-    with tqdm(total=len(vectors), unit=" texts", desc="encode", disable=not show_progress_bar) as progress:
-        for done in in_threads(embed, list(batches_of_like_length(ids.lengths, batch_size)), threads):
-            progress.update(done)
-        progress.update(len(vectors) - progress.n)
+    steps = embed_in_padded_batches(
+        encode, ids, vectors, batch_size=batch_size, pad_token_id=model.config.pad_token_id, device=model.device
+    )
+    for _ in with_progress_bar(steps, len(vectors)) if show_progress_bar else steps:
+        pass
     model.train(training)
     return vectors
 

@@ -1,0 +1,101 @@
+"""Token ids to vectors in padded batches, those of like length in one."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..tokenization.token_ids import TokenIds
+from ..training.threads import in_threads
+
+if TYPE_CHECKING:
+    import torch
+    from torch import Tensor
+
+TOKENS_PER_BATCH = 1 << 16
+"""Padded tokens in a batch at most (a single longer text is a batch of its own), so that long texts fit in memory."""
+
+
+def embed_in_padded_batches(
+    forward: Callable[[Tensor, Tensor], Tensor],
+    ids: TokenIds,
+    vectors: NDArray[np.float32],
+    *,
+    batch_size: int,
+    pad_token_id: int | None,
+    device: torch.device,
+    finish: Callable[[NDArray[np.float32]], NDArray[np.float32]] | None = None,
+) -> Iterator[int]:
+    """Fills `vectors` (texts, dim), but for texts without tokens, and tells how many rows are done each time.
+
+    Args:
+        forward: Computes the vectors (batch, dim) of ids (batch, length) with their mask; it is called from
+            several threads, without gradients.
+        ids: The token ids of the texts.
+        vectors: What is filled.
+        batch_size: Texts in a batch at most.
+        pad_token_id: What stands where the mask is false; 0 for None.
+        device: Where the computation takes place.
+        finish: What else is done with the vectors (batch, dim) of a batch, on the same thread.
+    """
+    import torch
+
+    def embed(rows: list[int]) -> int:
+        lengths = ids.lengths[rows]
+        mask = np.arange(lengths.max()) < lengths[:, None]
+        tokens = np.full(mask.shape, pad_token_id or 0, np.int64)
+        tokens[mask] = ids.of_texts(np.array(rows))
+        # This setting holds for one thread only.
+        with torch.inference_mode():
+            part = forward(torch.from_numpy(tokens).to(device), torch.from_numpy(mask).to(device))
+        found = part.float().cpu().numpy()
+        vectors[rows] = finish(found) if finish else found
+        return len(rows)
+
+    # A recurrent step is too small to be worth sharing among processors; a batch is not.
+    threads = torch.get_num_threads() if device.type == "cpu" else 1
+    yield from in_threads(embed, list(batches_of_like_length(ids.lengths, batch_size)), threads)
+
+
+def batches_of_like_length(
+    lengths: Sequence[int] | NDArray[np.int64], batch_size: int, tokens: int = TOKENS_PER_BATCH
+) -> Iterator[list[int]]:
+    """Groups rows of like length, the longest first; rows of length 0 are left out.
+
+    Args:
+        lengths: The length of each row, in tokens.
+        batch_size: Rows in a batch at most.
+        tokens: Padded tokens in a batch at most; a single longer row is a batch of its own.
+    """
+    batch: list[int] = []
+    order = np.argsort(-np.asarray(lengths, np.int64), kind="stable")
+    for row in order.tolist():
+        if lengths[row] == 0:
+            break
+        if batch and (len(batch) == batch_size or (len(batch) + 1) * lengths[batch[0]] > tokens):
+            yield batch
+            batch = []
+        batch.append(row)
+    if batch:
+        yield batch
+
+
+def forward_options(model: Any) -> dict[str, Any]:
+    """Returns what tells an encoder that its sentence embeddings are all that is wanted."""
+    forward = getattr(model, "forward", model)
+    return {"return_token_vectors": False} if "return_token_vectors" in inspect.signature(forward).parameters else {}
+
+
+def with_progress_bar(steps: Iterable[int], total: int) -> Iterator[int]:
+    """Shows the progress, in texts, on standard error, while it passes on how many texts are done each time."""
+    from tqdm.auto import tqdm
+
+    with tqdm(total=total, unit=" texts", desc="encode") as bar:
+        for done in steps:
+            bar.update(done)
+            yield done
+        bar.update(total - bar.n)

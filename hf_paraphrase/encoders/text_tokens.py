@@ -1,0 +1,100 @@
+"""The token ids of the texts of an encoder, by array operations on several threads where its tokenizer allows it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from ..tokenization.token_ids import TokenIds
+from ..tokenization.token_lookup import Lookup, characters_worth_it, lookup_for, state_of
+from ..training.threads import available_threads, in_threads
+from .vector_table import Reading
+
+CHARACTERS_PER_BLOCK = 1 << 20
+"""Characters that are tokenised at a time at most (a single longer text is a block of its own)."""
+CHARACTERS_OF_A_THREAD = 1 << 15
+"""Characters from which on it is worth while to let another thread tokenise some of them."""
+
+
+@dataclass
+class _LookupOfState:
+    """The lookup of a tokenizer.
+
+    Attributes:
+        state: What the tokenizer is like.
+        least: For fewer characters the lookup is not worth while.
+        lookup: The lookup; None if the tokenizer must do the work itself.
+        made: Whether that is known.
+    """
+
+    state: object
+    least: int
+    lookup: Lookup | None = None
+    made: bool = False
+
+
+class TextTokens:
+    """Computes the token ids of texts, special tokens among them, without padding or truncation.
+
+    Args:
+        backend: Gives what turns texts into ids: a tokenizer of the `tokenizers` library, or several that act as one.
+            It is asked anew each time, since the tokenizer of an encoder can be replaced, and grow.
+        reading: What else is done with the texts and their tokens.
+    """
+
+    def __init__(self, backend: Callable[[], Any], reading: Reading) -> None:
+        self._backend = backend
+        self.reading = reading
+        self._lookup: _LookupOfState | None = None
+
+    def lists(self, texts: list[str]) -> list[list[int]]:
+        """Computes the ids of each text with the `tokenizers` library."""
+        backend = self._backend()
+        backend.no_padding()
+        backend.no_truncation()
+        encoded = backend.encode_batch_fast(self.reading.texts(texts), add_special_tokens=True)
+        most = self.reading.most_tokens
+        if most is None:
+            return [item.ids for item in encoded]
+        return [item.ids[-most:] if self.reading.from_end else item.ids[:most] for item in encoded]
+
+    def blocks(self, texts: list[str]) -> Iterator[TokenIds]:
+        """Computes the ids that :meth:`lists` gives, block by block in the order of the texts."""
+        tokenize, blocks = self.in_blocks(texts)
+        yield from in_threads(lambda rows: tokenize(texts[rows]), blocks, available_threads())
+
+    def in_blocks(self, texts: list[str]) -> tuple[Callable[[list[str]], TokenIds], list[slice]]:
+        """Chooses the way to tokenise some texts, and the blocks in which to do it."""
+        characters = sum(map(len, texts))
+        lookup = self._lookup_worth_it(characters)
+        if lookup is None:
+            # The library has threads of its own.
+            return lambda part: TokenIds.of_lists(self.lists(part)), [slice(0, len(texts))]
+        blocks = [slice(0, len(texts))]
+        if characters > min(CHARACTERS_OF_A_THREAD, CHARACTERS_PER_BLOCK):
+            # As many blocks for every thread, so that none waits while another works on an odd one.
+            threads = available_threads()
+            rounds = -(-characters // (threads * CHARACTERS_PER_BLOCK))
+            size = max(-(-characters // (threads * rounds)), CHARACTERS_OF_A_THREAD)
+            ends = np.fromiter(map(len, texts), np.int64, len(texts)).cumsum()
+            borders = np.searchsorted(ends, np.arange(size, characters, size), side="left") + 1
+            blocks = [slice(*pair) for pair in pairwise(sorted({0, *borders.tolist(), len(texts)}))]
+        return lambda part: self.reading.ids(lookup(self.reading.texts(part))), blocks
+
+    def _lookup_worth_it(self, characters: int) -> Lookup | None:
+        """Gives the lookup of the tokenizer as it is now, or None if it must do the work itself.
+
+        Args:
+            characters: How many characters there are to look up: for few it may not be worth while to make it.
+        """
+        backend = self._backend()
+        state = (id(backend), state_of(backend))
+        if self._lookup is None or self._lookup.state != state:
+            self._lookup = _LookupOfState(state, characters_worth_it(backend))
+        if not self._lookup.made and characters >= self._lookup.least:
+            self._lookup.lookup, self._lookup.made = lookup_for(backend, special_tokens=True), True
+        return self._lookup.lookup if characters >= self._lookup.least else None
