@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import ModelError
+from ..shown_text import shown_line
 from .finite_weights import check_finite
 from .foreign_files import read_json_object
 from .foreign_models import check_model_folder, check_tensors, opening
@@ -18,6 +20,7 @@ if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerFast
 
 _REMEDY = "train or copy it again"
+_SHOWN = 40
 
 
 def check_model_type(folder: str | os.PathLike[str], expected: Sequence[str], *, kind: str, verb: str) -> str:
@@ -90,6 +93,44 @@ def check_class(folder: str | os.PathLike[str], model_class: type[PreTrainedMode
     )
 
 
+def check_token_ids(folder: str | os.PathLike[str]) -> None:
+    """Refuses a folder whose configuration names special tokens by something else than ids of its vocabulary.
+
+    transformers takes whatever is there, and the first batch that is padded with it ends in an error of PyTorch.
+
+    Args:
+        folder: A folder that :func:`~.foreign_models.check_model_folder` found in order.
+
+    Raises:
+        ModelError: If a token id, of the model or of one in it, is neither null nor an id, or several that end a text.
+    """
+    for name in ("config.json", "generation_config.json"):
+        path = Path(folder) / name
+        if not path.exists():
+            continue
+        config = read_json_object(path, ModelError)
+        for settings in (config, *(value for value in config.values() if isinstance(value, dict))):
+            size = settings.get("vocab_size")
+            # A senseless size is for those to refuse who make the model.
+            size = size if type(size) is int and size > 0 else None
+            for key, value in settings.items():
+                if key.endswith("_token_id") and not _is_token_id(key, value, size):
+                    below = f" below {size}" if size else ""
+                    raise ModelError(
+                        f"`{key}` is {shown_line(json.dumps(value), _SHOWN)}, which is no token id",
+                        path=path,
+                        remedy=f"make it the number of the token, at least 0{below}, or null",
+                    )
+
+
+def _is_token_id(key: str, value: Any, size: int | None) -> bool:
+    """Tells whether a value is null or the id of a token of a vocabulary of that size; several may end a text."""
+    several = isinstance(value, list) and key.endswith("eos_token_id")
+    return value is None or all(
+        type(item) is int and item >= 0 and (size is None or item < size) for item in (value if several else [value])
+    )
+
+
 def load_model_folder(
     folder: str | os.PathLike[str], model_class: type[PreTrainedModel], **settings: Any
 ) -> tuple[PreTrainedModel, PreTrainedTokenizerFast]:
@@ -122,6 +163,7 @@ def load_weights(
             folder.
     """
     tensors = check_model_folder(folder)
+    check_token_ids(folder)
     check_class(folder, model_class)
     if is_int8_folder(folder):
         return load_int8_table(folder, model_class, tensors, **settings)

@@ -49,6 +49,36 @@ def test_a_good_folder_passes_and_gives_its_tensors(folder):
     assert opened(folder)[0].embeddings.shape == (5, 4)
 
 
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("pad_token_id", "0"),
+        ("pad_token_id", -1),
+        ("pad_token_id", 5),
+        ("pad_token_id", True),
+        ("pad_token_id", [0]),
+        ("unk_token_id", 1.0),
+        ("cls_token_id", {}),
+        ("decoder_start_token_id", "<s>"),
+        ("eos_token_id", [2, "3"]),
+    ],
+)
+@pytest.mark.parametrize("file", ["config.json", "generation_config.json", "config.json of a part"])
+def test_a_token_id_that_is_none_is_named_with_file_and_value(folder, file, key, value):
+    path = folder / file.partition(" ")[0]
+    found = {"vocab_size": 5, key: value}
+    change(path, **({"encoder": found} if "part" in file else found))
+    with pytest.raises(ModelError) as caught:
+        opened(folder)
+    assert caught.value.path == str(path) and f"`{key}` is {json.dumps(value)}, which is" in str(caught.value)
+    assert "at least 0 below 5, or null" in caught.value.remedy
+
+
+def test_token_ids_may_be_null_and_several_may_end_a_text(folder):
+    change(folder / "config.json", pad_token_id=None, eos_token_id=[2, 3], bos_token_id=4)
+    assert opened(folder)[0].config.eos_token_id == [2, 3]
+
+
 def test_weights_that_several_parts_share_may_be_there_once(tmp_path):
     tokenizer = train_bpe_tokenizer(["a b c d e"] * 3, 30)
     config = RnnSearchConfig(

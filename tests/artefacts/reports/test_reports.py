@@ -222,12 +222,12 @@ def test_a_later_evaluation_is_in_the_report(tmp_path):
 
 
 def test_a_report_that_travels_names_the_repository_as_the_card_does(tmp_path):
-    folder = made(tmp_path / "toy", {}, {"pairs": "/home/me/secret/pairs"})
+    folder = made(tmp_path / "toy", {}, {"pairs": "/srv/me/secret/pairs"})
     (folder / "README.md").write_text('# toy\n\n```python\nAutoModel.from_pretrained("toy")\n```\n')
     write_report(folder, (folder / "README.md").read_text())
     files = {file.name: file for file in published_files(folder, list_files(folder), "ann/best", "model").files}
     page = files["report.html"].read().decode()
-    assert 'from_pretrained("ann/best")' in page and "/home/me" not in page and "<td>pairs</td>" in page
+    assert 'from_pretrained("ann/best")' in page and "/srv/me" not in page and "<td>pairs</td>" in page
     check_harmless(page)
 
 
