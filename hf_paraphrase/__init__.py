@@ -14,6 +14,7 @@ from .models.registration import register_when_imported
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
+    from .data.decontamination import Decontaminator
     from .data.fingerprint_lists import fingerprint
     from .data.folder import DataFolder
     from .data.sources.bitext import prepare_bitext
@@ -28,12 +29,16 @@ if TYPE_CHECKING:
     from .encoders.search.index import SearchIndex
     from .encoders.search.run import search
     from .encoders.search.semantic_search import paraphrase_mining, semantic_search
+    from .encoders.sentence_embedder import SentenceEmbedder
     from .encoders.sentence_encoder import SentenceEncoder
     from .encoders.train import train_encoder
     from .errors import HfParaphraseError, HubError, InputError, ModelError, OutputError, UsageError
     from .evaluation.run import evaluate
     from .export.run import export_encoder
     from .filtering.filter import filter_pairs
+    from .filtering.filter_steps import PairFilter
+    from .filtering.measuring import Measures, PairScorer
+    from .filtering.reference_classifier.reference_classification import ReferenceScorer
     from .filtering.reference_classifier.training import train_reference_classifier
     from .filtering.scoring import score
     from .filtering.tuning.grid_search import tune
@@ -73,8 +78,10 @@ if TYPE_CHECKING:
     from .tokenization.train import train_tokenizer
     from .training.environment import environment
     from .translation.back_translation import back_translate
+    from .translation.back_translator import BackTranslator
     from .translation.evaluate import evaluate_translation
     from .translation.lexical_table import estimate_lexical_table
+    from .translation.table_translator import SearchOptions
     from .translation.train import train_translation
 
 __getattr__, __dir__, _names = lazy_exports(__name__)

@@ -22,7 +22,7 @@ from hf_paraphrase.artefacts.foreign_files import most_unpacked
 from hf_paraphrase.artefacts.foreign_models import check_model_folder, read_header
 from hf_paraphrase.artefacts.inherited_cards import inherited_metadata, inherited_model_metadata, inherited_sections
 from hf_paraphrase.data import sentences
-from hf_paraphrase.data.decontamination import load_fingerprints
+from hf_paraphrase.data.evaluation_sets import load_fingerprints
 from hf_paraphrase.data.line_errors import StrictLines
 from hf_paraphrase.data.parquet_files import open_parquet
 from hf_paraphrase.data.sentences import lines_of_standard_input

@@ -13,7 +13,10 @@ from typing import TYPE_CHECKING
 from ..lazy import lazy_exports
 
 if TYPE_CHECKING:
-    from .decontamination import Fingerprints, drop_contaminated, load_fingerprints
+    from .batch_function import BatchFunction
+    from .decontamination import Decontaminator
+    from .evaluation_sets import load_fingerprints
+    from .fingerprints import Fingerprints
     from .folder import DataFolder, write_split
     from .pair_rows import PairRows, iterate_pairs
 

@@ -12,7 +12,8 @@ from ..artefacts.whole_files import output_file, written_whole
 from ..errors import InputError, UsageError
 from ..messages import say
 from ..settings import Settings, recipe, setting
-from .decontamination import SHORTEST_IN_WORDS, Fingerprints, fingerprint_sentences, load_fingerprints
+from .evaluation_sets import load_fingerprints
+from .fingerprints import SHORTEST_IN_WORDS, Fingerprints, fingerprint_sentences
 from .text_files import PLAIN_OR_COMPRESSED, LineErrors, read_lines
 
 

@@ -92,3 +92,9 @@ def require_texts(schema: pa.Schema, path: str) -> None:
                 path=path,
                 remedy="prepare the data again, with texts in that column",
             )
+
+
+def with_column(table: pa.Table, name: str, values: pa.Array) -> pa.Table:
+    """Returns a table with a column more; one of the same name is replaced in its place."""
+    position = table.schema.get_field_index(name)
+    return table.append_column(name, values) if position < 0 else table.set_column(position, name, values)

@@ -57,12 +57,12 @@ def nbest_list(model: Any, tokenizer: Any, source: str, reference: str, *, beams
         InputError: If the model gives no translation.
         ModelError: If the search fails.
     """
-    from ..translation.back_translator import BackTranslator, SearchOptions
+    from ..translation.table_translator import SearchOptions, TableTranslator
 
     options = SearchOptions(num_beams=beams, num_return_sequences=beams)
     row = ("1", source, reference or _NO_REFERENCE, source_language(model), str(model.config.target_lang or "en"))
     bitext = pa.table(dict(zip(BITEXT.names, ([value] for value in row), strict=True)), schema=BITEXT)
-    pairs, skipped = BackTranslator(model, tokenizer, options).translate_table(bitext)
+    pairs, skipped = TableTranslator(model, tokenizer, options).translate_table(bitext)
     if not pairs.num_rows:
         raise InputError(f"there is no translation: {skipped[0]['reason']}", remedy="type another sentence")
     measured = add_measures(pairs, MEASURES)

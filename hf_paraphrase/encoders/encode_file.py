@@ -97,16 +97,21 @@ def encode(settings: EncodeSettings) -> Encoded:
         raise InputError("no such file", path=settings.input, remedy="check --input")
 
     from .search.vector_file import NpyWriter
-    from .sentence_encoder import SentenceEncoder
+    from .sentence_embedder import SentenceEmbedder, empty_texts
 
+    embedder = SentenceEmbedder(
+        settings.model,
+        batch_size=settings.batch_size,
+        truncate_dim=settings.truncate_dim,
+        normalize=settings.normalize,
+        device=settings.device,
+    )
     empty = size = 0
     with output_file(str(settings.output), overwrite=settings.overwrite) as output:
-        encoder = SentenceEncoder.from_pretrained(
-            settings.model, device=settings.device, truncate_dim=settings.truncate_dim
-        )
+        dimension = embedder.encoder.dimension
         is_piped = settings.input == STANDARD_INPUT
         blocks = lines_of_standard_input() if is_piped else lines_of_file(Path(settings.input))
-        with NpyWriter(output, encoder.dimension) as writer, ExitStack() as stack:
+        with NpyWriter(output, dimension) as writer, ExitStack() as stack:
             progress: Any = None
             for lines in blocks:
                 if writer.rows and progress is None:
@@ -114,8 +119,8 @@ def encode(settings: EncodeSettings) -> Encoded:
                     from tqdm.auto import tqdm
 
                     progress = stack.enter_context(tqdm(unit=" lines", desc="encode", initial=writer.rows))
-                writer.write(encoder.encode(lines, batch_size=settings.batch_size, normalize=settings.normalize))
-                empty += sum(not line.strip() for line in lines)
+                writer.write(embedder.vectors(lines))
+                empty += empty_texts(lines)
                 size += sum(len(line.encode()) + 1 for line in lines)
                 if progress is not None:
                     progress.total = None if is_piped else estimated_lines(Path(settings.input), writer.rows, size)
@@ -124,5 +129,5 @@ def encode(settings: EncodeSettings) -> Encoded:
                 progress.total = progress.n
     if empty:
         say(f"{empty} empty line{'s' if empty > 1 else ''}: embedded to zeros")
-    say(f"{writer.rows} embeddings of {encoder.dimension} components lie in {output}; np.load opens them")
-    return Encoded(output, writer.rows, encoder.dimension, empty)
+    say(f"{writer.rows} embeddings of {dimension} components lie in {output}; np.load opens them")
+    return Encoded(output, writer.rows, dimension, empty)

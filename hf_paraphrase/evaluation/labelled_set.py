@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ..data.decontamination import normalise
+from ..data.fingerprints import normalise
 from ..data.folder import DataFolder
 from ..errors import InputError
 

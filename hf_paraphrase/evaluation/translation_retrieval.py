@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from ..data.decontamination import normalise_all
+from ..data.fingerprints import normalise_all
 from ..encoders.search.nearest_neighbours import nearest_neighbours
 
 

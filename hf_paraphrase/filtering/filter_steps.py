@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from ..data.decontamination import DecontaminationSettings, Fingerprints
+from ..data.batch_function import BatchFunction, Progress, Report, add_report, no_progress
+from ..data.decontamination import DecontaminationSettings, Decontaminator
 from ..data.schema import require_columns
 from ..errors import InputError, UsageError
-from ..registry import SELECTIONS, import_missing, imported_files
+from ..registry import SELECTIONS
 from ..settings import seed_setting, setting
 from ..tables import format_table
 from .best_rows import WAYS
@@ -69,6 +69,11 @@ class FilterSteps(DecontaminationSettings):
         _ = self.selections
         if self.by is not None and self.first is None and self.max_tokens is None:
             raise UsageError("--by ranks for --first or --max-tokens", remedy="give one of them, or leave it out")
+
+    def pair_filter(self) -> PairFilter:
+        """Returns what takes the steps that look at one pair at a time."""
+        sets = self.decontaminator("sentence1", "sentence2")
+        return PairFilter(tuple(self.keep), self.drop_identical, self.columns, sets)
 
     @property
     def selections(self) -> tuple[Selection, ...]:
@@ -138,6 +143,11 @@ class Choice:
     contamination: dict[str, int] = field(default_factory=dict)
     shortfalls: dict[str, int] = field(default_factory=dict)
 
+    def add(self, report: Report) -> None:
+        """Adds what a :class:`PairFilter` says of a batch."""
+        add_report(self.funnel.counts, report["funnel"])
+        add_report(self.contamination, report["contamination"])
+
     def note_shortfall(self, option: str, left: int, wanted: int) -> None:
         """Notes how much was left if that is less than was wanted."""
         if left < wanted:
@@ -145,61 +155,44 @@ class Choice:
 
 
 @dataclass(frozen=True)
-class PairFilter:
-    """Keeps the pairs that pass the steps that look at one pair at a time: what `filter` applies to every batch.
-
-    It travels to other processes, so that `datasets.Dataset.map` (with the format "arrow"), Ray Data and job arrays
-    can apply it as well. The columns that it computes stay in the table.
+class PairFilter(BatchFunction):
+    """Keeps the pairs that pass the steps that look at one pair at a time; the columns that it computes stay.
 
     Attributes:
         keep: Selections, as :func:`~.selections.parse_selection` reads them.
         drop_identical: Whether pairs whose sides are the same tokens go first.
         columns: Columns that later steps look at; they are computed too where they are not there.
-        fingerprints: Sentences that neither side may be.
+        decontaminator: Leaves out evaluation sentences.
     """
 
     keep: tuple[str, ...] = ()
     drop_identical: bool = False
     columns: tuple[str, ...] = ()
-    fingerprints: Fingerprints | None = None
+    decontaminator: Decontaminator | None = None
 
     @cached_property
     def _selections(self) -> list[Selection]:
         return list(dict.fromkeys(map(parse_selection, self.keep)))
 
-    def __call__(self, table: pa.Table) -> pa.Table:
-        """Returns the pairs that pass."""
-        return self.counted(table, Choice(np.empty(0, dtype=bool)))
-
-    def counted(self, table: pa.Table, choice: Choice) -> pa.Table:
-        """Returns the pairs that pass, and adds to a choice's counts what each step leaves."""
-        funnel = choice.funnel
-        funnel.add("read", table.num_rows)
+    def reported(self, table: pa.Table, progress: Progress = no_progress) -> tuple[pa.Table, Report]:
+        """Returns the pairs that pass, with the counts of :class:`Choice` as far as they are of single pairs."""
+        read = table.num_rows
+        report: Report = {"funnel": {"read": read}, "contamination": {}}
         if self.drop_identical:
             identical = named_selection("different", "not identical")
             table = table.filter(pa.array(apply_selection(identical, table)))
-            funnel.add(identical.text, table.num_rows)
+            report["funnel"][identical.text] = table.num_rows
         wanted = (*(column for selection in self._selections for column in selection.columns), *self.columns)
         table = with_columns(table, wanted)
         for selection in self._selections:
             table = table.filter(pa.array(apply_selection(selection, table)))
-            funnel.add(selection.text, table.num_rows)
-        if self.fingerprints is not None:
-            met, counts = self.fingerprints.match([table.column("sentence1"), table.column("sentence2")])
-            table = table.filter(pa.array(~met))
-            for name, count in counts.items():
-                choice.contamination[name] = choice.contamination.get(name, 0) + count
-            funnel.add("decontaminated", table.num_rows)
-        return table
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        fields = (self.keep, self.drop_identical, self.columns, self.fingerprints)
-        return _made_again, (fields, imported_files())
-
-
-def _made_again(fields: tuple[Any, ...], files: list[str]) -> PairFilter:
-    import_missing(files)
-    return PairFilter(*fields)
+            report["funnel"][selection.text] = table.num_rows
+        if self.decontaminator is not None:
+            table, met = self.decontaminator.reported(table)
+            report |= met
+            report["funnel"]["decontaminated"] = table.num_rows
+        progress(read)
+        return table, report
 
 
 def with_columns(table: pa.Table, columns: Sequence[str]) -> pa.Table:

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
+from ..data.batch_function import BatchFunction, Progress, Report, no_progress
+from ..data.schema import with_column
 from ..errors import InputError, UsageError
-from ..registry import MEASURES, import_missing, imported_files
+from ..registry import MEASURES
 from ..settings import flag
 from .language_model.estimation import HeldOutReferences
 from .measures.base import Measure
@@ -23,8 +25,7 @@ _ROWS_AT_A_TIME = 2_000
 class Measures(Mapping[str, Measure]):
     """All registered measures with their options filled in, each made when it is first asked for.
 
-    They travel to other processes as their options, and load there what they need; files of the user that registered
-    measures are imported there too.
+    They travel to other processes as their options, and load there what they need.
 
     Args:
         **options: Options of the measures by their names; a measure takes those that it has.
@@ -48,20 +49,16 @@ class Measures(Mapping[str, Measure]):
         return len(MEASURES)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _made_again, (self.given, imported_files())
+        return _with_options, (self.given,)
 
 
-def _made_again(options: dict[str, Any], files: list[str]) -> Measures:
-    import_missing(files)
+def _with_options(options: dict[str, Any]) -> Measures:
     return Measures(**options)
 
 
 @dataclass(frozen=True)
-class PairScorer:
-    """Adds the columns of measures to a table of pairs: the one function that `score` applies to every batch.
-
-    It travels to other processes, and loads there, once, what its measures need; so `datasets.Dataset.map` (with the
-    format "arrow"), Ray Data and job arrays can apply it as well.
+class PairScorer(BatchFunction):
+    """Adds the columns of measures to pairs; one that was there before is replaced in its place.
 
     Attributes:
         names: The measures, names of :data:`~hf_paraphrase.registry.MEASURES`.
@@ -70,14 +67,15 @@ class PairScorer:
     """
 
     names: tuple[str, ...]
-    measures: Measures
+    measures: Measures = field(default_factory=Measures)
     held_out: HeldOutReferences | None = None
 
-    def __call__(self, table: pa.Table) -> pa.Table:
-        """Returns the pairs with the columns; one that was there before is replaced in its place."""
-        if self.held_out is not None:
-            table = self.held_out.without(table)
-        return add_measures(table, self.names, measures=self.measures)
+    def reported(self, table: pa.Table, progress: Progress = no_progress) -> tuple[pa.Table, Report]:
+        """Returns the pairs with the columns."""
+        scored = table if self.held_out is None else self.held_out.without(table)
+        scored = add_measures(scored, self.names, measures=self.measures)
+        progress(table.num_rows)
+        return scored, {}
 
     @property
     def columns(self) -> list[str]:
@@ -175,11 +173,7 @@ def add_measures(
                 if wanted is None or column in wanted:
                     computed.setdefault(column, []).append(values)
     for column, parts in computed.items():
-        values = pa.array(np.concatenate(parts))
-        position = table.schema.get_field_index(column)
-        if position >= 0:
-            table = table.remove_column(position)
-        table = table.add_column(position if position >= 0 else table.num_columns, column, values)
+        table = with_column(table, column, pa.array(np.concatenate(parts)))
     return table
 
 

@@ -6,21 +6,20 @@ themselves stream through as record batches.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 import numpy as np
 import pyarrow as pa
 
+from ..data.batch_function import Progress, no_progress
 from ..data.cleaning import count_words
 from ..data.folder import DataFolder
 from ..errors import InputError
 from .best_rows import WAYS, choose_one_per_reference, take_best_first
-from .filter_steps import Choice, FilterSteps, PairFilter, check_steps, with_columns
+from .filter_steps import Choice, FilterSteps, check_steps, with_columns
 from .measuring import measures_of, required_columns
 from .pair_batch import numeric_column
-
-Progress = Callable[[int], object]
 
 _POSITION = "__position__"
 
@@ -46,7 +45,7 @@ class _Passed:
             self.lengths.append(tokens_of(table))
 
 
-def choose_rows(folder: DataFolder, split: str, steps: FilterSteps, progress: Progress = lambda rows: None) -> Choice:
+def choose_rows(folder: DataFolder, split: str, steps: FilterSteps, progress: Progress = no_progress) -> Choice:
     """Takes the steps of a filter and returns which rows are left.
 
     Args:
@@ -61,8 +60,10 @@ def choose_rows(folder: DataFolder, split: str, steps: FilterSteps, progress: Pr
     """
     schema = folder.schema(split)
     check_steps(steps, schema, str(folder.path))
-    # The evaluation sets are read last, which may take a while.
-    keeps = PairFilter(tuple(steps.keep), steps.drop_identical, steps.columns, steps.fingerprints())
+    keeps = steps.pair_filter()
+    if keeps.decontaminator is not None:
+        # Read last, which may take a while, and read even where there are no pairs.
+        _ = keeps.decontaminator.fingerprints
     choice = Choice(np.zeros(folder.count(split), dtype=bool))
     passed = _Passed()
     start = 0
@@ -70,8 +71,9 @@ def choose_rows(folder: DataFolder, split: str, steps: FilterSteps, progress: Pr
         positions = pa.array(np.arange(start, start + record_batch.num_rows))
         start += record_batch.num_rows
         table = pa.Table.from_batches([record_batch]).append_column(_POSITION, positions)
-        passed.add(keeps.counted(table, choice), steps)
-        progress(record_batch.num_rows)
+        left, report = keeps.reported(table, progress)
+        choice.add(report)
+        passed.add(left, steps)
     rows = np.concatenate(passed.rows)[_compared(passed, steps, choice)]
     if steps.sample is not None:
         choice.note_shortfall("sample", len(rows), steps.sample)
@@ -138,7 +140,7 @@ def kept_schema(schema: pa.Schema, steps: FilterSteps) -> pa.Schema:
 
 
 def kept_batches(
-    folder: DataFolder, split: str, kept: np.ndarray, steps: FilterSteps, progress: Progress = lambda rows: None
+    folder: DataFolder, split: str, kept: np.ndarray, steps: FilterSteps, progress: Progress = no_progress
 ) -> Iterator[pa.Table]:
     """Streams the kept rows in their order, with the columns that were computed for the steps.
 

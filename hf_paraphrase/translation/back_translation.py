@@ -39,8 +39,7 @@ from .bleu import translation_table
 from .search_settings import SearchSettings
 
 if TYPE_CHECKING:
-    from .back_translator import SearchOptions
-    from .lexical_table import LexicalTable
+    from .table_translator import SearchOptions
 
 _CANDIDATES_FREQUENT, _CANDIDATES_PER_UNIT = 10_000, 25
 _LISTED_SKIPPED = 1_000
@@ -151,9 +150,6 @@ def back_translate(settings: BackTranslationSettings) -> DataFolder:
 
     from .back_translator import BackTranslator
     from .bitext import check_languages
-    from .ensemble import load_translation_models
-    from .lexical_table import LexicalTable
-    from .loading import unit_fingerprint
     from .shards import ShardFiles, check_number_of_shards, job_description, number_of_shards, run_job
 
     available = bitext.count(settings.split)
@@ -162,12 +158,10 @@ def back_translate(settings: BackTranslationSettings) -> DataFolder:
         raise InputError(f"split `{settings.split}` has no rows to translate", path=settings.bitext)
     check_number_of_shards(rows, settings.shard_size)
     options = _options(settings)
-    table = None if settings.lexical_table is None else LexicalTable.load(settings.lexical_table)
     state = PartialState(cpu=not torch.accelerator.is_available(), timeout=_PATIENCE)
-    model, tokenizer = load_translation_models(settings.model, device=str(state.device))
+    translator = BackTranslator(tuple(settings.model), options, settings.lexical_table, str(state.device))
+    model = translator.translator.model
     check_languages(settings.model, model, bitext, settings.split)
-    if table is not None:
-        _check_table(settings, table, model.config, unit_fingerprint(tokenizer))
     job = job_description(
         options,
         split=settings.split,
@@ -204,14 +198,14 @@ def back_translate(settings: BackTranslationSettings) -> DataFolder:
                 file=sys.stderr,
             ) as bar:
                 run_job(
-                    BackTranslator(model, tokenizer, options, table),
+                    translator,
                     bitext,
                     settings.split,
                     files,
                     limit=rows,
                     **processes,
                     finished=share.finished,
-                    progress=bar,
+                    progress=bar.update,
                 )
         state.wait_for_everyone()
         if state.is_main_process:
@@ -230,7 +224,7 @@ def back_translate(settings: BackTranslationSettings) -> DataFolder:
 
 def _options(settings: BackTranslationSettings) -> SearchOptions:
     from ..training.arguments import is_bf16
-    from .back_translator import SearchOptions
+    from .table_translator import SearchOptions
 
     return SearchOptions(
         num_beams=settings.num_beams,
@@ -243,28 +237,6 @@ def _options(settings: BackTranslationSettings) -> SearchOptions:
         candidates_from_reference=settings.candidates_from_reference,
         **settings.candidates,
     )
-
-
-def _check_table(settings: BackTranslationSettings, table: LexicalTable, config: Any, units: str) -> None:
-    assert settings.lexical_table is not None
-    remedy = "make one for this model with the verb lexical-table"
-    sizes = len(table.offsets) - 1, len(table.target_counts)
-    if sizes != (config.source_vocab_size, config.vocab_size):
-        raise InputError(
-            f"the lexical table is about {sizes[0]} source and {sizes[1]} target units, the model about "
-            f"{config.source_vocab_size} and {config.vocab_size}",
-            path=settings.lexical_table,
-            remedy=remedy,
-        )
-
-    from .lexical_table import recorded_units
-
-    if recorded_units(settings.lexical_table) not in {None, units}:
-        raise InputError(
-            f"the lexical table is about the units of another model than {settings.model[0]}",
-            path=settings.lexical_table,
-            remedy=remedy,
-        )
 
 
 @contextlib.contextmanager

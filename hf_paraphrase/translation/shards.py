@@ -19,9 +19,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from ..artefacts.whole_files import write_parts_whole, written_whole
+from ..data.batch_function import Progress, Report, no_progress
 from ..data.folder import DataFolder
 from ..errors import UsageError
-from .back_translator import COLUMNS, BackTranslator, SearchOptions
+from .back_translator import BackTranslator
+from .table_translator import COLUMNS, SearchOptions
 
 MOST_SHARDS = 99_999
 """How many shards of a split can be told apart by the five digits in their names."""
@@ -96,7 +98,7 @@ class ShardFiles:
         finished = frozenset(index for index in own if self.is_finished(index))
         return Share(_sentences(own, rows, size), finished, _sentences(finished, rows, size))
 
-    def write(self, index: int, pairs: pa.Table, sentences: int, skipped: list[dict[str, str]]) -> None:
+    def write(self, index: int, pairs: pa.Table, report: Report) -> None:
         """Writes a shard: first its pairs, then its report, each by way of a temporary file.
 
         Raises:
@@ -110,7 +112,6 @@ class ShardFiles:
             # `datasets` cannot read a row group without rows, which is what `write_table` makes of an empty table.
             if pairs.num_rows:
                 writer.write_table(pairs)
-        report = {"sentences": sentences, "pairs": pairs.num_rows, "skipped": skipped}
         write_parts_whole(self.report(index), [json.dumps(report, ensure_ascii=False)])
 
     def reports(self) -> Iterator[dict[str, Any]]:
@@ -153,7 +154,7 @@ def run_job(
     rank: int = 0,
     world_size: int = 1,
     finished: Collection[int] | None = None,
-    progress: Any = None,
+    progress: Progress = no_progress,
 ) -> None:
     """Translates the shards that are not finished and that fall to this process.
 
@@ -166,16 +167,14 @@ def run_job(
         rank: Number of this process.
         world_size: Number of processes; shard i falls to process i mod `world_size`.
         finished: The shards that need no more work; those with complete files if not given.
-        progress: A tqdm-like object whose `update(n)` is told how many sentences are done, those of finished shards
-            left out.
+        progress: Is told of sentences as they are done, those of finished shards left out.
     """
     for index, table in enumerate(shards(bitext, split, translator.options.shard_size, limit)):
         if index % world_size != rank:
             continue
         if files.is_finished(index) if finished is None else index in finished:
             continue
-        pairs, skipped = translator.translate_table(table, progress)
-        files.write(index, pairs, table.num_rows, skipped)
+        files.write(index, *translator.reported(table, progress))
 
 
 def job_description(options: SearchOptions, **inputs: Any) -> dict[str, Any]:

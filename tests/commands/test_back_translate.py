@@ -15,9 +15,9 @@ from hf_paraphrase.commands import main
 from hf_paraphrase.data.folder import DataFolder
 from hf_paraphrase.data.schema import BACK_TRANSLATED
 from hf_paraphrase.translation.back_translation import BackTranslationSettings
-from hf_paraphrase.translation.back_translator import BackTranslator, SearchOptions
 from hf_paraphrase.translation.loading import load_translation_model
 from hf_paraphrase.translation.shards import job_description, number_of_shards, shards
+from hf_paraphrase.translation.table_translator import SearchOptions, TableTranslator
 
 
 def skipped(folder):
@@ -177,7 +177,7 @@ def test_shards_are_runs_of_consecutive_rows(awkward_bitext, rows, size, limit):
 
 def test_a_shard_depends_on_its_sentences_alone(tiny_model, awkward_bitext):
     model, tokenizer = load_translation_model(tiny_model)
-    translator = BackTranslator(model, tokenizer, SearchOptions(4, 3))
+    translator = TableTranslator(model, tokenizer, SearchOptions(4, 3))
     table = DataFolder(awkward_bitext).table()
     first, _ = translator.translate_table(table.slice(0, 4))
     translator.translate_table(table.slice(4))

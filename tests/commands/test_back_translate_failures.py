@@ -11,7 +11,7 @@ from hf_paraphrase.artefacts import folders
 from hf_paraphrase.commands import main
 from hf_paraphrase.data.folder import DataFolder
 from hf_paraphrase.errors import ModelError
-from hf_paraphrase.translation import back_translator
+from hf_paraphrase.translation import table_translator
 from hf_paraphrase.translation.loading import load_translation_model
 from hf_paraphrase.translation.shards import ShardFiles
 
@@ -52,14 +52,14 @@ def data(folder):
 
 def failing(monkeypatch, fails, error):
     """Makes the search raise an error for batches of which `fails` is true."""
-    search = back_translator.translate_batch
+    search = table_translator.translate_batch
 
     def translate_batch(model, tokenizer, input_ids, **settings):
         if fails(input_ids):
             raise error
         return search(model, tokenizer, input_ids, **settings)
 
-    monkeypatch.setattr(back_translator, "translate_batch", translate_batch)
+    monkeypatch.setattr(table_translator, "translate_batch", translate_batch)
 
 
 @pytest.mark.parametrize(
@@ -134,7 +134,7 @@ def test_probabilities_that_are_not_finite_are_a_failed_search(tiny_model, bitex
     model, tokenizer = load_translation_model(tiny_model, device="cpu")
     with torch.no_grad():
         model.lm_head.bias.fill_(float("nan"))
-    translator = back_translator.BackTranslator(model, tokenizer, back_translator.SearchOptions(1, 1))
+    translator = table_translator.TableTranslator(model, tokenizer, table_translator.SearchOptions(1, 1))
     with pytest.raises(ModelError, match="the model's probabilities are not finite; nor can any other"):
         translator.translate_table(DataFolder(bitext).table())
 
@@ -195,11 +195,11 @@ def test_translations_without_an_end_or_without_a_word_are_recorded_and_no_pairs
 
 def test_only_the_hypotheses_that_end_become_pairs(tiny_model, bitext, tmp_path, monkeypatch):
     hypotheses = [
-        back_translator.Hypothesis("cut", -1.0, 3, False),
-        back_translator.Hypothesis("", -1.5, 0, True),
-        back_translator.Hypothesis("whole", -2.0, 1, True),
+        table_translator.Hypothesis("cut", -1.0, 3, False),
+        table_translator.Hypothesis("", -1.5, 0, True),
+        table_translator.Hypothesis("whole", -2.0, 1, True),
     ]
-    monkeypatch.setattr(back_translator, "translate_batch", lambda *words, **settings: [hypotheses] * len(words[2]))
+    monkeypatch.setattr(table_translator, "translate_batch", lambda *words, **settings: [hypotheses] * len(words[2]))
     assert job(tiny_model, bitext, tmp_path / "pairs") == 0
     rows = DataFolder(tmp_path / "pairs").table().to_pylist()
     assert {(row["sentence2"], row["rank"], row["log_prob"]) for row in rows} == {("whole", 0, -2.0)}

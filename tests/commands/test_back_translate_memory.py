@@ -6,8 +6,8 @@ PROGRAM = """
 import resource, sys
 from hf_paraphrase.commands import main
 from hf_paraphrase.data.schema import BACK_TRANSLATED
-from hf_paraphrase.translation.back_translator import BackTranslator
-BackTranslator.translate_table = lambda self, table, progress=None: (BACK_TRANSLATED.empty_table(), [])
+from hf_paraphrase.translation.table_translator import TableTranslator
+TableTranslator.translate_table = lambda self, table, progress: (BACK_TRANSLATED.empty_table(), [])
 assert main(sys.argv[1:]) == 0
 print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
 """

@@ -9,9 +9,9 @@ import pytest
 from back_translate_runs import command, files, job
 from two_processes import launch
 
-from hf_paraphrase.translation.back_translator import BackTranslator, SearchOptions
-from hf_paraphrase.translation.loading import load_translation_model
+from hf_paraphrase.translation.back_translator import BackTranslator
 from hf_paraphrase.translation.shards import ShardFiles, number_of_shards, run_job
+from hf_paraphrase.translation.table_translator import SearchOptions, TableTranslator
 
 KILLED = """
 import os, signal, sys
@@ -148,7 +148,7 @@ def test_a_job_killed_at_the_very_end_loses_nothing(
     def no_more(self, *arguments):
         raise AssertionError("the shards were finished")
 
-    monkeypatch.setattr(BackTranslator, "translate_table", no_more)
+    monkeypatch.setattr(TableTranslator, "translate_table", no_more)
     assert resume(tiny_model, awkward_bitext, tmp_path / "pairs") == 0
     assert same_data(tmp_path / "pairs", translated)
     assert [path.name for path in tmp_path.iterdir()] == ["pairs"]
@@ -160,11 +160,10 @@ def test_resume_without_an_unfinished_job_starts_one(tiny_model, awkward_bitext,
 
 
 def test_the_number_of_processes_does_not_change_a_byte(tiny_model, awkward_bitext, translated, tmp_path):
-    model, tokenizer = load_translation_model(tiny_model)
     options = SearchOptions(4, 3, shard_size=4, max_source_tokens=50)
     outcome = ShardFiles(tmp_path, number_of_shards(17, 4))
     for rank in (2, 0, 1):
-        translator = BackTranslator(model, tokenizer, options)
+        translator = BackTranslator((str(tiny_model),), options)
         run_job(translator, str(awkward_bitext), "train", outcome, rank=rank, world_size=3)
         assert sum(outcome.is_finished(index) for index in range(5)) == {2: 1, 0: 3, 1: 5}[rank]
     for path in (translated / "data").iterdir():

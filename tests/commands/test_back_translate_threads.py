@@ -10,9 +10,9 @@ from hf_paraphrase.models.configuration_rnn_search import RnnSearchConfig
 from hf_paraphrase.models.modeling_rnn_search import RnnSearchForConditionalGeneration
 from hf_paraphrase.tokenization.subword import train_bpe_tokenizer
 from hf_paraphrase.training.threads import in_threads
-from hf_paraphrase.translation.back_translator import BackTranslator, SearchOptions
 from hf_paraphrase.translation.beam_search import translate_batch
 from hf_paraphrase.translation.ensemble import RnnSearchEnsemble
+from hf_paraphrase.translation.table_translator import SearchOptions, TableTranslator
 
 
 @pytest.fixture(scope="module")
@@ -55,7 +55,7 @@ def test_the_number_of_threads_does_not_change_a_bit(
     found = []
     for count in (1, 4):
         threads(count)
-        translator = BackTranslator(model, tokenizer, SearchOptions(40, 40, bf16=bf16))
+        translator = TableTranslator(model, tokenizer, SearchOptions(40, 40, bf16=bf16))
         assert translator.threads == min(count, 4 if members == 1 else 2)
         found.append(translator.translate_table(table)[0])
         assert torch.get_num_threads() == count
@@ -98,7 +98,7 @@ def test_an_interruption_ends_the_searches_under_way(
     threads(2)
     models = [make_model(seed) for seed in range(members)]
     model = models[0] if members == 1 else RnnSearchEnsemble(models)
-    translator = BackTranslator(model, tokenizer, SearchOptions(2, 2))
+    translator = TableTranslator(model, tokenizer, SearchOptions(2, 2))
     begun, ended = threading.Event(), threading.Event()
     search = translator._search
 
@@ -121,12 +121,11 @@ def test_an_interruption_ends_the_searches_under_way(
 
     translator._attempt, translator._search = attempt, watched
 
-    class Interrupting:
-        def update(self, count):
-            if count:
-                assert begun.wait(60)
-                raise KeyboardInterrupt
+    def interrupting(count):
+        if count:
+            assert begun.wait(60)
+            raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        translator.translate_table(table, Interrupting())
+        translator.translate_table(table, interrupting)
     assert ended.wait(60), "the search goes on"

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from hf_paraphrase.commands import main
-from hf_paraphrase.data.decontamination import normalise
+from hf_paraphrase.data.fingerprints import normalise
 from hf_paraphrase.data.folder import DataFolder
 
 pytestmark = pytest.mark.real_data

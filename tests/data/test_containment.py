@@ -7,7 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hf_paraphrase.data.containment import Containment
-from hf_paraphrase.data.decontamination import fingerprint_sentence, load_fingerprints
+from hf_paraphrase.data.evaluation_sets import load_fingerprints
+from hf_paraphrase.data.fingerprints import fingerprint_sentence
 from hf_paraphrase.errors import UsageError
 
 

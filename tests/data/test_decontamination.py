@@ -12,12 +12,12 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from hf_paraphrase.data.decontamination import (
+from hf_paraphrase.data.decontamination import Decontaminator
+from hf_paraphrase.data.evaluation_sets import load_fingerprints
+from hf_paraphrase.data.fingerprints import (
     Fingerprints,
-    drop_contaminated,
     fingerprint_sentence,
     fingerprint_sentences,
-    load_fingerprints,
     normalise,
     normalise_all,
 )
@@ -83,7 +83,6 @@ def test_rows_are_dropped_if_any_column_is_met_and_each_set_counts_its_own(tmp_p
     (tmp_path / "one.txt").write_text("the cat sat down\tthe dog sat down\n")
     (tmp_path / "two.txt").write_text("the cat sat down\nthe cow sat down\n")
     (tmp_path / "three.txt").write_text("nobody ever says this\n")
-    sets = load_fingerprints([tmp_path / f"{name}.txt" for name in ("one", "two", "three")])
     table = pa.table(
         {
             "id": [1, 2, 3, 4],
@@ -96,12 +95,14 @@ def test_rows_are_dropped_if_any_column_is_met_and_each_set_counts_its_own(tmp_p
             "sentence2": ["The dog sat down.", "The dog, sat down", "x", "y"],
         }
     )
-    kept, counts = drop_contaminated(table, ["sentence1", "sentence2"], sets)
+    paths = tuple(str(tmp_path / f"{name}.txt") for name in ("one", "two", "three"))
+    kept, report = Decontaminator(paths).reported(table)
     assert kept["id"].to_pylist() == [4]
-    assert counts == {"one.txt": 2, "two.txt": 2}
-    kept, counts = drop_contaminated(table, ["sentence1"], sets)
+    assert report["contamination"] == {"one.txt": 2, "two.txt": 2}
+    kept, report = Decontaminator(paths, ("sentence1",)).reported(table)
     assert kept["id"].to_pylist() == [2, 4]
-    assert counts == {"one.txt": 1, "two.txt": 2}
+    assert report["contamination"] == {"one.txt": 1, "two.txt": 2}
+    sets = load_fingerprints(paths)
     assert sets.sizes == {"one.txt": 2, "two.txt": 2, "three.txt": 1}
     assert sets.counts_by_source(["The cat sat down", "the cow sat down"]) == {
         "one.txt": 1,
@@ -210,5 +211,5 @@ def test_sentences_of_a_csv_file_may_have_line_ends_and_carriage_returns_in_them
     path.write_bytes(b'id,text\n1,"this sentence goes\non in here"\n2,and another\rone is here\n')
     texts = ["This sentence goes on in here.", "And another one is here!", "This one is nowhere."]
     table = pa.table({"target": texts})
-    kept, _ = drop_contaminated(table, ["target"], load_fingerprints([path]))
+    kept = Decontaminator((str(path),), ("target",))(table)
     assert kept["target"].to_pylist() == texts[2:]

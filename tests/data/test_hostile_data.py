@@ -18,7 +18,7 @@ import pytest
 
 from hf_paraphrase.artefacts.inherited_cards import inherited_metadata
 from hf_paraphrase.data import parquet_files, text_blocks, text_files
-from hf_paraphrase.data.decontamination import load_fingerprints
+from hf_paraphrase.data.evaluation_sets import load_fingerprints
 from hf_paraphrase.data.folder import DataFolder, write_split
 from hf_paraphrase.data.parquet_files import open_shard
 from hf_paraphrase.data.schema import PAIRS

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from hf_paraphrase.training.threads import computing_alone, in_threads, single_threaded_operations
-from hf_paraphrase.translation.back_translator import MOST_PLAIN_THREADS, MOST_THREADS, threads_for
+from hf_paraphrase.translation.table_translator import MOST_PLAIN_THREADS, MOST_THREADS, threads_for
 
 CPU = torch.device("cpu")
 

@@ -10,7 +10,7 @@ from hf_paraphrase.translation.shards import ShardFiles, Share, check_number_of_
 def test_the_shares_of_the_processes_are_counted_with_what_is_done(tmp_path):
     files = ShardFiles(tmp_path, number_of_shards(17, 4))
     for index in (0, 4):
-        files.write(index, BACK_TRANSLATED.empty_table(), 1, [])
+        files.write(index, BACK_TRANSLATED.empty_table(), {"pairs": 0})
     assert files.share(17, 4) == Share(17, frozenset({0, 4}), 5)
     assert files.share(17, 4, rank=0, world_size=3) == Share(8, frozenset({0}), 4)
     assert files.share(17, 4, rank=1, world_size=3) == Share(5, frozenset({4}), 1)

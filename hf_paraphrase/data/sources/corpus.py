@@ -20,12 +20,13 @@ import pyarrow as pa
 
 from ...errors import InputError
 from ..cleaning import has_words
-from ..decontamination import DecontaminationSettings, Fingerprints, normalise_all
+from ..decontamination import DecontaminationSettings, Decontaminator
+from ..fingerprints import normalise_all
 from ..parallel import available_cores, mapped_in_order, prefetched
 from ..random_negatives import random_negatives
 from ..row_selection import also_among, first_occurrences, hold_out, repeat_keys, sample, shuffled, text_keys
 from ..row_store import RowStore, TemporaryRows
-from ..schema import PAIRS
+from ..schema import PAIRS, with_column
 from ..text_files import LineErrors, SkippedLines
 from .source import Part, Parting, Source
 
@@ -83,10 +84,10 @@ class Corpus(TemporaryRows):
         self.negatives: dict[str, int] = {}
         self.contamination: dict[str, int] = {}
         self.malformed: list[str] = []
-        self._fingerprints: Fingerprints | None = None
+        self._decontaminator: Decontaminator | None = None
         if isinstance(source, DecontaminationSettings):
-            self._fingerprints = source.fingerprints()
-        self.checked = [] if self._fingerprints is None else self._fingerprints.names
+            self._decontaminator = source.decontaminator()
+        self.checked = [] if self._decontaminator is None else self._decontaminator.fingerprints.names
         self._progress = progress or (lambda rows: None)
         super().__init__("rows-", work)
         self._stores: dict[str, RowStore] = {}
@@ -134,7 +135,7 @@ class Corpus(TemporaryRows):
         for stored in self._stored(name):
             table = finish(stored)
             if pairing is not None:
-                table = _with_column(table, "label", pa.repeat(pa.scalar(1, pa.int64()), table.num_rows))
+                table = with_column(table, "label", pa.repeat(pa.scalar(1, pa.int64()), table.num_rows))
             yield table.select(schema.names).cast(schema)
         if pairing is not None:
             yield from self._negative_batches(name, schema, pairing)
@@ -220,8 +221,8 @@ class Corpus(TemporaryRows):
             # What the blocks took is of use again, now for these arrays.
             pa.default_memory_pool().release_unused()
             stay = self._part(part, part.parting, keys)
-        if part.training and self._fingerprints is not None:
-            contaminated = self._contaminated(part, stay, self._fingerprints)
+        if part.training and self._decontaminator is not None:
+            contaminated = self._contaminated(part, stay, self._decontaminator)
             self.counts[part.name]["contaminated"] = int(contaminated.sum())
             stay &= ~contaminated
         most = getattr(self.source, "max_pairs", None)
@@ -270,15 +271,14 @@ class Corpus(TemporaryRows):
                 self._given.append(apart)
         return stay
 
-    def _contaminated(self, part: Part, stay: np.ndarray, fingerprints: Fingerprints) -> np.ndarray:
+    def _contaminated(self, part: Part, stay: np.ndarray, decontaminator: Decontaminator) -> np.ndarray:
         """Finds the rows that stay so far and that an evaluation set meets: (rows,), bool."""
         columns = list(part.texts if part.compared is None else part.compared)
 
         def match(batch: tuple[int, pa.Table]) -> tuple[np.ndarray, dict[str, int]]:
             begin, table = batch
             own = np.flatnonzero(stay[begin : begin + table.num_rows])
-            texts = [table.column(name).combine_chunks().take(pa.array(own)) for name in columns]
-            found, counts = fingerprints.match(texts)
+            found, counts = decontaminator.met(table.take(pa.array(own)), columns)
             return begin + own[found], counts
 
         met = np.zeros(len(stay), dtype=bool)
@@ -382,9 +382,3 @@ def _fitted(table: pa.Table, schema: pa.Schema) -> pa.Table:
         for name in schema.names
     ]
     return pa.table(columns, names=schema.names).cast(schema)
-
-
-def _with_column(table: pa.Table, name: str, column: pa.Array) -> pa.Table:
-    if name in table.column_names:
-        return table.set_column(table.column_names.index(name), name, column)
-    return table.append_column(name, column)

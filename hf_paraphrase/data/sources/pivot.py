@@ -20,7 +20,8 @@ from tqdm import tqdm
 
 from ...errors import InputError, UsageError
 from ...settings import setting
-from ..decontamination import DecontaminationSettings, normalise_all
+from ..decontamination import DecontaminationSettings
+from ..fingerprints import normalise_all
 from ..folder import DataFolder
 from ..row_selection import text_keys
 from ..schema import BITEXT

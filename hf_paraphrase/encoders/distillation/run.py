@@ -140,7 +140,7 @@ class _Distillation:
             max_characters=settings.max_characters,
             max_texts=settings.max_texts,
             seed=settings.seed,
-            held_out=settings.fingerprints(),
+            held_out=settings.decontaminator("text"),
             scratch=self.scratch,
         )
         say(f"{len(texts):,} texts; left out: {texts.left_out}")

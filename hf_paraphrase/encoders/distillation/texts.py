@@ -8,10 +8,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
 import xxhash
 from numpy.typing import NDArray
 
-from ...data.decontamination import Fingerprints
+from ...data.batch_function import add_report
+from ...data.decontamination import Decontaminator
 from ...data.folder import DataFolder
 from ...data.schema import columns_named
 from ...data.sentences import SentenceCorpus
@@ -125,7 +127,7 @@ def read_texts(
     max_characters: int,
     max_texts: int | None = None,
     seed: int = 0,
-    held_out: Fingerprints | None = None,
+    held_out: Decontaminator | None = None,
     scratch: str | os.PathLike[str] | None = None,
 ) -> Texts:
     """Reads texts into files without a name; memory stays at one block and a few numbers a text.
@@ -138,7 +140,7 @@ def read_texts(
         max_characters: Longer texts are left out: they are no sentences.
         max_texts: Keep a random sample of so many texts; the words stay all.
         seed: Seed of the sample.
-        held_out: Texts of these evaluation sets are left out.
+        held_out: Leaves out the texts of evaluation sets, from the column `text`.
         scratch: A folder on the disk that is to hold the files; None for the system's temporary folder.
 
     Raises:
@@ -146,7 +148,8 @@ def read_texts(
         OutputError: If the disk is full.
     """
     corpora = list(corpora)
-    left_out, contamination = LeftOut(), dict.fromkeys([] if held_out is None else held_out.names, 0)
+    left_out = LeftOut()
+    contamination = dict.fromkeys([] if held_out is None else held_out.fingerprints.names, 0)
     characters = GrowingArray(np.uint8, scratch, "the text")
     keys: list[NDArray[np.uint64]] = [np.zeros(0, np.uint64)]
     lengths: list[NDArray[np.int64]] = [np.zeros(0, np.int64)]
@@ -159,11 +162,10 @@ def read_texts(
             left_out.long += sum(len(text) > max_characters for text in block)
             left_out.empty += sum(not text for text in block)
             if held_out is not None and kept:
-                met, counts = held_out.match([kept])
-                for name, count in counts.items():
-                    contamination[name] += count
-                left_out.contaminated += int(met.sum())
-                kept = [text for text, is_met in zip(kept, met.tolist(), strict=True) if not is_met]
+                table, report = held_out.reported(pa.table({"text": kept}))
+                add_report(contamination, report["contamination"])
+                left_out.contaminated += len(kept) - table.num_rows
+                kept = table.column("text").to_pylist()
             encoded = [text.encode() for text in kept]
             characters.append(b"".join(encoded))
             keys.append(np.array([xxhash.xxh3_64_intdigest(text) for text in encoded], np.uint64))

@@ -4,15 +4,22 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 import torch
 from numpy.typing import NDArray
 
 from ...artefacts.hub_models import model_folder
 from ...artefacts.model_loading import check_model_type, load_model_folder
+from ...data.batch_function import BatchFunction, Progress, Report, no_progress
+from ...data.schema import with_column
+from ...encoders.devices import CPU
 from ...models.registry import model_class
 from ...tokenization.token_lookup import list_of_texts
 
@@ -86,31 +93,64 @@ def token_arrays(
     return tokens, offsets
 
 
-class ReferenceScorer:
-    """A reference classifier with its tokenizer.
+def text_probabilities(
+    model: PreTrainedModel, tokenizer: PreTrainedTokenizerFast, texts: str | Sequence[str]
+) -> NDArray[np.float64]:
+    """Computes P(reference) of each text (texts,); a text without words has that of the softmax layer's bias."""
+    tokens, offsets = token_arrays(tokenizer, texts)
+    return reference_probabilities(model, tokens, offsets, np.arange(len(offsets) - 1))
 
-    Args:
-        model: The classifier.
-        tokenizer: Its tokenizer.
+
+@dataclass(frozen=True)
+class ReferenceScorer(BatchFunction):
+    """Adds `reference_probability`: P(reference) of a column of texts, under a reference classifier.
+
+    Attributes:
+        classifier: The classifier's folder, or a repository `namespace/name` of the Hub.
+        column: The column of texts; a missing text counts as empty.
+        device: Where to compute.
+        revision: Of the repository.
     """
 
-    def __init__(self, model: PreTrainedModel, tokenizer: PreTrainedTokenizerFast) -> None:
-        self.model = model
-        self.tokenizer = tokenizer
+    classifier: str
+    column: str = "sentence2"
+    device: str = CPU
+    revision: str | None = None
 
     @classmethod
-    def from_pretrained(cls, folder: str | os.PathLike[str], *, revision: str | None = None) -> ReferenceScorer:
-        """Opens a classifier folder, or a repository `namespace/name` of the Hub at a revision.
+    def from_pretrained(
+        cls, folder: str | os.PathLike[str], *, device: str = CPU, revision: str | None = None
+    ) -> ReferenceScorer:
+        """Opens a classifier folder, or a repository `namespace/name` of the Hub at a revision, at once.
 
         Raises:
             ModelError: If the folder is missing, damaged, or a model of another type.
             HubError: If the Hub cannot be reached.
         """
-        folder = model_folder(folder, revision=revision)
+        scorer = cls(os.fspath(folder), device=device, revision=revision)
+        _ = scorer.opened
+        return scorer
+
+    @cached_property
+    def opened(self) -> tuple[PreTrainedModel, PreTrainedTokenizerFast]:
+        """The classifier and its tokenizer.
+
+        Raises:
+            ModelError: As :meth:`from_pretrained`.
+            HubError: As there.
+        """
+        folder = model_folder(self.classifier, revision=self.revision)
         check_model_type(folder, (MODEL_TYPE,), kind="reference classifier", verb="hf-paraphrase train-classifier")
-        return cls(*load_model_folder(Path(folder), model_class(MODEL_TYPE)))
+        model, tokenizer = load_model_folder(Path(folder), model_class(MODEL_TYPE))
+        return model.to(self.device), tokenizer
+
+    def reported(self, table: pa.Table, progress: Progress = no_progress) -> tuple[pa.Table, Report]:
+        """Returns the rows with the column."""
+        texts = pc.fill_null(table.column(self.column), "").to_pylist()
+        scored = with_column(table, "reference_probability", pa.array(self.probabilities(texts)))
+        progress(table.num_rows)
+        return scored, {}
 
     def probabilities(self, texts: str | Sequence[str]) -> NDArray[np.float64]:
-        """Computes P(reference) of each text (texts,); a text without words has that of the softmax layer's bias."""
-        tokens, offsets = token_arrays(self.tokenizer, texts)
-        return reference_probabilities(self.model, tokens, offsets, np.arange(len(offsets) - 1))
+        """Computes P(reference) of each text (texts,), as :func:`text_probabilities`."""
+        return text_probabilities(*self.opened, texts)

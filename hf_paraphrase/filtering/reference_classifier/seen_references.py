@@ -16,7 +16,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from ...data.decontamination import normalise_all
+from ...data.fingerprints import normalise_all
 from ...errors import ModelError
 
 FILE_NAME = "references.tsv"

@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from ...data.decontamination import Fingerprints
+from ...data.fingerprints import Fingerprints
 from .inflection import Analysis, analyse, base_of_verb, inflected, is_verb
 from .tagger import PartOfSpeechTagger
 from .wordnet import WordNet

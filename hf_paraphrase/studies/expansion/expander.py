@@ -11,7 +11,7 @@ import numpy as np
 import xxhash
 from numpy.typing import NDArray
 
-from ...data.decontamination import Fingerprints
+from ...data.fingerprints import Fingerprints
 from ...errors import UsageError, choice_of
 from .definitions import Definition, Definitions
 from .inflection import a_or_an

@@ -13,7 +13,7 @@ from multiprocessing import get_context, parent_process
 from threading import Thread
 from typing import TypeVar
 
-from ...data.decontamination import load_fingerprints
+from ...data.evaluation_sets import load_fingerprints
 from ...errors import HfParaphraseError
 from .expander import SHARE, Expanded, Expander
 

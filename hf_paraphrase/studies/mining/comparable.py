@@ -17,7 +17,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from ...data.cleaning import count_words
-from ...data.decontamination import normalise_all
+from ...data.fingerprints import normalise_all
 from ...data.row_selection import text_keys
 from ...errors import InputError, UsageError
 from ...settings import Settings, seed_setting, setting

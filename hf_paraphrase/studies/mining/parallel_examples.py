@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from ...data.decontamination import normalise_all
+from ...data.fingerprints import normalise_all
 from ...data.folder import DataFolder
 from ...errors import InputError
 from ...settings import setting

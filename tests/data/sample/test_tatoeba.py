@@ -9,7 +9,8 @@ import unicodedata
 
 import pytest
 
-from hf_paraphrase.data.decontamination import load_fingerprints, normalise
+from hf_paraphrase.data.evaluation_sets import load_fingerprints
+from hf_paraphrase.data.fingerprints import normalise
 from hf_paraphrase.data.sample import TOTAL_PAIRS, sample_bitext, sample_paraphrases
 from hf_paraphrase.data.sample.tatoeba import BITEXT_FILE, FOLDER, PARAPHRASE_FILE
 from hf_paraphrase.errors import InputError

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import hf_paraphrase.data.row_store as row_store
 import hf_paraphrase.data.text_blocks as text_blocks
-from hf_paraphrase.data.decontamination import normalise
+from hf_paraphrase.data.fingerprints import normalise
 from hf_paraphrase.data.schema import BITEXT
 from hf_paraphrase.data.sources import bitext_files
 from hf_paraphrase.data.sources import corpus as corpus_module

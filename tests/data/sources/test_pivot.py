@@ -7,7 +7,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from hf_paraphrase.data.decontamination import normalise
+from hf_paraphrase.data.fingerprints import normalise
 from hf_paraphrase.data.folder import write_split
 from hf_paraphrase.data.schema import BITEXT
 from hf_paraphrase.data.sources.pivot import PIVOT, pivot_pairs

@@ -5,7 +5,7 @@ import gzip
 import pyarrow as pa
 import pytest
 
-from hf_paraphrase.data.decontamination import load_fingerprints
+from hf_paraphrase.data.decontamination import Decontaminator
 from hf_paraphrase.data.folder import write_split
 from hf_paraphrase.encoders.distillation.encoded_texts import encode_texts
 from hf_paraphrase.encoders.distillation.texts import corpora_of, read_texts
@@ -61,7 +61,7 @@ def test_data_folders_give_the_columns_that_they_have(tmp_path, file):
 def test_evaluation_sentences_are_left_out(file):
     held_out = file("The held-out sentence of a set.", name="sts.txt")
     text = file("the held out sentence of a set", "another sentence of four words")
-    texts = read(text, held_out=load_fingerprints([held_out]))
+    texts = read(text, held_out=Decontaminator((str(held_out),), ("text",)))
     assert list(texts) == ["another sentence of four words"]
     assert texts.contamination == {"sts.txt": 1} and texts.left_out.contaminated == 1
 

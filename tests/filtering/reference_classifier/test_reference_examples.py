@@ -9,8 +9,8 @@ from hf_paraphrase.filtering.reference_classifier.classifier_trainer import (
     ClassifierTrainingArguments,
 )
 from hf_paraphrase.filtering.reference_classifier.reference_classification import (
-    ReferenceScorer,
     reference_probabilities,
+    text_probabilities,
     token_arrays,
 )
 from hf_paraphrase.filtering.reference_classifier.reference_examples import ReferenceExamples, measure_accuracy
@@ -60,31 +60,29 @@ def test_probabilities_are_those_of_each_sentence_alone(tokenizer, body, monkeyp
     for row, value in zip(rows, found, strict=True):
         ids = tokenizer(texts[row], return_tensors="pt")["input_ids"].long().reshape(1, -1)
         assert value == pytest.approx(model(ids).logits.softmax(-1)[0, 1].item(), abs=2e-6)
-    assert ReferenceScorer(model, tokenizer).probabilities(texts).tolist() == pytest.approx(
+    assert text_probabilities(model, tokenizer, texts).tolist() == pytest.approx(
         [found[1], found[3], found[5], found[2], found[4], found[0]], abs=2e-6
     )
-    assert len(ReferenceScorer(model, tokenizer).probabilities([])) == 0
+    assert len(text_probabilities(model, tokenizer, [])) == 0
     # A single text is no list of letters.
-    assert ReferenceScorer(model, tokenizer).probabilities(texts[0]).tolist() == pytest.approx([found[1]], abs=1e-6)
+    assert text_probabilities(model, tokenizer, texts[0]).tolist() == pytest.approx([found[1]], abs=1e-6)
 
 
 def test_a_model_in_training_mode_stays_in_it_and_is_scored_without_dropout(tokenizer):
     model = classifier()
     model.config.dropout = 0.5
-    scorer = ReferenceScorer(model, tokenizer)
-    expected = scorer.probabilities(["w1 w2"])
+    expected = text_probabilities(model, tokenizer, ["w1 w2"])
     model.train()
-    assert scorer.probabilities(["w1 w2"]) == expected and model.training
+    assert text_probabilities(model, tokenizer, ["w1 w2"]) == expected and model.training
 
 
 def test_hardest_takes_from_every_list_what_looks_most_human(tokenizer):
     source, model = lists(), classifier()
     examples = ReferenceExamples.encode(source, tokenizer)
     chosen = examples.choose("hardest", [0, 1], model)
-    scorer = ReferenceScorer(model, tokenizer)
     start = len(source)
     for row, items in zip(chosen, source.translations, strict=True):
-        assert row - start == int(np.argmax(scorer.probabilities(items)))
+        assert row - start == int(np.argmax(text_probabilities(model, tokenizer, items)))
         start += len(items)
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from hf_paraphrase.data.decontamination import normalise
+from hf_paraphrase.data.fingerprints import normalise
 from hf_paraphrase.errors import InputError, UsageError
 from hf_paraphrase.studies.mining.comparable import DrawSettings, make_comparable
 

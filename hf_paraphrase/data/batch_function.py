@@ -1,0 +1,66 @@
+"""What a job over rows is: a callable from an Arrow table to an Arrow table that travels to other processes."""
+
+from __future__ import annotations
+
+import dataclasses
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import pyarrow as pa
+
+from ..registry import import_missing, imported_files
+
+Progress = Callable[[int], object]
+"""Is told how many more rows are done."""
+Report = dict[str, Any]
+"""What there is to say of a batch besides its rows, as JSON values that :func:`add_report` joins."""
+
+
+def no_progress(rows: int) -> None:
+    """Takes notice of nothing."""
+
+
+class BatchFunction(ABC):
+    """A job over rows, as the verbs, `datasets.Dataset.map` (format "arrow") and Ray Data apply it to batches.
+
+    A subclass is a frozen dataclass. Its fields are all that it takes along to another process, with the files of the
+    user that this one has imported; what it opens, a model above all, it opens when it is first needed and keeps as a
+    cached property, so once in every process.
+    """
+
+    def __call__(self, table: pa.Table) -> pa.Table:
+        """Returns what the job makes of some rows."""
+        return self.reported(table)[0]
+
+    @abstractmethod
+    def reported(self, table: pa.Table, progress: Progress = no_progress) -> tuple[pa.Table, Report]:
+        """Returns what the job makes of some rows, and what there is to say of them.
+
+        Args:
+            table: The rows.
+            progress: Is told of rows as they are done.
+        """
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        names = [field.name for field in dataclasses.fields(self)]  # type: ignore[arg-type]
+        return _made_again, (type(self), {name: getattr(self, name) for name in names}, imported_files())
+
+
+def _made_again(kind: type[BatchFunction], fields: Mapping[str, Any], files: list[str]) -> BatchFunction:
+    import_missing(files)
+    return kind(**fields)
+
+
+def add_report(total: Report, report: Mapping[str, Any]) -> None:
+    """Adds the report of a batch to that of the batches before it: numbers add up, lists join, mappings by their keys.
+
+    Keys stay in the order in which they were first met.
+    """
+    for name, value in report.items():
+        if isinstance(value, Mapping):
+            add_report(total.setdefault(name, {}), value)
+        elif isinstance(value, list):
+            total.setdefault(name, []).extend(value)
+        else:
+            total[name] = total.get(name, 0) + value

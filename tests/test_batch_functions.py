@@ -1,0 +1,163 @@
+"""The jobs over rows as what engines apply: the same function, on any batches, in any process."""
+
+from __future__ import annotations
+
+import pickle
+
+import numpy as np
+import pyarrow as pa
+import pytest
+import torch
+
+import hf_paraphrase
+from hf_paraphrase import (
+    BackTranslator,
+    Decontaminator,
+    Measures,
+    PairFilter,
+    PairScorer,
+    ReferenceScorer,
+    SearchOptions,
+    SentenceEmbedder,
+)
+from hf_paraphrase.data.batch_function import add_report
+from hf_paraphrase.data.folder import DataFolder, write_split
+from hf_paraphrase.data.schema import BITEXT
+from hf_paraphrase.filtering.language_model.estimation import train_language_model
+from hf_paraphrase.filtering.reference_classifier.seen_references import write_seen
+from hf_paraphrase.models.configuration_avg import AvgConfig
+from hf_paraphrase.models.configuration_reference_classifier import ReferenceClassifierConfig
+from hf_paraphrase.models.configuration_rnn_search import RnnSearchConfig
+from hf_paraphrase.models.modeling_avg import AvgModel
+from hf_paraphrase.models.modeling_reference_classifier import ReferenceClassifier
+from hf_paraphrase.models.modeling_rnn_search import RnnSearchForConditionalGeneration
+from hf_paraphrase.registry import MEASURES
+from hf_paraphrase.tokenization.subword import train_bpe_tokenizer
+from hf_paraphrase.tokenization.word_level import build_word_level_tokenizer, save_tokenizer
+
+WORDS = [f"w{number}" for number in range(10)]
+ROWS, BATCH = 24, 6
+
+
+def same(one, other):
+    """Tells whether tables are the same; NaN is NaN."""
+    return one.schema == other.schema and repr(one.to_pydict()) == repr(other.to_pydict())
+
+
+def sentences(seed, rows=ROWS):
+    generator = np.random.default_rng(seed)
+    return [" ".join(generator.choice(WORDS, size=generator.integers(1, 8))) for _ in range(rows)]
+
+
+@pytest.fixture(scope="module")
+def models(tmp_path_factory):
+    """Folders of an encoder, a reference classifier and a translation model, a language model, an evaluation set."""
+    folder = tmp_path_factory.mktemp("models")
+    torch.manual_seed(0)
+    tokenizer = build_word_level_tokenizer(WORDS)
+    AvgModel(AvgConfig(vocab_size=12, hidden_size=5, initializer_range=0.5)).save_pretrained(folder / "encoder")
+    save_tokenizer(tokenizer, folder / "encoder")
+    size = {"vocab_size": len(tokenizer), "embedding_size": 4, "initializer_range": 1.0}
+    ReferenceClassifier(ReferenceClassifierConfig(**size)).save_pretrained(folder / "classifier")
+    save_tokenizer(tokenizer, folder / "classifier")
+    write_seen(folder / "classifier", [("train", "n1", 1)])
+    units = train_bpe_tokenizer(WORDS, 40)
+    model = RnnSearchForConditionalGeneration(RnnSearchConfig(vocab_size=len(units), embedding_size=6, hidden_size=8))
+    model.save_pretrained(folder / "translator")
+    units.save_pretrained(folder / "translator")
+    train_language_model([sentences(3)], folder / "model.arpa", source="words")
+    (folder / "set.txt").write_text("\n".join(sentences(1)[:9]))
+    return folder
+
+
+@pytest.fixture(scope="module")
+def pairs():
+    columns = {"sentence1": sentences(1), "sentence2": sentences(2), "source": sentences(4)}
+    numbers = {"log_prob": [-1.0 * row for row in range(ROWS)], "num_tokens": [row + 1 for row in range(ROWS)]}
+    return pa.table({**columns, **numbers})
+
+
+@pytest.fixture(scope="module")
+def bitext():
+    columns = [[str(row) for row in range(ROWS)], sentences(5), sentences(6), ["fr"] * ROWS, ["en"] * ROWS]
+    return pa.table(dict(zip(BITEXT.names, columns, strict=True)), schema=BITEXT)
+
+
+NAMES = ("BackTranslator", "Decontaminator", "PairFilter", "PairScorer", "ReferenceScorer", "SentenceEmbedder")
+
+
+@pytest.fixture(scope="module")
+def functions(models):
+    sets, encoder, classifier = (str(models / name) for name in ("set.txt", "encoder", "classifier"))
+    measures = Measures(encoder=encoder, classifier=classifier, language_model=str(models / "model.arpa"))
+    made = (
+        BackTranslator((str(models / "translator"),), SearchOptions(3, 2, max_source_tokens=30), device="cpu"),
+        Decontaminator((sets,)),
+        PairFilter(("length>=3",), drop_identical=True, columns=("bleu",), decontaminator=Decontaminator((sets,))),
+        PairScorer(tuple(name for name in MEASURES if name != "language"), measures),
+        ReferenceScorer(classifier),
+        SentenceEmbedder(encoder, normalize=True),
+    )
+    return dict(zip(NAMES, made, strict=True))
+
+
+@pytest.fixture(params=NAMES)
+def function(request, functions):
+    return functions[request.param]
+
+
+@pytest.fixture
+def rows(function, pairs, bitext):
+    return bitext if isinstance(function, BackTranslator) else pairs
+
+
+def test_every_function_is_public_and_travels_with_its_fields_alone(function, rows):
+    assert getattr(hf_paraphrase, type(function).__name__) is type(function)
+    before = pickle.dumps(function)
+    made = function(rows.slice(0, BATCH))
+    assert pickle.dumps(function) == before and len(before) < 2_000
+    again = pickle.loads(before)
+    assert again == function and same(again(rows.slice(0, BATCH)), made)
+    assert function(rows.slice(0, 0)).schema == made.schema
+
+
+def test_datasets_maps_every_function_in_two_processes_to_the_rows_of_one(function, rows):
+    from datasets import Dataset
+
+    mapped = (
+        Dataset(rows)
+        .with_format("arrow")
+        .map(function, batched=True, batch_size=BATCH, num_proc=2, remove_columns=rows.column_names)
+    )
+    batches = [function(rows.slice(start, BATCH)) for start in range(0, ROWS, BATCH)]
+    expected = pa.concat_tables(batches)
+    assert mapped.column_names == expected.column_names
+    assert repr(mapped.with_format(None).to_dict()) == repr(expected.to_pydict())
+    assert expected.num_rows > 0
+
+
+def test_the_verbs_make_what_the_functions_make(functions, pairs, models, tmp_path):
+    write_split(tmp_path / "pairs", "train", [pairs], pairs.schema)
+    common = {"pairs": str(tmp_path / "pairs")}
+    scorer, keeps, embedder = (functions[name] for name in ("PairScorer", "PairFilter", "SentenceEmbedder"))
+    hf_paraphrase.score(
+        **common, output=str(tmp_path / "scored"), measures=list(scorer.names), **scorer.measures.given
+    )
+    assert same(DataFolder(tmp_path / "scored").table(), scorer(pairs))
+    steps = {"keep": ["length>=3"], "drop_identical": True, "decontaminate": [str(models / "set.txt")]}
+    hf_paraphrase.filter_pairs(**common, output=str(tmp_path / "kept"), **steps)
+    assert DataFolder(tmp_path / "kept").table(columns=["sentence2"]) == keeps(pairs).select(["sentence2"])
+    (tmp_path / "lines.txt").write_text("".join(f"{text}\n" for text in sentences(1)))
+    hf_paraphrase.encode(
+        model=embedder.model, normalize=True, input=str(tmp_path / "lines.txt"), output=str(tmp_path / "v.npy")
+    )
+    vectors = embedder(pairs).column("sentence1_embedding").combine_chunks().flatten().to_numpy()
+    assert np.load(tmp_path / "v.npy").reshape(-1).tolist() == vectors.tolist()
+
+
+def test_reports_of_batches_add_up_join_and_keep_their_order():
+    total = {}
+    add_report(total, {"read": 2, "steps": {"b": 1}, "skipped": [{"id": "1"}]})
+    add_report(total, {"read": 3, "steps": {"a": 4, "b": 1}, "skipped": []})
+    assert total == {"read": 5, "steps": {"b": 2, "a": 4}, "skipped": [{"id": "1"}]}
+    assert list(total["steps"]) == ["b", "a"]
