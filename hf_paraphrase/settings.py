@@ -14,17 +14,16 @@ import inspect
 import json
 import os
 import textwrap
-import types
 import typing
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, ParamSpec, Protocol, TypeVar, cast, overload
 
 from .apart import check_apart
-from .errors import UsageError, choice_of, system_errors_explained
+from .errors import UsageError, system_errors_explained
 from .messages import stray_variables_hidden
 from .shown_text import as_given, without_secrets
 from .streams import streams_kept
+from .value_checks import Constraints, check_type
 
 P = ParamSpec("P")
 S = TypeVar("S", bound="Settings")
@@ -47,36 +46,6 @@ _WORDS = frozenset(
 folder: one that is forgotten here costs a refusal, and not somebody's data."""
 _OF_THE_RUN = frozenset({"overwrite", "resume"})
 """Fields that say how a run meets what is there already, and nothing about what it makes."""
-_LARGEST_INTEGER = (1 << 63) - 1
-"""The greatest integer that arrays hold."""
-_LARGEST_FLOAT = (2 - 2**-23) * 2.0**127
-"""The greatest number of single precision, in which models compute."""
-
-
-@dataclass(frozen=True)
-class Constraints:
-    """What must hold of a value that is not None, or of each of a list.
-
-    Attributes:
-        above: It is greater than this.
-        at_least: It is this or greater.
-        below: It is less than this.
-        at_most: It is this or less.
-        choices: It is one of these names.
-        only_with: It may differ from its default only where these other fields have one of these values; an empty
-            collection of values stands for anything but the field's default.
-        excludes: It may differ from its default only where these other fields do not.
-        written: It is the name of a file or folder that is made.
-    """
-
-    above: float | None = None
-    at_least: float | None = None
-    below: float | None = None
-    at_most: float | None = None
-    choices: Iterable[str] | None = None
-    only_with: Mapping[str, tuple[Any, ...]] = dataclasses.field(default_factory=dict)
-    excludes: tuple[str, ...] = ()
-    written: bool = False
 
 
 def setting(
@@ -225,13 +194,11 @@ def check_fields(settings: Any) -> None:
         value = [_named(item) for item in value] if isinstance(value, list) else _named(value)
         if value is not given:
             setattr(settings, field.name, value)
-        if not _fits(value, hints[field.name]):
-            raise UsageError(
-                f"{flag(field.name)} is {value!r}, of another type than {_type_name(hints[field.name])}",
-                remedy="give one of that type",
-            )
+        check_type(flag(field.name), value, hints[field.name])
         for item in _as_list(value):
-            _check_value(field.name, item, constraints_of(field))
+            constraints_of(field).check(flag(field.name), item)
+            if field.name in _WORDS:
+                _check_unicode(field.name, item)
     for field in dataclasses.fields(settings):
         if _CONSTRAINTS in field.metadata and is_given(settings, field.name):
             _check_others(settings, field.name, constraints_of(field))
@@ -257,36 +224,10 @@ def _named(value: Any) -> Any:
     return os.fspath(value) if isinstance(value, os.PathLike) else value
 
 
-def _check_value(name: str, value: Any, constraints: Constraints) -> None:
-    if value is None:
-        return
-    if constraints.choices is not None and value not in (choices := list(constraints.choices)):
-        raise UsageError(f"{flag(name)} `{value}` is unknown", remedy=choice_of(value, choices))
-    bounds = (
-        (constraints.above, lambda bound: value > bound, "above"),
-        (constraints.at_least, lambda bound: value >= bound, "at least"),
-        (constraints.below, lambda bound: value < bound, "below"),
-        (constraints.at_most, lambda bound: value <= bound, "at most"),
-    )
-    stated = [(bound, holds, words) for bound, holds, words in bounds if bound is not None]
-    if not all(holds(bound) for bound, holds, _ in stated):
-        wanted = " and ".join(f"{words} {_number(bound)}" for bound, _, words in stated)
-        raise UsageError(f"{flag(name)} must be {wanted}, not {value}")
-    if isinstance(value, float) and not abs(value) <= _LARGEST_FLOAT:
-        raise UsageError(f"{flag(name)} must be a finite number, of single precision, not {value}")
-    if isinstance(value, int) and abs(value) > _LARGEST_INTEGER:
-        raise UsageError(f"{flag(name)} must be within ±{_LARGEST_INTEGER}, not {value}")
-    if isinstance(value, str) and name in _WORDS and not _is_unicode(value):
+def _check_unicode(name: str, value: Any) -> None:
+    """Refuses a text with half of a surrogate pair, which stands for a byte that is no UTF-8."""
+    if isinstance(value, str) and any("\ud800" <= letter <= "\udfff" for letter in value):
         raise UsageError(f"{flag(name)} is no text in UTF-8: {value}", remedy="give it as your terminal encodes text")
-
-
-def _is_unicode(text: str) -> bool:
-    """Tells whether there is no half of a surrogate pair, which stands for a byte that is no UTF-8."""
-    return not any("\ud800" <= letter <= "\udfff" for letter in text)
-
-
-def _number(bound: float) -> str:
-    return str(bound) if isinstance(bound, int) else f"{bound:g}"
 
 
 def _check_others(settings: Any, name: str, constraints: Constraints) -> None:
@@ -304,26 +245,6 @@ def _check_others(settings: Any, name: str, constraints: Constraints) -> None:
 
 def _spelled(value: Any) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
-
-
-def _fits(value: Any, hint: Any) -> bool:
-    origin = typing.get_origin(hint)
-    if origin in (typing.Union, types.UnionType):
-        return any(_fits(value, part) for part in typing.get_args(hint))
-    if hint is Any:
-        return True
-    if origin is list:
-        (part,) = typing.get_args(hint)
-        return isinstance(value, list) and all(_fits(item, part) for item in value)
-    if hint is float:
-        return isinstance(value, int | float) and not isinstance(value, bool)
-    if hint is int:
-        return isinstance(value, int) and not isinstance(value, bool)
-    return isinstance(value, origin or hint)
-
-
-def _type_name(hint: Any) -> str:
-    return str(hint).replace("NoneType", "None") if typing.get_origin(hint) else getattr(hint, "__name__", str(hint))
 
 
 class Recipe(Protocol[P, R_co]):

@@ -20,7 +20,7 @@ LAYERS = (
     {"artefacts"},
     {"models"},
     {"apart", "settings", "settings_file", "registry", "messages", "streams"},
-    {"errors", "lazy", "shown_text", "tables"},
+    {"errors", "lazy", "shown_text", "tables", "value_checks"},
 )
 """What may import what: its own layer, without cycles, and those below."""
 

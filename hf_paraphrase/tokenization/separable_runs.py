@@ -19,7 +19,7 @@ library adds is not known to be safe.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from .tokenizer_parts import settings_of_part
@@ -112,21 +112,21 @@ def keeps_runs_apart(normalizer: Any) -> bool:
     Args:
         normalizer: The settings of the normaliser; None for none.
     """
-    if normalizer is None:
-        return True
-    kind = normalizer["type"]
-    if kind == "Sequence":
-        return _has(normalizer, "normalizers") and all(map(keeps_runs_apart, normalizer["normalizers"]))
+    return all(map(_keeps_runs_apart, _steps(normalizer)))
+
+
+def _keeps_runs_apart(step: Any) -> bool:
+    kind = step["type"]
     if kind == "Strip":
         # The white space at the end of a run is not at the end of the text, so a run must have none there.
-        return _has(normalizer, "strip_left", "strip_right") and not normalizer["strip_left"]
+        return _has(step, "strip_left", "strip_right") and not step["strip_left"]
     if kind == "Replace":
-        if not _has(normalizer, "pattern", "content"):
+        if not _has(step, "pattern", "content"):
             return False
-        pattern = normalizer["pattern"]
+        pattern = step["pattern"]
         text = pattern.get("String")
         return pattern.get("Regex") in _REPLACED if text is None else bool(text) and " " not in text
-    return set(normalizer) == _NORMALIZERS.get(kind)
+    return set(step) == _NORMALIZERS.get(kind)
 
 
 def keeps_ascii_visible(normalizer: Any) -> bool:
@@ -137,17 +137,27 @@ def keeps_ascii_visible(normalizer: Any) -> bool:
     Args:
         normalizer: The settings of the normaliser; None for none.
     """
-    if normalizer is None:
-        return True
-    kind = normalizer["type"]
-    if kind == "Sequence":
-        return all(map(keeps_ascii_visible, normalizer["normalizers"]))
-    if kind == "Replace":
-        text = normalizer["pattern"].get("String")
+    return all(map(_keeps_ascii_visible, _steps(normalizer)))
+
+
+def _keeps_ascii_visible(step: Any) -> bool:
+    if step["type"] == "Replace":
+        text = step["pattern"].get("String")
         if text is None:
-            return normalizer["content"] == ("0" if normalizer["pattern"]["Regex"] == _DIGIT else " ")
+            return bool(step["content"] == ("0" if step["pattern"]["Regex"] == _DIGIT else " "))
         return not text.isascii()
-    return kind != "Precompiled"
+    return bool(step["type"] != "Precompiled")
+
+
+def _steps(normalizer: Any) -> Iterator[Any]:
+    """Lists the settings of the steps of a normaliser, those in a sequence one by one."""
+    if normalizer is None:
+        return
+    if normalizer["type"] == "Sequence" and _has(normalizer, "normalizers"):
+        for part in normalizer["normalizers"]:
+            yield from _steps(part)
+    else:
+        yield normalizer
 
 
 def splits_at_seams(pre_tokenizer: Any) -> bool:

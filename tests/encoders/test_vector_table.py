@@ -190,8 +190,7 @@ DAMAGES = {
 
 @pytest.mark.parametrize("damage", DAMAGES)
 def test_what_is_damaged_is_refused_as_it_is_for_any_model(folders, tmp_path, damage):
-    folder = tmp_path / "model"
-    shutil.copytree(folders["words"], folder)
+    folder = shutil.copytree(folders["words"], tmp_path / "model")
     DAMAGES[damage](folder)
     with pytest.raises(ModelError) as expected:
         load_model_folder(folder, encoder_class(folder))
@@ -210,8 +209,7 @@ UNUSUAL = {
 
 @pytest.mark.parametrize("change", UNUSUAL)
 def test_what_is_unusual_is_opened_as_any_model_is(folders, tmp_path, change):
-    folder = tmp_path / "model"
-    shutil.copytree(folders["words"], folder)
+    folder = shutil.copytree(folders["words"], tmp_path / "model")
     assert open_table(folder, "avg") is not None
     UNUSUAL[change](folder)
     assert open_table(folder, "avg") is None
