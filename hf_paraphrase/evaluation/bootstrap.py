@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -53,33 +52,3 @@ def bootstrap_means(
             r = np.divide(covariance, np.sqrt(product), out=np.zeros_like(covariance), where=product > 1e-20)
             total[start:stop] += 100.0 * r
     return total / len(scores)
-
-
-@dataclass(frozen=True)
-class Interval:
-    """A number with the central 95 % of its bootstrap distribution.
-
-    Attributes:
-        value: The number on the pairs as they are.
-        low: The 2.5th percentile.
-        high: The 97.5th percentile.
-    """
-
-    value: float
-    low: float
-    high: float
-
-    @classmethod
-    def of(cls, value: float, replicates: NDArray[np.float64]) -> Interval:
-        """Makes the interval of a number from its value in each replicate (replicates,)."""
-        low, high = np.percentile(replicates, [2.5, 97.5])
-        return cls(float(value), float(low), float(high))
-
-    @property
-    def verdict(self) -> str:
-        """`above` or `below` zero if the whole interval is, else `cannot tell`."""
-        return "above" if self.low > 0 else "below" if self.high < 0 else "cannot tell"
-
-    def text(self, digits: int = 1) -> str:
-        """Writes the number with its sign and its interval."""
-        return f"{self.value:+.{digits}f} [{self.low:+.{digits}f}, {self.high:+.{digits}f}]"

@@ -1,4 +1,4 @@
-"""Which rows are the best: one translation of each reference, or the first ones of a ranked list."""
+"""Which rows to take: one translation of each reference, the first ones of a ranked list, or some by chance."""
 
 from __future__ import annotations
 
@@ -90,3 +90,24 @@ def take_best_first(
         reached = np.cumsum(lengths[order])
         order = order[: int(np.searchsorted(reached, max_tokens)) + 1]
     return np.sort(order)
+
+
+def draw_shared(rows: np.ndarray, size: int, total: int, seed: int) -> np.ndarray:
+    """Draws rows without replacement, so that draws from overlapping rows share as many as chance allows.
+
+    The seed puts all rows of the folder into one random order, and the first of those to draw from are taken. Two
+    filters with one seed are then compared on pairs that differ by what the filters do, not by the luck of the draw.
+
+    Args:
+        rows: The rows to draw from (rows,).
+        size: How many to draw, at most as many as there are.
+        total: How many rows the folder has.
+        seed: Seed of the order.
+
+    Returns:
+        The drawn rows, ascending, int64.
+    """
+    if size >= len(rows):
+        return np.sort(rows)
+    places = np.random.default_rng([seed, 1]).random(total)[rows]
+    return np.sort(rows[np.argpartition(places, size)[:size]])

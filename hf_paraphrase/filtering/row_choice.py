@@ -16,7 +16,7 @@ from ..data.batch_function import Progress, no_progress
 from ..data.cleaning import count_words
 from ..data.folder import DataFolder
 from ..errors import InputError
-from .best_rows import WAYS, choose_one_per_reference, take_best_first
+from .best_rows import WAYS, choose_one_per_reference, draw_shared, take_best_first
 from .filter_steps import Choice, FilterSteps, check_steps, with_columns
 from .measuring import measures_of, required_columns
 from .pair_batch import numeric_column
@@ -78,7 +78,7 @@ def choose_rows(folder: DataFolder, split: str, steps: FilterSteps, progress: Pr
     if steps.sample is not None:
         choice.note_shortfall("sample", len(rows), steps.sample)
         if len(rows) > steps.sample:
-            rows = np.random.default_rng(steps.seed).choice(rows, size=steps.sample, replace=False)
+            rows = draw_shared(rows, steps.sample, len(choice.kept), steps.seed)
         choice.funnel.add(f"sample {steps.sample}", len(rows))
     if len(rows) == 0:
         step = next((name for name, count in choice.funnel.counts.items() if count == 0), "read")

@@ -27,7 +27,7 @@ from hf_paraphrase.artefacts.provenance import fingerprint
 from hf_paraphrase.commands import main as run_verb
 from hf_paraphrase.errors import HfParaphraseError, UsageError
 from hf_paraphrase.evaluation.sts_files import find_sts_sets
-from hf_paraphrase.filtering.tuning.choice import spread
+from hf_paraphrase.evaluation.verdicts import spread
 
 _OWN = {"--config", "--pairs", "--seed", "--output", "--overwrite", "--resume", "--dev-data", "--initial-vectors"}
 """Flags of `train-encoder` that this script gives itself."""

@@ -1,7 +1,7 @@
 """Turns the results of `detection_runs.py` into Markdown tables: cells over their seeds, and verdicts on claims.
 
-Numbers are means over seeds with the half width of their 95 % interval by Student's t. A claim is judged by the
-interval of differences that are paired by the seed: it holds, or does not, where the whole interval is on one side.
+Numbers are means over seeds with their standard deviations. A claim is judged by the differences, paired by the seed,
+as `evaluation/verdicts.py` does, over seeds alone and for all claims of the table together.
 
     python scripts/studies/detection_table.py results.jsonl
 """
@@ -10,55 +10,36 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from itertools import pairwise
-from math import sqrt
 from pathlib import Path
-from statistics import mean, stdev
+from statistics import mean
 from typing import Any
 
 from detection_runs import KEY, read_results
+from hf_paraphrase.evaluation.verdicts import Interval, difference, spread
 from hf_paraphrase.tables import format_table
 
 MEASURES = {"perceptron": "perceptron", "average_precision": "AP", "accuracy": "accuracy", "f1": "F1"}
 """The measures by their names in the results and in the tables; the last three are of the cosine."""
 Row = dict[str, Any]
+Differences = dict[int, float]
+"""Differences by the seed."""
 
 
-def interval(values: Sequence[float]) -> tuple[float, float]:
-    """Computes the mean and the half width of its 95 % interval; infinite for a single value."""
-    if len(values) < 2:
-        return mean(values), float("inf")
-    from scipy.stats import t
-
-    return mean(values), float(t.ppf(0.975, len(values) - 1)) * stdev(values) / sqrt(len(values))
+def differences(better: dict[int, Row], worse: dict[int, Row], measure: str) -> Differences:
+    """Returns the differences of a measure for the seeds that both have."""
+    return {seed: better[seed][measure] - worse[seed][measure] for seed in sorted(better.keys() & worse.keys())}
 
 
-def as_text(values: Sequence[float], *, sign: bool = False) -> str:
-    """Writes values from 0 to 1 as per cent: `61.2 ± 0.4`."""
-    if not values:
-        return "–"
-    centre, half = interval(values)
-    number = f"{100 * centre:+.1f}" if sign else f"{100 * centre:.1f}"
-    return number if half == float("inf") else f"{number} ± {100 * half:.1f}"
-
-
-def verdict(differences: Sequence[float]) -> str:
-    """Judges the claim that a difference is above zero: `holds`, `does not` or `cannot tell`."""
-    if len(differences) < 2:
-        return "cannot tell"
-    centre, half = interval(differences)
-    return "holds" if centre - half > 0 else "does not" if centre + half < 0 else "cannot tell"
+def interval(found: Differences, comparisons: int) -> Interval:
+    """Computes the interval of the mean of differences that are paired by the seed."""
+    return difference(found, dict.fromkeys(found, 0.0), paired=True).interval(comparisons)
 
 
 def matching(rows: Iterable[Row], **wanted: Any) -> dict[int, Row]:
     """Returns the rows with the given values by their seeds."""
     return {row["seed"]: row for row in rows if all(row[name] == value for name, value in wanted.items())}
-
-
-def differences(better: dict[int, Row], worse: dict[int, Row], measure: str) -> list[float]:
-    """Lists the differences of a measure, paired by the seed."""
-    return [better[seed][measure] - worse[seed][measure] for seed in sorted(better.keys() & worse.keys())]
 
 
 def cells_table(rows: list[Row]) -> str:
@@ -76,7 +57,7 @@ def cells_table(rows: list[Row]) -> str:
                 f"{100 * noise:.0f} %",
                 str(len(found)),
                 f"{found[0]['vocabulary']:,}",
-                *(as_text([row[measure] for row in found]) for measure in MEASURES),
+                *(spread([100 * row[measure] for row in found]) for measure in MEASURES),
                 f"{mean(row['training_seconds'] for row in found):.0f}",
             ]
         )
@@ -84,9 +65,9 @@ def cells_table(rows: list[Row]) -> str:
     return format_table(header, lines)
 
 
-def claims(rows: list[Row]) -> list[tuple[str, str, dict[str, list[float]]]]:
+def claims(rows: list[Row]) -> list[tuple[str, str, dict[str, Differences]]]:
     """Lists the claims that the results bear on: in words, on what, and the differences that would be above zero."""
-    found: list[tuple[str, str, dict[str, list[float]]]] = []
+    found: list[tuple[str, str, dict[str, Differences]]] = []
 
     def add(claim: str, on: str, better: dict[int, Row], worse: dict[int, Row]) -> None:
         if better.keys() & worse.keys():
@@ -110,11 +91,11 @@ def claims(rows: list[Row]) -> list[tuple[str, str, dict[str, list[float]]]]:
             add(f"{share} makes GRAN worse (against Table 3)", on, gran, noisy["gran"])
             seeds = wa.keys() & gran.keys() & noisy["wa"].keys() & noisy["gran"].keys()
             losses = {
-                measure: [
-                    (wa[seed][measure] - noisy["wa"][seed][measure])
+                measure: {
+                    seed: (wa[seed][measure] - noisy["wa"][seed][measure])
                     - (gran[seed][measure] - noisy["gran"][seed][measure])
                     for seed in sorted(seeds)
-                ]
+                }
                 for measure in MEASURES
             }
             if seeds:
@@ -145,13 +126,12 @@ def _distinct(rows: Iterable[Row], *names: str) -> list[tuple[Any, ...]]:
 def claims_table(rows: list[Row]) -> str:
     """Lays out the claims with the differences and the verdicts of the perceptron and of the cosine's AP."""
     judged = ("perceptron", "average_precision")
-    lines = [
-        [
-            f"{claim}: {on}",
-            *(cell for name in judged for cell in (as_text(found[name], sign=True), verdict(found[name]))),
-        ]
-        for claim, on, found in claims(rows)
-    ]
+    found = claims(rows)
+    lines = []
+    for claim, on, measured in found:
+        intervals = [interval(measured[name], len(found) * len(judged)) for name in judged]
+        cells = [text for item in intervals for text in (item.text(scale=100.0), item.verdict("above"))]
+        lines.append([f"{claim}: {on}", *cells])
     header = ["claim", *(text for name in judged for text in (f"difference, {MEASURES[name]}", "verdict"))]
     return format_table(header, lines)
 

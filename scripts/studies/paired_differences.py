@@ -2,9 +2,9 @@
 
     python scripts/studies/paired_differences.py --data STS --model none=DIR captions=DIR,DIR,DIR all=DIR,DIR,DIR
 
-An encoder with several folders, one a seed, counts as their mean; the intervals are over seeds and sentence pairs
-together. Prints a table: for each family of sets (STS16, STS12 …) the mean Pearson's r × 100 and the difference from
-the first encoder with its 95 % interval.
+An encoder with several folders, one a seed, counts as their mean. Prints a table: for each family of sets (STS16,
+STS12 …) the mean Pearson's r × 100 and the difference from the first encoder with its interval over seeds and sentence
+pairs, of 95 % for the whole table. A single folder is taken as it is: its seed is no part of the interval.
 """
 
 from __future__ import annotations
@@ -18,9 +18,10 @@ from numpy.typing import NDArray
 
 from hf_paraphrase import SentenceEncoder
 from hf_paraphrase.errors import HfParaphraseError, UsageError
-from hf_paraphrase.evaluation.bootstrap import Interval, bootstrap_means
+from hf_paraphrase.evaluation.bootstrap import bootstrap_means
 from hf_paraphrase.evaluation.graded_set import GradedSet, score_with_encoder
 from hf_paraphrase.evaluation.sts_files import find_sts_sets
+from hf_paraphrase.evaluation.verdicts import difference
 
 _REPLICATES = 2000
 
@@ -30,9 +31,10 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", required=True, help="the folder of the sets")
     parser.add_argument("--model", nargs="+", required=True, help="NAME=DIR or NAME=DIR,DIR… of each encoder")
+    parser.add_argument("--paired", action="store_true", help="the folders of all encoders are of the same seeds")
     options = parser.parse_args()
     try:
-        table = compared([named(item) for item in options.model], find_sts_sets(options.data).sets)
+        table = compared([named(item) for item in options.model], find_sts_sets(options.data).sets, options.paired)
     except HfParaphraseError as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
@@ -53,12 +55,13 @@ def named(text: str) -> tuple[str, list[str]]:
     return name, folders.split(",")
 
 
-def compared(models: Sequence[tuple[str, list[str]]], sets: Sequence[GradedSet]) -> list[list[str]]:
+def compared(models: Sequence[tuple[str, list[str]]], sets: Sequence[GradedSet], paired: bool) -> list[list[str]]:
     """Makes the rows of the table.
 
     Args:
         models: The name and the folders of each encoder; with the first one all are compared.
         sets: The sets.
+        paired: Whether the folders of each encoder belong to those of the first, in their order.
     """
     families = list(dict.fromkeys(item.family for item in sets))
     scored = [
@@ -81,17 +84,17 @@ def compared(models: Sequence[tuple[str, list[str]]], sets: Sequence[GradedSet])
             own = slice(ends[place], ends[place + 1])
             text = f"{means[own].mean():.2f}"
             if place:
-                change = _over_seeds(drawn[:, own], 2 * place) - _over_seeds(drawn[:, first], 1)
-                text += f", {Interval.of(means[own].mean() - means[first].mean(), change).text(2)}"
+                change = difference(
+                    _seeds(means[own]), _seeds(means[first]), paired=paired, pairs=(drawn[:, own], drawn[:, first])
+                )
+                text += f", {change.interval(len(families) * (len(models) - 1)).text(2)}"
             cell.append(text)
     return rows + cells
 
 
-def _over_seeds(drawn: NDArray[np.float64], seed: int) -> NDArray[np.float64]:
-    """Draws seeds anew in each replicate: (replicates, seeds) to their means (replicates,)."""
-    count = drawn.shape[1]
-    chosen = np.random.default_rng([seed, 7]).integers(count, size=(len(drawn), count))
-    return np.take_along_axis(drawn, chosen, axis=1).mean(axis=1)
+def _seeds(scores: NDArray[np.float64]) -> dict[int, float] | float:
+    """Returns the scores of a system by the numbers of its folders, or that of its only folder."""
+    return float(scores[0]) if len(scores) == 1 else dict(enumerate(map(float, scores)))
 
 
 def _pearson(first: NDArray[np.float64], second: NDArray[np.float64]) -> float:

@@ -4,10 +4,9 @@
 
 WORK is the folder of `sdae.sh`: models/NAME_SEED, sts/NAME_SEED.json and perhaps senteval/NAME_SEED.json,
 the names being plain, noise and regulariser. The paper finds that expansion helps as a noise and hurts as a
-regulariser, each against the plain autoencoder. A finding holds if the 95 % interval of the mean difference from the
-plain run with the same seed (Student's t over the seeds) lies on the side that the paper says, does not hold if it
-lies on the other, and otherwise, as with less than three seeds, the runs cannot tell. All runs must have the same
-number of updates; means are over the sets and tasks that all evaluated runs have.
+regulariser, each against the plain autoencoder. Verdicts are those of `evaluation/verdicts.py`, on the differences
+from the plain runs with the same seeds, over seeds alone and for all rows together. All runs must have the same number
+of updates; means are over the sets and tasks that all evaluated runs have.
 """
 
 from __future__ import annotations
@@ -17,15 +16,13 @@ import json
 import math
 import statistics
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from scipy.stats import t as student
-
 from hf_paraphrase.errors import HfParaphraseError, InputError
-from hf_paraphrase.filtering.tuning.choice import spread
+from hf_paraphrase.evaluation.verdicts import Claim, difference, spread
 
 PLAIN, NOISE, REGULARISER = "plain", "noise", "regulariser"
 VARIANTS = {
@@ -33,12 +30,14 @@ VARIANTS = {
     NOISE: "expansion as a further noise",
     REGULARISER: "expansion as a regulariser",
 }
-FINDINGS = {NOISE: ("helps as noise", 1), REGULARISER: ("hurts as regulariser", -1)}
-"""What the paper says of each variant against the plain one, and the sign of the difference."""
+FINDINGS: dict[str, tuple[str, Claim]] = {
+    NOISE: ("helps as noise", "above"),
+    REGULARISER: ("hurts as regulariser", "below"),
+}
+"""What the paper says of each variant against the plain one, and where the difference is then."""
 STS, TRANSFER, RANKS = "STS mean", "transfer mean", "STS mean (Spearman)"
 SINGLY = "STS14"
 """The family whose sets have a table of their own, as in Table 2 of the paper."""
-FEWEST_SEEDS = 3
 
 
 @dataclass
@@ -166,31 +165,13 @@ def score(runs: Mapping[str, Mapping[int, Run]], work: Path) -> None:
         run.sets = {key: run.sets[key] for key in shared}
 
 
-def interval(differences: Sequence[float]) -> tuple[float, float]:
-    """Computes the 95 % interval of the mean of some differences by Student's t; without bounds for too few seeds."""
-    if len(differences) < FEWEST_SEEDS:
-        return -math.inf, math.inf
-    half = student.ppf(0.975, len(differences) - 1) * statistics.stdev(differences) / math.sqrt(len(differences))
-    mean = statistics.fmean(differences)
-    return mean - half, mean + half
-
-
-def verdict(differences: Sequence[float], sign: int) -> str:
-    """Says whether a finding holds: the differences are from the plain runs, the sign is that of the paper."""
-    low, high = interval(differences)
-    if low > 0 or high < 0:
-        return "holds" if (low > 0) == (sign > 0) else "does not hold"
-    return "cannot tell"
-
-
-def paired(runs: Mapping[str, Mapping[int, Run]], variant: str, score: str) -> list[float]:
-    """Lists the differences from the plain run with the same seed, for the seeds that both have."""
-    plain, other = runs[PLAIN], runs[variant]
-    return [
-        other[seed].scores[score] - plain[seed].scores[score]
-        for seed in sorted(plain.keys() & other.keys())
-        if score in plain[seed].scores and score in other[seed].scores
+def paired(runs: Mapping[str, Mapping[int, Run]], variant: str, score: str) -> tuple[dict[int, float], ...]:
+    """Returns the scores of a variant and of the plain runs, by the seeds that both have."""
+    sides = [runs[name] for name in (variant, PLAIN)]
+    seeds = [
+        seed for seed in sorted(sides[0].keys() & sides[1].keys()) if all(score in of[seed].scores for of in sides)
     ]
+    return tuple({seed: of[seed].scores[score] for seed in seeds} for of in sides)
 
 
 def tables(runs: Mapping[str, Mapping[int, Run]]) -> str:
@@ -214,16 +195,16 @@ def tables(runs: Mapping[str, Mapping[int, Run]]) -> str:
     lines += one_by_one(runs)
     lines += ["", "| finding of paper 004 | measure | difference by seed | mean | 95 % interval | verdict |"]
     lines.append("|---|---|---|---|---|---|")
-    for name, (finding, sign) in FINDINGS.items():
-        for score in (STS, TRANSFER):
-            differences = paired(runs, name, score)
-            if not differences:
-                continue
-            low, high = interval(differences)
-            bounds = f"{low:+.1f} to {high:+.1f}" if math.isfinite(low) else "–"
-            each = ", ".join(f"{value:+.1f}" for value in differences)
-            mean = f"{statistics.fmean(differences):+.1f}"
-            lines.append(f"| {finding} | {score} | {each} | {mean} | {bounds} | {verdict(differences, sign)} |")
+    judged = [(*item, score) for item in FINDINGS.items() for score in (STS, TRANSFER)]
+    compared = [(*item, paired(runs, item[0], item[-1])) for item in judged]
+    compared = [item for item in compared if item[-1][0]]
+    for _, (finding, claim), score, (other, plain) in compared:
+        interval = difference(other, plain, paired=True).interval(len(compared))
+        bounds = f"{interval.low:+.1f} to {interval.high:+.1f}" if math.isfinite(interval.low) else "–"
+        each = ", ".join(f"{other[seed] - plain[seed]:+.1f}" for seed in other)
+        lines.append(
+            f"| {finding} | {score} | {each} | {interval.value:+.1f} | {bounds} | {interval.verdict(claim)} |"
+        )
     return "\n".join(lines) + "\n"
 
 

@@ -13,17 +13,14 @@ from __future__ import annotations
 import argparse
 import json
 import shutil
-import statistics
 import sys
 from pathlib import Path
 from typing import Any
 
-from scipy.stats import t as student
-
 from finished_runs import append_row, read_rows
 from hf_paraphrase.artefacts.provenance import fingerprint
 from hf_paraphrase.commands import main as run_verb
-from hf_paraphrase.filtering.tuning.choice import spread
+from hf_paraphrase.evaluation.verdicts import difference, spread
 
 SICK = ["--test-split", "validation", "--dev-share", "0.1"]
 DRAWN = ["--dev-share", "0.1", "--test-share", "0.1"]
@@ -102,7 +99,7 @@ class Study:
 
 
 def table(rows: list[dict[str, Any]], tasks: list[str], encoders: list[str]) -> str:
-    """Makes a Markdown table with the verdicts on "all models benefit from regularizing" (paper 001)."""
+    """Makes a Markdown table with verdicts, for all rows together, on "all models benefit from regularizing"."""
     ways = (RANDOM, VECTORS, FREE, REGULARIZED)
     lines = [
         f"| task | encoder | {' | '.join(ways)} | λ | regularised − fine-tuned | regularised − from scratch |",
@@ -114,29 +111,27 @@ def table(rows: list[dict[str, Any]], tasks: list[str], encoders: list[str]) -> 
             found = {way: {row["seed"]: row["test"] for row in mine if row["way"] == way} for way in ways}
             weights = {row["weight"] for row in mine if row["way"] == REGULARIZED}
             cells = [spread(list(found[way].values())) if found[way] else "–" for way in ways]
-            verdicts = [_difference(found[REGULARIZED], found[way]) for way in (FREE, VECTORS)]
+            comparisons = 2 * len(tasks) * len(encoders)
+            verdicts = [_difference(found[REGULARIZED], found[way], comparisons) for way in (FREE, VECTORS)]
             weight = ", ".join(f"{value:g}" for value in sorted(weights))
             lines.append(f"| {task} | {encoder} | {' | '.join(cells)} | {weight} | {' | '.join(verdicts)} |")
     return "\n".join(lines) + "\n"
 
 
-def _difference(one: dict[int, float], other: dict[int, float]) -> str:
-    """Writes the mean difference over the seeds that both have, with the verdict.
+def _difference(one: dict[int, float], other: dict[int, float], comparisons: int) -> str:
+    """Writes the mean difference over the seeds that both have, with its interval over seeds and the verdict.
 
-    It is `cannot tell` unless there are three seeds at least and the 95 % interval of the mean over them (Student's
-    t) leaves 0 out. How much the test
-    rows happen to matter is not in it.
+    How much the test rows happen to matter is not in it.
+
+    Args:
+        one: A score by seed.
+        other: What it is compared with.
+        comparisons: How many differences are judged together.
     """
-    differences = [one[seed] - other[seed] for seed in one if seed in other]
-    if not differences:
+    if not one.keys() & other.keys():
         return "–"
-    mean = statistics.mean(differences)
-    if len(differences) < 3:
-        return f"{mean:+.1f} (cannot tell)"
-    error = statistics.stdev(differences) / len(differences) ** 0.5
-    half = float(student.ppf(0.975, len(differences) - 1)) * error
-    verdict = "holds" if mean > half else "does not hold" if mean < -half else "cannot tell"
-    return f"{mean:+.1f} ± {half:.1f} ({verdict})"
+    interval = difference(one, other, paired=True).interval(comparisons)
+    return f"{interval.text()} ({interval.verdict('above')})"
 
 
 def main() -> None:

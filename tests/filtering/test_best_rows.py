@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hf_paraphrase.filtering.best_rows import take_best_first
+from hf_paraphrase.filtering.best_rows import draw_shared, take_best_first
 
 
 @settings(max_examples=150, deadline=None)
@@ -29,3 +29,22 @@ def test_the_best_rows_are_those_of_a_loop_over_the_sorted_list(values, first, l
         tokens += lengths[row]
     found = take_best_first(len(values), ranking=ranking, lengths=lengths, max_tokens=limit)
     assert found.tolist() == sorted(expected)
+
+
+def test_draws_with_one_seed_share_all_that_both_may_take_and_those_with_others_what_chance_gives():
+    every, some = np.arange(10_000), np.arange(0, 10_000, 2)
+    first, filtered, other = (
+        draw_shared(rows, 2_000, 10_000, seed) for rows, seed in ((every, 3), (some, 3), (every, 4))
+    )
+    assert len(first) == len(set(first)) == len(filtered) == 2_000 and (np.diff(first) > 0).all()
+    # Of the draw from all rows, those that the filter keeps are in the filtered draw, every one of them.
+    assert set(first[first % 2 == 0]) <= set(filtered)
+    # Two seeds share what is drawn of the pool, a fifth.
+    assert 0.17 < np.isin(first, other).mean() < 0.23
+    assert set(draw_shared(some, 9_999, 10_000, 3)) == set(some) and len(draw_shared(some[:0], 5, 10_000, 3)) == 0
+
+
+def test_each_row_is_drawn_equally_often():
+    counts = sum(np.isin(np.arange(40), draw_shared(np.arange(10, 30), 5, 40, seed)) for seed in range(2_000))
+    assert not counts[:10].any() and not counts[30:].any()
+    assert abs(counts[10:30] - 500).max() < 5 * (2_000 * 0.25 * 0.75) ** 0.5

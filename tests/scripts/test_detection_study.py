@@ -76,16 +76,14 @@ def row(seed, perceptron, **settings):
     return {**values, **settings, "perceptron": perceptron, **measures, **rest}
 
 
-def test_verdicts_follow_the_interval_of_the_paired_differences(load_script):
-    table = load_script("studies/detection_table")
-    assert table.verdict([0.02, 0.03, 0.04]) == "holds"
-    assert table.verdict([-0.02, -0.03, -0.04]) == "does not"
-    assert table.verdict([0.02, -0.03, 0.04]) == table.verdict([0.5]) == table.verdict([]) == "cannot tell"
-    centre, half = table.interval([0.01, 0.02, 0.03])
-    assert centre == pytest.approx(0.02) and half == pytest.approx(4.302653 * 0.01 / 3**0.5, rel=1e-6)
-    assert (
-        table.as_text([0.611, 0.613]) == "61.2 ± 1.3" and table.as_text([0.5]) == "50.0" and table.as_text([]) == "–"
-    )
+def test_verdicts_are_of_differences_paired_by_seed_and_of_all_claims_together(load_script):
+    interval = load_script("studies/detection_table").interval
+    found = interval({0: 0.01, 1: 0.02, 2: 0.03}, 1)
+    assert found.value == pytest.approx(0.02)
+    assert found.high - found.value == pytest.approx(4.302653 * 0.01 / 3**0.5, rel=1e-6)
+    near = {0: 0.02, 1: 0.0215, 2: 0.023}
+    assert interval(near, 1).verdict("above") == "holds" and interval(near, 50).verdict("above") == "cannot tell"
+    assert interval({0: 0.5, 1: 0.5}, 1).verdict("above") == "cannot tell"
 
 
 def test_claims_pair_the_cells_by_seed_and_compare_what_they_say(load_script):
@@ -98,7 +96,7 @@ def test_claims_pair_the_cells_by_seed_and_compare_what_they_say(load_script):
         *(row(seed, 0.81, model="gran", noise=0.4) for seed in range(2)),
         *(row(seed, 0.70 + seed / 50, first=10) for seed in range(3)),
     ]
-    found = {claim: measures["perceptron"] for claim, _, measures in table.claims(rows)}
+    found = {claim: list(measures["perceptron"].values()) for claim, _, measures in table.claims(rows)}
     assert found["Morfessor is better than no segmentation (Tables 2 and 9)"] == pytest.approx([0.05] * 3)
     assert "Morfessor is better than BPE (section 4.1)" not in found
     assert found["GRAN is better than WA (Table 2)"] == pytest.approx([0.02, 0.01])

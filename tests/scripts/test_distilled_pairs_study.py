@@ -90,7 +90,7 @@ def test_the_same_encoder_differs_by_nothing_and_another_by_the_difference_of_th
     sts, run_script, capsys, encoders
 ):
     one, other = encoders
-    words = ["--data", sts, "--model", f"none={one}", f"same={one},{one}", f"other={other}"]
+    words = ["--data", sts, "--model", f"none={one}", f"same={one},{one},{one}", f"other={other}"]
     assert run_script("studies/paired_differences", *words) == 0
     rows = [line.strip("| ").split(" | ") for line in capsys.readouterr().out.splitlines()]
     assert rows[0] == ["encoder", "STS16"] and [row[0] for row in rows[2:]] == ["none", "same", "other"]

@@ -59,10 +59,11 @@ def test_the_study_chooses_lambda_on_dev_makes_a_table_and_goes_on_where_it_was(
     assert [*again[:-2], again[-1]] == lines
 
 
-def test_a_verdict_needs_an_interval_over_seeds_without_zero(load_script):
+def test_a_verdict_needs_three_seeds_and_an_interval_without_zero(load_script):
     difference = load_script("studies/supervised_runs")._difference
     base = {0: 1.0, 1: 1.0, 2: 1.0}
-    assert difference({0: 2.0, 1: 2.1, 2: 1.9}, base) == "+1.0 ± 0.2 (holds)"
-    assert difference({0: 0.0, 1: 0.1, 2: -0.1}, base) == "-1.0 ± 0.2 (does not hold)"
-    assert difference({0: 2.0, 1: 3.0, 2: 1.2}, base) == "+1.1 ± 2.2 (cannot tell)"
-    assert difference({0: 2.0, 1: 2.0}, base) == "+1.0 (cannot tell)" and difference({5: 1.0}, base) == "–"
+    assert difference({0: 2.0, 1: 2.1, 2: 1.9}, base, 1) == "+1.0 [+0.8, +1.2] (holds)"
+    assert difference({0: 0.0, 1: 0.1, 2: -0.1}, base, 1) == "-1.0 [-1.2, -0.8] (does not)"
+    assert difference({0: 2.0, 1: 3.0, 2: 1.2}, base, 1) == "+1.1 [-1.2, +3.3] (cannot tell)"
+    assert difference({0: 2.0, 1: 2.1, 2: 1.9}, base, 200).endswith("(cannot tell)")
+    assert difference({0: 2.0, 1: 2.0}, base, 1) == "+1.0 (cannot tell)" and difference({5: 1.0}, base, 1) == "–"

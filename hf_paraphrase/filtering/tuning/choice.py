@@ -7,12 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from statistics import mean, stdev
+from statistics import mean
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ...evaluation.bootstrap import Interval, bootstrap_means
+from ...evaluation.bootstrap import bootstrap_means
+from ...evaluation.verdicts import Difference, difference, spread
 
 
 @dataclass(frozen=True)
@@ -74,15 +75,13 @@ class ChosenCell:
         cell: The cell.
         runs: Its runs, one a seed.
         baseline: The runs of the random selection, one a seed.
-        difference: Test mean minus that of the random selection, with its interval; None without test sets.
-        replicates: The difference in every bootstrap replicate (replicates,), for means over data sets.
+        difference: Test mean minus that of the random selection; None without test sets.
     """
 
     cell: Cell
     runs: Sequence[TuningRun]
     baseline: Sequence[TuningRun]
-    difference: Interval | None = None
-    replicates: NDArray[np.float64] | None = None
+    difference: Difference | None = None
 
     @property
     def dev(self) -> float:
@@ -104,14 +103,6 @@ def mean_test(runs: Sequence[TuningRun]) -> float | None:
     """Computes the mean test score of runs; None without test sets."""
     scores = [run.test for run in runs if run.test is not None]
     return mean(scores) if scores else None
-
-
-def spread(values: Sequence[float]) -> str:
-    """Writes mean and standard deviation; a dash for no value."""
-    if not values:
-        return "–"
-    deviation = f" ± {stdev(values):.1f}" if len(values) > 1 else ""
-    return f"{mean(values):.1f}{deviation}"
 
 
 def choose_by_dev(grid: Mapping[Cell, Sequence[TuningRun]]) -> dict[tuple[str, str, str], Cell]:
@@ -139,10 +130,10 @@ def compare_with_random(
     *,
     replicates: int = 1000,
 ) -> ChosenCell:
-    """Compares a chosen cell with the random selection by a paired bootstrap over the sentence pairs of the test sets.
+    """Compares a chosen cell with the random selection over seeds and the sentence pairs of the test sets.
 
-    In each replicate both are the means over their seeds; the interval says how the difference depends on the pairs of
-    the test sets, not how it depends on the seeds.
+    Runs of one seed belong together: they start from the same weights, and share as many training pairs as their
+    selections allow (:func:`~..best_rows.draw_shared`).
 
     Args:
         cell: The cell.
@@ -159,14 +150,6 @@ def compare_with_random(
         [scores[name] for name in scores],
         replicates=replicates,
     )
-    found = means[:, : len(runs)].mean(1) - means[:, len(runs) :].mean(1)
-    value = (mean_test(runs) or 0.0) - (mean_test(baseline) or 0.0)
-    return ChosenCell(cell, runs, baseline, Interval.of(value, found), found)
-
-
-def mean_difference(chosen: Sequence[ChosenCell]) -> Interval | None:
-    """Computes the mean difference from random selection over data sets, which share the bootstrap's draws."""
-    if any(item.difference is None or item.replicates is None for item in chosen):
-        return None
-    value = mean(item.difference.value for item in chosen if item.difference is not None)
-    return Interval.of(value, np.mean([item.replicates for item in chosen if item.replicates is not None], axis=0))
+    first, second = ({run.seed: run.test or 0.0 for run in side} for side in (runs, baseline))
+    found = difference(first, second, paired=True, pairs=(means[:, : len(runs)], means[:, len(runs) :]))
+    return ChosenCell(cell, runs, baseline, found)

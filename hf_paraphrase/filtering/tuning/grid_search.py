@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -143,6 +144,7 @@ def _check_selections(settings: TuneSettings, pools: Mapping[str, SelectionPool]
     """Says which ranges select nothing or too little; refuses a grid of which only the random selection is left."""
     left, points = 0, settings.points
     for name, pool in pools.items():
+        _check_share(settings, pool)
         counts = {point: len(pool.select(point.selections, settings.sample, settings.seeds[0])[0]) for point in points}
         nothing = [point.label for point, count in counts.items() if not count]
         few = [point for point, count in counts.items() if 0 < count < settings.sample]
@@ -160,6 +162,20 @@ def _check_selections(settings: TuneSettings, pools: Mapping[str, SelectionPool]
             path=next(iter(pools.values())).folder,
             remedy="look at the columns' values, e.g. with hf-paraphrase score",
         )
+
+
+def _check_share(settings: TuneSettings, pool: SelectionPool) -> None:
+    """Refuses a pool that is too small for draws that differ."""
+    _, available = pool.select((), settings.sample, settings.seeds[0])
+    if settings.largest_share is None or settings.sample <= settings.largest_share * available:
+        return
+    needed = math.ceil(settings.sample / settings.largest_share)
+    raise InputError(
+        f"{available:,} pairs to draw {settings.sample:,} from: two draws would share more than "
+        f"{settings.largest_share:g} of their pairs",
+        path=pool.folder,
+        remedy=f"give {needed:,} pairs, or a --sample of {int(settings.largest_share * available):,} at most",
+    )
 
 
 def _train_grid(
@@ -243,7 +259,7 @@ def _write(
                 "dev": item.dev,
                 "test": item.test,
                 "test_random": mean_test(item.baseline),
-                "difference": None if item.difference is None else vars(item.difference),
+                "difference": None if item.difference is None else item.difference.interval().record(),
                 "epochs": [run.epoch for run in item.runs],
                 "pairs": [run.pairs for run in item.runs],
             }
@@ -254,7 +270,7 @@ def _write(
                 **vars(cell),
                 "dev": item.dev,
                 "test": item.test,
-                "difference": None if item.difference is None else vars(item.difference),
+                "difference": None if item.difference is None else item.difference.interval().record(),
                 "pairs": [run.pairs for run in item.runs],
             }
             for cell, item in compared_bins.items()

@@ -9,12 +9,14 @@ from pathlib import Path
 from statistics import mean
 
 from ...evaluation.figures import COLOURS, new_figure, save_figure
+from ...evaluation.verdicts import LITTLE, Difference, mean_difference, spread
 from ...tables import format_table, number
-from .choice import Cell, ChosenCell, TuningRun, mean_difference, mean_test, spread
+from .choice import Cell, ChosenCell, TuningRun, mean_test
 from .grids import RANDOM
 
 _MARKERS = "osD^vP"
 _PANELS_A_ROW = 2
+_JUDGED = ["minus random [95 %]", "helps", f"within ± {LITTLE:g}"]
 
 Grid = Mapping[Cell, Sequence[TuningRun]]
 """The runs of every cell."""
@@ -55,13 +57,14 @@ def filters_table(compared: Compared, data: Sequence[str], encoders: Sequence[st
         tested: Whether there are test sets.
 
     A filter that selects nothing from some data set is a mean over fewer of them than the random selection, and says
-    so; its difference from random is over the same ones.
+    so; its difference from random is over the same ones. The intervals are of 95 % for all of the table together.
     """
     filters = list(dict.fromkeys(name for _, name, _ in compared))
     header = ["filter"]
     for encoder in encoders:
-        header += [f"{encoder}: dev", *([f"{encoder}: test", "minus random [95 %]"] if tested else [])]
+        header += [f"{encoder}: dev", *([f"{encoder}: test", *_JUDGED] if tested else [])]
     rows = []
+    comparisons = len({(encoder, name) for encoder, name, _ in compared if name != RANDOM})
     for name in filters:
         held = [item for item in data if any((encoder, name, item) in compared for encoder in encoders)]
         row = [name if len(held) == len(data) else f"{name} ({len(held)} of {len(data)} data sets)"]
@@ -70,8 +73,9 @@ def filters_table(compared: Compared, data: Sequence[str], encoders: Sequence[st
             row.append(number(mean(item.dev for item in items)) if items else "–")
             if tested:
                 tests = [item.test for item in items if item.test is not None]
-                difference = mean_difference(items) if items and name != RANDOM else None
-                row += [number(mean(tests)) if tests else "–", "" if difference is None else difference.text()]
+                found = [item.difference for item in items if item.difference is not None and name != RANDOM]
+                row += [number(mean(tests)) if tests else "–"]
+                row += _judged(mean_difference(found) if found else None, comparisons)
         rows.append(row)
     return format_table(header, rows)
 
@@ -85,13 +89,22 @@ def cells_table(compared: Compared, tested: bool) -> str:
     """
     header = ["filter", "data", "encoder", "chosen range", "pairs", "epoch", "dev"]
     rows = []
+    comparisons = sum(name != RANDOM for _, name, _ in compared)
     for (encoder, name, data), item in compared.items():
         row = [name, data, encoder, item.cell.range or "–", f"{mean(run.pairs for run in item.runs):,.0f}"]
         row += [" ".join(f"{run.epoch:g}" for run in item.runs), spread([run.dev for run in item.runs])]
         if tested:
-            row += [item.test_text, "" if item.difference is None or name == RANDOM else item.difference.text()]
+            row += [item.test_text, *_judged(None if name == RANDOM else item.difference, comparisons)]
         rows.append(row)
-    return format_table([*header, *(["test", "minus random [95 %]"] if tested else [])], rows)
+    return format_table([*header, *(["test", *_JUDGED] if tested else [])], rows)
+
+
+def _judged(found: Difference | None, comparisons: int) -> list[str]:
+    """Writes a gain with its interval, whether it is one, and whether it is next to nothing."""
+    if found is None:
+        return [""] * len(_JUDGED)
+    interval = found.interval(comparisons)
+    return [interval.text(), interval.verdict("above"), interval.verdict("little")]
 
 
 def ranges_table(grid: Grid, compared: Compared, tested: bool) -> str:
@@ -128,18 +141,20 @@ def bins_table(compared: Mapping[Cell, ChosenCell]) -> str:
             data, encoder and seeds.
     """
     ranges = list(dict.fromkeys((cell.filter, cell.range) for cell in compared))
+    comparisons = sum(cell.filter != RANDOM for cell in compared)
     rows = []
     for data, encoder in dict.fromkeys((cell.data, cell.encoder) for cell in compared):
         row = [data, encoder]
         for key in ranges:
             item = compared.get(Cell(data, encoder, *key))
-            row.append("–" if item is None else _bin_text(item))
+            row.append("–" if item is None else _bin_text(item, comparisons))
         rows.append(row)
     return format_table(["data", "encoder", *(label or name for name, label in ranges)], rows)
 
 
-def _bin_text(item: ChosenCell) -> str:
-    difference = "" if item.cell.filter == RANDOM or item.difference is None else f" ({item.difference.text()})"
+def _bin_text(item: ChosenCell, comparisons: int) -> str:
+    found = None if item.cell.filter == RANDOM else item.difference
+    difference = "" if found is None else f" ({found.interval(comparisons).text()})"
     pairs = f"{mean(run.pairs for run in item.runs):,.0f}"
     return f"dev {item.dev:.1f}, test {number(item.test)}{difference}, {pairs} pairs"
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from ...data.folder import DataFolder
 from ...errors import InputError
-from ..best_rows import WAYS, choose_one_per_reference
+from ..best_rows import WAYS, choose_one_per_reference, draw_shared
 from ..filter_steps import FilterSteps, check_steps, with_columns
 from ..measuring import measures_of, required_columns
 from ..pair_batch import numeric_column
@@ -124,7 +124,7 @@ class SelectionPool:
             rows = rows[choose_one_per_reference(self._references[rows], self.one_per_reference, values, seed)]
         available = len(rows)
         if sample is not None and available > sample:
-            rows = np.sort(np.random.default_rng(seed).choice(rows, size=sample, replace=False))
+            rows = draw_shared(rows, sample, self.num_rows, seed)
         return rows, available
 
 

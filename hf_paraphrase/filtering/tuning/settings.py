@@ -16,7 +16,7 @@ class TuneSettings(Settings):
     """Trains one encoder for each range of each filter on each data set, and chooses by the dev mean alone.
 
     Test means are reported for what was chosen and for the random selection, over several seeds, with the interval of
-    a paired bootstrap over the sentence pairs of the test sets. The ranges are those of paper 000.
+    their difference over seeds and sentence pairs of the test sets. The ranges are those of paper 000.
     """
 
     pairs: list[str] = setting("data folders of pairs, each as NAME=DIR or DIR")
@@ -43,6 +43,13 @@ class TuneSettings(Settings):
         "passes over the pairs at most; the best of them is chosen [default: as train-encoder]", None, at_least=0
     )
     sample: int = setting("pairs to train on; a filter that leaves fewer is trained on those", 24_000, at_least=1)
+    largest_share: float | None = setting(
+        "refuse data of which the sample is more than this share, which is how much two draws have in common, e.g. "
+        "0.2 [default: any share]",
+        None,
+        above=0,
+        at_most=1,
+    )
     one_per_reference: str = setting(
         "keep one translation of each reference: best, random, diverse, or none [default: best where there are ranks]",
         "auto",

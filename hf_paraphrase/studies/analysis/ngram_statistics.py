@@ -8,12 +8,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ...evaluation.bootstrap import Interval
+from ...evaluation.verdicts import Difference, Interval, Verdict
 from ...filtering.measures.repetition import SHORTEST_WORD
 from ...filtering.tokens import TokenSpans
 
 ORDERS = (1, 3)
-_NORMAL = 1.96
 
 
 @dataclass(frozen=True)
@@ -99,7 +98,7 @@ class Contrast:
         reference: Its value for the references.
         translation: Its value for the translations.
         difference: Reference minus translation, with its interval.
-        expected: The sign of the difference in the paper, 1 or −1; 0 where it reports none.
+        expected: The sign of the difference in the paper, 1 or −1.
     """
 
     name: str
@@ -110,12 +109,9 @@ class Contrast:
     expected: int
 
     @property
-    def verdict(self) -> str:
+    def verdict(self) -> Verdict:
         """Whether the paper's finding holds here."""
-        if not self.expected:
-            return "–"
-        found = {"above": 1, "below": -1}.get(self.difference.verdict, 0)
-        return "holds here" if found == self.expected else "cannot tell" if found == 0 else "does not hold here"
+        return self.difference.verdict("above" if self.expected > 0 else "below")
 
 
 def contrast_ngrams(
@@ -127,8 +123,8 @@ def contrast_ngrams(
 ) -> list[Contrast]:
     """Compares entropy and repetition of references and translations (table 9).
 
-    The interval is the difference ± 1.96 standard deviations over bootstrap replicates of the pairs. Percentiles would
-    not do: a resample has fewer distinct n-grams than the sample, and so a lower entropy.
+    The interval is from the standard deviation over bootstrap replicates of the pairs, of 95 % for all contrasts
+    together. Percentiles would not do: a resample has fewer distinct n-grams than the sample, and so a lower entropy.
 
     Args:
         references: The n-grams of the references for each of :data:`ORDERS`.
@@ -149,8 +145,7 @@ def contrast_ngrams(
     for name, unit, expected in kinds:
         for place, order in enumerate(ORDERS):
             one, two = (getattr(side[place], name)() for side in (references, translations))
-            spread = _NORMAL * float(np.std(draws[name, place], ddof=1)) if replicates > 1 else float("inf")
             label = f"{'entropy' if name == 'entropy' else 'repetition'} of {'unigrams' if order == 1 else 'trigrams'}"
-            difference = Interval(one - two, one - two - spread, one - two + spread)
+            difference = Difference(one - two, (), np.array(draws[name, place])).interval(comparisons=len(draws))
             found.append(Contrast(label, unit, one, two, difference, expected))
     return found

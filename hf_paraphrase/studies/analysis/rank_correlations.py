@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from statistics import NormalDist
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ...evaluation.bootstrap import Interval
 from ...evaluation.correlation import spearman
+from ...evaluation.verdicts import Interval, Verdict
 from ...filtering.tokens import tokenize
 
 PAPER = {
@@ -34,12 +35,9 @@ class RankCorrelation:
     found: Interval
 
     @property
-    def verdict(self) -> str:
+    def verdict(self) -> Verdict:
         """Whether the sign is that of the paper."""
-        if self.found.verdict == "cannot tell":
-            return "cannot tell"
-        same = (self.found.value > 0) == (PAPER[self.measured] > 0)
-        return "holds here" if same else "does not hold here"
+        return self.found.verdict("above" if PAPER[self.measured] > 0 else "below")
 
 
 def document_frequencies(texts: Sequence[str]) -> dict[str, int]:
@@ -80,18 +78,19 @@ def rank_correlations(
     """Correlates P(reference) with properties of the same sentences.
 
     The interval is that of Fisher's transformation with the variance 1.06 / (n − 3) for ranks (Fieller, Hartley and
-    Pearson 1957).
+    Pearson 1957), of 95 % for all properties together (Bonferroni).
 
     Args:
         probabilities: P(reference) (sentences,).
         properties: For each property its values (sentences,); NaN leaves a sentence out.
     """
     found = []
+    quantile = NormalDist().inv_cdf(1 - 0.025 / max(1, len(properties)))
     for name, values in properties.items():
         there = ~(np.isnan(values) | np.isnan(probabilities))
         size = int(there.sum())
         rho = spearman(probabilities[there], values[there])
-        error = 1.96 * np.sqrt(1.06 / (size - 3)) if size > 3 else np.inf
+        error = quantile * np.sqrt(1.06 / (size - 3)) if size > 3 else np.inf
         center = np.arctanh(np.clip(rho, -1 + 1e-12, 1 - 1e-12))
         low, high = (100.0 * float(np.tanh(center + sign * error)) for sign in (-1, 1))
         found.append(RankCorrelation(name, Interval(100.0 * rho, low, high)))

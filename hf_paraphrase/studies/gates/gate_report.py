@@ -64,7 +64,7 @@ class PaperComparison:
     @property
     def verdict(self) -> str:
         """Whether the paper's finding, content words above function words, is there."""
-        return "holds" if self.in_order >= 75 else "does not hold" if self.in_order <= 50 else "in part"
+        return "holds" if self.in_order >= 75 else "does not" if self.in_order <= 50 else "cannot tell"
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ...evaluation.bootstrap import Interval
+from ...evaluation.verdicts import Interval
 
 
 @dataclass(frozen=True)

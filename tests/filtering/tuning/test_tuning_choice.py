@@ -6,11 +6,9 @@ import pytest
 from hf_paraphrase.evaluation.correlation import pearson
 from hf_paraphrase.filtering.tuning.choice import (
     Cell,
-    ChosenCell,
     TuningRun,
     choose_by_dev,
     compare_with_random,
-    mean_difference,
 )
 
 SIZES = {"sick": 40, "twitter": 25}
@@ -50,20 +48,20 @@ def naive_differences(runs, baseline, gold, replicates):
     return np.array(found)
 
 
-@pytest.mark.parametrize(("noises", "verdict"), [((0.3, 2.0), "above"), ((2.0, 0.3), "below")])
+@pytest.mark.parametrize(("noises", "verdict"), [((0.3, 2.0), "holds"), ((2.0, 0.3), "does not")])
 def test_the_comparison_is_a_paired_bootstrap_of_cell_minus_random(noises, verdict):
     gold = scores()
     runs = [run(gold, noises[0], seed) for seed in (1, 2, 3)]
-    baseline = [run(gold, noises[1], seed) for seed in (4, 5)]
+    baseline = [run(gold, noises[1], seed) for seed in (1, 2, 3)]
     compared = compare_with_random(CELL, runs, baseline, gold, replicates=60)
     expected = naive_differences(runs, baseline, gold, 60)
-    assert compared.replicates == pytest.approx(expected, abs=1e-9)
+    assert compared.difference.over_pairs == pytest.approx(expected, abs=1e-9)
     every = {name: np.arange(size) for name, size in SIZES.items()}
     value = mean_of(runs, gold, every) - mean_of(baseline, gold, every)
     assert compared.difference.value == pytest.approx(value, abs=1e-9)
-    bounds = np.percentile(expected, [2.5, 97.5])
-    assert [compared.difference.low, compared.difference.high] == pytest.approx(bounds, abs=1e-9)
-    assert compared.difference.verdict == verdict and (value > 0) == (verdict == "above")
+    # Seeds are a part of it, and belong together.
+    assert [degrees for _, degrees in compared.difference.seed_parts] == [2]
+    assert compared.difference.interval().verdict("above") == verdict and (value > 0) == (verdict == "holds")
     assert compared.cell == CELL and compared.runs is runs and compared.baseline is baseline
 
 
@@ -71,7 +69,7 @@ def test_what_is_random_itself_does_not_differ_from_random():
     gold = scores()
     baseline = [run(gold, 1.0, seed) for seed in (1, 2)]
     compared = compare_with_random(CELL, baseline, baseline, gold, replicates=20)
-    assert compared.difference.value == 0 and (compared.replicates == 0).all()
+    assert compared.difference.value == 0 and (compared.difference.over_pairs == 0).all()
 
 
 def test_without_test_sets_or_similarities_nothing_is_compared():
@@ -80,24 +78,7 @@ def test_without_test_sets_or_similarities_nothing_is_compared():
     assert compare_with_random(CELL, runs, runs, {}).difference is None
     bare = TuningRun(0, 40, 60, 50.0, 1.0, 10.0, (50.0,), {}, None, 1.0)
     compared = compare_with_random(CELL, runs, [bare], gold, replicates=5)
-    assert compared.difference is None and compared.replicates is None
-    assert mean_difference([compared]) is None
-
-
-def test_the_mean_over_data_sets_pairs_their_replicates():
-    gold = scores()
-    items = [
-        compare_with_random(CELL, [run(gold, noise, 1)], [run(gold, 1.0, 2)], gold, replicates=50)
-        for noise in (0.3, 0.6, 1.4)
-    ]
-    found = mean_difference(items)
-    replicates = sum(item.replicates for item in items) / 3
-    assert found.value == pytest.approx(sum(item.difference.value for item in items) / 3)
-    assert [found.low, found.high] == pytest.approx(np.percentile(replicates, [2.5, 97.5]))
-    # Drawn apart for each data set, their chances would cancel out and the interval would be narrower.
-    apart = [np.random.default_rng(place).permutation(item.replicates) for place, item in enumerate(items)]
-    assert found.high - found.low != pytest.approx(np.ptp(np.percentile(np.mean(apart, axis=0), [2.5, 97.5])))
-    assert mean_difference([items[0], ChosenCell(CELL, items[0].runs, items[0].baseline)]) is None
+    assert compared.difference is None
 
 
 def test_the_highest_dev_mean_over_the_seeds_chooses_for_each_encoder_filter_and_data_set():

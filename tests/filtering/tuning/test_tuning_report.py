@@ -5,10 +5,14 @@ import io
 
 import pytest
 
-from hf_paraphrase.evaluation.bootstrap import Interval
+from hf_paraphrase.evaluation.verdicts import Difference
 from hf_paraphrase.filtering.tuning.choice import Cell, ChosenCell, TuningRun
 from hf_paraphrase.filtering.tuning.report import bins_table, cells_table, filters_table, ranges_table, runs_csv
 
+NOTHING = Difference(0.0, ((0.0, 2),))
+JUDGED = ["minus random [95 %]", "helps", "within ± 0.5"]
+GAIN = Difference(4.0, ((0.25, 9),))
+"""Half as wide as Student's t with nine degrees of freedom is at 95 %: 2.262 × 0.5."""
 RANDOM, LOW, HIGH = (Cell("news", "avg", *key) for key in (("random", ""), ("bleu", "bleu<=1"), ("bleu", "bleu>1")))
 
 
@@ -29,8 +33,8 @@ def grid():
 def compared(grid):
     baseline = grid[RANDOM]
     return {
-        ("avg", "random", "news"): ChosenCell(RANDOM, baseline, baseline, Interval(0.0, 0.0, 0.0)),
-        ("avg", "bleu", "news"): ChosenCell(HIGH, grid[HIGH], baseline, Interval(4.0, 1.0, 7.0)),
+        ("avg", "random", "news"): ChosenCell(RANDOM, baseline, baseline, NOTHING),
+        ("avg", "bleu", "news"): ChosenCell(HIGH, grid[HIGH], baseline, GAIN),
     }
 
 
@@ -57,8 +61,9 @@ def test_the_csv_has_a_row_a_run_and_the_test_means_of_shown_cells_only(grid):
 
 def test_a_filter_has_one_row_with_means_over_data_sets_and_random_has_no_difference(compared):
     header, random, bleu = cells_of(filters_table(compared, ["news"], ["avg"], True))
-    assert header == ["filter", "avg: dev", "avg: test", "minus random [95 %]"]
-    assert random == ["random", "51.0", "41.0", ""] and bleu[:3] == ["bleu", "71.0", "45.0"]
+    assert header == ["filter", "avg: dev", "avg: test", *JUDGED]
+    assert random == ["random", "51.0", "41.0", "", "", ""] and bleu[:3] == ["bleu", "71.0", "45.0"]
+    assert bleu[3:] == ["+4.0 [+2.9, +5.1]", "holds", "does not"]
     assert [row[:2] for row in cells_of(filters_table(compared, ["news"], ["avg"], False))[1:]] == [
         ["random", "51.0"],
         ["bleu", "71.0"],
@@ -79,28 +84,32 @@ def test_table_5_has_a_row_a_data_set_and_encoder_and_a_column_a_bin(grid):
     baseline = grid[RANDOM]
     table = bins_table(
         {
-            RANDOM: ChosenCell(RANDOM, baseline, baseline, Interval(0.0, 0.0, 0.0)),
-            short: ChosenCell(short, grid[LOW], baseline, Interval(4.0, -1.0, 9.0)),
-            long: ChosenCell(long, grid[HIGH], baseline, Interval(4.0, 1.0, 7.0)),
-            other: ChosenCell(other, [run(0, 90.0, 80.0)], baseline, Interval(0.0, 0.0, 0.0)),
+            RANDOM: ChosenCell(RANDOM, baseline, baseline, NOTHING),
+            short: ChosenCell(short, grid[LOW], baseline, Difference(4.0, ((4.0, 9),))),
+            long: ChosenCell(long, grid[HIGH], baseline, GAIN),
+            other: ChosenCell(other, [run(0, 90.0, 80.0)], baseline, NOTHING),
         }
     )
     header, news, web = cells_of(table)
     assert header == ["data", "encoder", "random", "0<length<=10", "10<length<=20"]
     assert news[:3] == ["news", "avg", "dev 51.0, test 41.0, 40 pairs"]
     assert news[3:] == [
-        "dev 60.0, test 45.0 (+4.0 [-1.0, +9.0]), 40 pairs",
-        "dev 71.0, test 45.0 (+4.0 [+1.0, +7.0]), 40 pairs",
+        "dev 60.0, test 45.0 (+4.0 [-1.4, +9.4]), 40 pairs",
+        "dev 71.0, test 45.0 (+4.0 [+2.7, +5.3]), 40 pairs",
     ]
     assert web == ["web", "avg", "dev 90.0, test 80.0, 40 pairs", "–", "–"]
 
 
 def test_the_chosen_range_of_each_filter_has_its_pairs_epochs_and_spread(compared):
     header, random, bleu = cells_of(cells_table(compared, True))
-    assert header[-2:] == ["test", "minus random [95 %]"]
+    assert header[-4:] == ["test", *JUDGED]
     assert random[:6] == ["random", "news", "avg", "–", "40", "2 2"] and random[-1] == ""
-    assert bleu[3] == "bleu>1" and bleu[6] == "71.0 ± 1.4" and bleu[7:] == ["45.0 ± 1.4", "+4.0 [+1.0, +7.0]"]
-    assert len(cells_of(cells_table(compared, False))[0]) == len(header) - 2
+    assert (
+        bleu[3] == "bleu>1"
+        and bleu[6] == "71.0 ± 1.4"
+        and bleu[7:] == ["45.0 ± 1.4", "+4.0 [+2.9, +5.1]", "holds", "does not"]
+    )
+    assert len(cells_of(cells_table(compared, False))[0]) == len(header) - 4
 
 
 def test_every_range_has_a_row_and_the_chosen_one_says_so(grid, compared):

@@ -1,0 +1,203 @@
+"""What may be said of a difference between systems that were trained with several seeds: its interval, and a verdict.
+
+All studies judge by this module. A difference varies with the seeds (of the training, and of the pairs that were drawn
+for it) and with the sentence pairs that happen to be in the test sets. Both are drawn anew in a two-level bootstrap:
+test pairs with replacement, and n − 1 of n seeds with replacement, so that the variance over few seeds is not too
+small (Rao and Wu 1988). The draws of seeds need not be made, because their variance is known: for test pairs as in one
+replicate it is that of the seeds divided by their number. The interval is Student's t with the degrees of freedom of
+Welch and Satterthwaite, and simultaneous for several comparisons by Bonferroni, so that each verdict can be read from
+its interval.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from statistics import fmean, stdev
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+Claim = Literal["above", "below", "little"]
+"""What may be claimed of a difference: that it is above 0, that it is below 0, or that it is next to nothing."""
+Verdict = Literal["holds", "does not", "cannot tell"]
+LITTLE = 0.5
+"""A difference is next to nothing where its whole interval lies within this, in points (Pearson's r × 100)."""
+FEWEST_SEEDS = 3
+"""With fewer seeds on either side nothing can be told."""
+
+
+@dataclass(frozen=True)
+class Interval:
+    """A number with its interval, of 95 % if nothing else is said.
+
+    Attributes:
+        value: The number.
+        low: The lower end; minus infinity if nothing bounds it.
+        high: The upper end; infinity likewise.
+    """
+
+    value: float
+    low: float
+    high: float
+
+    @classmethod
+    def of(cls, value: float, replicates: NDArray[np.float64]) -> Interval:
+        """Makes the interval of a number from the central 95 % of its values in bootstrap replicates (replicates,)."""
+        low, high = np.percentile(replicates, [2.5, 97.5])
+        return cls(float(value), float(low), float(high))
+
+    def verdict(self, claim: Claim, *, little: float = LITTLE) -> Verdict:
+        """Judges a claim by the whole interval.
+
+        Args:
+            claim: `above` and `below` compare with 0; `little` is equivalence, within ± `little`.
+            little: The bound of equivalence.
+        """
+        if claim == "little":
+            if -little < self.low and self.high < little:
+                return "holds"
+            return "does not" if self.low > little or self.high < -little else "cannot tell"
+        above, below = self.low > 0, self.high < 0
+        if not above and not below:
+            return "cannot tell"
+        return "holds" if above == (claim == "above") else "does not"
+
+    def record(self) -> dict[str, float | None]:
+        """Returns the number and its ends for JSON, None for an end that nothing bounds."""
+        return {name: value if math.isfinite(value) else None for name, value in vars(self).items()}
+
+    def text(self, digits: int = 1, scale: float = 1.0) -> str:
+        """Writes the number with its sign and its interval; the number alone where nothing bounds it.
+
+        Args:
+            digits: Digits after the point.
+            scale: What numbers are multiplied with, e.g. 100 for per cent.
+        """
+        # Adding 0 takes the sign of a negative zero away.
+        rounded = [round(scale * number, digits) + 0.0 for number in (self.value, self.low, self.high)]
+        value, low, high = (f"{number:+.{digits}f}" for number in rounded)
+        return f"{value} [{low}, {high}]" if math.isfinite(self.low) and math.isfinite(self.high) else value
+
+
+@dataclass(frozen=True, eq=False)
+class Difference:
+    """A difference between two systems, each trained with some seeds and scored on the same test pairs.
+
+    Attributes:
+        value: First minus second, means over the seeds.
+        seed_parts: The variance of the value over the seeds, in parts that are independent of each other, each with
+            its degrees of freedom; 0 of them for a single seed.
+        over_pairs: The value in each bootstrap replicate of the test pairs (replicates,); None where nothing is known
+            of single pairs.
+    """
+
+    value: float
+    seed_parts: tuple[tuple[float, int], ...]
+    over_pairs: NDArray[np.float64] | None = field(default=None, repr=False)
+
+    @property
+    def seeds(self) -> int:
+        """The smallest number of seeds of any part."""
+        return min((degrees + 1 for _, degrees in self.seed_parts), default=0)
+
+    def interval(self, comparisons: int = 1) -> Interval:
+        """Computes the interval that is of 95 % for all of some comparisons together (Bonferroni).
+
+        Without :data:`FEWEST_SEEDS` seeds on either side it has no bounds. A difference of which no seed is a part
+        has an interval over test pairs alone.
+
+        Args:
+            comparisons: How many differences are judged together, this one among them.
+        """
+        from scipy.stats import t as student
+
+        if self.seed_parts and self.seeds < FEWEST_SEEDS:
+            return Interval(self.value, -math.inf, math.inf)
+        pairs = 0.0 if self.over_pairs is None else float(np.var(self.over_pairs, ddof=1))
+        variance = pairs + sum(part for part, _ in self.seed_parts)
+        # The variance over test pairs is known from many pairs, so it takes part with infinite degrees of freedom.
+        noise = sum(part * part / degrees for part, degrees in self.seed_parts)
+        freedom = variance * variance / noise if noise > 0 else math.inf
+        half = float(student.ppf(1 - 0.025 / comparisons, freedom)) * math.sqrt(variance)
+        return Interval(self.value, self.value - half, self.value + half)
+
+
+def difference(
+    first: Mapping[int, float] | float,
+    second: Mapping[int, float] | float,
+    *,
+    paired: bool = False,
+    pairs: tuple[NDArray[np.float64], NDArray[np.float64]] | None = None,
+) -> Difference:
+    """Compares two systems by their scores.
+
+    Args:
+        first: The score of the first system with each seed; or the one score of a system that no seed makes, such as
+            a floor without training, or one given model.
+        second: That of the second.
+        paired: Whether equal seeds belong together, because they share draws of training pairs or initial weights;
+            then seeds that only one system has are left out.
+        pairs: The scores in bootstrap replicates of the test pairs, for each system (replicates, seeds), seeds in the
+            order of `first` and `second`, the same draws for both; None where single pairs are not known.
+
+    Raises:
+        ValueError: If there is nothing to compare.
+    """
+    sides = [side if isinstance(side, Mapping) else {-1: float(side)} for side in (first, second)]
+    seeded = [isinstance(side, Mapping) for side in (first, second)]
+    drawn = None if pairs is None else [np.asarray(part, np.float64) for part in pairs]
+    if paired:
+        seeds = [seed for seed in sides[0] if seed in sides[1]]
+        places = [[list(side).index(seed) for seed in seeds] for side in sides]
+        if drawn is not None:
+            drawn = [drawn[0][:, places[0]] - drawn[1][:, places[1]], np.zeros((len(drawn[0]), 1))]
+        sides = [{seed: sides[0][seed] - sides[1][seed] for seed in seeds}, {-1: 0.0}]
+        seeded = [True, False]
+    if not all(sides):
+        raise ValueError("there are no seeds to compare")
+    values = [np.array(list(side.values()), np.float64) for side in sides]
+    parts = tuple(
+        (_over_seeds(side, None if drawn is None else drawn[place]), len(side) - 1)
+        for place, side in enumerate(values)
+        if seeded[place]
+    )
+    over_pairs = None if drawn is None else drawn[0].mean(axis=1) - drawn[1].mean(axis=1)
+    return Difference(float(values[0].mean() - values[1].mean()), parts, over_pairs)
+
+
+def _over_seeds(values: NDArray[np.float64], replicates: NDArray[np.float64] | None) -> float:
+    """Computes the variance of a mean over seeds: that of n − 1 of n seeds drawn with replacement, over replicates."""
+    if len(values) < 2:
+        return 0.0
+    if replicates is None:
+        return float(values.var(ddof=1)) / len(values)
+    return float(replicates.var(axis=1, ddof=1).mean()) / len(values)
+
+
+def mean_difference(differences: Sequence[Difference]) -> Difference:
+    """Computes the mean of differences on the same test pairs, whose seeds are independent, e.g. of several corpora.
+
+    Args:
+        differences: The differences; their replicates are of the same draws of test pairs.
+
+    Raises:
+        ValueError: If there are none.
+    """
+    if not differences:
+        raise ValueError("there are no differences")
+    count = len(differences)
+    parts = tuple((part / count**2, degrees) for item in differences for part, degrees in item.seed_parts)
+    drawn = [item.over_pairs for item in differences if item.over_pairs is not None]
+    pairs = np.mean(drawn, axis=0) if len(drawn) == count else None
+    return Difference(fmean(item.value for item in differences), parts, pairs)
+
+
+def spread(values: Sequence[float]) -> str:
+    """Writes mean and standard deviation over seeds; a dash for no value."""
+    if not values:
+        return "–"
+    deviation = f" ± {stdev(values):.1f}" if len(values) > 1 else ""
+    return f"{fmean(values):.1f}{deviation}"
