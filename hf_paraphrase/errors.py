@@ -100,8 +100,9 @@ def error_of_the_system(error: BaseException) -> HfParaphraseError | None:
         error: Any exception; what it was raised from is looked at, too.
 
     Returns:
-        The error for a full disk, for want of memory, and for a name that is too long, leads round in a circle or may
-        not be opened; None for everything else, which may be a fault of this program.
+        The error for a full disk, for want of memory, for a name that is too long, leads round in a circle or may not
+        be opened, and for a text that is too much for a tokenizer; None for everything else, which may be a fault of
+        this program.
     """
     seen: list[BaseException] = []
     found: BaseException | None = error
@@ -150,6 +151,13 @@ def _explained(error: BaseException) -> HfParaphraseError | None:
     if isinstance(error, (RuntimeError, ValueError, MemoryError)) and _NO_MEMORY.search(text):
         return UsageError(
             "there is not enough memory", remedy="ask for smaller sizes or batches, or give less at once"
+        )
+    if type(error) is Exception or type(error).__name__ == "PanicException":
+        # A tokenizer may lack the unknown token that it names, or have a pattern that finds no end: it opens, and
+        # fails at some texts.
+        return ModelError(
+            f"the tokenizer fails at a text: {' '.join(text.split())[:300]}",
+            remedy="the tokenizer.json of the model is damaged, or not made for such texts: copy the model again",
         )
     if isinstance(error, RuntimeError) and (match := _LOOP.search(text)):
         return InputError(os.strerror(errno.ELOOP), path=match[1], remedy="check the name, and what lies there")

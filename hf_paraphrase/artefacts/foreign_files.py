@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 import stat
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -126,12 +127,15 @@ def read_bounded(path: Path, limit: int, error: type[HfParaphraseError] = InputE
     return content
 
 
-def read_json_object(path: Path, error: type[HfParaphraseError] = InputError) -> dict[str, Any]:
+def read_json_object(
+    path: Path, error: type[HfParaphraseError] = InputError, *, no_repeats: bool = False
+) -> dict[str, Any]:
     """Reads a file that is one JSON object.
 
     Args:
         path: The file.
         error: What to raise.
+        no_repeats: Refuse an object that has a key twice, of which other readers may take another one.
 
     Raises:
         HfParaphraseError: As `error`, if the file is missing, not plain, too long, not UTF-8, not JSON, nested without
@@ -140,7 +144,7 @@ def read_json_object(path: Path, error: type[HfParaphraseError] = InputError) ->
     content = read_bounded(path, LONGEST_JSON_BYTES, error)
     remedy = "copy or make it again"
     try:
-        value = json.loads(content.decode("utf-8"))
+        value = json.loads(content.decode("utf-8"), object_pairs_hook=_without_repeats if no_repeats else None)
     except RecursionError as reason:
         raise error("damaged: lists in lists without end", path=path, remedy=remedy) from reason
     except ValueError as reason:  # both not UTF-8 and not JSON
@@ -148,6 +152,14 @@ def read_json_object(path: Path, error: type[HfParaphraseError] = InputError) ->
     if not isinstance(value, dict):
         raise error(f"{path.name} is damaged: not a JSON object but {_kind(value)}", path=path, remedy=remedy)
     return value
+
+
+def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        counts = Counter(key for key, _ in pairs)
+        raise ValueError(f"`{counts.most_common(1)[0][0][:80]}` is there twice")
+    return found
 
 
 def _entries(folder: str | os.PathLike[str]) -> Iterator[tuple[Path, bool]]:

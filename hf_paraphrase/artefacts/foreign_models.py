@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import HfParaphraseError, ModelError
 from .foreign_files import check_plain_folder, open_plain, read_json_object
+from .foreign_tokenizers import check_tokenizers
 from .quiet_libraries import quiet_transformers
 
 if TYPE_CHECKING:
@@ -48,6 +49,7 @@ _MOST_LABELS = 1024
 _MOST = (1 << 31) - 1
 """What no number of a configuration exceeds, be it a size or not."""
 _LONGEST_MESSAGE = 300
+_PACKAGE = Path(__file__).parents[1]
 LONGEST_HEADER_BYTES = 100_000_000
 """The limit of the safetensors library."""
 _BITS = {
@@ -100,6 +102,8 @@ def check_model_folder(folder: str | os.PathLike[str], *, ours: bool = True) -> 
         _check_names(content, folder / name, ours)
     if (folder / "adapter_config.json").exists():
         raise ModelError("an adapter, whose model lies elsewhere", path=folder, remedy="merge it into its model first")
+    if not folder.is_relative_to(_PACKAGE):
+        check_tokenizers(folder)
     tensors: dict[str, TensorEntry] = {}
     for path in _weight_files(folder):
         tensors |= read_header(path)

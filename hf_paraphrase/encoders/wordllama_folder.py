@@ -14,6 +14,7 @@ from pathlib import Path
 
 from ..artefacts.foreign_files import check_plain
 from ..artefacts.foreign_models import opening, read_header
+from ..artefacts.foreign_tokenizers import check_tokenizer
 from ..artefacts.hub_models import WORDLLAMA
 from ..errors import ModelError
 from .sentence_encoder import SentenceEncoder
@@ -47,6 +48,7 @@ def open_wordllama(name: str | os.PathLike[str] = WORDLLAMA) -> SentenceEncoder:
         raise ModelError("there are no weights and tokenizer of wordllama", path=folder, remedy=_REMEDY)
     weights, tokenizer_file = files
     check_plain(folder, files, ModelError)
+    check_tokenizer(tokenizer_file)
     with opening("the tokenizer", tokenizer_file, _REMEDY):
         backend = Tokenizer.from_file(str(tokenizer_file))
     backend.no_padding()
