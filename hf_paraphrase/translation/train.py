@@ -96,11 +96,12 @@ def _train(settings: TranslationTrainingSettings, run: TrainingRun) -> None:
         say(f"{len(sources) - len(bitext):,} pairs have more than {settings.max_units} units and are left out")
         left_out += len(sources) - len(bitext)
     say(f"RNNsearch {languages[0]}→{languages[1]}: {model.num_parameters():,} parameters, {len(tokenizer):,} units")
-    log, bf16 = _train_in_stages(settings, run, model, tokenizer, bitext, dev)
+    log, bf16, warmup_steps = _train_in_stages(settings, run, model, tokenizer, bitext, dev)
     check_finite(model)
     if run.writes:
-        counts = {"training_pairs": len(bitext), "pairs_left_out": left_out}
-        _write(settings, run, model, tokenizer, {**counts, "bf16": bf16}, log)
+        counts = {"training_pairs": len(bitext), "pairs_left_out": left_out, "bf16": bf16}
+        used = {"learning_rate": settings.peak_learning_rate, "warmup_steps": warmup_steps}
+        _write(settings, run, model, tokenizer, counts, used, log)
 
 
 def _sample(table: pa.Table, size: int, seed: int) -> pa.Table:
@@ -118,8 +119,8 @@ def _train_in_stages(
     tokenizer: PreTrainedTokenizerFast,
     bitext: TokenizedBitext,
     dev: BitextSides,
-) -> tuple[list[dict[str, float]], bool]:
-    """Trains the model in place; returns the log, and whether the products were in bfloat16."""
+) -> tuple[list[dict[str, float]], bool, int]:
+    """Trains the model in place; returns the log, whether the products were in bfloat16, and the steps of warm-up."""
     import torch
 
     from .trainer import TranslationTrainer
@@ -143,7 +144,7 @@ def _train_in_stages(
     arguments = _arguments(
         settings, run, run.checkpoints, epochs=settings.epochs, learning_rate=settings.peak_learning_rate
     )
-    _, log = stage(arguments)
+    trainer, log = stage(arguments)
     if settings.freeze_embeddings_epochs:
         say("second stage: embeddings and output layer frozen")
         before = {name: value.detach().clone() for name, value in model.state_dict().items()}
@@ -157,7 +158,7 @@ def _train_in_stages(
             )
             _, more = stage(second)
         log += _kept_if_better(model, before, log, more)
-    return log, bool(arguments.bf16)
+    return log, bool(arguments.bf16), arguments.get_warmup_steps(trainer.state.max_steps)
 
 
 def _arguments(
@@ -234,9 +235,10 @@ def _write(
     model: PreTrainedModel,
     tokenizer: PreTrainedTokenizerFast,
     counts: dict[str, Any],
+    used: dict[str, Any],
     log: list[dict[str, float]],
 ) -> None:
-    """Writes the model with its record and its card."""
+    """Writes the model with its record, in which the settings `used` stand as they were used, and its card."""
     import torch
 
     from ..training.callbacks import log_of_steps
@@ -256,8 +258,7 @@ def _write(
         tokenizer.save_pretrained(run.folder)
     results = {"dev_bleu": best_bleu, "best_epoch": best_epoch, **counts, "train_seconds": seconds}
     results["log"] = log_of_steps(log)
-    recorded = settings.record()
-    recorded["learning_rate"] = settings.peak_learning_rate
+    recorded = settings.record() | used
     initial = settings.initial_model
     if initial is not None:
         recorded |= _taken_over(config, tokenizer)

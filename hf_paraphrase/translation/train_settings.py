@@ -78,7 +78,12 @@ class TranslationTrainingSettings(TrainingRunSettings):
     learning_rate: float | None = setting(
         "peak learning rate of Adam, or constant factor of Adadelta's steps; 0.001 and 1 if not given", None, above=0
     )
-    warmup_steps: int = setting("steps of linear warm-up before the cosine decay to zero (Adam)", 400, at_least=0)
+    warmup_steps: int | None = setting(
+        "steps of linear warm-up before the cosine decay to zero (Adam); 400, or a tenth of the run if that is "
+        "shorter, if not given",
+        None,
+        at_least=0,
+    )
     freeze_embeddings_epochs: float = setting(
         "epochs of a second stage in which both embeddings and the output layer are frozen; kept if dev BLEU rises",
         0.0,

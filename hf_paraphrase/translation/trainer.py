@@ -50,6 +50,10 @@ ATTENTION_BYTES = 1 << 30
 """Most memory, in bytes, of the attention's hidden layer in a training step; a step takes some five times as much."""
 ALL_WORDS = 10_000
 """Words of the longest dev sentence that is translated."""
+USUAL_WARMUP_STEPS = 400
+"""Steps of warm-up of a run that is long enough for them."""
+LARGEST_WARMUP_SHARE = 0.1
+"""Share of all steps that the usual warm-up takes at most: a run that ends in its warm-up has hardly learned."""
 
 
 @dataclass
@@ -59,12 +63,18 @@ class TranslationTrainingArguments(TrainingArguments):
     Adam with a linear warm-up and a cosine decay to zero. The loss is the mean over the target units of a batch, and
     the global norm of its gradient is clipped to 1. Twenty times, the last one behind the last update, the dev set is
     translated and a checkpoint written; the weights of the highest BLEU are loaded at the end.
+
+    Attributes:
+        warmup_steps: None is for 400, or a tenth of the run if that is shorter.
     """
 
     per_device_train_batch_size: int = field(default=80, metadata={"help": "sentence pairs per batch and process"})
     learning_rate: float = field(default=1e-3, metadata={"help": "peak learning rate"})
     lr_scheduler_type: Any = field(default="cosine", metadata={"help": "schedule of the learning rate"})
-    warmup_steps: float = field(default=400, metadata={"help": "steps of linear warm-up"})
+    warmup_steps: float | None = field(
+        default=None,
+        metadata={"help": "steps of linear warm-up, or their share of all; 400, or a tenth of all, if not given"},
+    )
     optim: Any = field(default="adamw_torch_fused", metadata={"help": "the optimizer"})
     max_grad_norm: float = field(default=1.0, metadata={"help": "clip the gradient's norm to this"})
     eval_strategy: Any = field(default="steps", metadata={"help": "when the dev set is translated"})
@@ -87,6 +97,19 @@ class TranslationTrainingArguments(TrainingArguments):
     max_words: int = field(default=80, metadata={"help": "pairs with a longer side are left out, in words"})
     max_units: int | None = field(default=None, metadata={"help": "the same in sub-word units"})
     bpe_dropout: float = field(default=0.0, metadata={"help": "share of the merges left out, anew in every epoch"})
+
+    def __post_init__(self) -> None:
+        """Checks and completes the settings as `TrainingArguments` do, which know no warm-up that is not given."""
+        given = self.warmup_steps
+        self.warmup_steps = 0.0 if given is None else given
+        super().__post_init__()
+        self.warmup_steps = given
+
+    def get_warmup_steps(self, num_training_steps: int) -> int:
+        """Returns the steps of warm-up of a run of so many steps."""
+        if self.warmup_steps is None:
+            return min(USUAL_WARMUP_STEPS, math.ceil(LARGEST_WARMUP_SHARE * num_training_steps))
+        return super().get_warmup_steps(num_training_steps)
 
 
 class TranslationTrainer(Trainer):

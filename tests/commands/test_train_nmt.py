@@ -13,6 +13,7 @@ from train_nmt_runs import command, train
 from transformers import AutoModelForSeq2SeqLM, AutoTokenizer, GenerationConfig
 from two_processes import launch
 
+from hf_paraphrase.commands import main
 from hf_paraphrase.data.folder import DataFolder
 from hf_paraphrase.translation.beam_search import translate
 from hf_paraphrase.translation.bleu import corpus_scores
@@ -64,6 +65,14 @@ def test_provenance_says_how_the_model_was_made(trained, tiny_bitext):
     assert record["command"] == "hf-paraphrase train-nmt" and record["seed"] == 0
     assert record["settings"]["hidden_size"] == 8 and record["inputs"][0]["name"] == tiny_bitext.name
     assert record["results"]["training_pairs"] == 60 and record["results"]["pairs_left_out"] == 0
+
+
+def test_a_warm_up_that_is_not_given_is_a_tenth_of_a_short_run_and_recorded_as_it_was(tiny_bitext, tmp_path):
+    words = [word for word in command(tiny_bitext, tmp_path / "model") if not word.startswith("--warmup-steps")]
+    assert main(words) == 0
+    record = json.loads((tmp_path / "model" / "provenance.json").read_text())
+    assert record["settings"]["warmup_steps"] == 3  # of 24 steps
+    assert "after\n3 steps of warm-up" in (tmp_path / "model" / "README.md").read_text()
 
 
 def test_dev_bleu_is_measured_evenly_and_at_the_very_end(trained):

@@ -70,6 +70,29 @@ def test_a_dataset_of_pairs_goes_in_and_the_best_weights_come_out(parts, tmp_pat
     assert opened_tokenizer.get_vocab() == tokenizer.get_vocab()
 
 
+@pytest.mark.parametrize(
+    ("given", "steps", "peak"),
+    [(None, 50, 5), (None, 10_000, 400), (150, 200, 150), (20, 10, None), (0.5, 50, 25), (0, 50, 0)],
+)
+def test_the_usual_warm_up_takes_a_tenth_of_a_short_run_and_one_that_is_given_is_kept(
+    parts, tmp_path, given, steps, peak
+):
+    model, tokenizer, train, _ = parts
+    settings = arguments(tmp_path, warmup_steps=given, eval_strategy="no", load_best_model_at_end=False)
+    trainer = TranslationTrainer(model, settings, train_dataset=train, processing_class=tokenizer)
+    trainer.create_optimizer_and_scheduler(steps)
+    rates = []
+    for _ in range(min(steps, 500)):
+        rates.append(trainer.optimizer.param_groups[0]["lr"])
+        trainer.optimizer.step()
+        trainer.lr_scheduler.step()
+    if peak is None:
+        assert max(rates) < settings.learning_rate  # it ends before it has warmed up
+    else:
+        assert rates.index(max(rates)) == peak and max(rates) == settings.learning_rate
+    assert settings.warmup_steps == given
+
+
 def test_early_stopping_stops_when_bleu_does_not_rise(parts, tmp_path, monkeypatch):
     model, tokenizer, train, dev = parts
     scores = iter([5.0, 7.0, 6.0, 6.5, 8.0])
