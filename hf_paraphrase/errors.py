@@ -90,6 +90,8 @@ _NO_MEMORY = re.compile(
     r"can't allocate memory|Storage size calculation overflowed|^std::bad_alloc$"
     r"|^array is too big; |^Maximum allowed dimension exceeded$|^Unable to allocate "
 )
+# A tokenizer that lacks a token that it names, or has a pattern that finds no end, opens, and fails at some texts.
+_TOKENIZER_FAILS = re.compile(r"\[UNK\] token|[Uu]nk(nown)? token|Regex search error|no entry found for key")
 _LOOP = re.compile(r"^Symlink loop from '(.*)'$", re.DOTALL)
 
 
@@ -101,8 +103,8 @@ def error_of_the_system(error: BaseException) -> HfParaphraseError | None:
 
     Returns:
         The error for a full disk, for want of memory, for a name that is too long, leads round in a circle or may not
-        be opened, and for a text that is too much for a tokenizer; None for everything else, which may be a fault of
-        this program.
+        be opened, for a name that is no UTF-8, and for a text that is too much for a tokenizer; None for everything
+        else, which may be a fault of this program.
     """
     seen: list[BaseException] = []
     found: BaseException | None = error
@@ -152,12 +154,14 @@ def _explained(error: BaseException) -> HfParaphraseError | None:
         return UsageError(
             "there is not enough memory", remedy="ask for smaller sizes or batches, or give less at once"
         )
-    if type(error) is Exception or type(error).__name__ == "PanicException":
-        # A tokenizer may lack the unknown token that it names, or have a pattern that finds no end: it opens, and
-        # fails at some texts.
+    if _TOKENIZER_FAILS.search(text) and (type(error) is Exception or type(error).__name__ == "PanicException"):
         return ModelError(
             f"the tokenizer fails at a text: {' '.join(text.split())[:300]}",
             remedy="the tokenizer.json of the model is damaged, or not made for such texts: copy the model again",
+        )
+    if isinstance(error, UnicodeEncodeError) and error.reason == "surrogates not allowed":
+        return InputError(
+            f"a name or text is no UTF-8: {error.object[:300]}", remedy="rename what it names, or convert the text"
         )
     if isinstance(error, RuntimeError) and (match := _LOOP.search(text)):
         return InputError(os.strerror(errno.ELOOP), path=match[1], remedy="check the name, and what lies there")

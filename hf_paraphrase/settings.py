@@ -197,7 +197,8 @@ def check_fields(settings: Any) -> None:
         check_type(flag(field.name), value, hints[field.name])
         for item in _as_list(value):
             constraints_of(field).check(flag(field.name), item)
-            if field.name in _WORDS:
+            # Names of what is there may have any bytes, where the libraries that open it allow that.
+            if field.name in _WORDS or _is_made(field):
                 _check_unicode(field.name, item)
     for field in dataclasses.fields(settings):
         if _CONSTRAINTS in field.metadata and is_given(settings, field.name):

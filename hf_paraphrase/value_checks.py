@@ -13,8 +13,8 @@ from .errors import UsageError, choice_of
 
 _LARGEST_INTEGER = (1 << 63) - 1
 """The greatest integer that arrays hold."""
-_LARGEST_FLOAT = (2 - 2**-23) * 2.0**127
-"""The greatest number of single precision, in which models compute."""
+_LARGEST_FLOAT = 1e30
+"""Models compute in single precision, which ends at 3.4e38: optimizers divide a learning rate by 0.1 and less."""
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,7 @@ class Constraints:
             wanted = " and ".join(f"{words} {_number(bound)}" for bound, _, words in stated)
             raise UsageError(f"{name} must be {wanted}, not {value}")
         if isinstance(value, float) and not abs(value) <= _LARGEST_FLOAT:
-            raise UsageError(f"{name} must be a finite number, of single precision, not {value}")
+            raise UsageError(f"{name} must be within ±{_LARGEST_FLOAT:g}, not {value}")
         if isinstance(value, int) and abs(value) > _LARGEST_INTEGER:
             raise UsageError(f"{name} must be within ±{_LARGEST_INTEGER}, not {value}")
 

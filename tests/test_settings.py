@@ -84,15 +84,19 @@ def test_a_value_that_does_not_fit_is_refused_from_python_and_by_the_command_lin
     assert str(refused.value).partition(", not")[0] == problem.partition(", not")[0]
 
 
-def test_text_that_is_no_unicode_is_refused_where_it_names_no_file():
+def test_text_that_is_no_unicode_is_refused_where_it_names_nothing_that_is_there():
     @dataclass
     class Asked(Settings):
         query: list[str] = setting("what is asked", [])
         corpus: str = setting("a file", "")
+        output: str = setting("a file that is made", "")
 
-    Asked(query=["sand \U0001f35e"], corpus="\udcff").check()
+    Asked(query=["sand \U0001f35e"], corpus="\udcff", output="\U0001f35e").check()
     with pytest.raises(UsageError, match="--query is no text in UTF-8"):
         Asked(query=["rye", "\udcff"]).check()
+    # The libraries that write it refuse it, some of them after hours.
+    with pytest.raises(UsageError, match="--output is no text in UTF-8"):
+        Asked(output="\udcff").check()
 
 
 def test_values_at_the_bounds_path_objects_and_one_value_for_a_list_fit():

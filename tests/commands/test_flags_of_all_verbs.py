@@ -197,7 +197,9 @@ def number_flags():
             parts = {hints[field.name], *typing.get_args(hints[field.name]), item_type(hints[field.name])}
             if parts & {int, float}:
                 wrong = (
-                    ["nan", "inf", "-inf", "1e39"] if float in parts else [str(10**30), str(-(10**30)), "9" * 5_000]
+                    ["nan", "inf", "-inf", "1e39", "3e37"]
+                    if float in parts
+                    else [str(10**30), str(-(10**30)), "9" * 5_000]
                 )
                 wrong += ["-1", str(1 << 32)] if field.name.endswith("seed") else []
                 name = f"{arguments_class.__module__.rpartition('.')[2]}-{field.name}"

@@ -154,6 +154,11 @@ def test_an_interruption_keeps_its_own_exit_code(failing, capsys):
         (OSError("524288 requested and 32768 written"), "cannot write: No space left"),
         (OSError(36, "File name too long", b"/x"), "/x: File name too long"),
         (RuntimeError("Symlink loop from '/x/a'"), "/x/a: Too many levels of symbolic links"),
+        (
+            UnicodeEncodeError("utf-8", "a\udcff", 1, 2, "surrogates not allowed"),
+            "a name or text is no UTF-8: a\\udcff",
+        ),
+        (Exception("WordLevel error: Missing [UNK] token from the vocabulary"), "the tokenizer fails at a text: Word"),
     ],
 )
 def test_what_the_system_refuses_is_told_in_one_line_from_a_verb_and_from_python(error, said, failing, capsys):
