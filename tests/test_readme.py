@@ -18,11 +18,10 @@ import pytest
 import torch
 from documented_blocks import blocks, run_line
 
-from hf_paraphrase.commands import VERBS
 from hf_paraphrase.commands.arguments import parse
+from hf_paraphrase.commands.verbs import VERBS, recipe_and_flags
 from hf_paraphrase.data.folder import write_split
 from hf_paraphrase.data.schema import BACK_TRANSLATED, PAIRS
-from hf_paraphrase.data.sources.preparation import preparation
 from hf_paraphrase.encoders.sentence_encoder import SentenceEncoder
 from hf_paraphrase.errors import InputError
 from hf_paraphrase.models.configuration_avg import AvgConfig
@@ -31,7 +30,6 @@ from hf_paraphrase.models.configuration_rnn_search import RnnSearchConfig
 from hf_paraphrase.models.modeling_avg import AvgModel
 from hf_paraphrase.models.modeling_gran import GranModel
 from hf_paraphrase.models.modeling_rnn_search import RnnSearchForConditionalGeneration
-from hf_paraphrase.registry import ANALYSES
 from hf_paraphrase.settings import Settings
 from hf_paraphrase.tokenization.subword import train_bpe_tokenizer
 from hf_paraphrase.tokenization.word_level import build_word_level_tokenizer, save_tokenizer
@@ -194,24 +192,13 @@ def test_every_command_is_one_that_its_verb_understands(document):
     for verb, *rest in commands(document.read_text(encoding="utf-8")):
         assert verb in VERBS
         # A file of settings is read, and it lies in the repository.
-        settings_class = settings_of(verb, rest)
+        verb, recipe, rest = recipe_and_flags([verb, *rest])
         rest = [str(ROOT / word) if word.startswith("scripts/configs/") else word for word in rest]
-        settings = parse(settings_class, verb, rest)
+        settings = parse(recipe.settings, verb, rest)
         if isinstance(settings, Settings):
             # What it checks of flags alone; the files are not here.
             with contextlib.suppress(InputError):
                 settings.check()
-
-
-def settings_of(verb, words):
-    """Finds the settings of a verb, taking its kind away from the words."""
-    if verb == "prepare":
-        return preparation(words.pop(0)).settings
-    if verb == "analyze":
-        # Without a kind it is about pairs.
-        return ANALYSES["pairs" if words[0].startswith("-") else words.pop(0)].settings
-    module = importlib.import_module(f"hf_paraphrase.commands.{verb.replace('-', '_')}")
-    return next(value.settings for value in vars(module).values() if hasattr(value, "settings") and callable(value))
 
 
 def test_every_link_leads_to_a_file_and_every_anchor_to_a_heading():

@@ -4,12 +4,25 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
 
-from ..encoders.search.index import Neighbour
+if TYPE_CHECKING:
+    from ..encoders.search.index import Neighbour
+    from ..encoders.search.run import Searched
 
 FORMATS = ("tsv", "jsonl", "markdown")
 TSV_HEADER = "query\trank\tscore\tposition\tsentence\n"
+
+
+def neighbours(settings: Any, found: Searched) -> Iterator[str]:
+    """Lays out the neighbours of each query, as :class:`~..encoders.search.search_settings.SearchSettings` say."""
+    layout = settings.format or ("tsv" if settings.compare is None else "markdown")
+    lay_out = printer(layout, found.names)
+    for number, (query, items) in enumerate(found.neighbours):
+        if layout == "tsv" and not number:
+            yield TSV_HEADER
+        yield lay_out(query, items)
 
 
 def as_tsv(query: str, found: Sequence[Neighbour]) -> str:

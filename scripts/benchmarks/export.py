@@ -21,12 +21,12 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from hf_paraphrase.commands.export import main as export
 from hf_paraphrase.encoders.sentence_encoder import SentenceEncoder
 from hf_paraphrase.errors import HfParaphraseError, InputError, UsageError
 from hf_paraphrase.evaluation.graded_set import GradedSet
 from hf_paraphrase.evaluation.sts import evaluate_sts
 from hf_paraphrase.evaluation.sts_files import find_sts_sets
+from hf_paraphrase.export.run import export_encoder
 
 FORMS = {
     "torch float32": None,
@@ -98,8 +98,7 @@ def open_forms(model: Path, folder: Path) -> list[Form]:
         path = model
         if settings is not None:
             path = folder / name.replace(" ", "_")
-            words = ["--model", str(model), "--output", str(path), "--format", settings[0], "--weights", settings[1]]
-            export(words)
+            export_encoder(model=str(model), output=str(path), format=settings[0], weights=settings[1])
         files = [*path.glob("*.safetensors"), *path.glob("onnx/*")]
         forms.append(Form(name, SentenceEncoder.from_pretrained(path), sum(f.stat().st_size for f in files) / 1e6))
     return forms

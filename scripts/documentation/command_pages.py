@@ -3,41 +3,19 @@
 from __future__ import annotations
 
 import dataclasses
-import importlib
 import json
 import types
 import typing
 from collections.abc import Callable, Iterable
 from typing import Any, cast
 
-from hf_paraphrase.commands import JOURNEYS
-from hf_paraphrase.registry import ANALYSES, SOURCES, Registry
+from hf_paraphrase.commands.verbs import JOURNEYS, VERBS, Verb
 from hf_paraphrase.settings import Recipe, constraints_of, flag
-
-KINDS: dict[str, Registry[Any]] = {"prepare": SOURCES, "analyze": ANALYSES}
-"""The verbs whose first word names a kind with flags of its own."""
-
-
-def recipe_of(verb: str, kind: str | None = None) -> Recipe[..., Any]:
-    """Finds the recipe that a verb of the command line runs.
-
-    Args:
-        verb: The verb.
-        kind: Of `prepare` the source, of `analyze` the report.
-    """
-    if verb == "prepare":
-        from hf_paraphrase.data.sources.preparation import preparation
-
-        return preparation(str(kind))
-    if verb in KINDS:
-        return cast("Recipe[..., Any]", KINDS[verb][str(kind)])
-    module = importlib.import_module(f"hf_paraphrase.commands.{verb.replace('-', '_')}")
-    return next(value for value in vars(module).values() if callable(value) and hasattr(value, "settings"))
 
 
 def command_pages() -> dict[str, str]:
     """Returns the Markdown of each page of a verb by the verb."""
-    return {verb: _page(verb, summary) for verbs in JOURNEYS.values() for verb, summary in verbs.items()}
+    return {verb: _page(verb, row) for verb, row in VERBS.items()}
 
 
 def overview() -> str:
@@ -45,7 +23,7 @@ def overview() -> str:
     lines = ["# Command line", "", "`hf-paraphrase [--import FILE.py] VERB [flags]`; these are all verbs.", ""]
     for journey, verbs in JOURNEYS.items():
         lines += [f"## {title_of(journey)}", ""]
-        lines += [f"* [`{verb}`]({verb}.md): {summary.replace('*', chr(92) + '*')}" for verb, summary in verbs.items()]
+        lines += [f"* [`{verb}`]({verb}.md): {row.summary.replace('*', chr(92) + '*')}" for verb, row in verbs.items()]
         lines.append("")
     return "\n".join(lines)
 
@@ -55,11 +33,11 @@ def title_of(journey: str) -> str:
     return journey[0].upper() + journey[1:]
 
 
-def _page(verb: str, summary: str) -> str:
-    first = f"# {verb}\n\n{summary[0].upper()}{summary[1:]}.\n"
-    if verb not in KINDS:
-        return first + "\n" + _flags(recipe_of(verb))
-    parts = [f"## {verb} {kind}\n\n{_flags(recipe_of(verb, kind))}" for kind in KINDS[verb]]
+def _page(verb: str, row: Verb) -> str:
+    first = f"# {verb}\n\n{row.summary[0].upper()}{row.summary[1:]}.\n"
+    if row.kinds is None:
+        return first + "\n" + _flags(row.recipe_of())
+    parts = [f"## {verb} {kind}\n\n{_flags(row.recipe_of(kind))}" for kind in row.kinds]
     return "\n".join([first, *parts])
 
 

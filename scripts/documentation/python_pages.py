@@ -10,8 +10,8 @@ import textwrap
 from typing import Any
 
 import hf_paraphrase
-from command_pages import KINDS, is_setting, recipe_of, settings_table
-from hf_paraphrase.commands import VERBS
+from command_pages import is_setting, settings_table
+from hf_paraphrase.commands.verbs import all_recipes
 
 ROOMS = {
     "encoders": "Sentence encoders",
@@ -70,11 +70,9 @@ def python_pages() -> dict[str, str]:
 def _verbs() -> dict[Any, tuple[str, str]]:
     """Returns for the settings of each recipe its verb as it is typed, and the page that has its flags."""
     found = {}
-    for verb in VERBS:
-        for kind in KINDS.get(verb, [None]):
-            typed = f"{verb} {kind}" if kind else verb
-            anchor = f"#{verb}-{kind}" if kind else ""
-            found[recipe_of(verb, kind).settings] = typed, f"../command_line/{verb}.md{anchor}"
+    for typed, recipe in all_recipes().items():
+        verb, _, kind = typed.partition(" ")
+        found[recipe.settings] = typed, f"../command_line/{verb}.md{f'#{verb}-{kind}' if kind else ''}"
     return found
 
 

@@ -6,15 +6,15 @@ The output of the undisturbed run of a case is the reference of the campaign, an
 
 from __future__ import annotations
 
-import importlib
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-from unittest import mock
 
 import yaml
+
+from hf_paraphrase.commands.verbs import recipe_and_flags
 
 
 @dataclass(frozen=True)
@@ -70,28 +70,8 @@ class Case:
 
 
 def settings_of(words: list[str]) -> type[Any]:
-    """Returns the settings of the verb that a command line names.
-
-    Args:
-        words: The verb, and its kind where it has kinds.
-
-    Raises:
-        LookupError: If the verb parses none.
-    """
-    module = importlib.import_module(f"hf_paraphrase.commands.{words[0].replace('-', '_')}")
-
-    class Found(Exception):
-        pass
-
-    def parse(arguments_class: type[Any], verb: str, argv: object) -> None:
-        raise Found(arguments_class)
-
-    with mock.patch.object(module, "parse", parse):
-        try:
-            module.main(words[1:2])
-        except Found as found:
-            return found.args[0]
-    raise LookupError(f"{words[0]} parses no settings")
+    """Returns the settings of the verb that a command line names."""
+    return recipe_and_flags(words)[1].settings
 
 
 CASES = [

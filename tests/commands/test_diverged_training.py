@@ -8,9 +8,9 @@ import pyarrow as pa
 import pytest
 import torch
 from safetensors.torch import load_file, save_file
-from test_flags_of_all_verbs import MODULES, classes_of
 
-from hf_paraphrase.commands import VERBS, main
+from hf_paraphrase.commands import main
+from hf_paraphrase.commands.verbs import all_recipes
 from hf_paraphrase.data.folder import write_split
 from hf_paraphrase.data.schema import PAIRS
 from hf_paraphrase.models.configuration_avg import AvgConfig
@@ -59,11 +59,8 @@ def work(originals, tmp_path, monkeypatch):
 def test_every_verb_that_trains_is_tried():
     trains = [
         verb
-        for verb in VERBS
-        if any(
-            issubclass(found, RunSettings) and "learning_rate" in found.__dataclass_fields__
-            for found in classes_of(MODULES[verb.replace("-", "_")])
-        )
+        for verb, recipe in all_recipes().items()
+        if issubclass(recipe.settings, RunSettings) and "learning_rate" in recipe.settings.__dataclass_fields__
     ]
     assert sorted(trains) == sorted(TRAINING)
 

@@ -3,27 +3,19 @@
 from __future__ import annotations
 
 import dataclasses
-import importlib
-import pkgutil
 import typing
 
 import pytest
 from help_texts import help_of
 
-from hf_paraphrase import commands
-from hf_paraphrase.commands import VERBS
 from hf_paraphrase.commands.argument_parser import VerbParser
 from hf_paraphrase.commands.arguments import parse
-from hf_paraphrase.data.sources.preparation import preparation
+from hf_paraphrase.commands.verbs import all_recipes
 from hf_paraphrase.errors import UsageError
-from hf_paraphrase.registry import ANALYSES, SOURCES
 from hf_paraphrase.settings import _WORDS, OUTPUT, check_fields, constraints_of
 
-MODULES = {
-    module.name: importlib.import_module(f"{commands.__name__}.{module.name}")
-    for module in pkgutil.iter_modules(commands.__path__)
-}
-
+SETTINGS = {name: recipe.settings for name, recipe in all_recipes().items()}
+CLASSES = sorted(set(SETTINGS.values()), key=lambda found: (found.__module__, found.__name__))
 
 SYNONYMS = (
     {"vocabulary_size", "vocab_size"},
@@ -35,24 +27,6 @@ SYNONYMS = (
 )
 OF_A_MARGIN = {("MiningSettings", "neighbours"), ("MiningEvaluationSettings", "neighbours")}
 """Not how many neighbours of a sentence are shown."""
-
-
-def declares_flags(value):
-    return dataclasses.is_dataclass(value) and any("help" in field.metadata for field in dataclasses.fields(value))
-
-
-def classes_of(module):
-    """The dataclasses of flags that a module has, and those of its recipes."""
-    found = {getattr(value, "settings", value) for value in vars(module).values() if callable(value)}
-    return [value for value in found if isinstance(value, type) and declares_flags(value)]
-
-
-KINDS = {kind: preparation(kind).settings for kind in SOURCES}
-REPORTS = [recipe.settings for recipe in ANALYSES.values()]
-CLASSES = sorted(
-    {*(value for module in MODULES.values() for value in classes_of(module)), *KINDS.values(), *REPORTS},
-    key=lambda found: (found.__module__, found.__name__),
-)
 
 
 def required(field):
@@ -85,12 +59,6 @@ def words_of(field, annotation):
     if choices := choices_of(field):
         return [f"--{field.name}", choices[0]]
     return [f"--{field.name}", "1" if annotation in (int, float) else "x"]
-
-
-@pytest.mark.parametrize("verb", VERBS)
-def test_the_flags_of_every_verb_are_among_those_that_are_looked_at(verb):
-    module = MODULES[verb.replace("-", "_")]
-    assert verb in ("prepare", "analyze") or set(classes_of(module)) & set(CLASSES)
 
 
 @pytest.mark.parametrize(("arguments_class", "field", "item"), [*list_flags()])
@@ -151,7 +119,7 @@ def test_a_flag_works_by_each_of_the_names_that_verbs_give_it(arguments_class):
 )
 def test_columns_of_a_file_are_named_with_commas_or_spaces(kind, words):
     needed = ["--output", "o", *(["--source-lang", "fr", "--target-lang", "en"] if kind == "bitext" else [])]
-    arguments_class = KINDS[kind]
+    arguments_class = SETTINGS[f"prepare {kind}"]
     assert parse(arguments_class, "verb", [*needed, "--columns", *words]).columns == "b,a,_"
 
 

@@ -3,36 +3,16 @@
 from __future__ import annotations
 
 import dataclasses
-import importlib
 import re
 
 import pytest
 
-from hf_paraphrase.commands import VERBS, help_groups, main
+from hf_paraphrase.commands import help_groups, main
 from hf_paraphrase.commands.argument_parser import VerbParser
 from hf_paraphrase.commands.help_groups import FEW, MOST_USUAL, USUAL
-from hf_paraphrase.data.sources.preparation import preparation
-from hf_paraphrase.registry import ANALYSES, SOURCES
+from hf_paraphrase.commands.verbs import all_recipes
 
-
-def settings_of_all_verbs():
-    """The settings of every verb and kind, as the command line parses them."""
-    found = {}
-
-    def parse(settings_class, verb, words):
-        found[verb] = settings_class
-        raise KeyboardInterrupt
-
-    for verb in VERBS.keys() - {"prepare", "analyze"}:
-        module = importlib.import_module(f"hf_paraphrase.commands.{verb.replace('-', '_')}")
-        with pytest.MonkeyPatch.context() as patch, pytest.raises(KeyboardInterrupt):
-            patch.setattr(module, "parse", parse)
-            module.main([])
-    found |= {f"prepare {kind}": preparation(kind).settings for kind in SOURCES}
-    return found | {f"analyze {kind}": recipe.settings for kind, recipe in ANALYSES.items()}
-
-
-SETTINGS = settings_of_all_verbs()
+SETTINGS = {name: recipe.settings for name, recipe in all_recipes().items()}
 LARGE = {verb: found for verb, found in SETTINGS.items() if len(dataclasses.fields(found)) > FEW}
 
 

@@ -10,7 +10,7 @@ import pytest
 from tqdm.auto import tqdm
 from train_nmt_runs import SMALL
 
-import hf_paraphrase.commands.env as env_verb
+from hf_paraphrase import commands
 from hf_paraphrase.commands import main
 from hf_paraphrase.data.sentences import estimated_lines
 from hf_paraphrase.messages import say
@@ -27,7 +27,7 @@ def work():
 @pytest.fixture
 def verb(monkeypatch):
     """Runs `work` as the verb `env`."""
-    monkeypatch.setattr(env_verb, "main", lambda argv: work())
+    monkeypatch.setattr(commands, "_run_verb", lambda verb, words: work())
     return lambda: main(["env"])
 
 

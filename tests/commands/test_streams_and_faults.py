@@ -12,13 +12,13 @@ from pathlib import Path
 
 import pytest
 
-import hf_paraphrase.commands.env as env_verb
-import hf_paraphrase.commands.search as search_verb
+from hf_paraphrase import commands
 from hf_paraphrase.commands import main
 from hf_paraphrase.encoders.search.index import Neighbour
-from hf_paraphrase.encoders.search.run import Searched
+from hf_paraphrase.encoders.search.run import Searched, search
 from hf_paraphrase.messages import say
 from hf_paraphrase.settings import recipe
+from hf_paraphrase.training.environment import EnvironmentSettings
 
 FULL = pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no device that is full")
 TOKEN = "hf_" + "a1B2" * 8 + "cD"
@@ -37,12 +37,12 @@ def failing(monkeypatch):
     """Has the verb `env` raise an exception, or do anything else."""
 
     def fail(action):
-        def act(argv):
+        def act(verb, words):
             if isinstance(action, BaseException):
                 raise action
             action()
 
-        monkeypatch.setattr(env_verb, "main", act)
+        monkeypatch.setattr(commands, "_run_verb", act)
 
     return fail
 
@@ -81,7 +81,7 @@ def test_no_file_takes_the_place_of_a_closed_stream(tmp_path):
 )
 def test_what_the_encoding_of_the_terminal_lacks_is_escaped(layout, wanted, monkeypatch):
     found = Searched(names=("index",), neighbours=iter([("one", [[Neighbour("un\x1b[31m café 😀", 1.0, 0, 1)]])]))
-    monkeypatch.setattr(search_verb.search, "run", lambda settings: found)
+    monkeypatch.setattr(search, "run", lambda settings: found)
     terminal = io.TextIOWrapper(io.BytesIO(), encoding="ascii")
     monkeypatch.setattr(sys, "stdout", terminal)
     assert main(["search", "--index", "i", "--query", "one", "--format", layout]) == 0
@@ -112,9 +112,10 @@ def test_a_library_that_raises_what_is_no_exception_is_told_in_one_line(failing,
         pass
 
     failing(PanicException("Hash table capacity overflow"))
-    assert main(["env"]) == 1
+    assert main(["env"]) == 2
     said = capsys.readouterr().err
-    assert said.startswith("hf-paraphrase: error: PanicException: Hash table capacity overflow (the traceback is in ")
+    assert said.startswith("hf-paraphrase: error: the tokenizer fails at a text: Hash table capacity overflow (")
+    assert said.count("\n") == 1
 
 
 def test_it_is_one_line_too_where_no_traceback_can_be_written(failing, capsys, tmp_path, monkeypatch):
@@ -170,7 +171,7 @@ def test_what_the_system_refuses_is_told_in_one_line_from_a_verb_and_from_python
     told = capsys.readouterr().err
     assert told.startswith(f"hf-paraphrase: error: {said}") and told.count("\n") == 1
 
-    @recipe(env_verb.EnvironmentSettings)
+    @recipe(EnvironmentSettings)
     def refused(settings):
         """Fails."""
         raise error

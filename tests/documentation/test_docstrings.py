@@ -8,8 +8,7 @@ import re
 
 import pytest
 
-from hf_paraphrase.commands import VERBS
-from hf_paraphrase.registry import ANALYSES, SOURCES
+from hf_paraphrase.commands.verbs import VERBS, all_recipes
 
 
 @pytest.fixture
@@ -89,17 +88,13 @@ def test_what_is_left_unsaid_is_found():
 def test_every_flag_of_every_verb_is_explained_on_its_page(command_pages):
     pages = command_pages.command_pages()
     assert set(pages) == set(VERBS)
-    kinds = {"prepare": SOURCES, "analyze": ANALYSES}
-    for verb in VERBS:
-        for kind in kinds.get(verb, [None]):
-            settings = command_pages.recipe_of(verb, kind).settings
-            assert own_docstring(settings), settings
-            for field in dataclasses.fields(settings):
-                names = field.metadata.get("names") or [f"--{field.name.replace('_', '-')}"]
-                row = next(
-                    line for line in pages[verb].splitlines() if line.startswith("| ") and f"`{names[0]}`" in line
-                )
-                assert field.metadata["help"].strip() and row.split("|")[4].strip(), (verb, field.name)
+    for typed, recipe in all_recipes().items():
+        page = pages[typed.partition(" ")[0]]
+        assert own_docstring(recipe.settings), recipe.settings
+        for field in dataclasses.fields(recipe.settings):
+            names = field.metadata.get("names") or [f"--{field.name.replace('_', '-')}"]
+            row = next(line for line in page.splitlines() if line.startswith("| ") and f"`{names[0]}`" in line)
+            assert field.metadata["help"].strip() and row.split("|")[4].strip(), (typed, field.name)
 
 
 def test_cells_of_tables_keep_their_row_and_show_what_is_no_markup(command_pages):

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import dataclasses
-import importlib
 import os
 import subprocess
 from pathlib import Path
 
 from hf_paraphrase.commands.arguments import parse
-from hf_paraphrase.data.sources.preparation import preparation
+from hf_paraphrase.commands.verbs import recipe_and_flags
 
 SCRIPTS = Path(__file__).resolve().parents[2] / "scripts"
 STAND_IN = """#!/usr/bin/env bash
@@ -88,14 +86,5 @@ def after(words, flag):
 
 def parsed(words):
     """Reads a recorded call as the command would."""
-    verb, *rest = words
-    if verb == "prepare":
-        return parse(preparation(rest[0]).settings, verb, rest[1:])
-    module = importlib.import_module(f"hf_paraphrase.commands.{verb.replace('-', '_')}")
-    found = {getattr(value, "settings", value) for value in vars(module).values() if callable(value)}
-    (settings,) = (value for value in found if isinstance(value, type) and _declares_flags(value))
-    return parse(settings, verb, rest)
-
-
-def _declares_flags(value):
-    return dataclasses.is_dataclass(value) and any("help" in field.metadata for field in dataclasses.fields(value))
+    name, recipe, flags = recipe_and_flags(words)
+    return parse(recipe.settings, name, flags)

@@ -29,8 +29,8 @@ def program(load_script, monkeypatch, tmp_path_factory, request):
         module = load_script(f"reliability/{name}")
         campaign = sys.modules["campaign"]
         # What these verbs need is imported once; the objects of a test session are not to be frozen.
-        for imported in ("commands.prepare", "commands.fingerprint", "data.sources.pairs", "data.sources.bitext"):
-            importlib.import_module(f"hf_paraphrase.{imported}")
+        for imported in ("fingerprint_lists", "sources.preparation", "sources.pairs", "sources.bitext"):
+            importlib.import_module(f"hf_paraphrase.data.{imported}")
         monkeypatch.setattr(campaign, "import_everything", lambda: None)
         return module, campaign.Campaign("", ["--work", str(work), *words])
 

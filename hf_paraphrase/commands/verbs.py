@@ -1,0 +1,265 @@
+"""What the command line does: a row a verb, with the recipe that it runs and how the result is shown."""
+
+from __future__ import annotations
+
+import importlib
+import re
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ..errors import UsageError, choice_of
+from ..registry import ANALYSES, SOURCES, Registry
+from ..settings import Recipe
+from . import results, search_results
+
+_PACKAGE = __package__.rpartition(".")[0]
+_NEGATIVE_FIRST = re.compile(r"-[\d.][^-]*[<>=!]")
+
+
+@dataclass(frozen=True)
+class Verb:
+    """A verb, whose recipe is imported when it runs.
+
+    Attributes:
+        summary: What it does, for the overview.
+        recipe: Where its recipe is, `module:function` in this package; where there are kinds, the function that makes
+            the recipe of one, and nothing if the registry has the recipes themselves.
+        kinds: What its first word may be, each with flags of its own; None for a verb without kinds.
+        usual_kind: The kind if none is named; None if one must be.
+        shared: Whether several processes share its work.
+        words: What is done with its words before the flags are read.
+        shown: Lays out for standard output what the recipe returned, given the settings too.
+    """
+
+    summary: str
+    recipe: str = ""
+    kinds: Registry[Any] | None = None
+    usual_kind: str | None = None
+    shared: bool = False
+    words: Callable[[list[str]], list[str]] = list
+    shown: Callable[[Any, Any], Iterable[str]] = results.nothing
+
+    def recipe_of(self, kind: str | None = None) -> Recipe[..., Any]:
+        """Imports the recipe, that of one kind where there are kinds."""
+        if self.kinds is not None and not self.recipe:
+            registered: Recipe[..., Any] = self.kinds[str(kind)]
+            return registered
+        module, _, name = self.recipe.partition(":")
+        found = getattr(importlib.import_module(f"{_PACKAGE}.{module}"), name)
+        recipe: Recipe[..., Any] = found if self.kinds is None else found(kind)
+        return recipe
+
+    def kind_of(self, verb: str, words: list[str]) -> str | None:
+        """Takes the kind away from the words of a command line; None for a verb without kinds.
+
+        Args:
+            verb: What the verb is called.
+            words: The words after it.
+
+        Raises:
+            UsageError: Without a kind, or for an unknown one.
+        """
+        if self.kinds is None:
+            return None
+        if self.usual_kind is not None and (not words or words[0].startswith("-")):
+            return self.usual_kind
+        if not words:
+            raise UsageError(f"{verb}: no kind of raw data", remedy=f"hf-paraphrase {verb} {'|'.join(self.kinds)}")
+        kind = words.pop(0)
+        if kind not in self.kinds:
+            raise UsageError(f"{verb}: unknown kind `{kind}`", remedy=choice_of(kind, self.kinds))
+        return kind
+
+    def list_of_kinds(self, verb: str) -> str:
+        """Lays out the `--help` of a verb that has kinds: a line each, none of which is imported for it."""
+        kinds = self.kinds
+        assert kinds is not None
+        width = max(map(len, kinds))
+        word = "<kind>" if self.usual_kind is None else f"[kind, {self.usual_kind} by default]"
+        lines = [f"  {kind:{width}}  {kinds.summary(kind)}" for kind in kinds]
+        usage = f"usage: hf-paraphrase {verb} {word} [flags]"
+        return "\n".join([usage, "", *lines, "", f"hf-paraphrase {verb} <kind> --help", ""])
+
+
+def recipe_and_flags(words: Sequence[str]) -> tuple[str, Recipe[..., Any], list[str]]:
+    """Finds what a command line runs.
+
+    Args:
+        words: Its words, from the verb on.
+
+    Returns:
+        What it is called, the verb and its kind; its recipe; and the words that are left, its flags.
+
+    Raises:
+        UsageError: If there is no such kind.
+    """
+    verb, row = words[0], VERBS[words[0]]
+    flags = row.words(list(words[1:]))
+    kind = row.kind_of(verb, flags)
+    return verb if kind is None else f"{verb} {kind}", row.recipe_of(kind), flags
+
+
+def all_recipes() -> dict[str, Recipe[..., Any]]:
+    """Imports the recipes of all verbs; returns them by what they are called, as `train-nmt` or `prepare bitext`."""
+    found: dict[str, Recipe[..., Any]] = {}
+    for verb, row in VERBS.items():
+        kinds: Iterable[str | None] = [None] if row.kinds is None else row.kinds
+        found |= {verb if kind is None else f"{verb} {kind}": row.recipe_of(kind) for kind in kinds}
+    return found
+
+
+def _bounds_are_no_flags(words: list[str]) -> list[str]:
+    """Puts a space before `-5<=log_prob`, which keeps argparse from taking it for a flag."""
+    return [f" {word}" if _NEGATIVE_FIRST.match(word) else word for word in words]
+
+
+def _without_a_token(words: list[str]) -> list[str]:
+    """Refuses a token: other users of the machine can read it, and the parser's own message would repeat it."""
+    if any(word.partition("=")[0] in {"--token", "--hf-token", "--hf_token"} for word in words):
+        raise UsageError("push: a token is no flag's value", remedy="set HF_TOKEN, log in, or name a --token-file")
+    return words
+
+
+JOURNEYS = {
+    "to begin with": {
+        "quickstart": Verb(
+            "run the whole pipeline on the built-in sample", "pipeline:quickstart", shown=results.as_text
+        ),
+        "demo": Verb(
+            "open a page to try models and look at data in a browser, on this machine alone", "demo.run:launch_demo"
+        ),
+        "env": Verb(
+            "print versions and devices, for a bug report", "training.environment:environment", shown=results.as_text
+        ),
+    },
+    "sentences to vectors": {
+        "encode": Verb("turn lines of text into sentence embeddings", "encoders.encode_file:encode"),
+        "search": Verb(
+            "index a corpus, find the sentences nearest to a query, mine paraphrases",
+            "encoders.search.run:search",
+            shown=search_results.neighbours,
+        ),
+        "evaluate": Verb(
+            "evaluate an encoder on semantic similarity sets", "evaluation.run:evaluate", shown=results.as_text
+        ),
+        "export": Verb(
+            "write an encoder as an ONNX graph, or with weights in fewer bits", "export.run:export_encoder"
+        ),
+    },
+    "bitext to paraphrases": {
+        "prepare": Verb(
+            "turn raw files into a Parquet data folder; `prepare --help` lists the sources",
+            "data.sources.preparation:preparation",
+            kinds=SOURCES,
+        ),
+        "train-nmt": Verb(
+            "train an RNNsearch translation model on a bitext", "translation.train:train_translation", shared=True
+        ),
+        "evaluate-nmt": Verb(
+            "measure BLEU and chrF of a translation model",
+            "translation.evaluate:evaluate_translation",
+            shown=results.translation_scores,
+        ),
+        "back-translate": Verb(
+            "translate the foreign side of a bitext into n-best paraphrase pairs",
+            "translation.back_translation:back_translate",
+            shared=True,
+        ),
+        "score": Verb(
+            "add measures as columns to paraphrase pairs: length, overlap, BLEU, cost, perplexity and others",
+            "filtering.scoring:score",
+        ),
+        "filter": Verb(
+            "select paraphrase pairs by ranges over measures",
+            "filtering.filter:filter_pairs",
+            words=_bounds_are_no_flags,
+        ),
+        "fingerprint": Verb(
+            "turn evaluation sets into a list of sentence fingerprints for --decontaminate",
+            "data.fingerprint_lists:fingerprint",
+        ),
+        "lexical-table": Verb(
+            "estimate how a translation model's source units are translated, for candidate vocabularies",
+            "translation.lexical_table:estimate_lexical_table",
+        ),
+        "train-classifier": Verb(
+            "train a classifier that tells references from translations",
+            "filtering.reference_classifier.training:train_reference_classifier",
+            shared=True,
+        ),
+    },
+    "an encoder of your own": {
+        "train-tokenizer": Verb(
+            "learn a tokenizer of words or pieces of words for an encoder", "tokenization.train:train_tokenizer"
+        ),
+        "train-encoder": Verb(
+            "train a paraphrastic sentence encoder on pairs", "encoders.train:train_encoder", shared=True
+        ),
+        "distill": Verb(
+            "train a sentence encoder to do like larger ones, on plain text", "encoders.distillation.run:distill"
+        ),
+        "join": Verb(
+            "put averaging encoders side by side in one, each with its share of the cosine",
+            "encoders.join:join_encoders",
+        ),
+        "tune": Verb(
+            "train encoders on many selections of pairs and choose the best on the dev set",
+            "filtering.tuning.grid_search:tune",
+            shown=results.tuning_table,
+        ),
+    },
+    "to the Hub": {
+        "push": Verb(
+            "send a model, data or metric folder to the Hugging Face Hub",
+            "hub.run:push",
+            words=_without_a_token,
+            shown=results.as_text,
+        ),
+    },
+    "studies": {
+        "analyze": Verb(
+            "reports with tables and plots; `analyze --help` lists the kinds", kinds=ANALYSES, usual_kind="pairs"
+        ),
+        "train-supervised": Verb(
+            "train an encoder with a head on classes or scores of sentences or pairs",
+            "studies.supervised.training:train_supervised",
+            shared=True,
+        ),
+        "predict": Verb(
+            "apply a model of train-supervised to a split, and compare it with its classes or scores",
+            "studies.supervised.predictions:predict",
+            shown=results.scores_of_predictions,
+        ),
+        "train-sdae": Verb(
+            "train a sentence encoder on plain text, as a denoising autoencoder",
+            "studies.sdae.training:train_sdae",
+            shared=True,
+        ),
+        "expand": Verb(
+            "replace words of sentences by their definitions in WordNet", "studies.expansion.expanding:expand"
+        ),
+        "train-bilingual-vectors": Verb(
+            "train word vectors of two languages in one space from a bitext alone",
+            "studies.mining.bilingual_training:train_bilingual_vectors",
+        ),
+        "train-parallel-classifier": Verb(
+            "train a classifier that tells whether two sentences are translations",
+            "studies.mining.parallel_training:train_parallel_classifier",
+            shared=True,
+        ),
+        "mine": Verb(
+            "find the translations between two collections of sentences",
+            "studies.mining.mined_pairs:mine",
+            shown=results.measures_of_mining,
+        ),
+        "evaluate-mining": Verb(
+            "measure candidates, scores and decisions of `mine` on a task with known pairs",
+            "studies.mining.evaluation:evaluate_mining",
+            shown=results.mining_tables,
+        ),
+    },
+}
+"""All verbs, as the overview groups them."""
+
+VERBS = {verb: row for verbs in JOURNEYS.values() for verb, row in verbs.items()}
