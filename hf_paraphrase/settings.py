@@ -37,14 +37,14 @@ _STREAM = "-"
 _WORDS = frozenset(
     {
         *("split", "train_split", "dev_split", "test_split", "tuning_part", "test_part", "by", "keep", "filters"),
-        *("columns", "target_column", "measures", "protocols", "tasks", "query", "device", "report_to"),
+        *("columns", "target_column", "measures", "protocols", "tasks", "query", "device", "report_to", "shard"),
         *("lang", "source_lang", "target_lang", "language", "license", "url", "gettext_package"),
         *("repo_id", "revision", "commit_message", "exclude"),
     }
 )
 """Fields of text that name nothing on the disk. Of any other it is taken to name an input, if there is such a file or
 folder: one that is forgotten here costs a refusal, and not somebody's data."""
-_OF_THE_RUN = frozenset({"overwrite", "resume"})
+_OF_THE_RUN = frozenset({"overwrite", "resume", "shard"})
 """Fields that say how a run meets what is there already, and nothing about what it makes."""
 
 

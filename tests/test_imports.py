@@ -15,7 +15,7 @@ LAYERS = (
     {"commands", "__main__"},
     {"studies", "export", "demo", "pipeline"},
     {"translation", "filtering", "encoders", "evaluation", "hub", "metrics"},
-    {"training"},
+    {"training", "jobs"},
     {"data", "tokenization"},
     {"artefacts"},
     {"models"},

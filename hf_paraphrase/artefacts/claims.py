@@ -29,8 +29,13 @@ _FILE = os.O_RDWR | os.O_CREAT | NOT_THROUGH_LINKS
 
 
 @contextmanager
-def claimed_folder(folder: Path) -> Iterator[None]:
+def claimed_folder(folder: Path, *, shared: bool = False, wait: bool = False) -> Iterator[None]:
     """Makes a folder if need be and holds it until the block ends or the process is killed.
+
+    Args:
+        folder: The folder.
+        shared: Let others hold it in the same way.
+        wait: Wait until no other run holds it.
 
     Raises:
         OutputError: If another run holds the folder, or it is a link or a file or cannot be made.
@@ -45,7 +50,7 @@ def claimed_folder(folder: Path) -> Iterator[None]:
                 raise OutputError(f"the place for unfinished work is {kind}", path=folder, remedy="remove it")
             if fcntl is None:
                 break
-            descriptor = _locked(folder, _FOLDER)
+            descriptor = _locked(folder, _FOLDER, shared=shared, wait=wait)
     except OSError as error:
         raise OutputError(f"cannot create the folder: {error.strerror}", path=folder) from error
     try:
@@ -138,14 +143,14 @@ def _make(folder: Path) -> None:
         folder.mkdir()
 
 
-def _locked(path: Path, flags: int, of: Path | None = None, *, wait: bool = False) -> int | None:
+def _locked(path: Path, flags: int, of: Path | None = None, *, shared: bool = False, wait: bool = False) -> int | None:
     """Opens and locks a folder or file; None if another run has moved or removed it meanwhile."""
     try:
         descriptor = os.open(path, flags, 0o666)
     except FileNotFoundError:
         return None
     try:
-        if is_locked(descriptor, wait=wait):
+        if is_locked(descriptor, shared=shared, wait=wait):
             raise _another_run(of or path)
         if is_at(descriptor, path):
             return descriptor

@@ -142,7 +142,7 @@ def _check_staging(staging: Path, *, overwrite: bool, resume: bool) -> None:
 
 @contextmanager
 def working_folder(
-    output: str | os.PathLike[str], *, overwrite: bool = False, resume: bool | None = None
+    output: str | os.PathLike[str], *, overwrite: bool = False, resume: bool | None = None, shared: bool = False
 ) -> Iterator[Path]:
     """Makes the staging folder of `output` and keeps other runs out of it; what was written stays.
 
@@ -150,6 +150,7 @@ def working_folder(
         output: What the work is for.
         overwrite: Whether unfinished work may be thrown away.
         resume: None for short work, where it always is; true leaves it in the folder.
+        shared: Whether other runs may be at work in it that share it too.
 
     Yields:
         The staging folder.
@@ -160,7 +161,7 @@ def working_folder(
     """
     staging = staging_path(output)
     is_new = not os.path.lexists(staging)
-    with claimed_folder(staging):
+    with claimed_folder(staging, shared=shared):
         if not is_new:
             _check_owner(staging)
         if resume is not None:

@@ -26,7 +26,7 @@ RECORD = "provenance.json"
 _REMEDY = "repeat the original command with --resume, or start afresh with --overwrite"
 
 
-def check_same_job(folder: Path, job: Mapping[str, Any]) -> None:
+def check_same_job(folder: Path, job: Mapping[str, Any], *, again: bool = True) -> None:
     """Makes sure that a run that is continued is the one that was begun; writes down the job of a new one.
 
     Of one that is continued it is written down that it was interrupted, so this is asked once in a run.
@@ -34,6 +34,7 @@ def check_same_job(folder: Path, job: Mapping[str, Any]) -> None:
     Args:
         folder: The unfinished work.
         job: All that determines the result, as JSON values.
+        again: Whether a run that finds the job there goes on with one that was interrupted; false where many share it.
 
     Raises:
         OutputError: If the unfinished work is of another job, or what says so cannot be read.
@@ -52,7 +53,8 @@ def check_same_job(folder: Path, job: Mapping[str, Any]) -> None:
     changed = sorted(name for name in {*job, *previous} if previous.get(name) != _as_json(job.get(name)))
     if changed:
         raise OutputError(f"the unfinished run had other settings: {', '.join(changed)}", path=folder, remedy=_REMEDY)
-    _note_interruption(folder)
+    if again:
+        _note_interruption(folder)
 
 
 def write_job(folder: Path, job: Mapping[str, Any]) -> None:

@@ -68,7 +68,7 @@ class DataFolder:
             read_json_object(self.path / "provenance.json")
         self.splits = sorted(self._files, key=lambda name: (_ORDER.get(name, 3), name))
         self._schemas: dict[str, pa.Schema] = {}
-        self._counts: dict[str, int] = {}
+        self._counts: dict[str, list[int]] = {}
 
     @classmethod
     def open(cls, folder: str | os.PathLike[str] | Self) -> Self:
@@ -126,12 +126,16 @@ class DataFolder:
         Raises:
             InputError: For a missing split or a shard that is not Parquet.
         """
+        return sum(self._rows_of(split))
+
+    def _rows_of(self, split: str) -> list[int]:
+        """Counts the rows of each file of a split."""
         if split not in self._counts:
-            total = 0
+            counts = []
             for path in self.shards(split):
                 with open_shard(path) as file:
-                    total += file.metadata.num_rows
-            self._counts[split] = total
+                    counts.append(file.metadata.num_rows)
+            self._counts[split] = counts
         return self._counts[split]
 
     def sizes(self) -> list[dict[str, str | int]]:
@@ -220,7 +224,12 @@ class DataFolder:
 
     def _pieces(self, split: str, start: int, stop: int, batch_size: int) -> Iterator[pa.Table]:
         first = 0
-        for path in self.shards(split):
+        for path, rows in zip(self.shards(split), self._rows_of(split), strict=True):
+            if first >= stop:
+                return
+            if first + rows <= start:
+                first += rows
+                continue
             with open_shard(path) as file:
                 groups = []
                 skipped = None
@@ -240,8 +249,6 @@ class DataFolder:
                         if skipped >= stop:
                             break
                 first = place
-            if first >= stop:
-                return
 
 
 def check_split_name(name: str) -> str:

@@ -14,6 +14,7 @@ from ..data.schema import with_column
 from ..errors import InputError, UsageError
 from ..registry import MEASURES
 from ..settings import flag
+from ..training.threads import one_thread
 from .language_model.estimation import HeldOutReferences
 from .measures.base import Measure
 from .pair_batch import PairBatch
@@ -73,7 +74,10 @@ class PairScorer(BatchFunction):
     def reported(self, table: pa.Table, progress: Progress = no_progress) -> tuple[pa.Table, Report]:
         """Returns the pairs with the columns."""
         scored = table if self.held_out is None else self.held_out.without(table)
-        scored = add_measures(scored, self.names, measures=self.measures)
+        # What is imported for a measure shall be there when the threads are counted.
+        add_measures(scored.slice(0, 0), self.names, measures=self.measures)
+        with one_thread():
+            scored = add_measures(scored, self.names, measures=self.measures)
         progress(table.num_rows)
         return scored, {}
 

@@ -14,24 +14,23 @@ from typing import Any
 from tqdm import tqdm
 
 from ..artefacts.cards import write_card
-from ..artefacts.folders import check_output, check_unfinished, output_folder, was_finished
 from ..artefacts.hub_models import model_folder
 from ..artefacts.inherited_cards import inherited_metadata
 from ..artefacts.provenance import fingerprint, read_provenance, write_provenance
-from ..artefacts.unfinished import check_same_job
 from ..artefacts.whole_files import write_text_whole
 from ..data.folder import DataFolder
 from ..data.text_files import PLAIN_OR_COMPRESSED, LineErrors, read_lines
 from ..errors import HfParaphraseError, UsageError
+from ..jobs.sharded_output import ShardedOutput, ShardSettings
+from ..jobs.shards import Shard, ShardJob, cut, run_shards
 from ..messages import say
 from ..registry import MEASURES
-from ..settings import Settings, flag, is_given, recipe, seed_setting, setting, with_options
+from ..settings import flag, is_given, recipe, seed_setting, setting, with_options
 from .filter_steps import check_pairs
 from .histograms import column_histograms
 from .language_model.estimation import HeldOutReferences, draw_references, held_out_texts, train_language_model
 from .measuring import Measures, PairScorer, choose_measures
 from .pair_batch import PairBatch
-from .shards import ScoringJob, Shard, plan_shards, run_scoring
 
 _ARPA = "language_model.arpa"
 _MODEL_FACTS = "language_model.json"
@@ -41,7 +40,7 @@ _ROWS_WORTH_A_PROCESS = 5_000
 
 
 @dataclass(kw_only=True)
-class ScoreSettings(Settings):
+class ScoreSettings(ShardSettings):
     """Adds measures as columns to every split of a folder of pairs; all rows and columns stay.
 
     Only --hold-out leaves rows out: those of the references on which it estimates the language model.
@@ -82,8 +81,6 @@ class ScoreSettings(Settings):
         at_least=1,
         names=["--workers", "--num-workers"],
     )
-    overwrite: bool = setting("replace an existing output folder (once the new one is complete)", False)
-    resume: bool = setting("continue the unfinished job for this output", False)
 
     def check(self) -> None:
         """Refuses what does not fit.
@@ -108,7 +105,8 @@ class Scored:
     """What was scored.
 
     Attributes:
-        folder: The data folder of the pairs with their measures.
+        folder: The data folder of the pairs with their measures; with `shard`, while parts are missing, that of the
+            unfinished work.
         rows: How many rows each split has.
         columns: The columns that were added.
         measures: For each split the names of its measures.
@@ -141,43 +139,49 @@ def score(settings: ScoreSettings) -> Scored:
         InputError: If the pairs, a model or a text is unreadable, or lacks what a measure needs.
         OutputError: If the output is in the way, or the unfinished job had other settings.
     """
-    flags = {"overwrite": settings.overwrite, "resume": settings.resume}
-    check_unfinished(Path(settings.output).expanduser().resolve(), **flags)
+    output = ShardedOutput(settings)
+    output.check_unfinished()
     folder = DataFolder(settings.pairs)
     estimated = settings.language_model_text is not None or settings.hold_out is not None
     options = settings.options | ({"language_model": _ARPA} if estimated else {})
     chosen = _chosen(settings, folder, Measures(**options))
-    if was_finished(settings.output, lambda: _record(settings, chosen), **flags):
+    if output.was_finished(lambda: _record(settings, chosen)):
         return _scored_before(settings, chosen)
-    check_output(settings.output, overwrite=settings.overwrite)
+    output.check_free()
     if not estimated:
-        _try_out(_job(settings, folder, chosen, settings.options))
-    shards = plan_shards(folder, settings.shard_size)
-    with output_folder(settings.output, overwrite=settings.overwrite, resume=settings.resume) as staging:
-        check_same_job(staging, _record(settings, chosen))
+        _try_out(folder, _scorers(chosen, settings.options))
+    shards = [shard for split in chosen for shard in cut(split, folder.count(split), settings.shard_size)]
+    own = output.own(shards)
+    with output.working(_record(settings, chosen)) as staging:
+        if output.is_described:
+            output.finish()
+            return _scored_before(settings, chosen)
         try:
             facts: dict[str, Any] = {}
             options, held_out = settings.options, None
             if estimated:
                 held_out, facts = _language_model(settings, folder, staging)
                 options["language_model"] = str(staging / _ARPA)
-            job = _job(settings, folder, chosen, options, held_out)
+            scorers = _scorers(chosen, options, held_out)
             if estimated:
-                _try_out(job)
-            _run(job, shards, staging, settings.workers)
+                _try_out(folder, scorers)
+            _run(ShardJob(folder, scorers, settings.batch_size), output, own, settings.workers)
         except HfParaphraseError:
             # Nothing is lost where nothing was done yet.
-            if not any((staging / "data").glob("*.parquet")):
+            if output.part is None and not any((staging / "data").glob("*.parquet")):
                 shutil.rmtree(staging, ignore_errors=True)
             raise
+        added = {split: scorer.columns for split, scorer in scorers.items()}
+        columns = list(dict.fromkeys(column for names in added.values() for column in names))
+        if not output.is_whole(shards):
+            return Scored(output.place, {}, columns, chosen, facts)
         rows = {split: DataFolder(staging).count(split) for split in chosen}
-        added = {split: scorer.columns for split, scorer in job.scorers.items()}
         for split in chosen:
             for column in sorted(set(folder.schema(split).names) & set(added[split])):
                 say(f"{split}: the column {column} was there before and is computed anew")
-        columns = list(dict.fromkeys(column for names in added.values() for column in names))
         scored = Scored(Path(settings.output), rows, columns, chosen, facts)
         _describe(settings, scored, staging)
+        output.finish()
     say(f"{sum(rows.values()):,} pairs with {', '.join(columns)} in {settings.output}")
     return scored
 
@@ -239,16 +243,11 @@ def _record(settings: ScoreSettings, chosen: dict[str, list[str]]) -> dict[str, 
     return job
 
 
-def _job(
-    settings: ScoreSettings,
-    folder: DataFolder,
-    chosen: dict[str, list[str]],
-    options: dict[str, Any],
-    held_out: HeldOutReferences | None = None,
-) -> ScoringJob:
+def _scorers(
+    chosen: dict[str, list[str]], options: dict[str, Any], held_out: HeldOutReferences | None = None
+) -> dict[str, PairScorer]:
     measures = Measures(**options)
-    scorers = {split: PairScorer(tuple(names), measures, held_out) for split, names in chosen.items()}
-    return ScoringJob(folder, scorers, settings.batch_size)
+    return {split: PairScorer(tuple(names), measures, held_out) for split, names in chosen.items()}
 
 
 def _language_model(
@@ -285,30 +284,31 @@ def _text_blocks(path: Path) -> Iterator[list[str]]:
         yield block.to_pylist()
 
 
-def _try_out(job: ScoringJob) -> None:
+def _try_out(folder: DataFolder, scorers: dict[str, PairScorer]) -> None:
     """Loads what the measures need, and lets them look at the first pairs.
 
     Raises:
         HfParaphraseError: If a model or package is missing, or a measure would say nothing of such pairs.
     """
-    for split in job.scorers:
-        job.schema(split)
-    split, scorer = next(iter(job.scorers.items()))
-    table = next(job.folder.row_range(split, 0, _LOOKED_AT, batch_size=_LOOKED_AT), None)
+    for split, scorer in scorers.items():
+        scorer(folder.schema(split).empty_table())
+    split, scorer = next(iter(scorers.items()))
+    table = next(folder.row_range(split, 0, _LOOKED_AT, batch_size=_LOOKED_AT), None)
     if table is not None:
         batch = PairBatch(table)
         for name in scorer.names:
-            scorer.measures[name].try_out(batch, job.folder.path)
+            scorer.measures[name].try_out(batch, folder.path)
 
 
-def _run(job: ScoringJob, shards: list[Shard], staging: Path, workers: int | None) -> None:
+def _run(job: ShardJob, output: ShardedOutput, shards: list[Shard], workers: int | None) -> None:
     affinity = getattr(os, "sched_getaffinity", None)
     processors = len(affinity(0)) if affinity is not None else os.cpu_count() or 1
-    total = sum(shard.stop - shard.start for shard in shards)
+    total, left = sum(shard.rows for shard in shards), output.left(shards)
     processors = min(processors, max(1, total // _ROWS_WORTH_A_PROCESS))
-    with tqdm(desc="score", total=total, unit=" pairs", unit_scale=True) as bar:
-        for shard in run_scoring(job, shards, staging, workers or processors):
-            bar.update(shard.stop - shard.start)
+    done = total - sum(shard.rows for shard in left)
+    with tqdm(desc="score", total=total, initial=done, unit=" pairs", unit_scale=True) as bar:
+        for _ in run_shards(job, left, output.staging, workers=workers or processors, progress=bar.update):
+            pass
 
 
 def _describe(settings: ScoreSettings, scored: Scored, staging: Path) -> None:

@@ -2,8 +2,8 @@
 
 Start at `train.py` and `back_translation.py`, the recipes of the two main verbs: a bitext (`bitext.py`) is cut into
 batches (`batching.py`) for the `TranslationTrainer`; a model is opened (`loading.py`, `ensemble.py`) and searched by
-beam (`beam_search.py`, down to `fast_search.py` and `decoder_steps.py`), shard by shard (`table_translator.py`,
-`shards.py`), over all units or a few candidates (`lexical_table.py`, `candidates.py`).
+beam (`beam_search.py`, down to `fast_search.py` and `decoder_steps.py`), shard by shard (`table_translator.py`),
+over all units or a few candidates (`lexical_table.py`, `candidates.py`).
 """
 
 from __future__ import annotations

@@ -7,7 +7,6 @@ import dataclasses
 import datetime
 import errno
 import json
-import shutil
 import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -17,21 +16,14 @@ from typing import TYPE_CHECKING, Any
 from tqdm import tqdm
 
 from ..artefacts.cards import write_card
-from ..artefacts.folders import (
-    check_output,
-    check_unfinished,
-    move_into_place,
-    staging_path,
-    was_finished,
-    working_folder,
-)
 from ..artefacts.inherited_cards import inherited_metadata
 from ..artefacts.provenance import fingerprint, read_provenance, write_provenance
-from ..artefacts.unfinished import check_same_job
 from ..artefacts.whole_files import write_parts_whole
 from ..data.folder import DataFolder
 from ..data.schema import BACK_TRANSLATED
 from ..errors import InputError, OutputError, UsageError
+from ..jobs.sharded_output import ShardedOutput, ShardSettings
+from ..jobs.shards import ShardJob, cut, reports, run_shards
 from ..messages import is_main_process, say
 from ..settings import recipe, setting
 from ..training.threads import keep_freed_memory
@@ -50,7 +42,7 @@ _PATIENCE = datetime.timedelta(days=30)
 
 
 @dataclass(kw_only=True)
-class BackTranslationSettings(SearchSettings):
+class BackTranslationSettings(SearchSettings, ShardSettings):
     """Translate the foreign side of a bitext with beam search and keep the n-best list as paraphrase pairs."""
 
     bitext: str = setting("data folder with the columns id, source, target, source_lang, from `prepare bitext`")
@@ -88,8 +80,6 @@ class BackTranslationSettings(SearchSettings):
         "auto",
         choices=["auto", "bf16", "fp32"],
     )
-    overwrite: bool = setting("replace an existing output folder (once the new one is complete)", False)
-    resume: bool = setting("continue the unfinished job for this output", False)
 
     def check(self) -> None:
         """Refuses what does not fit.
@@ -127,7 +117,7 @@ def back_translate(settings: BackTranslationSettings) -> DataFolder:
     A job that was killed is continued with `resume`, and several processes share it; the bytes are the same.
 
     Returns:
-        The data folder of the pairs.
+        The data folder of the pairs; with `shard`, while parts are missing, that of the unfinished work.
 
     Raises:
         InputError: If the bitext is missing or empty, lacks a column, or is in another language than the model's.
@@ -138,32 +128,32 @@ def back_translate(settings: BackTranslationSettings) -> DataFolder:
     keep_freed_memory()
     bitext = DataFolder(settings.bitext)
     bitext.require("id", "source", "target", "source_lang", split=settings.split)
-    target = Path(settings.output).expanduser().resolve()
-    flags = {"overwrite": settings.overwrite, "resume": settings.resume}
+    output = ShardedOutput(settings)
     if is_main_process():
-        check_unfinished(target, **flags)
-    if not settings.resume:
-        check_output(target, overwrite=settings.overwrite)
+        output.check_unfinished()
+    if not output.resume:
+        output.check_free()
 
     import torch
     from accelerate import PartialState
 
     from .back_translator import BackTranslator
     from .bitext import check_languages
-    from .shards import ShardFiles, check_number_of_shards, job_description, number_of_shards, run_job
 
     available = bitext.count(settings.split)
     rows = available if settings.max_sentences is None else min(available, settings.max_sentences)
     if not rows:
         raise InputError(f"split `{settings.split}` has no rows to translate", path=settings.bitext)
-    check_number_of_shards(rows, settings.shard_size)
+    shards = cut("train", rows, settings.shard_size, source=settings.split)
+    own = output.own(shards)
     options = _options(settings)
     state = PartialState(cpu=not torch.accelerator.is_available(), timeout=_PATIENCE)
     translator = BackTranslator(tuple(settings.model), options, settings.lexical_table, str(state.device))
     model = translator.translator.model
     check_languages(settings.model, model, bitext, settings.split)
-    job = job_description(
-        options,
+    record = dict(
+        **dataclasses.asdict(options),
+        shard_size=settings.shard_size,
         split=settings.split,
         sentences=rows,
         model=_one_or_all([fingerprint(folder) for folder in settings.model]),
@@ -172,54 +162,41 @@ def back_translate(settings: BackTranslationSettings) -> DataFolder:
         # Of such a model earlier versions left the capitals of the references.
         **({"lower_case": True} if model.config.lowercase else {}),
     )
-    if was_finished(settings.output, lambda: job, **flags):
+    if output.was_finished(lambda: record):
         return DataFolder(settings.output)
     # Nobody moves anything before all have looked.
     state.wait_for_everyone()
-    check_output(target, overwrite=settings.overwrite)
-    staging = staging_path(target)
+    output.check_free()
+    staging = output.staging
     with _says_how_to_go_on(), contextlib.ExitStack() as claim:
         if state.is_main_process:
-            claim.enter_context(working_folder(target, **flags))
-            # A run that has ended since the first look may have left its output.
-            check_output(target, overwrite=settings.overwrite)
-            check_same_job(staging, job)
+            claim.enter_context(output.working(record))
         state.wait_for_everyone()
-        files = ShardFiles(staging, number_of_shards(rows, options.shard_size))
-        if not _is_assembled(staging):
-            processes = {"rank": state.process_index, "world_size": state.num_processes}
-            share = files.share(rows, options.shard_size, **processes)
-            with tqdm(
-                total=share.sentences,
-                initial=share.finished_sentences,
-                unit="sentence",
-                desc="back-translate" if state.num_processes == 1 else f"back-translate, 1 of {state.num_processes}",
-                disable=not state.is_main_process,
-                file=sys.stderr,
-            ) as bar:
-                run_job(
-                    translator,
-                    bitext,
-                    settings.split,
-                    files,
-                    limit=rows,
-                    **processes,
-                    finished=share.finished,
-                    progress=bar.update,
-                )
+        # What falls to this one of several processes.
+        own = own[state.process_index :: state.num_processes]
+        left = output.left(own)
+        with tqdm(
+            total=sum(shard.rows for shard in own),
+            initial=sum(shard.rows for shard in own) - sum(shard.rows for shard in left),
+            unit="sentence",
+            desc="back-translate" if state.num_processes == 1 else f"back-translate, 1 of {state.num_processes}",
+            disable=not state.is_main_process,
+            file=sys.stderr,
+        ) as bar:
+            job = ShardJob(bitext, {"train": translator}, settings.shard_size)
+            for _ in run_shards(job, left, staging, progress=bar.update):
+                pass
         state.wait_for_everyone()
-        if state.is_main_process:
-            if not _is_assembled(staging):
-                device = str(state.device)
-                _assemble(settings, options, device, staging, files.reports(), lower_case=bool(model.config.lowercase))
-            # Only now, and in this order: a job that is killed here loses nothing either.
-            shutil.rmtree(staging / "shards", ignore_errors=True)
-            move_into_place(staging, target)
+        if state.is_main_process and output.is_whole(shards):
+            if not output.is_described:
+                found = reports(shards, staging)
+                _assemble(settings, options, str(state.device), staging, found, bool(model.config.lowercase))
+            output.finish()
             say(f"back-translated pairs: {settings.output}")
             say(f"load them: load_dataset({settings.output!r}, split='train')")
     # The other processes open what the first one has moved into its place.
     state.wait_for_everyone()
-    return DataFolder(settings.output)
+    return DataFolder(output.place)
 
 
 def _options(settings: BackTranslationSettings) -> SearchOptions:
@@ -231,7 +208,6 @@ def _options(settings: BackTranslationSettings) -> SearchOptions:
         num_return_sequences=settings.returned,
         length_penalty=settings.length_penalty,
         max_source_tokens=settings.max_source_tokens,
-        shard_size=settings.shard_size,
         bf16=is_bf16(settings.precision),
         constraints=settings.constraints(),
         candidates_from_reference=settings.candidates_from_reference,
@@ -259,11 +235,6 @@ def _folder_name(folder: str) -> str:
     return Path(folder).resolve().name
 
 
-def _is_assembled(staging: Path) -> bool:
-    """Tells whether all work was done before: the card is written last, by way of a temporary file."""
-    return (staging / "README.md").is_file()
-
-
 def _results_of(model: str) -> dict[str, Any]:
     results = read_provenance(model).get("results", {})
     return {key: value for key, value in results.items() if key != "log"}
@@ -275,7 +246,6 @@ def _assemble(
     device: str,
     staging: Path,
     reports: Iterable[dict[str, Any]],
-    *,
     lower_case: bool,
 ) -> None:
     """Turns the finished shards into a data folder: reports merged, provenance and last of all the card written."""

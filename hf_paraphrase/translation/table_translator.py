@@ -45,7 +45,6 @@ class SearchOptions:
         num_return_sequences: Length of the n-best list.
         length_penalty: Exponent of the length by which a total log-probability is divided to rank it.
         max_source_tokens: Longer sources are skipped, in sub-word units.
-        shard_size: Sentences per shard.
         bf16: Whether to search in bfloat16; scores are computed in fp32 either way.
         constraints: Length limits and bans.
         candidates_frequent: How many of the most frequent target units may be used; all units if not given.
@@ -58,7 +57,6 @@ class SearchOptions:
     num_return_sequences: int = 50
     length_penalty: float = 1.0
     max_source_tokens: int = 250
-    shard_size: int = 1_000
     bf16: bool = False
     constraints: SearchConstraints = SearchConstraints()
     candidates_frequent: int | None = None

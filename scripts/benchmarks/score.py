@@ -27,8 +27,8 @@ import pyarrow as pa
 from hf_paraphrase.data.folder import DataFolder, write_split
 from hf_paraphrase.errors import UsageError
 from hf_paraphrase.filtering.measuring import Measures, PairScorer, add_measures
-from hf_paraphrase.filtering.shards import ScoringJob, plan_shards, run_scoring
 from hf_paraphrase.filtering.tokens import tokenize
+from hf_paraphrase.jobs.shards import ShardJob, cut, run_shards
 from interleaved import (
     ROUNDS,
     Comparison,
@@ -166,12 +166,12 @@ def run(arguments: argparse.Namespace, table: pa.Table, folder: Path) -> None:
     )
     if arguments.workers > 1:
         write_split(folder / "pairs", "train", table.to_batches(max_chunksize=10_000), table.schema)
-        job = ScoringJob(DataFolder(folder / "pairs"), {"train": PairScorer(tuple(MEASURES), Measures())}, 10_000)
-        shards = plan_shards(job.folder, max(1, table.num_rows // (8 * arguments.workers)))
+        job = ShardJob(DataFolder(folder / "pairs"), {"train": PairScorer(tuple(MEASURES), Measures())}, 10_000)
+        shards = cut("train", table.num_rows, max(1, table.num_rows // (8 * arguments.workers)))
 
         def whole_job(workers: int) -> None:
             with tempfile.TemporaryDirectory(dir=folder) as output:
-                list(run_scoring(job, shards, Path(output), workers))
+                list(run_shards(job, shards, Path(output), workers=workers))
 
         several = f"whole job, {arguments.workers} processes"
         ratios |= compare_rates(

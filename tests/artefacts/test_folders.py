@@ -179,7 +179,7 @@ def test_an_output_that_appeared_since_the_first_look_is_not_replaced(tmp_path, 
     output = tmp_path / "output"
 
     @contextmanager
-    def another_run_ends_first(folder):
+    def another_run_ends_first(folder, **shared):
         with claimed_folder(folder):
             output.mkdir()
             (output / "theirs.txt").write_text("theirs")

@@ -16,7 +16,6 @@ from hf_paraphrase.data.folder import DataFolder
 from hf_paraphrase.data.schema import BACK_TRANSLATED
 from hf_paraphrase.translation.back_translation import BackTranslationSettings
 from hf_paraphrase.translation.loading import load_translation_model
-from hf_paraphrase.translation.shards import job_description, number_of_shards, shards
 from hf_paraphrase.translation.table_translator import SearchOptions, TableTranslator
 
 
@@ -163,18 +162,6 @@ def test_standard_output_stays_empty(tiny_model, tiny_bitext, tmp_path, capfd):
 # ----- parts
 
 
-@pytest.mark.parametrize(
-    ("rows", "size", "limit"), [(17, 4, None), (17, 4, 9), (17, 17, None), (17, 100, 3), (17, 1, 2)]
-)
-def test_shards_are_runs_of_consecutive_rows(awkward_bitext, rows, size, limit):
-    tables = list(shards(str(awkward_bitext), "train", size, limit))
-    expected = rows if limit is None else limit
-    assert len(tables) == number_of_shards(expected, size)
-    assert all(table.num_rows == size for table in tables[:-1]) and 1 <= tables[-1].num_rows <= size
-    names = [name for table in tables for name in table["id"].to_pylist()]
-    assert names == [f"train-{index}" for index in range(expected)]
-
-
 def test_a_shard_depends_on_its_sentences_alone(tiny_model, awkward_bitext):
     model, tokenizer = load_translation_model(tiny_model)
     translator = TableTranslator(model, tokenizer, SearchOptions(4, 3))
@@ -202,11 +189,6 @@ def test_a_job_of_which_nothing_can_be_translated_says_so_and_opens(tiny_model, 
     assert job(tiny_model, bitext, tmp_path / "out") == 0
     assert "2 of 2 sentences have no translation" in capsys.readouterr().err
     assert DataFolder(tmp_path / "out").table().num_rows == 0
-
-
-def test_the_description_of_a_job_names_every_setting_of_the_search():
-    description = job_description(SearchOptions(), split="train", model="x")
-    assert {"num_beams", "length_penalty", "shard_size", "bf16", "split", "model"} <= set(description)
 
 
 # ----- errors

@@ -8,8 +8,8 @@ from tqdm import tqdm
 
 from hf_paraphrase.commands import main
 from hf_paraphrase.data import folder
+from hf_paraphrase.jobs import shards
 from hf_paraphrase.translation import back_translation
-from hf_paraphrase.translation.shards import ShardFiles
 
 SMALL = ["--num-beams", "3", "--num-return-sequences", "1", "--shard-size", "1", "--precision", "fp32"]
 
@@ -64,15 +64,15 @@ def test_the_bar_of_a_job_that_is_continued_begins_at_what_is_done(tiny_model, t
     class Killed(BaseException):
         pass
 
-    write = ShardFiles.write
+    write = shards.write_shard
 
-    def killed(self, index, *arguments):
-        if index == 2:
+    def killed(job, shard, *arguments):
+        if shard.index == 2:
             raise Killed
-        write(self, index, *arguments)
+        write(job, shard, *arguments)
 
     with monkeypatch.context() as context:
-        context.setattr(ShardFiles, "write", killed)
+        context.setattr(shards, "write_shard", killed)
         with pytest.raises(Killed):
             job(tiny_model, tiny_bitext, tmp_path / "out", "--max-sentences", "5")
     bars = []

@@ -11,9 +11,9 @@ from hf_paraphrase.artefacts import folders
 from hf_paraphrase.commands import main
 from hf_paraphrase.data.folder import DataFolder
 from hf_paraphrase.errors import ModelError
+from hf_paraphrase.jobs import shards
 from hf_paraphrase.translation import table_translator
 from hf_paraphrase.translation.loading import load_translation_model
-from hf_paraphrase.translation.shards import ShardFiles
 
 SMALL = ["--num-beams", "4", "--num-return-sequences", "3", "--shard-size", "4", "--precision", "fp32"]
 
@@ -108,14 +108,14 @@ def test_sentences_that_cannot_be_translated_do_not_stop_a_process_that_has_tran
     failing(monkeypatch, fails, RuntimeError("too long for this device"))
     assert job(tiny_model, bitext, tmp_path / "whole") == 0
     with monkeypatch.context() as killed:
-        write = ShardFiles.write
+        write = shards.write_shard
 
-        def write_two(self, index, *arguments):
-            if index == 2:
+        def write_two(job, shard, *arguments):
+            if shard.index == 2:
                 raise KeyboardInterrupt
-            write(self, index, *arguments)
+            write(job, shard, *arguments)
 
-        killed.setattr(ShardFiles, "write", write_two)
+        killed.setattr(shards, "write_shard", write_two)
         assert job(tiny_model, bitext, tmp_path / "resumed") == 130
     assert job(tiny_model, bitext, tmp_path / "resumed", "--resume") == 0
     assert data(tmp_path / "resumed") == data(tmp_path / "whole")
@@ -160,7 +160,7 @@ def test_a_device_that_fails_in_the_middle_stops_the_job_and_resuming_gives_the_
         failing(context, lambda batch: searched.append(0) or len(searched) > 1, RuntimeError("the device is lost"))
         assert job(tiny_model, bitext, tmp_path / "pairs") == 2
     assert "the device is lost" in capsys.readouterr().err
-    assert [path.name for path in (tmp_path / ".pairs.partial" / "shards").iterdir()] == ["00000.json"]
+    assert [path.name for path in (tmp_path / ".pairs.partial" / "shards").iterdir()] == ["train-00000.json"]
     assert job(tiny_model, bitext, tmp_path / "pairs", "--resume") == 0
     assert data(tmp_path / "pairs") == data(undisturbed)
 
@@ -240,7 +240,7 @@ def test_a_disk_that_is_full_within_a_shard_leaves_the_finished_ones_and_resumin
 
     place = (pq.ParquetWriter, "write_table")
     error, left = stops_and_goes_on(capsys, tiny_model, bitext, tmp_path / "pairs", monkeypatch, place, fills_the_disk)
-    assert "train-00001-of-00003.parquet" in error and left == {"00000.json"}
+    assert "train-00001-of-00003.parquet" in error and left == {"train-00000.json"}
     assert data(tmp_path / "pairs") == data(undisturbed)
 
 
@@ -248,10 +248,10 @@ def test_a_disk_that_is_full_within_a_shard_leaves_the_finished_ones_and_resumin
     ("name", "left"),
     [
         ("job.json", set()),
-        ("00001.json", {"00000.json"}),
-        ("skipped.jsonl", {"00000.json", "00001.json", "00002.json"}),
-        ("provenance.json", {"00000.json", "00001.json", "00002.json"}),
-        ("README.md", {"00000.json", "00001.json", "00002.json"}),
+        ("train-00001.json", {"train-00000.json"}),
+        ("skipped.jsonl", {"train-00000.json", "train-00001.json", "train-00002.json"}),
+        ("provenance.json", {"train-00000.json", "train-00001.json", "train-00002.json"}),
+        ("README.md", {"train-00000.json", "train-00001.json", "train-00002.json"}),
     ],
 )
 def test_a_full_disk_is_one_line_whichever_file_meets_it(

@@ -9,21 +9,22 @@ import pytest
 from back_translate_runs import command, files, job
 from two_processes import launch
 
+from hf_paraphrase.data.folder import DataFolder
+from hf_paraphrase.jobs.shards import ShardJob, cut, run_shards
 from hf_paraphrase.translation.back_translator import BackTranslator
-from hf_paraphrase.translation.shards import ShardFiles, number_of_shards, run_job
 from hf_paraphrase.translation.table_translator import SearchOptions, TableTranslator
 
 KILLED = """
 import os, signal, sys
 from hf_paraphrase.commands import main
-from hf_paraphrase.translation.shards import ShardFiles
-write = ShardFiles.write
-def killed_in_the_third_shard(self, index, *arguments):
-    if index == 2:
-        self.pairs(index).with_name(".00002.partial").write_bytes(b"half a shard")
+from hf_paraphrase.jobs import shards
+write = shards.write_shard
+def killed_in_the_third_shard(job, shard, output, *progress):
+    if shard.index == 2:
+        shard.path(output).with_name(".00002.partial").write_bytes(b"half a shard")
         os.kill(os.getpid(), signal.SIGKILL)
-    write(self, index, *arguments)
-ShardFiles.write = killed_in_the_third_shard
+    write(job, shard, output, *progress)
+shards.write_shard = killed_in_the_third_shard
 main(sys.argv[1:])
 """
 
@@ -69,7 +70,7 @@ def test_a_killed_job_that_is_resumed_gives_the_same_bytes(tiny_model, awkward_b
 @pytest.mark.parametrize("damage", ["truncated", "emptied", "removed", "no report", "bad report"])
 def test_a_damaged_shard_is_done_again(tiny_model, awkward_bitext, translated, unfinished, damage):
     staging = unfinished.parent / ".pairs.partial"
-    path, report = staging / "data" / "train-00001-of-00005.parquet", staging / "shards" / "00001.json"
+    path, report = staging / "data" / "train-00001-of-00005.parquet", staging / "shards" / "train-00001.json"
     if damage == "truncated":
         path.write_bytes(path.read_bytes()[:-40])
     elif damage == "emptied":
@@ -79,7 +80,7 @@ def test_a_damaged_shard_is_done_again(tiny_model, awkward_bitext, translated, u
     elif damage == "no report":
         report.unlink()
     else:
-        report.write_text('{"pairs": ')
+        report.write_text('{"rows": ')
     assert resume(tiny_model, awkward_bitext, unfinished) == 0
     assert same_data(unfinished, translated)
 
@@ -138,9 +139,13 @@ def test_a_job_killed_at_the_very_end_loses_nothing(
     def die(*arguments, **settings):
         raise Killed
 
-    name = {"card": "write_card", "cleaning": "shutil.rmtree", "moving": "move_into_place"}[stage]
+    name = {
+        "card": "translation.back_translation.write_card",
+        "cleaning": "jobs.sharded_output.shutil.rmtree",
+        "moving": "jobs.sharded_output.move_into_place",
+    }[stage]
     with monkeypatch.context() as context:
-        context.setattr(f"hf_paraphrase.translation.back_translation.{name}", die)
+        context.setattr(f"hf_paraphrase.{name}", die)
         with pytest.raises(Killed):
             job(tiny_model, awkward_bitext, tmp_path / "pairs", "--max-source-tokens", "50")
     assert not (tmp_path / "pairs").exists()
@@ -160,12 +165,12 @@ def test_resume_without_an_unfinished_job_starts_one(tiny_model, awkward_bitext,
 
 
 def test_the_number_of_processes_does_not_change_a_byte(tiny_model, awkward_bitext, translated, tmp_path):
-    options = SearchOptions(4, 3, shard_size=4, max_source_tokens=50)
-    outcome = ShardFiles(tmp_path, number_of_shards(17, 4))
+    options = SearchOptions(4, 3, max_source_tokens=50)
+    shards = cut("train", 17, 4)
     for rank in (2, 0, 1):
         translator = BackTranslator((str(tiny_model),), options)
-        run_job(translator, str(awkward_bitext), "train", outcome, rank=rank, world_size=3)
-        assert sum(outcome.is_finished(index) for index in range(5)) == {2: 1, 0: 3, 1: 5}[rank]
+        list(run_shards(ShardJob(DataFolder(awkward_bitext), {"train": translator}, 4), shards[rank::3], tmp_path))
+        assert sum(shard.is_finished(tmp_path) for shard in shards) == {2: 1, 0: 3, 1: 5}[rank]
     for path in (translated / "data").iterdir():
         assert (tmp_path / "data" / path.name).read_bytes() == path.read_bytes()
 
@@ -188,7 +193,7 @@ def test_two_processes_of_which_one_is_killed_are_continued_by_one(tiny_model, a
     output = tmp_path / "out" / "pairs"
     result = launch(tmp_path / "killed.py", *command(tiny_model, awkward_bitext, output, "--max-source-tokens", "50"))
     assert result.returncode != 0 and [path.name for path in output.parent.iterdir()] == [".pairs.partial"]
-    assert (output.parent / ".pairs.partial" / "shards" / "00000.json").exists()
+    assert (output.parent / ".pairs.partial" / "shards" / "train-00000.json").exists()
     assert resume(tiny_model, awkward_bitext, output) == 0
     assert same_data(output, translated) and [path.name for path in output.parent.iterdir()] == ["pairs"]
 

@@ -183,7 +183,7 @@ def test_processes_and_interruptions_do_not_change_a_byte(back_translated, tmp_p
     words = ["--pairs", back_translated, "--hold-out", 10, "--shard-size", 25]
     assert run("score", *words, "--output", tmp_path / "one", "--workers", 1) == 0
     assert run("score", *words, "--output", tmp_path / "two", "--workers", 2) == 0
-    from hf_paraphrase.filtering import shards
+    from hf_paraphrase.jobs import shards
 
     write, written = shards.write_shard, []
 

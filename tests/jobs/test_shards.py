@@ -8,9 +8,9 @@ import pytest
 from peak_memory import ROWS_AT_A_TIME, bytes_a_row, peak_bytes
 
 from hf_paraphrase.data.folder import DataFolder, write_split
-from hf_paraphrase.errors import InputError
-from hf_paraphrase.filtering.measuring import Measures, PairScorer, add_measures
-from hf_paraphrase.filtering.shards import ScoringJob, plan_shards, run_scoring
+from hf_paraphrase.errors import InputError, UsageError
+from hf_paraphrase.filtering.measuring import PairScorer, add_measures
+from hf_paraphrase.jobs.shards import ShardJob, cut, reports, run_shards
 
 NAMES = ["length", "overlap", "bleu", "edit_distance", "repetition"]
 
@@ -28,8 +28,13 @@ def pairs(tmp_path):
 
 
 def job_of(pairs, batch_size=16):
-    scorer = PairScorer(tuple(NAMES), Measures())
-    return ScoringJob(DataFolder(pairs), {"train": scorer, "test": scorer}, batch_size)
+    scorer = PairScorer(tuple(NAMES))
+    return ShardJob(DataFolder(pairs), {"train": scorer, "test": scorer}, batch_size)
+
+
+def plan(pairs, size=None):
+    folder = DataFolder(pairs)
+    return [shard for split in folder.splits for shard in cut(split, folder.count(split), size)]
 
 
 def digests(folder):
@@ -38,34 +43,41 @@ def digests(folder):
 
 def test_shards_hold_the_rows_in_order_with_the_measures_of_a_single_pass(pairs, tmp_path):
     output = tmp_path / "out"
-    shards = plan_shards(DataFolder(pairs), 30)
+    shards = plan(pairs, 30)
     assert [shard.split for shard in shards] == ["train"] * 7 + ["test"]
-    assert list(run_scoring(job_of(pairs), shards, output)) == shards
+    assert list(run_shards(job_of(pairs), shards, output)) == shards
+    assert all(shard.is_finished(output) for shard in shards) and list(reports(shards, output)) == [{}] * 8
     expected = add_measures(DataFolder(pairs).table(), NAMES)
     assert repr(DataFolder(output).table().to_pydict()) == repr(expected.to_pydict())
     assert DataFolder(output).table("test").schema == DataFolder(output).table().schema
 
 
 def test_two_processes_write_the_same_bytes_as_one(pairs, tmp_path):
-    shards = plan_shards(DataFolder(pairs), 70)
+    shards = plan(pairs, 70)
     for workers in (1, 2):
-        list(run_scoring(job_of(pairs), shards, tmp_path / str(workers), workers))
+        rows = []
+        made = list(run_shards(job_of(pairs), shards, tmp_path / str(workers), workers=workers, progress=rows.append))
+        assert set(made) == set(shards) and sum(rows) == 200
     assert digests(tmp_path / "1") == digests(tmp_path / "2") and len(digests(tmp_path / "1")) == 4
 
 
 def test_a_job_that_was_interrupted_continues_and_leaves_the_same_bytes(pairs, tmp_path):
-    shards = plan_shards(DataFolder(pairs), 30)
-    list(run_scoring(job_of(pairs), shards, tmp_path / "whole"))
-    running = run_scoring(job_of(pairs), shards, tmp_path / "killed")
+    shards = plan(pairs, 30)
+    list(run_shards(job_of(pairs), shards, tmp_path / "whole"))
+    running = run_shards(job_of(pairs), shards, tmp_path / "killed")
     for _ in range(3):
         next(running)
     running.close()
     kept = {path.name: path.stat().st_mtime_ns for path in (tmp_path / "killed" / "data").iterdir()}
     assert len(kept) == 3
     (tmp_path / "killed" / "data" / f".train-00005-of-00007.parquet.{'0' * 16}.partial").write_bytes(b"half")
-    assert len(list(run_scoring(job_of(pairs), shards, tmp_path / "killed"))) == len(shards)
+    (tmp_path / "killed" / "shards" / "train-00001.json").unlink()
+    left = [shard for shard in shards if not shard.is_finished(tmp_path / "killed")]
+    assert left == [shards[1], *shards[3:]]
+    list(run_shards(job_of(pairs), left, tmp_path / "killed"))
     assert digests(tmp_path / "killed") == digests(tmp_path / "whole")
     after = {path.name: path.stat().st_mtime_ns for path in (tmp_path / "killed" / "data").iterdir()}
+    kept.pop("train-00001-of-00007.parquet")
     assert {name: after[name] for name in kept} == kept and all(name.endswith(".parquet") for name in after)
 
 
@@ -76,23 +88,47 @@ def test_an_error_in_a_shard_reaches_the_caller_whole_and_leaves_no_half_shard(p
     content[40:200] = bytes(160)
     shard.write_bytes(bytes(content))
     with pytest.raises(InputError) as caught:
-        list(run_scoring(job_of(pairs), plan_shards(DataFolder(pairs), 60), tmp_path / "out", workers))
+        list(run_shards(job_of(pairs), plan(pairs, 60), tmp_path / "out", workers=workers))
     assert caught.value.path == str(shard)
     assert all(path.suffix == ".parquet" for path in (tmp_path / "out" / "data").iterdir())
 
 
 def test_the_plan_depends_on_the_rows_alone(pairs):
-    train, test = plan_shards(DataFolder(pairs))
+    train, test = plan(pairs)
     assert (train.start, train.stop, train.count) == (0, 200, 1)
     assert (test.start, test.stop, test.count) == (0, 0, 1)
-    assert [shard.stop - shard.start for shard in plan_shards(DataFolder(pairs), 90)] == [90, 90, 20, 0]
+    assert [shard.rows for shard in plan(pairs, 90)] == [90, 90, 20, 0]
+    assert [len(cut("train", rows)) for rows in (10_000, 10_001, 160_001, 4_000_001)] == [1, 2, 16, 17]
+
+
+def test_more_shards_than_names_are_refused_with_the_size_that_will_do():
+    assert len(cut("train", 99_999, 1)) == 99_999 and len(cut("train", 30_000_000, 301)) == 99_668
+    with pytest.raises(UsageError, match="100,000 shards of 100,000 rows, more than 99,999") as caught:
+        cut("train", 100_000, 1)
+    assert caught.value.remedy == "--shard-size 2 or more"
+    assert len(cut("train", 100_000, 2)) == 50_000
+
+
+@pytest.mark.parametrize("damage", ["truncated", "other rows", "no report", "bad report", "a list"])
+def test_a_damaged_shard_is_not_finished(pairs, tmp_path, damage):
+    shards = plan(pairs, 60)
+    list(run_shards(job_of(pairs), shards, tmp_path))
+    path, report = shards[1].path(tmp_path), shards[1].report(tmp_path)
+    if damage == "truncated":
+        path.write_bytes(path.read_bytes()[:-40])
+    elif damage == "other rows":
+        path.write_bytes(shards[3].path(tmp_path).read_bytes())
+    elif damage == "no report":
+        report.unlink()
+    else:
+        report.write_text({"bad report": '{"rows": ', "a list": "[]"}[damage])
+    assert [shard.is_finished(tmp_path) for shard in shards] == [True, False, True, True, True]
 
 
 def test_the_memory_of_scoring_does_not_grow_with_the_pairs_of_a_shard(tmp_path):
     def scored(folder):
-        job = ScoringJob(DataFolder(folder), {"train": PairScorer(("length", "overlap"), Measures())}, ROWS_AT_A_TIME)
-        shards = plan_shards(DataFolder(folder), 1_000_000)
-        assert len(list(run_scoring(job, shards, tmp_path / f"scored_{folder.name}"))) == 1
+        job = ShardJob(DataFolder(folder), {"train": PairScorer(("length", "overlap"))}, ROWS_AT_A_TIME)
+        assert len(list(run_shards(job, plan(folder, 1_000_000), tmp_path / f"scored_{folder.name}"))) == 1
 
     # A pair has 2,000 bytes of text, and its few new columns have eight bytes each.
     assert bytes_a_row(lambda folder: peak_bytes(lambda: scored(folder)), tmp_path) < 200
