@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import os
 import re
-import secrets
 import stat
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
@@ -141,7 +140,7 @@ def write_text_whole(path: str | os.PathLike[str], text: str) -> None:
 def _new_file(path: Path) -> tuple[Path, int]:
     """Makes a temporary file for `path`, and holds it as long as the descriptor is open."""
     while True:
-        temporary = path.with_name(f".{_shortened(path.name)}.{secrets.token_hex(8)}.partial")
+        temporary = path.with_name(f".{_shortened(path.name)}.{os.urandom(8).hex()}.partial")
         descriptor = os.open(temporary, _NEW, 0o666)
         # Between the two, another run may have taken it for a leftover.
         mine = not is_locked(descriptor) and is_at(descriptor, temporary)

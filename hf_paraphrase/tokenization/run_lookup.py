@@ -17,32 +17,30 @@ from __future__ import annotations
 
 import re
 import sys
-import threading
 import unicodedata
 from collections.abc import Iterable, Sequence
 from itertools import chain
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
+from .known_runs import FREE, NOT_BEFORE, NOT_BEHIND, KnownRuns, bytes_of
 from .separable_runs import SPACE_MARK, keeps_ascii_visible, runs_are_separable
-from .token_ids import TokenIds, ranges
+from .token_ids import TokenIds
 from .tokenizer_parts import settings_of_part, tokens_around
 
 if TYPE_CHECKING:
+    from pyarrow import LargeStringArray
     from tokenizers import Tokenizer
 
-_REMEMBERED = 1 << 18
-"""Different runs that are remembered at most."""
-_REMEMBERED_CHARACTERS = 1 << 23
-"""Characters of all different runs that are remembered at most."""
 _FEW_TEXTS = 512
 """So many texts are taken apart faster by Python than by Arrow."""
 _TEXTS_THAT_PAY = 1 << 16
 """About so many are taken apart by Python, call by call, before the import of Arrow would have taken less time."""
-_FREE, _NOT_BEHIND, _NOT_BEFORE = 0, 1, 2
-"""May a run stand behind another, and before another?"""
+_FEW_RUNS = 64
+"""The ids of so many runs are gathered faster by Python than by NumPy."""
+_EXCEPTIONS = NOT_BEHIND | NOT_BEFORE
 _runs_of = re.compile(" *[^ ]+| +").findall
 
 
@@ -68,7 +66,7 @@ class RunLookup:
         self._added_ids = frozenset(added)
         self._added = {token.content for token in added.values()}
         self._added |= {self._normalized(text) for text in self._added}
-        self._known = _KnownRuns()
+        self._known = KnownRuns()
         self._texts = 0
 
     @classmethod
@@ -95,15 +93,7 @@ class RunLookup:
         Raises:
             TypeError: If one of them is not a string, or holds half a surrogate pair, which is no Unicode text.
         """
-        known, slots, borders = self._many(texts) if self._are_many(texts) else self._few(texts)
-        lengths = known.lengths[slots]
-        ids = known.ids[ranges(known.starts[slots], lengths)].astype(np.int64)
-        ends = np.zeros(len(slots) + 1, np.int64)
-        lengths.cumsum(out=ends[1:])
-        found = TokenIds(ids, ends[borders])
-        places = known.places[slots]
-        if places.any():
-            found = self._with_exceptions(found, texts, places, borders)
+        found = self._many(texts) if self._are_many(texts) else self._few(texts)
         return self._surrounded(found) if len(self.before) or len(self.behind) else found
 
     def _are_many(self, texts: Sequence[str]) -> bool:
@@ -113,59 +103,79 @@ class RunLookup:
         self._texts += len(texts)
         return self._texts > _TEXTS_THAT_PAY or "pyarrow" in sys.modules
 
-    def _few(self, texts: Sequence[str]) -> tuple[_KnownRuns, NDArray[np.int64], NDArray[np.int64]]:
-        """Takes texts apart one by one.
-
-        Returns:
-            Where the ids of the runs are, the number of each run there (runs,), and for each text the place of its
-            first run, and the number of all (texts + 1,).
-        """
-        runs = [_runs_of(text) for text in texts]
+    def _few(self, texts: Sequence[str]) -> TokenIds:
+        """Takes texts apart one by one."""
+        rows = list(map(_runs_of, texts))
+        known, codes = self._codes(list(chain.from_iterable(rows)))
+        counts = list(map(len, rows))
+        if len(codes) <= _FEW_RUNS and not any(code & _EXCEPTIONS for code in codes):
+            return known.ids_of_few(codes, counts)
         borders = np.zeros(len(texts) + 1, np.int64)
-        np.cumsum([len(row) for row in runs], out=borders[1:])
-        known, slots = self._slots(list(chain.from_iterable(runs)))
-        return known, slots, borders
+        np.cumsum(counts, out=borders[1:])
+        return self._gathered(texts, known, np.array(codes, np.int64), borders)
 
-    def _many(self, texts: Sequence[str]) -> tuple[_KnownRuns, NDArray[np.int64], NDArray[np.int64]]:
-        """Takes texts apart in array operations on the bytes of all; returns what :meth:`_few` does."""
+    def _many(self, texts: Sequence[str]) -> TokenIds:
+        """Takes texts apart in array operations on the bytes of all."""
         import pyarrow as pa
+        import pyarrow.compute as pc
 
-        data, offsets = _bytes_of(texts)
+        data, offsets = bytes_of(texts)
         spaces = np.frombuffer(data, np.uint8) == ord(" ")
         seams = np.zeros(len(spaces) + 1, np.bool_)
         np.greater(spaces[1:], spaces[:-1], out=seams[1:-1])
         seams[offsets] = True
         starts = np.flatnonzero(seams)
+        borders = np.searchsorted(starts, offsets)
         # The runs lie end to end as the texts do, so they need not be copied.
-        runs = pa.LargeStringArray.from_buffers(
-            len(starts) - 1, pa.py_buffer(starts), pa.py_buffer(data)
-        ).dictionary_encode()
-        known, slots = self._slots(runs.dictionary.to_pylist())
-        return known, slots[runs.indices.to_numpy()], np.searchsorted(starts, offsets)
+        runs = pa.LargeStringArray.from_buffers(len(starts) - 1, pa.py_buffer(starts), pa.py_buffer(data))
 
-    def _slots(self, runs: list[str]) -> tuple[_KnownRuns, NDArray[np.int64]]:
+        known = self._known
+        index = known.index(len(runs))
+        places = pc.index_in(runs, options=index.options)
+        codes = index.codes[places.fill_null(-1).to_numpy()]
+        if places.null_count:
+            others = places.is_null()
+            met, values = self._codes_of_array(runs.filter(others))
+            if met is known:
+                codes[others.to_numpy(zero_copy_only=False)] = values
+            else:
+                # What is remembered was begun anew, and the codes are those of before.
+                known, codes = self._codes_of_array(runs)
+        return self._gathered(texts, known, codes, borders)
+
+    def _gathered(
+        self, texts: Sequence[str], known: KnownRuns, codes: NDArray[np.int64], borders: NDArray[np.int64]
+    ) -> TokenIds:
+        """Gathers the ids of texts from the codes of their runs."""
+        found = known.ids(codes, borders)
+        places = codes & _EXCEPTIONS
+        return self._with_exceptions(found, texts, places, borders) if places.any() else found
+
+    def _codes_of_array(self, runs: LargeStringArray) -> tuple[KnownRuns, NDArray[np.int64]]:
+        """Does what :meth:`_codes` does of runs many of which are the same."""
+        runs = runs.dictionary_encode()
+        known, codes = self._codes(runs.dictionary.to_pylist())
+        return known, np.array(codes, np.int64)[runs.indices.to_numpy()]
+
+    def _codes(self, runs: list[str]) -> tuple[KnownRuns, list[int]]:
         """Finds runs among those that are known, to which it adds them if need be.
 
         Returns:
-            Where they are known, and the number of each there (runs,).
+            Where they are known, and the code of each there.
         """
         known = self._known
-        found = list(map(known.slots.get, runs))
+        found = known.codes(runs)
         if None in found:
-            new = list(dict.fromkeys(run for run, slot in zip(runs, found, strict=True) if slot is None))
+            new = list(dict.fromkeys(run for run, code in zip(runs, found, strict=True) if code is None))
             if not known.has_room_for(new):
-                known = _KnownRuns()
+                known = KnownRuns()
                 new = list(dict.fromkeys(runs))
                 if known.has_room_for(new):
                     self._known = known
-            known.add(new, *self._looked_up(new))
-            found = list(map(known.slots.__getitem__, runs))
-        return known, np.array(found, np.int64)
-
-    def _looked_up(self, runs: list[str]) -> tuple[TokenIds, list[int]]:
-        """Asks the tokenizer for the ids of some runs, and tells of each where it may stand."""
-        ids = self._encoded(runs)
-        return TokenIds.of_lists(ids), [self._place(run, item) for run, item in zip(runs, ids, strict=True)]
+            ids = self._encoded(new)
+            known.add(new, ids, [self._place(run, item) for run, item in zip(new, ids, strict=True)])
+            found = known.codes(runs)
+        return known, cast(list[int], found)
 
     def _encoded(self, texts: Iterable[str]) -> list[list[int]]:
         self.tokenizer.no_padding()
@@ -178,29 +188,29 @@ class RunLookup:
         if not self._added_ids.isdisjoint(ids):
             normal = self._normalized(run)
             if any(token in run or token in normal for token in self._added):
-                return _NOT_BEHIND | _NOT_BEFORE
+                return NOT_BEHIND | NOT_BEFORE
         if self._ascii_visible and run.isascii() and " " < run[-1] < "\x7f":
-            return _FREE
+            return FREE
         normal = self._normalized(run)
-        place = _FREE
+        place = FREE
         if run.startswith(" ") and not normal.startswith(" "):
-            place |= _NOT_BEHIND
+            place |= NOT_BEHIND
         if not normal or not _is_visible(normal[-1]) or self._normalized(f"{run} x") != f"{normal} x":
-            place |= _NOT_BEFORE
+            place |= NOT_BEFORE
         return place
 
     def _normalized(self, text: str) -> str:
         return text if self._normalize is None else self._normalize(text)
 
     def _with_exceptions(
-        self, found: TokenIds, texts: Sequence[str], places: NDArray[np.uint8], borders: NDArray[np.int64]
+        self, found: TokenIds, texts: Sequence[str], places: NDArray[np.int64], borders: NDArray[np.int64]
     ) -> TokenIds:
         """Gives texts to the tokenizer whole in which a run stands where it may not (`places` (runs,) tells that)."""
         first, last = np.zeros(len(places), np.bool_), np.zeros(len(places), np.bool_)
         filled = np.diff(borders) > 0
         first[borders[:-1][filled]] = True
         last[borders[1:][filled] - 1] = True
-        wrong = ((places & _NOT_BEHIND != 0) & ~first) | ((places & _NOT_BEFORE != 0) & ~last)
+        wrong = ((places & NOT_BEHIND != 0) & ~first) | ((places & NOT_BEFORE != 0) & ~last)
         whole = np.zeros(len(texts), np.bool_)
         whole[np.searchsorted(borders, np.flatnonzero(wrong), side="right") - 1] = True
         if not whole.any():
@@ -215,80 +225,6 @@ class RunLookup:
             TokenIds(np.tile(ids, texts), np.arange(texts + 1) * len(ids)) for ids in (self.before, self.behind)
         )
         return before.interleaved(found, 0).interleaved(behind, 0)
-
-
-class _KnownRuns:
-    """The ids of runs, laid end to end as they were met.
-
-    It only grows, and what is in its arrays stays there: who has found a run in `slots` finds the rest in the arrays
-    that are there afterwards.
-
-    Attributes:
-        slots: The number of each run.
-        ids: The ids of all runs.
-        starts: Where those of each run begin.
-        lengths: How many they are.
-        places: Where each run may stand.
-    """
-
-    def __init__(self) -> None:
-        self.slots: dict[str, int] = {}
-        self.ids = np.zeros(1024, np.int32)
-        self.starts = np.zeros(256, np.int64)
-        self.lengths = np.zeros(256, np.int64)
-        self.places = np.zeros(256, np.uint8)
-        self._count = 0
-        self._end = 0
-        self._characters = 0
-        self._lock = threading.Lock()
-
-    def has_room_for(self, runs: Sequence[str]) -> bool:
-        """Tells whether so many more may be remembered."""
-        characters = self._characters + sum(map(len, runs))
-        return self._count + len(runs) <= _REMEMBERED and characters <= _REMEMBERED_CHARACTERS
-
-    def add(self, runs: list[str], ids: TokenIds, places: list[int]) -> None:
-        """Adds runs, their ids, and where they may stand."""
-        with self._lock:
-            # Another thread may have met them at the same time: then they are there twice, and equal.
-            first, self._count = self._count, self._count + len(runs)
-            self.ids = _with(self.ids, self._end, ids.ids)
-            self.starts = _with(self.starts, first, self._end + ids.offsets[:-1])
-            self.lengths = _with(self.lengths, first, ids.lengths)
-            self.places = _with(self.places, first, np.array(places, np.uint8))
-            self._end += len(ids.ids)
-            self._characters += sum(map(len, runs))
-            self.slots.update(zip(runs, range(first, self._count), strict=True))
-
-
-def _bytes_of(texts: Sequence[str]) -> tuple[bytes, NDArray[np.int64]]:
-    """Lays the bytes of texts end to end; returns them, and where those of each text begin (texts + 1,).
-
-    `pyarrow.array` would do the same of a list, and import pandas for it.
-
-    Raises:
-        TypeError: If a text is not a string, or no Unicode.
-    """
-    offsets = np.zeros(len(texts) + 1, np.int64)
-    try:
-        joined = "".join(texts)
-        data = joined.encode()
-        parts: Iterable[str | bytes] = texts if joined.isascii() else map(str.encode, texts)
-    except UnicodeEncodeError as error:
-        raise TypeError(f"a text is not valid Unicode: {error}") from error
-    np.cumsum(np.fromiter(map(len, parts), np.int64, len(texts)), out=offsets[1:])
-    return data, offsets
-
-
-def _with(array: NDArray, end: int, values: NDArray) -> NDArray:
-    """Writes values behind the first `end` of an array, or of a larger copy of it if they have no room there."""
-    total = end + len(values)
-    if total > len(array):
-        larger = np.zeros(max(total, 2 * len(array)), array.dtype)
-        larger[:end] = array[:end]
-        array = larger
-    array[end:total] = values
-    return array
 
 
 def _is_visible(character: str) -> bool:

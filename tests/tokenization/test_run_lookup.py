@@ -14,7 +14,7 @@ from tokenizers import normalizers as norm
 from tokenizers import pre_tokenizers as pre
 from transformers import AutoTokenizer
 
-from hf_paraphrase.tokenization import run_lookup
+from hf_paraphrase.tokenization import known_runs, run_lookup
 from hf_paraphrase.tokenization.encoder_pieces import train_encoder_bpe, train_encoder_unigram
 from hf_paraphrase.tokenization.morfessor_tokenizer import morfessor_tokenizer
 from hf_paraphrase.tokenization.morfessor_words import Morphs
@@ -311,12 +311,12 @@ def test_special_tokens_stand_around_every_text_if_they_are_asked_for(before, be
 
 
 def test_no_more_is_remembered_than_the_limits_and_results_stay(tokenizer, monkeypatch):
-    monkeypatch.setattr(run_lookup, "_REMEMBERED", 3)
-    monkeypatch.setattr(run_lookup, "_REMEMBERED_CHARACTERS", 9)
+    monkeypatch.setattr(known_runs, "REMEMBERED", 3)
+    monkeypatch.setattr(known_runs, "REMEMBERED_CHARACTERS", 9)
     lookup = RunLookup.for_tokenizer(tokenizer.backend_tokenizer)
     for texts in (["a b", "c"], ["c d a"], ["e f g h i"], ["a b c d e"], ["wwwwwwwwwwww b"], ["a b", "c"]):
         assert_equal_ids(lookup, tokenizer.backend_tokenizer, texts)
-        known = lookup._known.slots
+        known = lookup._known._codes
         assert len(known) <= 3 and sum(map(len, known)) <= 9
 
 
