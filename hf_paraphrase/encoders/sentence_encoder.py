@@ -324,9 +324,8 @@ class SentenceEncoder(FamiliarCalls):
 
         def embed(rows: slice) -> int:
             ids = tokenize(texts[rows])
-            for first in range(0, len(ids.offsets) - 1, _ROWS_PER_MEAN):
-                offsets = ids.offsets[first : first + _ROWS_PER_MEAN + 1]
-                part = means(ids.ids[offsets[0] : offsets[-1]], offsets - offsets[0])[:, : self.dimension]
+            for first in range(0, rows.stop - rows.start, _ROWS_PER_MEAN):
+                part = means(*ids.part(first, first + _ROWS_PER_MEAN))[:, : vectors.shape[1]]
                 start = rows.start + first
                 vectors[start : start + len(part)] = normalized(part) if normalize else part
             return rows.stop - rows.start

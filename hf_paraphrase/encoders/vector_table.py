@@ -90,8 +90,10 @@ class Reading:
 
     def ids(self, found: TokenIds) -> TokenIds:
         """Leaves out tokens that do not count."""
+        if self.most_tokens is None or len(found.ids) <= self.most_tokens:
+            return found
         lengths = found.lengths
-        if self.most_tokens is None or lengths.max(initial=0) <= self.most_tokens:
+        if lengths.max(initial=0) <= self.most_tokens:
             return found
         place = np.arange(len(found.ids)) - np.repeat(found.offsets[:-1], lengths)
         if self.from_end:

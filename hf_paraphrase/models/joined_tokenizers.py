@@ -12,12 +12,24 @@ from tokenizers import Tokenizer
 
 PARTS_FILE = "tokenizers.json"
 """The file in which they are saved."""
+_BEGIN, _BETWEEN, _END = '{"parts": [\n', ",\n", "\n]}\n"
 
 
 def read_parts(path: str | os.PathLike[str]) -> list[Tokenizer]:
     """Reads the tokenizers of a file."""
-    saved = json.loads(Path(path).read_text(encoding="utf-8"))["parts"]
-    return [Tokenizer.from_str(json.dumps(part)) for part in saved]
+    text = Path(path).read_text(encoding="utf-8")
+    if text.startswith(_BEGIN) and text.endswith(_END):
+        # As written here; `tokenizers` reads a part many times faster than Python.
+        parts = text[len(_BEGIN) : -len(_END)].split(_BETWEEN)
+    else:
+        parts = list(map(json.dumps, json.loads(text)["parts"]))
+    return [Tokenizer.from_str(part) for part in parts]
+
+
+def write_parts(path: str | os.PathLike[str], parts: Iterable[Tokenizer]) -> None:
+    """Writes tokenizers to a file, JSON with a line for each."""
+    # What `tokenizers` writes has no line breaks, not even in its strings.
+    Path(path).write_text(_BEGIN + _BETWEEN.join(part.to_str() for part in parts) + _END, encoding="utf-8")
 
 
 @dataclass(frozen=True)

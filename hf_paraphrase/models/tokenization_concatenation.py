@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Sequence
 from pathlib import Path
@@ -11,7 +10,7 @@ from typing import Any, ClassVar
 from tokenizers import Tokenizer
 from transformers import PreTrainedTokenizer
 
-from .joined_tokenizers import PARTS_FILE, JoinedTokenizers, read_parts
+from .joined_tokenizers import PARTS_FILE, JoinedTokenizers, read_parts, write_parts
 
 
 class ConcatenationTokenizer(PreTrainedTokenizer):
@@ -120,8 +119,7 @@ class ConcatenationTokenizer(PreTrainedTokenizer):
         """
         path = Path(save_directory) / f"{filename_prefix}-{PARTS_FILE}" if filename_prefix else None
         path = path or Path(save_directory) / PARTS_FILE
-        parts = [json.loads(part.to_str()) for part in self._joined.parts]
-        path.write_text(json.dumps({"parts": parts}, ensure_ascii=False) + "\n", encoding="utf-8")
+        write_parts(path, self._joined.parts)
         return (str(path),)
 
 

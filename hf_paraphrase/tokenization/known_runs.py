@@ -126,8 +126,11 @@ class KnownRuns:
         offsets = [0]
         for count in counts:
             for code in islice(codes, count):
-                start = code >> _START
-                ids += all_ids[start : start + (code >> _LENGTH & _LENGTHS)].tolist()
+                start, length = code >> _START, code >> _LENGTH & _LENGTHS
+                if length == 1:
+                    ids.append(all_ids.item(start))
+                else:
+                    ids += all_ids[start : start + length].tolist()
             offsets.append(len(ids))
         return TokenIds(np.array(ids, np.int64), np.array(offsets, np.int64))
 

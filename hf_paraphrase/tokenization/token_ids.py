@@ -42,6 +42,13 @@ class TokenIds(NamedTuple):
         """The number of tokens of each text, int64 (texts,)."""
         return np.diff(self.offsets)
 
+    def part(self, first: int, last: int) -> TokenIds:
+        """Takes the texts from `first` up to `last`, or to the end if there are fewer."""
+        if first == 0 and last >= len(self.offsets) - 1:
+            return self
+        offsets = self.offsets[first : last + 1]
+        return TokenIds(self.ids[offsets[0] : offsets[-1]], offsets - offsets[0])
+
     def of_texts(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
         """Takes the ids (tokens of these texts,) of some texts in the order of `rows` (rows,)."""
         return self.ids[ranges(self.offsets[rows], self.lengths[rows])]

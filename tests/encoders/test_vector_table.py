@@ -125,6 +125,20 @@ def test_few_texts_have_the_bits_of_many(columns):
     assert means(ids[:0], offsets[:1]).shape == (0, columns)
 
 
+def test_few_texts_of_many_tokens_are_not_laid_side_by_side(monkeypatch):
+    ids, offsets = np.arange(60) % 50, np.array([0, 40, 60])
+    means = TableAverages(np.ones((50, 3), np.float32)).prepared()
+    taken = []
+    few = word_averages._few_row_means
+    monkeypatch.setattr(
+        word_averages, "_few_row_means", lambda table, *rows: taken.append(len(rows[0])) or few(table, *rows)
+    )
+    means(ids, offsets)
+    monkeypatch.setattr(word_averages, "_FEW_TOKENS", 59)
+    means(ids, offsets)
+    assert taken == [60]
+
+
 @pytest.mark.parametrize("seed", range(5))
 def test_means_of_rows_have_the_bits_of_those_of_pytorch(seed):
     generator = np.random.default_rng(seed)

@@ -3,7 +3,7 @@ from __future__ import annotations
 import gzip
 import string
 import sys
-from itertools import pairwise
+from itertools import pairwise, product
 
 import numpy as np
 import pytest
@@ -21,6 +21,7 @@ from hf_paraphrase.tokenization.morfessor_words import Morphs
 from hf_paraphrase.tokenization.run_lookup import RunLookup
 from hf_paraphrase.tokenization.token_lookup import ids_of, lookup_for
 from hf_paraphrase.tokenization.word_level import build_word_level_tokenizer, save_tokenizer, sentence_vocabulary
+from hf_paraphrase.training.threads import in_threads
 
 ADDED = ["[PAD]", "[UNK]", "<mask>"]
 # Pieces that the parts of tokenizers turn on, so that random texts meet them often.
@@ -173,12 +174,7 @@ def assert_equal_ids(lookup, tokenizer, texts, special_tokens=False):
         assert found.ids.dtype == found.offsets.dtype == np.int64
 
 
-COMBINATIONS = [
-    *((normalizer, pre_tokenizer, "words") for normalizer in NORMALIZERS for pre_tokenizer in PRE_TOKENIZERS),
-    *(("nfkc", pre_tokenizer, model) for pre_tokenizer in PRE_TOKENIZERS for model in MODELS if model != "words"),
-    *((normalizer, "metaspace", "unigram") for normalizer in NORMALIZERS if normalizer != "nfkc"),
-    *((normalizer, "bert", "wordpiece") for normalizer in NORMALIZERS if normalizer != "nfkc"),
-]
+COMBINATIONS = list(product(NORMALIZERS, PRE_TOKENIZERS, MODELS))
 
 
 @pytest.fixture(scope="module")
@@ -318,6 +314,39 @@ def test_no_more_is_remembered_than_the_limits_and_results_stay(tokenizer, monke
         assert_equal_ids(lookup, tokenizer.backend_tokenizer, texts)
         known = lookup._known._codes
         assert len(known) <= 3 and sum(map(len, known)) <= 9
+
+
+RUNS = ["a", "b", "the", "cat", "Cat", "\u00a0", "", "12", "sat", "mat", "can't", "wwwwwwwww", "\u00e9", "ab."]
+
+
+@pytest.mark.parametrize("limit", [3, 8, 1 << 18])
+@settings(max_examples=40, deadline=None)
+@given(blocks=st.lists(st.lists(st.lists(st.sampled_from(RUNS), max_size=4).map(" ".join), max_size=9), max_size=6))
+@example(blocks=[["a b"], ["a b the", "the a b"], ["cat a b", "sat mat a 12"], ["a b the"]])
+def test_what_was_met_before_changes_nothing_whether_it_is_remembered_or_not(lookups, limit, blocks):
+    _, tokenizer = lookups("none", "byte-level", "bpe")
+    lookup = RunLookup.for_tokenizer(tokenizer)
+    expected = [[item.ids for item in tokenizer.encode_batch(texts)] for texts in blocks]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(known_runs, "REMEMBERED", limit)
+        patch.setattr(run_lookup, "_FEW_TEXTS", 3)
+        for texts, rows in zip(blocks, expected, strict=True):
+            found = lookup(texts)
+            assert [found.part(row, row + 1).ids.tolist() for row in range(len(texts))] == rows
+
+
+def test_threads_that_use_one_lookup_get_what_each_would_alone(lookups, monkeypatch):
+    _, tokenizer = lookups("nfkc", "metaspace", "unigram")
+    monkeypatch.setattr(known_runs, "REMEMBERED", 300)
+    monkeypatch.setattr(run_lookup, "_FEW_TEXTS", 4)
+    generator = np.random.default_rng(0)
+    words = [f"{first}{second}{end}" for first in "abcdef" for second in "tehz" for end in range(40)]
+    blocks = [[" ".join(generator.choice(words, 6)) for _ in range(1 + number % 9)] for number in range(160)]
+    expected = [RunLookup.for_tokenizer(tokenizer)(texts) for texts in blocks]
+    shared = RunLookup.for_tokenizer(tokenizer)
+    for found, alone in zip(in_threads(shared, blocks, 4), expected, strict=True):
+        np.testing.assert_array_equal(found.ids, alone.ids)
+        np.testing.assert_array_equal(found.offsets, alone.offsets)
 
 
 def test_each_different_run_is_looked_up_once(tokenizer, monkeypatch):
