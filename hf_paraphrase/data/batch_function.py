@@ -5,11 +5,12 @@ from __future__ import annotations
 import dataclasses
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
-from typing import Any
-
-import pyarrow as pa
+from typing import TYPE_CHECKING, Any
 
 from ..registry import import_missing, imported_files
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 Progress = Callable[[int], object]
 """Is told how many more rows are done."""

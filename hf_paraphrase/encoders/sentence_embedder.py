@@ -8,16 +8,15 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from ..artefacts.hub_models import BUILTIN
 from ..data.batch_function import BatchFunction, Progress, Report, no_progress
-from ..data.schema import with_column
 from .devices import CPU
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+
     from .sentence_encoder import SentenceEncoder
 
 
@@ -54,6 +53,12 @@ class SentenceEmbedder(BatchFunction):
 
     def reported(self, table: pa.Table, progress: Progress = no_progress) -> tuple[pa.Table, Report]:
         """Returns the rows with their embeddings, and how many texts were `empty`."""
+        # `encode` has no rows, and is over sooner than Arrow is imported.
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        from ..data.schema import with_column
+
         report: Report = {"empty": 0}
         for column in self.columns:
             texts = pc.fill_null(table.column(column), "").to_pylist()
