@@ -63,9 +63,11 @@ class EpochTrainer(Trainer):
 
     Attributes:
         criterion: The name of the score that every evaluation has; the epoch is chosen by it where one is.
+        forward_options: What else the model's `forward` is told.
     """
 
     criterion: ClassVar[str]
+    forward_options: ClassVar[dict[str, Any]] = {}
     loss_is_scaled_for_ga = False
     optimizer: Any
     control: Any
@@ -117,6 +119,29 @@ class EpochTrainer(Trainer):
     def adam(self) -> Callable[..., torch.optim.Optimizer]:
         """The kind of Adam."""
         return torch.optim.Adam
+
+    def compute_loss(
+        self,
+        model: nn.Module,
+        inputs: dict[str, Any],
+        return_outputs: bool = False,
+        num_items_in_batch: Tensor | int | None = None,
+    ) -> Any:
+        """Computes the loss of a batch; `num_items_in_batch` is unused, because the loss is a mean."""
+        output = model(**inputs, **self.forward_options)
+        loss = self.loss_of(output, model, inputs)
+        return (loss, output) if return_outputs else loss
+
+    def loss_of(self, output: Any, model: nn.Module, inputs: dict[str, Any]) -> Tensor:
+        """Returns the loss of a batch; classes add their penalties to that of the model.
+
+        Args:
+            output: What the model gave for the batch.
+            model: The model, possibly wrapped.
+            inputs: The batch.
+        """
+        loss: Tensor = output.loss
+        return loss
 
     def begin_epoch(self, epoch: int) -> None:
         """Sets the order of an epoch, counted from 0."""

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import torch
+from killed_runs import KillAt, Killed
 from safetensors.torch import save_file
 from transformers import TrainerCallback
 
@@ -57,19 +58,6 @@ class Noting(TrainerCallback):
     def on_pre_optimizer_step(self, args, state, control, model=None, **kwargs):
         named = getattr(model, "module", model).named_parameters()
         self.gradients.append({name: item.grad.clone() for name, item in named})
-
-
-class Killed(Exception):
-    """Stands for a run that is killed."""
-
-
-class KillAt(TrainerCallback):
-    def __init__(self, step):
-        self.step = step
-
-    def on_step_end(self, args, state, control, **kwargs):
-        if state.global_step == self.step:
-            raise Killed
 
 
 def make(kind):

@@ -10,8 +10,8 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
+from killed_runs import KillAt, Killed
 from safetensors.torch import load_file, save_file
-from transformers import TrainerCallback
 
 from hf_paraphrase.data.folder import write_split
 from hf_paraphrase.data.schema import PAIRS
@@ -244,19 +244,6 @@ def test_part_holds_each_sentence_once_and_points_to_the_chosen_ones(data, seed)
         assert np.array_equal(text, wanted)
         assert chosen[place] not in places or int(local[row]) == places.index(chosen[place])
     assert len(ids) == len({*places, *(int(chosen[place]) for place in places if chosen[place] != NONE)})
-
-
-class Killed(Exception):
-    """Stands for a run that is killed."""
-
-
-class KillAt(TrainerCallback):
-    def __init__(self, step):
-        self.step = step
-
-    def on_step_end(self, args, state, control, **kwargs):
-        if state.global_step == self.step:
-            raise Killed
 
 
 RESUMED = {

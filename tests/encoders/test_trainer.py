@@ -6,7 +6,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 import torch
-from transformers import AutoModel, AutoTokenizer, TrainerCallback
+from killed_runs import KillAt, Killed
+from transformers import AutoModel, AutoTokenizer
 
 from hf_paraphrase.data.folder import write_split
 from hf_paraphrase.data.schema import PAIRS
@@ -155,19 +156,6 @@ def test_scores_can_be_taken_at_fractions_of_an_epoch(tmp_path, data):
     trainer = trainer_of(tmp_path, data, num_train_epochs=2, evaluations_per_epoch=4)
     trainer.train()
     assert [entry["step"] for entry in trainer.scores()] == [0, 2, 3, 5, 6, 8, 9, 11, 12]
-
-
-class Killed(Exception):
-    """Stands for a run that is killed."""
-
-
-class KillAt(TrainerCallback):
-    def __init__(self, step):
-        self.step = step
-
-    def on_step_end(self, args, state, control, **kwargs):
-        if state.global_step == self.step:
-            raise Killed
 
 
 @pytest.mark.parametrize(

@@ -95,20 +95,13 @@ class ClassifierTrainer(EpochTrainer):
         rows = np.where(numbers < size, numbers, self.chosen[numbers % size])
         return self.examples.batch(rows, self.model.config.pad_token_id or 0)
 
-    def compute_loss(
-        self,
-        model: nn.Module,
-        inputs: dict[str, Any],
-        return_outputs: bool = False,
-        num_items_in_batch: Tensor | int | None = None,
-    ) -> Any:
-        """Computes the loss of a batch; `num_items_in_batch` is unused, because the loss is a mean."""
-        output = model(**inputs)
-        loss = output.loss
+    def loss_of(self, output: Any, model: nn.Module, inputs: dict[str, Any]) -> Tensor:
+        """Returns the mean cross-entropy with the penalty on the word vectors."""
+        loss = super().loss_of(output, model, inputs)
         if self.args.embedding_penalty > 0:
             embeddings = self.accelerator.unwrap_model(model).get_parameter("embeddings")
             loss = loss + 0.5 * self.args.embedding_penalty * embeddings.square().sum()
-        return (loss, output) if return_outputs else loss
+        return loss
 
     def evaluate(self, *args: Any, **kwargs: Any) -> dict[str, float]:
         """Measures the accuracy on the dev part and reports it."""

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch import Tensor, nn
+from torch import Tensor
 from transformers import PreTrainedModel
 
 from ...tokenization.token_ids import TokenIds
@@ -161,17 +161,6 @@ class ParallelTrainer(SparseGradientNorm, EpochTrainer):
         ):
             batch[f"{name}_input_ids"], batch[f"{name}_attention_mask"] = _padded(side.ids, numbers, pad)
         return {name: torch.from_numpy(values) for name, values in batch.items()}
-
-    def compute_loss(
-        self,
-        model: nn.Module,
-        inputs: dict[str, Any],
-        return_outputs: bool = False,
-        num_items_in_batch: Tensor | int | None = None,
-    ) -> Any:
-        """Computes the loss of a batch; `num_items_in_batch` is unused, because the loss is a mean."""
-        output = model(**inputs)
-        return (output.loss, output) if return_outputs else output.loss
 
     def evaluate(self, *args: Any, **kwargs: Any) -> dict[str, float]:
         """Measures the classifier on the dev part and reports it."""

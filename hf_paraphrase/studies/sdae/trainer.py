@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import torch
 from torch import Tensor, nn
@@ -82,6 +82,7 @@ class SdaeTrainer(EpochTrainer):
     """
 
     criterion = "loss"
+    forward_options: ClassVar[dict[str, Any]] = {"return_token_vectors": False}
     # The one that the arguments name, which runs over all parameters at once.
     create_optimizer = Trainer.create_optimizer
 
@@ -110,20 +111,13 @@ class SdaeTrainer(EpochTrainer):
                 return None
         return super().train(resume_from_checkpoint=resume_from_checkpoint, **kwargs)
 
-    def compute_loss(
-        self,
-        model: nn.Module,
-        inputs: dict[str, Any],
-        return_outputs: bool = False,
-        num_items_in_batch: Tensor | int | None = None,
-    ) -> Any:
-        """Computes the loss of a batch; `num_items_in_batch` is unused, because the loss is a mean."""
-        output = model(**inputs, return_token_vectors=False)
-        loss, sentences = output.loss, len(inputs["labels"])
+    def loss_of(self, output: Any, model: nn.Module, inputs: dict[str, Any]) -> Tensor:
+        """Returns the reconstruction loss, with the compositionality loss where there are expansions."""
+        loss, sentences = super().loss_of(output, model, inputs), len(inputs["labels"])
         if len(output.pooler_output) == 3 * sentences:
             _, originals, expanded = output.pooler_output.split(sentences)
             loss = loss + self.args.compositionality_weight * compositionality_loss(originals, expanded)
-        return (loss, output) if return_outputs else loss
+        return loss
 
     @torch.no_grad()
     def evaluate(self, *args: Any, **kwargs: Any) -> dict[str, float]:
@@ -138,7 +132,7 @@ class SdaeTrainer(EpochTrainer):
             items = [(DEV_EPOCH, number) for number in numbers[start : start + _DEV_BATCH]]
             batch = {name: item.to(device) for name, item in self.dev(items).items()}
             with torch.autocast(device.type, torch.bfloat16, enabled=self.args.bf16):
-                output = model(**batch, return_token_vectors=False)
+                output = model(**batch, **self.forward_options)
             loss += output.loss.item() * len(items)
             if self.dev.regularise:
                 _, originals, expanded = output.pooler_output.split(len(items))

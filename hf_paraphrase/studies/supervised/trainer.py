@@ -107,17 +107,9 @@ class SupervisedTrainer(EpochTrainer):
             total = total + 0.5 * weight * distance.square().sum()
         return total
 
-    def compute_loss(
-        self,
-        model: nn.Module,
-        inputs: dict[str, Any],
-        return_outputs: bool = False,
-        num_items_in_batch: Tensor | int | None = None,
-    ) -> Any:
-        """Computes the loss of a batch; `num_items_in_batch` is unused, because the loss is a mean."""
-        output = model(**inputs)
-        loss = output.loss + self.penalty()
-        return (loss, output) if return_outputs else loss
+    def loss_of(self, output: Any, model: nn.Module, inputs: dict[str, Any]) -> Tensor:
+        """Returns the loss of the objective with the three penalties."""
+        return super().loss_of(output, model, inputs) + self.penalty()
 
     def evaluate(self, *args: Any, **kwargs: Any) -> dict[str, float]:
         """Judges the dev part and reports it."""

@@ -7,7 +7,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 import torch
-from transformers import TrainerCallback
+from killed_runs import KillAt, Killed
 
 from hf_paraphrase.data.folder import write_split
 from hf_paraphrase.data.schema import PAIRS
@@ -249,19 +249,6 @@ def test_training_takes_the_steps_of_a_plain_loop_with_both_losses(tmp_path, dat
             optimizer.step()
     for name, value in model.named_parameters():
         torch.testing.assert_close(value, dict(reference.named_parameters())[name], rtol=1e-4, atol=1e-5)
-
-
-class Killed(Exception):
-    """Stands for a run that is killed."""
-
-
-class KillAt(TrainerCallback):
-    def __init__(self, step):
-        self.step = step
-
-    def on_step_end(self, args, state, control, **kwargs):
-        if state.global_step == self.step:
-            raise Killed
 
 
 @pytest.mark.parametrize("settings", [{}, {"mega_batch_size": 3, "scramble": 0.5}])

@@ -5,6 +5,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from parallel_pairs import examples_of, many
 
 from hf_paraphrase.data.folder import write_split
 from hf_paraphrase.data.schema import BITEXT
@@ -14,37 +15,11 @@ from hf_paraphrase.studies.mining.parallel_examples import (
     TRAIN,
     VALIDATION,
     NegativeDraw,
-    ParallelExamples,
-    ParallelTexts,
     read_parallel_texts,
 )
-from hf_paraphrase.tokenization.word_level import build_word_level_tokenizer, sentence_vocabulary
 
 PAIRS = [("un chat", "a cat"), ("un chien", "a dog"), ("Un chat.", "a kitten"), ("deux chats", "two cats")]
 DEV = [("un chat", "the cat"), ("trois", "three")]
-
-
-def texts_of(train, dev=()):
-    splits = {TRAIN: list(train), **({VALIDATION: list(dev)} if dev else {})}
-    source, target = ({split: [row[side] for row in rows] for split, rows in splits.items()} for side in (0, 1))
-    return ParallelTexts(source, target, "fr", "en")
-
-
-def examples_of(train, dev=()):
-    texts = texts_of(train, dev)
-    tokenizers = (
-        build_word_level_tokenizer(sentence_vocabulary(side[TRAIN], contractions=False), contractions=False)
-        for side in (texts.source, texts.target)
-    )
-    return ParallelExamples.encode(texts, *tokenizers)
-
-
-def many(count, seed=0):
-    generator = np.random.default_rng(seed)
-    return [
-        (f"s{row} {' '.join(f'w{i}' for i in generator.integers(9, size=3))}", f"t{row} v{row % 5}")
-        for row in range(count)
-    ]
 
 
 def test_equal_sentences_are_one_and_those_of_training_come_first():
