@@ -64,7 +64,8 @@ _OF_ALL = {
     "target_column lowest_score highest_score validation_size",
     "model": "model_type initial_model hidden_size embedding_size readout_size head_hidden_size score_hidden_size "
     "body dropout word_dropout initialization share_embeddings cell peepholes candidate_activation negative_slope "
-    "bidirectional direction_merge variational_dropout output_gate pooling initial_distribution skip_unknown "
+    "bidirectional direction_merge variational_dropout variational_dropout_of output_gate pooling "
+    "initial_distribution skip_unknown "
     "share_rnn score_layer from_scratch freeze_encoder ordered keep_decoder dimension letters shortest_ngram "
     "longest_ngram ngram_buckets",
     "vocabulary and word vectors": "tokenizer word_list vocab_size vocabulary_size joint_vocabulary bpe_dropout "

@@ -101,6 +101,20 @@ class RecurrentOptions(UnknownWordOptions):
 
 
 @dataclass(kw_only=True)
+class GateOptions(RecurrentOptions):
+    """The settings of gated averages of word vectors."""
+
+    variational_dropout_of: str | None = setting(
+        "what gran's variational dropout acts on, beside the recurrent state: words, the word vectors wherever they "
+        "go, or network, those that enter the recurrent network and the gate, while those that are averaged stay "
+        "whole [default: words]",
+        None,
+        choices=["words", "network"],
+        only_with="variational_dropout",
+    )
+
+
+@dataclass(kw_only=True)
 class StateOptions(RecurrentOptions):
     """The settings of a recurrent encoder whose embedding is made of its states."""
 
@@ -154,7 +168,7 @@ class EncoderKind:
 
 
 AVG = EncoderKind("avg", options=AverageOptions)
-GRAN = EncoderKind("gran", 3.0, RecurrentOptions)
+GRAN = EncoderKind("gran", 3.0, GateOptions)
 RECURRENT = EncoderKind("recurrent", 3.0, StateOptions, own_embedding_size=True)
 TRIGRAM = EncoderKind("avg", options=AverageOptions, words=False, trigrams=True)
 WORD_TRIGRAM = EncoderKind("concatenation", trigrams=True)

@@ -13,7 +13,7 @@ from ..errors import UsageError
 from ..registry import ENCODERS, EXTENSIONS, LOSSES
 from ..settings import Settings, flag, is_given, setting
 from ..training.run import TrainingRunSettings
-from .kinds import AverageOptions, StateOptions, check_options, encoder_kind, option_names
+from .kinds import AverageOptions, GateOptions, StateOptions, check_options, encoder_kind, option_names
 
 S = TypeVar("S", bound=Settings)
 _DROPOUT = "variational_dropout"
@@ -148,7 +148,7 @@ class VocabularySettings(Settings):
 
 
 @dataclass(kw_only=True)
-class NewEncoderSettings(StateOptions, AverageOptions, VocabularySettings):
+class NewEncoderSettings(StateOptions, GateOptions, AverageOptions, VocabularySettings):
     """What is trained: a new encoder, with its kind, sizes and tokens, or one to go on from."""
 
     model_type: str = setting(

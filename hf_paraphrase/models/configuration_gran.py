@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from .recurrent_configuration import RecurrentLayersConfig
+from .recurrent_configuration import RecurrentLayersConfig, check_choice
 
 
 class GranConfig(RecurrentLayersConfig):
@@ -17,6 +17,9 @@ class GranConfig(RecurrentLayersConfig):
         cell: `lstm` (paper 000) or `gru` (paper 003).
         peepholes: As for `RecurrentLayersConfig`; but a saved configuration without this entry, written before there
             was a choice, keeps the network without them that it describes.
+        variational_dropout_of: What `variational_dropout` acts on: `words`, the word vectors, those that are averaged
+            among them, and the recurrent state; or `network`, the inputs of the recurrent network and of the gate, and
+            the recurrent state (Gal and Ghahramani 2016), so that the word vectors that are averaged stay whole.
         **kwargs: The settings of `RecurrentLayersConfig`; `direction_merge` says how the states of two directions
             become h_t: `concat`, put side by side, followed by a dense layer with tanh, or `sum`.
 
@@ -32,11 +35,14 @@ class GranConfig(RecurrentLayersConfig):
         hidden_size: int = 300,
         cell: str = "lstm",
         peepholes: bool | None = None,
+        variational_dropout_of: str = "words",
         **kwargs: Any,
     ) -> None:
         # Every saved configuration names the version that wrote it.
         if peepholes is None and "transformers_version" in kwargs:
             peepholes = False
+        check_choice("variational_dropout_of", variational_dropout_of, ("words", "network"))
+        self.variational_dropout_of = variational_dropout_of
         super().__init__(vocab_size, hidden_size, cell, peepholes, **kwargs)
 
 

@@ -121,6 +121,7 @@ class GranModel(PreTrainedModel):
         if not sentences.batch_sizes:
             return vectors, vectors
         config = self.config
+        averaged = vectors
         if self.training:
             vectors = token_dropout(
                 vectors,
@@ -130,6 +131,8 @@ class GranModel(PreTrainedModel):
                 word_dropout=config.word_dropout,
                 variational_dropout=config.variational_dropout,
             )
+            if config.variational_dropout == 0 or config.variational_dropout_of == "words":
+                averaged = vectors
         states = self._states(self.recurrent, vectors, sentences)
         if self.recurrent_backward is not None:
             mirror = sentences.reversal()
@@ -139,7 +142,7 @@ class GranModel(PreTrainedModel):
             else:
                 states = _apply(self.merge, torch.cat([states, backward], dim=1)).tanh()
         gates = _apply(self.gate_state, states, added=_apply(self.gate_input, vectors))
-        return vectors, gates.sigmoid()
+        return averaged, gates.sigmoid()
 
     def _states(self, cell: nn.Module, vectors: Tensor, sentences: PackedSentences) -> Tensor:
         mask: Tensor | None = None

@@ -180,6 +180,39 @@ def test_dropout_acts_in_training_only(kind, settings):
 
 
 @pytest.mark.parametrize("settings", CELLS)
+def test_variational_dropout_of_the_network_leaves_the_averaged_words_whole(settings):
+    model = make(variational_dropout=0.5, variational_dropout_of="network", **settings).train()
+    ids, mask = padded(ROWS, 8)
+    output = model(ids, mask, output_gates=True)
+    words = model.embeddings[ids] * (output.gates != 0)
+    torch.testing.assert_close(output.last_hidden_state, words * output.gates)
+    # Where words are dropped too, half of the components of what is averaged are zero, and the others twice as large.
+    model.config.variational_dropout_of = "words"
+    torch.manual_seed(0)
+    output = model(ids, mask, output_gates=True)
+    counted = output.gates.any(-1)
+    dropped = output.last_hidden_state[counted] == 0
+    assert 0.3 < dropped.float().mean() < 0.7
+    whole = (2 * model.embeddings[ids] * output.gates)[counted]
+    torch.testing.assert_close(output.last_hidden_state[counted][~dropped], whole[~dropped])
+
+
+@pytest.mark.parametrize("settings", CELLS)
+def test_variational_dropout_of_the_network_is_one_mask_a_sentence_for_cell_and_gate(settings):
+    model = make(variational_dropout=0.5, variational_dropout_of="network", **settings).train()
+    seen = []
+    # A plain linear layer is never called: its weights go into a product with others. One that is wrapped is.
+    model.gate_input = torch.nn.Sequential(model.gate_input)
+    model.gate_input.register_forward_pre_hook(lambda module, inputs: seen.append(inputs[0]))
+    model(torch.tensor([[5, 6, 7, 5], [5, 5, 8, 9]]))
+    (inputs,) = seen
+    # Packed tokens lie step by step: sentences 0 and 1 in turn.
+    masks = [(inputs[place::2] == 0) for place in range(2)]
+    assert all((mask == mask[0]).all() for mask in masks)
+    assert masks[0][0].any() and not masks[0][0].all()
+
+
+@pytest.mark.parametrize("settings", CELLS)
 def test_ten_thousand_tokens_give_finite_vectors(settings):
     ids = torch.randint(2, 40, (1, 10_000), generator=torch.Generator().manual_seed(0))
     torch.manual_seed(0)
@@ -226,6 +259,7 @@ def test_a_folder_from_before_peepholes_keeps_its_network_without_them(tmp_path)
         {"direction_merge": "max"},
         {"dropout": 2.0},
         {"dropout": 0.1, "variational_dropout": 0.1},
+        {"variational_dropout_of": "gate"},
         {"cell": "gru", "peepholes": True},
         {"cell": "gru", "output_gate": False},
         {"skip_unknown": True, "unk_token_id": None},
