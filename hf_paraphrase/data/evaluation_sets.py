@@ -34,8 +34,8 @@ def load_fingerprints(paths: Iterable[str | Path], *, ngrams: int = 0, share: fl
             text file of sentences, of which every tab-separated field counts (STS, the STS benchmark, SICK, PIT-2015
             and line-aligned corpora all fit; a .csv without tabs is read with commas and quotes); a translation
             memory (.tmx), of which all languages count; a prepared data folder with `sentence1` and `sentence2`, with
-            `target` or with `text`; or a folder of such files, searched throughout, in which cards, licences and files
-            that are not text are left out.
+            `target` or with `text`; or a folder of such files and data folders, searched throughout, in which cards,
+            licences and other files that are not text are left out.
         ngrams: Words in an n-gram, to compare rows by n-grams as well; 0 to compare whole sentences only. A list of
             fingerprints is compared by whole sentences whatever this is.
         share: The least share of the n-grams of a training sentence that must occur in a set.
@@ -83,17 +83,24 @@ def _read_path(path: Path) -> Iterator[tuple[str, np.ndarray | pa.Array]]:
     if not path.is_dir():
         yield path.name, _read_file(path)
         return
-    if any((path / "data").glob("*.parquet")):
-        yield path.resolve().name, _read_data_folder(path)
-        return
     root = path.resolve()
-    for file in sorted(root.rglob("*")):
-        inner = file.relative_to(root)
-        if not file.is_file() or any(_NOT_DATA.match(part) for part in inner.parts):
+    if _is_data_folder(root):
+        yield root.name, _read_data_folder(path)
+        return
+    for item in sorted(root.rglob("*")):
+        inner = item.relative_to(root)
+        if any(_NOT_DATA.match(part) for part in inner.parts):
             continue
-        if _suffix(file) in _NOT_SENTENCES or _looks_binary(file):
-            continue
-        yield (Path(root.name) / inner).as_posix(), _read_file(file)
+        name = (Path(root.name) / inner).as_posix()
+        if item.is_dir():
+            if _is_data_folder(item):
+                yield name, _read_data_folder(item)
+        elif item.is_file() and _suffix(item) not in _NOT_SENTENCES and not _looks_binary(item):
+            yield name, _read_file(item)
+
+
+def _is_data_folder(folder: Path) -> bool:
+    return any((folder / "data").glob("*.parquet"))
 
 
 def _read_data_folder(path: Path) -> pa.Array:

@@ -168,6 +168,21 @@ def test_prepared_data_folders_are_read_in_all_splits(tmp_path, columns):
     assert sets.contains(["the first test sentence here"])[0] == (columns[0] == "sentence1")
 
 
+def test_data_folders_below_a_folder_are_checked_against_as_its_files_are(tmp_path):
+    for number, split in enumerate(("validation", "test")):
+        table = pa.table({"sentence1": [f"a sentence of evaluation set {number}"], "sentence2": ["and what it means"]})
+        write_split(tmp_path / "sets" / split, split, [table], table.schema)
+    (tmp_path / "sets" / "more.txt").write_text("this one is in a file\n")
+    (tmp_path / "sets" / ".unfinished.partial" / "data").mkdir(parents=True)
+    (tmp_path / "sets" / ".unfinished.partial" / "data" / "test-00000.parquet").write_bytes(b"PAR1")
+    sets = load_fingerprints([tmp_path / "sets"]).sets
+    assert {name: len(values) for name, values in sets.items()} == {
+        "sets/more.txt": 1,
+        "sets/test": 2,
+        "sets/validation": 2,
+    }
+
+
 def test_a_latin1_evaluation_file_is_still_checked_against(tmp_path):
     (tmp_path / "a.txt").write_bytes("caf\xe9 au lait encore\n".encode("latin-1"))
     assert load_fingerprints([tmp_path / "a.txt"]).contains(["Café au lait encore"]).all()
