@@ -51,6 +51,9 @@ class ModelCatalogue:
 
     One user at a time works with a model: tokenizers must not be called from two threads at once.
 
+    The encoder that is built in is always among them, the last one if it is not named: to compare with, and for those
+    who have trained none yet.
+
     Args:
         places: Model folders, folders that hold some at any depth, `builtin`, or repositories of the Hub.
 
@@ -62,7 +65,7 @@ class ModelCatalogue:
 
     def __init__(self, places: Iterable[str]) -> None:
         self.models: dict[str, FoundModel] = {}
-        for place in places:
+        for place in dict.fromkeys([*places, BUILTIN]):
             for found in _models_of(place):
                 name = found.name if found.name not in self.models else found.place
                 self.models[name] = FoundModel(name, found.place, found.model_type)

@@ -17,7 +17,12 @@ from hf_paraphrase.errors import HfParaphraseError, ModelError, UsageError
 
 def test_models_are_found_below_a_folder_and_others_are_left_out(models):
     catalogue = ModelCatalogue([str(models)])
-    assert catalogue.encoders == ["avg", "damaged", "gran"] and catalogue.translators == ["nmt"]
+    assert catalogue.encoders == ["avg", "damaged", "gran", "builtin"] and catalogue.translators == ["nmt"]
+
+
+def test_who_has_trained_no_encoder_yet_is_offered_the_one_that_is_built_in(models):
+    catalogue = ModelCatalogue([str(models / "nmt")])
+    assert catalogue.encoders == ["builtin"] and catalogue.translators == ["nmt"]
 
 
 def test_a_model_folder_and_the_encoder_that_is_built_in_are_offered_by_their_names(models, monkeypatch):
@@ -29,7 +34,7 @@ def test_a_model_folder_and_the_encoder_that_is_built_in_are_offered_by_their_na
         "damaged",
         "gran",
     ]
-    assert ModelCatalogue(["."]).encoders == ["avg", "damaged", "gran"]
+    assert ModelCatalogue(["."]).encoders == ["avg", "damaged", "gran", "builtin"]
 
 
 def test_tables_of_other_libraries_are_offered_too(models, tmp_path):
@@ -45,7 +50,7 @@ def test_tables_of_other_libraries_are_offered_too(models, tmp_path):
     module = {"idx": 0, "name": "0", "path": "", "type": "sentence_transformers.models.StaticEmbedding"}
     (tmp_path / "static" / "modules.json").write_text(json.dumps([module]))
     catalogue = ModelCatalogue([str(tmp_path)])
-    assert catalogue.encoders == ["model2vec", "static"]
+    assert catalogue.encoders == ["model2vec", "static", "builtin"]
     for name in catalogue.encoders:
         with catalogue.encoder(name) as encoder:
             first, second = (word_vectors(encoder, text) for text in ("the doctor", "a car"))
