@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from ..errors import UsageError
 from ..tokenization.token_lookup import list_of_texts
 from .quantization import Precision, check_precision, quantize_embeddings
+from .truncation import check_truncation
 
 if TYPE_CHECKING:
     import torch
@@ -112,11 +113,8 @@ class FamiliarCalls(ABC):
         check_precision(precision)
         if prompt_name is not None and prompt is None:
             raise UsageError(f"prompt_name `{prompt_name}` is unknown", remedy="give the text itself: prompt=…")
-        if truncate_dim is not None and not 1 <= truncate_dim <= self.dimension:
-            raise UsageError(
-                f"truncate_dim is {truncate_dim}, and the embeddings have {self.dimension} components",
-                remedy=f"keep 1 to {self.dimension} of them",
-            )
+        if truncate_dim is not None:
+            check_truncation(self.dimension, truncate_dim)
         if device is not None:
             self.to(device)
         is_single = isinstance(texts, str)

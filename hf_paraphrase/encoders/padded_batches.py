@@ -45,10 +45,7 @@ def embed_in_padded_batches(
     import torch
 
     def embed(rows: list[int]) -> int:
-        lengths = ids.lengths[rows]
-        mask = np.arange(lengths.max()) < lengths[:, None]
-        tokens = np.full(mask.shape, pad_token_id or 0, np.int64)
-        tokens[mask] = ids.of_texts(np.array(rows))
+        tokens, mask = ids.padded(np.array(rows), pad_token_id or 0)
         # This setting holds for one thread only.
         with torch.inference_mode():
             part = forward(torch.from_numpy(tokens).to(device), torch.from_numpy(mask).to(device))

@@ -64,14 +64,15 @@ class SentenceEncoder(FamiliarCalls):
         *,
         truncate_dim: int | None = None,
     ) -> None:
-        self.truncate_dim = truncate_dim
+        self.truncate_dim: int | None = None
         self._tokenizer = tokenizer
         self._table = model if isinstance(model, VectorTable) else None
         self._model = None if isinstance(model, VectorTable) else model
         reading = Reading() if self._table is None else self._table.reading
         self._tokens = TextTokens(lambda: self.backend, reading)
         if truncate_dim is not None:
-            check_truncation(model if isinstance(model, VectorTable) else model.config, truncate_dim)
+            check_truncation(self.dimension, truncate_dim)
+            self.truncate_dim = truncate_dim
             if self._table is not None and self._table.model_type == AVERAGE:
                 self._table = self._table.truncated(truncate_dim)
             elif self._model is not None and _is_average(self._model):

@@ -12,20 +12,20 @@ from typing import Any
 from ..errors import UsageError
 
 
-def check_truncation(config: Any, truncate_dim: int) -> None:
-    """Makes sure that a model's embeddings have so many components.
+def check_truncation(dimension: int, truncate_dim: int) -> None:
+    """Makes sure that embeddings have so many components.
 
     Args:
-        config: The configuration of the model.
+        dimension: How many they have.
         truncate_dim: How many components are to be kept.
 
     Raises:
         UsageError: If there are not so many.
     """
-    if not 1 <= truncate_dim <= config.hidden_size:
+    if not 1 <= truncate_dim <= dimension:
         raise UsageError(
-            f"truncate_dim is {truncate_dim}, and the embeddings have {config.hidden_size} components",
-            remedy=f"keep 1 to {config.hidden_size} of them",
+            f"truncate_dim is {truncate_dim}, and the embeddings have {dimension} components",
+            remedy=f"keep 1 to {dimension} of them",
         )
 
 

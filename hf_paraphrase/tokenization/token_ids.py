@@ -57,6 +57,19 @@ class TokenIds(NamedTuple):
         """Takes some texts in the order of `rows` (rows,)."""
         return TokenIds(self.of_texts(rows), np.concatenate([np.zeros(1, np.int64), self.lengths[rows].cumsum()]))
 
+    def padded(self, rows: NDArray[np.int64], pad_token_id: int) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+        """Makes a batch of some texts in the order of `rows` (rows,), padded on the right.
+
+        Returns:
+            The ids, int64, and which of them are of the text, bool, both (rows, length). A batch of nothing but empty
+            texts still has a column.
+        """
+        lengths = self.lengths[rows]
+        mask = np.arange(max(1, int(lengths.max(initial=0)))) < lengths[:, None]
+        ids = np.full(mask.shape, pad_token_id, np.int64)
+        ids[mask] = self.of_texts(rows)
+        return ids, mask
+
     def interleaved(self, other: TokenIds, offset: int) -> TokenIds:
         """Puts the ids of each text of another block, increased by `offset`, behind those of the same text here."""
         texts = len(self.offsets) - 1

@@ -26,6 +26,10 @@ def test_token_ids_join_and_select_as_lists_do(lists, cut, data):
     rows = data.draw(st.lists(st.integers(0, len(lists) - 1))) if lists else []
     assert whole.of_texts(np.array(rows, np.int64)).tolist() == [item for row in rows for item in lists[row]]
     assert lists_of(whole.take(np.array(rows, np.int64))) == [lists[row] for row in rows]
+    ids, mask = whole.padded(np.array(rows, np.int64), 77)
+    longest = max([1, *(len(lists[row]) for row in rows)])
+    assert ids.tolist() == [lists[row] + [77] * (longest - len(lists[row])) for row in rows]
+    assert mask.tolist() == [[place < len(lists[row]) for place in range(longest)] for row in rows]
 
 
 @settings(max_examples=60, deadline=None)

@@ -18,6 +18,8 @@ from numpy.typing import NDArray
 from ...artefacts.foreign_files import check_plain_folder
 from ...artefacts.foreign_models import check_model_folder, check_total, opening
 from ...errors import ModelError
+from ...tokenization.token_ids import TokenIds
+from ..padded_batches import batches_of_like_length
 from .sentence_transformers_modules import REMEDY, Modules, pooled, read_modules
 
 if TYPE_CHECKING:
@@ -116,37 +118,25 @@ class Teacher:
         listed = [self.modules.prompt + text for text in texts]
         if self.modules.lower_case:
             listed = [text.lower() for text in listed]
-        ids = self.tokenizer(listed, truncation=True, max_length=longest)["input_ids"] if listed else []
-        rows: list[NDArray[np.float32] | None] = [None] * len(ids)
-        order = sorted(range(len(ids)), key=lambda row: len(ids[row]))
-        with torch.inference_mode(), tqdm(total=len(ids), unit=" texts", disable=not show_progress_bar) as progress:
-            start = 0
-            while start < len(order):
-                end = start + 1
-                while end < len(order) and (end + 1 - start) * len(ids[order[end]]) <= TOKENS_PER_BATCH:
-                    end += 1
-                batch = order[start:end]
-                embedded = self._embed([ids[row] for row in batch])
+        found = self.tokenizer(listed, truncation=True, max_length=longest)["input_ids"] if listed else []
+        ids = TokenIds.of_lists(found)
+        vectors = np.zeros((len(listed), self.dimension), np.float32)
+        # A text without tokens has a vector, too.
+        lengths = np.maximum(ids.lengths, 1)
+        with torch.inference_mode(), tqdm(total=len(listed), unit=" texts", disable=not show_progress_bar) as progress:
+            for rows in batches_of_like_length(lengths, len(lengths), TOKENS_PER_BATCH):
+                embedded = self._embed(*ids.padded(np.array(rows), int(self.tokenizer.pad_token_id)))
                 if normalize and self.modules.normalized:
                     embedded = torch.nn.functional.normalize(embedded, dim=1)
-                vectors = embedded.float().cpu().numpy()
-                for row, vector in zip(batch, vectors, strict=True):
-                    rows[row] = vector
-                progress.update(len(batch))
-                start = end
-        found = [row for row in rows if row is not None]
-        return np.stack(found) if found else np.zeros((0, self.dimension), np.float32)
+                vectors[rows] = embedded.float().cpu().numpy()
+                progress.update(len(rows))
+        return vectors
 
-    def _embed(self, rows: list[list[int]]) -> Tensor:
+    def _embed(self, tokens: NDArray[np.int64], inside: NDArray[np.bool_]) -> Tensor:
         import torch
 
-        length = max(1, *map(len, rows))
-        ids = torch.full((len(rows), length), int(self.tokenizer.pad_token_id), dtype=torch.long)
-        mask = torch.zeros((len(rows), length), dtype=torch.long)
-        for place, row in enumerate(rows):
-            ids[place, : len(row)] = torch.tensor(row, dtype=torch.long)
-            mask[place, : len(row)] = 1
-        ids, mask = ids.to(self.model.device), mask.to(self.model.device)
+        ids = torch.from_numpy(tokens).to(self.model.device)
+        mask = torch.from_numpy(inside).long().to(self.model.device)
         hidden: Tensor = self.model(input_ids=ids, attention_mask=mask).last_hidden_state.float()
         vectors = pooled(self.modules.poolings, hidden, mask)
         for layer in self.modules.layers:

@@ -20,8 +20,10 @@ from ...artefacts.model_loading import check_model_type, load_model_folder
 from ...data.batch_function import BatchFunction, Progress, Report, no_progress
 from ...data.schema import with_column
 from ...encoders.devices import CPU
+from ...encoders.padded_batches import batches_of_like_length
 from ...models.registry import model_class
-from ...tokenization.token_lookup import list_of_texts
+from ...tokenization.token_ids import TokenIds
+from ...tokenization.token_lookup import ids_of, list_of_texts, lookup_for
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerFast
@@ -32,73 +34,48 @@ _DECIMALS = 6
 
 
 @torch.inference_mode()
-def reference_probabilities(
-    model: PreTrainedModel, tokens: NDArray[np.int32], offsets: NDArray[np.int64], rows: NDArray[np.int64]
-) -> NDArray[np.float64]:
+def reference_probabilities(model: PreTrainedModel, ids: TokenIds) -> NDArray[np.float64]:
     """Computes P(reference) of sentences given as token ids.
 
     Args:
         model: A reference classifier; it is in evaluation mode for the time, and as before afterwards.
-        tokens: The ids of all sentences laid end to end (total,).
-        offsets: Where each sentence begins, and the end (sentences + 1,).
-        rows: The numbers of the sentences to classify (rows,), in any order.
+        ids: The ids of the sentences.
 
     Returns:
-        The probabilities (rows,), rounded to six decimals, so that they do not tell which sentences shared a batch.
+        The probabilities (sentences,), rounded to six decimals, so that they do not tell which sentences shared a
+        batch.
     """
-    pad = model.config.pad_token_id or 0
     label = model.config.label2id["reference"]
-    lengths = offsets[rows + 1] - offsets[rows]
-    order = np.argsort(lengths, kind="stable")
-    result = np.empty(len(rows))
+    # Those without tokens are classified, too.
+    lengths = np.maximum(ids.lengths, 1)
+    result = np.empty(len(lengths))
     training = model.training
     model.eval()
-    start = 0
-    while start < len(order):
-        # Ascending lengths: the last sentence of a batch is its longest.
-        stop = min(len(order), start + max(1, _TOKENS_PER_BATCH // max(1, int(lengths[order[start]]))))
-        while stop > start + 1 and (stop - start) * int(lengths[order[stop - 1]]) > _TOKENS_PER_BATCH:
-            stop = start + (stop - start + 1) // 2
-        chosen = order[start:stop]
-        ids = np.full((len(chosen), int(lengths[chosen[-1]])), pad, np.int64)
-        inside = np.arange(ids.shape[1]) < lengths[chosen][:, None]
-        ids[inside] = np.concatenate([tokens[offsets[row] : offsets[row + 1]] for row in rows[chosen]])
+    for rows in batches_of_like_length(lengths, len(lengths), _TOKENS_PER_BATCH):
+        tokens, mask = ids.padded(np.array(rows), model.config.pad_token_id or 0)
         logits = model(
-            input_ids=torch.from_numpy(ids).to(model.device), attention_mask=torch.from_numpy(inside).to(model.device)
+            input_ids=torch.from_numpy(tokens).to(model.device), attention_mask=torch.from_numpy(mask).to(model.device)
         ).logits
-        result[chosen] = logits.cpu().double().softmax(-1)[:, label].numpy()
-        start = stop
+        result[rows] = logits.cpu().double().softmax(-1)[:, label].numpy()
     model.train(training)
     return result.round(_DECIMALS)
 
 
-def token_arrays(
-    tokenizer: PreTrainedTokenizerFast, texts: str | Sequence[str]
-) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
-    """Tokenises texts; a single one is a list of one.
-
-    Returns:
-        The ids of all texts laid end to end (total,), int32; where each begins, and the end (texts + 1,), int64.
+def token_ids(tokenizer: PreTrainedTokenizerFast, texts: str | Sequence[str]) -> TokenIds:
+    """Tokenises texts as the classifier reads them; a single one is a list of one.
 
     Raises:
         TypeError: If a text is not a string.
     """
     backend = tokenizer.backend_tokenizer
-    backend.no_padding()
-    backend.no_truncation()
-    encoded = [item.ids for item in backend.encode_batch_fast(list_of_texts(texts), add_special_tokens=False)]
-    offsets = np.zeros(len(encoded) + 1, np.int64)
-    np.cumsum([len(ids) for ids in encoded], out=offsets[1:])
-    tokens = np.fromiter((number for ids in encoded for number in ids), np.int32, count=int(offsets[-1]))
-    return tokens, offsets
+    return ids_of(backend, list_of_texts(texts), lookup_for(backend))
 
 
 def text_probabilities(
     model: PreTrainedModel, tokenizer: PreTrainedTokenizerFast, texts: str | Sequence[str]
 ) -> NDArray[np.float64]:
     """Computes P(reference) of each text (texts,); a text without words has that of the softmax layer's bias."""
-    tokens, offsets = token_arrays(tokenizer, texts)
-    return reference_probabilities(model, tokens, offsets, np.arange(len(offsets) - 1))
+    return reference_probabilities(model, token_ids(tokenizer, texts))
 
 
 @dataclass(frozen=True)

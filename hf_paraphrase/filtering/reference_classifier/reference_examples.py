@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from torch import Tensor
 from transformers import PreTrainedModel, PreTrainedTokenizerFast
 
-from .reference_classification import reference_probabilities, token_arrays
+from ...tokenization.token_ids import TokenIds
+from .reference_classification import reference_probabilities, token_ids
 from .reference_lists import ReferenceLists
 
 
@@ -22,23 +23,21 @@ class ReferenceExamples:
     Sentence i is reference i; the translations follow, list by list.
 
     Attributes:
-        tokens: The ids of all sentences laid end to end (total,), int32.
-        offsets: Where each sentence begins, and the end (references + translations + 1,), int64.
+        ids: The ids of all sentences.
         lists: The number of the sentence at which each reference's list begins, and the end (references + 1,), int64.
     """
 
-    tokens: NDArray[np.int32]
-    offsets: NDArray[np.int64]
+    ids: TokenIds
     lists: NDArray[np.int64]
 
     @classmethod
     def encode(cls, lists: ReferenceLists, tokenizer: PreTrainedTokenizerFast) -> ReferenceExamples:
         """Tokenises references and translations."""
         translations = [text for items in lists.translations for text in items]
-        tokens, offsets = token_arrays(tokenizer, [*lists.references, *translations])
+        ids = token_ids(tokenizer, [*lists.references, *translations])
         begins = np.full(len(lists) + 1, len(lists), np.int64)
         begins[1:] += np.cumsum([len(items) for items in lists.translations])
-        return cls(tokens, offsets, begins)
+        return cls(ids, begins)
 
     def __len__(self) -> int:
         return len(self.lists) - 1
@@ -66,7 +65,7 @@ class ReferenceExamples:
         sizes = np.diff(self.lists)
         if negatives == "random" or model is None:
             return self.lists[:-1] + np.random.default_rng(list(seed)).integers(sizes)
-        scores = reference_probabilities(model, self.tokens, self.offsets, np.arange(self.lists[0], self.lists[-1]))
+        scores = reference_probabilities(model, self.ids.part(int(self.lists[0]), int(self.lists[-1])))
         owner = np.repeat(np.arange(len(self)), sizes)
         best = np.lexsort((-scores, owner))
         return self.lists[0] + best[self.lists[:-1] - self.lists[0]]
@@ -81,14 +80,10 @@ class ReferenceExamples:
         Returns:
             `input_ids` and `attention_mask` (rows, length) and `labels` (rows,), 1 for references, all int64.
         """
-        lengths = self.offsets[rows + 1] - self.offsets[rows]
-        # A batch of nothing but empty sentences still has a column.
-        ids = np.full((len(rows), max(1, int(lengths.max(initial=0)))), pad_token_id, np.int64)
-        inside = np.arange(ids.shape[1]) < lengths[:, None]
-        ids[inside] = np.concatenate([self.tokens[self.offsets[row] : self.offsets[row + 1]] for row in rows])
+        ids, mask = self.ids.padded(rows, pad_token_id)
         return {
             "input_ids": torch.from_numpy(ids),
-            "attention_mask": torch.from_numpy(inside.astype(np.int64)),
+            "attention_mask": torch.from_numpy(mask.astype(np.int64)),
             "labels": torch.from_numpy((rows < len(self)).astype(np.int64)),
         }
 
@@ -119,7 +114,7 @@ def measure_accuracy(model: PreTrainedModel, examples: ReferenceExamples, chosen
         chosen: The numbers of the translations (references,), see :meth:`ReferenceExamples.choose`.
     """
     rows = np.concatenate([np.arange(len(examples)), chosen])
-    human = reference_probabilities(model, examples.tokens, examples.offsets, rows) > 0.5
+    human = reference_probabilities(model, examples.ids.take(rows)) > 0.5
     references, translations = human[: len(examples)], ~human[len(examples) :]
     return Accuracy(
         accuracy=100.0 * float(np.concatenate([references, translations]).mean()),

@@ -179,7 +179,7 @@ def _model(
     from ...models.modeling_reference_classifier import ReferenceClassifier
     from ...tokenization.word_level import build_word_level_tokenizer, sentence_vocabulary
     from ...training.word_vectors import initial_embeddings, read_word_vectors
-    from .reference_classification import token_arrays
+    from .reference_classification import token_ids
 
     train = drawn.parts["train"]
     texts = [*train.references, *(text for items in train.translations for text in items)]
@@ -211,7 +211,7 @@ def _model(
     )
     if vectors is None:
         return tokenizer, model, None
-    counts = np.bincount(token_arrays(tokenizer, texts)[0], minlength=len(tokenizer))
+    counts = np.bincount(token_ids(tokenizer, texts).ids, minlength=len(tokenizer))
     matrix, coverage = initial_embeddings(
         tokenizer.convert_ids_to_tokens(range(len(tokenizer))),
         vectors,

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from ...encoders.padded_batches import batches_of_like_length
 from ...errors import InputError, ModelError
+from ...tokenization.token_ids import TokenIds
 from .word_labels import LabelledSentence
 
 if TYPE_CHECKING:
@@ -196,12 +197,8 @@ def _of_batch(
     import torch
 
     model: Any = encoder.model
-    longest = max(len(ids) for ids, _, _ in tokens)
-    padded = np.full((len(tokens), longest), encoder.tokenizer.pad_token_id or 0, np.int64)
-    mask = np.zeros(padded.shape, bool)
-    for place, (ids, _, _) in enumerate(tokens):
-        padded[place, : len(ids)] = ids
-        mask[place, : len(ids)] = True
+    batch = TokenIds.of_lists([ids for ids, _, _ in tokens])
+    padded, mask = batch.padded(np.arange(len(tokens)), encoder.tokenizer.pad_token_id or 0)
     ids_tensor = torch.from_numpy(padded).to(model.device)
     with torch.inference_mode():
         output = model(

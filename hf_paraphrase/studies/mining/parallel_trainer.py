@@ -159,7 +159,8 @@ class ParallelTrainer(SparseGradientNorm, EpochTrainer):
             ("source", self.examples.source, sources),
             ("target", self.examples.target, targets),
         ):
-            batch[f"{name}_input_ids"], batch[f"{name}_attention_mask"] = _padded(side.ids, numbers, pad)
+            ids, mask = side.ids.padded(numbers, pad)
+            batch |= {f"{name}_input_ids": ids, f"{name}_attention_mask": mask.astype(np.int64)}
         return {name: torch.from_numpy(values) for name, values in batch.items()}
 
     def evaluate(self, *args: Any, **kwargs: Any) -> dict[str, float]:
@@ -227,11 +228,3 @@ def best_f1(scores: NDArray[np.float64], labels: NDArray[np.int64]) -> tuple[flo
     values[:-1][scores[order][:-1] == scores[order][1:]] = -1.0
     place = int(values.argmax())
     return float(values[place]), float(scores[order[place]])
-
-
-def _padded(ids: TokenIds, rows: NDArray[np.int64], pad: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    lengths = ids.lengths[rows]
-    mask = np.arange(max(1, int(lengths.max(initial=0)))) < lengths[:, None]
-    tokens = np.full(mask.shape, pad, np.int64)
-    tokens[mask] = ids.of_texts(rows)
-    return tokens, mask.astype(np.int64)

@@ -24,8 +24,6 @@ from .scoring import (
     pair_margins,
 )
 
-FILTER = "filter"
-
 
 @dataclass(frozen=True)
 class FilterOptions:

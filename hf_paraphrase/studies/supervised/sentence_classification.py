@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from ...artefacts.foreign_files import read_json_object
 from ...artefacts.hub_models import model_folder
 from ...artefacts.model_loading import check_model_type, load_model_folder
+from ...encoders.padded_batches import batches_of_like_length
 from ...errors import ModelError
 from ...models.registry import SENTENCE_ENCODERS, model_class
 from ...tokenization.token_ids import TokenIds
@@ -46,21 +47,17 @@ class ClassifierInputs:
 
     def lengths(self) -> NDArray[np.int64]:
         """The number of tokens of each row, of the longer side (rows,)."""
-        own = np.diff(self.first.offsets)
-        return own if self.second is None else np.maximum(own, np.diff(self.second.offsets))
+        own = self.first.lengths
+        return own if self.second is None else np.maximum(own, self.second.lengths)
 
     def batch(self, rows: NDArray[np.int64], pad_token_id: int) -> dict[str, torch.Tensor]:
         """Makes a batch of some rows, padded on the right, with the names of the model's `forward`."""
         sides = {"": self.first} | ({} if self.second is None else {"second_": self.second})
         batch: dict[str, torch.Tensor] = {}
         for prefix, tokens in sides.items():
-            lengths = tokens.offsets[rows + 1] - tokens.offsets[rows]
-            # A batch of nothing but empty sentences still has a column.
-            ids = np.full((len(rows), max(1, int(lengths.max(initial=0)))), pad_token_id, np.int64)
-            inside = np.arange(ids.shape[1]) < lengths[:, None]
-            ids[inside] = np.concatenate([tokens.ids[tokens.offsets[row] : tokens.offsets[row + 1]] for row in rows])
+            ids, mask = tokens.padded(rows, pad_token_id)
             batch[f"{prefix}input_ids"] = torch.from_numpy(ids)
-            batch[f"{prefix}attention_mask"] = torch.from_numpy(inside.astype(np.int64))
+            batch[f"{prefix}attention_mask"] = torch.from_numpy(mask.astype(np.int64))
         if self.targets is not None:
             batch["labels"] = torch.from_numpy(self.targets[rows])
         return batch
@@ -91,22 +88,14 @@ def predicted_logits(model: PreTrainedModel, inputs: ClassifierInputs) -> NDArra
     """
     training = model.training
     model.eval()
-    lengths = inputs.lengths()
-    order = np.argsort(lengths, kind="stable")
     result = np.empty((len(inputs), model.config.num_labels))
-    pad = model.config.pad_token_id or 0
-    start = 0
-    while start < len(order):
-        stop = start + 1
-        # Ascending lengths: the last row of a batch is its longest.
-        while stop < len(order) and (stop + 1 - start) * max(1, int(lengths[order[stop]])) <= _TOKENS_PER_BATCH:
-            stop += 1
-        rows = order[start:stop]
-        batch = inputs.batch(rows, pad)
+    # Those without tokens are judged, too.
+    lengths = np.maximum(inputs.lengths(), 1)
+    for rows in batches_of_like_length(lengths, len(lengths), _TOKENS_PER_BATCH):
+        batch = inputs.batch(np.array(rows), model.config.pad_token_id or 0)
         batch.pop("labels", None)
         logits = model(**{name: value.to(model.device) for name, value in batch.items()}).logits
         result[rows] = logits.cpu().double().numpy()
-        start = stop
     model.train(training)
     return result
 

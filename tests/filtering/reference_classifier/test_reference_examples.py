@@ -11,7 +11,7 @@ from hf_paraphrase.filtering.reference_classifier.classifier_trainer import (
 from hf_paraphrase.filtering.reference_classifier.reference_classification import (
     reference_probabilities,
     text_probabilities,
-    token_arrays,
+    token_ids,
 )
 from hf_paraphrase.filtering.reference_classifier.reference_examples import ReferenceExamples, measure_accuracy
 from hf_paraphrase.filtering.reference_classifier.reference_lists import ReferenceLists
@@ -53,10 +53,10 @@ def lists(seed=0, count=12, most=4):
 def test_probabilities_are_those_of_each_sentence_alone(tokenizer, body, monkeypatch):
     texts = ["w1 w2 w3", "", "w9", "unknown w4 w4", " ".join(WORDS * 9), "w2 w1"]
     model = classifier(body)
-    tokens, offsets = token_arrays(tokenizer, texts)
+    ids = token_ids(tokenizer, texts)
     monkeypatch.setattr("hf_paraphrase.filtering.reference_classifier.reference_classification._TOKENS_PER_BATCH", 7)
     rows = np.array([5, 0, 3, 1, 4, 2, 0])
-    found = reference_probabilities(model, tokens, offsets, rows)
+    found = reference_probabilities(model, ids.take(rows))
     for row, value in zip(rows, found, strict=True):
         ids = tokenizer(texts[row], return_tensors="pt")["input_ids"].long().reshape(1, -1)
         assert value == pytest.approx(model(ids).logits.softmax(-1)[0, 1].item(), abs=2e-6)
@@ -113,7 +113,7 @@ def test_accuracy_equals_counting(tokenizer):
     rows = [*range(30), *chosen]
     right = []
     for row in rows:
-        ids = torch.from_numpy(examples.tokens[examples.offsets[row] : examples.offsets[row + 1]].astype(np.int64))
+        ids = torch.from_numpy(examples.ids.part(row, row + 1).ids)
         right.append((model(ids[None]).logits.softmax(-1)[0, 1].item() > 0.5) == (row < 30))
     assert found.references == pytest.approx(100 * np.mean(right[:30]))
     assert found.translations == pytest.approx(100 * np.mean(right[30:]))
