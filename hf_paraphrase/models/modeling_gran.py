@@ -13,11 +13,12 @@ from transformers.modeling_outputs import BaseModelOutputWithPooling
 
 from .configuration_gran import GranConfig
 from .matrix_products import affine
-from .packed_sentences import PackedSentences, counted_tokens
+from .packed_sentences import PackedSentences, counted_tokens, distinct_words
 
 # Not needed here: only what this file imports travels with the weights.
 from .recurrent_configuration import RecurrentLayersConfig as RecurrentLayersConfig
-from .recurrent_layers import initialize_layer, initialize_word_vectors, make_cell, token_dropout, variational_mask
+from .recurrent_layers import initialize_layer, initialize_word_vectors, make_cell
+from .token_dropout import token_dropout, variational_mask
 
 
 @dataclass
@@ -117,7 +118,8 @@ class GranModel(PreTrainedModel):
 
     def _vectors_and_gates(self, tokens: Tensor, sentences: PackedSentences) -> tuple[Tensor, Tensor]:
         """Computes x_t and its gate, both (total, hidden_size), for packed tokens (total,)."""
-        vectors = functional.embedding(tokens, self.embeddings, sparse=self.sparse_gradients)
+        words, places = (tokens, None) if self.training else distinct_words(tokens)
+        vectors = functional.embedding(words, self.embeddings, sparse=self.sparse_gradients)
         if not sentences.batch_sizes:
             return vectors, vectors
         config = self.config
@@ -133,24 +135,29 @@ class GranModel(PreTrainedModel):
             )
             if config.variational_dropout == 0 or config.variational_dropout_of == "words":
                 averaged = vectors
-        states = self._states(self.recurrent, vectors, sentences)
+        of_words = _apply(self.gate_input, vectors)
+        states = self._states(self.recurrent, vectors, places, sentences)
         if self.recurrent_backward is not None:
             mirror = sentences.reversal()
-            backward = self._states(self.recurrent_backward, vectors[mirror], sentences)[mirror]
-            if self.merge is None:
-                states = states + backward
+            if places is None:
+                backward = self._states(self.recurrent_backward, vectors[mirror], None, sentences)
             else:
-                states = _apply(self.merge, torch.cat([states, backward], dim=1)).tanh()
-        gates = _apply(self.gate_state, states, added=_apply(self.gate_input, vectors))
-        return averaged, gates.sigmoid()
+                backward = self._states(self.recurrent_backward, vectors, places[mirror], sentences)
+            if self.merge is None:
+                states = states + backward[mirror]
+            else:
+                states = _apply(self.merge, torch.cat([states, backward[mirror]], dim=1)).tanh()
+        if places is not None:
+            averaged, of_words = averaged[places], of_words[places]
+        return averaged, _apply(self.gate_state, states, added=of_words).sigmoid()
 
-    def _states(self, cell: nn.Module, vectors: Tensor, sentences: PackedSentences) -> Tensor:
+    def _states(self, cell: nn.Module, vectors: Tensor, places: Tensor | None, sentences: PackedSentences) -> Tensor:
         mask: Tensor | None = None
         if self.training and self.config.variational_dropout > 0:
             mask = variational_mask(
                 vectors, sentences.batch_sizes[0], self.config.hidden_size, self.config.variational_dropout
             )
-        return cell(vectors, sentences, mask)
+        return cell(vectors, sentences, mask, places)
 
 
 def _apply(layer: nn.Module, inputs: Tensor, added: Tensor | None = None) -> Tensor:

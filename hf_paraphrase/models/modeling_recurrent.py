@@ -14,9 +14,10 @@ from .configuration_recurrent import RecurrentConfig
 
 # What is imported `as` itself is not needed here: only what this file imports travels with the weights.
 from .matrix_products import affine as affine
-from .packed_sentences import PackedSentences, counted_tokens
+from .packed_sentences import PackedSentences, counted_tokens, distinct_words
 from .recurrent_configuration import RecurrentLayersConfig as RecurrentLayersConfig
-from .recurrent_layers import initialize_layer, initialize_word_vectors, make_cell, token_dropout, variational_mask
+from .recurrent_layers import initialize_layer, initialize_word_vectors, make_cell
+from .token_dropout import token_dropout, variational_mask
 
 
 class RecurrentModel(PreTrainedModel):
@@ -112,7 +113,8 @@ class RecurrentModel(PreTrainedModel):
 
         The second network's first state is the one before the last word.
         """
-        vectors = functional.embedding(tokens, self.embeddings, sparse=self.sparse_gradients)
+        words, places = (tokens, None) if self.training else distinct_words(tokens)
+        vectors = functional.embedding(words, self.embeddings, sparse=self.sparse_gradients)
         cells = [self.recurrent] if self.recurrent_backward is None else [self.recurrent, self.recurrent_backward]
         if not sentences.batch_sizes:
             return [vectors.new_zeros(0, cell.size) for cell in cells]
@@ -129,9 +131,11 @@ class RecurrentModel(PreTrainedModel):
             )
             if config.variational_dropout > 0:
                 masks = [variational_mask(vectors, batch, cell.size, config.variational_dropout) for cell in cells]
-        states = [self.recurrent(vectors, sentences, masks[0])]
+        states = [self.recurrent(vectors, sentences, masks[0], places)]
         if self.recurrent_backward is not None:
-            states.append(self.recurrent_backward(vectors[sentences.reversal()], sentences, masks[1]))
+            mirror = sentences.reversal()
+            mirrored = (vectors[mirror], None) if places is None else (vectors, places[mirror])
+            states.append(self.recurrent_backward(mirrored[0], sentences, masks[1], mirrored[1]))
         return states
 
     def _merged(self, parts: list[Tensor], sentences: PackedSentences | None = None) -> Tensor:

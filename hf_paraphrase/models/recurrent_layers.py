@@ -1,4 +1,4 @@
-"""Recurrent layers over packed sentences, their initial weights and dropout, shared by the recurrent encoders."""
+"""Recurrent layers over packed sentences and their initial weights, shared by the recurrent encoders."""
 
 from __future__ import annotations
 
@@ -68,19 +68,26 @@ class SingleBiasLstm(nn.Module):
         # Of the gates i, f and o.
         self.peepholes = nn.Parameter(torch.empty(gates - 1, size)) if peepholes else None
 
-    def forward(self, vectors: Tensor, packing: Packing, recurrent_mask: Tensor | None = None) -> Tensor:
+    def forward(
+        self,
+        vectors: Tensor,
+        packing: Packing,
+        recurrent_mask: Tensor | None = None,
+        places: Tensor | None = None,
+    ) -> Tensor:
         """Computes the hidden states.
 
         Args:
-            vectors: Packed inputs x_t (total, input_size).
+            vectors: Packed inputs x_t (total, input_size), or different ones (inputs, input_size).
             packing: Their order.
             recurrent_mask: Factors of the state that enters the products with U, the same at every step (sentences by
                 rank, size); None for 1.
+            places: Which of the vectors each x_t is (total,); None for one after the other. Without gradient only.
 
         Returns:
             Packed states h_t (total, size).
         """
-        if self.peepholes is None and self.output_gate and recurrent_mask is None:
+        if self.peepholes is None and self.output_gate and recurrent_mask is None and places is None:
             return self._fused(vectors, packing)
         weight_input: Tensor = self.weight_input
         weight_state: Tensor = self.weight_state
@@ -98,7 +105,7 @@ class SingleBiasLstm(nn.Module):
                 vectors, weight_input, bias, weight_state, peepholes, recurrent_mask, packing
             )
             return states
-        gates = affine(vectors, weight_input, bias)
+        gates = _of_tokens(affine(vectors, weight_input, bias), places)
         return _run_lstm(gates, weight_state, peepholes, recurrent_mask, packing.batch_sizes)[0]
 
     def _fused(self, vectors: Tensor, packing: Packing) -> Tensor:
@@ -115,6 +122,10 @@ class SingleBiasLstm(nn.Module):
         exact = torch.is_autocast_enabled("cpu") and not torch.ops.mkldnn._is_mkldnn_bf16_supported()
         with torch.autocast("cpu", enabled=False) if exact else nullcontext():
             return packing.unpad(torch.lstm(padded, state, weights, True, 1, 0.0, self.training, False, False)[0])
+
+
+def _of_tokens(products: Tensor, places: Tensor | None) -> Tensor:
+    return products if places is None else products.index_select(0, places)
 
 
 def _run_lstm(
@@ -285,13 +296,20 @@ class BiaslessGateGru(nn.Module):
         self.weight_candidate = nn.Parameter(torch.empty(size, size))
         self.bias_candidate = nn.Parameter(torch.empty(size))
 
-    def forward(self, vectors: Tensor, packing: Packing, recurrent_mask: Tensor | None = None) -> Tensor:
+    def forward(
+        self,
+        vectors: Tensor,
+        packing: Packing,
+        recurrent_mask: Tensor | None = None,
+        places: Tensor | None = None,
+    ) -> Tensor:
         """Computes the hidden states; see :meth:`SingleBiasLstm.forward`."""
         size = self.size
-        of_gates = affine(vectors, self.weight_input[: 2 * size]).split(packing.batch_sizes)
-        of_candidates = affine(vectors, self.weight_input[2 * size :], self.bias_candidate)
+        of_gates = _of_tokens(affine(vectors, self.weight_input[: 2 * size]), places)
+        of_candidates = _of_tokens(affine(vectors, self.weight_input[2 * size :], self.bias_candidate), places)
+        steps = (of_gates.split(packing.batch_sizes), of_candidates.split(packing.batch_sizes))
         states: list[Tensor] = []
-        for gates, candidate in zip(of_gates, of_candidates.split(packing.batch_sizes), strict=True):
+        for gates, candidate in zip(*steps, strict=True):
             if not states:
                 states.append(torch.sigmoid(gates[:, size:]) * self._activation(candidate))
                 continue
@@ -365,36 +383,3 @@ def initialize_word_vectors(embeddings: nn.Parameter, config: Any) -> None:
     if config.pad_token_id is not None:
         vectors[config.pad_token_id] = 0.0
     initialization.copy_(embeddings, vectors)
-
-
-def token_dropout(
-    vectors: Tensor,
-    rank_of_token: Tensor,
-    sentences: int,
-    *,
-    dropout: float,
-    word_dropout: float,
-    variational_dropout: float,
-) -> Tensor:
-    """Drops components of packed word vectors (total, dim), or whole ones; what is left is scaled up.
-
-    Args:
-        vectors: The word vectors.
-        rank_of_token: The sentence of each (total,).
-        sentences: The number of sentences.
-        dropout: The probability for every single component.
-        word_dropout: The probability for a whole vector.
-        variational_dropout: The probability for a component in all words of a sentence at once (Gal and Ghahramani
-            2016: one mask for a sequence, the same at every step).
-    """
-    if word_dropout > 0:
-        vectors = vectors * functional.dropout(vectors.new_ones(vectors.shape[0], 1), word_dropout)
-    if variational_dropout > 0:
-        masks = variational_mask(vectors, sentences, vectors.shape[1], variational_dropout)
-        vectors = vectors * masks[rank_of_token]
-    return functional.dropout(vectors, dropout)
-
-
-def variational_mask(like: Tensor, sentences: int, size: int, probability: float) -> Tensor:
-    """Draws factors (sentences, size) like a tensor: 0 with the probability, else 1 / (1 - probability)."""
-    return functional.dropout(like.new_ones(sentences, size), probability)

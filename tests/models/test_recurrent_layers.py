@@ -12,7 +12,8 @@ from hf_paraphrase.models.matrix_products import affine
 from hf_paraphrase.models.modeling_gran import GranModel
 from hf_paraphrase.models.modeling_recurrent import RecurrentModel
 from hf_paraphrase.models.packed_sentences import PackedSentences
-from hf_paraphrase.models.recurrent_layers import initialize_layer, make_cell, token_dropout
+from hf_paraphrase.models.recurrent_layers import initialize_layer, make_cell
+from hf_paraphrase.models.token_dropout import token_dropout
 
 LENGTHS = [3, 0, 5, 1, 5]
 CELLS = [
@@ -118,9 +119,7 @@ def test_models_draw_one_recurrent_mask_for_each_sentence_and_direction(kind, mo
     seen = []
     for cell in (model.recurrent, model.recurrent_backward):
         run = cell.forward
-        monkeypatch.setattr(
-            cell, "forward", lambda vectors, packing, mask, run=run: seen.append(mask) or run(vectors, packing, mask)
-        )
+        monkeypatch.setattr(cell, "forward", lambda *inputs, run=run: seen.append(inputs[2]) or run(*inputs))
     model(torch.tensor([[5, 6, 7], [5, 6, 7], [5, 6, 0]]))
     assert len(seen) == 2 and all(mask.shape == (3, cell.size) for mask in seen)
     assert not torch.equal(seen[0], seen[1]) and not torch.equal(seen[0][0], seen[0][1])
@@ -181,6 +180,30 @@ def test_the_fast_product_equals_the_usual_one(rows, biased, adding):
     for gradient in (False, True):
         with torch.set_grad_enabled(gradient):
             torch.testing.assert_close(affine(inputs, weight, bias, added=added), expected, atol=1e-5, rtol=1e-5)
+
+
+@pytest.mark.parametrize("settings", CELLS)
+@pytest.mark.parametrize("kind", [GranModel, RecurrentModel])
+def test_words_that_come_again_are_multiplied_once_and_change_nothing(kind, settings, monkeypatch):
+    torch.manual_seed(0)
+    size = {"vocab_size": 20, "hidden_size": 24}
+    model = kind(kind.config_class(bidirectional=True, initializer_range=0.5, **size, **settings)).double().eval()
+    rows = []
+    for cell in (model.recurrent, model.recurrent_backward):
+        run = cell.forward
+        monkeypatch.setattr(cell, "forward", lambda *inputs, run=run: rows.append(len(inputs[0])) or run(*inputs))
+    generator = torch.Generator().manual_seed(0)
+    few, many = torch.randint(2, 6, (9, 7), generator=generator).tril(), torch.arange(2, 20).view(3, 6)
+    for ids, expected_rows in ((few, 4), (many, 18)):
+        expected = model(ids)
+        assert rows == [int((ids > 0).sum())] * 2
+        rows.clear()
+        with torch.inference_mode():
+            found = model(ids)
+        assert rows == [expected_rows] * 2
+        rows.clear()
+        torch.testing.assert_close(found.last_hidden_state, expected.last_hidden_state, atol=1e-12, rtol=0)
+        torch.testing.assert_close(found.pooler_output, expected.pooler_output, atol=1e-12, rtol=0)
 
 
 @pytest.mark.parametrize("settings", CELLS)
