@@ -8,7 +8,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
-from ..artefacts.foreign_models import check_model_folder
+from ..artefacts.foreign_models import check_model_folder, opening
 from ..errors import ModelError, UsageError
 from ..models.registry import SENTENCE_ENCODERS, config_class
 
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 ONNX_FILE = Path("onnx") / "model.onnx"
 """Where a folder has its graph, as optimum and sentence-transformers look for it."""
 _EMBEDDING = "sentence_embedding"
+_FATAL = 4
 
 
 def is_onnx_folder(folder: str | os.PathLike[str]) -> bool:
@@ -57,6 +58,8 @@ def open_session(path: Path, *, threads: int | None = None) -> onnxruntime.Infer
     import onnxruntime
 
     options = onnxruntime.SessionOptions()
+    # What fails is raised, and would be said twice.
+    options.log_severity_level = _FATAL
     if threads is not None:
         options.intra_op_num_threads = threads
     try:
@@ -98,13 +101,19 @@ class OnnxModel:
             An object with `pooler_output` (batch, hidden_size).
 
         Raises:
-            ModelError: If a number of it is infinite or none: the weights of a graph are seen by what it gives.
+            ModelError: If the graph fails, or a number of it is infinite or none: the weights of a graph are seen by
+                what it gives.
         """
         import numpy as np
         import torch
 
         feed = {"input_ids": input_ids.long().numpy(), "attention_mask": attention_mask.long().numpy()}
-        (pooled,) = self.session.run([_EMBEDDING], feed)
+        try:
+            (pooled,) = self.session.run([_EMBEDDING], feed)
+        except Exception as error:  # onnxruntime has a class of its own for each kind of failure
+            raise ModelError(
+                f"the ONNX graph fails: {' '.join(str(error).split())[:300]}", remedy="export or copy the model again"
+            ) from error
         if not np.isfinite(pooled).all():
             raise ModelError("the ONNX model gives vectors that are not finite", remedy="export or copy it again")
         return SimpleNamespace(pooler_output=torch.from_numpy(pooled))
@@ -133,16 +142,12 @@ def load_onnx_folder(
         )
     check_model_folder(folder)
     session = open_session(Path(folder) / ONNX_FILE, threads=1)
-    try:
+    with opening("the model", folder, "export it again"):
         model_type = PreTrainedConfig.get_config_dict(folder, local_files_only=True)[0].get("model_type")
         if model_type not in SENTENCE_ENCODERS:
             raise ValueError(f"a model of type {model_type!r} is not a sentence encoder")
         config = config_class(model_type).from_pretrained(folder, local_files_only=True)
         tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
-    except Exception as error:  # many kinds, from json, tokenizers and transformers
-        raise ModelError(
-            f"the model cannot be opened: {type(error).__name__}: {error}", path=folder, remedy="export it again"
-        ) from error
     highest = max(tokenizer.get_vocab().values(), default=0)
     if highest >= config.vocab_size:
         raise ModelError(
