@@ -1,66 +1,21 @@
-"""The recipe of the verb `encode`: lines of text in, a NumPy file of sentence embeddings out."""
+"""The recipe of the verb `encode`: lines of text in, a NumPy file of sentence embeddings out; or data folders."""
 
 from __future__ import annotations
 
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from ..artefacts.hub_models import BUILTIN
 from ..artefacts.whole_files import output_file
 from ..data.sentences import estimated_lines, lines_of_file, lines_of_standard_input
-from ..data.text_blocks import PLAIN_OR_COMPRESSED
-from ..errors import InputError, UsageError
+from ..errors import InputError
 from ..messages import say
-from ..settings import Settings, recipe, setting
-from ..streams import is_stream_copy
-from .devices import check_device, device_setting
+from ..settings import recipe
+from .encode_settings import STANDARD_INPUT, EncodeSettings
 
-STANDARD_INPUT = "-"
-
-
-@dataclass(kw_only=True)
-class EncodeSettings(Settings):
-    """Embed the lines of a text file, one sentence a line, as the rows of a NumPy file (float32)."""
-
-    model: str = setting(
-        "folder of a sentence encoder, as train-encoder and train-sdae make it, or namespace/name of one on the Hub; "
-        "builtin is the one that is installed with this package",
-        BUILTIN,
-    )
-    input: str = setting(f"text file, one sentence a line, {PLAIN_OR_COMPRESSED}; - reads standard input")
-    output: str | None = setting(
-        "the .npy file to write; it appears whole or not at all [default: the name of the input with .npy behind it]",
-        None,
-    )
-    batch_size: int = setting("sentences in a padded batch; a model of type avg needs no batches", 256, at_least=1)
-    truncate_dim: int | None = setting(
-        "keep the first so many components of each embedding, which is for encoders that were trained for it; "
-        "--normalize comes after it",
-        None,
-        at_least=1,
-    )
-    normalize: bool = setting("divide each embedding by its Euclidean norm", False)
-    device: str = device_setting()
-    overwrite: bool = setting("replace an existing output file", False)
-
-    def check(self) -> None:
-        """Refuses values that do not fit.
-
-        Raises:
-            UsageError: For a value out of range, a device that is not here, and a name that NumPy would not find.
-        """
-        super().check()
-        check_device(self.device)
-        if self.output is None:
-            if self.input == STANDARD_INPUT or is_stream_copy(self.input):
-                raise UsageError(
-                    "standard input and other streams have no name to put .npy behind", remedy="give --output"
-                )
-            self.output = f"{self.input}.npy"
-        if Path(self.output).suffix != ".npy":
-            raise UsageError("--output must end in .npy", path=self.output, remedy="name a NumPy file")
+if TYPE_CHECKING:
+    from .sentence_embedder import SentenceEmbedder
 
 
 @dataclass(frozen=True)
@@ -68,10 +23,11 @@ class Encoded:
     """What was embedded.
 
     Attributes:
-        path: The NumPy file, which `np.load` opens: float32 (rows, dimension).
-        rows: How many lines there were.
+        path: The NumPy file, which `np.load` opens: float32 (rows, dimension); or the data folder, with `shard`, while
+            parts are missing, that of the unfinished work.
+        rows: How many lines or rows there were.
         dimension: The number of components of an embedding.
-        empty: How many of the lines were empty; they are embedded to zeros.
+        empty: How many of the texts were empty; they are embedded to zeros.
     """
 
     path: Path
@@ -82,7 +38,7 @@ class Encoded:
 
 @recipe(EncodeSettings)
 def encode(settings: EncodeSettings) -> Encoded:
-    """Embeds the lines of a text file.
+    """Embeds the lines of a text file, or columns of a data folder.
 
     Returns:
         The file that was made, and what is in it.
@@ -96,16 +52,36 @@ def encode(settings: EncodeSettings) -> Encoded:
     if settings.input != STANDARD_INPUT and not Path(settings.input).exists():
         raise InputError("no such file", path=settings.input, remedy="check --input")
 
-    from .search.vector_file import NpyWriter
-    from .sentence_embedder import SentenceEmbedder, empty_texts
+    from .sentence_embedder import SentenceEmbedder
 
     embedder = SentenceEmbedder(
         settings.model,
+        tuple(settings.columns),
         batch_size=settings.batch_size,
         truncate_dim=settings.truncate_dim,
         normalize=settings.normalize,
         device=settings.device,
     )
+    encoded = _encode_columns(settings, embedder) if settings.columns else _encode_lines(settings, embedder)
+    if encoded.empty:
+        say(f"{encoded.empty} empty line{'s' if encoded.empty > 1 else ''}: embedded to zeros")
+    return encoded
+
+
+def _encode_columns(settings: EncodeSettings, embedder: SentenceEmbedder) -> Encoded:
+    from .encode_folder import encode_folder
+
+    path, results = encode_folder(settings, embedder)
+    encoded = Encoded(path, results.get("rows", 0), results["dimension"], results.get("empty", 0))
+    if "rows" in results:
+        say(f"{encoded.rows} rows with embeddings of {encoded.dimension} components lie in {path}")
+    return encoded
+
+
+def _encode_lines(settings: EncodeSettings, embedder: SentenceEmbedder) -> Encoded:
+    from .search.vector_file import NpyWriter
+    from .sentence_embedder import empty_texts
+
     empty = size = 0
     with output_file(str(settings.output), overwrite=settings.overwrite) as output:
         dimension = embedder.encoder.dimension
@@ -127,7 +103,5 @@ def encode(settings: EncodeSettings) -> Encoded:
                     progress.update(len(lines))
             if progress is not None:
                 progress.total = progress.n
-    if empty:
-        say(f"{empty} empty line{'s' if empty > 1 else ''}: embedded to zeros")
     say(f"{writer.rows} embeddings of {dimension} components lie in {output}; np.load opens them")
     return Encoded(output, writer.rows, dimension, empty)

@@ -7,20 +7,26 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
 import pyarrow as pa
 from tqdm import tqdm
 
 from ..artefacts.cards import write_card
 from ..artefacts.folders import check_output, output_folder
 from ..artefacts.inherited_cards import inherited_metadata
-from ..artefacts.provenance import write_provenance
+from ..artefacts.provenance import fingerprint, read_provenance, write_provenance
 from ..data.folder import DataFolder, write_split
-from ..errors import InputError
+from ..data.parquet_files import BATCH_ROWS
+from ..data.schema import PAIRS
+from ..errors import InputError, UsageError
+from ..jobs.shard_settings import ShardSettings
+from ..jobs.sharded_output import ShardedOutput
+from ..jobs.shards import ShardJob, cut, reports
 from ..messages import say
-from ..settings import Settings, recipe, setting
-from .filter_steps import Choice, FilterSteps
+from ..settings import Settings, flag, is_given, recipe, setting
+from .filter_steps import Choice, FilterSteps, Funnel, check_steps
 from .random_pairs import RandomPairs
-from .row_choice import choose_rows, kept_batches, kept_schema, tokens_of
+from .row_choice import check_any_left, choose_rows, kept_batches, kept_schema, tokens_of
 
 _SHORTFALLS = {
     "first": "only {left:,} pairs were left for --first",
@@ -28,6 +34,8 @@ _SHORTFALLS = {
     "sample": "only {left:,} pairs were left to sample from",
 }
 """What is said where a step asked for more than there was."""
+_OF_ALL_PAIRS = ("one_per_reference", "first", "max_tokens", "sample", "noise", "negatives")
+"""The options that no part of the pairs can tell alone."""
 
 
 @dataclass(kw_only=True)
@@ -37,7 +45,7 @@ class _Folders(Settings):
 
 
 @dataclass(kw_only=True)
-class FilterSettings(FilterSteps, _Folders):
+class FilterSettings(FilterSteps, ShardSettings, _Folders):
     """Keeps the pairs that pass every step, and prints how many each step leaves.
 
     The order is: identical sides, --keep, decontamination, one per reference, --first, --max-tokens, sample; then, of
@@ -58,7 +66,27 @@ class FilterSettings(FilterSteps, _Folders):
         at_least=0,
     )
     split: str = setting("the split to filter", "train")
-    overwrite: bool = setting("replace an existing output folder", False)
+    shard_size: int | None = setting(
+        "pairs of a shard, the unit of work that is never done twice; by default a sixteenth of the split, at least "
+        "10,000 and at most 250,000",
+        None,
+        at_least=1,
+        only_with="shard",
+    )
+
+    def check(self) -> None:
+        """Refuses what does not fit.
+
+        Raises:
+            UsageError: For a value out of range, and steps that look at all pairs where this run has a part of them.
+        """
+        super().check()
+        for name in _OF_ALL_PAIRS if self.shard is not None else ():
+            if is_given(self, name):
+                raise UsageError(
+                    f"{flag(name)} looks at all pairs, and --shard at a part of them",
+                    remedy="filter the output of the parts once more, without --shard",
+                )
 
 
 @dataclass(frozen=True)
@@ -66,8 +94,9 @@ class Filtered:
     """What a filter left.
 
     Attributes:
-        folder: The data folder of the pairs that are kept.
-        choice: Which they are, and the count after each step.
+        folder: The data folder of the pairs that are kept; with `shard`, while parts are missing, that of the
+            unfinished work, of which the rest says nothing.
+        choice: Which they are, and the count after each step; with `shard` the counts alone.
         rows: The rows of the data folder, negatives with them.
         counts: How many `pairs` and `negatives` they are, the `tokens` of the pairs, and how many are `noise`.
     """
@@ -89,6 +118,8 @@ def filter_pairs(settings: FilterSettings) -> Filtered:
         InputError: If the pairs are unreadable, lack a column, or nothing is left.
         OutputError: If the output is in the way.
     """
+    if settings.part is not None:
+        return _filter_part(settings)
     check_output(settings.output, overwrite=settings.overwrite)
     folder, split = DataFolder(settings.pairs), settings.split
     schema, total = folder.schema(split), folder.count(split)
@@ -122,6 +153,53 @@ def filter_pairs(settings: FilterSettings) -> Filtered:
         _write_records(staging, settings, filtered, written)
     _report(settings, filtered)
     return filtered
+
+
+def _filter_part(settings: FilterSettings) -> Filtered:
+    """Takes the steps that look at one pair at a time, over a part of the shards of the split."""
+    output = ShardedOutput(settings.output, settings)
+    output.check_unfinished()
+    folder, split = DataFolder(settings.pairs), settings.split
+    check_steps(settings, folder.schema(split), str(folder.path))
+    job = ShardJob(folder, {split: settings.pair_filter()}, BATCH_ROWS)
+    record = {
+        **{name: value for name, value in settings.record().items() if name != "output"},
+        "pairs": fingerprint(folder),
+        "decontaminate": [fingerprint(path) for path in settings.decontaminate],
+    }
+    if output.was_finished(lambda: record):
+        return _filtered_before(output.target)
+    output.check_free()
+    shards = cut(split, folder.count(split), settings.shard_size)
+    own = output.own(shards)
+    with output.working(record) as staging:
+        output.run(job, own, what="filter", unit=" pairs")
+        choice = Choice(np.zeros(0, dtype=bool))
+        if not output.is_whole(shards):
+            return Filtered(output.place, choice, 0, {})
+        if output.is_described:
+            output.finish()
+            return _filtered_before(output.target)
+        for report in reports(shards, staging):
+            choice.add(report)
+        check_any_left(choice, split, folder)
+        made = DataFolder(staging)
+        sides = made.batches(split, PAIRS.names)
+        tokens = sum(int(tokens_of(pa.Table.from_batches([batch])).sum()) for batch in sides)
+        rows = made.count(split)
+        filtered = Filtered(output.target, choice, rows, {"pairs": rows, "negatives": 0, "tokens": tokens})
+        _write_records(staging, settings, filtered, made.schema(split))
+        output.finish()
+    _report(settings, filtered)
+    return filtered
+
+
+def _filtered_before(folder: Path) -> Filtered:
+    """Returns what a finished run has filtered, as its record says."""
+    results = read_provenance(folder)["results"]
+    choice = Choice(np.zeros(0, dtype=bool), Funnel(results["funnel"]), results["contamination"])
+    counts = {name: results[name] for name in ("pairs", "negatives", "tokens")}
+    return Filtered(folder, choice, results["rows"], counts)
 
 
 def _counted(tables: Iterable[pa.Table], counts: dict[str, int]) -> Iterator[pa.Table]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -98,8 +98,8 @@ class Funnel:
         counts: For each step the number of pairs left after it.
     """
 
-    def __init__(self) -> None:
-        self.counts: dict[str, int] = {}
+    def __init__(self, counts: Mapping[str, int] | None = None) -> None:
+        self.counts: dict[str, int] = dict(counts or {})
 
     def add(self, step: str, count: int) -> None:
         """Adds pairs to the count of a step, batch by batch."""

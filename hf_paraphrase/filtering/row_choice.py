@@ -80,14 +80,24 @@ def choose_rows(folder: DataFolder, split: str, steps: FilterSteps, progress: Pr
         if len(rows) > steps.sample:
             rows = draw_shared(rows, steps.sample, len(choice.kept), steps.seed)
         choice.funnel.add(f"sample {steps.sample}", len(rows))
-    if len(rows) == 0:
-        step = next((name for name, count in choice.funnel.counts.items() if count == 0), "read")
+    check_any_left(choice, split, folder)
+    choice.kept[rows] = True
+    return choice
+
+
+def check_any_left(choice: Choice, split: str, folder: DataFolder) -> None:
+    """Refuses a filter that leaves nothing.
+
+    Raises:
+        InputError: Naming the step that removed the last pair.
+    """
+    counts = choice.funnel.counts or {"read": 0}
+    step = next((name for name, count in counts.items() if count == 0), None)
+    if step is not None:
         reason = "there are no pairs" if step == "read" else f"nothing is left after `{step}`"
         raise InputError(
             f"split `{split}`: {reason}", path=folder.path, remedy="loosen that step; nothing was written"
         )
-    choice.kept[rows] = True
-    return choice
 
 
 def _compared(passed: _Passed, steps: FilterSteps, choice: Choice) -> np.ndarray:

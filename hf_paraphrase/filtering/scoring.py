@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any
-
-from tqdm import tqdm
 
 from ..artefacts.cards import write_card
 from ..artefacts.hub_models import model_folder
@@ -19,10 +16,12 @@ from ..artefacts.inherited_cards import inherited_metadata
 from ..artefacts.provenance import fingerprint, read_provenance, write_provenance
 from ..artefacts.whole_files import write_text_whole
 from ..data.folder import DataFolder
+from ..data.parallel import available_cores
 from ..data.text_files import PLAIN_OR_COMPRESSED, LineErrors, read_lines
 from ..errors import HfParaphraseError, UsageError
-from ..jobs.sharded_output import ShardedOutput, ShardSettings
-from ..jobs.shards import Shard, ShardJob, cut, run_shards
+from ..jobs.shard_settings import ShardSettings
+from ..jobs.sharded_output import ShardedOutput
+from ..jobs.shards import Shard, ShardJob, cut
 from ..messages import say
 from ..registry import MEASURES
 from ..settings import flag, is_given, recipe, seed_setting, setting, with_options
@@ -81,6 +80,7 @@ class ScoreSettings(ShardSettings):
         at_least=1,
         names=["--workers", "--num-workers"],
     )
+    resume: bool = setting("continue the unfinished job for this output", False)
 
     def check(self) -> None:
         """Refuses what does not fit.
@@ -139,7 +139,7 @@ def score(settings: ScoreSettings) -> Scored:
         InputError: If the pairs, a model or a text is unreadable, or lacks what a measure needs.
         OutputError: If the output is in the way, or the unfinished job had other settings.
     """
-    output = ShardedOutput(settings)
+    output = ShardedOutput(settings.output, settings, resume=settings.resume)
     output.check_unfinished()
     folder = DataFolder(settings.pairs)
     estimated = settings.language_model_text is not None or settings.hold_out is not None
@@ -165,7 +165,8 @@ def score(settings: ScoreSettings) -> Scored:
             scorers = _scorers(chosen, options, held_out)
             if estimated:
                 _try_out(folder, scorers)
-            _run(ShardJob(folder, scorers, settings.batch_size), output, own, settings.workers)
+            job = ShardJob(folder, scorers, settings.batch_size)
+            output.run(job, own, what="score", unit=" pairs", workers=_workers(settings, own))
         except HfParaphraseError:
             # Nothing is lost where nothing was done yet.
             if output.part is None and not any((staging / "data").glob("*.parquet")):
@@ -300,15 +301,10 @@ def _try_out(folder: DataFolder, scorers: dict[str, PairScorer]) -> None:
             scorer.measures[name].try_out(batch, folder.path)
 
 
-def _run(job: ShardJob, output: ShardedOutput, shards: list[Shard], workers: int | None) -> None:
-    affinity = getattr(os, "sched_getaffinity", None)
-    processors = len(affinity(0)) if affinity is not None else os.cpu_count() or 1
-    total, left = sum(shard.rows for shard in shards), output.left(shards)
-    processors = min(processors, max(1, total // _ROWS_WORTH_A_PROCESS))
-    done = total - sum(shard.rows for shard in left)
-    with tqdm(desc="score", total=total, initial=done, unit=" pairs", unit_scale=True) as bar:
-        for _ in run_shards(job, left, output.staging, workers=workers or processors, progress=bar.update):
-            pass
+def _workers(settings: ScoreSettings, shards: Sequence[Shard]) -> int:
+    if settings.workers is not None:
+        return settings.workers
+    return min(available_cores(), max(1, sum(shard.rows for shard in shards) // _ROWS_WORTH_A_PROCESS))
 
 
 def _describe(settings: ScoreSettings, scored: Scored, staging: Path) -> None:

@@ -6,13 +6,14 @@ machine that sees the folder; the one that finds all shards there describes them
 
 from __future__ import annotations
 
-import re
 import shutil
+import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from tqdm import tqdm
 
 from ..artefacts.claims import claimed_folder
 from ..artefacts.folders import (
@@ -26,66 +27,28 @@ from ..artefacts.folders import (
 from ..artefacts.unfinished import JOB, check_same_job
 from ..errors import UsageError
 from ..messages import say
-from ..settings import Settings, setting
-from .shards import REPORTS, Shard
+from .shard_settings import ShardSettings
+from .shards import REPORTS, Shard, ShardJob, run_shards
 
-_PART = re.compile(r"(\d{1,9})/(\d{1,9})")
 _ENDING = "ending"
 """Marks that one of many runs is at the end of the work, also where the file system has no locks."""
-
-
-@dataclass(kw_only=True)
-class ShardSettings(Settings):
-    """The settings of a run that may be one of many."""
-
-    output: str
-    shard: str | None = setting(
-        "do a part of the work, e.g. 3/64 the third of 64, as in a job array: parts may run in any order and at the "
-        "same time wherever the output can be reached, twice, and again when killed; the last one finishes the "
-        "output, which has the same rows whatever the parts",
-        None,
-        excludes="overwrite",
-    )
-    overwrite: bool = setting("replace an existing output folder (once the new one is complete)", False)
-    resume: bool = setting("continue the unfinished job for this output", False)
-
-    def check(self) -> None:
-        """Refuses what does not fit.
-
-        Raises:
-            UsageError: For a value out of range, and a part that there is not.
-        """
-        super().check()
-        _ = self.part
-
-    @property
-    def part(self) -> tuple[int, int] | None:
-        """The number of the part, from 1, and how many there are; None for all of the work."""
-        if self.shard is None:
-            return None
-        found = _PART.fullmatch(self.shard)
-        number, count = map(int, found.groups()) if found else (0, 0)
-        if not 1 <= number <= count:
-            raise UsageError(
-                f"--shard {self.shard} is no part of the work",
-                remedy=f"1/{count} to {count}/{count}" if count else "e.g. 3/64 for the third of 64",
-            )
-        return number, count
 
 
 class ShardedOutput:
     """An output folder that is made in shards.
 
     Args:
-        settings: Where it is to be, what may become of what is there, and which part of the work is to be done.
+        output: The folder.
+        settings: Whether it may replace another, and which part of the work is to be done.
+        resume: Whether unfinished work is gone on with; parts always do.
     """
 
-    def __init__(self, settings: ShardSettings) -> None:
-        self.target = Path(settings.output).expanduser().resolve()
+    def __init__(self, output: str, settings: ShardSettings, *, resume: bool = False) -> None:
+        self.target = Path(output).expanduser().resolve()
         self.staging = staging_path(self.target)
         self.shard, self.part = settings.shard, settings.part
         self.overwrite = settings.overwrite
-        self.resume = settings.resume or self.part is not None
+        self.resume = resume or self.part is not None
         self._claims = ExitStack()
 
     def check_unfinished(self) -> None:
@@ -168,6 +131,29 @@ class ShardedOutput:
         """Returns the shards that need work; none once the work is described."""
         return [] if self.is_described else [shard for shard in shards if not shard.is_finished(self.staging)]
 
+    def run(
+        self, job: ShardJob, shards: Sequence[Shard], *, what: str, unit: str, workers: int = 1, shown: bool = True
+    ) -> None:
+        """Makes those of some shards that are not there yet, under a bar; within :meth:`working`.
+
+        Args:
+            job: What to do.
+            shards: The shards.
+            what: What the bar is called.
+            unit: What the rows are.
+            workers: Processes at a time.
+            shown: Whether there is a bar.
+
+        Raises:
+            HfParaphraseError: The first error of any shard; those that are finished stay.
+        """
+        total, left = sum(shard.rows for shard in shards), self.left(shards)
+        done = total - sum(shard.rows for shard in left)
+        bar = tqdm(desc=what, total=total, initial=done, unit=unit, disable=not shown, file=sys.stderr)
+        with bar:
+            for _ in run_shards(job, left, self.staging, workers=workers, progress=bar.update):
+                pass
+
     def is_whole(self, shards: Sequence[Shard]) -> bool:
         """Tells whether all shards are there and the end of the work is left to this run; within :meth:`working`.
 
@@ -207,6 +193,6 @@ class ShardedOutput:
         try:
             (self.staging / _ENDING).touch(exist_ok=False)
         except FileExistsError:
-            say("another part moves the output into place; if it was killed, --resume without --shard does")
+            say(f"another part moves the output into place; if it was killed, remove {self.staging / _ENDING}")
             return False
         return True

@@ -165,9 +165,12 @@ def write_shard(job: ShardJob, shard: Shard, output: Path, progress: Progress = 
     made = job.functions[shard.split]
     total: Report = {}
     rows = 0
+    schema = job.schema(shard.split, shard.source)
+    # Numbers of vectors do not repeat, and a reader cannot tell how long lists of repeated ones become.
+    repeating = [field.name for field in schema if not pa.types.is_nested(field.type)]
     with (
         written_whole(shard.path(output)) as temporary,
-        pq.ParquetWriter(temporary, job.schema(shard.split, shard.source), compression="zstd") as writer,
+        pq.ParquetWriter(temporary, schema, compression="zstd", use_dictionary=repeating) as writer,
     ):
         for table in job.folder.row_range(shard.source, shard.start, shard.stop, batch_size=job.batch_size):
             batch, report = made.reported(table, progress)

@@ -7,13 +7,10 @@ import dataclasses
 import datetime
 import errno
 import json
-import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-
-from tqdm import tqdm
 
 from ..artefacts.cards import write_card
 from ..artefacts.inherited_cards import inherited_metadata
@@ -22,8 +19,9 @@ from ..artefacts.whole_files import write_parts_whole
 from ..data.folder import DataFolder
 from ..data.schema import BACK_TRANSLATED
 from ..errors import InputError, OutputError, UsageError
-from ..jobs.sharded_output import ShardedOutput, ShardSettings
-from ..jobs.shards import ShardJob, cut, reports, run_shards
+from ..jobs.shard_settings import ShardSettings
+from ..jobs.sharded_output import ShardedOutput
+from ..jobs.shards import ShardJob, cut, reports
 from ..messages import is_main_process, say
 from ..settings import recipe, setting
 from ..training.threads import keep_freed_memory
@@ -80,6 +78,7 @@ class BackTranslationSettings(SearchSettings, ShardSettings):
         "auto",
         choices=["auto", "bf16", "fp32"],
     )
+    resume: bool = setting("continue the unfinished job for this output", False)
 
     def check(self) -> None:
         """Refuses what does not fit.
@@ -128,7 +127,7 @@ def back_translate(settings: BackTranslationSettings) -> DataFolder:
     keep_freed_memory()
     bitext = DataFolder(settings.bitext)
     bitext.require("id", "source", "target", "source_lang", split=settings.split)
-    output = ShardedOutput(settings)
+    output = ShardedOutput(settings.output, settings, resume=settings.resume)
     if is_main_process():
         output.check_unfinished()
     if not output.resume:
@@ -174,18 +173,13 @@ def back_translate(settings: BackTranslationSettings) -> DataFolder:
         state.wait_for_everyone()
         # What falls to this one of several processes.
         own = own[state.process_index :: state.num_processes]
-        left = output.left(own)
-        with tqdm(
-            total=sum(shard.rows for shard in own),
-            initial=sum(shard.rows for shard in own) - sum(shard.rows for shard in left),
+        output.run(
+            ShardJob(bitext, {"train": translator}, settings.shard_size),
+            own,
+            what="back-translate" if state.num_processes == 1 else f"back-translate, 1 of {state.num_processes}",
             unit="sentence",
-            desc="back-translate" if state.num_processes == 1 else f"back-translate, 1 of {state.num_processes}",
-            disable=not state.is_main_process,
-            file=sys.stderr,
-        ) as bar:
-            job = ShardJob(bitext, {"train": translator}, settings.shard_size)
-            for _ in run_shards(job, left, staging, progress=bar.update):
-                pass
+            shown=state.is_main_process,
+        )
         state.wait_for_everyone()
         if state.is_main_process and output.is_whole(shards):
             if not output.is_described:

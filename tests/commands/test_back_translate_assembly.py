@@ -8,7 +8,7 @@ from tqdm import tqdm
 
 from hf_paraphrase.commands import main
 from hf_paraphrase.data import folder
-from hf_paraphrase.jobs import shards
+from hf_paraphrase.jobs import sharded_output, shards
 from hf_paraphrase.translation import back_translation
 
 SMALL = ["--num-beams", "3", "--num-return-sequences", "1", "--shard-size", "1", "--precision", "fp32"]
@@ -81,7 +81,7 @@ def test_the_bar_of_a_job_that_is_continued_begins_at_what_is_done(tiny_model, t
         bars.append((tqdm(**settings), settings))
         return bars[-1][0]
 
-    monkeypatch.setattr(back_translation, "tqdm", bar)
+    monkeypatch.setattr(sharded_output, "tqdm", bar)
     assert job(tiny_model, tiny_bitext, tmp_path / "out", "--max-sentences", "5", "--resume") == 0
     ((shown, settings),) = bars
     assert (settings["initial"], settings["total"], shown.n) == (2, 5, 5)

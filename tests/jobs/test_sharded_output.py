@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import threading
-from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
@@ -14,7 +13,8 @@ from hf_paraphrase.commands import main
 from hf_paraphrase.data.folder import write_split
 from hf_paraphrase.errors import OutputError, UsageError
 from hf_paraphrase.jobs import shards as shards_module
-from hf_paraphrase.jobs.sharded_output import ShardedOutput, ShardSettings
+from hf_paraphrase.jobs.shard_settings import ShardSettings
+from hf_paraphrase.jobs.sharded_output import ShardedOutput
 from hf_paraphrase.jobs.shards import cut
 
 
@@ -118,13 +118,8 @@ def test_parts_with_other_settings_are_refused_and_the_work_is_kept(pairs, whole
     assert "the output is finished, and was made with other settings or inputs" in capsys.readouterr().err
 
 
-@dataclass(kw_only=True)
-class Part(ShardSettings):
-    """Nothing but the part."""
-
-
-def part(folder, which, **settings):
-    return ShardedOutput(Part(output=str(folder / "made"), shard=which, **settings))
+def part(folder, which, **flags):
+    return ShardedOutput(str(folder / "made"), ShardSettings(shard=which), **flags)
 
 
 def test_parts_share_the_work_which_keeps_others_out_and_the_last_waits_for_all(tmp_path):
@@ -169,10 +164,10 @@ def test_of_two_that_find_all_there_one_ends_the_work_without_locks_too(tmp_path
     assert [path.name for path in tmp_path.iterdir()] == ["made"]
 
 
-def test_a_part_of_more_parts_than_shards_is_refused():
+def test_a_part_of_more_parts_than_shards_is_refused(tmp_path):
     with pytest.raises(UsageError, match="the 1 rows make 1 shard, fewer than parts"):
-        ShardedOutput(Part(output="made", shard="1/2")).own(cut("train", 1))
-    assert [shard.index for shard in ShardedOutput(Part(output="made", shard="2/3")).own(cut("train", 8, 1))] == [
+        part(tmp_path, "1/2").own(cut("train", 1))
+    assert [shard.index for shard in part(tmp_path, "2/3").own(cut("train", 8, 1))] == [
         1,
         4,
         7,

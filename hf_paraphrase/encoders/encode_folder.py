@@ -1,0 +1,93 @@
+"""`encode` of a data folder: columns of texts in, the same rows with a column of embeddings for each of them out."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from ..artefacts.cards import write_card
+from ..artefacts.hub_models import model_folder
+from ..artefacts.inherited_cards import inherited_metadata
+from ..artefacts.provenance import fingerprint, read_provenance, write_provenance
+from ..data.batch_function import Report, add_report
+from ..data.folder import DataFolder
+from ..data.parquet_files import BATCH_ROWS
+from ..jobs.sharded_output import ShardedOutput
+from ..jobs.shards import ShardJob, cut, reports
+from .encode_settings import EncodeSettings
+from .sentence_embedder import SentenceEmbedder
+
+
+def encode_folder(settings: EncodeSettings, embedder: SentenceEmbedder) -> tuple[Path, dict[str, Any]]:
+    """Embeds columns of every split of a data folder.
+
+    Args:
+        settings: The settings of the verb.
+        embedder: What embeds.
+
+    Returns:
+        The folder that was made, and its `rows`, the `dimension` of its embeddings, and how many texts were `empty`;
+        with `shard`, while parts are missing, the folder of the unfinished work and the dimension alone.
+
+    Raises:
+        InputError: If the data folder is unreadable or lacks a column.
+        OutputError: If the output is in the way, or the unfinished work had other settings.
+        ModelError: If the model folder is not a sentence encoder.
+    """
+    output = ShardedOutput(str(settings.output), settings, resume=settings.resume)
+    output.check_unfinished()
+    folder = DataFolder(settings.input)
+    for split in folder.splits:
+        folder.require(*embedder.columns, split=split)
+    record = {
+        **{name: value for name, value in settings.record().items() if name != "output"},
+        "input": fingerprint(folder),
+        "model": fingerprint(model_folder(settings.model)),
+    }
+    if output.was_finished(lambda: record):
+        return output.target, read_provenance(output.target)["results"]
+    output.check_free()
+    dimension = embedder.encoder.dimension
+    shards = [shard for split in folder.splits for shard in cut(split, folder.count(split), settings.shard_size)]
+    own = output.own(shards)
+    with output.working(record) as staging:
+        output.run(
+            ShardJob(folder, dict.fromkeys(folder.splits, embedder), BATCH_ROWS), own, what="encode", unit=" rows"
+        )
+        if not output.is_whole(shards):
+            return output.place, {"dimension": dimension}
+        if not output.is_described:
+            total: Report = {"empty": 0}
+            for report in reports(shards, staging):
+                add_report(total, report)
+            _describe(settings, staging, {**total, "dimension": dimension})
+        results = read_provenance(staging)["results"]
+        output.finish()
+    return output.target, results
+
+
+def _describe(settings: EncodeSettings, staging: Path, results: dict[str, Any]) -> None:
+    folder, made = Path(settings.input), DataFolder(staging)
+    rows = {split: made.count(split) for split in made.splits}
+    write_provenance(
+        staging,
+        command="encode",
+        settings=settings.record(),
+        inputs=[settings.model, folder],
+        results={**results, "rows": sum(rows.values())},
+    )
+    write_card(
+        staging,
+        "dataset_cards",
+        "embedded",
+        {
+            **inherited_metadata(folder),
+            "title": f"{folder.resolve().name}, embedded",
+            "source": folder.resolve().name,
+            "splits": [{"name": split, "rows": count} for split, count in rows.items()],
+            "columns": settings.columns,
+            "model": Path(settings.model).name,
+            "normalized": settings.normalize,
+            **results,
+        },
+    )

@@ -1,0 +1,79 @@
+"""The settings of the verb `encode`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from ..artefacts.hub_models import BUILTIN
+from ..data.text_blocks import PLAIN_OR_COMPRESSED
+from ..errors import UsageError
+from ..jobs.shard_settings import ShardSettings
+from ..settings import setting
+from ..streams import is_stream_copy
+from .devices import check_device, device_setting
+
+STANDARD_INPUT = "-"
+
+
+@dataclass(kw_only=True)
+class EncodeSettings(ShardSettings):
+    """Embed the lines of a text file, one sentence a line, as the rows of a NumPy file (float32).
+
+    With --columns embed those of a data folder; the output is one too, with COLUMN_embedding for each.
+    """
+
+    model: str = setting(
+        "folder of a sentence encoder, as train-encoder and train-sdae make it, or namespace/name of one on the Hub; "
+        "builtin is the one that is installed with this package",
+        BUILTIN,
+    )
+    input: str = setting(
+        f"text file, one sentence a line, {PLAIN_OR_COMPRESSED}; - reads standard input; with --columns a data folder"
+    )
+    output: str | None = setting(
+        "the .npy file to write, with --columns the data folder; it appears whole or not at all [default: the name of "
+        "the input with .npy behind it]",
+        None,
+    )
+    columns: list[str] = setting("columns of texts to embed, in every split", [])
+    batch_size: int = setting("sentences in a padded batch; a model of type avg needs no batches", 256, at_least=1)
+    truncate_dim: int | None = setting(
+        "keep the first so many components of each embedding, which is for encoders that were trained for it; "
+        "--normalize comes after it",
+        None,
+        at_least=1,
+    )
+    normalize: bool = setting("divide each embedding by its Euclidean norm", False)
+    device: str = device_setting()
+    shard_size: int | None = setting(
+        "rows of a shard, the unit of work that is never done twice; by default a sixteenth of the split, at least "
+        "10,000 and at most 250,000",
+        None,
+        at_least=1,
+        only_with="columns",
+    )
+    resume: bool = setting("continue the unfinished job for this output", False, only_with="columns")
+
+    def check(self) -> None:
+        """Refuses values that do not fit.
+
+        Raises:
+            UsageError: For a value out of range, a device that is not here, and a name that NumPy would not find.
+        """
+        super().check()
+        check_device(self.device)
+        if self.columns:
+            if self.output is None or Path(self.output).suffix == ".npy":
+                raise UsageError("--columns makes a data folder", remedy="give its name as --output")
+            return
+        if self.shard is not None:
+            raise UsageError("--shard is for data folders", remedy="give --columns too")
+        if self.output is None:
+            if self.input == STANDARD_INPUT or is_stream_copy(self.input):
+                raise UsageError(
+                    "standard input and other streams have no name to put .npy behind", remedy="give --output"
+                )
+            self.output = f"{self.input}.npy"
+        if Path(self.output).suffix != ".npy":
+            raise UsageError("--output must end in .npy", path=self.output, remedy="name a NumPy file")
