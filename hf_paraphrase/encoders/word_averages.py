@@ -202,8 +202,7 @@ def _few_row_means(
     for total, (first, last) in zip(sums, pairwise(offsets.tolist()), strict=True):
         # Row by row, in their order; the sum of none is zero.
         np.add.reduce(rows[first:last], axis=0, out=total)
-    sums /= np.maximum(offsets[1:] - offsets[:-1], 1)[:, None].astype(np.float32)
-    return sums
+    return _divided(sums, offsets)
 
 
 def _row_means_by_torch(
@@ -214,10 +213,17 @@ def _row_means_by_torch(
     if not len(ids):
         return np.zeros((len(offsets) - 1, table.shape[1]), np.float32)
     with torch.inference_mode(), computing_alone():
-        found: NDArray[np.float32] = torch.nn.functional.embedding_bag(
-            torch.from_numpy(ids), torch.from_numpy(table), torch.from_numpy(offsets[:-1]), mode="mean"
+        # Its own means take a quarter longer than sums that NumPy divides, to the same bits.
+        sums: NDArray[np.float32] = torch.nn.functional.embedding_bag(
+            torch.from_numpy(ids), torch.from_numpy(table), torch.from_numpy(offsets[:-1]), mode="sum"
         ).numpy()
-        return found
+        return _divided(sums, offsets)
+
+
+def _divided(sums: NDArray[np.float32], offsets: NDArray[np.int64]) -> NDArray[np.float32]:
+    """Divides the sum of each text by the number of its tokens, in place; those of none stay zero."""
+    sums /= np.maximum(offsets[1:] - offsets[:-1], 1)[:, None].astype(np.float32)
+    return sums
 
 
 def _offsets(lengths: NDArray[Any]) -> NDArray[np.int64]:

@@ -8,7 +8,16 @@ length and batches without padding. Ratios are of median rates, above 1 = this p
 
 `--tokenizers all` does the same with an Avg folder for each kind of tokenizer (`encode_tokenizers.py`), and times
 calls of one, ten and a hundred sentences beside those of all. A ratio is called after the kind and the size of a call
-where they are not our words and all sentences: `avg_encode_vs_model2vec_wordpiece_calls_of_1`.
+where they are not our words and all sentences: `avg_encode_vs_model2vec_wordpiece_calls_of_1`. `--processes` starts
+each library in processes of its own, too, for the processor time until its first 1,000 sentences are encoded and its
+peak memory; see `encode_processes.py`.
+
+On a machine that others use, `--clock processor` with OMP_NUM_THREADS=1 counts the work alone. What a turn takes then
+still depends on whether the system must find new memory for the vectors of 100,000 sentences, 120 MB: where it does,
+that takes us up to twice the time of the rest, and the peers little beside theirs. Tried in the place of adding the
+rows of all tokens, 40 ms for 100,000 sentences: the rows of runs, added once for each different run, 30 ms, but for
+most texts other last bits, and as much memory again as the table; SciPy's product with a sparse matrix of counts, 190
+ms; NumPy's `add.reduceat`, 1,490 ms.
 """
 
 from __future__ import annotations
@@ -28,6 +37,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import torch
 
+from encode_processes import compare_processes
 from encode_tokenizers import KINDS, OURS, tokenizer_of_file
 from hf_paraphrase.encoders.sentence_encoder import SentenceEncoder
 from hf_paraphrase.errors import InputError
@@ -37,6 +47,8 @@ from hf_paraphrase.models.modeling_avg import AvgModel
 from hf_paraphrase.models.modeling_gran import GranModel
 from hf_paraphrase.tokenization.word_level import save_tokenizer
 from interleaved import (
+    CLOCK,
+    CLOCKS,
     ROUNDS,
     Contestant,
     argument_parser,
@@ -100,6 +112,8 @@ def read_arguments() -> argparse.Namespace:
     parser.add_argument("--tokenizers", nargs="+", choices=[*KINDS, "all"], default=[OURS], help="kinds to time")
     parser.add_argument("--peers", nargs="+", choices=PEERS, default=PEERS, help="libraries to compare with")
     parser.add_argument("--wordpiece", help="tokenizer.json of BERT; none = pieces learnt from the sentences")
+    parser.add_argument("--clock", choices=list(CLOCKS), default="wall", help=CLOCK)
+    parser.add_argument("--processes", type=int, default=0, help="processes of their own of each library; 0 = none")
     parser.add_argument("--gran-sentences", type=int, default=10_000, help="sentences to encode with GRAN; 0 = none")
     return parser.parse_args()
 
@@ -110,7 +124,9 @@ def check(arguments: argparse.Namespace) -> None:
     Raises:
         UsageError: If a number is too small.
     """
-    check_least(arguments, {"sentences": 1, "vocabulary": 3, "dimension": 1, "rounds": 1, "gran_sentences": 0})
+    check_least(
+        arguments, {"sentences": 1, "vocabulary": 3, "dimension": 1, "rounds": 1, "gran_sentences": 0, "processes": 0}
+    )
 
 
 def read_sentences(text: str | None, count: int) -> list[str]:
@@ -244,23 +260,23 @@ def bare_lstm(lstm: torch.nn.LSTM, vectors: torch.Tensor, batches: float, senten
     return whole / batches
 
 
-def rate(encode: Encode, sentences: list[str]) -> float:
+def rate(clock: str, encode: Encode, sentences: list[str]) -> float:
     """Encodes and returns sentences per second."""
     # model2vec switches the threads of `tokenizers` off for the whole process.
     os.environ["TOKENIZERS_PARALLELISM"] = "true"
-    seconds, result = timed(lambda: encode(sentences))
+    seconds, result = timed(lambda: encode(sentences), clock)
     share = result if isinstance(result, float) else 1.0
     return share * len(sentences) / seconds
 
 
-def rate_of_calls(size: int, encode: Encode, sentences: list[str]) -> float:
+def rate_of_calls(size: int, clock: str, encode: Encode, sentences: list[str]) -> float:
     """Encodes so many sentences a call, and returns sentences per second."""
     calls = [sentences[first : first + size] for first in range(0, len(sentences), size)]
-    return len(sentences) / timed(lambda: [encode(call) for call in calls])[0]
+    return len(sentences) / timed(lambda: [encode(call) for call in calls], clock)[0]
 
 
 def compare_rates(
-    encoders: list[Encoder], sentences: list[str], rounds: int, rate: Callable[[Encode, list[str]], float] = rate
+    encoders: list[Encoder], sentences: list[str], rounds: int, rate: Callable[[Encode, list[str]], float]
 ) -> dict[str, float]:
     """Lets the encoders take turns, writes a table and returns the ratio to the faster settings of each peer."""
     contestants = [
@@ -287,14 +303,19 @@ def compare_kind(kind: str, arguments: argparse.Namespace, sentences: list[str],
     encoders = avg_encoders(folder, arguments.peers)
     compare_vectors(encoders, sentences, folder)
     name = "" if kind == OURS else f"_{kind.replace('-', '_')}"
-    ratios = {f"{key}{name}": ratio for key, ratio in compare_rates(encoders, sentences, arguments.rounds).items()}
-    if arguments.tokenizers == [OURS]:
-        return ratios
+    found = compare_rates(encoders, sentences, arguments.rounds, partial(rate, arguments.clock))
     # The other settings of the peers are for many sentences.
     peers = [encoder for place, encoder in enumerate(encoders) if encoder.key != encoders[place - 1].key]
+    if arguments.processes:
+        libraries = [(encoder.key, encoder.library) for encoder in peers]
+        found |= compare_processes(libraries, folder, sentences, arguments.processes)
+    ratios = {f"{key}{name}": ratio for key, ratio in found.items()}
+    if arguments.tokenizers == [OURS]:
+        return ratios
     for size in CALLS:
         write(f"{kind}: {size} sentences a call")
-        found = compare_rates(peers, sentences[:SENTENCES_IN_CALLS], arguments.rounds, partial(rate_of_calls, size))
+        some = sentences[:SENTENCES_IN_CALLS]
+        found = compare_rates(peers, some, arguments.rounds, partial(rate_of_calls, size, arguments.clock))
         ratios |= {f"{key}{name}_calls_of_{size}": ratio for key, ratio in found.items()}
     return ratios
 
@@ -311,7 +332,7 @@ def run(arguments: argparse.Namespace, sentences: list[str], folder: Path) -> No
         tokens = len(SentenceEncoder.from_pretrained(folder / arguments.tokenizers[0]).token_ids(some).ids)
         write(f"GRAN on {len(some):,} of them, {tokens:,} tokens")
         encoders = gran_encoders(arguments, folder / arguments.tokenizers[0], tokens, len(some))
-        ratios |= compare_rates(encoders, some, arguments.rounds)
+        ratios |= compare_rates(encoders, some, arguments.rounds, partial(rate, arguments.clock))
     write_ratios(ratios)
 
 

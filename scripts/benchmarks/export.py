@@ -13,7 +13,6 @@ import json
 import statistics
 import sys
 import tempfile
-import time
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -27,6 +26,7 @@ from hf_paraphrase.evaluation.graded_set import GradedSet
 from hf_paraphrase.evaluation.sts import evaluate_sts
 from hf_paraphrase.evaluation.sts_files import find_sts_sets
 from hf_paraphrase.export.run import export_encoder
+from interleaved import CLOCK, CLOCKS
 
 FORMS = {
     "torch float32": None,
@@ -36,10 +36,6 @@ FORMS = {
     "onnx int8": ("onnx", "int8"),
 }
 """The forms by name, and how each is exported; the first is the model itself."""
-
-
-CLOCKS = {"wall": time.perf_counter, "processor": time.process_time}
-"""What a second is."""
 
 
 class Form(NamedTuple):
@@ -71,7 +67,7 @@ def main() -> int:
         "--clock",
         choices=list(CLOCKS),
         default="wall",
-        help="wall: seconds that pass; processor: seconds of processor time of all threads, for a busy machine",
+        help=CLOCK,
     )
     arguments = parser.parse_args()
     try:
