@@ -69,8 +69,9 @@ _OF_ALL = {
     "share_rnn score_layer from_scratch freeze_encoder ordered keep_decoder dimension letters shortest_ngram "
     "longest_ngram ngram_buckets",
     "vocabulary and word vectors": "tokenizer word_list vocab_size vocabulary_size joint_vocabulary bpe_dropout "
-    "min_frequency lower_case lowercase split_contractions initial_vectors frequency_weights frequency_constant "
-    "frequency_counts fixed_vectors digits principal_components corpus_weight dampening segmentation",
+    "min_frequency lower_case lowercase split_contractions treebank_words initial_vectors frequency_weights "
+    "frequency_constant frequency_counts fixed_vectors digits principal_components corpus_weight dampening "
+    "segmentation",
     "loss": "loss margin negatives negatives_from hard_negatives mega_batch_size mega_batch_anneal scramble lambda_c "
     "lambda_w lambda_head label_smoothing embedding_penalty cosine_weight pairwise_weight matryoshka batch_neighbours "
     "window subsampling aligned_weight noise drop swap teacher_weights",

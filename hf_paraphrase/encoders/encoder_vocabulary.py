@@ -86,6 +86,7 @@ def word_level_vocabulary(
     min_frequency: int = 1,
     lower_case: bool = True,
     contractions: bool = True,
+    treebank: bool = False,
     dimension: int | None = None,
     show_progress_bar: bool = False,
 ) -> tuple[PreTrainedTokenizerFast, WordVectors | None]:
@@ -102,6 +103,7 @@ def word_level_vocabulary(
         min_frequency: Words that the sentences have less often are left out.
         lower_case: As for :func:`~..tokenization.word_level.build_word_level_tokenizer`.
         contractions: As for it.
+        treebank: As for it.
         dimension: The number of components wanted.
         show_progress_bar: Show the progress of a distillation on standard error.
 
@@ -114,7 +116,7 @@ def word_level_vocabulary(
     from ..tokenization.word_level import build_word_level_tokenizer, reachable_words, sentence_vocabulary
 
     kind = None if initial_vectors is None else kind_of_source(initial_vectors)
-    style: dict[str, Any] = {"lower_case": lower_case, "contractions": contractions}
+    style: dict[str, Any] = {"lower_case": lower_case, "contractions": contractions, "treebank": treebank}
     listed = [] if word_list is None else reachable_words(read_word_list(word_list), **style)
     found = sentence_vocabulary(sentences, min_frequency=min_frequency, max_size=vocabulary_size, **style)
     words = list(dict.fromkeys([*found, *listed]))[:vocabulary_size]

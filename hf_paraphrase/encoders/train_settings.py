@@ -17,6 +17,7 @@ from .kinds import AverageOptions, GateOptions, StateOptions, check_options, enc
 
 S = TypeVar("S", bound=Settings)
 _DROPOUT = "variational_dropout"
+_WORD_STYLE = ("split_contractions", "treebank_words")
 """The one option of an encoder that is of the training alone."""
 _SEARCH = ("negatives", "negatives_from", "mega_batch_size", "mega_batch_anneal")
 
@@ -125,7 +126,7 @@ class VocabularySettings(Settings):
     tokenizer: str | None = setting(
         "folder of a fast tokenizer to use (train-tokenizer makes them) instead of one over the words of the text",
         None,
-        excludes=("vocabulary_size", "min_frequency", "lower_case", "split_contractions", "word_list"),
+        excludes=("vocabulary_size", "min_frequency", "lower_case", *_WORD_STYLE, "word_list"),
     )
     word_list: str | None = setting(
         "file of more words for the vocabulary, one a line (of a file of vectors or counts, the words): what a "
@@ -145,6 +146,9 @@ class VocabularySettings(Settings):
     )
     lower_case: bool = setting("lower-case all text", True, names=["--lower-case", "--lowercase"])
     split_contractions: bool = setting("split English contractions as the Penn Treebank does (do n't)", True)
+    treebank_words: bool = setting(
+        "split and keep whole all that the Penn Treebank does (well-known, 1.5, 3,000, u.s. are one word each)", False
+    )
 
 
 @dataclass(kw_only=True)
@@ -194,7 +198,7 @@ class NewEncoderSettings(StateOptions, GateOptions, AverageOptions, VocabularySe
                 "--dropout, --word-dropout and --variational-dropout exclude each other", remedy="give one of them"
             )
         if not kind.words:
-            for name in ("tokenizer", "word_list", "initial_vectors", "frequency_weights", "split_contractions"):
+            for name in ("tokenizer", "word_list", "initial_vectors", "frequency_weights", *_WORD_STYLE):
                 if is_given(self, name):
                     raise UsageError(
                         f"{flag(name)} is for words, and --model-type {self.model_type} has none",

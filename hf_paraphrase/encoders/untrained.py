@@ -101,6 +101,7 @@ def new_vocabulary(settings: NewEncoderSettings, sentences: Callable[[], Iterabl
             sentences(),
             word_list=settings.word_list,
             contractions=settings.split_contractions,
+            treebank=settings.treebank_words,
             **size,
             **common,
         )

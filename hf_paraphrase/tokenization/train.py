@@ -87,6 +87,11 @@ class TrainTokenizerSettings(Settings):
     split_contractions: bool = setting(
         "split English contractions as the Penn Treebank does (do n't); for word only", True
     )
+    treebank_words: bool = setting(
+        "split and keep whole all that the Penn Treebank does (well-known, 1.5, 3,000, u.s. are one word each); for "
+        "word only",
+        False,
+    )
     license: str | None = setting(
         "the licence of the tokenizer for the card, as the Hub spells it, e.g. apache-2.0 [default: none is claimed]",
         None,
@@ -268,7 +273,11 @@ def _learn_tokens(settings: TrainTokenizerSettings, sentences: Iterable[str]) ->
     if settings.kind == "word":
         from .word_level import build_word_level_tokenizer, sentence_vocabulary
 
-        style: dict[str, Any] = {"lower_case": settings.lower_case, "contractions": settings.split_contractions}
+        style: dict[str, Any] = {
+            "lower_case": settings.lower_case,
+            "contractions": settings.split_contractions,
+            "treebank": settings.treebank_words,
+        }
         limit = size - 2 if size else None
         words = sentence_vocabulary(sentences, min_frequency=min_frequency, max_size=limit, **style)
         return build_word_level_tokenizer(words, **style)

@@ -2,7 +2,8 @@
 
 Text is normalised (NFKC, curly apostrophes straightened, lower case if asked for), split at white space, and every
 punctuation mark is a token of its own. English contractions can be split as the Penn Treebank does it (`do n't`,
-`it 's`), which is how the words of GloVe and PARAGRAM vectors are written. No special tokens are added to a sentence,
+`it 's`), which is how the words of GloVe and PARAGRAM vectors are written; or all words can be those of the Penn
+Treebank (:mod:`.treebank`: `well-known`, `1.5`). No special tokens are added to a sentence,
 because a token that is always there would count in every mean.
 """
 
@@ -15,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..errors import InputError
+from .treebank import TREEBANK_WORDS
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
@@ -38,6 +40,7 @@ def sentence_vocabulary(
     *,
     lower_case: bool = True,
     contractions: bool = True,
+    treebank: bool = False,
     digits: str = "keep",
     min_frequency: int = 1,
     max_size: int | None = None,
@@ -48,6 +51,7 @@ def sentence_vocabulary(
         sentences: The text; it is streamed.
         lower_case: As for :func:`build_word_level_tokenizer`.
         contractions: As for :func:`build_word_level_tokenizer`.
+        treebank: As for :func:`build_word_level_tokenizer`.
         digits: As for :func:`build_word_level_tokenizer`.
         min_frequency: Words that occur less often are left out.
         max_size: The greatest number of words; None for all.
@@ -57,7 +61,7 @@ def sentence_vocabulary(
     """
     from tokenizers.trainers import WordLevelTrainer
 
-    tokenizer = _backend({}, lower_case=lower_case, contractions=contractions, digits=digits)
+    tokenizer = _backend({}, lower_case=lower_case, contractions=contractions, treebank=treebank, digits=digits)
     trainer = WordLevelTrainer(
         vocab_size=(1 << 62) if max_size is None else max_size, min_frequency=min_frequency, show_progress=False
     )
@@ -67,7 +71,12 @@ def sentence_vocabulary(
 
 
 def build_word_level_tokenizer(
-    words: Iterable[str], *, lower_case: bool = True, contractions: bool = True, digits: str = "keep"
+    words: Iterable[str],
+    *,
+    lower_case: bool = True,
+    contractions: bool = True,
+    treebank: bool = False,
+    digits: str = "keep",
 ) -> PreTrainedTokenizerFast:
     """Builds a tokenizer over a list of words, e.g. that of a vector file or of :func:`sentence_vocabulary`.
 
@@ -76,6 +85,7 @@ def build_word_level_tokenizer(
             tokens are passed over. Id 0 is `[PAD]`, id 1 is `[UNK]`.
         lower_case: Whether text is lower-cased before it is split.
         contractions: Whether English contractions are split in the manner of the Penn Treebank.
+        treebank: Whether all is split in its manner, contractions among it.
         digits: One of :data:`DIGITS`: whether each digit, of any script, stays, becomes a 0 or is left out.
 
     Returns:
@@ -90,7 +100,7 @@ def build_word_level_tokenizer(
         vocabulary.setdefault(word, len(vocabulary))
     if len(vocabulary) == 2:
         raise InputError("the vocabulary has no words", remedy="give sentences with words, or lower the min_frequency")
-    backend = _backend(vocabulary, lower_case=lower_case, contractions=contractions, digits=digits)
+    backend = _backend(vocabulary, lower_case=lower_case, contractions=contractions, treebank=treebank, digits=digits)
     return as_fast_tokenizer(backend, pad_token=PAD_TOKEN, unk_token=UNKNOWN_TOKEN)
 
 
@@ -112,13 +122,15 @@ def as_fast_tokenizer(backend: Tokenizer, **special_tokens: str) -> PreTrainedTo
     )
 
 
-def reachable_words(words: Iterable[str], *, lower_case: bool = True, contractions: bool = True) -> list[str]:
+def reachable_words(
+    words: Iterable[str], *, lower_case: bool = True, contractions: bool = True, treebank: bool = False
+) -> list[str]:
     """Keeps the words that a tokenizer with these settings can produce.
 
     `London` is out of reach where text is lower-cased, and `New York` wherever text is split at spaces; in a
     vocabulary they would only take up room.
     """
-    tokenizer = _backend({}, lower_case=lower_case, contractions=contractions)
+    tokenizer = _backend({}, lower_case=lower_case, contractions=contractions, treebank=treebank)
     kept = []
     for word in words:
         if word.isascii() and word.isalnum() and (not lower_case or word == word.lower()):
@@ -145,7 +157,9 @@ def save_tokenizer(tokenizer: PreTrainedTokenizerBase, folder: str | os.PathLike
     path.write_text(json.dumps(settings, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
-def _backend(vocabulary: dict[str, int], *, lower_case: bool, contractions: bool, digits: str = "keep") -> Tokenizer:
+def _backend(
+    vocabulary: dict[str, int], *, lower_case: bool, contractions: bool, treebank: bool, digits: str = "keep"
+) -> Tokenizer:
     from tokenizers import Regex, Tokenizer, normalizers, pre_tokenizers
     from tokenizers.models import WordLevel
 
@@ -156,7 +170,7 @@ def _backend(vocabulary: dict[str, int], *, lower_case: bool, contractions: bool
     if digits != "keep":
         steps.append(normalizers.Replace(Regex(r"\p{Nd}"), _DIGITS[digits]))
     tokenizer.normalizer = normalizers.Sequence(steps)
-    pattern = Regex((_CONTRACTIONS if contractions else "") + _WORDS)
+    pattern = Regex(TREEBANK_WORDS if treebank else (_CONTRACTIONS if contractions else "") + _WORDS)
     tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
         [pre_tokenizers.WhitespaceSplit(), pre_tokenizers.Split(pattern, "isolated")]
     )

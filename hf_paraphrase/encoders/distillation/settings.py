@@ -80,7 +80,7 @@ class LetterSettings(NewEncoderSettings):
     tokenizer: str | None = setting(
         "folder of a fast tokenizer to use (train-tokenizer makes them) instead of one over the words of the text",
         None,
-        excludes=("vocabulary_size", "min_frequency", "lower_case", "split_contractions"),
+        excludes=("vocabulary_size", "min_frequency", "lower_case", "split_contractions", "treebank_words"),
     )
     word_list: str | None = setting(
         "file of more words, one a line (of a file of vectors or counts, the words): each is a "

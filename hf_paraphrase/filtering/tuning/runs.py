@@ -42,6 +42,7 @@ _OF_THE_VOCABULARY = (
     "min_frequency",
     "lower_case",
     "split_contractions",
+    "treebank_words",
     "hidden_size",
     "skip_unknown",
 )
