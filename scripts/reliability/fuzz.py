@@ -84,10 +84,10 @@ class Fuzz:
 
     def _folder(self, chance: random.Random, place: Path) -> Probe:
         name = chance.choice(list(self.folders))
-        source, line = self.folders[name]["it"], self.folders[name]["run"]
+        source, line, file = (self.folders[name].get(key) for key in ("it", "run", "file"))
         folder = place / "run" / source
         shutil.copytree(self._places[source], folder)
-        done = [damage_folder(folder, chance, self._private) for _ in range(chance.choice((1, 1, 2)))]
+        done = [damage_folder(folder, chance, self._private, file) for _ in range(chance.choice((1, 1, 2)))]
         words = [word.format(**self._places, it=source) for word in line.split()]
         probe = self._judged(f"folder: {name}", words, place, source, writes="--update-card" not in words)
         return probe._replace(line=f"{probe.line}   # {'; '.join(done)}")

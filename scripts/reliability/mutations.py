@@ -253,14 +253,19 @@ _CHANGES: list[Callable[[bytes, random.Random], bytes]] = [
 ]
 
 
-def damage_folder(folder: Path, chance: random.Random, private: Path) -> str:
+def damage_folder(folder: Path, chance: random.Random, private: Path, file: str | None = None) -> str:
     """Changes something in a folder, and says what.
 
     Args:
         folder: The folder.
         chance: Draws the change.
         private: A folder to which links are planted that lead out.
+        file: What is in this file of it is damaged, and nothing else.
     """
+    if file is not None:
+        path = folder / file
+        path.write_bytes(damaged(path.read_bytes(), chance, path.name))
+        return f"{file} is damaged"
     files = sorted(path for path in folder.rglob("*") if path.is_file() and not path.is_symlink())
     # Small files say what the large ones are.
     small = [path for path in files if path.stat().st_size < 1 << 15]

@@ -206,6 +206,18 @@ def test_a_folder_is_damaged_inside_only(load_script, tmp_path, seed):
     assert (tmp_path / "private" / "config.json").stat() == before
 
 
+def test_of_a_folder_one_file_alone_may_be_damaged(load_script, tmp_path):
+    mutations = load_script("reliability/mutations")
+    for name in ("config.json", "tokenizer.json"):
+        (tmp_path / name).write_text('{"size": 3}')
+    for seed in range(10):
+        (tmp_path / "tokenizer.json").write_text('{"size": 3}')
+        said = mutations.damage_folder(tmp_path, random.Random(seed), tmp_path / "private", "tokenizer.json")
+        assert said == "tokenizer.json is damaged" and (tmp_path / "tokenizer.json").read_text() != '{"size": 3}'
+    assert (tmp_path / "config.json").read_text() == '{"size": 3}'
+    assert len(list(tmp_path.iterdir())) == 2
+
+
 def test_a_run_that_is_killed_while_it_draws_a_progress_bar_stops_no_later_one(load_script, monkeypatch, tmp_path):
     children = load_script("reliability/children")
     monkeypatch.setattr(TqdmDefaultWriteLock, "mp_lock", multiprocessing.RLock(), raising=False)
