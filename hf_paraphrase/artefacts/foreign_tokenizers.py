@@ -23,6 +23,8 @@ from .foreign_files import read_json_object
 from .text_growth import MOST_GROWTH, growth
 
 _REMEDY = "copy the tokenizer again, from a source that you trust"
+_MOST_TOKENS = 1 << 22
+"""How high ids may be, or twice the number of tokens where there are so many."""
 _NUMBERS = {
     "Fixed": (0, 1 << 14),
     "pad_to_multiple_of": (0, 1 << 14),
@@ -31,14 +33,20 @@ _NUMBERS = {
     "length": (1, 1 << 63),
 }
 """The least and the greatest value of a number, by its key."""
-_LENGTHS = {"single": 64, "pair": 64, "ids": 64, "Regex": 10_000, "precompiled_charsmap": 1 << 24}
+_PARTS = ("truncation", "padding", "normalizer", "pre_tokenizer", "post_processor", "decoder", "model")
+_SEQUENCES = ("normalizers", "pretokenizers", "processors", "decoders")
+_LENGTHS = {
+    **dict.fromkeys(("single", "pair", "ids"), 64),
+    "Regex": 10_000,
+    "precompiled_charsmap": 1 << 24,
+    "added_tokens": _MOST_TOKENS,
+}
 """How long a list or a text may be, by its key."""
+_LONGEST_LIST = 10_000
 _LONGEST_TEXT = 1_000
-"""How long all other texts may be, such as special tokens."""
+"""How long all others may be, such as the steps of a normalizer, and special tokens."""
 _LONGEST_PATTERNS = 200_000
 """How long the regular expressions may be together. Compiled, they are some thousand times as large."""
-_MOST_TOKENS = 1 << 22
-"""How high ids may be, or twice the number of tokens where there are so many."""
 _MOST_CHARACTERS = 1 << 23
 """How many characters the vocabulary of a Unigram model, and the added tokens, may have together."""
 _MOST_COPIES = 16
@@ -78,21 +86,24 @@ def steps_of(step: Any) -> Iterator[Mapping[str, Any]]:
     """Yields the steps of a part of a tokenizer in their order, those of sequences in sequences among them."""
     if not isinstance(step, dict):
         return
-    nested = [value for value in step.values() if isinstance(value, list)] if step.get("type") == "Sequence" else None
-    if nested is None:
+    if step.get("type") != "Sequence":
         yield step
-    for item in (item for items in nested or () for item in items):
-        yield from steps_of(item)
+    for key in _SEQUENCES:
+        for item in step[key] if isinstance(step.get(key), list) else []:
+            yield from steps_of(item)
 
 
 def _check_part(part: Mapping[str, Any], path: Path) -> None:
     """Checks one tokenizer, or what is beside one: its settings, or a table of ids."""
     model = part.get("model")
-    if not isinstance(model, dict):
+    if not isinstance(model, dict | list):
         tables = [part.get("vocab"), part.get("added_tokens_decoder")]
         for table in [part] if path.name.startswith(("vocab", "added_tokens")) else tables:
             _check_ids(table, path)
         return
+    for key in _PARTS:
+        _check_names(key, part.get(key), path)
+    model = part["model"]
     vocabulary = model.get("vocab")
     _check_ids(vocabulary, path)
     _check_trees(vocabulary, part.get("added_tokens"), path)
@@ -107,6 +118,15 @@ def _check_part(part: Mapping[str, Any], path: Path) -> None:
     copies = math.prod(_copies(step) for step in steps_of(part.get("post_processor")))
     if copies > _MOST_COPIES:
         _refuse("post_processor", f"puts a text {str(copies)[:40]} times", _MOST_COPIES, path)
+
+
+def _check_names(key: str, value: Any, path: Path) -> None:
+    """Refuses what has its values in a list, without their names, as the library reads it but nobody writes it."""
+    if isinstance(value, list):
+        raise ModelError(f"`{key}` is a list, not an object", path=path, remedy=_REMEDY)
+    for name in _SEQUENCES if isinstance(value, dict) else ():
+        for item in value[name] if isinstance(value.get(name), list) else []:
+            _check_names(name, item, path)
 
 
 def _check_ids(table: Any, path: Path) -> None:
@@ -147,8 +167,8 @@ def _check_values(key: str, value: Any, path: Path, pattern_lengths: list[int]) 
         elif key == "precompiled_charsmap":
             _check_character_map(value, path)
     elif isinstance(value, list):
-        if len(value) > _LENGTHS.get(key, len(value)):
-            _refuse(key, f"has {len(value):,} items", _LENGTHS[key], path)
+        if len(value) > (most := _LENGTHS.get(key, _LONGEST_LIST)):
+            _refuse(key, f"has {len(value):,} items", most, path)
         for item in value:
             _check_values(key, item, path, pattern_lengths)
     elif isinstance(value, dict):

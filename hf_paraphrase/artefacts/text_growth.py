@@ -16,7 +16,7 @@ _AT_FIRST = {"NFC": 3.0, "NFD": 4.0, "NFKC": 18.0, "NFKD": 18.0, "Lowercase": 2.
 """How many characters steps make of one at most that change nothing when they are done again."""
 _EACH_TIME = {"BertNormalizer": 8.0, "ByteLevel": 4.0, "Precompiled": 18.0}
 _NO_LONGER = {"Strip", "StripAccents", "Nmt", "Fuse", "ByteFallback", "Metaspace", "WordPiece", "BPEDecoder", "CTC"}
-_UNKNOWN = 4.0
+_UNKNOWN = 8.0
 _PIECE = re.compile(
     # What matches between characters: anchors, and looking around with no groups inside.
     r"(?P<between>\\[AzZbB]|[\^$]|\(\?<?[=!](?:\\.|\[(?:\\.|[^\]\\\[])+\]|[^()\\\[])*\))"
@@ -41,16 +41,16 @@ def growth(steps: Iterable[Mapping[str, Any]]) -> float:
         kind = str(step.get("type"))
         if kind in _NO_LONGER or kind in done:
             continue
+        content = "".join(str(step.get(key) or "") for key in ("content", "prepend"))
+        total = sum(weights.get(character, other) for character in content)
+        given = step.get("pattern") if kind == "Replace" else None
+        pattern = given if isinstance(given, dict) else {}
         if kind not in ("Replace", "Prepend"):
-            # Any character may become any others.
-            other = max(other, *weights.values(), 1.0) * _AT_FIRST.get(kind, _EACH_TIME.get(kind, _UNKNOWN))
+            # Any character may become any others. A step without a type is known by its keys, and may be all of these.
+            other = max(other, *weights.values(), 1.0) * _AT_FIRST.get(kind, _EACH_TIME.get(kind, _UNKNOWN)) + total
             weights.clear()
             done |= {kind} & _AT_FIRST.keys()
             continue
-        content = str(step.get("prepend" if kind == "Prepend" else "content"))
-        total = sum(weights.get(character, other) for character in content)
-        given = step.get("pattern")
-        pattern = given if isinstance(given, dict) else {}
         if pattern.get("String"):
             for character in str(pattern["String"]):
                 weight = total / len(str(pattern["String"]))

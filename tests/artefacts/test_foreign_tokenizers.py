@@ -48,6 +48,8 @@ def character_map(units, texts=b"x\0", size=None):
 
 GOOD_UNITS = [0] * 256
 KINDS = {
+    "`padding` is a list": {"padding": ["BatchLongest", "Right", HUGE, 0, 0, "[PAD]"]},
+    "`normalizers` is a list": {"normalizer": {"type": "Sequence", "normalizers": [[{"String": "e"}, "ee"]]}},
     "Fixed": {"padding": {**PADDING, "strategy": {"Fixed": HUGE}}},
     "pad_to_multiple_of": {"padding": {**PADDING, "pad_to_multiple_of": 10**9}},
     "pad_token": {"padding": {**PADDING, "pad_token": "x" * 10**6}},
@@ -58,6 +60,8 @@ KINDS = {
     },
     "max_input_chars_per_word": {"model": {"type": "WordPiece", "vocab": {}, "max_input_chars_per_word": 10**9}},
     "normalizer": {"normalizer": {"type": "Sequence", "normalizers": [DOUBLE] * 60}},
+    "normalizer` may": {"normalizer": {"normalizers": [{**DOUBLE, "type": None}] * 60}},
+    "normalizer` may make": {"normalizer": {**DOUBLE, "content": "e" * 999, "normalizers": [DOUBLE]}},
     "decoder": {"decoder": {"type": "Sequence", "decoders": [DOUBLE] * 60}},
     "content": {"normalizer": {**DOUBLE, "content": "e" * 10**6}},
     "prepend": {"normalizer": {"type": "Prepend", "prepend": "e" * 10**6}},
@@ -73,6 +77,7 @@ KINDS = {
     "single": {"post_processor": {**TEMPLATE, "single": [A] * 100}},
     "post_processor": {"post_processor": {"type": "Sequence", "processors": [TEMPLATE] * 10}},
     "ids": {"post_processor": {**TEMPLATE, "special_tokens": {"X": LIST_OF_ONES}}},
+    "X": {"post_processor": {**TEMPLATE, "special_tokens": {"X": ["X", [1] * 10**6, ["x"]]}}},
 }
 
 

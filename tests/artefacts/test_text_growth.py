@@ -56,7 +56,9 @@ def test_rules_that_do_not_meet_cost_nothing_and_those_that_do_multiply():
 def test_unicode_forms_count_once_and_what_is_unknown_counts_each_time():
     assert growth([{"type": "NFKC"}, {"type": "Lowercase"}] * 3) == 36
     assert growth([{"type": "Strip"}, {"type": "StripAccents"}]) == 1
-    assert growth([{"type": "New"}] * 3) == 64
+    assert growth([{"type": "New"}] * 3) == 512
+    assert growth([{"pattern": {"String": "a"}, "content": "a" * 100}] * 2) > 10_000
+    assert growth([{"prepend": "a" * 100}] * 2) > 10_000
     # It is the longest of what one of them can become that counts.
     assert growth([{"type": "NFKC"}, replace("a", "aaaa")]) == 18 * 4
 
