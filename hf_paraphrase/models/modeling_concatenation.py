@@ -1,4 +1,4 @@
-"""The concatenation of averaging encoders, in one file that travels with its weights."""
+"""The concatenation of averaging encoders, in files that travel with its weights."""
 
 from __future__ import annotations
 
@@ -6,23 +6,22 @@ import math
 from typing import Any
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 from torch.nn import functional
-from transformers import PreTrainedModel, initialization
 from transformers.modeling_outputs import BaseModelOutputWithPooling
 
+from .averaging import AveragingModel
 from .configuration_concatenation import ConcatenationConfig
 
 
-class ConcatenationModel(PreTrainedModel):
+class ConcatenationModel(AveragingModel):
     """The means of several kinds of token vectors side by side (Wieting and Gimpel 2018, section 4.1, "concat").
 
         g(s) = [mean of the word vectors of s; mean of the trigram vectors of s]
 
     All parts are trained with one loss on the whole vector g. A sequence holds the tokens of all parts, in any order:
     an id tells the part. The parts' vectors are of one size and lie below one another in the only parameter,
-    `embeddings` (sum of the vocabularies, part_size), so whatever trains `AvgModel` trains this. It starts from a
-    normal distribution with the configuration's `initializer_range` as standard deviation; the padding row is zero.
+    `embeddings` (sum of the vocabularies, part_size), so whatever trains `AvgModel` trains this.
 
     With `part_weights` w in the configuration each mean m_k has the Euclidean norm sqrt(w_k / sum of w), whatever the
     lengths of its vectors are (a mean of zero stays zero):
@@ -31,34 +30,13 @@ class ConcatenationModel(PreTrainedModel):
 
     so that the cosine of two sentences is the mean of the cosines of their parts, weighted by w; where a sentence has
     no token of a part, the others decide alone.
-
-    Attributes:
-        sparse_gradients: Whether the gradient of `embeddings` is a sparse tensor. A training switch, not saved.
     """
 
     config_class = ConcatenationConfig
     base_model_prefix = "concatenation"
-    main_input_name = "input_ids"
-    sparse_gradients = False
 
     def __init__(self, config: ConcatenationConfig) -> None:
-        if getattr(config, "embedding_dtype", None) == "int8":
-            raise ValueError(
-                "the vectors of this folder are int8, with a scale a row: hf_paraphrase.SentenceEncoder opens it, and "
-                "its save_pretrained writes a folder for AutoModel"
-            )
-        super().__init__(config)
-        self.embeddings = nn.Parameter(torch.empty(config.vocab_size, config.part_size))
-        self.post_init()
-
-    @torch.no_grad()
-    def _init_weights(self, module: nn.Module) -> None:
-        if isinstance(module, ConcatenationModel):
-            vectors = torch.empty_like(module.embeddings)
-            vectors.normal_(0.0, self.config.initializer_range)
-            if self.config.pad_token_id is not None:
-                vectors[self.config.pad_token_id] = 0.0
-            initialization.copy_(module.embeddings, vectors)
+        super().__init__(config, config.part_size)
 
     def forward(
         self,
@@ -85,31 +63,11 @@ class ConcatenationModel(PreTrainedModel):
             the number of all tokens by that of its part and what gives the part its norm, so that the mean over the
             tokens is `pooler_output`.
         """
-        if attention_mask is None:
-            mask = torch.ones_like(input_ids, dtype=torch.bool)
-            if self.config.pad_token_id is not None:
-                mask = input_ids != self.config.pad_token_id
-        else:
-            mask = attention_mask.bool()
-        lengths = mask.sum(1)
-        token_vectors: Tensor | None = None
-        keep: Tensor | None = None
-        if self.training and self.config.word_dropout > 0:
-            keep = functional.dropout(self.embeddings.new_ones(input_ids.shape), self.config.word_dropout)
-        elementwise = self.training and self.config.dropout > 0
-        if return_token_vectors or elementwise:
-            token_vectors = self._token_vectors(input_ids, mask, lengths, keep)
-        if elementwise and token_vectors is not None:
-            # The blocks of other parts are zero and stay so.
-            token_vectors = functional.dropout(token_vectors, self.config.dropout)
-            pooled = token_vectors.sum(1) / lengths.clamp_min(1).unsqueeze(1).to(token_vectors.dtype)
-        else:
-            pooled = self._means(input_ids[mask], lengths, None if keep is None else keep[mask])
+        mask = self._present(input_ids, attention_mask)
+        token_vectors, pooled = self._vectors_and_mean(input_ids, mask, return_token_vectors)
         factors = self._factors(pooled)
         pooled = self._with_factors(pooled, factors)
-        if not return_token_vectors:
-            token_vectors = None
-        elif token_vectors is not None:
+        if token_vectors is not None:
             token_vectors = self._with_factors(token_vectors, None if factors is None else factors.unsqueeze(1))
         if return_dict is False:
             return token_vectors, pooled
@@ -170,21 +128,7 @@ class ConcatenationModel(PreTrainedModel):
             tokens = tokens[order]
             keep = None if keep is None else keep[order]
         counts = torch.bincount(bag, minlength=len(lengths) * parts)
-        return self._mean(tokens, counts, keep).unflatten(0, (len(lengths), parts)).flatten(1)
-
-    def _mean(self, tokens: Tensor, lengths: Tensor, keep: Tensor | None) -> Tensor:
-        """Computes means (bags, part_size) over `tokens` (total,) laid end to end, weighted by `keep` (total,)."""
-        if tokens.numel() == 0:
-            return self.embeddings.new_zeros(lengths.shape[0], self.embeddings.shape[1])
-        offsets = lengths.cumsum(0) - lengths
-        if keep is None:
-            return functional.embedding_bag(
-                tokens, self.embeddings, offsets, mode="mean", sparse=self.sparse_gradients
-            )
-        total = functional.embedding_bag(
-            tokens, self.embeddings, offsets, mode="sum", per_sample_weights=keep, sparse=self.sparse_gradients
-        )
-        return total / lengths.clamp_min(1).unsqueeze(1).to(total.dtype)
+        return super()._means(tokens, counts, keep).unflatten(0, (len(lengths), parts)).flatten(1)
 
 
 ConcatenationModel.register_for_auto_class("AutoModel")

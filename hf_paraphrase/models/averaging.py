@@ -1,0 +1,117 @@
+"""What encoders that average the vectors of tokens have in common; it travels with their weights."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+from transformers import PreTrainedModel, initialization
+
+
+class AveragingModel(PreTrainedModel):
+    """Means of token vectors, which are the only parameter, `embeddings` (vocab_size, columns).
+
+    They start from a normal distribution with the configuration's `initializer_range` as standard deviation, or from a
+    uniform one between minus and plus that, by its `initial_distribution` if it has one; the padding row is zero.
+
+    Args:
+        config: The configuration.
+        columns: The components of a token vector.
+
+    Attributes:
+        sparse_gradients: Whether the gradient of `embeddings` is a sparse tensor. A training switch, false by default,
+            that is not saved. Element-wise dropout and token vectors obey it too.
+
+    Raises:
+        ValueError: If the vectors of the folder are int8.
+    """
+
+    main_input_name = "input_ids"
+    sparse_gradients = False
+
+    def __init__(self, config: Any, columns: int) -> None:
+        if getattr(config, "embedding_dtype", None) == "int8":
+            raise ValueError(
+                "the vectors of this folder are int8, with a scale a row: hf_paraphrase.SentenceEncoder opens it, and "
+                "its save_pretrained writes a folder for AutoModel"
+            )
+        super().__init__(config)
+        self.embeddings = nn.Parameter(torch.empty(config.vocab_size, columns))
+        self.post_init()
+
+    @torch.no_grad()
+    def _init_weights(self, module: nn.Module) -> None:
+        if isinstance(module, AveragingModel):
+            vectors = torch.empty_like(module.embeddings)
+            bound = self.config.initializer_range
+            if getattr(self.config, "initial_distribution", "normal") == "uniform":
+                vectors.uniform_(-bound, bound)
+            else:
+                vectors.normal_(0.0, bound)
+            if self.config.pad_token_id is not None:
+                vectors[self.config.pad_token_id] = 0.0
+            initialization.copy_(module.embeddings, vectors)
+
+    def _present(self, input_ids: Tensor, attention_mask: Tensor | None) -> Tensor:
+        """Tells which tokens of a batch are no padding (batch, length)."""
+        if attention_mask is not None:
+            return attention_mask.bool()
+        if self.config.pad_token_id is None:
+            return torch.ones_like(input_ids, dtype=torch.bool)
+        return input_ids != self.config.pad_token_id
+
+    def _vectors_and_mean(
+        self, input_ids: Tensor, mask: Tensor, return_token_vectors: bool
+    ) -> tuple[Tensor | None, Tensor]:
+        """Computes the vectors of the tokens that count, if they are wanted, and their mean, with the dropout.
+
+        Args:
+            input_ids: Token ids (batch, length).
+            mask: Which of them count (batch, length).
+            return_token_vectors: Whether they are wanted.
+
+        Returns:
+            The vectors (batch, length, hidden_size), zero elsewhere, or None; and their mean (batch, hidden_size).
+        """
+        lengths = mask.sum(1)
+        keep: Tensor | None = None
+        if self.training and self.config.word_dropout > 0:
+            keep = functional.dropout(self.embeddings.new_ones(input_ids.shape), self.config.word_dropout)
+        elementwise = self.training and self.config.dropout > 0
+        vectors: Tensor | None = None
+        if return_token_vectors or elementwise:
+            vectors = self._token_vectors(input_ids, mask, lengths, keep)
+        if elementwise and vectors is not None:
+            # What is zero stays so.
+            vectors = functional.dropout(vectors, self.config.dropout)
+            mean = vectors.sum(1) / lengths.clamp_min(1).unsqueeze(1).to(vectors.dtype)
+        else:
+            mean = self._means(input_ids[mask], lengths, None if keep is None else keep[mask])
+        return vectors if return_token_vectors else None, mean
+
+    def _token_vectors(self, input_ids: Tensor, mask: Tensor, lengths: Tensor, keep: Tensor | None) -> Tensor:
+        """Computes the token vectors (batch, length, hidden_size) whose mean over `lengths` (batch,) is the embedding.
+
+        Args:
+            input_ids: Token ids (batch, length).
+            mask: Which of them count (batch, length).
+            lengths: How many count (batch,).
+            keep: What each token is multiplied by (batch, length); None for 1.
+        """
+        raise NotImplementedError
+
+    def _means(self, tokens: Tensor, lengths: Tensor, keep: Tensor | None) -> Tensor:
+        """Computes means over `tokens` (total,) laid end to end, as many as `lengths` (batch,), weighted by `keep`."""
+        if tokens.numel() == 0:
+            return self.embeddings.new_zeros(lengths.shape[0], self.embeddings.shape[1])
+        offsets = lengths.cumsum(0) - lengths
+        if keep is None:
+            return functional.embedding_bag(
+                tokens, self.embeddings, offsets, mode="mean", sparse=self.sparse_gradients
+            )
+        total = functional.embedding_bag(
+            tokens, self.embeddings, offsets, mode="sum", per_sample_weights=keep, sparse=self.sparse_gradients
+        )
+        return total / lengths.clamp_min(1).unsqueeze(1).to(total.dtype)
