@@ -1,4 +1,4 @@
-"""The setting `device` of what embeds sentences."""
+"""The setting `device` of what runs a model."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ CPU = "cpu"
 def device_setting() -> Any:
     """Declares a field `device`; who has one calls :func:`check_device` in its check."""
     return setting(
-        "where the encoder computes: cpu, or a device of this machine as torch names it, such as cuda, cuda:1 or mps; "
-        "vectors of different devices differ by rounding",
+        "where models compute: cpu, or a device of this machine as torch names it, such as cuda, cuda:1 or mps; "
+        "results of different devices differ by rounding",
         CPU,
     )
 

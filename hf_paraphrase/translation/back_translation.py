@@ -147,7 +147,8 @@ def back_translate(settings: BackTranslationSettings) -> DataFolder:
     own = output.own(shards)
     options = _options(settings)
     state = PartialState(cpu=not torch.accelerator.is_available(), timeout=_PATIENCE)
-    translator = BackTranslator(tuple(settings.model), options, settings.lexical_table, str(state.device))
+    device = settings.device or str(state.device)
+    translator = BackTranslator(tuple(settings.model), options, settings.lexical_table, device)
     model = translator.translator.model
     check_languages(settings.model, model, bitext, settings.split)
     record = dict(
@@ -184,7 +185,7 @@ def back_translate(settings: BackTranslationSettings) -> DataFolder:
         if state.is_main_process and output.is_whole(shards):
             if not output.is_described:
                 found = reports(shards, staging)
-                _assemble(settings, options, str(state.device), staging, found, bool(model.config.lowercase))
+                _assemble(settings, options, device, staging, found, bool(model.config.lowercase))
             output.finish()
             say(f"back-translated pairs: {settings.output}")
             say(f"load them: load_dataset({settings.output!r}, split='train')")

@@ -115,7 +115,7 @@ def _evaluate(settings: TranslationEvaluationSettings) -> EvaluatedTranslation:
     from .bitext import check_languages, normalize_punctuation
     from .ensemble import load_translation_models
 
-    model, tokenizer = load_translation_models(settings.model)
+    model, tokenizer = load_translation_models(settings.model, device=settings.device)
     check_languages(settings.model, model, bitext, settings.split)
     language = table["source_lang"][0].as_py()
     sources = normalize_punctuation([text or "" for text in table["source"].to_pylist()], language or "en")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from ..encoders.devices import check_device
 from ..errors import UsageError
 from ..settings import Settings, setting
 
@@ -40,13 +41,21 @@ class SearchSettings(Settings):
         "no run of so many units comes twice in a translation; 0: no ban", 0, at_least=0
     )
 
+    device: str | None = setting(
+        "where the models compute: cpu, or a device of this machine as torch names it, such as cuda or cuda:1 "
+        "[default: a GPU if there is one, of several processes each on its own]",
+        None,
+    )
+
     def check(self) -> None:
         """Refuses values that do not fit.
 
         Raises:
-            UsageError: For a value out of range, and for limits that no length satisfies.
+            UsageError: For a value out of range, a device that is not here, and limits that no length satisfies.
         """
         super().check()
+        if self.device is not None:
+            check_device(self.device)
         if not self.min_length_ratio < self.max_length_ratio:
             raise UsageError(
                 f"--max-length-ratio {self.max_length_ratio} must be above --min-length-ratio {self.min_length_ratio}"

@@ -3,10 +3,12 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
 import pytest
 import torch
 
 from hf_paraphrase.commands import main
+from hf_paraphrase.data.folder import write_split
 from hf_paraphrase.encoders.devices import check_device, devices
 from hf_paraphrase.encoders.sentence_encoder import SentenceEncoder
 from hf_paraphrase.errors import HubError, UsageError
@@ -14,6 +16,7 @@ from hf_paraphrase.studies.mining.parallel_classification import ParallelClassif
 from hf_paraphrase.studies.mining.scoring import ClassifiedSides
 
 VERBS = {
+    "score": "score --pairs pairs --encoder m --measures similarity --output o",
     "encode": "encode --model m --input text --output v.npy",
     "evaluate": "evaluate --model m --data sts",
     "search, to build": "search --model m --corpus text --output o",
@@ -39,6 +42,8 @@ def files(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     Path("text").write_text("w1 w2\nw3\n")
     Path("other").write_text("w4\nw5 w6\n")
+    pairs = pa.table({"sentence1": ["w1 w2"], "sentence2": ["w3"]})
+    write_split("pairs", "train", [pairs], pairs.schema)
     Path("sts/STS16-en-test").mkdir(parents=True)
     Path("sts/STS16-en-test/STS.input.headlines.txt").write_text("w1\tw2\nw3\tw4\n")
     Path("sts/STS16-en-test/STS.gs.headlines.txt").write_text("1\n2\n")
@@ -62,10 +67,20 @@ def test_the_cpu_is_always_there_and_others_are_those_of_the_machine(two_cards):
         check_device("cuda:2")
 
 
-@pytest.mark.parametrize("verb", sorted(VERBS))
+OTHERS = {
+    "score, a classifier": "score --pairs pairs --classifier m --output o",
+    "predict": "predict --model m --data pairs",
+    "pairs": "analyze pairs --pairs pairs --classifier m --output o",
+    "evaluate-nmt": "evaluate-nmt --model m --bitext pairs",
+    "back-translate": "back-translate --model m --bitext pairs --output o",
+}
+"""Verbs that run something else than a sentence encoder."""
+
+
+@pytest.mark.parametrize("verb", sorted(VERBS | OTHERS))
 def test_a_device_that_is_not_there_is_refused_before_any_work(verb, files, capsys):
     for device in ("cuda:7", "gpu", "meta"):
-        assert main([*VERBS[verb].split(), "--device", device]) == 2
+        assert main([*(VERBS | OTHERS)[verb].split(), "--device", device]) == 2
         err = capsys.readouterr().err
         assert f"there is no --device {device} here (" in err and "ne of cpu" in err and err.count("\n") == 1
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ...artefacts.hub_models import model_folder
+from ...encoders.devices import check_device, device_setting
 from ...settings import setting
 from ..pair_batch import PairBatch
 from ..reference_classifier.seen_references import is_seen, read_seen
@@ -35,6 +36,7 @@ class ReferenceProbability(Measure):
     classifier: str | None = setting(
         "reference classifier folder, for reference_probability and classifier_seen", None
     )
+    device: str = device_setting()
 
     def compute(self, batch: PairBatch) -> dict[str, np.ndarray]:
         """Computes the two columns (pairs,): float64, int64."""
@@ -47,7 +49,7 @@ class ReferenceProbability(Measure):
     def _scorer(self) -> ReferenceScorer:
         from ..reference_classifier.reference_classification import ReferenceScorer
 
-        return ReferenceScorer.from_pretrained(str(self.classifier))
+        return ReferenceScorer.from_pretrained(str(self.classifier), device=check_device(self.device))
 
     @cached_property
     def _seen(self) -> np.ndarray:

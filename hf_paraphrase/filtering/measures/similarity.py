@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ...artefacts.hub_models import BUILTIN
+from ...encoders.devices import check_device, device_setting
 from ...settings import setting
 from ..pair_batch import PairBatch
 from .base import Measure
@@ -31,6 +32,7 @@ class Similarity(Measure):
         None,
         alone=BUILTIN,
     )
+    device: str = device_setting()
 
     def compute(self, batch: PairBatch) -> dict[str, np.ndarray]:
         """Computes the column (pairs,), float64 from −1 to 1."""
@@ -42,4 +44,4 @@ class Similarity(Measure):
     def _encoder(self) -> SentenceEncoder:
         from ...encoders.sentence_encoder import SentenceEncoder
 
-        return SentenceEncoder.from_pretrained(str(self.encoder))
+        return SentenceEncoder.from_pretrained(str(self.encoder), device=check_device(self.device))

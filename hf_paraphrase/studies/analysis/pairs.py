@@ -21,6 +21,7 @@ from ...artefacts.provenance import write_provenance
 from ...artefacts.whole_files import write_text_whole
 from ...data.folder import DataFolder
 from ...data.text_files import LineErrors, read_lines
+from ...encoders.devices import check_device, device_setting
 from ...errors import InputError, UsageError
 from ...evaluation.figures import check_plots
 from ...filtering.reference_classifier.seen_references import is_seen, read_seen
@@ -75,8 +76,18 @@ class PairAnalysisSettings(Settings):
     examples: int = setting("how many pairs to show of each kind", 10, at_least=1)
     bootstrap: int = setting("bootstrap replicates for the intervals of table 9", 200, at_least=2)
     split: str = setting("the split to read", "train")
+    device: str = device_setting()
     seed: int = seed_setting("seed of the draws")
     overwrite: bool = setting("replace an existing output folder", False)
+
+    def check(self) -> None:
+        """Refuses what does not fit.
+
+        Raises:
+            UsageError: For a value out of range, and a device that is not here.
+        """
+        super().check()
+        check_device(self.device)
 
 
 @dataclass(frozen=True)
@@ -131,7 +142,7 @@ def analyze_pairs(settings: PairAnalysisSettings) -> PairAnalysis:
     if settings.classifier is not None:
         from ...filtering.reference_classifier.reference_classification import ReferenceScorer
 
-        scorer = ReferenceScorer.from_pretrained(settings.classifier)
+        scorer = ReferenceScorer.from_pretrained(settings.classifier, device=settings.device)
     sample = draw_pairs(folder, split=settings.split, limit=settings.references, seed=settings.seed)
     seen = 0
     known = sample.seen

@@ -14,6 +14,7 @@ from ...artefacts.evaluated_cards import add_results, check_evaluated_card
 from ...artefacts.provenance import fingerprint, versions
 from ...artefacts.whole_files import output_files, write_text_whole
 from ...data.folder import DataFolder
+from ...encoders.devices import check_device, device_setting
 from ...errors import InputError, UsageError
 from ...messages import say
 from ...settings import Settings, recipe, setting
@@ -46,12 +47,22 @@ class PredictionSettings(Settings):
     output: str | None = setting(
         "a TSV file for the predictions: row, prediction, its probability (of classes), and what the data says", None
     )
+    device: str = device_setting()
     overwrite: bool = setting("replace an existing predictions file", False)
     update_card: bool = setting(
         "put the table into a section of the model's card README.md and the results into the card's model-index and "
         "provenance.json; earlier ones of the same split are replaced",
         False,
     )
+
+    def check(self) -> None:
+        """Refuses what does not fit.
+
+        Raises:
+            UsageError: For a value out of range, and a device that is not here.
+        """
+        super().check()
+        check_device(self.device)
 
 
 @dataclass(frozen=True)
@@ -91,7 +102,7 @@ def predict(settings: PredictionSettings) -> Predictions:
 def _predict(settings: PredictionSettings) -> Predictions:
     from .sentence_classification import SentenceJudge
 
-    judge = SentenceJudge.from_pretrained(settings.model)
+    judge = SentenceJudge.from_pretrained(settings.model, device=settings.device)
     texts, column = _texts(settings, judge)
     if column is None and settings.output is None:
         raise UsageError(

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from ...artefacts.foreign_files import read_json_object
 from ...artefacts.hub_models import model_folder
 from ...artefacts.model_loading import check_model_type, load_model_folder
+from ...encoders.devices import CPU
 from ...encoders.padded_batches import batches_of_like_length
 from ...errors import ModelError
 from ...models.registry import SENTENCE_ENCODERS, model_class
@@ -127,7 +128,9 @@ class SentenceJudge:
         self.tokenizer = tokenizer
 
     @classmethod
-    def from_pretrained(cls, folder: str | os.PathLike[str], *, revision: str | None = None) -> SentenceJudge:
+    def from_pretrained(
+        cls, folder: str | os.PathLike[str], *, device: str = CPU, revision: str | None = None
+    ) -> SentenceJudge:
         """Opens the folder of a sentence classifier, or a repository `namespace/name` of the Hub at a revision.
 
         Raises:
@@ -145,7 +148,8 @@ class SentenceJudge:
                 path=path,
                 remedy=f"it must be one of {', '.join(SENTENCE_ENCODERS)}",
             )
-        return cls(*load_model_folder(Path(folder), model_class(MODEL_TYPE)))
+        model, tokenizer = load_model_folder(Path(folder), model_class(MODEL_TYPE))
+        return cls(model.to(device), tokenizer)
 
     @property
     def judges_pairs(self) -> bool:
