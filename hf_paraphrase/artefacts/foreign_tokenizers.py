@@ -134,7 +134,7 @@ def _check_ids(table: Any, path: Path) -> None:
     if not isinstance(table, dict):
         return
     ids = [value for value in table.values() if type(value) is int]
-    ids += [int(name) for name, value in table.items() if isinstance(value, dict) and name.isdecimal()]
+    ids = ids or [int(name[:30]) for name, value in table.items() if isinstance(value, dict) and name.isdecimal()]
     highest, most = max(ids, default=0), max(_MOST_TOKENS, 2 * len(table))
     if highest > most:
         _refuse("id", f"is {str(highest)[:40]} in a table of {len(table):,} tokens", most, path)

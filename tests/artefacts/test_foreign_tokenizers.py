@@ -170,6 +170,7 @@ def test_all_ways_to_a_tokenizer_pass_the_check(folder, tmp_path_factory):
         ("added_tokens.json", {"x": HUGE}),
         ("tokenizer_config.json", {"vocab": {"x": HUGE}}),
         ("tokenizer_config.json", {"added_tokens_decoder": {str(HUGE): {"content": "x"}}}),
+        ("tokenizer_config.json", {"added_tokens_decoder": {str(HUGE) + "0" * 5_000: {"content": "x"}}}),
     ],
 )
 def test_tables_of_ids_in_other_files_are_checked(tmp_path, name, content):
