@@ -74,8 +74,6 @@ class PairScorer(BatchFunction):
     def reported(self, table: pa.Table, progress: Progress = no_progress) -> tuple[pa.Table, Report]:
         """Returns the pairs with the columns."""
         scored = table if self.held_out is None else self.held_out.without(table)
-        # What is imported for a measure shall be there when the threads are counted.
-        add_measures(scored.slice(0, 0), self.names, measures=self.measures)
         with one_thread():
             scored = add_measures(scored, self.names, measures=self.measures)
         progress(table.num_rows)

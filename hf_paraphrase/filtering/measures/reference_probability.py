@@ -11,6 +11,7 @@ import numpy as np
 from ...artefacts.hub_models import model_folder
 from ...encoders.devices import check_device, device_setting
 from ...settings import setting
+from ...training.threads import one_thread
 from ..pair_batch import PairBatch
 from ..reference_classifier.seen_references import is_seen, read_seen
 from .base import Measure
@@ -40,8 +41,11 @@ class ReferenceProbability(Measure):
 
     def compute(self, batch: PairBatch) -> dict[str, np.ndarray]:
         """Computes the two columns (pairs,): float64, int64."""
+        scorer = self._scorer
+        with one_thread():
+            probabilities = scorer.probabilities(batch.texts("sentence2"))
         return {
-            "reference_probability": self._scorer.probabilities(batch.texts("sentence2")),
+            "reference_probability": probabilities,
             "classifier_seen": is_seen(batch.texts("sentence1"), self._seen).astype(np.int64),
         }
 

@@ -11,6 +11,7 @@ import numpy as np
 from ...artefacts.hub_models import BUILTIN
 from ...encoders.devices import check_device, device_setting
 from ...settings import setting
+from ...training.threads import one_thread
 from ..pair_batch import PairBatch
 from .base import Measure
 
@@ -36,7 +37,9 @@ class Similarity(Measure):
 
     def compute(self, batch: PairBatch) -> dict[str, np.ndarray]:
         """Computes the column (pairs,), float64 from −1 to 1."""
-        vectors = self._encoder.encode([*batch.texts("sentence1"), *batch.texts("sentence2")], normalize=True)
+        encoder = self._encoder
+        with one_thread():
+            vectors = encoder.encode([*batch.texts("sentence1"), *batch.texts("sentence2")], normalize=True)
         first, second = vectors[: batch.num_rows].astype(np.float64), vectors[batch.num_rows :]
         return {"similarity": np.clip(np.einsum("nd,nd->n", first, second), -1.0, 1.0)}
 
