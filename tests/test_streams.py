@@ -12,17 +12,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import torch
+from tiny_encoders import write_average
 
 from hf_paraphrase.artefacts.provenance import fingerprint, read_provenance
 from hf_paraphrase.commands import main
 from hf_paraphrase.data.folder import DataFolder
 from hf_paraphrase.data.text_files import BLOCK_BYTES, LineErrors, read_lines
 from hf_paraphrase.errors import InputError, OutputError, UsageError
-from hf_paraphrase.models.configuration_avg import AvgConfig
-from hf_paraphrase.models.modeling_avg import AvgModel
 from hf_paraphrase.settings import Settings, recipe, setting
-from hf_paraphrase.tokenization.word_level import build_word_level_tokenizer, save_tokenizer
 
 # More than a pipe and the first block of a reader hold together, so that a second reading would be short.
 ROWS = 9_000
@@ -70,10 +67,7 @@ def temporary(tmp_path_factory, monkeypatch):
 @pytest.fixture(scope="module")
 def model(tmp_path_factory):
     folder = tmp_path_factory.mktemp("models") / "model"
-    torch.manual_seed(0)
-    AvgModel(AvgConfig(vocab_size=12, hidden_size=5, initializer_range=0.5)).save_pretrained(folder)
-    save_tokenizer(build_word_level_tokenizer([f"w{number}" for number in range(10)]), folder)
-    return folder
+    return write_average(folder)
 
 
 def sha256(text):

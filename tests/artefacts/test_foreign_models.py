@@ -6,25 +6,21 @@ import shutil
 
 import pytest
 import torch
+from tiny_encoders import write_average
 
 from hf_paraphrase.artefacts.foreign_models import check_model_folder, check_tensors, opening
 from hf_paraphrase.artefacts.model_loading import check_model_type, load_model_folder
 from hf_paraphrase.errors import HfParaphraseError, ModelError
-from hf_paraphrase.models.configuration_avg import AvgConfig
 from hf_paraphrase.models.configuration_rnn_search import RnnSearchConfig
 from hf_paraphrase.models.modeling_avg import AvgModel
 from hf_paraphrase.models.modeling_rnn_search import RnnSearchForConditionalGeneration
 from hf_paraphrase.tokenization.subword import train_bpe_tokenizer
-from hf_paraphrase.tokenization.word_level import build_word_level_tokenizer, save_tokenizer
 
 
 @pytest.fixture(scope="module")
 def good(tmp_path_factory):
     folder = tmp_path_factory.mktemp("good") / "avg"
-    tokenizer = build_word_level_tokenizer(["one", "two", "three"])
-    AvgModel(AvgConfig(vocab_size=len(tokenizer), hidden_size=4)).save_pretrained(folder)
-    save_tokenizer(tokenizer, folder)
-    return folder
+    return write_average(folder, ["one", "two", "three"], hidden_size=4)
 
 
 @pytest.fixture

@@ -9,6 +9,7 @@ import struct
 
 import numpy as np
 import pytest
+from tiny_encoders import write_average
 from tokenizers import Tokenizer
 
 from hf_paraphrase.artefacts.foreign_models import check_model_folder
@@ -18,9 +19,7 @@ from hf_paraphrase.encoders.distillation.teacher import Teacher
 from hf_paraphrase.encoders.sentence_encoder import SentenceEncoder
 from hf_paraphrase.encoders.wordllama_folder import open_wordllama
 from hf_paraphrase.errors import ModelError
-from hf_paraphrase.models.configuration_avg import AvgConfig
 from hf_paraphrase.models.modeling_avg import AvgModel
-from hf_paraphrase.tokenization.word_level import build_word_level_tokenizer, save_tokenizer
 
 HUGE = 10**18
 PADDING = {
@@ -88,10 +87,7 @@ def message(name):
 @pytest.fixture(scope="module")
 def good(tmp_path_factory):
     folder = tmp_path_factory.mktemp("good") / "avg"
-    tokenizer = build_word_level_tokenizer(["the", "dog"])
-    AvgModel(AvgConfig(vocab_size=len(tokenizer), hidden_size=4)).save_pretrained(folder)
-    save_tokenizer(tokenizer, folder)
-    return folder
+    return write_average(folder, ["the", "dog"], hidden_size=4)
 
 
 @pytest.fixture

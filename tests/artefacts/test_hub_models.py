@@ -9,8 +9,8 @@ from unittest.mock import MagicMock
 import huggingface_hub
 import numpy as np
 import pytest
-import torch
 from huggingface_hub import constants, errors
+from tiny_encoders import write_average
 
 from hf_paraphrase.artefacts import hub_models
 from hf_paraphrase.artefacts.hub_models import model_folder
@@ -18,9 +18,6 @@ from hf_paraphrase.artefacts.provenance import fingerprint, write_provenance
 from hf_paraphrase.commands import main
 from hf_paraphrase.encoders.sentence_encoder import SentenceEncoder
 from hf_paraphrase.errors import HubError, ModelError
-from hf_paraphrase.models.configuration_avg import AvgConfig
-from hf_paraphrase.models.modeling_avg import AvgModel
-from hf_paraphrase.tokenization.word_level import build_word_level_tokenizer, save_tokenizer
 from hf_paraphrase.translation.loading import load_translation_model
 
 
@@ -51,9 +48,7 @@ class HubOfOneModel:
 def encoder_folder(tmp_path_factory):
     """An encoder as it lies on the Hub: with its code, and with what nobody should fetch."""
     folder = tmp_path_factory.mktemp("published") / "avg"
-    torch.manual_seed(0)
-    AvgModel(AvgConfig(vocab_size=12, hidden_size=5, initializer_range=0.5)).save_pretrained(folder)
-    save_tokenizer(build_word_level_tokenizer(f"w{number}" for number in range(10)), folder)
+    write_average(folder)
     (folder / "README.md").write_text("---\nlicense: mit\nlanguage:\n- en\n---\n\n# avg\n")
     (folder / "modeling_avg.py").write_text("raise SystemExit('the code of a repository ran')\n")
     config = json.loads((folder / "config.json").read_text())

@@ -5,15 +5,13 @@ import json
 import numpy as np
 import pytest
 from safetensors.numpy import load_file, save_file
+from tiny_encoders import write_average
 
 import hf_paraphrase
 from hf_paraphrase import SentenceEncoder
 from hf_paraphrase.encoders.saved_vectors import read_saved_vectors
 from hf_paraphrase.errors import ModelError
 from hf_paraphrase.hub.publishing import plan_push
-from hf_paraphrase.models.configuration_avg import AvgConfig
-from hf_paraphrase.models.modeling_avg import AvgModel
-from hf_paraphrase.tokenization.word_level import build_word_level_tokenizer, save_tokenizer
 
 WORDS = ["the", "cat", "sat", "down"]
 TEXTS = ["the cat sat down", "a zebra", ""]
@@ -23,9 +21,7 @@ TEXTS = ["the cat sat down", "a zebra", ""]
 def exported(tmp_path_factory):
     """The folder of a little average, and the same in int8."""
     root = tmp_path_factory.mktemp("models")
-    tokenizer = build_word_level_tokenizer(WORDS)
-    AvgModel(AvgConfig(vocab_size=len(tokenizer), hidden_size=5, initializer_range=1.0)).save_pretrained(root / "avg")
-    save_tokenizer(tokenizer, root / "avg")
+    write_average(root / "avg", WORDS, initializer_range=1.0)
     hf_paraphrase.export_encoder(model=root / "avg", output=root / "int8", format="safetensors", weights="int8")
     return root / "avg", root / "int8"
 

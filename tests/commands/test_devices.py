@@ -6,6 +6,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 import torch
+from tiny_encoders import write_average
 
 from hf_paraphrase.commands import main
 from hf_paraphrase.data.folder import write_split
@@ -51,12 +52,7 @@ def files(tmp_path, monkeypatch):
 
 @pytest.fixture
 def index(files):
-    from hf_paraphrase.models.configuration_avg import AvgConfig
-    from hf_paraphrase.models.modeling_avg import AvgModel
-    from hf_paraphrase.tokenization.word_level import build_word_level_tokenizer, save_tokenizer
-
-    AvgModel(AvgConfig(vocab_size=12, hidden_size=5, initializer_range=0.5)).save_pretrained("encoder")
-    save_tokenizer(build_word_level_tokenizer(f"w{number}" for number in range(10)), "encoder")
+    write_average("encoder")
     assert main(["search", "--model", "encoder", "--corpus", "text", "--output", "index"]) == 0
 
 

@@ -6,13 +6,10 @@ import sys
 
 import numpy as np
 import pytest
-import torch
+from tiny_encoders import write_average
 
 from hf_paraphrase.commands import main
 from hf_paraphrase.encoders.sentence_encoder import SentenceEncoder
-from hf_paraphrase.models.configuration_avg import AvgConfig
-from hf_paraphrase.models.modeling_avg import AvgModel
-from hf_paraphrase.tokenization.word_level import build_word_level_tokenizer, save_tokenizer
 
 LINES = ["w1 w2", "", "w3\u2028w4", "unknown words", "w5\tw6"]
 
@@ -20,10 +17,7 @@ LINES = ["w1 w2", "", "w3\u2028w4", "unknown words", "w5\tw6"]
 @pytest.fixture(scope="module")
 def model(tmp_path_factory):
     folder = tmp_path_factory.mktemp("model")
-    torch.manual_seed(0)
-    AvgModel(AvgConfig(vocab_size=12, hidden_size=5, initializer_range=0.5)).save_pretrained(folder)
-    save_tokenizer(build_word_level_tokenizer(f"w{number}" for number in range(10)), folder)
-    return folder
+    return write_average(folder)
 
 
 def run(model, source, output, *flags):

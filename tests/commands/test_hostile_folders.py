@@ -9,13 +9,11 @@ import struct
 
 import pyarrow as pa
 import pytest
+from tiny_encoders import write_average
 
 from hf_paraphrase.commands import main
 from hf_paraphrase.data.folder import write_split
 from hf_paraphrase.data.schema import PAIRS
-from hf_paraphrase.models.configuration_avg import AvgConfig
-from hf_paraphrase.models.modeling_avg import AvgModel
-from hf_paraphrase.tokenization.word_level import build_word_level_tokenizer, save_tokenizer
 
 MODEL_COMMANDS = {
     "encode": "--model {model} --input text.txt --output out",
@@ -63,9 +61,7 @@ BITEXT_COMMANDS = {
 @pytest.fixture(scope="module")
 def originals(tmp_path_factory, tiny_model, tiny_bitext, tiny_wordnet):
     folder = tmp_path_factory.mktemp("hostile")
-    tokenizer = build_word_level_tokenizer(["one", "two", "three"])
-    AvgModel(AvgConfig(vocab_size=len(tokenizer), hidden_size=4)).save_pretrained(folder / "avg")
-    save_tokenizer(tokenizer, folder / "avg")
+    write_average(folder / "avg", ["one", "two", "three"], hidden_size=4)
     shutil.copytree(tiny_model, folder / "rnn_search")
     shutil.copytree(tiny_bitext, folder / "bitext")
     shutil.copytree(tiny_bitext, folder / "one_split", ignore=shutil.ignore_patterns("validation-*", "test-*"))

@@ -6,8 +6,8 @@ import json
 import numpy as np
 import pyarrow as pa
 import pytest
-import torch
 from datasets import load_dataset
+from tiny_encoders import write_average
 
 from hf_paraphrase.artefacts.provenance import read_provenance
 from hf_paraphrase.commands import main
@@ -15,19 +15,13 @@ from hf_paraphrase.commands.search_results import as_markdown
 from hf_paraphrase.data.folder import DataFolder, write_split
 from hf_paraphrase.encoders.search.index import Neighbour, SearchIndex
 from hf_paraphrase.encoders.sentence_encoder import SentenceEncoder
-from hf_paraphrase.models.configuration_avg import AvgConfig
-from hf_paraphrase.models.modeling_avg import AvgModel
-from hf_paraphrase.tokenization.word_level import build_word_level_tokenizer, save_tokenizer
 
 LINES = ["w1 w2", "w2 w1", "w3\u2028w4", "", "W1  w2", "w5 | w6", "w1 w2", "w7", "unheard of"]
 KEPT = ["w1 w2", "w2 w1", "w3\u2028w4", "W1  w2", "w5 | w6", "w7", "unheard of"]
 
 
 def save_model(folder, seed):
-    torch.manual_seed(seed)
-    AvgModel(AvgConfig(vocab_size=12, hidden_size=5, initializer_range=0.5)).save_pretrained(folder)
-    save_tokenizer(build_word_level_tokenizer([*(f"w{number}" for number in range(9)), "|"]), folder)
-    return folder
+    return write_average(folder, [*(f"w{number}" for number in range(9)), "|"], seed=seed)
 
 
 @pytest.fixture(scope="module")

@@ -3,24 +3,18 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import torch
+from tiny_encoders import write_average
 from torch.utils.data import DataLoader
 
 from hf_paraphrase.encoders.sentence_encoder import SentenceEncoder
 from hf_paraphrase.errors import ModelError
 from hf_paraphrase.evaluation.mteb_encoder import MtebEncoder
-from hf_paraphrase.models.configuration_avg import AvgConfig
-from hf_paraphrase.models.modeling_avg import AvgModel
-from hf_paraphrase.tokenization.word_level import build_word_level_tokenizer, save_tokenizer
 
 TEXTS = ["the cat sat", "", "a dog", "the the dog ran", "cat", "never seen"]
 
 
 def save_model(path, seed=0):
-    tokenizer = build_word_level_tokenizer(["the", "cat", "sat", "a", "dog", "ran"])
-    torch.manual_seed(seed)
-    AvgModel(AvgConfig(vocab_size=len(tokenizer), hidden_size=5, initializer_range=0.5)).save_pretrained(path)
-    save_tokenizer(tokenizer, path)
-    return path
+    return write_average(path, ["the", "cat", "sat", "a", "dog", "ran"], seed=seed)
 
 
 @pytest.fixture(scope="module")

@@ -8,6 +8,7 @@ import pytest
 import torch
 from hub_stand_in import TOKEN
 from safetensors.torch import save
+from tiny_encoders import write_average
 
 from hf_paraphrase.artefacts import hub_models
 from hf_paraphrase.artefacts.provenance import REPORT
@@ -15,8 +16,6 @@ from hf_paraphrase.encoders.sentence_encoder import SentenceEncoder
 from hf_paraphrase.errors import HubError, ModelError
 from hf_paraphrase.hub.publishing import push_folder
 from hf_paraphrase.hub.travelling_files import list_files
-from hf_paraphrase.models.configuration_avg import AvgConfig
-from hf_paraphrase.models.modeling_avg import AvgModel
 from hf_paraphrase.tokenization.word_level import build_word_level_tokenizer, save_tokenizer
 
 
@@ -25,10 +24,7 @@ def published(read_hub, model_folder, tmp_path, monkeypatch):
     """An encoder that was pushed, large files among its own, and a client with an empty cache."""
     for path in model_folder.glob("model*"):
         path.unlink()
-    torch.manual_seed(0)
-    tokenizer = build_word_level_tokenizer(["the", "cat", "sat", "down"])
-    AvgModel(AvgConfig(vocab_size=len(tokenizer), hidden_size=5, initializer_range=1.0)).save_pretrained(model_folder)
-    save_tokenizer(tokenizer, model_folder)
+    write_average(model_folder, ["the", "cat", "sat", "down"], initializer_range=1.0)
     monkeypatch.chdir(tmp_path)
     push_folder(model_folder, "ann/best", token=TOKEN)
     push_folder(model_folder, "ann/best", token=TOKEN, revision="v2")

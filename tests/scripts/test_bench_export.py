@@ -1,26 +1,15 @@
 from __future__ import annotations
 
-import importlib.util
 import json
 import sys
-from pathlib import Path
 
 import pytest
-import torch
-
-from hf_paraphrase.models.configuration_avg import AvgConfig
-from hf_paraphrase.models.modeling_avg import AvgModel
-from hf_paraphrase.tokenization.word_level import build_word_level_tokenizer, save_tokenizer
-
-SCRIPT = Path(__file__).resolve().parents[2] / "scripts" / "benchmarks" / "export.py"
+from tiny_encoders import write_average
 
 
 @pytest.fixture
-def bench(monkeypatch):
-    specification = importlib.util.spec_from_file_location("benchmarks/export", SCRIPT)
-    module = importlib.util.module_from_spec(specification)
-    monkeypatch.setitem(sys.modules, "benchmarks/export", module)
-    specification.loader.exec_module(module)
+def bench(load_script, monkeypatch):
+    module = load_script("benchmarks/export")
 
     def run(*words):
         monkeypatch.setattr(sys, "argv", ["benchmarks/export", *map(str, words)])
@@ -31,10 +20,7 @@ def bench(monkeypatch):
 
 @pytest.fixture
 def model(tmp_path):
-    torch.manual_seed(0)
-    AvgModel(AvgConfig(vocab_size=12, hidden_size=8, initializer_range=0.5)).save_pretrained(tmp_path / "model")
-    save_tokenizer(build_word_level_tokenizer(f"w{number}" for number in range(10)), tmp_path / "model")
-    return tmp_path / "model"
+    return write_average(tmp_path / "model", hidden_size=8)
 
 
 @pytest.fixture

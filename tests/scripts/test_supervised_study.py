@@ -5,22 +5,16 @@ import json
 import numpy as np
 import pyarrow as pa
 import pytest
-import torch
+from tiny_encoders import write_average
 
 from hf_paraphrase.data.folder import write_split
-from hf_paraphrase.models.configuration_avg import AvgConfig
-from hf_paraphrase.models.modeling_avg import AvgModel
-from hf_paraphrase.tokenization.word_level import build_word_level_tokenizer, save_tokenizer
 
 WORDS = [f"w{number}" for number in range(20)]
 
 
 @pytest.fixture
 def folder(tmp_path):
-    tokenizer = build_word_level_tokenizer(WORDS)
-    torch.manual_seed(0)
-    AvgModel(AvgConfig(vocab_size=len(tokenizer), hidden_size=4)).save_pretrained(tmp_path / "avg")
-    save_tokenizer(tokenizer, tmp_path / "avg")
+    write_average(tmp_path / "avg", WORDS, hidden_size=4)
     generator = np.random.default_rng(0)
     for split, count in (("train", 40), ("validation", 12)):
         sides = [[" ".join(generator.choice(WORDS, size=4)) for _ in range(count)] for _ in range(2)]
