@@ -76,7 +76,8 @@ class SdaeCollator:
     The noise of a sentence depends on the seed, the epoch and the sentence alone. With an expander, words are replaced
     by their definitions in one of two ways (paper 004, section 2.1): as a further noise, the expanded sentence gets
     the noise of words and the original is to be said; or as a regulariser, for which the original and the expanded
-    sentence, both without noise, follow the noisy ones in the batch.
+    sentence, both without noise, follow the noisy ones in the batch. What is in the batch already, as where the noise
+    or the expansion changed nothing, does not come twice.
 
     Args:
         sentences: The sentences.
@@ -115,8 +116,9 @@ class SdaeCollator:
         """Makes a batch of sentences, each given by the epoch (from 0), which is that of all, and its number.
 
         Returns:
-            `input_ids` and `attention_mask` (rows, length), and `labels` (sentences, length), -100 at padding. There
-            are as many rows as sentences, or three times as many for the regulariser.
+            `input_ids` and `attention_mask` (rows, length), and `labels` (sentences, length), -100 at padding. The
+            first rows are the sentences to be said again. For the regulariser, `compared_rows` (2, sentences) tells
+            which row the original and the expanded form of each sentence is.
         """
         originals = [self.sentences.ids(number) for _, number in items]
         expanded = originals if self.expander is None else self.expanded(items)
@@ -125,14 +127,16 @@ class SdaeCollator:
             self.noise(words, np.random.default_rng([self.seed, epoch, number]))
             for (epoch, number), words in zip(items, read, strict=True)
         ]
+        compared = {}
         if self.regularise:
-            rows += [*originals, *expanded]
+            compared["compared_rows"] = _joined(rows, [*originals, *expanded]).view(2, len(items))
         input_ids = padded_rows(rows, self.pad_id)
         lengths = torch.tensor([len(row) for row in rows])
         return {
             "input_ids": input_ids,
             "attention_mask": (torch.arange(input_ids.shape[1]) < lengths.unsqueeze(1)).long(),
             "labels": padded_rows(originals, -100),
+            **compared,
         }
 
     def expanded(self, items: Sequence[Item]) -> list[NDArray[np.int32]]:
@@ -150,6 +154,18 @@ class SdaeCollator:
             words if len(words) else self.sentences.ids(number)
             for words, (_, number) in zip(found, items, strict=True)
         ]
+
+
+def _joined(rows: list[NDArray[np.int32]], further: Sequence[NDArray[np.int32]]) -> Tensor:
+    """Appends those of further rows that are not among the rows yet, and tells the place of each (further,), int64."""
+    places = {row.tobytes(): place for place, row in enumerate(rows)}
+    found = []
+    for row in further:
+        place = places.setdefault(row.tobytes(), len(rows))
+        if place == len(rows):
+            rows.append(row)
+        found.append(place)
+    return torch.tensor(found, dtype=torch.int64)
 
 
 def padded_rows(rows: Sequence[NDArray[np.int32]], value: int) -> Tensor:

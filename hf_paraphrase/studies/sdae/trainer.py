@@ -113,9 +113,9 @@ class SdaeTrainer(EpochTrainer):
 
     def loss_of(self, output: Any, model: nn.Module, inputs: dict[str, Any]) -> Tensor:
         """Returns the reconstruction loss, with the compositionality loss where there are expansions."""
-        loss, sentences = super().loss_of(output, model, inputs), len(inputs["labels"])
-        if len(output.pooler_output) == 3 * sentences:
-            _, originals, expanded = output.pooler_output.split(sentences)
+        loss = super().loss_of(output, model, inputs)
+        if "compared_rows" in inputs:
+            originals, expanded = output.pooler_output[inputs["compared_rows"]]
             loss = loss + self.args.compositionality_weight * compositionality_loss(originals, expanded)
         return loss
 
@@ -135,7 +135,7 @@ class SdaeTrainer(EpochTrainer):
                 output = model(**batch, **self.forward_options)
             loss += output.loss.item() * len(items)
             if self.dev.regularise:
-                _, originals, expanded = output.pooler_output.split(len(items))
+                originals, expanded = output.pooler_output[batch["compared_rows"]]
                 distance += compositionality_loss(originals, expanded).item() * len(items)
         model.train(training)
         words = int(self.dev.sentences.lengths().sum()) + size
