@@ -2,7 +2,9 @@
 
 Each cell is `train-encoder --config FILE --pairs DIR --seed N`, the epoch chosen on the dev data, followed by
 `evaluate`. What is finished is noted in a file, so an interrupted comparison goes on where it was. Flags after `--` go
-to every `train-encoder`.
+to every `train-encoder`. A second table, differences.md, compares each configuration with the first one, seed by
+seed, over seeds and sentence pairs and for all of the table together (`evaluation/verdicts.py`); ten seeds of Avg and
+five of GRAN are what it takes.
 
     python scripts/studies/compare_encoders.py --configs scripts/configs/paper_000_*.yaml \
         --pairs news=DIR captions=DIR --initial-vectors FILE --dev-data STS16 --data DIR --output DIR \
@@ -21,16 +23,24 @@ import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
+from zlib import crc32
+
+import numpy as np
 
 from finished_runs import append_row, read_rows
+from hf_paraphrase import SentenceEncoder
 from hf_paraphrase.artefacts.provenance import fingerprint
 from hf_paraphrase.commands import main as run_verb
 from hf_paraphrase.errors import HfParaphraseError, UsageError
+from hf_paraphrase.evaluation.bootstrap import bootstrap_means
+from hf_paraphrase.evaluation.graded_set import score_with_encoder
 from hf_paraphrase.evaluation.sts_files import find_sts_sets
-from hf_paraphrase.evaluation.verdicts import spread
+from hf_paraphrase.evaluation.verdicts import Difference, difference, spread
 
 _OWN = {"--config", "--pairs", "--seed", "--output", "--overwrite", "--resume", "--dev-data", "--initial-vectors"}
 """Flags of `train-encoder` that this script gives itself."""
+_DEV = "STS16"
+_REPLICATES = 500
 
 
 def arguments() -> argparse.Namespace:
@@ -102,8 +112,9 @@ def cell(options: argparse.Namespace, config: Path, name: str, pairs: str, seed:
             sys.exit(code)
     training = json.loads((folder / "provenance.json").read_text(encoding="utf-8"))["results"]
     evaluation = json.loads(results.read_text(encoding="utf-8"))["results"][0]
-    found = [item for item in evaluation["sets"] if item["family"] not in {"STS16"}]
+    found = [item for item in evaluation["sets"] if item["family"] != _DEV]
     results.unlink()
+    drawn = redrawn(folder, options.data)
     if not options.keep_models:
         shutil.rmtree(folder)
     return {
@@ -111,7 +122,20 @@ def cell(options: argparse.Namespace, config: Path, name: str, pairs: str, seed:
         "dev": evaluation["dev_mean"],
         "epoch": training["best_epoch"],
         "sets": {f"{item['family']} {item['name']}": item["pearson"] for item in found},
+        "drawn": drawn,
     }
+
+
+def redrawn(model: Path, data: str) -> dict[str, list[float]]:
+    """Computes Pearson's r × 100 of each set on redrawn sentence pairs, the same draws for every encoder."""
+    sets = find_sts_sets(data).sets
+    drawn = {}
+    for scored in score_with_encoder(SentenceEncoder.from_pretrained(model).encode, sets):
+        gold = [np.asarray(scored.graded.scores, np.float64)]
+        seed = crc32(scored.key.encode())
+        values = bootstrap_means([scored.similarities[None]], gold, replicates=_REPLICATES, seed=seed)
+        drawn[scored.key] = [round(float(value), 4) for value in values[:, 0]]
+    return drawn
 
 
 def table(
@@ -137,22 +161,70 @@ def table(
     return "\n".join(lines) + "\n"
 
 
+def differences(
+    rows: list[dict[str, Any]], configs: list[str], names: list[str], groups: Mapping[str, Sequence[str]] | None = None
+) -> str:
+    """Makes a Markdown table of the differences from the first configuration, with the verdict on `it is better`."""
+    compared: list[tuple[str, Difference]] = []
+    for name in names:
+        for config in configs[1:]:
+            mine, first = (
+                {row["seed"]: row for row in rows if (row["config"], row["pairs"]) == (which, name)}
+                for which in (config, configs[0])
+            )
+            if not mine.keys() & first.keys():
+                continue
+            sets = list(next(iter(mine.values()))["sets"])
+            dev = [key for row in mine.values() for key in row.get("drawn", {}) if key.startswith(_DEV)]
+            columns = {"STS16 (dev)": list(dict.fromkeys(dev)), "other sets": sets, **(groups or {})}
+            for title, keys in columns.items():
+                scores = [
+                    {seed: _score(row, keys, title != "STS16 (dev)") for seed, row in side.items()}
+                    for side in (mine, first)
+                ]
+                known = all("drawn" in row for side in (mine, first) for row in side.values())
+                drawn = [np.stack([_drawn(row, keys) for row in side.values()], axis=1) for side in (mine, first)]
+                pairs = (drawn[0], drawn[1]) if known else None
+                found = difference(scores[0], scores[1], paired=True, pairs=pairs)
+                compared.append((f"{name}, {title}: {config}", found))
+    lines = [f"| difference from {configs[0]} | points [95 %] | better |", "|---|---|---|"]
+    for what, found in compared:
+        interval = found.interval(len(compared))
+        lines.append(f"| {what} | {interval.text()} | {interval.verdict('above')} |")
+    return "\n".join(lines) + "\n"
+
+
+def _score(row: dict[str, Any], keys: Sequence[str], is_test: bool) -> float:
+    return statistics.mean(row["sets"][key] for key in keys) if is_test else row["dev"]
+
+
+def _drawn(row: dict[str, Any], keys: Sequence[str]) -> np.ndarray:
+    drawn = row.get("drawn", {})
+    return np.mean([drawn[key] for key in keys], axis=0) if keys and drawn else np.zeros(1)
+
+
 def main() -> int:
-    """Fills in the table, writes it and returns the exit code."""
+    """Fills in the tables, writes them and returns the exit code."""
     options = arguments()
     try:
         groups = read_groups(options)
-        text = compare(options, groups)
+        done, names = compare(options)
     except HfParaphraseError as error:
         sys.stderr.write(f"compare_encoders: error: {error}\n")
         return 2
+    configs = [config.stem for config in options.configs]
+    text = table(done, configs, names, groups)
     (options.output / "table.md").write_text(text, encoding="utf-8")
     sys.stdout.write(text)
+    if len(configs) > 1:
+        text = differences(done, configs, names, groups)
+        (options.output / "differences.md").write_text(text, encoding="utf-8")
+        sys.stdout.write("\n" + text)
     return 0
 
 
-def compare(options: argparse.Namespace, groups: Mapping[str, Sequence[str]]) -> str:
-    """Trains and evaluates what is not noted yet, and returns the table.
+def compare(options: argparse.Namespace) -> tuple[list[dict[str, Any]], list[str]]:
+    """Trains and evaluates what is not noted yet, and returns all runs and the names of the sets of pairs.
 
     Raises:
         InputError: If an input is missing.
@@ -178,7 +250,7 @@ def compare(options: argparse.Namespace, groups: Mapping[str, Sequence[str]]) ->
                     row = {"key": key, "config": config.stem, "pairs": name, "seed": seed, **result}
                     append_row(record, row)
                 done.append(row)
-    return table(done, [config.stem for config in options.configs], list(sets), groups)
+    return done, list(sets)
 
 
 if __name__ == "__main__":

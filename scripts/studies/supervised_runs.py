@@ -2,7 +2,8 @@
 
 Each cell is `train-supervised` on a task with an encoder: from scratch with random word vectors (the first seed only)
 or given ones, fine-tuned freely, and fine-tuned with the regulariser, its weight (lambda_w = lambda_c) chosen on the
-dev part with the first seed. What is finished is noted in a file, so an interrupted study goes on where it was.
+dev part with the first seed, among the given ones and some beyond their ends until the best lies inside. What is
+finished is noted in a file, so an interrupted study goes on where it was.
 
     python scripts/studies/supervised_runs.py --sick DIR --transfer DIR --encoders avg=DIR gran=DIR \
         --initial-vectors FILE --output DIR
@@ -14,6 +15,8 @@ import argparse
 import json
 import shutil
 import sys
+from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +34,7 @@ TASKS: dict[str, tuple[str, list[str]]] = {
     "CR": ("transfer", ["--train-split", "cr.train", *DRAWN, "--epochs", "4"]),
 }
 COMMON = ["--batch-size", "50", "--learning-rate", "5e-3"]
+MOST_STEPS = 3
 RANDOM, VECTORS, FREE, REGULARIZED = "from scratch", "from scratch, word vectors", "fine-tuned", "regularised"
 
 
@@ -41,7 +45,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--encoders", nargs="+", required=True, help="NAME=DIR of each pretrained encoder")
     parser.add_argument("--initial-vectors", required=True, help="the word vectors that the encoders started from")
     parser.add_argument("--tasks", nargs="+", default=list(TASKS), choices=list(TASKS))
-    parser.add_argument("--seeds", nargs="+", type=int, default=[0, 1, 2])
+    parser.add_argument("--seeds", nargs="+", type=int, default=[0, 1, 2, 3, 4])
     parser.add_argument("--lambdas", nargs="+", type=float, default=[1e-5, 1e-4, 1e-3])
     parser.add_argument("--output", required=True, type=Path, help="a folder for results.jsonl and table.md")
     return parser.parse_args()
@@ -97,6 +101,32 @@ class Study:
             self.known[json.dumps(key)] = row
         return row
 
+    def dev_score(self, task: str, encoder: str, folder: str, content: str, seed: int, weight: float) -> float:
+        """Trains with the regulariser and returns the score on the dev part."""
+        return float(self.run(task, encoder, folder, content, REGULARIZED, seed, weight)["dev"])
+
+
+def best_weight(score: Callable[[float], float], weights: Sequence[float]) -> float:
+    """Finds the weight of the highest score, with the grid carried on by tens until the best is at neither end.
+
+    Args:
+        score: Scores a weight.
+        weights: The weights to begin with.
+
+    Returns:
+        The best weight, the smallest of equal ones; that at an end after :data:`MOST_STEPS` steps beyond it.
+    """
+    scores = {weight: score(weight) for weight in sorted(weights)}
+    for _ in range(MOST_STEPS):
+        best = max(sorted(scores), key=scores.__getitem__)
+        low, high = min(scores), max(scores)
+        if low < best < high:
+            break
+        # Rounded, because tenths of tenths are no round numbers.
+        further = float(f"{low / 10 if best == low else high * 10:.6g}")
+        scores[further] = score(further)
+    return max(sorted(scores), key=scores.__getitem__)
+
 
 def table(rows: list[dict[str, Any]], tasks: list[str], encoders: list[str]) -> str:
     """Makes a Markdown table with verdicts, for all rows together, on "all models benefit from regularizing"."""
@@ -151,8 +181,7 @@ def main() -> None:
                 first = [RANDOM] if seed == options.seeds[0] else []
                 done += [study.run(*common, way, seed, 0.0) for way in (*first, VECTORS, FREE)]
                 if (task, name) not in chosen:
-                    tried = [study.run(*common, REGULARIZED, seed, weight) for weight in options.lambdas]
-                    chosen[task, name] = max(tried, key=lambda row: row["dev"])["weight"]
+                    chosen[task, name] = best_weight(partial(study.dev_score, *common, seed), options.lambdas)
                 done.append(study.run(*common, REGULARIZED, seed, chosen[task, name]))
                 text = table(done, options.tasks, list(encoders))
                 (options.output / "table.md").write_text(text, encoding="utf-8")

@@ -74,6 +74,32 @@ def test_flags_after_two_dashes_go_to_every_training_and_are_part_of_what_makes_
     assert compare(*flags)[0] == 0 and len(rows_of(folder)) == 4
 
 
+def test_every_configuration_is_compared_with_the_first_over_seeds_and_sentence_pairs(compare, folder, load_script):
+    (folder / "small.yaml").write_text((folder / "avg.yaml").read_text().replace("hidden_size: 4", "hidden_size: 2"))
+    (folder / "same.yaml").write_text((folder / "avg.yaml").read_text() + "# the same\n")
+    configs = ["--configs", *(folder / f"{name}.yaml" for name in ("avg", "small", "same"))]
+    code, printed, _ = compare(*configs, "--seeds", 0, 1, 2)
+    assert code == 0
+    judged = [row for row in printed if row[0].startswith("news, ")]
+    titles = [f"news, {title}: {config}" for config in ("small", "same") for title in ("STS16 (dev)", "other sets")]
+    assert [row[0] for row in judged] == titles
+    assert [row[1:] for row in judged[2:]] == [["+0.0 [+0.0, +0.0]", "cannot tell"]] * 2
+    rows = rows_of(folder)
+    module = load_script("studies/compare_encoders")
+    # What is redrawn is redrawn alike for all encoders, and about what the encoder scores.
+    for row in rows:
+        for key, value in row["sets"].items():
+            assert len(row["drawn"][key]) == 500 and abs(sum(row["drawn"][key]) / 500 - value) < 25
+    avg, same = ([row["drawn"] for row in rows if row["config"] == name] for name in ("avg", "same"))
+    assert avg == same
+    # Rows that were noted before there were redrawn pairs are compared over seeds alone.
+    for row in rows:
+        del row["drawn"]
+    text = module.differences(rows, ["avg", "small"], ["news"])
+    values = [judged[1][1].split()[0], text.splitlines()[-1].split("|")[2].split()[0]]
+    assert values[0] == values[1]
+
+
 def test_a_line_torn_by_a_kill_is_a_run_to_do_again(compare, folder):
     _, table, _ = compare()
     path = folder / "out/results.jsonl"

@@ -74,13 +74,13 @@ def test_only_configurations_with_expansion_are_expanded_and_without_definitions
             )
         trained += [(path.stem.removeprefix("study_004_"), len(options.seeds)) for path in options.configs]
     assert trained == [
-        ("avg_10_epochs", 3),
-        ("avg_12_epochs", 3),
-        ("avg_10_epochs_pairs", 3),
-        ("avg_10_epochs_compositionality", 3),
-        ("gran_2_epochs", 2),
-        ("gran_2_epochs_pairs", 2),
-        ("gran_2_epochs_compositionality", 2),
+        ("avg_10_epochs", 10),
+        ("avg_12_epochs", 10),
+        ("avg_10_epochs_pairs", 10),
+        ("avg_10_epochs_compositionality", 10),
+        ("gran_2_epochs", 5),
+        ("gran_2_epochs_pairs", 5),
+        ("gran_2_epochs_compositionality", 5),
     ]
 
 
