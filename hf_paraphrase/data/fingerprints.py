@@ -139,11 +139,6 @@ class Fingerprints:
         """Tells which sentences occur in any of the sets: (sentences,), bool."""
         return self.match([texts])[0]
 
-    def counts_by_source(self, texts: pa.Array | pa.ChunkedArray | Sequence[str]) -> dict[str, int]:
-        """Counts for each set how many of the sentences occur in it; a sentence in two sets counts in both."""
-        numbers, mask = fingerprint_sentences(as_texts(texts))
-        return {name: int((mask & np.isin(numbers, values)).sum()) for name, values in self.sets.items()}
-
 
 def as_texts(texts: pa.Array | pa.ChunkedArray | Sequence[str]) -> pa.Array:
     """Returns a column of texts as one Arrow array of strings."""

@@ -17,8 +17,8 @@ import numpy as np
 
 from ..artefacts.measurements import Measurement
 from .correlation import correlations
-from .floors import Encode, Similarity
-from .graded_set import GradedSet, ScoredSet, score_with_encoder, score_with_similarity
+from .floors import Encode
+from .graded_set import GradedSet, ScoredSet, score_with_encoder
 from .sts_files import STS_TASKS
 
 _TWENTY = tuple(f"{family} {name}" for family in ("STS12", "STS13", "STS14", "STS15") for name in STS_TASKS[family])
@@ -185,16 +185,6 @@ def evaluate_sts(encode: Encode, sets: Sequence[GradedSet]) -> StsResult:
         ModelError: If the encoder gives an array of the wrong shape, or NaN.
     """
     return evaluate_scored(score_with_encoder(encode, sets))
-
-
-def evaluate_similarity(similarity: Similarity, sets: Sequence[GradedSet]) -> StsResult:
-    """Evaluates any function from sentence pairs to similarities, as :func:`evaluate_sts` does an encoder.
-
-    Raises:
-        InputError: If there are no sets, or one of them is empty.
-        ModelError: If the function gives another number of similarities than pairs, or infinity.
-    """
-    return evaluate_scored(score_with_similarity(similarity, sets))
 
 
 def evaluate_scored(scored: Sequence[ScoredSet]) -> StsResult:

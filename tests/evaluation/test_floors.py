@@ -16,7 +16,8 @@ from hf_paraphrase.evaluation.floors import (
     trigram_frequencies,
     weighted_trigram_similarity,
 )
-from hf_paraphrase.evaluation.sts import evaluate_similarity
+from hf_paraphrase.evaluation.graded_set import score_with_similarity
+from hf_paraphrase.evaluation.sts import evaluate_scored
 from hf_paraphrase.evaluation.sts_files import find_sts_sets
 
 TEXTS = st.lists(st.text(alphabet="abc .,é", max_size=20), min_size=1, max_size=8)
@@ -75,13 +76,15 @@ def test_a_frequent_trigram_counts_less_than_a_rare_one():
 @pytest.mark.parametrize(("name", "published"), [("words", 54.7), ("trigrams", 65.8), ("weighted-trigrams", 68.7)])
 def test_the_floors_reproduce_the_known_sts16_means(real_data_dir, name, published):
     found = find_sts_sets(real_data_dir / "sts")
-    result = evaluate_similarity(FLOORS[name].similarity, found.sets)
+    result = evaluate_scored(score_with_similarity(FLOORS[name].similarity, found.sets))
     assert result.dev_mean == pytest.approx(published, abs=0.5)
 
 
 @pytest.mark.real_data
 def test_plain_trigrams_reproduce_the_known_means_of_2012_and_of_2013_without_smt(real_data_dir):
-    result = evaluate_similarity(FLOORS["trigrams"].similarity, find_sts_sets(real_data_dir / "sts").sets)
+    result = evaluate_scored(
+        score_with_similarity(FLOORS["trigrams"].similarity, find_sts_sets(real_data_dir / "sts").sets)
+    )
     assert result.mean("STS12 mean").pearson == pytest.approx(55.7, abs=0.1)
     assert result.mean("STS13 mean").pearson == pytest.approx(47.8, abs=0.1)
 

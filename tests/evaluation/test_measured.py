@@ -7,10 +7,10 @@ import pytest
 
 from hf_paraphrase.artefacts.measurements import model_index
 from hf_paraphrase.encoders.model_folder import dev_measurement
-from hf_paraphrase.evaluation.graded_set import GradedSet
+from hf_paraphrase.evaluation.graded_set import GradedSet, score_with_similarity
 from hf_paraphrase.evaluation.labelled_set import LabelledSet
 from hf_paraphrase.evaluation.paraphrase import DetectionResult, DetectionTask
-from hf_paraphrase.evaluation.sts import evaluate_similarity
+from hf_paraphrase.evaluation.sts import evaluate_scored
 from hf_paraphrase.evaluation.transfer.scoring import TaskResult
 from hf_paraphrase.studies.supervised.scores import score_measurements
 
@@ -21,7 +21,7 @@ def graded(family, name):
 
 
 def evaluated(*sets):
-    return evaluate_similarity(lambda first, second: np.array([0.1, 0.2, 0.3, 0.35]), sets)
+    return evaluate_scored(score_with_similarity(lambda first, second: np.array([0.1, 0.2, 0.3, 0.35]), sets))
 
 
 def places(measurements):

@@ -2,9 +2,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from hf_paraphrase.evaluation.graded_set import GradedSet
+from hf_paraphrase.evaluation.graded_set import GradedSet, score_with_similarity
 from hf_paraphrase.evaluation.similarity_suites import SimilarityResult, format_sets
-from hf_paraphrase.evaluation.sts import evaluate_similarity
+from hf_paraphrase.evaluation.sts import evaluate_scored
 from hf_paraphrase.evaluation.suite import Scores
 from hf_paraphrase.tables import format_table, short_names
 
@@ -23,8 +23,8 @@ def test_short_names_are_as_long_as_it_takes_to_tell_them_apart():
 
 def test_the_report_has_every_set_and_mean_and_names_what_is_missing():
     graded = GradedSet("headlines", "STS13", ["a"] * 3, ["b"] * 3, np.array([1.0, 2.0, 3.0]))
-    good = evaluate_similarity(lambda first, second: np.array([0.1, 0.2, 0.3]), [graded])
-    flat = evaluate_similarity(lambda first, second: np.zeros(3), [graded])
+    good = evaluate_scored(score_with_similarity(lambda first, second: np.array([0.1, 0.2, 0.3]), [graded]))
+    flat = evaluate_scored(score_with_similarity(lambda first, second: np.zeros(3), [graded]))
     named = [Scores(name, "model", SimilarityResult(found, {})) for name, found in (("good", good), ("flat", flat))]
     text = format_sets(named, without_input=["STS13 SMT"])
     row = next(line for line in text.splitlines() if line.startswith("| STS13 headlines"))

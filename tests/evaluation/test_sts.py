@@ -7,8 +7,8 @@ import pytest
 from scipy import stats
 
 from hf_paraphrase.errors import InputError, ModelError
-from hf_paraphrase.evaluation.graded_set import GradedSet
-from hf_paraphrase.evaluation.sts import MEAN_GROUPS, evaluate_similarity, evaluate_sts
+from hf_paraphrase.evaluation.graded_set import GradedSet, score_with_similarity
+from hf_paraphrase.evaluation.sts import MEAN_GROUPS, evaluate_scored, evaluate_sts
 from hf_paraphrase.evaluation.sts_files import STS_TASKS
 
 
@@ -107,7 +107,7 @@ def test_an_empty_set_and_an_encoder_of_the_wrong_shape_are_refused():
     with pytest.raises(InputError, match="no scored pair"):
         evaluate_sts(letter_counts, [GradedSet("x", "STS16", [], [], np.empty(0))])
     with pytest.raises(InputError):
-        evaluate_similarity(lambda first, second: np.ones(len(first)), [])
+        evaluate_scored(score_with_similarity(lambda first, second: np.ones(len(first)), []))
     with pytest.raises(ModelError, match="shape"):
         evaluate_sts(lambda texts: np.zeros((1, 3)), ALL)
     with pytest.raises(ModelError, match="NaN"):

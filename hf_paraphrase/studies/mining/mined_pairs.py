@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -112,11 +114,11 @@ def mine(settings: MiningSettings) -> Mined:
         settings.device,
     )
     with working_folder(files.pairs.resolve(), overwrite=settings.overwrite, resume=settings.resume) as staging:
-        try:
+        with _finished_blocks_kept(staging):
             # A run that has ended since the first look may have left its output.
             _check_outputs(settings, files)
             check_same_job(staging, _job(settings))
-            threshold, tuning, measures, candidate_recall = settings.threshold, None, None, None
+            threshold, tuning = settings.threshold, None
             if tuning_collections is not None:
                 curve = _tune(
                     tuning_collections, encoders, filtering, scores_of, settings.one_to_one, staging / "tuning"
@@ -127,37 +129,51 @@ def mine(settings: MiningSettings) -> Mined:
             if run.approximate_recall is not None:
                 say(f"of the true candidates of a sample {100 * run.approximate_recall:.2f} % were found")
             scores = run.scores(scores_of)
-            source, target = run.pairs.source, run.pairs.target
-            kept = matching(settings.one_to_one, source, target, scores)
-            if gold is not None:
-                hits = are_gold(source, target, gold, len(collections[1]))
-                curve = Curve.of(scores[kept], hits[kept], len(gold))
-                candidate_recall = int(hits.sum()) / len(gold)
-                measures = curve.at(-float("inf") if threshold is None else threshold)
-            if threshold is not None:
-                kept &= scores >= threshold
-            source, target, scores = source[kept], target[kept], scores[kept]
-            order = by_score(source, target, scores)
+            kept = matching(settings.one_to_one, run.pairs.source, run.pairs.target, scores)
+            measures, candidate_recall = (
+                (None, None) if gold is None else _measured(run, scores, kept, gold, threshold)
+            )
+            rows = np.flatnonzero(kept if threshold is None else kept & (scores >= threshold))
+            rows = rows[by_score(run.pairs.source[rows], run.pairs.target[rows], scores[rows])]
             mined = Mined(
                 files,
                 len(run.pairs),
-                len(order),
+                len(rows),
                 threshold,
                 tuning,
                 measures,
                 candidate_recall,
                 run.approximate_recall,
             )
-            _write(staging, files, collections, source[order], target[order], scores[order])
+            _write(staging, files, collections, run.pairs.source[rows], run.pairs.target[rows], scores[rows])
             _write_record(staging, settings, mined)
-        except BaseException:
-            # Blocks that are done are worth keeping; a folder that holds only the record of the job is not.
-            if not any(path.suffix in {".npy", ".npz"} for path in staging.rglob("*")):
-                shutil.rmtree(staging, ignore_errors=True)
-            raise
         _move(staging, files)
     say(f"{mined.pairs:,} pairs of {mined.candidates:,} candidates: {settings.output}")
     return mined
+
+
+def _measured(
+    run: MiningRun,
+    scores: NDArray[np.float64],
+    kept: NDArray[np.bool_],
+    gold: NDArray[np.int64],
+    threshold: float | None,
+) -> tuple[Measures, float]:
+    """Compares with the gold pairs: what is kept, at the threshold, and how many of them are candidates at all."""
+    hits = are_gold(run.pairs.source, run.pairs.target, gold, len(run.target))
+    curve = Curve.of(scores[kept], hits[kept], len(gold))
+    return curve.at(-float("inf") if threshold is None else threshold), int(hits.sum()) / len(gold)
+
+
+@contextmanager
+def _finished_blocks_kept(staging: Path) -> Iterator[None]:
+    """Leaves blocks that are done where work ends early; a folder that holds only the record of the job goes."""
+    try:
+        yield
+    except BaseException:
+        if not any(path.suffix in {".npy", ".npz"} for path in staging.rglob("*")):
+            shutil.rmtree(staging, ignore_errors=True)
+        raise
 
 
 def _check_files(settings: MiningSettings, files: MinedFiles) -> None:
