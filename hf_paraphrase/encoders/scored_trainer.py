@@ -20,7 +20,7 @@ from transformers import (
 
 from ..training.batches import EpochBatches, PairItems
 from ..training.callbacks import EpochMarks, keep_standard_output
-from ..training.gradient_norm import SparseGradientNorm
+from ..training.row_adam import SparseGradientNorm
 from .dev_scores import CHOOSES, DEV_SCORE, Evaluator, chosen_score, scores_of
 from .model_folder import write_model_files, write_saved_card
 from .sentence_encoder import SentenceEncoder

@@ -99,6 +99,7 @@ def export_encoder(settings: ExportSettings) -> Exported:
     """
     from ..encoders.sentence_encoder import SentenceEncoder
     from .export_folder import write_record
+    from .verification import embeddings, lowest_cosine, probes
 
     source = model_folder(settings.model)
     name = check_output(settings.output, overwrite=settings.overwrite).name
@@ -112,9 +113,18 @@ def export_encoder(settings: ExportSettings) -> Exported:
     model, tokenizer = load_model_folder(source, model_class(model_type))
     model = model.float()
     before = SentenceEncoder(model, tokenizer).encode(sentences)
-    export = _export_onnx if settings.format == "onnx" else _export_safetensors
+    batches = probes(model.config)
+    original = embeddings(model, batches)
+    # Refuses numbers that are too large for it.
+    stored = store_weights({key: value.numpy() for key, value in model.state_dict().items()}, settings.weights)
     with output_folder(settings.output, overwrite=settings.overwrite) as staging:
-        results = export(settings, model, tokenizer, source, staging)
+        if settings.format == "onnx":
+            measured = _write_graph(staging, model, tokenizer, stored)
+        else:
+            measured = _write_model(staging, model, tokenizer, stored, settings.weights, source)
+        written = [*staging.glob("onnx/*"), *staging.glob("*.safetensors")]
+        lowest = lowest_cosine(original, embeddings(model, batches))
+        results = {**_sizes(written, source), "lowest_cosine": lowest, **measured}
         if sentences:
             results |= _compared(before, SentenceEncoder.from_pretrained(staging).encode(sentences))
         write_record(staging, model, source=source, name=name, settings=settings.record(), results=results)
@@ -143,62 +153,45 @@ def _check_source(source: Path) -> str:
     )
 
 
-def _export_onnx(
-    settings: ExportSettings,
-    model: PreTrainedModel,
-    tokenizer: PreTrainedTokenizerBase,
-    source: Path,
-    staging: Path,
+def _write_graph(
+    staging: Path, model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, stored: StoredWeights
 ) -> dict[str, Any]:
-    """Writes graph and configuration; returns what was measured."""
+    """Writes graph and configuration; returns what was measured. The model has the weights as they were rounded."""
     from .export_folder import write_configuration
     from .graph_builder import OPSET
     from .onnx_model import build_onnx, save_onnx
-    from .verification import embeddings, lowest_cosine, probes, verify
+    from .verification import verify
 
-    batches = probes(model.config)
-    original = embeddings(model, batches)
-    stored = store_weights({key: value.numpy() for key, value in model.state_dict().items()}, settings.weights)
-    files = save_onnx(build_onnx(model.config, stored), staging)
+    save_onnx(build_onnx(model.config, stored), staging)
     _put_back(model, stored)
     verification = verify(model, staging / ONNX_FILE)
     write_configuration(staging, model, tokenizer)
     return {
-        **_sizes(files, source),
-        "lowest_cosine": lowest_cosine(original, embeddings(model, batches)),
         "largest_difference": verification.largest_difference,
         "checked": verification.sentences,
         "opset": OPSET,
     }
 
 
-def _export_safetensors(
-    settings: ExportSettings,
+def _write_model(
+    staging: Path,
     model: PreTrainedModel,
     tokenizer: PreTrainedTokenizerBase,
+    stored: StoredWeights,
+    weights: str,
     source: Path,
-    staging: Path,
 ) -> dict[str, Any]:
-    """Writes a model folder; returns what was measured."""
+    """Writes a model folder. The model has the weights as they were rounded."""
     import torch
 
     from .export_folder import write_int8_table, write_weights
-    from .verification import embeddings, lowest_cosine, probes
 
-    batches = probes(model.config)
-    original = embeddings(model, batches)
-    # Refuses numbers that are too large for it.
-    stored = store_weights({key: value.numpy() for key, value in model.state_dict().items()}, settings.weights)
-    if settings.weights == INT8:
+    if weights == INT8:
         write_int8_table(staging, model.config, stored, tokenizer)
         _put_back(model, stored)
     else:
-        model = model.to(getattr(torch, settings.weights))
-        write_weights(staging, model, tokenizer, source)
-    return {
-        **_sizes(staging.glob("*.safetensors"), source),
-        "lowest_cosine": lowest_cosine(original, embeddings(model, batches)),
-    }
+        write_weights(staging, model.to(getattr(torch, weights)), tokenizer, source)
+    return {}
 
 
 def _sentences(path: str | None) -> list[str]:

@@ -16,8 +16,7 @@ from ...tokenization.token_ids import TokenIds
 from ...training.arguments import Settled, refuse_without_effect
 from ...training.batches import EpochBatches, Item
 from ...training.epoch_trainer import EpochTrainer, EpochTrainingArguments
-from ...training.gradient_norm import SparseGradientNorm
-from ...training.row_adam import RowAdam
+from ...training.row_adam import RowAdam, SparseGradientNorm
 from .parallel_classification import encode_sentences, score_pairs
 from .parallel_examples import NOTHING, TRAIN, VALIDATION, NegativeDraw, ParallelExamples
 
