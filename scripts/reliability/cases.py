@@ -15,6 +15,7 @@ from typing import Any
 import yaml
 
 from hf_paraphrase.commands.verbs import recipe_and_flags
+from hf_paraphrase.settings import constraints_of, flag
 
 
 @dataclass(frozen=True)
@@ -65,8 +66,9 @@ class Case:
 
     @property
     def resumes(self) -> bool:
-        """Whether the verb has `--resume`."""
-        return "resume" in self.settings().__dataclass_fields__
+        """Whether the verb has `--resume`, and the run all that it is for."""
+        field = self.settings().__dataclass_fields__.get("resume")
+        return field is not None and all(flag(name) in self.line.split() for name in constraints_of(field).only_with)
 
 
 def settings_of(words: list[str]) -> type[Any]:

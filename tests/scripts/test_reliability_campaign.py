@@ -51,6 +51,12 @@ def test_every_verb_and_all_that_resumes_has_a_case(cases):
     assert {case.verb for case in cases.CASES} == set(VERBS) - set(NOT_RUN)
 
 
+def test_a_case_resumes_where_its_run_has_all_that_resuming_is_for(cases):
+    known = cases.by_name()
+    assert known["avg"].resumes and known["embedded"].resumes
+    assert not known["encode"].resumes and not known["pairs"].resumes
+
+
 def test_what_a_case_reads_is_made_before_it(cases):
     names = [case.name for case in cases.needed(["tune", "mining"])]
     assert names.index("bitext") < names.index("translator") < names.index("bt") < names.index("tune")
