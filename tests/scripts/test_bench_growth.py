@@ -1,0 +1,41 @@
+from __future__ import annotations
+
+import json
+
+import pytest
+
+
+def test_a_stage_is_measured_at_every_size_and_the_last_line_has_the_exponents(run_script, capsys, tmp_path):
+    sizes = ["--start", 200, "--rows", 600, 1200, "--work", tmp_path, "--plot", tmp_path / "growth.png"]
+    assert run_script("benchmarks/growth", *sizes, "--stages", "prepare") == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert sum(line.startswith("prepare: ") for line in lines) == 3 and any("| prepare" in line for line in lines)
+    assert set(json.loads(lines[-1])) <= {"prepare"} and (tmp_path / "growth.png").stat().st_size > 1000
+    assert [path.name for path in tmp_path.iterdir()] == ["growth.png"]
+
+
+@pytest.mark.parametrize(
+    ("words", "problem"),
+    [
+        (["--rows", 1000, 900], "--rows must ascend from more than --start"),
+        (["--stages", "sleep"], "--stages: there is no stage `sleep` (one of prepare, score"),
+        (["--start", 1], "--start must be at least 2"),
+    ],
+)
+def test_what_makes_no_sense_is_one_line(run_script, capsys, words, problem):
+    assert run_script("benchmarks/growth", *words) == 2
+    err = capsys.readouterr().err
+    assert problem in err and err.count("\n") == 1
+
+
+def test_exponents_are_those_of_what_grows_above_the_start(load_script):
+    growth = load_script("benchmarks/growth")
+
+    def costs(power):
+        return [growth.Cost(rows, 2 + rows**power, 3 + 7 * (rows - 10) ** power, 0, 5) for rows in (10, 110, 1_010)]
+
+    for power in (1, 2):
+        assert growth.exponent(costs(power), lambda cost: cost.processors) == pytest.approx(power)
+    assert growth.exponent(costs(1), lambda cost: cost.written) != growth.exponent(costs(1), lambda cost: cost.written)
+    assert growth.expected_seconds(costs(2)[:1], 100) == 0
+    assert growth.expected_seconds(costs(2), 2_020) == pytest.approx(4 * 1_010**2, rel=0.01)
