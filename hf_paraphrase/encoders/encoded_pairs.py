@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from ..data.pair_rows import PairRows, PairSource
 from ..errors import InputError
+from ..tokenization.token_ids import id_counts
 from ..tokenization.token_lookup import ids_of, lookup_for
 from .token_rows import Sentences, TokenArrays
 
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
 
 LABEL = "label"
 """The column of labelled pairs: 1 for a paraphrase, 0 for another pair."""
-_TOKENS_PER_COUNT = 1 << 22
 
 
 @dataclass
@@ -63,10 +63,7 @@ class EncodedPairs:
 
     def counts(self, vocabulary_size: int) -> NDArray[np.int64]:
         """Counts how often each id occurs (vocabulary,)."""
-        total = np.zeros(vocabulary_size, np.int64)
-        for start in range(0, len(self.tokens), _TOKENS_PER_COUNT):
-            total += np.bincount(self.tokens[start : start + _TOKENS_PER_COUNT], minlength=vocabulary_size)
-        return total
+        return id_counts(self.tokens, vocabulary_size)
 
 
 def encode_pairs(

@@ -10,22 +10,35 @@ from transformers import TrainingArguments
 from ..training.arguments import ADAM, BATCHES_AND_LOSS, Settled, refuse_without_effect
 from .train_settings import LossSettings
 
-NEVER = 1 << 60
+_NEVER = 1 << 60
 _SAVING = "a checkpoint is written at every mark, of which an epoch has `evaluations_per_epoch`"
 _SCORING = (
     "give EncoderTrainer an evaluator, which is asked at every mark, of which an epoch has `evaluations_per_epoch`"
 )
 _KEEPING = "give EncoderTrainer an evaluator: the weights of its best score are then kept"
-SETTLED: Settled = {
+_SETTLED: Settled = {
     **ADAM,
     **BATCHES_AND_LOSS,
     "load_best_model_at_end": ((False,), _KEEPING),
     "save_strategy": (("steps",), _SAVING),
-    "save_steps": ((500, NEVER), _SAVING),
+    "save_steps": ((500, _NEVER), _SAVING),
     "eval_strategy": (("no",), _SCORING),
     "eval_steps": ((None,), _SCORING),
 }
 """What `EncoderTrainer` settles itself."""
+
+
+def leave_saving_to_the_trainer(arguments: TrainingArguments) -> None:
+    """Settles when a trainer of encoders measures and keeps weights: it decides that itself.
+
+    Raises:
+        ValueError: If a setting would have no effect.
+    """
+    refuse_without_effect(arguments, _SETTLED)
+    # An interval that nobody reaches leaves it the choice.
+    arguments.save_strategy = "steps"
+    arguments.save_steps = _NEVER
+    arguments.eval_strategy = "no"
 
 
 @dataclass
@@ -54,9 +67,5 @@ class EncoderTrainingArguments(LossSettings, TrainingArguments):
 
     def __post_init__(self) -> None:
         LossSettings(**{item.name: getattr(self, item.name) for item in fields(LossSettings)}).check()
-        refuse_without_effect(self, SETTLED)
-        # `EncoderTrainer` decides when to keep weights; an interval that nobody reaches leaves it the choice.
-        self.save_strategy = "steps"
-        self.save_steps = NEVER
-        self.eval_strategy = "no"
+        leave_saving_to_the_trainer(self)
         super().__post_init__()

@@ -111,13 +111,7 @@ def _read(settings: EvaluateSettings) -> Benchmark:
             results = evaluate_detection(
                 scorer, tasks, seeds=seeds, both_orders=settings.both_orders, progress=bar.update
             )
-        return Scores(
-            scorer.name,
-            scorer.kind,
-            results,
-            {"tasks": [item.as_dict() for item in results]},
-            tuple(measured for item in results for measured in item.measurements()),
-        )
+        return Scores.of_tasks(scorer, results)
 
     return Benchmark(
         measure,

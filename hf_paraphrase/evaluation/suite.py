@@ -49,6 +49,14 @@ class Scores:
     record: Mapping[str, Any] = field(default_factory=dict, repr=False)
     measurements: tuple[Measurement, ...] = field(default=(), repr=False)
 
+    @classmethod
+    def of_tasks(cls, scorer: Scorer, results: Sequence[Any]) -> Scores:
+        """Makes the scores of a scorer out of its results, one a task, which say themselves what is recorded."""
+        record = {"tasks": [item.as_dict() for item in results]}
+        return cls(
+            scorer.name, scorer.kind, results, record, tuple(one for item in results for one in item.measurements())
+        )
+
 
 def format_measurements(scores: Sequence[Scores]) -> str:
     """Lays out the measurements of several scorers as a Markdown table, one line a measurement."""

@@ -9,6 +9,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+_TOKENS_PER_COUNT = 1 << 22
+
 
 class TokenIds(NamedTuple):
     """The token ids of several texts, laid end to end.
@@ -88,6 +90,14 @@ class TokenIds(NamedTuple):
         order[~rows] = np.arange(len(self.offsets) - 1)
         order[rows] = len(self.offsets) - 1 + np.arange(len(others.offsets) - 1)
         return TokenIds.joined([self, others]).take(order)
+
+
+def id_counts(ids: NDArray[np.integer], vocabulary_size: int) -> NDArray[np.int64]:
+    """Counts how often each id occurs (vocabulary,); memory stays small where the ids (tokens,) lie on the disk."""
+    total = np.zeros(vocabulary_size, np.int64)
+    for start in range(0, len(ids), _TOKENS_PER_COUNT):
+        total += np.bincount(ids[start : start + _TOKENS_PER_COUNT], minlength=vocabulary_size)
+    return total
 
 
 def ranges(first: NDArray[np.int64], lengths: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -133,7 +133,7 @@ def test_pairs_without_any_negative_are_recognised(tmp_path, tokenizer, rows, sa
 def test_counts_are_the_same_in_one_piece_and_in_many(tmp_path, tokenizer, monkeypatch):
     pairs = encode_pairs(folder_of(tmp_path, ROWS), tokenizer)
     whole = pairs.counts(len(tokenizer))
-    monkeypatch.setattr("hf_paraphrase.encoders.encoded_pairs._TOKENS_PER_COUNT", 7)
+    monkeypatch.setattr("hf_paraphrase.tokenization.token_ids._TOKENS_PER_COUNT", 7)
     assert pairs.counts(len(tokenizer)).tolist() == whole.tolist()
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from ...tokenization.token_ids import id_counts
 from ...tokenization.token_lookup import ids_of, lookup_for
 from ..token_rows import GrowingArray, ends_of, token_places
 
@@ -16,8 +17,6 @@ if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerFast
 
     from .texts import Texts
-
-_TOKENS_PER_COUNT = 1 << 22
 
 
 @dataclass
@@ -44,10 +43,7 @@ class EncodedTexts:
 
     def counts(self, vocabulary_size: int) -> NDArray[np.int64]:
         """Counts how often each id occurs (vocabulary,)."""
-        total = np.zeros(vocabulary_size, np.int64)
-        for start in range(0, len(self.tokens), _TOKENS_PER_COUNT):
-            total += np.bincount(self.tokens[start : start + _TOKENS_PER_COUNT], minlength=vocabulary_size)
-        return total
+        return id_counts(self.tokens, vocabulary_size)
 
 
 def encode_texts(

@@ -9,8 +9,7 @@ from transformers import TrainingArguments
 
 from ...errors import UsageError
 from ...settings import Settings, setting
-from ...training.arguments import refuse_without_effect
-from ..training_arguments import NEVER, SETTLED
+from ..training_arguments import leave_saving_to_the_trainer
 
 
 @dataclass(kw_only=True)
@@ -71,9 +70,5 @@ class DistillationTrainingArguments(ObjectiveSettings, TrainingArguments):
 
     def __post_init__(self) -> None:
         ObjectiveSettings(**{item.name: getattr(self, item.name) for item in fields(ObjectiveSettings)}).check()
-        refuse_without_effect(self, SETTLED)
-        # The trainer decides when to keep weights; an interval that nobody reaches leaves it the choice.
-        self.save_strategy = "steps"
-        self.save_steps = NEVER
-        self.eval_strategy = "no"
+        leave_saving_to_the_trainer(self)
         super().__post_init__()

@@ -120,13 +120,7 @@ def _read(settings: EvaluateSettings) -> Benchmark:
         total = sum(task.regressions(protocol) for task in found.tasks)
         with tqdm(total=total, unit=" regressions", desc="train") as bar:
             results = evaluate_tasks(scorer.encode, found, Protocol(progress=bar.update))
-        return Scores(
-            scorer.name,
-            scorer.kind,
-            results,
-            {"tasks": [item.as_dict() for item in results]},
-            tuple(measured for item in results for measured in item.measurements()),
-        )
+        return Scores.of_tasks(scorer, results)
 
     return Benchmark(
         measure,

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...encoders.token_rows import GrowingArray, ends_of
+from ...tokenization.token_ids import id_counts
 from ...tokenization.token_lookup import ids_of, lookup_for
 
 if TYPE_CHECKING:
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
 FEWEST_WORDS = 2
 """A shorter sentence has no two words that could swap, and says nothing of what a sentence is."""
 _SENTENCES_PER_BLOCK = 1 << 14
-_TOKENS_PER_COUNT = 1 << 22
 
 
 @dataclass
@@ -98,10 +98,7 @@ class SdaeSentences:
 
     def counts(self, vocabulary_size: int) -> NDArray[np.int64]:
         """Counts how often each id occurs in the whole text (vocabulary,)."""
-        total = np.zeros(vocabulary_size, np.int64)
-        for start in range(0, len(self.tokens), _TOKENS_PER_COUNT):
-            total += np.bincount(self.tokens[start : start + _TOKENS_PER_COUNT], minlength=vocabulary_size)
-        return total
+        return id_counts(self.tokens, vocabulary_size)
 
 
 def encode_sentences(
