@@ -63,7 +63,8 @@ def open_session(path: Path, *, threads: int | None = None) -> onnxruntime.Infer
     if threads is not None:
         options.intra_op_num_threads = threads
     try:
-        return onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
+        # It would try twice, and print what it met, with whatever a damaged graph has in its names.
+        return onnxruntime.InferenceSession(str(path), options, ["CPUExecutionProvider"], enable_fallback=0)
     except Exception as error:  # onnxruntime has a class of its own for each kind of failure
         raise ModelError(
             f"onnxruntime cannot open the graph: {error}", path=path, remedy="export or copy the model again"

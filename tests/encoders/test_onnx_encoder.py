@@ -84,6 +84,18 @@ def test_a_graph_that_fails_at_a_batch_is_one_line(exported, tmp_path, capfd):
     assert "the ONNX graph fails: " in error and "export or copy the model again" in error
 
 
+def test_what_is_in_a_damaged_graph_is_not_printed(exported, capfd):
+    path = exported / "onnx" / "model.onnx"
+    content = path.read_bytes()
+    # An operator of a name that is no UTF-8, and would be obeyed by a terminal.
+    assert b"Gather" in content
+    path.write_bytes(content.replace(b"Gather", b"\x1b[2J\xff\xff"))
+    with pytest.raises(ModelError, match="onnxruntime cannot open the graph") as refused:
+        open_session(path)
+    assert "\x1b" not in str(refused.value)
+    assert capfd.readouterr() == ("", "")
+
+
 def test_another_device_than_the_cpu_is_refused(exported):
     with pytest.raises(UsageError, match="an ONNX model computes on the CPU here, not on cuda"):
         SentenceEncoder.from_pretrained(exported, device="cuda")
