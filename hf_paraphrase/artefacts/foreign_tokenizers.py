@@ -95,21 +95,19 @@ def steps_of(step: Any) -> Iterator[Mapping[str, Any]]:
 
 def _check_part(part: Mapping[str, Any], path: Path) -> None:
     """Checks one tokenizer, or what is beside one: its settings, or a table of ids."""
-    model = part.get("model")
-    if not isinstance(model, dict | list):
-        tables = [part.get("vocab"), part.get("added_tokens_decoder")]
-        for table in [part] if path.name.startswith(("vocab", "added_tokens")) else tables:
-            _check_ids(table, path)
-        return
     for key in _PARTS:
         _check_names(key, part.get(key), path)
-    model = part["model"]
-    vocabulary = model.get("vocab")
-    _check_ids(vocabulary, path)
-    _check_trees(vocabulary, part.get("added_tokens"), path)
-    small = {key: value for key, value in model.items() if key not in ("vocab", "merges")}
+    # The library may have opened the parts of a tokenizer before it misses the model.
+    model = part["model"] if isinstance(part.get("model"), dict) else {}
+    for table in (model.get("vocab"), part.get("vocab"), part.get("added_tokens_decoder")):
+        _check_ids(table, path)
+    if path.name.startswith(("vocab", "added_tokens")):
+        _check_ids(part, path)
+    _check_trees(model.get("vocab"), part.get("added_tokens"), path)
     pattern_lengths: list[int] = []
-    _check_values("", {**part, "model": small}, path, pattern_lengths)
+    small = {key: value for key, value in model.items() if key not in ("vocab", "merges")}
+    for key in (*_PARTS, "added_tokens"):
+        _check_values(key, small if key == "model" else part.get(key), path, pattern_lengths)
     if sum(pattern_lengths) > _LONGEST_PATTERNS:
         _refuse("Regex", f"has {sum(pattern_lengths):,} characters in all", _LONGEST_PATTERNS, path)
     for name in ("normalizer", "decoder"):

@@ -182,6 +182,13 @@ def test_a_key_that_is_there_twice_is_refused_since_the_library_reads_both(folde
         check_model_folder(folder)
 
 
+def test_a_tokenizer_without_a_model_is_checked_since_its_parts_are_opened_first(folder):
+    path = folder / "tokenizer.json"
+    path.write_text(json.dumps({"version": "1.0", **KINDS["precompiled_charsmap"]}))
+    with pytest.raises(ModelError, match=r"`precompiled_charsmap` claims 4,294,967,040 bytes"):
+        check_model_folder(folder)
+
+
 @pytest.mark.parametrize("depth", [200, 700, 900, 5_000])
 def test_lists_in_lists_without_end_are_an_error(folder, depth):
     path = folder / "tokenizer.json"
