@@ -101,7 +101,9 @@ def help_groups(verb: str, fields: Sequence[str], required: Sequence[str]) -> li
         Headings, each with the names of its fields; every field is under one.
     """
     if len(fields) <= FEW + 2 or verb not in USUAL:
-        return [("flags", list(fields))]
+        last = [*_OF_ALL["computing"].split(), *_OF_THE_RUN.split()]
+        # What a settings class has of those that it extends stands first in it.
+        return [("flags", sorted(fields, key=lambda name: (name in last, name in _OF_THE_RUN.split())))]
     left = dict.fromkeys(fields)
     found: list[tuple[str, list[str]]] = []
 

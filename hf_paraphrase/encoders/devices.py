@@ -2,21 +2,38 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 from ..errors import UsageError, choice_of
-from ..settings import setting
+from ..settings import Settings, setting
 
 CPU = "cpu"
 
 
 def device_setting() -> Any:
-    """Declares a field `device`; who has one calls :func:`check_device` in its check."""
+    """Declares a field `device`; who is no :class:`DeviceSettings` calls :func:`check_device`."""
     return setting(
         "where models compute: cpu, or a device of this machine as torch names it, such as cuda, cuda:1 or mps; "
         "results of different devices differ by rounding",
         CPU,
     )
+
+
+@dataclass(kw_only=True)
+class DeviceSettings(Settings):
+    """The settings of what runs a model."""
+
+    device: str = device_setting()
+
+    def check(self) -> None:
+        """Refuses what does not fit.
+
+        Raises:
+            UsageError: For a value out of range, and a device that is not here.
+        """
+        super().check()
+        check_device(self.device)
 
 
 def check_device(device: str) -> str:

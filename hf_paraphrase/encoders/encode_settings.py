@@ -11,13 +11,13 @@ from ..errors import UsageError
 from ..jobs.shard_settings import ShardSettings
 from ..settings import setting
 from ..streams import is_stream_copy
-from .devices import check_device, device_setting
+from .devices import DeviceSettings
 
 STANDARD_INPUT = "-"
 
 
 @dataclass(kw_only=True)
-class EncodeSettings(ShardSettings):
+class EncodeSettings(ShardSettings, DeviceSettings):
     """Embed the lines of a text file, one sentence a line, as the rows of a NumPy file (float32).
 
     With --columns embed those of a data folder; the output is one too, with COLUMN_embedding for each.
@@ -45,7 +45,6 @@ class EncodeSettings(ShardSettings):
         at_least=1,
     )
     normalize: bool = setting("divide each embedding by its Euclidean norm", False)
-    device: str = device_setting()
     shard_size: int | None = setting(
         "rows of a shard, the unit of work that is never done twice; by default a sixteenth of the split, at least "
         "10,000 and at most 250,000",
@@ -62,7 +61,6 @@ class EncodeSettings(ShardSettings):
             UsageError: For a value out of range, a device that is not here, and a name that NumPy would not find.
         """
         super().check()
-        check_device(self.device)
         if self.columns:
             if self.output is None or Path(self.output).suffix == ".npy":
                 raise UsageError("--columns makes a data folder", remedy="give its name as --output")

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ..artefacts.hub_models import BUILTIN
-from ..encoders.devices import check_device, device_setting
+from ..encoders.devices import DeviceSettings
 from ..errors import UsageError
 from ..registry import SUITES
-from ..settings import Settings, flag, is_given, setting
+from ..settings import flag, is_given, setting
 from .compared_models import BASELINES
 from .protocols import PAPER, PROTOCOLS
 from .transfer.tasks import TASKS
@@ -30,7 +30,7 @@ _OF_SOME_SUITES = (
 
 
 @dataclass(kw_only=True)
-class EvaluateSettings(Settings):
+class EvaluateSettings(DeviceSettings):
     """Measures sentence encoders, side by side, on one of several benchmarks.
 
     `--suite sts` finds every STS set below a folder (SemEval STS 2012-2016, SICK, PIT-2015, the STS benchmark),
@@ -101,7 +101,6 @@ class EvaluateSettings(Settings):
         [],
         at_least=1,
     )
-    device: str = device_setting()
     output: str | None = setting("a JSON file for the results; a report for a browser lies beside it, NAME.html", None)
     overwrite: bool = setting("replace existing results and their report", False)
     update_card: bool = setting(
@@ -132,7 +131,6 @@ class EvaluateSettings(Settings):
             self.model = [BUILTIN]
         if self.report == self.output and self.output is not None:
             raise UsageError("--output is for JSON, and the report lies beside it", remedy="name it e.g. results.json")
-        check_device(self.device)
 
     @property
     def report(self) -> str | None:

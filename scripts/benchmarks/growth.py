@@ -67,11 +67,13 @@ class Stage:
         name: What it is called.
         commands: Makes the command lines, which run at the same time, from the folder of what earlier stages left.
         output: What it leaves there.
+        needs: What earlier stages have left there for it.
     """
 
     name: str
     commands: Callable[[Path], list[Words]]
     output: str
+    needs: tuple[str, ...] = ()
 
 
 def main() -> int:
@@ -80,7 +82,7 @@ def main() -> int:
     parser.add_argument("--rows", type=int, nargs="+", default=[10_000, 100_000, 1_000_000], help="sizes, ascending")
     parser.add_argument("--start", type=int, default=500, help="rows of the runs that stand for starting")
     parser.add_argument("--stages", nargs="+", default=[], help="stages by their names; all if none is given")
-    parser.add_argument("--most-seconds", type=int, default=600, help="how long a run may take, by what is expected")
+    parser.add_argument("--most-seconds", type=int, default=600, help="of processors that a run may take, as expected")
     parser.add_argument("--work", type=Path, default=None, help="folder for the data, where there is room")
     parser.add_argument("--plot", type=Path, default=None, help="a picture to make, e.g. growth.png")
     arguments = parser.parse_args()
@@ -183,16 +185,16 @@ def _mine(folder: Path) -> list[Words]:
 
 STAGES = (
     Stage("prepare", _prepare, "pairs"),
-    Stage("score", _score, "scored"),
-    Stage("score x2", lambda folder: _score(folder, 2), "scored"),
-    Stage("filter", _filter, "kept"),
-    Stage("filter x2", lambda folder: _filter(folder, 2), "kept"),
-    Stage("train-encoder", _train, "encoder"),
-    Stage("train-encoder x2", lambda folder: _train(folder, 2), "encoder"),
-    Stage("encode", _encode, "embedded"),
-    Stage("encode x2", lambda folder: _encode(folder, 2), "embedded"),
-    Stage("search", _search, ""),
-    Stage("mine", _mine, "mined.tsv"),
+    Stage("score", _score, "scored", ("pairs",)),
+    Stage("score x2", lambda folder: _score(folder, 2), "scored", ("pairs",)),
+    Stage("filter", _filter, "kept", ("scored",)),
+    Stage("filter x2", lambda folder: _filter(folder, 2), "kept", ("scored",)),
+    Stage("train-encoder", _train, "encoder", ("pairs",)),
+    Stage("train-encoder x2", lambda folder: _train(folder, 2), "encoder", ("pairs",)),
+    Stage("encode", _encode, "embedded", ("pairs", "encoder")),
+    Stage("encode x2", lambda folder: _encode(folder, 2), "embedded", ("pairs", "encoder")),
+    Stage("search", _search, "", ("encoder",)),
+    Stage("mine", _mine, "mined.tsv", ("encoder",)),
 )
 """The stages in their order; what one needs an earlier one has left."""
 
@@ -248,7 +250,7 @@ def run(arguments: argparse.Namespace, work: Path) -> None:
         folder.mkdir()
         write_pairs(folder, rows)
         for stage in needed:
-            if stage.name in stopped:
+            if stage.name in stopped or not all((folder / name).exists() for name in stage.needs):
                 continue
             if (expected := expected_seconds(costs[stage.name], rows)) > arguments.most_seconds:
                 stopped.add(stage.name)
@@ -271,12 +273,12 @@ def run(arguments: argparse.Namespace, work: Path) -> None:
 
 
 def expected_seconds(costs: Sequence[Cost], rows: int) -> float:
-    """Expects how long a run will take by how the last two grew; 0 where there are not two yet."""
+    """Expects the time of processors of a run by how the last two grew; 0 where there are not two yet."""
     if len(costs) < 2:
         return 0.0
     before, last = costs[-2:]
-    growth = np.log(max(last.wall, 1e-3) / max(before.wall, 1e-3)) / np.log(last.rows / before.rows)
-    return float(last.wall * (rows / last.rows) ** max(1.0, growth))
+    growth = np.log(last.processors / before.processors) / np.log(last.rows / before.rows)
+    return float(last.processors * (rows / last.rows) ** max(1.0, growth))
 
 
 def summary(costs: dict[str, list[Cost]]) -> str:

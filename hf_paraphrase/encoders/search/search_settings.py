@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from ...artefacts.hub_models import BUILTIN
 from ...data.text_blocks import PLAIN_OR_COMPRESSED
 from ...errors import UsageError
-from ...settings import Settings, flag, is_given, seed_setting, setting
-from ..devices import check_device, device_setting
+from ...settings import flag, is_given, seed_setting, setting
+from ..devices import DeviceSettings
 
 
 @dataclass(kw_only=True)
-class SearchSettings(Settings):
+class SearchSettings(DeviceSettings):
     """Find sentences by meaning.
 
     Build an index: --corpus FILE --output INDEX. Search it: --index INDEX --query TEXT. Mine paraphrases:
@@ -89,7 +89,6 @@ class SearchSettings(Settings):
     )
     output: str | None = setting("the index folder, or with --mine the data folder of pairs, to make", None)
     batch_size: int = setting("sentences in a padded batch; a model of type avg needs no batches", 256, at_least=1)
-    device: str = device_setting()
     seed: int | None = seed_setting("approximate, when building: seed of the lists' centroids [default: 0]", None)
     overwrite: bool = setting("replace an existing output folder", False)
 
@@ -100,7 +99,6 @@ class SearchSettings(Settings):
             UsageError: For values out of range, and for settings of another task than the one that is asked for.
         """
         super().check()
-        check_device(self.device)
         queries = bool(self.query or self.query_file)
         wrong = None
         if (self.corpus is None) == (self.index is None):

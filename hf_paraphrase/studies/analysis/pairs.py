@@ -21,13 +21,13 @@ from ...artefacts.provenance import write_provenance
 from ...artefacts.whole_files import write_text_whole
 from ...data.folder import DataFolder
 from ...data.text_files import LineErrors, read_lines
-from ...encoders.devices import check_device, device_setting
+from ...encoders.devices import DeviceSettings
 from ...errors import InputError, UsageError
 from ...evaluation.figures import check_plots
 from ...filtering.reference_classifier.seen_references import is_seen, read_seen
 from ...filtering.tokens import TokenSpans
 from ...messages import say
-from ...settings import Settings, recipe, seed_setting, setting
+from ...settings import recipe, seed_setting, setting
 from ...tables import format_table, plain_markdown
 from .ngram_statistics import ORDERS, Contrast, contrast_ngrams, count_ngrams
 from .pair_plots import plot_lengths, plot_probabilities, plot_repetition
@@ -52,7 +52,7 @@ _FEWEST = 30
 
 
 @dataclass(kw_only=True)
-class PairAnalysisSettings(Settings):
+class PairAnalysisSettings(DeviceSettings):
     """Reports how translations differ from references: tables 9 to 11 and the lengths of paper 000.
 
     Of each reference one translation is drawn at random. With a classifier, or where the pairs have the column
@@ -76,18 +76,8 @@ class PairAnalysisSettings(Settings):
     examples: int = setting("how many pairs to show of each kind", 10, at_least=1)
     bootstrap: int = setting("bootstrap replicates for the intervals of table 9", 200, at_least=2)
     split: str = setting("the split to read", "train")
-    device: str = device_setting()
     seed: int = seed_setting("seed of the draws")
     overwrite: bool = setting("replace an existing output folder", False)
-
-    def check(self) -> None:
-        """Refuses what does not fit.
-
-        Raises:
-            UsageError: For a value out of range, and a device that is not here.
-        """
-        super().check()
-        check_device(self.device)
 
 
 @dataclass(frozen=True)

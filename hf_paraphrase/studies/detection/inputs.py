@@ -12,11 +12,11 @@ from numpy.typing import NDArray
 from ...artefacts.inherited_cards import inherited_metadata
 from ...data.sentences import SentenceCorpus
 from ...data.text_files import StrictLines, read_lines
-from ...encoders.devices import check_device, device_setting
+from ...encoders.devices import DeviceSettings
 from ...encoders.known_texts import KnownTexts
 from ...encoders.sentence_encoder import SentenceEncoder
 from ...errors import InputError, UsageError
-from ...settings import Settings, setting
+from ...settings import setting
 from ...tables import short_names
 
 MOST_QUERIES = 1_000
@@ -24,22 +24,12 @@ MOST_QUERIES = 1_000
 
 
 @dataclass(kw_only=True)
-class ComparisonSettings(Settings):
+class ComparisonSettings(DeviceSettings):
     """What the reports on encoders share."""
 
     output: str = setting("the folder to make; the report is its README.md")
     batch_size: int = setting("sentences in a padded batch; a model of type avg needs no batches", 256, at_least=1)
-    device: str = device_setting()
     overwrite: bool = setting("replace an existing output folder", False)
-
-    def check(self) -> None:
-        """Refuses what does not fit.
-
-        Raises:
-            UsageError: For a value out of range, and for a device that is not there.
-        """
-        super().check()
-        check_device(self.device)
 
 
 @dataclass(kw_only=True)

@@ -16,12 +16,12 @@ from ...artefacts.folders import check_output, output_folder
 from ...artefacts.provenance import write_provenance
 from ...artefacts.whole_files import write_text_whole
 from ...data.text_files import LineErrors, check_readable, read_lines
-from ...encoders.devices import check_device, device_setting
+from ...encoders.devices import DeviceSettings
 from ...encoders.sentence_encoder import SentenceEncoder
 from ...errors import InputError, UsageError
 from ...evaluation.figures import check_plots
 from ...messages import say
-from ...settings import Settings, recipe, seed_setting, setting
+from ...settings import recipe, seed_setting, setting
 from ...tables import format_table, plain_markdown
 from ..expansion.tagger import PartOfSpeechTagger
 from .gate_plots import MOST_WORDS, plot_groups, plot_positions, plot_sentence
@@ -35,7 +35,7 @@ _SHOWN = 10
 
 
 @dataclass(kw_only=True)
-class GateAnalysisSettings(Settings):
+class GateAnalysisSettings(DeviceSettings):
     """Reports how much of each word the gates of a GRAN let into the sentence ("Analyzing GRAN Gates", paper 001).
 
     The gate of a word is the mean of its gate vector's components, between 0 and 1. The report has its means by part
@@ -70,7 +70,6 @@ class GateAnalysisSettings(Settings):
     min_count: int = setting("words and labels that occur less often are left out of the tables", 20, at_least=1)
     known_only: bool = setting("leave out words that the model does not know", False)
     bootstrap: int = setting("bootstrap replicates, over sentences, for the intervals", 200, at_least=2)
-    device: str = device_setting()
     seed: int = seed_setting("seed of the bootstrap")
     overwrite: bool = setting("replace an existing output folder", False)
 
@@ -85,7 +84,6 @@ class GateAnalysisSettings(Settings):
             raise UsageError("analyze gates: give either --text or --tagged", remedy="--text FILE or --tagged FILE")
         if self.tags is not None and len(self.text) != 1:
             raise UsageError("analyze gates: --tags belongs to one file of --text")
-        check_device(self.device)
 
     @property
     def inputs(self) -> list[str]:

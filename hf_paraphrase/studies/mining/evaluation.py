@@ -14,7 +14,7 @@ from ...artefacts.folders import check_output, output_folder, was_finished
 from ...artefacts.provenance import fingerprint, write_provenance
 from ...artefacts.unfinished import check_same_job
 from ...artefacts.whole_files import write_text_whole
-from ...encoders.devices import CPU, check_device, device_setting
+from ...encoders.devices import CPU, DeviceSettings
 from ...errors import UsageError
 from ...evaluation.figures import check_plots
 from ...messages import say
@@ -36,7 +36,7 @@ _WORK = "work"
 
 
 @dataclass(kw_only=True)
-class MiningEvaluationSettings(FilterEncoderSettings):
+class MiningEvaluationSettings(FilterEncoderSettings, DeviceSettings):
     """Measure mining. Files that `mine` made: --pairs A B --gold FILE. A study of a whole task: --task DIR/fr-en."""
 
     pairs: list[str] = setting("files that `mine` made, each a row of the table", [])
@@ -64,7 +64,6 @@ class MiningEvaluationSettings(FilterEncoderSettings):
         at_least=0,
     )
     batch_size: int = setting("sentences in a padded batch; a model of type avg needs no batches", 256, at_least=1)
-    device: str = device_setting()
     seed: int = seed_setting("seed of the random pairs")
     output: str | None = setting(
         "report folder: tables, curves as TSV, PNG and SVG (needs matplotlib), results.json; needed with --task",
@@ -89,7 +88,6 @@ class MiningEvaluationSettings(FilterEncoderSettings):
             raise UsageError("--pairs needs --gold", remedy="name the file of true pairs")
         if not self.task:
             return
-        check_device(self.device)
         if not self.recall_sizes or self.recall_sizes != sorted(set(self.recall_sizes)):
             raise UsageError("--recall-sizes must be rising numbers from 1", remedy="e.g. 1 10 40 100")
         if self.output is None:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from ...artefacts.provenance import FILE_NAME
 from ...data.text_blocks import COMPRESSED, PLAIN_OR_COMPRESSED
-from ...encoders.devices import check_device, device_setting
+from ...encoders.devices import DeviceSettings
 from ...errors import UsageError
 from ...settings import seed_setting, setting
 from .collections import LAYOUTS
@@ -18,7 +18,7 @@ from .scoring import COMBINATIONS, MARGINS
 
 
 @dataclass(kw_only=True)
-class MiningSettings(FilterEncoderSettings):
+class MiningSettings(FilterEncoderSettings, DeviceSettings):
     """Find the translations between two collections of sentences, each in one language."""
 
     source: str = setting(f"text file of the source collection, {PLAIN_OR_COMPRESSED}")
@@ -81,7 +81,6 @@ class MiningSettings(FilterEncoderSettings):
         "file of the true pairs, `source id TAB target id`: precision, recall and F1 are printed", None
     )
     batch_size: int = setting("sentences in a padded batch; a model of type avg needs no batches", 256, at_least=1)
-    device: str = device_setting()
     seed: int = seed_setting("with --approximate: seed of the lists")
     resume: bool = setting("go on with an unfinished run of the same command", False)
     overwrite: bool = setting("replace an existing output", False)
@@ -93,7 +92,6 @@ class MiningSettings(FilterEncoderSettings):
             UsageError: For a value out of range, too many or too few encoders, and an output that ends in .gold.
         """
         super().check()
-        check_device(self.device)
         if Path(self.output).suffix == ".gold" and self.layout == "bucc":
             raise UsageError(
                 "--output cannot end in .gold", remedy="the ids alone are written beside it under that name"

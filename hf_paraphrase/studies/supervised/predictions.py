@@ -14,10 +14,10 @@ from ...artefacts.evaluated_cards import add_results, check_evaluated_card
 from ...artefacts.provenance import fingerprint, versions
 from ...artefacts.whole_files import output_files, write_text_whole
 from ...data.folder import DataFolder
-from ...encoders.devices import check_device, device_setting
+from ...encoders.devices import DeviceSettings
 from ...errors import InputError, UsageError
 from ...messages import say
-from ...settings import Settings, recipe, setting
+from ...settings import recipe, setting
 from ...tables import harmless_markdown
 from .labelled_texts import CLASSES, SCORES, LabelledTexts, read_labelled
 from .scores import ClassScores, GradedScores, score_measurements, score_table
@@ -31,7 +31,7 @@ CARD_SECTION = "hf-paraphrase predict"
 
 
 @dataclass(kw_only=True)
-class PredictionSettings(Settings):
+class PredictionSettings(DeviceSettings):
     """Applies a model of `train-supervised` to a split of a data folder.
 
     Where the split has classes or scores, accuracy and F1, or Pearson, Spearman and the squared error go to standard
@@ -47,22 +47,12 @@ class PredictionSettings(Settings):
     output: str | None = setting(
         "a TSV file for the predictions: row, prediction, its probability (of classes), and what the data says", None
     )
-    device: str = device_setting()
     overwrite: bool = setting("replace an existing predictions file", False)
     update_card: bool = setting(
         "put the table into a section of the model's card README.md and the results into the card's model-index and "
         "provenance.json; earlier ones of the same split are replaced",
         False,
     )
-
-    def check(self) -> None:
-        """Refuses what does not fit.
-
-        Raises:
-            UsageError: For a value out of range, and a device that is not here.
-        """
-        super().check()
-        check_device(self.device)
 
 
 @dataclass(frozen=True)
