@@ -14,6 +14,7 @@ from transformers.modeling_outputs import BaseModelOutput, Seq2SeqLMOutput
 
 from .configuration_rnn_search import RnnSearchConfig
 from .matrix_products import Linear, affine
+from .readout_loss import summed_cross_entropy
 from .rnn_search_layers import RnnSearchGru, RnnSearchWordDropout
 
 
@@ -334,7 +335,8 @@ class RnnSearchForConditionalGeneration(RnnSearchPreTrainedModel, GenerationMixi
 
         Returns:
             `loss` (mean negative log-likelihood a token, in nats, smoothed in training mode as configured), `logits`
-            (rows, target length, vocabulary), `past_key_values`, `cross_attentions`, `encoder_last_hidden_state`.
+            (rows, target length, vocabulary; None with labels in training mode, where they would cost memory),
+            `past_key_values`, `cross_attentions`, `encoder_last_hidden_state`.
 
         Raises:
             ValueError: If neither previous words nor labels, or neither source nor encoder outputs, are given.
@@ -354,17 +356,17 @@ class RnnSearchForConditionalGeneration(RnnSearchPreTrainedModel, GenerationMixi
         if projections is None:
             projections = self.decoder.project_annotations(annotations, attention_mask)
         output, cache, attentions = self.decoder(decoder_input_ids, annotations, projections, past_key_values)
-        logits = self.lm_head(output)
-        loss = None
-        if labels is not None:
-            loss = functional.cross_entropy(
-                logits.float().flatten(0, 1),
-                labels.flatten(),
-                ignore_index=-100,
-                label_smoothing=self.config.label_smoothing if self.training else 0.0,
-            )
-        if use_cache is None:
-            use_cache = self.config.use_cache and labels is None
+        smoothing = self.config.label_smoothing if self.training else 0.0
+        loss = logits = None
+        # A layer that was exchanged, e.g. for an adapter, computes something else.
+        if labels is not None and self.training and type(self.lm_head) is Linear:
+            said, head = labels != -100, self.lm_head
+            loss = summed_cross_entropy(output[said], head.weight, head.bias, labels[said], smoothing) / said.sum()
+        else:
+            logits = self.lm_head(output)
+        if labels is not None and logits is not None:
+            loss = functional.cross_entropy(logits.float().flatten(0, 1), labels.flatten(), label_smoothing=smoothing)
+        use_cache = self.config.use_cache and labels is None if use_cache is None else use_cache
         result = Seq2SeqLMOutput(
             loss=loss,
             logits=logits,

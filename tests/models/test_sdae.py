@@ -147,24 +147,27 @@ def test_gradient_of_the_layer_agrees_with_finite_differences(with_initial, cont
         torch.testing.assert_close(function(*leaves), function(*leaves))
 
 
-def test_cross_entropy_in_blocks_is_that_of_pytorch(monkeypatch):
+@pytest.mark.parametrize("smoothing", [0.0, 0.2])
+def test_cross_entropy_in_blocks_is_that_of_pytorch(smoothing, monkeypatch):
     from hf_paraphrase.models import readout_loss
 
     torch.manual_seed(0)
     states, weight, bias = torch.randn(23, 5), torch.randn(11, 5), torch.randn(11)
     targets = torch.randint(11, (23,))
     leaves = [item.requires_grad_() for item in (states, weight, bias)]
-    expected = functional.cross_entropy(states @ weight.T + bias, targets, reduction="sum")
+    expected = functional.cross_entropy(states @ weight.T + bias, targets, reduction="sum", label_smoothing=smoothing)
     gradients = torch.autograd.grad(2 * expected, leaves)
     for block, cached in ((1 << 25, 1 << 18), (77, 22), (1, 1)):
         monkeypatch.setattr(readout_loss, "_BLOCK_ELEMENTS", block)
         monkeypatch.setattr(readout_loss, "_CACHED_ELEMENTS", cached)
-        found = summed_cross_entropy(states, weight, bias, targets)
+        found = summed_cross_entropy(states, weight, bias, targets, smoothing)
         torch.testing.assert_close(found, expected)
         for mine, theirs in zip(torch.autograd.grad(2 * found, leaves), gradients, strict=True):
             torch.testing.assert_close(mine, theirs)
         with torch.no_grad():
-            torch.testing.assert_close(summed_cross_entropy(states, weight, bias, targets), expected)
+            torch.testing.assert_close(summed_cross_entropy(states, weight, bias, targets, smoothing), expected)
+        frozen = summed_cross_entropy(states, weight.detach(), bias.detach(), targets, smoothing)
+        torch.testing.assert_close(torch.autograd.grad(2 * frozen, states)[0], gradients[0])
 
 
 def test_a_very_unlikely_word_costs_what_it_costs_and_not_infinity():
