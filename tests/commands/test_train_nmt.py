@@ -46,6 +46,7 @@ def test_the_output_is_a_complete_model_folder_and_nothing_else(trained):
         "modeling_rnn_search.py",
         "provenance.json",
         "report.html",
+        "readout_loss.py",
         "rnn_search_layers.py",
         "tokenizer.json",
         "tokenizer_config.json",
