@@ -8,7 +8,6 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from ..tokenization.token_lookup import list_of_texts
 from .sentence_encoder import SentenceEncoder
 
 _ALPHANUMERIC = re.compile(r"[^\W_]")
@@ -41,10 +40,9 @@ class KnownTexts:
             texts: One text or several.
             batch_size: Texts in a padded batch.
         """
-        texts = list_of_texts(texts)
-        vectors = self.encoder.encode(texts, batch_size=batch_size, normalize=True)
+        ids = self.encoder.token_ids(texts)
+        vectors = self.encoder.encode_token_ids(ids, batch_size=batch_size, normalize=True)
         if self._words is not None:
-            ids = self.encoder.token_ids(texts)
             words = np.concatenate([[0], self._words[ids.ids].cumsum()])
             vectors[words[ids.offsets[1:]] == words[ids.offsets[:-1]]] = 0
         return vectors

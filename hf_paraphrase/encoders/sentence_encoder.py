@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack, cast, overload
 
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerFast
 
 _ROWS_PER_MEAN = 1024
+_ROWS_PER_BLOCK = 1 << 14
 
 
 class SentenceEncoder(FamiliarCalls):
@@ -121,11 +122,7 @@ class SentenceEncoder(FamiliarCalls):
         return tokenizer.get_vocab(), tokenizer.unk_token_id, tokenizer.all_special_ids
 
     def truncated(self, truncate_dim: int) -> SentenceEncoder:
-        """Makes the encoder that keeps the first so many components of this one's embeddings.
-
-        Raises:
-            UsageError: If there are not so many.
-        """
+        """Makes the encoder that keeps the first so many components, or raises `UsageError` if there are fewer."""
         made = SentenceEncoder(self._model or cast(Any, self._table), self._tokenizer, truncate_dim=truncate_dim)
         made.folder, made._tokens.reading = self.folder, self._tokens.reading
         return made
@@ -285,18 +282,37 @@ class SentenceEncoder(FamiliarCalls):
             )
         if isinstance(texts, str):
             return self.encode([texts], batch_size=batch_size, normalize=normalize)[0]
+        return self._embedded(*self._tokens.in_blocks(list_of_texts(texts)), batch_size, normalize, show_progress_bar)
+
+    def encode_token_ids(
+        self, ids: TokenIds, *, batch_size: int = 256, normalize: bool = False
+    ) -> NDArray[np.float32]:
+        """Embeds texts as :meth:`encode` does, float32 (texts, dim), from what :meth:`token_ids` gave for them."""
+        texts = len(ids.offsets) - 1
+        blocks = [slice(first, min(first + _ROWS_PER_BLOCK, texts)) for first in range(0, texts or 1, _ROWS_PER_BLOCK)]
+        return self._embedded(lambda rows: ids.part(rows.start, rows.stop), blocks, batch_size, normalize)
+
+    def _embedded(
+        self,
+        tokenize: Callable[[slice], TokenIds],
+        blocks: list[slice],
+        batch_size: int,
+        normalize: bool,
+        show_progress_bar: bool = False,
+    ) -> NDArray[np.float32]:
+        """Embeds the texts of all blocks, as float32 (texts, dim)."""
         if batch_size < 1:
             raise ValueError(f"batch_size must be at least 1, not {batch_size}")
-        texts = list_of_texts(texts)
         normalize = normalize or self._tokens.reading.normalizes
-        vectors = np.zeros((len(texts), self.dimension), np.float32)
+        vectors = np.zeros((blocks[-1].stop, self.dimension), np.float32)
         averages = self._word_averages_of_model()
         if averages is not None:
-            steps = self._word_averages(averages, texts, vectors, normalize)
+            steps = self._word_averages(averages, tokenize, blocks, vectors, normalize)
         else:
-            steps = self._padded_batches(texts, batch_size, vectors, normalize)
+            ids = TokenIds.joined(in_threads(tokenize, blocks, available_threads()))
+            steps = self._padded_batches(ids, batch_size, vectors, normalize)
         if show_progress_bar:
-            steps = with_progress_bar(steps, len(texts))
+            steps = with_progress_bar(steps, len(vectors))
         for _ in steps:
             pass
         return vectors
@@ -317,14 +333,18 @@ class SentenceEncoder(FamiliarCalls):
         return self._averages[1]
 
     def _word_averages(
-        self, averages: Averages, texts: list[str], vectors: NDArray[np.float32], normalize: bool
+        self,
+        averages: Averages,
+        tokenize: Callable[[slice], TokenIds],
+        blocks: list[slice],
+        vectors: NDArray[np.float32],
+        normalize: bool,
     ) -> Iterator[int]:
         """Fills `vectors` (texts, dim) with means of word vectors, and tells how many rows are done each time."""
-        tokenize, blocks = self._tokens.in_blocks(texts)
         means = averages.prepared()
 
         def embed(rows: slice) -> int:
-            ids = tokenize(texts[rows])
+            ids = tokenize(rows)
             for first in range(0, rows.stop - rows.start, _ROWS_PER_MEAN):
                 part = means(*ids.part(first, first + _ROWS_PER_MEAN))[:, : vectors.shape[1]]
                 start = rows.start + first
@@ -334,7 +354,7 @@ class SentenceEncoder(FamiliarCalls):
         yield from map(embed, blocks) if len(blocks) == 1 else in_threads(embed, blocks, available_threads())
 
     def _padded_batches(
-        self, texts: list[str], batch_size: int, vectors: NDArray[np.float32], normalize: bool
+        self, ids: TokenIds, batch_size: int, vectors: NDArray[np.float32], normalize: bool
     ) -> Iterator[int]:
         """Fills `vectors` (texts, dim) in padded batches, and tells how many rows each of them had."""
         model = self.model
@@ -347,7 +367,7 @@ class SentenceEncoder(FamiliarCalls):
 
         return embed_in_padded_batches(
             forward,
-            TokenIds.joined(self._tokens.blocks(texts)),
+            ids,
             vectors,
             batch_size=batch_size,
             pad_token_id=self.tokenizer.pad_token_id,

@@ -65,15 +65,15 @@ class TextTokens:
     def blocks(self, texts: list[str]) -> Iterator[TokenIds]:
         """Computes the ids that :meth:`lists` gives, block by block in the order of the texts."""
         tokenize, blocks = self.in_blocks(texts)
-        yield from in_threads(lambda rows: tokenize(texts[rows]), blocks, available_threads())
+        yield from in_threads(tokenize, blocks, available_threads())
 
-    def in_blocks(self, texts: list[str]) -> tuple[Callable[[list[str]], TokenIds], list[slice]]:
-        """Chooses the way to tokenise some texts, and the blocks in which to do it."""
+    def in_blocks(self, texts: list[str]) -> tuple[Callable[[slice], TokenIds], list[slice]]:
+        """Chooses the way to tokenise some texts, a block of them at a time, and the blocks."""
         characters = sum(map(len, texts))
         lookup = self._lookup_worth_it(characters)
         if lookup is None:
             # The library has threads of its own.
-            return lambda part: TokenIds.of_lists(self.lists(part)), [slice(0, len(texts))]
+            return lambda rows: TokenIds.of_lists(self.lists(texts[rows])), [slice(0, len(texts))]
         blocks = [slice(0, len(texts))]
         if characters > min(CHARACTERS_OF_A_THREAD, CHARACTERS_PER_BLOCK):
             # As many blocks for every thread, so that none waits while another works on an odd one.
@@ -83,7 +83,7 @@ class TextTokens:
             ends = np.fromiter(map(len, texts), np.int64, len(texts)).cumsum()
             borders = np.searchsorted(ends, np.arange(size, characters, size), side="left") + 1
             blocks = [slice(*pair) for pair in pairwise(sorted({0, *borders.tolist(), len(texts)}))]
-        return lambda part: self.reading.ids(lookup(self.reading.texts(part))), blocks
+        return lambda rows: self.reading.ids(lookup(self.reading.texts(texts[rows]))), blocks
 
     def _lookup_worth_it(self, characters: int) -> Lookup | None:
         """Gives the lookup of the tokenizer as it is now, or None if it must do the work itself.

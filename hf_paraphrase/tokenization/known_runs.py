@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ..data.arrow_arrays import set_of, text_array
 from .token_ids import TokenIds, ranges
 
 REMEMBERED = 1 << 18
@@ -28,11 +29,11 @@ class _Index(NamedTuple):
     """What is known of runs, for Arrow to look up.
 
     Attributes:
-        options: The runs as `pyarrow.compute.index_in` takes them.
+        runs: The runs, as :func:`~hf_paraphrase.data.arrow_arrays.places_in` takes them.
         codes: Their codes, and one more.
     """
 
-    options: Any
+    runs: Any
     codes: NDArray[np.int64]
 
 
@@ -135,29 +136,5 @@ class KnownRuns:
         return TokenIds(np.array(ids, np.int64), np.array(offsets, np.int64))
 
 
-def bytes_of(texts: Sequence[str]) -> tuple[bytes, NDArray[np.int64]]:
-    """Lays the bytes of texts end to end; returns them, and where those of each text begin (texts + 1,).
-
-    `pyarrow.array` would do the same of a list, and import pandas for it.
-
-    Raises:
-        TypeError: If a text is not a string, or no Unicode.
-    """
-    offsets = np.zeros(len(texts) + 1, np.int64)
-    try:
-        joined = "".join(texts)
-        data = joined.encode()
-        parts: Iterable[str | bytes] = texts if joined.isascii() else map(str.encode, texts)
-    except UnicodeEncodeError as error:
-        raise TypeError(f"a text is not valid Unicode: {error}") from error
-    np.cumsum(np.fromiter(map(len, parts), np.int64, len(texts)), out=offsets[1:])
-    return data, offsets
-
-
 def _index(items: list[tuple[str, int]]) -> _Index:
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    data, offsets = bytes_of([run for run, _ in items])
-    runs = pa.LargeStringArray.from_buffers(len(items), pa.py_buffer(offsets), pa.py_buffer(data))
-    return _Index(pc.SetLookupOptions(runs), np.array([*(code for _, code in items), 0], np.int64))
+    return _Index(set_of(text_array([run for run, _ in items])), np.array([*(code for _, code in items), 0], np.int64))

@@ -27,7 +27,8 @@ from typing import TYPE_CHECKING, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from .known_runs import FREE, NOT_BEFORE, NOT_BEHIND, KnownRuns, bytes_of
+from ..data.arrow_arrays import bytes_of_texts, int32_values, int64_array, places_in
+from .known_runs import FREE, NOT_BEFORE, NOT_BEHIND, KnownRuns
 from .separable_runs import SPACE_MARK, keeps_ascii_visible, runs_are_separable
 from .token_ids import TokenIds
 from .tokenizer_parts import settings_of_part, tokens_around
@@ -119,9 +120,8 @@ class RunLookup:
     def _many(self, texts: Sequence[str]) -> TokenIds:
         """Takes texts apart in array operations on the bytes of all."""
         import pyarrow as pa
-        import pyarrow.compute as pc
 
-        data, offsets = bytes_of(texts)
+        data, offsets = bytes_of_texts(texts)
         spaces = np.frombuffer(data, np.uint8) == ord(" ")
         seams = np.zeros(len(spaces) + 1, np.bool_)
         np.greater(spaces[1:], spaces[:-1], out=seams[1:-1])
@@ -133,13 +133,13 @@ class RunLookup:
 
         known = self._known
         index = known.index(len(runs))
-        places = pc.index_in(runs, options=index.options)
-        codes = index.codes[places.fill_null(-1).to_numpy()]
-        if places.null_count:
-            others = places.is_null()
-            met, values = self._codes_of_array(runs.filter(others))
+        places = places_in(runs, index.runs)
+        codes = index.codes[places]
+        others = np.flatnonzero(places < 0)
+        if len(others):
+            met, values = self._codes_of_array(runs.take(int64_array(others)))
             if met is known:
-                codes[others.to_numpy(zero_copy_only=False)] = values
+                codes[others] = values
             else:
                 # What is remembered was begun anew, and the codes are those of before.
                 known, codes = self._codes_of_array(runs)
@@ -157,7 +157,7 @@ class RunLookup:
         """Does what :meth:`_codes` does of runs many of which are the same."""
         runs = runs.dictionary_encode()
         known, codes = self._codes(runs.dictionary.to_pylist())
-        return known, np.array(codes, np.int64)[runs.indices.to_numpy()]
+        return known, np.array(codes, np.int64)[int32_values(runs.indices)]
 
     def _codes(self, runs: list[str]) -> tuple[KnownRuns, list[int]]:
         """Finds runs among those that are known, to which it adds them if need be.

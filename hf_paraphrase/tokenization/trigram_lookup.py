@@ -13,12 +13,12 @@ The ids are exactly those of `tokenizers`:
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..data.arrow_arrays import int64_array, places_in, set_of
 from .character_trigram import text_normalizer, trigram_rules
 from .character_windows import character_windows
 from .token_ids import TokenIds
@@ -73,10 +73,7 @@ class TrigramLookup:
             self._table[keys] = ids
         else:
             # Large vocabularies alone need Arrow, whose import takes longer than many a text.
-            import pyarrow as pa
-            import pyarrow.compute as pc
-
-            self._index = partial(pc.index_in, options=pc.SetLookupOptions(pa.array(keys)))
+            self._set = set_of(int64_array(keys))
             # The last place is that of a key which was not found.
             self._ids = np.append(ids, -1)
 
@@ -128,8 +125,7 @@ class TrigramLookup:
         if self._table is not None:
             ids = self._table[keys].astype(np.int64)
         else:
-            places = self._index(keys).fill_null(-1).to_numpy()
-            ids = self._ids[places]
+            ids = self._ids[places_in(int64_array(keys), self._set)]
         unknown = ids < 0
         if self.unknown_id is not None:
             ids[unknown] = self.unknown_id

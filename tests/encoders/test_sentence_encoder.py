@@ -123,7 +123,7 @@ def test_word_averages_equal_padded_batches_to_the_last_bit():
     expected = np.zeros((len(texts), 8), np.float32)
     for size in (1, 7, 200):
         expected[:] = 0
-        assert sum(encoder._padded_batches(texts, size, expected, normalize=False)) > 0
+        assert sum(encoder._padded_batches(encoder.token_ids(texts), size, expected, normalize=False)) > 0
         np.testing.assert_array_equal(encoder.encode(texts), expected)
 
 
@@ -143,7 +143,10 @@ def test_blocks_and_threads_change_no_vector_and_no_order(encoder, monkeypatch, 
     monkeypatch.setattr(text_tokens, "CHARACTERS_PER_BLOCK", 100)
     monkeypatch.setattr(text_tokens, "CHARACTERS_OF_A_THREAD", 50)
     monkeypatch.setattr(sentence_encoder, "_ROWS_PER_MEAN", 3)
+    monkeypatch.setattr(sentence_encoder, "_ROWS_PER_BLOCK", 5)
     np.testing.assert_array_equal(encoder.encode(texts), whole)
+    np.testing.assert_array_equal(encoder.encode_token_ids(encoder.token_ids(texts)), whole)
+    assert encoder.encode_token_ids(encoder.token_ids([])).shape == (0, 8)
 
 
 def test_a_token_added_between_two_calls_is_seen(encoder):

@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from ...data.arrow_arrays import int64_array, text_array
 from ...data.folder import write_split
 from ...errors import InputError, ModelError, UsageError
 from ..known_texts import KnownTexts
@@ -133,7 +134,7 @@ def _encoded(
 ) -> Iterator[pa.Table]:
     """Writes vectors and gives the rows of the table of sentences, in groups of one size."""
     known, repeated = KnownTexts(encoder), RepeatedTexts()
-    waiting = SENTENCES.empty_table()
+    waiting = pa.Table.from_batches([], SENTENCES)
     for block in blocks:
         position = np.arange(counts.sentences, counts.sentences + len(block)) + 1
         counts.sentences += len(block)
@@ -151,7 +152,7 @@ def _encoded(
             counts.zero += int((~vectors.any(axis=1)).sum())
             writer.write(vectors)
             keys.append(text_keys(texts))
-            table = pa.table({"sentence": pa.array(texts, pa.string()), "position": position[filled]})
+            table = pa.table({"sentence": text_array(texts), "position": int64_array(position[filled])})
             waiting = pa.concat_tables([waiting, table.cast(SENTENCES)])
         whole = waiting.num_rows - waiting.num_rows % ROWS_PER_GROUP
         for first in range(0, whole, ROWS_PER_GROUP):

@@ -10,6 +10,7 @@ import pyarrow as pa
 import xxhash
 from numpy.typing import NDArray
 
+from ...data.arrow_arrays import int64_array
 from ...data.folder import DataFolder
 from ...data.parquet_files import open_shard, row_groups_of, table_of
 from ...data.schema import require_columns
@@ -52,14 +53,14 @@ class SentenceTable:
         ordered = rows[order]
         places = np.searchsorted(ordered, self._edges)
         parts = [
-            self._read(group).take(pa.array(ordered[places[group] : places[group + 1]] - self._edges[group]))
+            self._read(group).take(int64_array(ordered[places[group] : places[group + 1]] - self._edges[group]))
             for group in np.flatnonzero(np.diff(places)).tolist()
         ]
         if not parts:
             return SENTENCES.empty_table()
         back = np.empty_like(order)
         back[order] = np.arange(len(order))
-        return pa.concat_tables(parts).combine_chunks().take(pa.array(back))
+        return pa.concat_tables(parts).combine_chunks().take(int64_array(back))
 
     def sentences(self, rows: NDArray[np.int64]) -> list[str]:
         """Reads the sentences of the given rows (rows,) in the given order."""
@@ -101,4 +102,4 @@ class RepeatedTexts:
 
 
 def _hashes(texts: list[str]) -> NDArray[np.uint64]:
-    return np.fromiter((xxhash.xxh3_64_intdigest(text.encode()) for text in texts), np.uint64, len(texts))
+    return np.fromiter(map(xxhash.xxh3_64_intdigest, map(str.encode, texts)), np.uint64, len(texts))
