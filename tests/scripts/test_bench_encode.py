@@ -58,6 +58,7 @@ def test_each_kind_of_tokenizer_and_calls_of_few_sentences_have_ratios_of_their_
     assert output.count("all vectors of 30 sentences") == len(kinds)
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="the peak of a process is read from /proc")
 def test_start_and_peak_of_each_library_are_those_of_processes_of_their_own(bench, text, monkeypatch, capsys):
     pytest.importorskip("model2vec")
     words = ["--text", text, *SMALL, "--gran-sentences", "0", "--peers", "model2vec", "--clock", "processor"]

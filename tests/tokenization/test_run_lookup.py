@@ -7,7 +7,7 @@ from itertools import pairwise, product
 
 import numpy as np
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given, reject, settings
 from hypothesis import strategies as st
 from tokenizers import AddedToken, Regex, Tokenizer, models, processors
 from tokenizers import normalizers as norm
@@ -213,6 +213,12 @@ def test_added_tokens_of_any_kind_are_found_as_tokenizers_does(texts, kind, data
     tokenizer = made(*kind, added=added)
     lookup = RunLookup.for_tokenizer(tokenizer)
     assert lookup is not None
+    try:
+        tokenizer.encode_batch(texts)
+    except BaseException as error:
+        # In some texts the library looks for added tokens in the middle of a character, and gives up.
+        assert type(error).__name__ == "PanicException"
+        reject()
     assert_equal_ids(lookup, tokenizer, texts)
 
 
