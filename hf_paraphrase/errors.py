@@ -91,7 +91,7 @@ _NO_MEMORY = re.compile(
     r"|^array is too big; |^Maximum allowed dimension exceeded$|^Unable to allocate "
 )
 # A tokenizer that lacks a token that it names, or has a pattern that finds no end, opens, and fails at some texts.
-_TOKENIZER_FAILS = re.compile(r"\[UNK\] token|[Uu]nk(nown)? token|Regex search error|no entry found for key")
+_TOKENIZER_FAILS = re.compile(r"\[UNK\] token|[Uu]nk(nown)? token|Regex search error|no entry found for key|`stride`")
 _LOOP = re.compile(r"^Symlink loop from '(.*)'$", re.DOTALL)
 
 

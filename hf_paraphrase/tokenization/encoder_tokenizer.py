@@ -46,7 +46,9 @@ def load_encoder_tokenizer(folder: str | os.PathLike[str]) -> PreTrainedTokenize
         given = AutoTokenizer.from_pretrained(path, local_files_only=True, trust_remote_code=False)
     if not given.is_fast:
         raise ModelError("not a fast tokenizer", path=path, remedy=_REMEDY)
-    backend = _without_additions(given)
+    # Of two tokens with one id it is written with one alone, and may not open again.
+    with opening("the tokenizer", path, _REMEDY):
+        backend = _without_additions(given)
     # A class of its own might put the additions back whenever it is opened.
     tokenizer = as_fast_tokenizer(
         backend, pad_token=given.pad_token or PAD_TOKEN, unk_token=given.unk_token or UNKNOWN_TOKEN

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import itertools
+import json
 
 import numpy as np
 import pytest
@@ -147,4 +148,19 @@ def test_ids_with_gaps_are_refused(tmp_path):
     tokenizer = Tokenizer(models.WordLevel({"[PAD]": 0, "[UNK]": 1, "a": 5}, unk_token="[UNK]"))
     PreTrainedTokenizerFast(tokenizer_object=tokenizer, pad_token="[PAD]", unk_token="[UNK]").save_pretrained(tmp_path)
     with pytest.raises(ModelError, match="3 tokens and ids up to 5"):
+        load_encoder_tokenizer(tmp_path)
+
+
+def test_two_tokens_with_one_id_are_told_in_one_line(tmp_path):
+    # Which of two tokens is written again is drawn: of so many, one is surely not that of the merges.
+    letters = [chr(number) for number in range(ord("a"), ord("z"))]
+    names = ["[PAD]", "[UNK]", *letters, *(2 * letter for letter in letters), *(4 * letter for letter in letters)]
+    vocabulary = {name: number for number, name in enumerate(names)}
+    vocabulary |= {f"{letter}-": vocabulary[2 * letter] for letter in letters}
+    merges = [part for letter in letters for part in ((letter, letter), (2 * letter, 2 * letter))]
+    text = Tokenizer(models.BPE(vocab=vocabulary, merges=merges, unk_token="[UNK]")).to_str()
+    parts = json.loads(text)
+    parts["model"].update(vocab=vocabulary, merges=merges)
+    (tmp_path / "tokenizer.json").write_text(json.dumps(parts))
+    with pytest.raises(ModelError, match=r"cannot be opened: Exception: Token `\w\w` out of vocabulary"):
         load_encoder_tokenizer(tmp_path)
