@@ -99,6 +99,18 @@ DATA_SETS = {
         "language_model": {"tokens": 90, "sentences": 9, "words": 30, "fallback_discounts": [1, 3]},
         "held_out": 9,
     },
+    "embedded": {
+        **DATA,
+        "language": ["no", "en"],
+        "license": ["cc-by-2.0"],
+        "title": TITLE,
+        "source": "pairs",
+        "columns": ["sentence1"],
+        "model": "avg",
+        "normalized": True,
+        "dimension": 3,
+        "empty": 2,
+    },
     "search_index": {
         "language": ["no", "en"],
         "license": ["cc-by-2.0"],

@@ -79,8 +79,8 @@ def test_temporary_files_have_names_that_nobody_can_foresee_and_are_always_new(t
     # Even one who foresees it does not get what is written.
     (tmp_path / "precious").write_text("precious")
     (tmp_path / ".file.txt.00.partial").symlink_to("precious")
-    drawn = iter(["00"])
-    monkeypatch.setattr(whole_files.secrets, "token_hex", lambda _: next(drawn))
+    drawn = iter([b"\0"])
+    monkeypatch.setattr(whole_files.os, "urandom", lambda _: next(drawn))
     with pytest.raises(OutputError, match="File exists"):
         write_text_whole(tmp_path / "file.txt", "text")
     assert (tmp_path / "precious").read_text() == "precious"
