@@ -8,7 +8,7 @@ from pathlib import Path
 from ..artefacts.hub_models import BUILTIN
 from ..data.text_blocks import PLAIN_OR_COMPRESSED
 from ..errors import UsageError
-from ..jobs.shard_settings import ShardSettings
+from ..jobs.shard_settings import ShardSettings, shard_size_setting
 from ..settings import setting
 from ..streams import is_stream_copy
 from .devices import DeviceSettings
@@ -45,13 +45,7 @@ class EncodeSettings(ShardSettings, DeviceSettings):
         at_least=1,
     )
     normalize: bool = setting("divide each embedding by its Euclidean norm", False)
-    shard_size: int | None = setting(
-        "rows of a shard, the unit of work that is never done twice; by default a sixteenth of the split, at least "
-        "10,000 and at most 250,000",
-        None,
-        at_least=1,
-        only_with="columns",
-    )
+    shard_size: int | None = shard_size_setting("rows", only_with="columns")
     resume: bool = setting("continue the unfinished job for this output", False, only_with="columns")
 
     def check(self) -> None:

@@ -19,7 +19,7 @@ from ..data.folder import DataFolder, write_split
 from ..data.parquet_files import BATCH_ROWS
 from ..data.schema import PAIRS
 from ..errors import InputError, UsageError
-from ..jobs.shard_settings import ShardSettings
+from ..jobs.shard_settings import ShardSettings, shard_size_setting
 from ..jobs.sharded_output import ShardedOutput
 from ..jobs.shards import ShardJob, cut, reports
 from ..messages import say
@@ -66,13 +66,7 @@ class FilterSettings(FilterSteps, ShardSettings, _Folders):
         at_least=0,
     )
     split: str = setting("the split to filter", "train")
-    shard_size: int | None = setting(
-        "pairs of a shard, the unit of work that is never done twice; by default a sixteenth of the split, at least "
-        "10,000 and at most 250,000",
-        None,
-        at_least=1,
-        only_with="shard",
-    )
+    shard_size: int | None = shard_size_setting("pairs", only_with="shard")
 
     def check(self) -> None:
         """Refuses what does not fit.

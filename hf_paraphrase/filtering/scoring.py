@@ -19,7 +19,7 @@ from ..data.folder import DataFolder
 from ..data.parallel import available_cores
 from ..data.text_files import PLAIN_OR_COMPRESSED, LineErrors, read_lines
 from ..errors import HfParaphraseError, UsageError
-from ..jobs.shard_settings import ShardSettings
+from ..jobs.shard_settings import ShardSettings, shard_size_setting
 from ..jobs.sharded_output import ShardedOutput
 from ..jobs.shards import Shard, ShardJob, cut
 from ..messages import say
@@ -68,12 +68,7 @@ class ScoreSettings(ShardSettings):
     )
     seed: int = seed_setting("seed of the draw of --hold-out")
     batch_size: int = setting("pairs held in memory at a time by each process", 10_000, at_least=1)
-    shard_size: int | None = setting(
-        "pairs of a shard, the unit of work that is never done twice; by default a sixteenth of the split, at least "
-        "10,000 and at most 250,000",
-        None,
-        at_least=1,
-    )
+    shard_size: int | None = shard_size_setting("pairs")
     workers: int | None = setting(
         "processes; by default as many as there are processors, fewer for few pairs",
         None,

@@ -4,11 +4,28 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from typing import Any
 
 from ..errors import UsageError
 from ..settings import Settings, setting
 
 _PART = re.compile(r"(\d{1,9})/(\d{1,9})")
+
+
+def shard_size_setting(rows: str, **constraints: Any) -> Any:
+    """Declares a field that holds the rows of a shard, or None for what :func:`.shards.cut` takes.
+
+    Args:
+        rows: What the rows are.
+        **constraints: As for :func:`..settings.setting`.
+    """
+    return setting(
+        f"{rows} of a shard, the unit of work that is never done twice; by default a sixteenth of the split, at least "
+        "10,000 and at most 250,000",
+        None,
+        at_least=1,
+        **constraints,
+    )
 
 
 @dataclass(kw_only=True)
