@@ -96,13 +96,18 @@ def refuse_if_claimed(folder: Path) -> None:
     Raises:
         OutputError: If a run that has not ended is at work in it.
     """
+    if is_claimed(folder):
+        raise _another_run(folder)
+
+
+def is_claimed(folder: Path) -> bool:
+    """Tells whether a run, which may be this one, has a folder for itself; not where there are no locks."""
     try:
         descriptor = os.open(folder, _FOLDER)
     except OSError:
-        return
+        return False
     try:
-        if is_locked(descriptor, shared=True):
-            raise _another_run(folder)
+        return is_locked(descriptor, shared=True)
     finally:
         os.close(descriptor)
 

@@ -34,8 +34,14 @@ def encode_folder(settings: EncodeSettings, embedder: SentenceEmbedder) -> tuple
         OutputError: If the output is in the way, or the unfinished work had other settings.
         ModelError: If the model folder is not a sentence encoder.
     """
-    output = ShardedOutput(str(settings.output), settings, resume=settings.resume)
-    output.check_unfinished()
+    with ShardedOutput(str(settings.output), settings, resume=settings.resume) as output:
+        return _encode(settings, embedder, output)
+
+
+def _encode(
+    settings: EncodeSettings, embedder: SentenceEmbedder, output: ShardedOutput
+) -> tuple[Path, dict[str, Any]]:
+    output.claim()
     folder = DataFolder(settings.input)
     for split in folder.splits:
         folder.require(*embedder.columns, split=split)

@@ -151,8 +151,12 @@ def filter_pairs(settings: FilterSettings) -> Filtered:
 
 def _filter_part(settings: FilterSettings) -> Filtered:
     """Takes the steps that look at one pair at a time, over a part of the shards of the split."""
-    output = ShardedOutput(settings.output, settings)
-    output.check_unfinished()
+    with ShardedOutput(settings.output, settings) as output:
+        return _filter_shards(settings, output)
+
+
+def _filter_shards(settings: FilterSettings, output: ShardedOutput) -> Filtered:
+    output.claim()
     folder, split = DataFolder(settings.pairs), settings.split
     check_steps(settings, folder.schema(split), str(folder.path))
     job = ShardJob(folder, {split: settings.pair_filter()}, BATCH_ROWS)

@@ -134,8 +134,12 @@ def score(settings: ScoreSettings) -> Scored:
         InputError: If the pairs, a model or a text is unreadable, or lacks what a measure needs.
         OutputError: If the output is in the way, or the unfinished job had other settings.
     """
-    output = ShardedOutput(settings.output, settings, resume=settings.resume)
-    output.check_unfinished()
+    with ShardedOutput(settings.output, settings, resume=settings.resume) as output:
+        return _score(settings, output)
+
+
+def _score(settings: ScoreSettings, output: ShardedOutput) -> Scored:
+    output.claim()
     folder = DataFolder(settings.pairs)
     estimated = settings.language_model_text is not None or settings.hold_out is not None
     options = settings.options | ({"language_model": _ARPA} if estimated else {})

@@ -1,7 +1,8 @@
 """The output of a job in shards: the unfinished work, which one run makes or many share, and its end.
 
 `--shard 3/64` does the third, 67th, 131st … of all shards. Such runs come in any order and at the same time, on any
-machine that sees the folder; the one that finds all shards there describes them and moves them into place.
+machine that sees the folder; the one that finds all shards there describes them and moves them into place. One that
+comes meanwhile waits for that, and finds the output finished.
 """
 
 from __future__ import annotations
@@ -15,27 +16,28 @@ from typing import Any
 
 from tqdm import tqdm
 
-from ..artefacts.claims import claimed_folder
+from ..artefacts.claims import claimed_folder, is_claimed
 from ..artefacts.folders import (
     check_output,
     check_unfinished,
+    is_filled,
     move_into_place,
     staging_path,
     was_finished,
     working_folder,
 )
 from ..artefacts.unfinished import JOB, check_same_job
-from ..errors import UsageError
+from ..errors import OutputError, UsageError
 from ..messages import say
 from .shard_settings import ShardSettings
 from .shards import REPORTS, Shard, ShardJob, run_shards
 
 _ENDING = "ending"
-"""Marks that one of many runs is at the end of the work, also where the file system has no locks."""
+"""Marks that one of many runs is at the end of the work: others wait for it, or leave it where there are no locks."""
 
 
 class ShardedOutput:
-    """An output folder that is made in shards.
+    """An output folder that is made in shards; closed, or left as a context, it gives back what it claims.
 
     Args:
         output: The folder.
@@ -51,12 +53,31 @@ class ShardedOutput:
         self.resume = resume or self.part is not None
         self._claims = ExitStack()
 
-    def check_unfinished(self) -> None:
-        """Refuses to disturb another run, or to destroy unfinished work.
+    def __enter__(self) -> ShardedOutput:
+        """Returns itself."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Gives back what it claims, and takes a folder away in which there is no work."""
+        self._claims.close()
+        if self.part is not None and self.staging.is_dir() and not is_filled(self.staging):
+            # Nobody else may be about to work in it.
+            with suppress(OSError, OutputError), claimed_folder(self.staging):
+                self.staging.rmdir()
+
+    def claim(self) -> None:
+        """Refuses to disturb another run, or to destroy unfinished work; keeps the output where it is for a part.
 
         Raises:
             OutputError: If there is such a run, or such work and neither flag was given.
         """
+        if self.part is not None:
+            try:
+                self._claims.enter_context(claimed_folder(self.staging, shared=True))
+            except OutputError:
+                if not (self.staging / _ENDING).is_file():
+                    raise
+                self._claims.enter_context(claimed_folder(self.staging, shared=True, wait=True))
         check_unfinished(self.target, overwrite=self.overwrite, resume=self.resume)
 
     def check_free(self) -> None:
@@ -97,6 +118,9 @@ class ShardedOutput:
                 # A run that has ended since the first look may have left its output.
                 self.check_free()
                 check_same_job(self.staging, job, again=not shared)
+                if not shared:
+                    # That of a part that was killed: nobody is to wait for this run.
+                    (self.staging / _ENDING).unlink(missing_ok=True)
                 yield self.staging
             except BaseException:
                 with suppress(OSError):
@@ -179,20 +203,25 @@ class ShardedOutput:
     @property
     def place(self) -> Path:
         """Where the work is now."""
-        return self.staging if self.staging.is_dir() else self.target
+        return self.staging if is_filled(self.staging) else self.target
 
     def _is_last(self) -> bool:
         """Waits for the runs that are still at work, and tells whether none of them was faster."""
+        try:
+            (self.staging / _ENDING).touch(exist_ok=False)
+            is_first = True
+        except FileExistsError:
+            is_first = False
+        except FileNotFoundError:
+            # Without locks it may have been moved already.
+            return False
         self._claims.close()
         self._claims.enter_context(claimed_folder(self.staging, wait=True))
         if not (self.staging / JOB).is_file() and not self.is_described:
             # This folder is new and empty.
-            with suppress(OSError):
-                self.staging.rmdir()
             return False
-        try:
-            (self.staging / _ENDING).touch(exist_ok=False)
-        except FileExistsError:
+        # With a lock of its own it is the only one, and who left the mark was killed.
+        if not is_first and not is_claimed(self.staging):
             say(f"another part moves the output into place; if it was killed, remove {self.staging / _ENDING}")
             return False
         return True

@@ -125,11 +125,15 @@ def back_translate(settings: BackTranslationSettings) -> DataFolder:
     """
     # Before any library has threads.
     keep_freed_memory()
+    with ShardedOutput(settings.output, settings, resume=settings.resume) as output:
+        return _back_translate(settings, output)
+
+
+def _back_translate(settings: BackTranslationSettings, output: ShardedOutput) -> DataFolder:
     bitext = DataFolder(settings.bitext)
     bitext.require("id", "source", "target", "source_lang", split=settings.split)
-    output = ShardedOutput(settings.output, settings, resume=settings.resume)
     if is_main_process():
-        output.check_unfinished()
+        output.claim()
     if not output.resume:
         output.check_free()
 

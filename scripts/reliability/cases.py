@@ -65,6 +65,11 @@ class Case:
         return settings_of(self.line.split())
 
     @property
+    def in_parts(self) -> bool:
+        """Whether the run is one part of a job in parts, all of it."""
+        return "--shard" in self.line.split()
+
+    @property
     def resumes(self) -> bool:
         """Whether the verb has `--resume`, and the run all that it is for."""
         field = self.settings().__dataclass_fields__.get("resume")

@@ -164,6 +164,65 @@ def test_of_two_that_find_all_there_one_ends_the_work_without_locks_too(tmp_path
     assert [path.name for path in tmp_path.iterdir()] == ["made"]
 
 
+def test_a_part_that_comes_while_another_ends_the_work_waits_and_finds_it_finished(tmp_path):
+    last, late = part(tmp_path, "1/2"), part(tmp_path, "2/2")
+    found = []
+
+    def come_late():
+        with late:
+            late.claim()
+            found.append((tmp_path / "made").is_dir())
+
+    with last.working({"job": 1}):
+        assert last.is_whole([])
+        other = threading.Thread(target=come_late)
+        other.start()
+        other.join(0.2)
+        assert other.is_alive()
+        last.finish()
+    other.join(60)
+    assert found == [True]
+    assert [path.name for path in tmp_path.iterdir()] == ["made"]
+
+
+def test_the_output_stays_where_it_is_from_the_first_look_of_a_part_on(tmp_path):
+    last, other = part(tmp_path, "1/2"), part(tmp_path, "2/2")
+    ended = threading.Event()
+
+    def end():
+        with last.working({"job": 1}):
+            assert last.is_whole([])
+            last.finish()
+            ended.set()
+
+    with other:
+        other.claim()
+        thread = threading.Thread(target=end)
+        thread.start()
+        assert not ended.wait(0.2) and not (tmp_path / "made").exists()
+    thread.join(60)
+    assert ended.is_set()
+    assert [path.name for path in tmp_path.iterdir()] == ["made"]
+
+
+def test_the_end_of_a_part_that_was_killed_in_it_is_taken_over(tmp_path):
+    killed, after = part(tmp_path, "1/2"), part(tmp_path, "2/2")
+    with killed.working({"job": 1}):
+        assert killed.is_whole([])
+    with after, after.working({"job": 1}):
+        assert after.is_whole([])
+        after.finish()
+    assert [path.name for path in tmp_path.iterdir()] == ["made"]
+
+
+def test_a_part_does_not_wait_for_a_run_of_all_the_work(tmp_path):
+    killed, whole = part(tmp_path, "1/2"), part(tmp_path, None, resume=True)
+    with killed.working({"job": 1}):
+        assert killed.is_whole([])
+    with whole.working({"job": 1}), pytest.raises(OutputError, match="another run is at work"):
+        part(tmp_path, "2/2").claim()
+
+
 def test_a_part_of_more_parts_than_shards_is_refused(tmp_path):
     with pytest.raises(UsageError, match="the 1 rows make 1 shard, fewer than parts"):
         part(tmp_path, "1/2").own(cut("train", 1))

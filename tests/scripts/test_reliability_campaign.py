@@ -236,3 +236,11 @@ def test_a_run_that_is_killed_while_it_draws_a_progress_bar_stops_no_later_one(l
     os.waitpid(killed, 0)
     ended = children.run(["draw"], tmp_path, limits=children.Limits(seconds=5))
     assert ended.code == 0 and "1 [" in ended.stderr
+
+
+def test_a_job_done_in_parts_of_which_some_are_killed_has_the_bytes_of_one_run(program):
+    module, campaign = program("parts", "--verbs", "kept")
+    campaign.prepare()
+    probes = module.Parts(campaign)
+    done = [campaign.do(number, probes.probe) for number in range(2)]
+    assert sum(probe.kills for probe in done) and not any(probe.findings for probe in done)
