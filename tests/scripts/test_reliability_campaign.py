@@ -238,6 +238,7 @@ def test_a_run_that_is_killed_while_it_draws_a_progress_bar_stops_no_later_one(l
     assert ended.code == 0 and "1 [" in ended.stderr
 
 
+@pytest.mark.slow
 def test_a_job_done_in_parts_of_which_some_are_killed_has_the_bytes_of_one_run(program):
     module, campaign = program("parts", "--verbs", "kept")
     campaign.prepare()
