@@ -21,6 +21,8 @@ ONNX_FILE = Path("onnx") / "model.onnx"
 """Where a folder has its graph, as optimum and sentence-transformers look for it."""
 _EMBEDDING = "sentence_embedding"
 _FATAL = 4
+_MOST_MEMORY = 1 << 32
+"""Bytes that all graphs of a process may hold: what a node of a foreign one asks for is seen only when it runs."""
 
 
 def is_onnx_folder(folder: str | os.PathLike[str]) -> bool:
@@ -44,7 +46,7 @@ def require_packages(*names: str) -> None:
 
 
 def open_session(path: Path, *, threads: int | None = None) -> onnxruntime.InferenceSession:
-    """Opens a graph on the CPU.
+    """Opens a graph on the CPU; with all others of this process it may hold 4 GiB.
 
     Args:
         path: The file.
@@ -57,7 +59,12 @@ def open_session(path: Path, *, threads: int | None = None) -> onnxruntime.Infer
     require_packages("onnxruntime")
     import onnxruntime
 
+    place = onnxruntime.OrtMemoryInfo(
+        "Cpu", onnxruntime.OrtAllocatorType.ORT_ARENA_ALLOCATOR, 0, onnxruntime.OrtMemType.DEFAULT
+    )
+    onnxruntime.create_and_register_allocator(place, onnxruntime.OrtArenaCfg({"max_mem": _MOST_MEMORY}))
     options = onnxruntime.SessionOptions()
+    options.add_session_config_entry("session.use_env_allocators", "1")
     # What fails is raised, and would be said twice.
     options.log_severity_level = _FATAL
     if threads is not None:
