@@ -7,18 +7,26 @@ import json
 import os
 
 import torch
-from transformers import PreTrainedModel, PreTrainedTokenizerFast
+from transformers import GenerationConfig, PreTrainedModel, PreTrainedTokenizerFast
 
 from ..artefacts.model_loading import check_model_type, load_model_folder
 from ..errors import ModelError
 from ..models.modeling_rnn_search import RnnSearchForConditionalGeneration
 from ..training.threads import keep_freed_memory
 
+_GENERATION = (
+    *("decoder_start_token_id", "bos_token_id", "pad_token_id", "eos_token_id"),
+    *("num_beams", "max_length", "length_penalty", "early_stopping"),
+)
+"""What `train-nmt` writes into `generation_config.json`."""
+
 
 def load_translation_model(
     folder: str | os.PathLike[str], *, device: str | None = None
 ) -> tuple[PreTrainedModel, PreTrainedTokenizerFast]:
     """Opens a translation model folder on the fastest device.
+
+    Of its `generation_config.json` what `train-nmt` writes counts: all else would reach a model that does not know it.
 
     Args:
         folder: The folder.
@@ -32,6 +40,9 @@ def load_translation_model(
     keep_freed_memory()
     model, tokenizer = load_model_folder(folder, RnnSearchForConditionalGeneration)
     _check_special_units(model, tokenizer, folder)
+    model.generation_config = GenerationConfig(
+        **{name: getattr(model.generation_config, name) for name in _GENERATION}
+    )
     return model.to(device or ("cuda" if torch.cuda.is_available() else "cpu")), tokenizer
 
 

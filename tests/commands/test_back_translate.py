@@ -277,6 +277,19 @@ def test_an_unusable_model_is_one_line_and_leaves_nothing_behind(
     assert [path.name for path in tmp_path.iterdir()] == ["model"]
 
 
+def test_settings_of_generation_that_the_model_does_not_know_do_not_reach_it(tiny_model, tiny_bitext, tmp_path):
+    model = tmp_path / "model"
+    shutil.copytree(tiny_model, model)
+    settings = json.loads((model / "generation_config.json").read_text())
+    more = {"output_hidden_states": True, "output_attentions": {"a": 1}, "do_sample": True, "temperature": 0.1}
+    (model / "generation_config.json").write_text(json.dumps(settings | more))
+    made = []
+    for folder, output in ((tiny_model, "plain"), (model, "more")):
+        assert job(folder, tiny_bitext, tmp_path / output, *["--num-beams", "1", "--num-return-sequences", "1"]) == 0
+        made.append(pq.read_table(tmp_path / output / "data"))
+    assert made[0].equals(made[1])
+
+
 def test_missing_columns_are_one_line(tiny_model, tiny_bitext, tmp_path, capsys):
     shutil.copytree(tiny_bitext, tmp_path / "bitext")
     for path in (tmp_path / "bitext" / "data").iterdir():

@@ -115,7 +115,7 @@ def test_a_graph_that_asks_for_more_memory_than_it_may_have_fails_before_it_has_
     path = tmp_path / "greedy.onnx"
     save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), path)
     # Two words ask for 6 GiB, which the library says before it takes them.
-    with pytest.raises(Exception, match="Available memory of .* is smaller than requested"):
+    with pytest.raises(Exception, match=r"Available memory of .* is smaller than requested"):
         open_session(path, threads=1).run(None, {"input_ids": np.ones((1, 2), np.int64)})
 
 
