@@ -17,8 +17,6 @@ if ! command -v chromium >/dev/null && [ "$(id -u)" = 0 ] && command -v apt-get 
   { apt-get update && apt-get install -y --no-install-recommends chromium fonts-dejavu-core; } >/dev/null 2>&1 ||
     echo "chromium cannot be installed: the tests of the page are skipped"
 fi
-# The tests' tensors are tiny: on a machine with other work a second thread makes them ten times slower.
-export OMP_NUM_THREADS="${OMP_NUM_THREADS:-1}"
 # Each test process and each program that it starts would otherwise compile the package and the tests again.
 unset PYTHONDONTWRITEBYTECODE
 ruff check .

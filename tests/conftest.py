@@ -7,6 +7,10 @@ import shutil
 import sys
 from pathlib import Path
 
+# The tests' tensors are tiny: threads that share them wait for each other a hundred times longer than they compute.
+# Set before anything imports NumPy or PyTorch, and inherited by the programs that tests start.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+
 import hypothesis
 import pytest
 from fresh_python import FreshPython
