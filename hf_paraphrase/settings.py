@@ -38,14 +38,17 @@ _WORDS = frozenset(
     {
         *("split", "train_split", "dev_split", "test_split", "tuning_part", "test_part", "by", "keep", "filters"),
         *("columns", "target_column", "measures", "protocols", "tasks", "query", "device", "report_to", "shard"),
+        "ray_address",
         *("lang", "source_lang", "target_lang", "language", "license", "url", "gettext_package"),
         *("repo_id", "revision", "commit_message", "exclude"),
     }
 )
 """Fields of text that name nothing on the disk. Of any other it is taken to name an input, if there is such a file or
 folder: one that is forgotten here costs a refusal, and not somebody's data."""
-_OF_THE_RUN = frozenset({"overwrite", "resume", "shard"})
-"""Fields that say how a run meets what is there already, and nothing about what it makes."""
+_OF_THE_RUN = frozenset(
+    {"overwrite", "resume", "shard", "engine", "ray_address", "ray_workers", "ray_cpus", "ray_gpus"}
+)
+"""Fields that say how a run meets what is there already and where it computes, and nothing about what it makes."""
 
 
 def setting(
@@ -133,6 +136,11 @@ class Settings:
             UsageError: For a value of another type, out of its range, or excluded by another field.
         """
         check_fields(self)
+
+    @property
+    def computes_here(self) -> bool:
+        """Whether the work is done on this machine, which then must have the device."""
+        return True
 
     def record(self) -> dict[str, Any]:
         """Returns every field that says what is made with its value, ready for `provenance.json`."""

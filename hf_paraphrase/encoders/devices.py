@@ -33,7 +33,8 @@ class DeviceSettings(Settings):
             UsageError: For a value out of range, and a device that is not here.
         """
         super().check()
-        check_device(self.device)
+        if self.computes_here:
+            check_device(self.device)
 
 
 def check_device(device: str) -> str:

@@ -53,7 +53,7 @@ def _encode(
     if output.was_finished(lambda: record):
         return output.target, read_provenance(output.target)["results"]
     output.check_free()
-    dimension = embedder.encoder.dimension
+    dimension = settings.here(embedder).encoder.dimension
     shards = [shard for split in folder.splits for shard in cut(split, folder.count(split), settings.shard_size)]
     own = output.own(shards)
     with output.working(record) as staging:

@@ -59,8 +59,10 @@ class EncodeSettings(ShardSettings, DeviceSettings):
             if self.output is None or Path(self.output).suffix == ".npy":
                 raise UsageError("--columns makes a data folder", remedy="give its name as --output")
             return
-        if self.shard is not None:
-            raise UsageError("--shard is for data folders", remedy="give --columns too")
+        if self.shard is not None or not self.computes_here:
+            raise UsageError(
+                f"--{'shard' if self.computes_here else 'engine ray'} is for data folders", remedy="give --columns too"
+            )
         if self.output is None:
             if self.input == STANDARD_INPUT or is_stream_copy(self.input):
                 raise UsageError(

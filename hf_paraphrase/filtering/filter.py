@@ -66,7 +66,8 @@ class FilterSettings(FilterSteps, ShardSettings, _Folders):
         at_least=0,
     )
     split: str = setting("the split to filter", "train")
-    shard_size: int | None = shard_size_setting("pairs", only_with="shard")
+    shard_size: int | None = shard_size_setting("pairs")
+    resume: bool = setting("continue the unfinished job for this output", False, only_with={"engine": "ray"})
 
     def check(self) -> None:
         """Refuses what does not fit.
@@ -75,12 +76,20 @@ class FilterSettings(FilterSteps, ShardSettings, _Folders):
             UsageError: For a value out of range, and steps that look at all pairs where this run has a part of them.
         """
         super().check()
-        for name in _OF_ALL_PAIRS if self.shard is not None else ():
+        by = "--shard" if self.computes_here else "--engine ray"
+        if not self.in_shards and self.shard_size is not None:
+            raise UsageError("--shard-size is for --shard or --engine ray", remedy="give one of them, or leave it out")
+        for name in _OF_ALL_PAIRS if self.in_shards else ():
             if is_given(self, name):
                 raise UsageError(
-                    f"{flag(name)} looks at all pairs, and --shard at a part of them",
-                    remedy="filter the output of the parts once more, without --shard",
+                    f"{flag(name)} looks at all pairs, and {by} at a part of them",
+                    remedy=f"filter the output once more, without {by}",
                 )
+
+    @property
+    def in_shards(self) -> bool:
+        """Whether the pairs are filtered shard by shard, of which each sees its own pairs alone."""
+        return self.shard is not None or not self.computes_here
 
 
 @dataclass(frozen=True)
@@ -112,8 +121,8 @@ def filter_pairs(settings: FilterSettings) -> Filtered:
         InputError: If the pairs are unreadable, lack a column, or nothing is left.
         OutputError: If the output is in the way.
     """
-    if settings.part is not None:
-        return _filter_part(settings)
+    if settings.in_shards:
+        return _filter_in_shards(settings)
     check_output(settings.output, overwrite=settings.overwrite)
     folder, split = DataFolder(settings.pairs), settings.split
     schema, total = folder.schema(split), folder.count(split)
@@ -149,9 +158,9 @@ def filter_pairs(settings: FilterSettings) -> Filtered:
     return filtered
 
 
-def _filter_part(settings: FilterSettings) -> Filtered:
-    """Takes the steps that look at one pair at a time, over a part of the shards of the split."""
-    with ShardedOutput(settings.output, settings) as output:
+def _filter_in_shards(settings: FilterSettings) -> Filtered:
+    """Takes the steps that look at one pair at a time, over all shards of the split or a part of them."""
+    with ShardedOutput(settings.output, settings, resume=settings.resume) as output:
         return _filter_shards(settings, output)
 
 

@@ -73,6 +73,7 @@ class ScoreSettings(ShardSettings):
         "processes; by default as many as there are processors, fewer for few pairs",
         None,
         at_least=1,
+        only_with={"engine": "local"},
         names=["--workers", "--num-workers"],
     )
     resume: bool = setting("continue the unfinished job for this output", False)
@@ -93,6 +94,11 @@ class ScoreSettings(ShardSettings):
         """The options of measures that are given."""
         names = dict.fromkeys(option for name in MEASURES for option in MEASURES[name].option_names())
         return {name: getattr(self, name) for name in names if is_given(self, name)}
+
+    @property
+    def options_here(self) -> dict[str, Any]:
+        """The same for this process, where the device may be elsewhere."""
+        return {name: value for name, value in self.options.items() if self.computes_here or name != "device"}
 
 
 @dataclass(frozen=True)
@@ -148,7 +154,7 @@ def _score(settings: ScoreSettings, output: ShardedOutput) -> Scored:
         return _scored_before(settings, chosen)
     output.check_free()
     if not estimated:
-        _try_out(folder, _scorers(chosen, settings.options))
+        _try_out(folder, _scorers(chosen, settings.options_here))
     shards = [shard for split in chosen for shard in cut(split, folder.count(split), settings.shard_size)]
     own = output.own(shards)
     with output.working(_record(settings, chosen)) as staging:
@@ -163,7 +169,7 @@ def _score(settings: ScoreSettings, output: ShardedOutput) -> Scored:
                 options["language_model"] = str(staging / _ARPA)
             scorers = _scorers(chosen, options, held_out)
             if estimated:
-                _try_out(folder, scorers)
+                _try_out(folder, _scorers(chosen, options | settings.options_here, held_out))
             job = ShardJob(folder, scorers, settings.batch_size)
             output.run(job, own, what="score", unit=" pairs", workers=_workers(settings, own))
         except HfParaphraseError:

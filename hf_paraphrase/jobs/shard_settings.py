@@ -1,14 +1,22 @@
-"""The option `--shard`: which part of a job in shards a run does."""
+"""The options of a job in shards: which part of it a run does, and on what machines."""
 
 from __future__ import annotations
 
+import dataclasses
 import re
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
+from ..data.batch_function import BatchFunction
 from ..errors import UsageError
+from ..messages import process_count
 from ..settings import Settings, setting
+from .ray_cluster import RayOptions
 
+RAY = "ray"
+_OF_RAY_WORKERS = ("cpu", "cuda")
+"""Where workers of Ray may compute: it shows each of them the GPUs that are its own, numbered from 0."""
+_Function = TypeVar("_Function", bound=BatchFunction)
 _PART = re.compile(r"(\d{1,9})/(\d{1,9})")
 
 
@@ -40,15 +48,71 @@ class ShardSettings(Settings):
         excludes="overwrite",
     )
     overwrite: bool = setting("replace an existing output folder (once the new one is complete)", False)
+    engine: str = setting(
+        "what computes: local, this machine, or ray, the workers of a Ray cluster, one shard at a time each, all of "
+        "which must see the working folder and the output; the result is the same",
+        "local",
+        choices=["local", RAY],
+    )
+    ray_address: str | None = setting(
+        "HOST:PORT of the cluster, or auto for the one that runs on this machine [default: the environment variable "
+        "RAY_ADDRESS; without it a cluster of this machine alone is started, and stopped at the end]",
+        None,
+        only_with={"engine": RAY},
+    )
+    ray_workers: int | None = setting(
+        "workers at a time at most [default: as many as the cluster has room for]",
+        None,
+        at_least=1,
+        only_with={"engine": RAY},
+    )
+    ray_cpus: int = setting("processors that a worker takes", 1, at_least=1, only_with={"engine": RAY})
+    ray_gpus: float | None = setting(
+        "GPUs that a worker takes, 0.5 for two workers a GPU [default: 1 with --device cuda, and 0 otherwise]",
+        None,
+        at_least=0,
+        only_with={"engine": RAY},
+    )
 
     def check(self) -> None:
         """Refuses what does not fit.
 
         Raises:
-            UsageError: For a value out of range, and a part that there is not.
+            UsageError: For a value out of range, a part that there is not, and what does not go with Ray.
         """
         super().check()
         _ = self.part
+        if self.computes_here:
+            return
+        if process_count() > 1:
+            raise UsageError("--engine ray starts its workers itself", remedy="start it in one process")
+        if self._device not in {None, *_OF_RAY_WORKERS}:
+            raise UsageError(
+                f"--engine ray and --device {self._device} do not go together",
+                remedy=f"--device {' or '.join(_OF_RAY_WORKERS)}",
+            )
+
+    @property
+    def computes_here(self) -> bool:
+        """Whether the work is done on this machine, which then must have the device."""
+        return self.engine != RAY
+
+    @property
+    def ray(self) -> RayOptions | None:
+        """What there is to say of workers of Ray; None where they do not do the work."""
+        if self.computes_here:
+            return None
+        gpus = float(self._device == "cuda") if self.ray_gpus is None else self.ray_gpus
+        return RayOptions(self.ray_address, self.ray_workers, self.ray_cpus, gpus)
+
+    @property
+    def _device(self) -> str | None:
+        device: str | None = getattr(self, "device", None)
+        return device
+
+    def here(self, function: _Function) -> _Function:
+        """Returns a function whose model this process opens, to look at it, where the device may be elsewhere."""
+        return function if self.computes_here else dataclasses.replace(function, device="cpu")  # type: ignore[type-var]
 
     @property
     def part(self) -> tuple[int, int] | None:

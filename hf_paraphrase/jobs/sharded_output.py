@@ -29,6 +29,8 @@ from ..artefacts.folders import (
 from ..artefacts.unfinished import JOB, check_same_job
 from ..errors import OutputError, UsageError
 from ..messages import say
+from .ray_cluster import check_cluster, connected
+from .ray_shards import run_on_ray
 from .shard_settings import ShardSettings
 from .shards import REPORTS, Shard, ShardJob, run_shards
 
@@ -41,14 +43,14 @@ class ShardedOutput:
 
     Args:
         output: The folder.
-        settings: Whether it may replace another, and which part of the work is to be done.
+        settings: Whether it may replace another, which part of the work is to be done, and where.
         resume: Whether unfinished work is gone on with; parts always do.
     """
 
     def __init__(self, output: str, settings: ShardSettings, *, resume: bool = False) -> None:
         self.target = Path(output).expanduser().resolve()
         self.staging = staging_path(self.target)
-        self.shard, self.part = settings.shard, settings.part
+        self.shard, self.part, self.ray = settings.shard, settings.part, settings.ray
         self.overwrite = settings.overwrite
         self.resume = resume or self.part is not None
         self._claims = ExitStack()
@@ -70,7 +72,10 @@ class ShardedOutput:
 
         Raises:
             OutputError: If there is such a run, or such work and neither flag was given.
+            UsageError: If Ray is to do the work and is not installed, or not at its address.
         """
+        if self.ray is not None:
+            check_cluster(self.ray)
         if self.part is not None:
             try:
                 self._claims.enter_context(claimed_folder(self.staging, shared=True))
@@ -108,9 +113,12 @@ class ShardedOutput:
 
         Raises:
             OutputError: If the output is in the way, or the unfinished work is of another job or another run's.
+            UsageError: If Ray is to do the work and its cluster does not answer.
         """
         shared = self.part is not None
         with self._claims:
+            if self.ray is not None:
+                self._claims.enter_context(connected(self.ray))
             self._claims.enter_context(
                 working_folder(self.target, overwrite=self.overwrite, resume=self.resume, shared=shared)
             )
@@ -165,7 +173,7 @@ class ShardedOutput:
             shards: The shards.
             what: What the bar is called.
             unit: What the rows are.
-            workers: Processes at a time.
+            workers: Processes at a time, where the work is done here.
             shown: Whether there is a bar.
 
         Raises:
@@ -175,7 +183,11 @@ class ShardedOutput:
         done = total - sum(shard.rows for shard in left)
         bar = tqdm(desc=what, total=total, initial=done, unit=unit, disable=not shown, file=sys.stderr)
         with bar:
-            for _ in run_shards(job, left, self.staging, workers=workers, progress=bar.update):
+            if self.ray is None:
+                made = run_shards(job, left, self.staging, workers=workers, progress=bar.update)
+            else:
+                made = run_on_ray(job, left, self.staging, options=self.ray, progress=bar.update)
+            for _ in made:
                 pass
 
     def is_whole(self, shards: Sequence[Shard]) -> bool:

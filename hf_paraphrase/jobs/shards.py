@@ -188,6 +188,13 @@ def reports(shards: Iterable[Shard], output: Path) -> Iterator[Report]:
         yield json.loads(shard.report(output).read_text(encoding="utf-8"))["report"]
 
 
+def limit_threads(threads: int) -> None:
+    """Limits the threads of a process that has just begun, one of many: else they would only wait for each other."""
+    # Read by PyTorch and `tokenizers` when they are first imported, which no such process has done yet.
+    os.environ.update(OMP_NUM_THREADS=str(threads), TOKENIZERS_PARALLELISM="false")
+    pa.set_cpu_count(threads)
+
+
 _OF_THIS_PROCESS: list[ShardJob] = []
 """The job of a process that was started for one: it is handed over once, so that its models are opened once."""
 
@@ -198,10 +205,7 @@ def _write_shard_of_this_process(shard: Shard, output: Path) -> None:
 
 def _begin_process(job: ShardJob) -> None:
     _OF_THIS_PROCESS.append(job)
-    # Several processes with several threads each would only wait for each other. Read by PyTorch and `tokenizers` when
-    # they are first imported, which no process has done yet.
-    os.environ.update(OMP_NUM_THREADS="1", TOKENIZERS_PARALLELISM="false")
-    pa.set_cpu_count(1)
+    limit_threads(1)
     Thread(target=_end_with_parent, daemon=True).start()
 
 

@@ -151,9 +151,9 @@ def _back_translate(settings: BackTranslationSettings, output: ShardedOutput) ->
     own = output.own(shards)
     options = _options(settings)
     state = PartialState(cpu=not torch.accelerator.is_available(), timeout=_PATIENCE)
-    device = settings.device or str(state.device)
+    device = settings.device or (str(state.device) if settings.computes_here else "cpu")
     translator = BackTranslator(tuple(settings.model), options, settings.lexical_table, device)
-    model = translator.translator.model
+    model = settings.here(translator).translator.model
     check_languages(settings.model, model, bitext, settings.split)
     record = dict(
         **dataclasses.asdict(options),

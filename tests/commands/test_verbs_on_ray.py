@@ -1,0 +1,239 @@
+"""Verbs on a real Ray cluster of two nodes of one processor each: the bytes of a run of this machine alone."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from hf_paraphrase import __version__
+from hf_paraphrase.commands import main
+from hf_paraphrase.data.folder import DataFolder, write_split
+from hf_paraphrase.registry import MEASURES
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(importlib.util.find_spec("ray") is None, reason="Ray is not installed: pip install ray"),
+]
+ROOT = Path(__file__).resolve().parents[2]
+WORDS = ["one", "two", "three", "four", "five", "six"]
+LIVELY = """
+import os, time
+from dataclasses import dataclass
+import numpy as np
+from hf_paraphrase.filtering import Measure
+from hf_paraphrase.registry import MEASURES
+
+@MEASURES.register("lively")
+@dataclass(frozen=True)
+class Lively(Measure):
+    "Takes its time, and in a worker dies at a pair."
+    columns = ("lively",)
+
+    def compute(self, batch):
+        texts = batch.texts("sentence1")
+        if "RAY_JOB_ID" in os.environ:
+            time.sleep(PAUSE if texts else 0)
+            if DEADLY in batch.texts("sentence1"):
+                os.kill(os.getpid(), 9)
+        return {"lively": np.array([len(text) for text in texts])}
+"""
+
+
+@pytest.fixture(scope="module")
+def cluster():
+    from ray.cluster_utils import Cluster
+
+    with pytest.MonkeyPatch.context() as context:
+        context.setenv("RAY_USAGE_STATS_ENABLED", "0")
+        # A node that is killed is soon known to be.
+        quick = {"health_check_period_ms": 500, "health_check_failure_threshold": 2, "health_check_timeout_ms": 500}
+        head = {"num_cpus": 1, "include_dashboard": False, "_system_config": quick}
+        cluster = Cluster(initialize_head=True, head_node_args=head)
+        try:
+            yield cluster
+        finally:
+            cluster.shutdown()
+
+
+@pytest.fixture
+def second(cluster):
+    """The second node, for one test."""
+    nodes = []
+
+    def add(**settings):
+        nodes.append(cluster.add_node(num_cpus=1, **settings))
+        return nodes[-1]
+
+    yield add
+    for node in nodes:
+        if node in cluster.worker_nodes:
+            cluster.remove_node(node)
+
+
+@pytest.fixture(scope="module")
+def pairs(tmp_path_factory):
+    generator = np.random.default_rng(0)
+    texts = [" ".join(generator.choice(WORDS, size=generator.integers(1, 7))) for _ in range(120)]
+    texts[30] = "the deadly sentence"
+    table = pa.table({"sentence1": texts[:60], "sentence2": [*texts[60:119], None], "number": list(range(60))})
+    folder = tmp_path_factory.mktemp("data") / "pairs"
+    write_split(folder, "train", table.to_batches(max_chunksize=13), table.schema)
+    return folder
+
+
+@pytest.fixture
+def score_lively(pairs, tmp_path, cluster, monkeypatch):
+    """Gives the words that score the pairs with the measure `lively`, in shards of four."""
+    monkeypatch.setattr(MEASURES, "_entries", dict(MEASURES._entries))
+
+    def words(output, *more, on_ray=True, pause=0.0, deadly=None):
+        mine = tmp_path / "mine.py"
+        mine.write_text(LIVELY.replace("PAUSE", repr(pause)).replace("DEADLY", repr(deadly)))
+        words = ["score", "--pairs", pairs, "--output", output, "--measures", "lively", "--shard-size", 4, *more]
+        words += ["--engine", "ray", "--ray-address", cluster.address] if on_ray else ["--workers", 1]
+        return ["--import", *map(str, [mine, *words])]
+
+    yield words
+    for name in [name for name in sys.modules if name.endswith("_mine")]:
+        del sys.modules[name]
+
+
+def tree(folder):
+    """The files of a folder, which name the place where it lies as if it lay nowhere."""
+    place = str(folder.parent).encode()
+    files = (path for path in folder.rglob("*") if path.is_file())
+    return {path.relative_to(folder).as_posix(): path.read_bytes().replace(place, b"") for path in files}
+
+
+@pytest.mark.parametrize("verb", ["score", "filter", "encode", "back-translate"])
+def test_each_verb_makes_on_two_nodes_every_byte_of_a_run_without_them(
+    verb, cluster, second, pairs, tiny_model, tiny_bitext, tmp_path, capsys, monkeypatch
+):
+    second()
+    monkeypatch.chdir(tmp_path)
+    # Relative names lead the workers to the same places.
+    given = {"pairs": pairs, "bitext": tiny_bitext, "model": tiny_model}
+    for name, folder in given.items():
+        Path(name).symlink_to(folder)
+    words = {
+        "score": ["score", "--pairs", "pairs", "--measures", "length,bleu,similarity", "--encoder", "--shard-size", 9],
+        "filter": ["filter", "--pairs", "pairs", "--keep", "2<=length<=5", "bleu<0.9", "--shard-size", 9],
+        "encode": ["encode", "--input", "pairs", "--columns", "sentence1", "sentence2", "--shard-size", 9],
+        "back-translate": [
+            *("back-translate", "--bitext", "bitext", "--split", "validation", "--model", "model"),
+            *("--num-beams", 3, "--precision", "fp32", "--shard-size", 2, "--device", "cpu"),
+        ],
+    }[verb]
+    assert main([*map(str, words), "--output", "there/made", "--engine", "ray", "--ray-address", cluster.address]) == 0
+    said = capsys.readouterr().err
+    # Without parts or Ray, `filter` writes its rows as one shard.
+    assert main([*map(str, words), "--output", "local/made", *(["--shard", "1/1"] if verb == "filter" else [])]) == 0
+    made, local = (tree(Path(folder, "made").absolute()) for folder in ("there", "local"))
+    assert made == {name: content.replace(b"local/made", b"there/made") for name, content in local.items()}
+    assert [path.name for path in Path("there").iterdir()] == ["made"]
+    # Of what Ray and its workers have to tell nothing is shown.
+    assert "ray" not in said.lower(), said
+
+
+def test_rows_and_order_stay_when_a_node_is_killed_in_the_middle(cluster, second, score_lively, tmp_path):
+    node = second()
+    reports = tmp_path / ".made.partial" / "shards"
+
+    def kill():
+        while len(list(reports.glob("*.json"))) < 4:
+            time.sleep(0.05)
+        cluster.remove_node(node, allow_graceful=False)
+
+    killer = threading.Thread(target=kill)
+    killer.start()
+    assert main(score_lively(tmp_path / "made", pause=0.5)) == 0
+    killer.join()
+    assert main(score_lively(tmp_path / "whole" / "made", on_ray=False)) == 0
+    assert tree(tmp_path / "made") == tree(tmp_path / "whole" / "made")
+    assert DataFolder(tmp_path / "made").table().column("number").to_pylist() == list(range(60))
+
+
+def test_a_worker_that_dies_again_and_again_is_one_line_and_what_is_finished_stays(score_lively, tmp_path, capsys):
+    assert main(score_lively(tmp_path / "made", deadly="the deadly sentence")) == 2
+    error = capsys.readouterr().err.splitlines()[-1]
+    assert "error: 3 workers have died at rows 28 to 32 of `train`" in error and "--resume" in error
+    finished = tmp_path / ".made.partial" / "shards"
+    assert {f"train-{number:05d}.json" for number in range(7)} <= {path.name for path in finished.iterdir()}
+    assert not (finished / "train-00007.json").exists() and not (tmp_path / "made").exists()
+    assert main(score_lively(tmp_path / "made", "--resume", on_ray=False)) == 0
+    assert DataFolder(tmp_path / "made").count() == 60
+
+
+def test_a_run_that_was_killed_goes_on_and_leaves_the_same_rows(score_lively, tmp_path):
+    reports = tmp_path / ".made.partial" / "shards"
+    command = [sys.executable, "-m", "hf_paraphrase", *score_lively(tmp_path / "made", pause=0.5)]
+    with (tmp_path / "log").open("w") as log:
+        process = subprocess.Popen(command, stderr=log, cwd=ROOT)
+    while len(list(reports.glob("*.json"))) < 3:
+        assert process.poll() is None, (tmp_path / "log").read_text()
+        time.sleep(0.05)
+    process.kill()
+    process.wait()
+    kept = {path: path.stat().st_mtime_ns for path in reports.glob("*.json")}
+    assert 3 <= len(kept) < 15
+    assert main(score_lively(tmp_path / "made")) == 2
+    assert main(score_lively(tmp_path / "made", "--resume")) == 0
+    assert DataFolder(tmp_path / "made").table().column("number").to_pylist() == list(range(60))
+    assert len(json.loads((tmp_path / "made" / "provenance.json").read_text())["interruptions"]) == 1
+
+
+@pytest.mark.parametrize(
+    ("source", "problem"),
+    [
+        (
+            "raise ModuleNotFoundError(\"No module named 'hf_paraphrase'\")",
+            "a worker of the Ray cluster lacks this package",
+        ),
+        ("__version__ = '0.0.1'\n__path__ = [{package!r}]", f"has hf-paraphrase 0.0.1, and this run {__version__}"),
+    ],
+)
+def test_a_worker_without_the_package_or_with_another_version_is_one_line(
+    source, problem, second, score_lively, tmp_path, monkeypatch, capsys
+):
+    other = tmp_path / "other" / "hf_paraphrase"
+    other.mkdir(parents=True)
+    (other / "__init__.py").write_text(source.format(package=str(ROOT / "hf_paraphrase")))
+    second(env_vars={"PYTHONPATH": str(other.parent)})
+    # Workers look for packages where the run does, and first of all in its folder.
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [str(tmp_path), *sys.path])
+    assert main(score_lively(tmp_path / "made", pause=0.2)) == 2
+    error = capsys.readouterr().err.splitlines()[-1]
+    assert problem in error and "install the same" in error and not (tmp_path / "made").exists()
+
+
+def test_workers_for_which_no_node_has_room_are_one_line_and_nothing_is_written(score_lively, tmp_path, capsys):
+    assert main(score_lively(tmp_path / "made", "--ray-cpus", 64, "--ray-gpus", 0.5)) == 2
+    error = capsys.readouterr().err.splitlines()[-1]
+    assert "no node of the Ray cluster has 64 CPU and 0.5 GPU for a worker" in error
+    assert [path.name for path in tmp_path.iterdir()] == ["mine.py"]
+
+
+def test_an_error_in_a_shard_is_that_of_a_run_without_ray(pairs, cluster, tmp_path, capsys):
+    damaged = tmp_path / "pairs"
+    write_split(damaged, "train", DataFolder(pairs).batches(), DataFolder(pairs).schema())
+    (file,) = (damaged / "data").iterdir()
+    content = bytearray(file.read_bytes())
+    content[40:200] = bytes(160)
+    file.write_bytes(bytes(content))
+    errors = []
+    for words in (["--engine", "ray", "--ray-address", cluster.address], ["--shard", "1/1"]):
+        output = tmp_path / f"made{len(errors)}"
+        assert main(["filter", "--pairs", str(damaged), "--output", str(output), "--keep", "length>0", *words]) == 2
+        errors.append(capsys.readouterr().err.splitlines()[-1])
+        assert not output.exists()
+    assert errors[0] == errors[1] and str(file) in errors[0]
