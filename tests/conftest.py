@@ -22,6 +22,7 @@ hypothesis.settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "blocking"
 
 # Nothing in the suite may reach the network, and a test must not be slower for a busy second core.
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
+os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
 os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
 
 REAL_DATA = Path(__file__).resolve().parents[2] / "shared" / "data"

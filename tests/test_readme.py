@@ -62,10 +62,27 @@ def tour():
     return [block for page in pages for block in blocks((GUIDE / page).read_text("utf-8"))]
 
 
-def missing_packages(code):
-    """What a block imports that is not installed."""
-    packages = re.findall(r"^(?:import|from) (\w+)", code, re.MULTILINE)
-    return [name for name in packages if importlib.util.find_spec(name) is None]
+def imported_packages(code):
+    """What a block imports."""
+    return re.findall(r"^(?:import|from) (\w+)", code, re.MULTILINE)
+
+
+def needs_ray(code):
+    """Tells whether a block starts a Ray cluster, which takes long."""
+    return "--engine ray" in code or "ray" in imported_packages(code)
+
+
+def run_blocks(blocks, monkeypatch, capsys):
+    """Runs blocks of the quick tour, where their packages are installed."""
+    for language, code in blocks:
+        capsys.readouterr()
+        if language == "bash":
+            for line in code.strip().splitlines():
+                if not line.startswith(NOT_RUN):
+                    run_line(line, monkeypatch)
+        elif language == "python" and all(map(importlib.util.find_spec, imported_packages(code))):
+            exec(compile(code, "README.md", "exec"), {})
+            assert capsys.readouterr().out.strip(), f"the block prints nothing:\n{code}"
 
 
 def commands(text):
@@ -163,16 +180,17 @@ def test_every_block_of_the_quick_tour_runs(quickstart, monkeypatch, capsys):
     monkeypatch.setenv("HF_DATASETS_CACHE", str(quickstart.parent / "cache"))
     blocks = tour()
     assert [language for language, _ in blocks].count("python") >= 6
-    for language, code in blocks:
-        capsys.readouterr()
-        if language == "bash":
-            for line in code.strip().splitlines():
-                if not line.startswith(NOT_RUN):
-                    run_line(line, monkeypatch)
-        elif language == "python" and not missing_packages(code):
-            exec(compile(code, "README.md", "exec"), {})
-            assert capsys.readouterr().out.strip(), f"the block prints nothing:\n{code}"
+    run_blocks([block for block in blocks if not needs_ray(block[1])], monkeypatch, capsys)
     assert (quickstart.parent / "vectors.npy").is_file() and (quickstart.parent / "mined" / "README.md").is_file()
+
+
+@pytest.mark.slow
+def test_the_blocks_of_the_quick_tour_that_start_a_ray_cluster_run(quickstart, monkeypatch, capsys):
+    pytest.importorskip("ray", reason="Ray is not installed: pip install ray")
+    monkeypatch.chdir(quickstart.parent)
+    blocks = [block for block in tour() if needs_ray(block[1])]
+    assert {language for language, _ in blocks} == {"python", "bash"}
+    run_blocks(blocks, monkeypatch, capsys)
 
 
 def test_the_tour_shows_each_thing_that_it_promises():

@@ -99,7 +99,11 @@ def test_a_data_folder_is_embedded_as_its_texts_are_and_opens(pairs, tmp_path):
 @pytest.mark.parametrize(
     ("words", "more", "problem"),
     [
-        ("filter", ["--first", 3], "--first looks at all pairs, and --shard at a part of them (filter the output of"),
+        (
+            "filter",
+            ["--first", 3],
+            "--first looks at all pairs, and --shard at a part of them (filter the output once more",
+        ),
         ("filter", ["--noise", 0.1], "--noise looks at all pairs"),
         ("filter", ["--shard-size", 0], "--shard-size must be at least 1"),
         ("encode", ["--columns", "nothing"], "nothing"),

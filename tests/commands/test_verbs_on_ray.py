@@ -52,16 +52,14 @@ class Lively(Measure):
 def cluster():
     from ray.cluster_utils import Cluster
 
-    with pytest.MonkeyPatch.context() as context:
-        context.setenv("RAY_USAGE_STATS_ENABLED", "0")
-        # A node that is killed is soon known to be.
-        quick = {"health_check_period_ms": 500, "health_check_failure_threshold": 2, "health_check_timeout_ms": 500}
-        head = {"num_cpus": 1, "include_dashboard": False, "_system_config": quick}
-        cluster = Cluster(initialize_head=True, head_node_args=head)
-        try:
-            yield cluster
-        finally:
-            cluster.shutdown()
+    # A node that is killed is soon known to be.
+    quick = {"health_check_period_ms": 500, "health_check_failure_threshold": 2, "health_check_timeout_ms": 500}
+    head = {"num_cpus": 1, "include_dashboard": False, "_system_config": quick}
+    cluster = Cluster(initialize_head=True, head_node_args=head)
+    try:
+        yield cluster
+    finally:
+        cluster.shutdown()
 
 
 @pytest.fixture
