@@ -24,6 +24,7 @@ USUAL = {
     "initial_model",
     "evaluate-nmt": "model bitext split num_beams max_sentences output translations update_card",
     "back-translate": "model bitext output num_beams num_return_sequences max_sentences split precision resume",
+    "encode": "model input output columns normalize truncate_dim batch_size device",
     "score": "pairs output measures translation_model language_model classifier encoder language workers resume",
     "filter": "pairs output keep drop_identical one_per_reference by first sample decontaminate negatives",
     "train-classifier": "pairs output body negatives mined epochs hidden_size learning_rate seed",
@@ -83,7 +84,8 @@ _OF_ALL = {
     "search for translations": "length_penalty min_length_ratio max_length_ratio max_target_units forbid_unknown "
     "no_repeat_ngram_size lexical_table candidates_frequent candidates_per_unit candidates_from_reference",
     "decontamination": "decontaminate decontaminate_ngrams decontaminate_share",
-    "computing": "batch_size device workers shard shard_size precision teacher_precision",
+    "computing": "batch_size device workers shard shard_size precision teacher_precision engine ray_address ray_workers "
+    "ray_cpus ray_gpus",
 }
 _LAST = "the run, its output and its card"
 _OF_THE_RUN = "seed license url update_card overwrite resume report_to config help"
