@@ -20,13 +20,13 @@ from transformers import (
 
 from ..training.batches import EpochBatches, PairItems
 from ..training.callbacks import EpochMarks, keep_standard_output
-from ..training.row_adam import SparseGradientNorm
+from ..training.sparse_gradients import SparseGradientTrainer
 from .dev_scores import CHOOSES, DEV_SCORE, Evaluator, chosen_score, scores_of
 from .model_folder import write_model_files, write_saved_card
 from .sentence_encoder import SentenceEncoder
 
 
-class ScoredTrainer(SparseGradientNorm):
+class ScoredTrainer(SparseGradientTrainer):
     """A Trainer of an encoder that is scored before the first step and at every mark, where a checkpoint is written.
 
     The weights of the best mark are in the model when :meth:`train` returns. The untrained state is scored but cannot

@@ -8,6 +8,8 @@ from typing import Any
 import torch
 from transformers import TrainingArguments
 
+from .sharding import refuse_sharding
+
 Settled = Mapping[str, tuple[tuple[Any, ...], str]]
 """By the names of settings: the values that say nothing else, and what to do instead of giving another."""
 
@@ -35,11 +37,12 @@ ADAM: Settled = {
 
 
 def refuse_without_effect(arguments: TrainingArguments, settled: Settled) -> None:
-    """Refuses a value that would be overwritten or that nothing reads.
+    """Refuses a value that would be overwritten or that nothing reads, and models that are spread over processes.
 
     Raises:
         ValueError: If a setting has one, with what to do instead.
     """
+    refuse_sharding(arguments)
     for name, (accepted, remedy) in settled.items():
         value = getattr(arguments, name)
         if value not in accepted:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import torch
@@ -25,6 +26,26 @@ def wait_for_all() -> None:
         distributed.barrier()
 
 
+def gathered(tensor: Tensor) -> list[Tensor]:
+    """Returns what every process has in place of a tensor, process 0 first; all must have one of the same shape."""
+    parts = [torch.empty_like(tensor) for _ in range(num_processes())]
+    distributed.all_gather(parts, tensor)
+    return parts
+
+
+def all_rows(rows: Tensor, counts: Sequence[int]) -> Tensor:
+    """Lays the rows of all processes end to end, without gradient.
+
+    Args:
+        rows: The rows of this process (rows, …).
+        counts: How many each process has.
+    """
+    # The collective wants equal shapes.
+    padded = rows.new_zeros(max(counts), *rows.shape[1:])
+    padded[: rows.shape[0]] = rows
+    return torch.cat([part[:count] for part, count in zip(gathered(padded), counts, strict=True)])
+
+
 def gather_rows(rows: Tensor) -> Tensor:
     """Lays the rows of all processes end to end; the gradient flows back to the process that a row came from.
 
@@ -41,11 +62,9 @@ def gather_rows(rows: Tensor) -> Tensor:
     """
     if num_processes() == 1:
         return rows
-    count = torch.tensor([rows.shape[0]], device=rows.device)
-    counts = [torch.empty_like(count) for _ in range(num_processes())]
-    distributed.all_gather(counts, count)
-    gathered: Tensor = _GatherRows.apply(rows, [int(item) for item in counts])
-    return gathered
+    counts = gathered(torch.tensor([rows.shape[0]], device=rows.device))
+    joint: Tensor = _GatherRows.apply(rows, [int(item) for item in counts])
+    return joint
 
 
 def joint_sides(rows: Tensor, pairs: int) -> Tensor:
@@ -78,12 +97,7 @@ class _GatherRows(torch.autograd.Function):
     @staticmethod
     def forward(context: Any, rows: Tensor, counts: list[int]) -> Tensor:
         context.counts = counts
-        # The collective wants equal shapes.
-        padded = rows.new_zeros(max(counts), *rows.shape[1:])
-        padded[: rows.shape[0]] = rows
-        parts = [torch.empty_like(padded) for _ in counts]
-        distributed.all_gather(parts, padded)
-        return torch.cat([part[:count] for part, count in zip(parts, counts, strict=True)])
+        return all_rows(rows, counts)
 
     @staticmethod
     def backward(context: Any, *gradients: Tensor) -> tuple[Tensor, None]:

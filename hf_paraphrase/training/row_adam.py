@@ -1,4 +1,4 @@
-"""Training with sparse gradients of word vectors: Adam that updates their rows alone, and the norm to clip them to."""
+"""Adam for sparse gradients of word vectors: it updates their rows alone."""
 
 from __future__ import annotations
 
@@ -7,8 +7,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 import torch
-from torch import Tensor, nn
-from transformers import Trainer
+from torch import Tensor
 
 SMALLEST_ROW = 1e-4
 """The root mean square below which relative steps no longer become smaller: Adafactor has 1e-3, which would already be
@@ -108,20 +107,3 @@ def _different_rows(gradient: Tensor) -> tuple[Tensor, Tensor]:
         return rows, values
     gradient = gradient.coalesce()
     return gradient.indices()[0], gradient.values()
-
-
-class SparseGradientNorm(Trainer):
-    """A Trainer that clips sparse and dense gradients to `max_grad_norm` by their joint norm, in place."""
-
-    def _clip_grad_norm(self, model: nn.Module) -> Tensor:
-        gradients = [item.grad for item in model.parameters() if item.grad is not None]
-        values = [item.coalesce().values() if item.is_sparse else item for item in gradients]
-        norm = torch.linalg.vector_norm(torch.stack([torch.linalg.vector_norm(item) for item in values]))
-        scale = (self.args.max_grad_norm / (norm + 1e-6)).clamp_max(1.0)
-        for gradient in gradients:
-            gradient.mul_(scale)
-        return norm
-
-    def _get_grad_norm(self, model: nn.Module, grad_norm: Tensor | float | None = None) -> Tensor | float | None:
-        # The base class would compute a norm over whole tables of vectors in every step only to log it.
-        return grad_norm

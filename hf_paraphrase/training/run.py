@@ -37,11 +37,13 @@ from ..artefacts.folders import check_output, check_unfinished, is_filled, outpu
 from ..artefacts.measurements import Measurement
 from ..artefacts.provenance import fingerprint, read_provenance, write_provenance
 from ..artefacts.quiet_libraries import quiet_transformers
-from ..artefacts.unfinished import JOB, check_same_job
+from ..artefacts.unfinished import JOB, check_same_job, job_fingerprint
 from ..errors import OutputError, UsageError
 from ..messages import is_main_process, process_count, say
 from ..settings import Settings, seed_setting, setting
 from ..shown_text import as_given
+from .joining import check_in_common, wait_before_training
+from .sharding import refuse_sharding
 
 if TYPE_CHECKING:
     from transformers import Trainer, TrainingArguments
@@ -147,7 +149,9 @@ class TrainingRun:
         Raises:
             OutputError: If the output is in the way, another run is at work on it, there is unfinished work and
                 neither flag was given, or that work was begun with other settings or inputs.
+            UsageError: If the launcher asks for models that are spread over processes.
         """
+        refuse_sharding()
         settings = self.settings
         flags = {"overwrite": settings.overwrite, "resume": settings.resume}
         self._output = Path(settings.output).expanduser().resolve()
@@ -162,13 +166,13 @@ class TrainingRun:
         self.folder = staging_path(self._output)
         self.is_finished = settings.resume and (self.folder / CARD).is_file()
         if self.is_finished:
-            _wait_before_training()
+            wait_before_training()
         try:
             if is_main_process():
                 self._claim()
         finally:
             if self.is_finished:
-                _wait_before_training()
+                wait_before_training()
         return self
 
     def _claim(self) -> None:
@@ -284,9 +288,9 @@ class TrainingRun:
             trainer: A Trainer with arguments from :meth:`arguments`.
 
         Raises:
-            OutputError: If the unfinished output is of another job.
+            OutputError: If the unfinished output is of another job, or a process does not see it.
             ModelError: If it diverges, and no better weights are kept.
-            UsageError: If wandb cannot log, as where nobody is logged in.
+            UsageError: If wandb cannot log, as where nobody is logged in, or the processes were started differently.
         """
         from .logs import kept_logs
 
@@ -302,6 +306,7 @@ class TrainingRun:
     def _train(self, trainer: Trainer, folder: Path) -> None:
         from .callbacks import EndAtDivergence, LossAtCheckpoints, last_checkpoint, log_of_steps
 
+        check_in_common(job_fingerprint(self.job()), self.folder)
         self.begin()
         if is_main_process():
             folder.mkdir(parents=True, exist_ok=True)
@@ -388,13 +393,3 @@ def _wait_for_all() -> None:
     from .processes import wait_for_all
 
     wait_for_all()
-
-
-def _wait_before_training() -> None:
-    """Waits for the other processes, which have not joined for a training yet."""
-    if process_count() == 1:
-        return
-    import torch
-    from accelerate import PartialState
-
-    PartialState(cpu=not torch.accelerator.is_available()).wait_for_everyone()

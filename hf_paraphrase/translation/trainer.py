@@ -38,6 +38,7 @@ from transformers import (
 from ..messages import say
 from ..training.callbacks import EpochOfBatches, LastStep, keep_standard_output
 from ..training.processes import wait_for_all
+from ..training.sharding import refuse_sharding
 from .batching import MaxiBatchSampler, TokenizedBitext, TranslationCollator, split_batch, tokenize_bitext
 from .beam_search import translate
 from .bitext import BitextSides, trainable_rows
@@ -99,7 +100,12 @@ class TranslationTrainingArguments(TrainingArguments):
     bpe_dropout: float = field(default=0.0, metadata={"help": "share of the merges left out, anew in every epoch"})
 
     def __post_init__(self) -> None:
-        """Checks and completes the settings as `TrainingArguments` do, which know no warm-up that is not given."""
+        """Checks and completes the settings as `TrainingArguments` do, which know no warm-up that is not given.
+
+        Raises:
+            ValueError: If they are refused there, or ask for a model that is spread over processes.
+        """
+        refuse_sharding(self)
         given = self.warmup_steps
         self.warmup_steps = 0.0 if given is None else given
         super().__post_init__()

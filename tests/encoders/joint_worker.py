@@ -28,6 +28,8 @@ from hf_paraphrase.training.processes import gather_rows, num_processes, process
 JOINT = 6
 """Pairs in a joint batch."""
 
+ROWS = {"dense_optimizer": False}
+"""Sparse gradients, where nothing else asks for dense ones."""
 RUNS = {
     # 23 pairs leave 5 for the last joint batch, which two processes share unequally; 19 leave 1, and one has nothing.
     "avg": {},
@@ -46,6 +48,14 @@ RUNS = {
     "expanded in mega-batches": {"expansion_weight": 0.7, "mega_batch_size": 2},
     "expanded labelled": {"expansion_weight": 0.7, "loss": "contrastive", "margin": 1.2},
     "resumed": {"mega_batch_size": 4, "evaluations_per_epoch": 4, "kill": 6},
+    "rows": {**ROWS, "max_pairs": 19},
+    "rows of few pairs": {**ROWS, "max_pairs": 1},
+    "rows and a network": {**ROWS, "kind": "gru", "negatives": "mix", "scramble": 0.5, "lambda_c": 0.01},
+    "clipped rows": {**ROWS, "kind": "lstm", "max_grad_norm": 0.01},
+    "relative rows": {**ROWS, "relative_steps": True, "max_grad_norm": 0.01},
+    "rows in mega-batches": {**ROWS, "mega_batch_size": 3, "max_pairs": 19},
+    "accumulated rows": {**ROWS, "kind": "gru", "gradient_accumulation_steps": 2, "max_grad_norm": 0.01},
+    "resumed rows": {**ROWS, "kind": "gru", "evaluations_per_epoch": 4, "kill": 6},
 }
 
 
@@ -57,7 +67,7 @@ class Noting(TrainerCallback):
 
     def on_pre_optimizer_step(self, args, state, control, model=None, **kwargs):
         named = getattr(model, "module", model).named_parameters()
-        self.gradients.append({name: item.grad.clone() for name, item in named})
+        self.gradients.append({name: item.grad.to_dense().clone() for name, item in named})
 
 
 def make(kind):
@@ -84,15 +94,19 @@ def train(folder, pairs_folder, kind="avg", max_pairs=None, kill=None, **setting
         tokens = np.random.default_rng(1).integers(2, 62, offsets[-1]).astype(np.int32)
         augmentation = ExpandedTraining(Expansions(tokens, offsets, numbers, rows[::2], 2), weight)
     options = {"num_train_epochs": 2, "learning_rate": 0.02, "use_cpu": True, "report_to": "none", "seed": 5}
-    options |= {"disable_tqdm": True, "dense_optimizer": True, "logging_strategy": "steps", "logging_steps": 1}
+    options |= {"disable_tqdm": True, "logging_strategy": "steps", "logging_steps": 1, "dense_optimizer": True}
+    options |= settings
     batch = JOINT // int(os.environ.get("WORLD_SIZE", "1"))
 
     def trainer():
         arguments = EncoderTrainingArguments(
-            output_dir=str(folder), per_device_train_batch_size=batch, **options, **settings
+            output_dir=str(folder),
+            per_device_train_batch_size=batch,
+            **options,
         )
         made = EncoderTrainer(make(kind), arguments, pairs, tokenizer, augmentation=augmentation)
         made.add_callback(noting)
+        assert made.sparse_gradients is not options["dense_optimizer"]
         return made
 
     noting = Noting()

@@ -4,11 +4,14 @@ import dataclasses
 
 import pytest
 
+from hf_paraphrase.encoders.distillation.training_arguments import DistillationTrainingArguments
 from hf_paraphrase.encoders.training_arguments import EncoderTrainingArguments
+from hf_paraphrase.errors import UsageError
 from hf_paraphrase.filtering.reference_classifier.classifier_trainer import ClassifierTrainingArguments
 from hf_paraphrase.studies.mining.parallel_trainer import ParallelTrainingArguments
 from hf_paraphrase.studies.sdae.trainer import SdaeTrainingArguments
 from hf_paraphrase.studies.supervised.trainer import SupervisedTrainingArguments
+from hf_paraphrase.translation.trainer import TranslationTrainingArguments
 
 EVERY_EPOCH = [ClassifierTrainingArguments, ParallelTrainingArguments, SupervisedTrainingArguments]
 
@@ -71,3 +74,21 @@ def test_an_autoencoder_is_measured_evenly_spread_and_not_otherwise(tmp_path, na
 def test_what_is_settled_may_be_said_and_copied(tmp_path, arguments):
     given = arguments(output_dir=str(tmp_path), eval_strategy="epoch", save_strategy="epoch", use_cpu=True)
     assert dataclasses.replace(given, seed=9).save_strategy == "epoch"
+
+
+@pytest.mark.parametrize("settings", [{"fsdp": "full_shard"}, {"fsdp": True}, {"deepspeed": "zero.json"}])
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        DistillationTrainingArguments,
+        EncoderTrainingArguments,
+        SdaeTrainingArguments,
+        TranslationTrainingArguments,
+        *EVERY_EPOCH,
+    ],
+)
+def test_a_model_that_would_be_spread_over_processes_is_refused(tmp_path, arguments, settings):
+    name, value = next(iter(settings.items()))
+    with pytest.raises(UsageError, match=f"is asked for .the arguments have {name}={value!r}.*torchrun"):
+        arguments(output_dir=str(tmp_path), **settings)
+    assert not list(tmp_path.iterdir())

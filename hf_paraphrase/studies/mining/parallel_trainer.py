@@ -16,7 +16,8 @@ from ...tokenization.token_ids import TokenIds
 from ...training.arguments import Settled, refuse_without_effect
 from ...training.batches import EpochBatches, Item
 from ...training.epoch_trainer import EpochTrainer, EpochTrainingArguments
-from ...training.row_adam import RowAdam, SparseGradientNorm
+from ...training.row_adam import RowAdam
+from ...training.sparse_gradients import SparseGradientTrainer
 from .parallel_classification import encode_sentences, score_pairs
 from .parallel_examples import NOTHING, TRAIN, VALIDATION, NegativeDraw, ParallelExamples
 
@@ -86,7 +87,7 @@ class ParallelScores:
     pairs: int
 
 
-class ParallelTrainer(SparseGradientNorm, EpochTrainer):
+class ParallelTrainer(SparseGradientTrainer, EpochTrainer):
     """Trains a classifier of parallel sentences by cross-entropy (paper 002, sections 2.1 and 3.2).
 
     An epoch sees every parallel pair once, each with negatives that are drawn anew: see
@@ -99,8 +100,8 @@ class ParallelTrainer(SparseGradientNorm, EpochTrainer):
     :meth:`train` returns, the earliest of equals. Without one the last epoch is kept.
 
     The order and all draws depend on the seed and the epoch alone, so a run that is continued from a checkpoint ends
-    with the weights of an undisturbed one. On one process the word vectors get sparse gradients and
-    `RowAdam`, whose cost does not grow with the vocabularies; elsewhere it is `torch.optim.Adam`.
+    with the weights of an undisturbed one. The word vectors get sparse gradients, of which several processes exchange
+    the rows that occur, and `RowAdam`, whose cost does not grow with the vocabularies.
 
     Args:
         model: The classifier.
@@ -111,6 +112,7 @@ class ParallelTrainer(SparseGradientNorm, EpochTrainer):
     """
 
     criterion = DEV_SCORE
+    sparse_gradients = True
 
     def __init__(
         self,
@@ -129,16 +131,15 @@ class ParallelTrainer(SparseGradientNorm, EpochTrainer):
         batches = EpochBatches(len(examples.pairs[TRAIN]), args.pairs_in_batch, args.seed, args.world_size)
         dev_size = None if self.dev is None else len(self.dev[1])
         super().__init__(model, args, batches, self._collate, dev_size=dev_size, report=report)
-        model.sparse_gradients = args.world_size == 1
 
     @property
     def adam(self) -> Callable[..., torch.optim.Optimizer]:
-        """Adam over rows where gradients are sparse."""
-        return RowAdam if self.model.sparse_gradients else super().adam
+        """Adam over rows, whose gradients are sparse."""
+        return RowAdam
 
     def train(self, *args: Any, **kwargs: Any) -> Any:
         """Trains; gradients of the word vectors are sparse for that time only."""
-        self.model.sparse_gradients = self.args.world_size == 1
+        self.model.sparse_gradients = True
         try:
             return super().train(*args, **kwargs)
         finally:

@@ -34,12 +34,10 @@ def test_the_settings_of_the_paper_are_the_defaults(tmp_path):
     assert (args.max_grad_norm, args.negatives, args.pairs_in_batch) == (5.0, 5, 21)
 
 
-@pytest.mark.parametrize("sparse", [True, False])
-def test_the_settings_of_adam_reach_the_optimizer(tmp_path, sparse):
+def test_the_settings_of_adam_reach_the_optimizer(tmp_path):
     examples = examples_of(many(10))
     options = {"adam_beta1": 0.5, "adam_beta2": 0.75, "adam_epsilon": 1e-3}
     trainer = trainer_of(tmp_path, examples, model_of(examples), **options)
-    trainer.model.sparse_gradients = sparse
     defaults = trainer.create_optimizer().defaults
     assert (defaults["betas"], defaults["eps"]) == ((0.5, 0.75), 1e-3)
 

@@ -1,0 +1,67 @@
+"""Processes that are about to train together: waiting before they have joined, and what they must have in common."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+from ..errors import OutputError, UsageError
+from ..messages import process_count
+
+_PATIENCE = 60.0
+"""Seconds for which a folder may stay hidden: network file systems remember for a while what was not there."""
+
+
+def wait_before_training() -> None:
+    """Waits for the other processes, which have not joined for a training yet."""
+    if process_count() == 1:
+        return
+    import torch
+    from accelerate import PartialState
+
+    PartialState(cpu=not torch.accelerator.is_available()).wait_for_everyone()
+
+
+def check_in_common(job: str, folder: Path, *, patience: float = _PATIENCE) -> None:
+    """Refuses processes that would not train the same, or of which one does not see the folder of the first.
+
+    All processes raise the same error; it is asked once they have joined, and the first one has made its folder.
+
+    Args:
+        job: The fingerprint of the job (hexadecimal digits).
+        folder: The unfinished output, in which the first process writes and all read.
+        patience: Seconds for which it is looked for.
+
+    Raises:
+        UsageError: If they were given different settings or inputs.
+        OutputError: If a process does not see the folder.
+    """
+    from .processes import num_processes
+
+    if num_processes() == 1:
+        return
+    import torch
+    from accelerate import PartialState
+
+    from .processes import gathered
+
+    device = PartialState().device
+    digests = gathered(torch.tensor(list(bytes.fromhex(job)), device=device))
+    # The first process has made its folder before it said what its job is.
+    until = time.monotonic() + patience
+    while not folder.is_dir() and time.monotonic() < until:
+        time.sleep(0.2)
+    seen = gathered(torch.tensor(int(folder.is_dir()), device=device))
+    different = [str(number) for number, digest in enumerate(digests) if not torch.equal(digest, digests[0])]
+    if different:
+        raise UsageError(
+            f"settings or inputs of process {', '.join(different)} are not those of process 0",
+            remedy="start the same command on all nodes, with the same files",
+        )
+    blind = [str(number) for number, sees in enumerate(seen) if not sees]
+    if blind:
+        raise OutputError(
+            f"process {', '.join(blind)} does not see this folder of process 0",
+            path=folder,
+            remedy="give an --output in a folder that all nodes share",
+        )
