@@ -1,11 +1,13 @@
-"""Processes that are about to train together: waiting before they have joined, and what they must have in common."""
+"""Processes that train together: waiting before they have joined, what they must have in common, and lost ones."""
 
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
-from ..errors import OutputError, UsageError
+from ..errors import HfParaphraseError, OutputError, UsageError
 from ..messages import process_count
 
 _PATIENCE = 60.0
@@ -65,3 +67,26 @@ def check_in_common(job: str, folder: Path, *, patience: float = _PATIENCE) -> N
             path=folder,
             remedy="give an --output in a folder that all nodes share",
         )
+
+
+@contextmanager
+def lost_processes_told() -> Iterator[None]:
+    """Says of what the exchange with a process that has ended raises in the block what happened and what to do.
+
+    Raises:
+        HfParaphraseError: In place of the error of the exchange.
+    """
+    try:
+        yield
+    except RuntimeError as error:
+        from torch.distributed import DistError
+
+        from .processes import num_processes
+
+        # Of gloo it has no type of its own, but the place in its source text.
+        if num_processes() == 1 or not (isinstance(error, DistError) or "/gloo/" in str(error)):
+            raise
+        raise HfParaphraseError(
+            "another process of this training has ended, or cannot be reached",
+            remedy="its own messages say why; started again on all nodes with --resume, the training goes on",
+        ) from error

@@ -42,7 +42,7 @@ from ..errors import OutputError, UsageError
 from ..messages import is_main_process, process_count, say
 from ..settings import Settings, seed_setting, setting
 from ..shown_text import as_given
-from .joining import check_in_common, wait_before_training
+from .joining import check_in_common, lost_processes_told, wait_before_training
 from .sharding import refuse_sharding
 
 if TYPE_CHECKING:
@@ -291,16 +291,19 @@ class TrainingRun:
             OutputError: If the unfinished output is of another job, or a process does not see it.
             ModelError: If it diverges, and no better weights are kept.
             UsageError: If wandb cannot log, as where nobody is logged in, or the processes were started differently.
+            HfParaphraseError: If another process of the training has ended.
         """
         from .logs import kept_logs
 
         self._trained = False
         folder = Path(trainer.args.output_dir)
-        # Before anything is written down: where logging is not possible nothing is begun.
-        with kept_logs(trainer, self.folder / LOGS / folder.relative_to(self.checkpoints), self._output.name):
-            self._train(trainer, folder)
-        # None of the checkpoints goes before all processes have loaded the best one.
-        _wait_for_all()
+        logs = self.folder / LOGS / folder.relative_to(self.checkpoints)
+        with lost_processes_told():
+            # Before anything is written down: where logging is not possible nothing is begun.
+            with kept_logs(trainer, logs, self._output.name):
+                self._train(trainer, folder)
+            # None of the checkpoints goes before all processes have loaded the best one.
+            _wait_for_all()
         self._trained = True
 
     def _train(self, trainer: Trainer, folder: Path) -> None:

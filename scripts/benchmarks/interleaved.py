@@ -16,6 +16,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple, TypeVar
 
 from hf_paraphrase.errors import HfParaphraseError, UsageError
+from hf_paraphrase.messages import is_main_process
 
 CLOCKS = {"wall": time.perf_counter, "processor": time.process_time}
 """What a second is."""
@@ -171,9 +172,10 @@ def ratios_to_best(contestants: Sequence[Contestant], medians: Sequence[float]) 
 
 
 def write(line: str) -> None:
-    """Writes a line of the report to standard output."""
-    sys.stdout.write(line + "\n")
-    sys.stdout.flush()
+    """Writes a line of the report to standard output, once for all processes."""
+    if is_main_process():
+        sys.stdout.write(line + "\n")
+        sys.stdout.flush()
 
 
 def write_ratios(ratios: Mapping[str, float]) -> None:

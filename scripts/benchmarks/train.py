@@ -5,6 +5,10 @@ the machine meets all of them. A turn is a run of the Trainer from its start; it
 first tenth, so neither start-up nor the final checkpoint counts. sentence-transformers trains a `StaticEmbedding` with
 its `MultipleNegativesRankingLoss`, whose cost is that of our loss with the hardest negative: all cosines of a batch.
 Ratios are of the medians, above 1 = this package, with row-wise Adam and no mega-batches, is faster.
+
+Started by `torchrun --nproc-per-node 2`, the contestants of this package train in two processes with a joint batch
+twice as large, and a rate is that of both together; dense Adam then exchanges whole gradients of the table, as
+`DistributedDataParallel` does, row-wise Adam the rows of the joint batch. Seconds are those of the first process.
 """
 
 from __future__ import annotations
@@ -14,7 +18,6 @@ import importlib
 import logging
 import sys
 import tempfile
-import time
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -30,10 +33,13 @@ from hf_paraphrase.data.schema import PAIRS
 from hf_paraphrase.encoders.encoded_pairs import EncodedPairs, encode_pairs
 from hf_paraphrase.encoders.trainer import EncoderTrainer
 from hf_paraphrase.encoders.training_arguments import EncoderTrainingArguments
+from hf_paraphrase.messages import process_count
 from hf_paraphrase.models.configuration_avg import AvgConfig
 from hf_paraphrase.models.modeling_avg import AvgModel
 from hf_paraphrase.tokenization.word_level import build_word_level_tokenizer, sentence_vocabulary
 from interleaved import (
+    CLOCK,
+    CLOCKS,
     ROUNDS,
     Contestant,
     argument_parser,
@@ -47,14 +53,15 @@ from interleaved import (
 
 
 class StepTimes(TrainerCallback):
-    """Notes when each update ended."""
+    """Notes when each update ended, by one of the `CLOCKS`."""
 
-    def __init__(self) -> None:
+    def __init__(self, clock: str) -> None:
+        self.now = CLOCKS[clock]
         self.ends: list[float] = []
 
     def on_step_end(self, *args: Any, **kwargs: Any) -> None:
         """Notes the time."""
-        self.ends.append(time.perf_counter())
+        self.ends.append(self.now())
 
     def rate(self, batch: int) -> float:
         """Computes pairs per second over the updates after the first tenth."""
@@ -87,6 +94,7 @@ def read_arguments() -> argparse.Namespace:
     parser.add_argument("--steps", type=int, default=600, help="updates in a turn of row-wise training")
     parser.add_argument("--slow-steps", type=int, default=60, help="updates in a turn of the others")
     parser.add_argument("--rounds", type=int, default=5, help=ROUNDS)
+    parser.add_argument("--clock", choices=CLOCKS, default="wall", help=CLOCK)
     return parser.parse_args()
 
 
@@ -118,7 +126,7 @@ def train_ours(
     """Trains with this package and returns pairs per second."""
     torch.manual_seed(0)
     model = AvgModel(AvgConfig(vocab_size=len(tokenizer), hidden_size=arguments.dimension))
-    times = StepTimes()
+    times = StepTimes(arguments.clock)
     with tempfile.TemporaryDirectory() as folder:
         settings = EncoderTrainingArguments(
             output_dir=folder,
@@ -135,7 +143,7 @@ def train_ours(
         trainer.marks.marks.clear()
         trainer.add_callback(times)
         trainer.train()
-    return times.rate(arguments.batch)
+    return times.rate(arguments.batch * process_count())
 
 
 def train_sentence_transformers(
@@ -149,7 +157,7 @@ def train_sentence_transformers(
     embedding = modules.StaticEmbedding(tokenizer, embedding_dim=arguments.dimension)
     model = library.SentenceTransformer(modules=[embedding], device="cpu")
     data = datasets.Dataset.from_dict({"anchor": [item[0] for item in texts], "positive": [item[1] for item in texts]})
-    times = StepTimes()
+    times = StepTimes(arguments.clock)
     with tempfile.TemporaryDirectory() as folder:
         settings = library.SentenceTransformerTrainingArguments(
             output_dir=folder,
@@ -183,7 +191,8 @@ def run(arguments: argparse.Namespace, folder: Path) -> None:
     pairs = encode_pairs(source, tokenizer)
     write(
         f"{len(pairs):,} pairs, {len(pairs.tokens) / len(pairs.keys):.1f} tokens a sentence, {len(tokenizer):,} x "
-        f"{arguments.dimension} vectors, {arguments.batch} pairs a batch, {torch.get_num_threads()} threads"
+        f"{arguments.dimension} vectors, {process_count()} processes, in each {arguments.batch} pairs a batch and "
+        f"{torch.get_num_threads()} threads"
     )
     ours = partial(train_ours, arguments, tokenizer, pairs)
     contestants = [Contestant("", "row-wise Adam", partial(ours, arguments.steps))]
@@ -194,6 +203,8 @@ def run(arguments: argparse.Namespace, folder: Path) -> None:
         contestants.append(Contestant("", name, partial(ours, steps, arguments.mega_batch)))
     contestants.append(Contestant("avg_train_vs_dense", "dense Adam", partial(ours, arguments.slow_steps, dense=True)))
     try:
+        if process_count() > 1:
+            raise ImportError("it is timed in one process")
         library = importlib.import_module("sentence_transformers")
     except ImportError as error:
         write(f"sentence-transformers is left out: {error}")

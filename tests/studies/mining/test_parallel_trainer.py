@@ -1,31 +1,22 @@
 from __future__ import annotations
 
 import dataclasses
+from pathlib import Path
 
 import numpy as np
+import parallel_worker
 import pytest
 import torch
+from forked_processes import TWO_PROCESSES
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from parallel_worker import model_of, trainer_of
+from safetensors.torch import load_file
 from test_parallel_examples import examples_of, many
 from torch.nn import functional
 
-from hf_paraphrase.models.configuration_parallel_bigru import ParallelBiGruConfig
-from hf_paraphrase.models.modeling_parallel_bigru import ParallelBiGruModel
 from hf_paraphrase.studies.mining.parallel_examples import TRAIN, VALIDATION, NegativeDraw
-from hf_paraphrase.studies.mining.parallel_trainer import ParallelTrainer, ParallelTrainingArguments, best_f1, measure
-
-
-def model_of(examples, **config):
-    torch.manual_seed(0)
-    sizes = {"source_vocab_size": 500, "target_vocab_size": 500, "embedding_size": 5, "hidden_size": 4}
-    return ParallelBiGruModel(ParallelBiGruConfig(**{**sizes, "initializer_range": 1.0, **config}))
-
-
-def trainer_of(folder, examples, model, **options):
-    common = {"output_dir": str(folder), "use_cpu": True, "report_to": "none", "num_train_epochs": 2.0, "seed": 3}
-    args = ParallelTrainingArguments(**{**common, **options})
-    return ParallelTrainer(model, args, examples, NegativeDraw(examples, args.negatives))
+from hf_paraphrase.studies.mining.parallel_trainer import ParallelTrainingArguments, best_f1, measure
 
 
 def test_the_settings_of_the_paper_are_the_defaults(tmp_path):
@@ -89,6 +80,25 @@ def test_one_step_is_adam_with_the_gradient_clipped_to_a_norm(tmp_path):
     assert trainer.model.sparse_gradients is False, "other optimizers take no sparse gradients"
     for (name, ours), theirs in zip(model.named_parameters(), twin.parameters(), strict=True):
         torch.testing.assert_close(ours, theirs, atol=1e-7, rtol=1e-4, msg=lambda text, n=name: n + text)
+
+
+def test_a_step_of_two_processes_follows_the_mean_of_their_gradients_and_leaves_them_equal(tmp_path, run_python):
+    if not torch.distributed.is_available() or not torch.distributed.is_gloo_available():
+        pytest.skip("torch lacks gloo")
+    done = run_python(TWO_PROCESSES, Path(__file__).with_name("parallel_worker.py"), tmp_path)
+    assert done.returncode == 0, done.stderr[-3000:]
+    first, second = (load_file(tmp_path / f"weights {process}.safetensors") for process in range(2))
+    trainer = parallel_worker.trainer(tmp_path / "alone")
+    model = trainer.model.train()
+    optimizer = torch.optim.Adam(model.parameters(), lr=2e-4)
+    order = trainer.batches.order(0)
+    for rows in (order[:3], order[3:6]):
+        (model(**trainer._collate([(0, int(row)) for row in rows])).loss / 2).backward()
+    assert torch.nn.utils.clip_grad_norm_(model.parameters(), 0.05) > 0.05
+    optimizer.step()
+    for name, expected in model.state_dict().items():
+        assert torch.equal(first[name], second[name]), name
+        torch.testing.assert_close(first[name], expected, atol=1e-7, rtol=1e-4, msg=lambda text, n=name: n + text)
 
 
 def test_negatives_change_from_epoch_to_epoch(tmp_path):

@@ -1,4 +1,4 @@
-"""What two processes do for test_sparse_gradients.py: gradients put together, and what they must have in common."""
+"""What two processes do for test_several_processes.py."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from safetensors.torch import save_file
 
 from hf_paraphrase.errors import HfParaphraseError
 from hf_paraphrase.training import sparse_gradients
-from hf_paraphrase.training.joining import check_in_common
+from hf_paraphrase.training.joining import check_in_common, lost_processes_told
 from hf_paraphrase.training.sparse_gradients import average_gradients
 
 ROWS = 50
@@ -72,6 +72,18 @@ def main(output):
             check_in_common(f"{job:02x}" * 32, folder, patience=0.5)
             said.append("")
         except HfParaphraseError as error:
+            said.append(str(error))
+    # The second process ends; the first one waits for it.
+    if process == 0:
+        try:
+            with lost_processes_told():
+                distributed.barrier()
+        except HfParaphraseError as error:
+            said.append(str(error))
+        try:
+            with lost_processes_told():
+                raise RuntimeError("of its own")
+        except RuntimeError as error:
             said.append(str(error))
     (output / f"said {process}").write_text("\n".join(said))
 
