@@ -55,7 +55,7 @@ from interleaved import (
 class StepTimes(TrainerCallback):
     """Notes when each update ended, by one of the `CLOCKS`."""
 
-    def __init__(self, clock: str) -> None:
+    def __init__(self, clock: str = "wall") -> None:
         self.now = CLOCKS[clock]
         self.ends: list[float] = []
 
