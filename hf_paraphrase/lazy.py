@@ -7,6 +7,7 @@ import importlib
 import importlib.util
 import sys
 from collections.abc import Callable
+from functools import lru_cache
 from importlib.machinery import ModuleSpec
 from typing import Any
 
@@ -52,7 +53,7 @@ def definition(module: str, name: str) -> ast.ClassDef | ast.FunctionDef | None:
         Its definition; None where there is none at the top of the module, or the source is not at hand.
     """
     source = _source_of(importlib.util.find_spec(module))
-    for item in [] if source is None else ast.parse(source).body:
+    for item in () if source is None else _statements(source):
         if isinstance(item, ast.ClassDef | ast.FunctionDef) and item.name == name:
             return item
     return None
@@ -72,6 +73,12 @@ def assigned(found: ast.ClassDef | ast.FunctionDef) -> dict[str, ast.expr]:
 def _source_of(spec: ModuleSpec | None) -> str | None:
     read = None if spec is None else getattr(spec.loader, "get_source", None)
     return None if spec is None or read is None else read(spec.name)
+
+
+@lru_cache(maxsize=64)
+def _statements(source: str) -> tuple[ast.stmt, ...]:
+    """Parses a source; several objects of one module are asked for several times."""
+    return tuple(ast.parse(source).body)
 
 
 def _imported_for_types(source: str) -> dict[str, str]:

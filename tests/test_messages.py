@@ -95,6 +95,7 @@ def test_one_process_in_the_place_of_several_is_known_by_what_accelerate_sets(
     assert lacks_its_group() is lacks
 
 
+@pytest.mark.slow
 def test_accelerate_on_cpus_starts_one_process_and_the_log_begins_with_it():
     launch = [sys.executable, "-m", "accelerate.commands.launch", "--cpu", "--num_processes", "2"]
     known = {key: value for key, value in os.environ.items() if not key.startswith(("ACCELERATE", "MASTER"))}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import difflib
+import shutil
 import types
 import typing
 from collections.abc import Iterable, Sequence
@@ -41,7 +42,8 @@ class VerbParser(argparse.ArgumentParser):
         super().__init__(
             prog=f"hf-paraphrase {verb}",
             description=(arguments_class.__doc__ or "").strip(),
-            formatter_class=_HelpFormatter,
+            # Every flag that is added makes a formatter, which would ask the terminal for its width anew.
+            formatter_class=partial(_HelpFormatter, width=shutil.get_terminal_size().columns - 2),
             allow_abbrev=False,
         )
         hints = typing.get_type_hints(arguments_class)

@@ -101,6 +101,17 @@ def translated(tiny_model, awkward_bitext, tmp_path_factory):
     return output
 
 
+@pytest.fixture
+def plots_undrawn(monkeypatch):
+    """Leaves the plots of a report empty: drawing them takes longer than all else in it. Other tests look at them."""
+
+    def save(self, path, **settings):
+        head = b"\x89PNG\r\n\x1a\n" if path.suffix == ".png" else b"<?xml version='1.0'?><svg/>"
+        path.write_bytes(head)
+
+    monkeypatch.setattr("matplotlib.figure.Figure.savefig", save)
+
+
 class Terminal(io.StringIO):
     """A stream that somebody watches."""
 

@@ -80,6 +80,7 @@ def test_with_a_classifier_both_sides_are_judged(pairs, classifier, tmp_path):
     assert numbers["references"] == 40 and numbers["seen_by_the_classifier"] == 0
 
 
+@pytest.mark.usefixtures("plots_undrawn")
 def test_a_column_of_probabilities_will_do_for_the_translations(pairs, classifier, tmp_path):
     scored = tmp_path / "scored"
     words = ["--measures", "reference_probability", "--classifier", classifier, "--workers", 1]
@@ -94,6 +95,7 @@ def test_a_column_of_probabilities_will_do_for_the_translations(pairs, classifie
     assert "It has seen 20 of these references" in (tmp_path / "report/README.md").read_text()
 
 
+@pytest.mark.usefixtures("plots_undrawn")
 def test_a_column_says_which_references_the_classifier_has_seen(pairs, tmp_path):
     table = DataFolder(pairs).table()
     seen = [None if i % 6 else i % 12 // 6 for i in range(60) for _ in range(2)]
@@ -117,6 +119,7 @@ def test_the_same_command_gives_the_same_bytes(pairs, tmp_path):
         assert (tmp_path / "one" / name).read_bytes() == (tmp_path / "two" / name).read_bytes()
 
 
+@pytest.mark.usefixtures("plots_undrawn")
 def test_document_frequencies_can_come_from_a_text(pairs, classifier, tmp_path):
     text = tmp_path / "text.txt"
     text.write_text("robot1 robot2\nhuman1\n" * 5)
@@ -147,6 +150,7 @@ def test_an_encoder_is_no_classifier(pairs, tmp_path, capsys):
     assert "`avg` is not a reference classifier" in capsys.readouterr().err
 
 
+@pytest.mark.usefixtures("plots_undrawn")
 def test_sentences_are_not_taken_for_markdown(tmp_path):
     rows = [(f"plain {i} words", f"a *bold* [link](x) <b> | {i} cell cell") for i in range(40)]
     columns = {"sentence1": [row[0] for row in rows], "sentence2": [row[1] for row in rows]}

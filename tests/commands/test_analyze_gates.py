@@ -73,6 +73,7 @@ def test_tagged_text_gives_tables_pictures_and_a_comparison(folder, tmp_path, ca
     assert [item["name"] for item in record["inputs"]] == ["gran", "tagged.txt"] and "tables" not in record["results"]
 
 
+@pytest.mark.usefixtures("plots_undrawn")
 def test_a_tagger_gives_plain_text_its_parts_of_speech(folder, tmp_path, capsys):
     pytest.importorskip("denckring_en_pos")
     output = tmp_path / "report"
@@ -88,6 +89,7 @@ def test_a_tagger_gives_plain_text_its_parts_of_speech(folder, tmp_path, capsys)
         assert re.search("--tagger and --tag(s|ged) exclude each other", capsys.readouterr().err)
 
 
+@pytest.mark.usefixtures("plots_undrawn")
 def test_plain_text_gives_kinds_of_words_and_each_distinct_sentence_counts_once(folder, tmp_path, capsys):
     output = tmp_path / "report"
     words = ["--text", folder / "text.txt", "--output", output, "--min-count", 2, "--bootstrap", 5]
@@ -99,6 +101,7 @@ def test_plain_text_gives_kinds_of_words_and_each_distinct_sentence_counts_once(
     assert "$1 $2" in report and (output / "plots/sentence_3.png").is_file()
 
 
+@pytest.mark.usefixtures("plots_undrawn")
 def test_chosen_sentences_are_drawn_and_tags_can_lie_in_a_file_of_their_own(folder, tmp_path):
     (tmp_path / "text.txt").write_text((folder / "text.txt").read_text().replace(".", ""))
     words = ["--text", tmp_path / "text.txt", "--tags", folder / "tags.txt", "--output", tmp_path / "report"]
@@ -109,6 +112,7 @@ def test_chosen_sentences_are_drawn_and_tags_can_lie_in_a_file_of_their_own(fold
     assert "a mat ran on the cat" in (tmp_path / "report/README.md").read_text()
 
 
+@pytest.mark.usefixtures("plots_undrawn")
 @pytest.mark.parametrize("tagged", [False, True])
 def test_the_function_finds_what_the_verb_writes(folder, tmp_path, tagged):
     lines = (folder / "text.txt").read_text().replace(".", "").splitlines()
@@ -157,12 +161,14 @@ def test_a_picture_that_has_not_all_words_of_its_sentence_says_so(folder, tmp_pa
 def test_the_same_command_gives_the_same_bytes(folder, tmp_path):
     for name in ("one", "two"):
         words = ["--text", folder / "text.txt", "--output", tmp_path / name, "--min-count", 1, "--bootstrap", 5]
+        words += ["--pictures", 1]
         assert run("analyze", "gates", "--model", folder / "gran", *words) == 0
     for path in (tmp_path / "one").rglob("*.*"):
         if path.is_file() and path.name != "provenance.json":
             assert path.read_bytes() == (tmp_path / "two" / path.relative_to(tmp_path / "one")).read_bytes(), path
 
 
+@pytest.mark.usefixtures("plots_undrawn")
 def test_a_language_that_the_model_does_not_know_is_said(folder, tmp_path, capsys):
     (tmp_path / "fi.txt").write_text("kissa istui\nkoira juoksi\n")
     words = ["--model", folder / "gran", "--text", tmp_path / "fi.txt", "--output", tmp_path / "report"]

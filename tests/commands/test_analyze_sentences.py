@@ -129,6 +129,7 @@ def test_the_report_of_neighbours_is_complete_and_equal_each_time(avg, gran, tex
     assert [item["name"] for item in record["inputs"]] == ["avg", "gran", "text.txt", "queries.txt"]
 
 
+@pytest.mark.usefixtures("plots_undrawn")
 def test_sentences_that_both_models_find_are_bold_and_counted(avg, text, tmp_path):
     twin = save_model(tmp_path / "twin")
     words = ["--model", avg, twin, "--text", text, "--query", QUERY, "--neighbours", 3, "--output", tmp_path / "out"]
@@ -138,6 +139,7 @@ def test_sentences_that_both_models_find_are_bold_and_counted(avg, text, tmp_pat
     assert summary["avg"]["common"] == {"avg": None, "twin": 100.0}
 
 
+@pytest.mark.usefixtures("plots_undrawn")
 def test_a_data_folder_will_do_as_text_and_its_licence_is_passed_on(avg, tmp_path):
     columns = {"sentence1": ["w1 w2", "w3"], "sentence2": ["w4", "w1 w5"]}
     write_split(tmp_path / "pairs", "dev", [pa.table(columns)], pa.table(columns).schema)
@@ -179,6 +181,7 @@ def test_the_distribution_counts_every_sentence_of_the_text(avg, gran, text, lin
     assert numbers["read"]["avg"] == {"read": 206, "empty": 1, "unknown": 1, "compared": 204}
 
 
+@pytest.mark.usefixtures("plots_undrawn")
 def test_the_nearest_of_the_distribution_are_those_of_neighbours(avg, text, tmp_path):
     words = ["--model", avg, "--text", text, "--query", QUERY]
     assert run("similarities", *words, "--output", tmp_path / "a") == 0
@@ -208,6 +211,7 @@ def test_the_report_of_similarities_is_complete_and_equal_each_time(avg, gran, t
     assert "drawn at random" not in (tmp_path / "none/README.md").read_text()
 
 
+@pytest.mark.usefixtures("plots_undrawn")
 @pytest.mark.parametrize("kind", ["float32", "float16"])
 def test_vectors_that_encode_wrote_take_the_place_of_the_text(avg, text, lines, tmp_path, kind):
     known = [line for line in lines if line != "unheard of"]
@@ -284,6 +288,7 @@ def test_human_scores_are_described_for_each_data_set_and_model(avg, gran, grade
     assert "bands of width 0.5" in report and "w1" not in report
 
 
+@pytest.mark.usefixtures("plots_undrawn")
 def test_the_cosines_behind_human_scores_are_those_of_the_encoder(avg, graded, tmp_path):
     from hf_paraphrase.data.folder import DataFolder
 
@@ -298,6 +303,7 @@ def test_the_cosines_behind_human_scores_are_those_of_the_encoder(avg, graded, t
         assert float(row["standard_deviation"]) == pytest.approx(there.std(ddof=1), abs=1e-5)
 
 
+@pytest.mark.usefixtures("plots_undrawn")
 def test_the_language_of_the_card_chooses_the_encoder(graded, tmp_path):
     for lang, seed in (("de", 1), ("fi", 2)):
         save_model(tmp_path / f"avg-{lang}", seed=seed)
@@ -321,6 +327,7 @@ def test_a_card_cannot_lead_to_another_folder(avg, graded, tmp_path, capsys):
     assert "is not the code of a language" in capsys.readouterr().err
 
 
+@pytest.mark.usefixtures("plots_undrawn")
 def test_one_score_and_single_pairs_are_said_and_not_tested(avg, graded, tmp_path):
     one = graded("constant", {"validation": [3.0] * 5})
     few = graded("few", {"validation": [1.0, 2.0, 2.0, 3.0, 3.0]})
@@ -396,6 +403,7 @@ def test_bad_requests_are_one_line_and_leave_nothing_behind(
     assert sorted(path.name for path in tmp_path.iterdir()) == before
 
 
+@pytest.mark.usefixtures("plots_undrawn")
 def test_what_is_there_is_replaced_only_when_asked_and_only_by_a_whole_report(avg, text, tmp_path, capsys):
     output = tmp_path / "out"
     output.mkdir()
@@ -453,6 +461,7 @@ def test_sentences_in_a_report_are_one_line_without_markup(text, in_table):
 # ----- data as it comes
 
 
+@pytest.mark.usefixtures("plots_undrawn")
 def test_opusparcus_in_its_own_layout_gives_the_seven_scores_of_the_paper(avg, tmp_path):
     generator = np.random.default_rng(0)
     for part, letter in (("dev", "D"), ("test", "T")):
@@ -474,6 +483,7 @@ def test_opusparcus_in_its_own_layout_gives_the_seven_scores_of_the_paper(avg, t
     assert found["splits"] == ["validation"] and found["language"] == "fi" and found["data"] == "fi"
 
 
+@pytest.mark.usefixtures("plots_undrawn")
 @pytest.mark.real_data
 def test_word_averages_without_any_training_rise_with_the_votes_on_tweets(real_data_dir, tmp_path):
     prepare = ["prepare", "pit2015", "--data-dir", f"{real_data_dir}/pit2015", "--output", f"{tmp_path}/pit"]
@@ -491,6 +501,7 @@ def test_word_averages_without_any_training_rise_with_the_votes_on_tweets(real_d
     assert result["spearman"] > 10 and result["scores"][0]["mean"] < result["scores"][-1]["mean"]
 
 
+@pytest.mark.usefixtures("plots_undrawn")
 def test_a_report_shows_the_first_of_a_long_list_and_its_file_all(avg, text, tmp_path):
     words = ["--model", avg, "--text", text, "--query", QUERY, "--neighbours", 70, "--output", tmp_path / "out"]
     assert run("neighbours", *words) == 0

@@ -48,7 +48,7 @@ def threads():
 def test_the_number_of_threads_does_not_change_a_bit(
     make_model, tokenizer, write_bitext, number_pairs, tmp_path, threads, bf16, members
 ):
-    bitext = write_bitext(tmp_path / "bitext", train=number_pairs(60, 50))
+    bitext = write_bitext(tmp_path / "bitext", train=number_pairs(40, 50))
     table = pq.read_table(next((bitext / "data").glob("train-*")))
     models = [make_model(seed) for seed in range(members)]
     model = models[0] if members == 1 else RnnSearchEnsemble(models)

@@ -104,12 +104,12 @@ def test_drawn_negatives_are_uniform_over_the_admissible():
     draws = torch.stack(
         [
             search_negatives(torch.ones(8, 2), keys, negatives="random", generator=generator, block_cells=9)
-            for _ in range(4000)
+            for _ in range(2048)
         ]
     )
     for sentence, allowed in ((1, [0, 2, 4, 6, 7]), (2, [0, 1, 3, 4, 5, 7]), (5, [0, 2, 4, 6, 7])):
-        shares = torch.bincount(draws[:, sentence], minlength=8) / 4000
-        assert shares[allowed].sum() == 1 and (shares[allowed] - 1 / len(allowed)).abs().max() < 0.03
+        shares = torch.bincount(draws[:, sentence], minlength=8) / 2048
+        assert shares[allowed].sum() == 1 and (shares[allowed] - 1 / len(allowed)).abs().max() < 0.04
 
 
 class Largest(TorchDispatchMode):

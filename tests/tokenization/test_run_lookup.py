@@ -190,7 +190,7 @@ def lookups():
     return lookup
 
 
-@settings(max_examples=900, deadline=None)
+@settings(max_examples=450, deadline=None)
 @given(kind=st.sampled_from(COMBINATIONS), texts=TEXTS)
 def test_ids_of_any_texts_are_those_of_tokenizers_for_every_safe_combination(lookups, kind, texts):
     lookup, tokenizer = lookups(*kind)
@@ -198,7 +198,7 @@ def test_ids_of_any_texts_are_those_of_tokenizers_for_every_safe_combination(loo
     assert_equal_ids(lookup, tokenizer, texts)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(texts=TEXTS, kind=st.sampled_from(COMBINATIONS), data=st.data())
 def test_added_tokens_of_any_kind_are_found_as_tokenizers_does(texts, kind, data):
     flags = {name: st.booleans() for name in ("single_word", "lstrip", "rstrip", "normalized", "special")}

@@ -44,7 +44,7 @@ def tokenizer_of(texts, rules):
 
 
 @pytest.mark.parametrize("rules", RULES, ids=str)
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(texts=st.lists(TEXT, max_size=6))
 @example(texts=[])
 @example(texts=["", "  ", "", "\n", "a", "ab"])

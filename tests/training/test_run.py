@@ -91,13 +91,13 @@ def test_a_run_leaves_a_whole_folder_with_its_record_and_nothing_else(data, tmp_
 
 
 @pytest.mark.parametrize("step", [1, 3, 8])
-def test_a_run_that_is_killed_and_resumed_ends_with_the_same_bytes(data, tmp_path, monkeypatch, step):
+def test_a_run_that_is_killed_and_resumed_ends_with_the_same_bytes(data, tmp_path, monkeypatch, run_python, step):
     undisturbed, output = tmp_path / "undisturbed", tmp_path / "killed"
     train_toy(data=data, output=str(undisturbed))
     if step == 3:  # in earnest
-        program = [sys.executable, str(TOY), json.dumps({"data": data, "output": str(output)}), "3"]
-        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
-        assert subprocess.run(program, capture_output=True, check=False, env=environment).returncode == -signal.SIGKILL
+        program = "import toy_run; toy_run.DEATH['step'] = 3; toy_run.train_toy"
+        program += f"(data={data!r}, output={str(output)!r})"
+        assert run_python(program).returncode == -signal.SIGKILL
     else:
         killed_at_step(monkeypatch, step, data=data, output=str(output))
     assert not output.exists() and staging_path(output).is_dir()

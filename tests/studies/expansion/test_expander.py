@@ -160,14 +160,16 @@ def test_a_copy_sent_to_another_process_expands_alike(make):
     assert pickle.loads(pickle.dumps(expander)).expand(SENTENCES) == expected
 
 
-def test_processes_give_the_blocks_in_order_with_the_same_texts(tiny_wordnet, tagger):
-    given = ExpanderSettings(str(tiny_wordnet), share=0.5, seed=2, epoch=1)
+def test_processes_give_the_blocks_in_order_with_the_same_texts(tiny_wordnet, tagger, tmp_path):
+    (tmp_path / "sts.txt").write_text("a youthful male person\n")
+    given = ExpanderSettings(str(tiny_wordnet), share=0.5, seed=2, epoch=1, decontaminate=(str(tmp_path / "sts.txt"),))
     blocks = [[f"{text} {number}" for text in SENTENCES] for number in range(6)]
     alone = list(expand_blocks(given, blocks))
     several = list(expand_blocks(given, iter(blocks), workers=2))
     assert [block for block, _ in several] == blocks
     assert [found.texts for _, found in several] == [found.texts for _, found in alone]
     assert alone[0][1].texts == given.open().expand(blocks[0], 1)
+    assert "youthful" not in str(alone)
 
 
 ANY_TEXT = st.text(max_size=30) | st.text(st.sampled_from("boy dogs'saw A.\n\u2028\ud800-"), max_size=30)
