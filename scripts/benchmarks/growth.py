@@ -5,17 +5,19 @@ Each stage is a verb in a process of its own (`prepare pairs`, `score`, `filter`
 avg, `encode` of one column, `search` for a hundred queries, `mine` among as many lines), with one process and, where
 the verb shares its work, with two: `--workers 2`, two `--shard` parts at once, or two of `accelerate`. Times are those
 of all processors together, from the kernel's own accounts, so that a busy machine changes them little; peak memory is
-that of the largest process; written is what went towards the disk.
+that of the largest process; written is what went towards the disk, stored what the output takes there.
 
 A run over few rows stands for what starting takes and is taken away before the exponents are fitted, by least squares
 on logarithms. Memory is given in bytes for each further row, between the two largest sizes. A stage that would take
-longer than --most-seconds at the next size, by its growth so far, stops there. The last line is one JSON object:
-for each stage the exponent of its processor time.
+longer than --most-seconds at the next size, by its growth so far, stops there; where that is training, the encoder of
+the size before serves the stages that need one. --record keeps all that was measured, for `costs.py`. The last line is
+one JSON object: for each stage the exponent of its processor time.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import shutil
 import subprocess
@@ -23,7 +25,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import numpy as np
@@ -50,6 +52,7 @@ class Cost:
         processors: Seconds of all processors together.
         peak: The most memory of one process, in bytes.
         written: What went towards the disk, in bytes.
+        stored: What the output takes there, in bytes.
     """
 
     rows: int
@@ -57,6 +60,7 @@ class Cost:
     processors: float
     peak: int
     written: int
+    stored: int = 0
 
 
 @dataclass(frozen=True)
@@ -84,6 +88,7 @@ def main() -> int:
     parser.add_argument("--stages", nargs="+", default=[], help="stages by their names; all if none is given")
     parser.add_argument("--most-seconds", type=int, default=600, help="of processors that a run may take, as expected")
     parser.add_argument("--work", type=Path, default=None, help="folder for the data, where there is room")
+    parser.add_argument("--record", type=Path, default=None, help="file to keep all measurements in, e.g. growth.json")
     parser.add_argument("--plot", type=Path, default=None, help="a picture to make, e.g. growth.png")
     arguments = parser.parse_args()
 
@@ -199,8 +204,8 @@ STAGES = (
 """The stages in their order; what one needs an earlier one has left."""
 
 
-def measured(commands: Sequence[Words], rows: int) -> Cost:
-    """Runs command lines at the same time and accounts for them and all processes that they start.
+def measured(commands: Sequence[Words], rows: int, output: Path) -> Cost:
+    """Runs command lines that make an output at the same time and accounts for all processes that they start.
 
     Raises:
         HfParaphraseError: If one of them fails.
@@ -224,6 +229,7 @@ def measured(commands: Sequence[Words], rows: int) -> Cost:
         sum(usage.ru_utime + usage.ru_stime for usage in usages),
         max(usage.ru_maxrss for usage in usages) * 1024,
         sum(usage.ru_oublock for usage in usages) * _BLOCK,
+        sum(path.stat().st_size for path in (output, *output.rglob("*")) if path.is_file()),
     )
 
 
@@ -245,10 +251,14 @@ def run(arguments: argparse.Namespace, work: Path) -> None:
     # What a stage reads, earlier ones make with one process.
     needed = [stage for stage in STAGES[: last + 1] if stage.name in wanted or not stage.name.endswith(" x2")]
     stopped: set[str] = set()
+    kept = work / "encoder"
     for rows in (arguments.start, *arguments.rows):
         folder = work / str(rows)
         folder.mkdir()
         write_pairs(folder, rows)
+        encoder = folder / "encoder"
+        if kept.exists():
+            kept.rename(encoder)
         for stage in needed:
             if stage.name in stopped or not all((folder / name).exists() for name in stage.needs):
                 continue
@@ -257,12 +267,17 @@ def run(arguments: argparse.Namespace, work: Path) -> None:
                 write(f"{stage.name}: {rows:,} rows are left out, about {expected:,.0f} s")
                 continue
             _remove(folder / stage.output)
-            cost = measured(stage.commands(folder), rows)
+            cost = measured(stage.commands(folder), rows, folder / (stage.output or "nothing"))
             costs[stage.name].append(cost)
+            if arguments.record is not None:
+                record = {name: [asdict(cost) for cost in found] for name, found in costs.items()}
+                arguments.record.write_text(json.dumps(record, indent=1) + "\n")
             write(
                 f"{stage.name}: {rows:,} rows, {cost.wall:.1f} s, {cost.processors:.1f} s of processors, "
                 f"{cost.peak / 2**20:,.0f} MiB, {cost.written / 2**20:,.0f} MiB written"
             )
+        if encoder.exists():
+            encoder.rename(kept)
         shutil.rmtree(folder)
     shown = {name: found for name, found in costs.items() if name in wanted and len(found) > 1}
     write(summary(shown))
