@@ -20,6 +20,7 @@ from transformers import (
 
 from ..training.batches import EpochBatches, PairItems
 from ..training.callbacks import EpochMarks, keep_standard_output
+from ..training.loader import training_batches
 from ..training.sparse_gradients import SparseGradientTrainer
 from .dev_scores import CHOOSES, DEV_SCORE, Evaluator, chosen_score, scores_of
 from .model_folder import write_model_files, write_saved_card
@@ -97,16 +98,7 @@ class ScoredTrainer(SparseGradientTrainer):
 
     def get_train_dataloader(self) -> DataLoader[Any]:
         """Returns the batches of this process; see :class:`~..training.batches.EpochBatches`."""
-        loader: DataLoader[Any] = DataLoader(
-            self.train_dataset,
-            batch_sampler=self.batches,
-            collate_fn=self.data_collator,
-            num_workers=self.args.dataloader_num_workers,
-            pin_memory=self.args.dataloader_pin_memory and torch.cuda.is_available(),
-            persistent_workers=self.args.dataloader_persistent_workers,
-        )
-        self.accelerator.even_batches = False
-        return self.accelerator.prepare(loader)
+        return training_batches(self, self.train_dataset, self.batches, workers=True)
 
     @contextmanager
     def trained_encoder(self) -> Iterator[SentenceEncoder]:

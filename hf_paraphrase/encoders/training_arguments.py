@@ -61,6 +61,10 @@ class EncoderTrainingArguments(LossSettings, TrainingArguments):
     lr_scheduler_type: Any = field(default="constant", metadata={"help": "schedule of the learning rate"})
     max_grad_norm: float = field(default=0.0, metadata={"help": "clip the gradient's norm to this; 0 does not clip"})
     logging_strategy: Any = field(default="epoch", metadata={"help": "when the loss is logged"})
+    logging_nan_inf_filter: bool = field(
+        default=False,
+        metadata={"help": "hide a loss that is not finite; a GPU is waited for in every step to find one"},
+    )
     ddp_find_unused_parameters: bool | None = field(
         default=False, metadata={"help": "look for parameters without gradient; no encoder here has any"}
     )

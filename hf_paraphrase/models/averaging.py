@@ -88,7 +88,7 @@ class AveragingModel(PreTrainedModel):
             vectors = functional.dropout(vectors, self.config.dropout)
             mean = vectors.sum(1) / lengths.clamp_min(1).unsqueeze(1).to(vectors.dtype)
         else:
-            mean = self._means(input_ids[mask], lengths, None if keep is None else keep[mask])
+            mean = self._masked_means(input_ids, mask, lengths, keep)
         return vectors if return_token_vectors else None, mean
 
     def _token_vectors(self, input_ids: Tensor, mask: Tensor, lengths: Tensor, keep: Tensor | None) -> Tensor:
@@ -101,6 +101,21 @@ class AveragingModel(PreTrainedModel):
             keep: What each token is multiplied by (batch, length); None for 1.
         """
         raise NotImplementedError
+
+    def _masked_means(self, input_ids: Tensor, mask: Tensor, lengths: Tensor, keep: Tensor | None) -> Tensor:
+        """Computes means over the tokens of `input_ids` (batch, length) in `mask`, of which there are `lengths`."""
+        if mask.device.type == "cpu":
+            return self._means(input_ids[mask], lengths, None if keep is None else keep[mask])
+        # A GPU would be waited for to learn how many there are: the others are added, and weigh nothing.
+        weights = mask.to(self.embeddings.dtype)
+        total = functional.embedding_bag(
+            input_ids,
+            self.embeddings,
+            mode="sum",
+            per_sample_weights=weights if keep is None else weights * keep,
+            sparse=self.sparse_gradients,
+        )
+        return total / lengths.clamp_min(1).unsqueeze(1).to(total.dtype)
 
     def _means(self, tokens: Tensor, lengths: Tensor, keep: Tensor | None) -> Tensor:
         """Computes means over `tokens` (total,) laid end to end, as many as `lengths` (batch,), weighted by `keep`."""

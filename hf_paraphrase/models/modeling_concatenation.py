@@ -117,6 +117,18 @@ class ConcatenationModel(AveragingModel):
         weights = of_part.to(vectors.dtype) * scale.unsqueeze(1).to(vectors.dtype)
         return (weights.unsqueeze(3) * vectors.unsqueeze(2)).flatten(2)
 
+    def _masked_means(self, input_ids: Tensor, mask: Tensor, lengths: Tensor, keep: Tensor | None) -> Tensor:
+        """Computes the embeddings (batch, hidden_size) of the tokens of `input_ids` (batch, length) in `mask`."""
+        if mask.device.type == "cpu":
+            return super()._masked_means(input_ids, mask, lengths, keep)
+        # Each part in a row of its own, where the tokens of the others weigh nothing.
+        parts = len(self.config.vocab_sizes)
+        numbers = torch.arange(parts, device=mask.device).view(1, -1, 1)
+        of_part = (mask.unsqueeze(1) & (self._part_of(input_ids).unsqueeze(1) == numbers)).flatten(0, 1)
+        keep = None if keep is None else keep.repeat_interleave(parts, 0)
+        means = super()._masked_means(input_ids.repeat_interleave(parts, 0), of_part, of_part.sum(1), keep)
+        return means.unflatten(0, (len(mask), parts)).flatten(1)
+
     def _means(self, tokens: Tensor, lengths: Tensor, keep: Tensor | None) -> Tensor:
         """Computes the embeddings (batch, hidden_size) of `tokens` (total,), weighted by `keep` (total,)."""
         parts = len(self.config.vocab_sizes)

@@ -14,7 +14,7 @@ from transformers.modeling_outputs import BaseModelOutput, Seq2SeqLMOutput
 
 from .configuration_rnn_search import RnnSearchConfig
 from .matrix_products import Linear, affine
-from .readout_loss import summed_cross_entropy
+from .readout_loss import mean_cross_entropy
 from .rnn_search_layers import RnnSearchGru, RnnSearchWordDropout
 
 
@@ -360,8 +360,8 @@ class RnnSearchForConditionalGeneration(RnnSearchPreTrainedModel, GenerationMixi
         loss = logits = None
         # A layer that was exchanged, e.g. for an adapter, computes something else.
         if labels is not None and self.training and type(self.lm_head) is Linear:
-            said, head = labels != -100, self.lm_head
-            loss = summed_cross_entropy(output[said], head.weight, head.bias, labels[said], smoothing) / said.sum()
+            head = self.lm_head
+            loss = mean_cross_entropy(output, head.weight, head.bias, labels, smoothing)
         else:
             logits = self.lm_head(output)
         if labels is not None and logits is not None:

@@ -20,18 +20,25 @@ class PackedSentences:
     Within a step the sentences stand longest first, so that those that still run are a block from the beginning. This
     is the order of `torch.nn.utils.rnn.PackedSequence`.
 
+    How many sentences run at each step must be known to whoever starts the steps. It is asked for once a batch, and
+    the size of all else follows from it, so that a GPU is waited for once.
+
     Attributes:
-        counted: Which tokens of the padded batch count (batch, length).
-        places: The packed place of each of them, row by row (total,).
+        shape: That of the padded batch, (batch, length).
+        tokens: Where the tokens that count stand in it, row by row (total,).
+        places: The packed place of each of them (total,).
         batch_sizes: How many sentences still run at each step.
+        starts: The packed place of the first token of each step (steps,).
         ranks: The rank of each sentence by length (batch,).
         slots: step * (sentences with a token) + rank for each packed token (total,).
         lengths: The number of counted tokens of each sentence (batch,).
     """
 
-    counted: Tensor
+    shape: tuple[int, int]
+    tokens: Tensor
     places: Tensor
     batch_sizes: list[int]
+    starts: Tensor
     ranks: Tensor
     slots: Tensor
     lengths: Tensor
@@ -43,15 +50,17 @@ class PackedSentences:
         lengths = counted.sum(1)
         order = lengths.argsort(descending=True, stable=True)
         ranks = torch.empty_like(order).scatter_(0, order, torch.arange(batch, device=device))
-        longest = int(lengths.max()) if batch else 0
-        running = lengths[order] > torch.arange(longest, device=device).unsqueeze(1)
+        running = lengths[order] > torch.arange(counted.shape[1], device=device).unsqueeze(1)
         sizes = running.sum(1)
         starts = sizes.cumsum(0) - sizes
-        batch_sizes = sizes.tolist()
-        slots = running[:, : batch_sizes[0] if longest else 0].flatten().nonzero().squeeze(1)
-        steps = counted.cumsum(1)[counted] - 1
-        places = starts[steps] + ranks.repeat_interleave(lengths)
-        return cls(counted, places, batch_sizes, ranks, slots, lengths)
+        batch_sizes = [size for size in sizes.tolist() if size]
+        total = sum(batch_sizes)
+        slots = _true_places(running[: len(batch_sizes), : batch_sizes[0] if batch_sizes else 0], total)
+        tokens = _true_places(counted, total)
+        steps = counted.cumsum(1).flatten()[tokens] - 1
+        places = starts[steps] + ranks.repeat_interleave(lengths, output_size=total)
+        shape = (batch, counted.shape[1])
+        return cls(shape, tokens, places, batch_sizes, starts[: len(batch_sizes)], ranks, slots, lengths)
 
     @property
     def rank_of_token(self) -> Tensor:
@@ -60,13 +69,14 @@ class PackedSentences:
 
     def pack(self, values: Tensor) -> Tensor:
         """Packs values (batch, length) to (total,)."""
-        return torch.empty_like(self.places, dtype=values.dtype).scatter_(0, self.places, values[self.counted])
+        return torch.empty_like(self.places, dtype=values.dtype).scatter_(
+            0, self.places, values.flatten()[self.tokens]
+        )
 
     def unpack(self, vectors: Tensor) -> Tensor:
         """Puts packed vectors (total, dim) where their tokens are (batch, length, dim); zero elsewhere."""
-        flat = vectors.new_zeros(self.counted.numel(), vectors.shape[1])
-        where = self.counted.flatten().nonzero().squeeze(1)
-        return flat.index_copy(0, where, vectors[self.places]).unflatten(0, self.counted.shape)
+        flat = vectors.new_zeros(self.shape[0] * self.shape[1], vectors.shape[1])
+        return flat.index_copy(0, self.tokens, vectors[self.places]).unflatten(0, self.shape)
 
     def mean(self, vectors: Tensor) -> Tensor:
         """Computes the mean of the packed vectors (total, dim) of each sentence (batch, dim); zero without any."""
@@ -78,8 +88,8 @@ class PackedSentences:
     def last(self, vectors: Tensor) -> Tensor:
         """Gives the packed vector (total, dim) of the last token of each sentence (batch, dim); zero without any."""
         result = vectors.new_zeros(self.ranks.shape[0], vectors.shape[1])
-        with_tokens = self.lengths.nonzero().squeeze(1)
-        places = self._starts()[self.lengths[with_tokens] - 1] + self.ranks[with_tokens]
+        with_tokens = _true_places(self.lengths > 0, self.batch_sizes[0] if self.batch_sizes else 0)
+        places = self.starts[self.lengths[with_tokens] - 1] + self.ranks[with_tokens]
         return result.index_copy(0, with_tokens, vectors[places])
 
     def reversal(self) -> Tensor:
@@ -87,17 +97,12 @@ class PackedSentences:
         if not self.batch_sizes:
             return self.slots
         steps = self.slots // self.batch_sizes[0]
-        return self._starts()[self.lengths_of_tokens() - 1 - steps] + self.rank_of_token
+        return self.starts[self.lengths_of_tokens() - 1 - steps] + self.rank_of_token
 
     def lengths_of_tokens(self) -> Tensor:
         """The length of the sentence of each packed token (total,)."""
         lengths = torch.empty_like(self.lengths).scatter_(0, self.ranks, self.lengths)
         return lengths[self.rank_of_token]
-
-    def _starts(self) -> Tensor:
-        """The packed place of the first token of each step (steps,)."""
-        sizes = torch.tensor(self.batch_sizes, dtype=torch.long, device=self.slots.device)
-        return sizes.cumsum(0) - sizes
 
     def differences(self, states: Tensor) -> Tensor:
         """Computes h_t - h_{t-1} for packed states (total, dim), with h_0 = 0."""
@@ -127,6 +132,15 @@ class PackedSentences:
     def share_of(self, mask: Tensor) -> Tensor:
         """Computes the number of tokens in `mask` (batch, length) over that of counted ones, (batch, 1, 1)."""
         return (mask.sum(1) / self.lengths.clamp_min(1)).view(-1, 1, 1)
+
+
+def _true_places(mask: Tensor, count: int) -> Tensor:
+    """Finds where the elements of a mask that are true stand in it, row by row (count,)."""
+    flat = mask.flatten()
+    if flat.device.type == "cpu":
+        return flat.nonzero().squeeze(1)
+    # A GPU would be waited for to learn how many there are.
+    return flat.to(torch.uint8).argsort(descending=True, stable=True)[:count]
 
 
 def distinct_words(tokens: Tensor) -> tuple[Tensor, Tensor | None]:

@@ -17,6 +17,25 @@ _CACHED_ELEMENTS = 1 << 18
 """Logits that are turned into probabilities at a time, so that they are still in a cache."""
 
 
+def mean_cross_entropy(states: Tensor, weight: Tensor, bias: Tensor, labels: Tensor, smoothing: float = 0.0) -> Tensor:
+    """Computes the mean of :func:`summed_cross_entropy` over the tokens of a padded batch, a scalar in nats.
+
+    Args:
+        states: s (batch, length, size).
+        weight: As there.
+        bias: As there.
+        labels: y (batch, length), int64; −100 where there is no token.
+        smoothing: As there.
+    """
+    said = labels != -100
+    # The padding is left out, but on a GPU, which would be waited for to learn how much it is.
+    if labels.device.type == "cpu":
+        states, targets = states[said], labels[said]
+    else:
+        states, targets = states.flatten(0, 1), labels.flatten()
+    return summed_cross_entropy(states, weight, bias, targets, smoothing) / said.sum()
+
+
 def summed_cross_entropy(
     states: Tensor, weight: Tensor, bias: Tensor, targets: Tensor, smoothing: float = 0.0
 ) -> Tensor:
@@ -30,7 +49,7 @@ def summed_cross_entropy(
         states: s (tokens, size).
         weight: W (vocabulary, size).
         bias: b (vocabulary,).
-        targets: y (tokens,), int64.
+        targets: y (tokens,), int64; a token with a negative one adds nothing.
         smoothing: ε, the share of the target that is spread over the vocabulary (Szegedy et al. 2016, section 7).
 
     Returns:
@@ -58,24 +77,31 @@ def _loss_and_gradients(
     of_bias = torch.zeros_like(bias, dtype=exact) if wanted[2] else None
     rows = max(1, _BLOCK_ELEMENTS // vocabulary)
     # A processor's cache is what small parts are for.
+    # On a processor it is quickly seen that none is; a GPU would be waited for.
+    some_absent = states.device.type != "cpu" or bool((targets < 0).any())
     few = max(1, _CACHED_ELEMENTS // vocabulary) if states.device.type == "cpu" else rows
     for start in range(0, tokens, rows):
         block, columns = states[start : start + rows], targets[start : start + rows].unsqueeze(1)
         with torch.no_grad(), torch.autocast(states.device.type, enabled=False):
             logits = affine(block, weight, bias)
             for first in range(0, len(logits), few):
-                part, column = logits[first : first + few], columns[first : first + few]
+                part, target = logits[first : first + few], columns[first : first + few]
+                column, absent = (target.clamp_min(0), target < 0) if some_absent else (target, None)
                 probabilities = torch.softmax(part, dim=1, dtype=exact)
                 # The greatest probability is exp(greatest logit - log of the sum), and never too small for its
                 # logarithm, as that of the wanted word may be.
                 of_sum = part.amax(1).to(exact) - probabilities.amax(1).log_()
-                loss += (of_sum.unsqueeze(1) - (1.0 - smoothing) * part.gather(1, column)).sum()
+                losses = of_sum.unsqueeze(1) - (1.0 - smoothing) * part.gather(1, column)
+                loss += (losses if absent is None else losses.masked_fill(absent, 0.0)).sum()
                 if smoothing:
-                    loss -= smoothing * part.mean(1, dtype=exact).sum()
+                    means = part.mean(1, keepdim=True, dtype=exact)
+                    loss -= smoothing * (means if absent is None else means.masked_fill(absent, 0.0)).sum()
                 if any(wanted):
                     probabilities.scatter_add_(1, column, probabilities.new_full(column.shape, smoothing - 1.0))
                     if smoothing:
                         probabilities.sub_(smoothing / vocabulary)
+                    if absent is not None:
+                        probabilities.masked_fill_(absent, 0.0)
                     part.copy_(probabilities)
                 if of_bias is not None:
                     of_bias += probabilities.sum(0)

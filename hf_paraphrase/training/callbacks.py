@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import shutil
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -69,9 +70,18 @@ def keep_standard_output(trainer: Trainer) -> None:
 def log_of_steps(log: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """Takes from the log of a Trainer what it says of its steps, the same whether the run was resumed or not.
 
-    The summary at the end is left out: its times and its mean loss are those of the last process alone.
+    The summary at the end is left out: its times and its mean loss are those of the last process alone. So is a number
+    that is not finite, as the loss of a training that diverged behind its best weights.
     """
-    return [dict(sorted(entry.items())) for entry in log if "train_runtime" not in entry]
+    return [
+        {name: value for name, value in sorted(entry.items()) if not (isinstance(value, float) and _is_lost(value))}
+        for entry in log
+        if "train_runtime" not in entry
+    ]
+
+
+def _is_lost(value: float) -> bool:
+    return not math.isfinite(value)
 
 
 class EpochMarks(TrainerCallback):

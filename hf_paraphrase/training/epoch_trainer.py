@@ -14,6 +14,7 @@ from transformers import PreTrainedModel, Trainer, TrainerCallback, TrainerContr
 from .arguments import ADAM, BATCHES_AND_LOSS, EVERY_EPOCH, refuse_without_effect
 from .batches import EpochBatches, PairItems
 from .callbacks import keep_standard_output
+from .loader import training_batches
 
 
 @dataclass
@@ -97,11 +98,7 @@ class EpochTrainer(Trainer):
 
     def get_train_dataloader(self) -> DataLoader[Any]:
         """Returns the batches of this process; they are made in it, because draws may change with the epoch."""
-        loader: DataLoader[Any] = DataLoader(
-            self.train_dataset, batch_sampler=self.batches, collate_fn=self.data_collator
-        )
-        self.accelerator.even_batches = False
-        return self.accelerator.prepare(loader)
+        return training_batches(self, self.train_dataset, self.batches)
 
     def create_optimizer(self, model: nn.Module | None = None) -> torch.optim.Optimizer:
         """Makes Adam over all parameters that have a gradient."""

@@ -86,7 +86,8 @@ class RowAdam(torch.optim.Optimizer):
             return
         rows, values = _different_rows(gradient)
         # A few rows at a time: what stays in the processor's cache is read from memory once, not by every operation.
-        size = max(1, _NUMBERS_AT_A_TIME // max(1, parameter[0].numel()))
+        on_processor = parameter.device.type == "cpu"
+        size = max(1, _NUMBERS_AT_A_TIME // max(1, parameter[0].numel()) if on_processor else len(rows))
         for some, changes in zip(rows.split(size), values.split(size), strict=True):
             first_rows = first.index_select(0, some).lerp_(changes, 1 - beta1)
             second_rows = second.index_select(0, some).mul_(beta2).addcmul_(changes, changes, value=1 - beta2)
@@ -96,14 +97,40 @@ class RowAdam(torch.optim.Optimizer):
             if group["relative"]:
                 size_of_row = parameter.index_select(0, some).square_().flatten(1).mean(1).sqrt_()
                 change *= size_of_row.clamp_(min=SMALLEST_ROW).view(-1, *[1] * (change.dim() - 1))
-            parameter.index_add_(0, some, change, alpha=-rate)
+            if on_processor:
+                parameter.index_add_(0, some, change, alpha=-rate)
+            else:
+                parameter.index_copy_(0, some, parameter.index_select(0, some).sub_(change, alpha=rate))
 
 
 def _different_rows(gradient: Tensor) -> tuple[Tensor, Tensor]:
     """Gives the rows of a sparse gradient, each once and in rising order (rows,), and what they hold (rows, …)."""
     rows, values = gradient._indices()[0], gradient._values()
+    if rows.device.type != "cpu":
+        return _summed_rows(rows, values)
     # One that has them so already is not sorted again, whether it knows it or not: the flag is lost on the way.
     if gradient.is_coalesced() or bool((rows[1:] > rows[:-1]).all()):
         return rows, values
     gradient = gradient.coalesce()
     return gradient.indices()[0], gradient.values()
+
+
+def _summed_rows(rows: Tensor, values: Tensor) -> tuple[Tensor, Tensor]:
+    """Adds the values of equal rows without asking how many different ones there are, which a GPU is waited for.
+
+    Args:
+        rows: Numbers of rows (entries,), in any order.
+        values: What each adds (entries, …).
+
+    Returns:
+        As many rows and sums: the different ones in rising order, and then the last of them, with its sum, repeatedly.
+        What is computed from them can be put in its place, but not be added there.
+    """
+    rows, order = rows.sort(stable=True)
+    begins = torch.ones_like(rows)
+    begins[1:] = rows[1:] != rows[:-1]
+    numbers = begins.cumsum(0) - 1
+    sums = torch.zeros_like(values).index_add_(0, numbers, values.index_select(0, order))
+    different = torch.zeros_like(rows).scatter_(0, numbers, rows)
+    chosen = torch.arange(len(rows), device=rows.device).minimum(numbers[-1:])
+    return different.index_select(0, chosen), sums.index_select(0, chosen)

@@ -171,10 +171,11 @@ class DecoderSteps:
         Returns:
             Their parts in the GRU's pre-activations (rows, 3 * hidden) and in the readout (rows, readout).
         """
-        # In a long n-best list the same few words come again and again.
-        distinct, position = torch.unique(words, return_inverse=True)
-        if 2 * distinct.numel() > words.numel():
-            distinct, position = words, torch.arange(words.numel(), device=words.device)
+        distinct, position = words, words
+        if words.device.type == "cpu":
+            # In a long n-best list the same few words come again and again; how few, a GPU would be waited for.
+            distinct, position = torch.unique(words, return_inverse=True)
+            distinct = words if 2 * distinct.numel() > words.numel() else distinct
         embedded = self.embeddings.index_select(0, distinct).to(self.dtype)
         projected = affine(embedded, self.word_weight, self.word_bias)
         if distinct is not words:

@@ -116,9 +116,10 @@ class _Search:
         self.kept = max(2, 1 + self.ends.numel()) * self.beams
         pad = config._pad_token_tensor
         self.pad = int(self.ends[0] if pad is None else pad)
+        if limits is not None and len(limits) != self.batch:
+            raise ValueError(f"{len(limits)} limits for {self.batch} sentences")
         self.limits = None if limits is None else torch.as_tensor(list(limits), device=device)
-        if self.limits is not None and self.limits.numel() != self.batch:
-            raise ValueError(f"{self.limits.numel()} limits for {self.batch} sentences")
+        self.lowest_limit = min(limits or [0])
         if candidates is not None and not bool(torch.isin(self.ends, candidates).all()):
             raise ValueError("the candidates must include the end token")
         self.banned, self.processors = self._split(processors)
@@ -221,7 +222,7 @@ class _Search:
 
     def _finish(self, prefixes: Tensor, scores: Tensor, ending: Tensor) -> None:
         """Merges hypotheses that end, (active, count, length), into the lists if they are good enough."""
-        if not bool(ending.any()):
+        if _is_empty(ending):
             return
         length = prefixes.shape[2]
         scores = scores / (length - self.start_ids.shape[1]) ** self.penalty
@@ -243,8 +244,10 @@ class _Search:
         if self.limits is None:
             return
         length = self.prefixes.shape[2]
+        if length - self.start_ids.shape[1] < self.lowest_limit or length + 1 > self.max_length:
+            return
         over = self.limits[self.active] <= length - self.start_ids.shape[1]
-        if not bool(over.any()) or length + 1 > self.max_length:
+        if _is_empty(over):
             return
         ended = torch.cat([self.prefixes, self.ends[0].expand(*self.prefixes.shape[:2], 1)], dim=2)
         self._finish(ended, self.scores + CUT, (over.unsqueeze(1) & (self.scores > -torch.inf)))
@@ -264,13 +267,15 @@ class _Search:
             improvable &= worst == -torch.inf
         if self.prefixes.shape[2] >= self.max_length:
             improvable = torch.zeros_like(improvable)
-        if bool(improvable.all()):
+        # The one question of a step for which a GPU is waited for: how many sentences the next one has.
+        count = int(improvable.sum())
+        if count == improvable.numel():
             return rows.flatten(), None
-        if self.processors and bool(improvable.any()):
+        if self.processors and count:
             # The rows stay, without any hypothesis to continue.
-            self.scores[~improvable] = -torch.inf
+            self.scores = self.scores.masked_fill(~improvable.unsqueeze(1), -torch.inf)
             return rows.flatten(), None
-        kept = improvable.nonzero().flatten()
+        kept = improvable.to(torch.uint8).argsort(descending=True, stable=True)[:count]
         self.active, self.scores, self.prefixes = self.active[kept], self.scores[kept], self.prefixes[kept]
         return rows[kept].flatten(), kept
 
@@ -282,6 +287,14 @@ class _Search:
         if not self.as_object:
             return sequences
         return GenerateBeamEncoderDecoderOutput(sequences=sequences, sequences_scores=scores)
+
+
+def _is_empty(mask: Tensor) -> bool:
+    """Tells whether nothing is true in a mask, on a processor; a GPU would be waited for, and does what is to be done.
+
+    Either way the result is the same: what would be done changes nothing where nothing is true.
+    """
+    return mask.device.type == "cpu" and not bool(mask.any())
 
 
 def _check_settings(config: GenerationConfig, criteria: StoppingCriteriaList, input_ids: Tensor) -> None:

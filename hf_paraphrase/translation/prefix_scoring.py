@@ -76,7 +76,7 @@ def prefix_tree_scores(
         columns = torch.full_like(columns, -1)
         columns[candidates] = torch.arange(candidates.numel(), device=device)
     attended: Attended | None = None
-    log_probs: list[float] = []
+    parts: list[Tensor] = []
     for depth in depths:
         if attended is None:
             state, word_readout = steps.start(annotations)[torch.tensor(depth.sentences, device=device)], None
@@ -85,7 +85,9 @@ def prefix_tree_scores(
             state = steps.next_state(attended.select(torch.tensor(depth.parents, device=device)), word_gates)
         attended = _attend(steps, state, depth.sentences, annotated)
         readout = attended.readout if word_readout is None else attended.readout + word_readout
-        log_probs += _log_probs(steps, readout, depth, columns).cpu().double().tolist()
+        parts.append(_log_probs(steps, readout, depth, columns))
+    # Once for all depths, because a GPU is waited for.
+    log_probs = torch.cat(parts).cpu().double().tolist() if parts else []
     return [sum((log_probs[number] for number in path), 0.0) for path in paths]
 
 

@@ -29,12 +29,14 @@ class Continuations(NamedTuple):
 
 def log_normalizers(logits: Tensor) -> Tensor:
     """Computes log Σ_v exp(l_v) of logits (rows, columns) in fp32, (rows,), whatever their own arithmetic."""
+    if logits.device.type != "cpu":
+        return logits.float().logsumexp(1)
     # PyTorch's log-softmax passes over half-precision numbers only once; it tells each logit less the normaliser. The
     # greatest of some logits is taken, since the difference of two large numbers loses digits.
     place = logits[:, :_BLOCK].argmax(1, keepdim=True)
     greatest = logits.gather(1, place).squeeze(1).float()
     result = torch.empty_like(greatest)
-    step = max(1, _CHUNK // max(1, logits.shape[1])) if logits.device.type == "cpu" else max(1, logits.shape[0])
+    step = max(1, _CHUNK // max(1, logits.shape[1]))
     for start in range(0, logits.shape[0], step):
         log_probs = torch.log_softmax(logits[start : start + step], dim=1, dtype=torch.float32)
         own = log_probs.gather(1, place[start : start + step]).squeeze(1)

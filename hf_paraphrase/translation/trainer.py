@@ -37,6 +37,7 @@ from transformers import (
 
 from ..messages import say
 from ..training.callbacks import EpochOfBatches, LastStep, keep_standard_output
+from ..training.loader import training_batches
 from ..training.processes import wait_for_all
 from ..training.sharding import refuse_sharding
 from .batching import MaxiBatchSampler, TokenizedBitext, TranslationCollator, split_batch, tokenize_bitext
@@ -198,11 +199,10 @@ class TranslationTrainer(Trainer):
             processes=self.args.world_size,
             lengths_of_epoch=dataset.set_epoch if dataset.is_redrawn else None,
         )
-        loader = DataLoader(dataset, batch_sampler=sampler, collate_fn=self.data_collator)
         batches = len(sampler) // self.args.world_size
         self.pop_callback(EpochOfBatches)
         self.add_callback(EpochOfBatches(sampler, math.ceil(batches / self.args.gradient_accumulation_steps)))
-        return self.accelerator.prepare(loader)
+        return training_batches(self, dataset, sampler)
 
     def training_step(
         self, model: torch.nn.Module, inputs: dict[str, Any], num_items_in_batch: Tensor | int | None = None
@@ -220,6 +220,9 @@ class TranslationTrainer(Trainer):
         attention_size = self.accelerator.unwrap_model(model).config.attention_size
         width = attention_size * (2 if self.args.bf16 else 4)
         pieces = split_batch(inputs, ATTENTION_BYTES // width)
+        if len(pieces) == 1:
+            return super().training_step(model, inputs, num_items_in_batch)
+        # From here on a GPU is waited for, some times in a step that is long anyway.
         units = int((inputs["labels"] != -100).sum())
         total = torch.zeros((), device=self.args.device)
         for index, piece in enumerate(pieces, 1):
