@@ -11,7 +11,7 @@ from ..errors import UsageError
 from ..jobs.shard_settings import ShardSettings, shard_size_setting
 from ..settings import setting
 from ..streams import is_stream_copy
-from .devices import DeviceSettings
+from ..training.devices import DeviceSettings
 
 STANDARD_INPUT = "-"
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from ..artefacts.hub_models import BUILTIN
 from ..data.batch_function import BatchFunction, Progress, Report, no_progress
-from .devices import CPU
+from ..training.devices import CPU
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -57,8 +57,9 @@ class EncoderTrainer(BatchLossTrainer):
     one. A checkpoint inside a mega-batch holds its negatives, because the weights that chose them are gone.
 
     The word vectors of our models get sparse gradients, until :meth:`train` returns, and `RowAdam`, whose cost does
-    not grow with the vocabulary; several processes exchange the rows of the joint batch. With `dense_optimizer` and
-    with `lambda_w` above 0 (which moves all rows anyway) it is `torch.optim.Adam` over the whole table.
+    not grow with the vocabulary; several processes exchange the rows of the joint batch. With `dense_optimizer`, with
+    `lambda_w` above 0 (which moves all rows anyway) and with `torch_compile`, which knows no sparse gradients, it is
+    `torch.optim.Adam` over the whole table.
 
     :meth:`save_model` and :meth:`push_to_hub` write a whole model folder, which opens like one of `train-encoder`. The
     first writes a card where there is none: what the trainer knows and what whoever publishes the model should add;
@@ -150,11 +151,11 @@ class EncoderTrainer(BatchLossTrainer):
         self.sparse_gradients = (
             hasattr(model, "sparse_gradients")
             and isinstance(optimizers[0], type(None) | RowAdam | torch.optim.SparseAdam)
-            and not (args.dense_optimizer or args.lambda_w > 0)
+            and not (args.dense_optimizer or args.lambda_w > 0 or args.torch_compile)
         )
         if args.relative_steps and not self.sparse_gradients:
             raise UsageError(
-                "relative steps are for rows of a table of word vectors",
+                "relative steps are for rows of a table of word vectors, without torch_compile",
                 remedy="leave them out, or train an encoder of words",
             )
         if hasattr(model, "sparse_gradients"):

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ..artefacts.hub_models import BUILTIN
-from ..encoders.devices import DeviceSettings
 from ..errors import UsageError
 from ..registry import SUITES
 from ..settings import flag, is_given, setting
+from ..training.devices import DeviceSettings
 from .compared_models import BASELINES
 from .protocols import PAPER, PROTOCOLS
 from .transfer.tasks import TASKS

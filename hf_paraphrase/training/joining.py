@@ -14,14 +14,17 @@ _PATIENCE = 60.0
 """Seconds for which a folder may stay hidden: network file systems remember for a while what was not there."""
 
 
-def wait_before_training() -> None:
-    """Waits for the other processes, which have not joined for a training yet."""
+def wait_before_training(*, on_cpu: bool) -> None:
+    """Waits for the other processes, which have not joined for a training yet.
+
+    Args:
+        on_cpu: Whether they will train on processors.
+    """
     if process_count() == 1:
         return
-    import torch
     from accelerate import PartialState
 
-    PartialState(cpu=not torch.accelerator.is_available()).wait_for_everyone()
+    PartialState(cpu=on_cpu).wait_for_everyone()
 
 
 def check_in_common(job: str, folder: Path, *, patience: float = _PATIENCE) -> None:

@@ -1,6 +1,7 @@
 """The template of every training run: its output, its claim on it, checkpoints, resuming, processes, logs and records.
 
-A verb that trains is a settings dataclass that starts from :class:`TrainingRunSettings`, and a recipe of this shape::
+A verb that trains is a settings dataclass that starts from
+:class:`~.run_settings.TrainingRunSettings`, and a recipe of this shape::
 
     @recipe(ToyTrainingSettings)
     def train_toy(settings: ToyTrainingSettings) -> ToyModel:
@@ -25,24 +26,24 @@ from __future__ import annotations
 import shutil
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from ..artefacts.card_heads import CARD
-from ..artefacts.cards import check_license, write_card
+from ..artefacts.cards import write_card
 from ..artefacts.finite_weights import check_finite_files
 from ..artefacts.folders import check_output, check_unfinished, is_filled, output_folder, staging_path, was_finished
 from ..artefacts.measurements import Measurement
 from ..artefacts.provenance import fingerprint, read_provenance, write_provenance
 from ..artefacts.quiet_libraries import quiet_transformers
 from ..artefacts.unfinished import JOB, check_same_job, job_fingerprint
-from ..errors import OutputError, UsageError
+from ..errors import OutputError
 from ..messages import is_main_process, process_count, say
-from ..settings import Settings, seed_setting, setting
 from ..shown_text import as_given
+from .accelerators import AcceleratorSettings
 from .joining import check_in_common, lost_processes_told, wait_before_training
+from .run_settings import RunSettings
 from .sharding import refuse_sharding
 
 if TYPE_CHECKING:
@@ -55,59 +56,6 @@ CHECKPOINTS = "checkpoints"
 LOGS = "logs"
 """The folder in the output in which the logs of a training lie that are files."""
 _FREE_ON_RESUME = frozenset({"output", "report_to", "license"})
-
-
-@dataclass(kw_only=True)
-class RunSettings(Settings):
-    """What every training verb is told about its run."""
-
-    output: str = setting("the model folder to make; it appears whole at the end")
-    seed: int = seed_setting("seed of all that is drawn: initial weights, samples, the order of the examples, dropout")
-    license: str | None = setting(
-        "the licence of the model for the card, as the Hub spells it, e.g. apache-2.0 [default: none is claimed]", None
-    )
-    overwrite: bool = setting("replace an existing output folder (once the new one is complete)", False)
-    resume: bool = setting("continue the unfinished run for this output, with the same result", False)
-
-    def check(self) -> None:
-        """Refuses values that do not fit.
-
-        Raises:
-            UsageError: For a value out of range, and for a licence that the Hub spells otherwise.
-        """
-        super().check()
-        check_license(self.license)
-
-
-@dataclass(kw_only=True)
-class TrainingRunSettings(RunSettings):
-    """What a training verb with a Trainer is told about its run."""
-
-    report_to: str = setting(
-        "where the Trainer logs to, e.g. tensorboard or wandb, whose files lie in the folder logs of the output; none "
-        "for nowhere",
-        "none",
-    )
-
-    def check(self) -> None:
-        """Refuses values that do not fit.
-
-        Raises:
-            UsageError: For a value out of range, and for an integration that is not installed.
-        """
-        super().check()
-        if self.report_to == "none":
-            return
-        from transformers.integrations import INTEGRATION_TO_CALLBACK, get_available_reporting_integrations
-
-        available = get_available_reporting_integrations()
-        if self.report_to not in available:
-            raise UsageError(
-                f"--report-to {self.report_to} is not installed",
-                remedy=f"pip install {self.report_to}, or one of {', '.join(['none', *available])}"
-                if self.report_to in INTEGRATION_TO_CALLBACK
-                else f"one of {', '.join(['none', *available])}",
-            )
 
 
 class TrainingRun:
@@ -139,6 +87,7 @@ class TrainingRun:
         self._output = Path(settings.output)
         self.folder = staging_path(self._output)
         self._stack = ExitStack()
+        self._accelerator = settings if isinstance(settings, AcceleratorSettings) else AcceleratorSettings()
         self._job: dict[str, Any] | None = None
         self._begun = self._trained = False
         self._log: list[dict[str, Any]] = []
@@ -166,13 +115,13 @@ class TrainingRun:
         self.folder = staging_path(self._output)
         self.is_finished = settings.resume and (self.folder / CARD).is_file()
         if self.is_finished:
-            wait_before_training()
+            wait_before_training(on_cpu=self._accelerator.is_on_cpu)
         try:
             if is_main_process():
                 self._claim()
         finally:
             if self.is_finished:
-                wait_before_training()
+                wait_before_training(on_cpu=self._accelerator.is_on_cpu)
         return self
 
     def _claim(self) -> None:
@@ -243,16 +192,20 @@ class TrainingRun:
         Args:
             arguments_class: Their class.
             **settings: All but the folder, the seed, `report_to` and the choice of the device, which may be given too.
+                No step asks whether its loss is finite, for which a GPU is waited for: that is seen at checkpoints.
         """
-        import torch
-
         common = {
             "output_dir": str(self.checkpoints),
             "seed": self.settings.seed,
             "report_to": getattr(self.settings, "report_to", "none"),
-            "use_cpu": not torch.accelerator.is_available(),
+            "logging_nan_inf_filter": False,
+            **self._accelerator.trainer_arguments(),
         }
-        return arguments_class(**{**common, **settings})
+        arguments = arguments_class(**{**common, **settings})
+        if arguments.n_gpu > 1:
+            # Else `DataParallel` would cut the batches of a process, and with them the sets of negatives, into pieces.
+            arguments._n_gpu = 1
+        return arguments
 
     def begin(self) -> Path:
         """Writes down what the run is made with and makes the folder of the checkpoints, before any of them is made.

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ..encoders.devices import check_device
 from ..errors import UsageError
 from ..settings import Settings, setting
+from ..training.devices import check_device
 
 if TYPE_CHECKING:
     from .constraints import SearchConstraints

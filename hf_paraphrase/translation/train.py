@@ -164,7 +164,6 @@ def _train_in_stages(
 def _arguments(
     settings: TranslationTrainingSettings, run: TrainingRun, folder: Path, *, epochs: float, learning_rate: float
 ) -> TranslationTrainingArguments:
-    import torch
 
     from ..training.arguments import is_bf16
     from .trainer import TranslationTrainingArguments
@@ -186,7 +185,6 @@ def _arguments(
         save_steps=interval,
         # One more than are averaged, for the best one may be none of the last.
         save_total_limit=settings.average_checkpoints + 1,
-        use_cpu=not torch.cuda.is_available(),
     )
 
 

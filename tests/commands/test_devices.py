@@ -10,11 +10,11 @@ from tiny_encoders import write_average
 
 from hf_paraphrase.commands import main
 from hf_paraphrase.data.folder import write_split
-from hf_paraphrase.encoders.devices import check_device, devices
 from hf_paraphrase.encoders.sentence_encoder import SentenceEncoder
 from hf_paraphrase.errors import HubError, UsageError
 from hf_paraphrase.studies.mining.parallel_classification import ParallelClassifier
 from hf_paraphrase.studies.mining.scoring import ClassifiedSides
+from hf_paraphrase.training.devices import check_device, devices
 
 VERBS = {
     "score": "score --pairs pairs --encoder m --measures similarity --output o",

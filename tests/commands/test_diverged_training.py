@@ -13,7 +13,7 @@ from hf_paraphrase.commands import main
 from hf_paraphrase.commands.verbs import all_recipes
 from hf_paraphrase.data.folder import write_split
 from hf_paraphrase.data.schema import PAIRS
-from hf_paraphrase.training.run import RunSettings
+from hf_paraphrase.training.run_settings import RunSettings
 
 PARTS = "--train-size 30 --dev-size 8 --test-size 8 --embedding-size 4"
 TRAINING = {

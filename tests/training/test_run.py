@@ -18,7 +18,8 @@ from hf_paraphrase.artefacts.folders import staging_path
 from hf_paraphrase.artefacts.provenance import fingerprint
 from hf_paraphrase.errors import InputError, OutputError, UsageError
 from hf_paraphrase.hub.travelling_files import list_files
-from hf_paraphrase.training.run import TrainingRun, TrainingRunSettings
+from hf_paraphrase.training.run import TrainingRun
+from hf_paraphrase.training.run_settings import TrainingRunSettings
 
 TOY = Path(__file__).with_name("toy_run.py")
 WHOLE = {"README.md", "model.safetensors", "provenance.json", "report.html"}

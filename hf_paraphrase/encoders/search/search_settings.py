@@ -8,7 +8,7 @@ from ...artefacts.hub_models import BUILTIN
 from ...data.text_blocks import PLAIN_OR_COMPRESSED
 from ...errors import UsageError
 from ...settings import flag, is_given, seed_setting, setting
-from ..devices import DeviceSettings
+from ...training.devices import DeviceSettings
 
 
 @dataclass(kw_only=True)

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ...artefacts.hub_models import model_folder
-from ...encoders.devices import check_device, device_setting
 from ...settings import setting
+from ...training.devices import check_device, device_setting
 from ...training.threads import one_thread
 from ..pair_batch import PairBatch
 from ..reference_classifier.seen_references import is_seen, read_seen

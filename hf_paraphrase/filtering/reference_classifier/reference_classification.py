@@ -19,11 +19,11 @@ from ...artefacts.hub_models import model_folder
 from ...artefacts.model_loading import check_model_type, load_model_folder
 from ...data.batch_function import BatchFunction, Progress, Report, no_progress
 from ...data.schema import with_column
-from ...encoders.devices import CPU
 from ...encoders.padded_batches import batches_of_like_length
 from ...models.registry import model_class
 from ...tokenization.token_ids import TokenIds
 from ...tokenization.token_lookup import ids_of, list_of_texts, lookup_for
+from ...training.devices import CPU
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerFast

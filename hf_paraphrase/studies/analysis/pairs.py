@@ -21,7 +21,6 @@ from ...artefacts.provenance import write_provenance
 from ...artefacts.whole_files import write_text_whole
 from ...data.folder import DataFolder
 from ...data.text_files import LineErrors, read_lines
-from ...encoders.devices import DeviceSettings
 from ...errors import InputError, UsageError
 from ...evaluation.figures import check_plots
 from ...filtering.reference_classifier.seen_references import is_seen, read_seen
@@ -29,6 +28,7 @@ from ...filtering.tokens import TokenSpans
 from ...messages import say
 from ...settings import recipe, seed_setting, setting
 from ...tables import format_table, plain_markdown
+from ...training.devices import DeviceSettings
 from .ngram_statistics import ORDERS, Contrast, contrast_ngrams, count_ngrams
 from .pair_plots import plot_lengths, plot_probabilities, plot_repetition
 from .pair_sample import (

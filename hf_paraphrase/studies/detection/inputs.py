@@ -12,12 +12,12 @@ from numpy.typing import NDArray
 from ...artefacts.inherited_cards import inherited_metadata
 from ...data.sentences import SentenceCorpus
 from ...data.text_files import StrictLines, read_lines
-from ...encoders.devices import DeviceSettings
 from ...encoders.known_texts import KnownTexts
 from ...encoders.sentence_encoder import SentenceEncoder
 from ...errors import InputError, UsageError
 from ...settings import setting
 from ...tables import short_names
+from ...training.devices import DeviceSettings
 
 MOST_QUERIES = 1_000
 """Queries of an analysis; a report is for reading, and memory grows with their number."""

@@ -16,13 +16,13 @@ from ...artefacts.folders import check_output, output_folder
 from ...artefacts.provenance import write_provenance
 from ...artefacts.whole_files import write_text_whole
 from ...data.text_files import LineErrors, check_readable, read_lines
-from ...encoders.devices import DeviceSettings
 from ...encoders.sentence_encoder import SentenceEncoder
 from ...errors import InputError, UsageError
 from ...evaluation.figures import check_plots
 from ...messages import say
 from ...settings import recipe, seed_setting, setting
 from ...tables import format_table, plain_markdown
+from ...training.devices import DeviceSettings
 from ..expansion.tagger import PartOfSpeechTagger
 from .gate_plots import MOST_WORDS, plot_groups, plot_positions, plot_sentence
 from .gate_report import PAPER_HIGH, PAPER_LOW, GateAnalysis, GateReport, highest_labels, lowest_labels, measure_gates

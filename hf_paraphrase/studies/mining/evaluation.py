@@ -14,12 +14,12 @@ from ...artefacts.folders import check_output, output_folder, was_finished
 from ...artefacts.provenance import fingerprint, write_provenance
 from ...artefacts.unfinished import check_same_job
 from ...artefacts.whole_files import write_text_whole
-from ...encoders.devices import CPU, DeviceSettings
 from ...errors import UsageError
 from ...evaluation.figures import check_plots
 from ...messages import say
 from ...settings import recipe, seed_setting, setting
 from ...shown_text import as_given
+from ...training.devices import CPU, DeviceSettings
 from . import study
 from .collections import mined_curve, read_gold_ids
 from .embedding import EncoderFolders, FilterEncoderSettings

@@ -19,11 +19,11 @@ from ...artefacts.foreign_files import read_json_object
 from ...artefacts.provenance import FILE_NAME, fingerprint, write_provenance
 from ...artefacts.unfinished import check_same_job, job_fingerprint, recorded_job
 from ...artefacts.whole_files import check_output_file
-from ...encoders.devices import CPU
 from ...errors import InputError, OutputError
 from ...messages import say
 from ...settings import recipe
 from ...shown_text import as_given
+from ...training.devices import CPU
 from .collections import (
     Collection,
     check_different,

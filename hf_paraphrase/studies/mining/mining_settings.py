@@ -8,9 +8,9 @@ from pathlib import Path
 
 from ...artefacts.provenance import FILE_NAME
 from ...data.text_blocks import COMPRESSED, PLAIN_OR_COMPRESSED
-from ...encoders.devices import DeviceSettings
 from ...errors import UsageError
 from ...settings import seed_setting, setting
+from ...training.devices import DeviceSettings
 from .collections import LAYOUTS
 from .embedding import EncoderFolders, FilterEncoderSettings
 from .matching import MATCHINGS

@@ -14,11 +14,11 @@ from ...artefacts.evaluated_cards import add_results, check_evaluated_card
 from ...artefacts.provenance import fingerprint, versions
 from ...artefacts.whole_files import output_files, write_text_whole
 from ...data.folder import DataFolder
-from ...encoders.devices import DeviceSettings
 from ...errors import InputError, UsageError
 from ...messages import say
 from ...settings import recipe, setting
 from ...tables import harmless_markdown
+from ...training.devices import DeviceSettings
 from .labelled_texts import CLASSES, SCORES, LabelledTexts, read_labelled
 from .scores import ClassScores, GradedScores, score_measurements, score_table
 from .tasks import class_numbers

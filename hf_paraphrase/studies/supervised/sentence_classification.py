@@ -15,12 +15,12 @@ from numpy.typing import NDArray
 from ...artefacts.foreign_files import read_json_object
 from ...artefacts.hub_models import model_folder
 from ...artefacts.model_loading import check_model_type, load_model_folder
-from ...encoders.devices import CPU
 from ...encoders.padded_batches import batches_of_like_length
 from ...errors import ModelError
 from ...models.registry import SENTENCE_ENCODERS, model_class
 from ...tokenization.token_ids import TokenIds
 from ...tokenization.token_lookup import list_of_texts
+from ...training.devices import CPU
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase

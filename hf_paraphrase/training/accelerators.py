@@ -1,0 +1,70 @@
+"""Where and how a Trainer computes: its device, the arithmetic of its matrices, and whether the model is compiled."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from dataclasses import dataclass
+from typing import Any
+
+from ..errors import UsageError
+from ..settings import Settings, setting
+from .devices import CPU, check_device
+
+_COMPILERS = ("c++", "g++", "clang++")
+
+
+@dataclass(kw_only=True)
+class AcceleratorSettings(Settings):
+    """What a training verb is told about the device that it trains on."""
+
+    device: str | None = setting(
+        "where to train: cpu, or a kind of device of this machine as torch names it, such as cuda, of which a process "
+        "takes one [default: a GPU where there is one]",
+        None,
+    )
+    tf32: bool = setting(
+        "multiply float32 matrices with 10 bits of their mantissa on GPUs that can: faster; nothing changes elsewhere",
+        False,
+    )
+    torch_compile: bool = setting(
+        "compile the model before it is trained, which takes minutes, needs a C++ compiler and changes results by "
+        "rounding",
+        False,
+    )
+
+    def check(self) -> None:
+        """Refuses values that do not fit.
+
+        Raises:
+            UsageError: For a value out of range, a device that is not here, one of several GPUs, which is chosen
+                otherwise, and for compiling without a compiler.
+        """
+        super().check()
+        if self.device is not None:
+            kind, _, number = check_device(self.device).partition(":")
+            if number:
+                raise UsageError(
+                    f"--device {self.device} is for verbs that do not train: a training takes the first GPU it sees",
+                    remedy=f"CUDA_VISIBLE_DEVICES={number} and --device {kind}; or a process for each, by accelerate",
+                )
+        if self.torch_compile and not any(map(shutil.which, (os.environ.get("CXX", ""), *_COMPILERS))):
+            raise UsageError("--torch-compile needs a C++ compiler, and none is here", remedy="install g++")
+
+    @property
+    def is_on_cpu(self) -> bool:
+        """Whether the training takes place on the processor."""
+        import torch
+
+        return self.device == CPU or (self.device is None and not torch.accelerator.is_available())
+
+    def trainer_arguments(self) -> dict[str, Any]:
+        """Returns what `TrainingArguments` are told of it."""
+        from transformers.utils import is_torch_tf32_available
+
+        return {
+            "use_cpu": self.is_on_cpu,
+            # Elsewhere the Trainer refuses it, and one file of settings would not serve two machines.
+            "tf32": True if self.tf32 and not self.is_on_cpu and is_torch_tf32_available() else None,
+            "torch_compile": self.torch_compile,
+        }
