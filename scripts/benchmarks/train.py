@@ -24,7 +24,7 @@ from typing import Any
 
 import pyarrow as pa
 import torch
-from transformers import PreTrainedTokenizerFast, PrinterCallback, TrainerCallback
+from transformers import PreTrainedTokenizerFast, PrinterCallback, TrainerCallback, TrainerState
 
 from hf_paraphrase.data.folder import write_split
 from hf_paraphrase.data.pair_rows import iterate_pairs
@@ -59,8 +59,10 @@ class StepTimes(TrainerCallback):
         self.now = CLOCKS[clock]
         self.ends: list[float] = []
 
-    def on_step_end(self, *args: Any, **kwargs: Any) -> None:
-        """Notes the time."""
+    def on_step_end(self, args: Any, state: TrainerState, *others: Any, **kwargs: Any) -> None:
+        """Notes the time; where the rate begins and ends, that at which a GPU has done what it was told."""
+        if state.global_step in {state.max_steps // 10 + 1, state.max_steps} and torch.cuda.is_available():
+            torch.cuda.synchronize()
         self.ends.append(self.now())
 
     def rate(self, batch: int) -> float:
@@ -122,6 +124,7 @@ def train_ours(
     steps: int,
     mega_batch: int = 1,
     dense: bool = False,
+    device: str = "cpu",
 ) -> float:
     """Trains with this package and returns pairs per second."""
     torch.manual_seed(0)
@@ -134,7 +137,7 @@ def train_ours(
             per_device_train_batch_size=arguments.batch,
             mega_batch_size=mega_batch,
             dense_optimizer=dense,
-            use_cpu=True,
+            use_cpu=device == "cpu",
             report_to="none",
             disable_tqdm=True,
         )
