@@ -84,8 +84,8 @@ _OF_ALL = {
     "search for translations": "length_penalty min_length_ratio max_length_ratio max_target_units forbid_unknown "
     "no_repeat_ngram_size lexical_table candidates_frequent candidates_per_unit candidates_from_reference",
     "decontamination": "decontaminate decontaminate_ngrams decontaminate_share",
-    "computing": "batch_size device workers shard shard_size precision teacher_precision engine ray_address "
-    "ray_workers ray_cpus ray_gpus",
+    "computing": "batch_size device workers shard shard_size precision teacher_precision tf32 torch_compile engine "
+    "ray_address ray_workers ray_cpus ray_gpus",
 }
 _LAST = "the run, its output and its card"
 _OF_THE_RUN = "seed license url update_card overwrite resume report_to config help"
