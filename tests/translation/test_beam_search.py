@@ -73,7 +73,7 @@ def test_nbest_lists_equal_a_naive_beam_search(make_model, tiny_tokenizer, seed,
 
 
 def test_other_sentences_in_the_batch_do_not_change_an_nbest_list(make_model, tiny_tokenizer):
-    for seed in range(5):
+    for seed in range(3):
         model = make_model(seed, end_bias=20.0)
         together = search(model, tiny_tokenizer, SOURCES)
         for text, nbest in zip(SOURCES, together, strict=True):
@@ -107,7 +107,7 @@ def test_a_model_that_always_ends_at_once_gives_an_empty_translation(make_model,
 def test_cut_hypotheses_never_displace_finished_ones(make_model, tiny_tokenizer):
     # A model that repeats itself with near certainty once it has not ended: normalised by length, the endless
     # hypotheses would outrank all that end.
-    for seed in range(6):
+    for seed in range(4):
         model = make_model(seed, end_bias=15.0)
         for text in SOURCES:
             limit = 3 * len(tiny_tokenizer(text)["input_ids"])
