@@ -5,10 +5,14 @@ from __future__ import annotations
 import importlib.util
 import math
 import os
+import signal
 import socket
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from threading import current_thread, main_thread
+from typing import Any
 
 from ..data.parallel import available_cores
 from ..errors import UsageError
@@ -82,18 +86,24 @@ def connected(options: RayOptions) -> Iterator[None]:
     if ray.is_initialized():
         yield
         return
-    own = {"num_cpus": available_cores(), "include_dashboard": False} if options.place == _LOCAL else {}
+    is_main, before = current_thread() is main_thread(), signal.getsignal(signal.SIGTERM)
+    own: dict[str, Any] = {"num_cpus": available_cores(), "include_dashboard": False}
     try:
-        # A process that gives up the connection ends itself as if it had been asked to.
-        ray.init(options.place, log_to_driver=False, logging_level="ERROR", **own)
+        # Who waits in vain for a cluster is ended by Ray as if somebody had asked for it.
+        ray.init(options.place, log_to_driver=False, logging_level="ERROR", **(own if options.place == _LOCAL else {}))
     except (OSError, RuntimeError, ValueError, SystemExit, ray.exceptions.RayError) as error:
         raise UsageError(
             f"no Ray cluster lets this run in at {options.place}: {shown_line(str(error), 300)}", remedy=_REMEDY
         ) from error
     try:
+        if is_main:
+            # Ray writes a long trace when this process is told to end; without a handler the cluster would stay.
+            signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))
         yield
     finally:
         ray.shutdown()
+        if is_main:
+            signal.signal(signal.SIGTERM, before or signal.SIG_DFL)
 
 
 def room(options: RayOptions) -> int:
