@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from ..errors import HfParaphraseError, InputError
+from .stored_paths import StoredPath
 
 LONGEST_JSON_BYTES = 64 << 20
 """Settings and records are a few kilobytes; a provenance file with the log of a long training is some hundred."""
@@ -91,6 +92,8 @@ def open_plain(path: Path, error: type[HfParaphraseError] = InputError) -> Binar
     Raises:
         HfParaphraseError: As `error`, if the file is missing, not plain or unreadable.
     """
+    if isinstance(path, StoredPath):
+        return path.open()
     try:
         # Without this flag, opening a named pipe waits for someone to write to it.
         number = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
@@ -119,7 +122,7 @@ def read_bounded(path: Path, limit: int, error: type[HfParaphraseError] = InputE
     with open_plain(path, error) as stream:
         try:
             # The room for it is made at once.
-            content = stream.read(min(limit, os.fstat(stream.fileno()).st_size) + 1)
+            content = stream.read(min(limit, path.stat().st_size) + 1)
         except OSError as reason:
             raise error(f"cannot read: {reason.strerror or reason}", path=path) from reason
     if len(content) > limit:

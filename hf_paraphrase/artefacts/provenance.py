@@ -20,6 +20,7 @@ from ..streams import check_not_stream, is_stream_copy
 from .foreign_files import read_json_object
 from .hub_models import fetched_folder, repository_name
 from .origins import KEPT_OUT, origin_of
+from .stored_paths import place_of
 from .unfinished import RECORD, kept_in_record
 from .whole_files import write_text_whole
 
@@ -60,7 +61,7 @@ def fingerprint(path: str | os.PathLike[str]) -> str:
     Raises:
         InputError: If there is no such file or folder, or it cannot be read.
     """
-    path = fetched_folder(path) or Path(path)
+    path = fetched_folder(path) or place_of(path)
     digest = hashlib.sha256()
     if path.is_dir():
         for file in sorted(p for p in path.rglob("*") if p.is_file()):

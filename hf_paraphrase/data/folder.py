@@ -16,6 +16,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from ..artefacts.foreign_files import check_plain_folder, read_json_object
+from ..artefacts.stored_paths import place_of
 from ..errors import InputError, UsageError
 from .parquet_files import BATCH_ROWS, batches_of, open_shard, row_groups_of
 from .schema import require_columns
@@ -30,7 +31,7 @@ class DataFolder:
     """A data folder that was opened: its files are listed and checked once, and only footers are read before rows.
 
     Args:
-        path: The folder.
+        path: The folder, or its address as fsspec knows it, such as s3://bucket/folder.
 
     Attributes:
         path: The folder.
@@ -42,7 +43,7 @@ class DataFolder:
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
-        self.path = Path(path)
+        self.path = place_of(path)
         if not self.path.is_dir():
             if self.path.exists():
                 raise InputError(

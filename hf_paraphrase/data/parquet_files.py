@@ -37,7 +37,7 @@ def open_parquet(path: Path) -> pq.ParquetFile:
     """
     open_plain(path).close()
     with damage_named(path):
-        file = pq.ParquetFile(path)
+        file = pq.ParquetFile(_source(path))
     rows = file.metadata.num_rows
     if not 0 <= rows <= _ROWS_PER_BYTE * path.stat().st_size:
         file.close()
@@ -128,6 +128,11 @@ def table_of(
     return pa.Table.from_batches([batch.select(list(columns)) for batch in batches], schema)
 
 
+def _source(path: Path) -> Any:
+    """Returns what Arrow opens: a path here, and of an address the stream."""
+    return path if isinstance(path, Path) else open_plain(path)
+
+
 def _longest_value(
     file: pq.ParquetFile, path: Path, groups: Sequence[int], columns: Sequence[str] | None, rows: int, most: int
 ) -> int:
@@ -172,7 +177,7 @@ def _totals(found: Iterator[Page]) -> tuple[int, int, int]:
 
 def _longest_text(path: Path, group: int, name: str, size: int) -> int:
     """Finds the length of the longest value of a column's dictionary, at most its `size`, in bytes."""
-    with damage_named(path), pq.ParquetFile(path, read_dictionary=[name]) as file:
+    with damage_named(path), pq.ParquetFile(_source(path), read_dictionary=[name]) as file:
         for batch in file.iter_batches(batch_size=1, row_groups=[group], columns=[name]):
             column = batch.column(0)
             if isinstance(column, pa.DictionaryArray) and len(column.dictionary):

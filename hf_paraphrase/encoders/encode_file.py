@@ -49,7 +49,7 @@ def encode(settings: EncodeSettings) -> Encoded:
         OutputError: If the output exists or cannot be written.
         ModelError: If the model folder is not a sentence encoder.
     """
-    if settings.input != STANDARD_INPUT and not Path(settings.input).exists():
+    if settings.input != STANDARD_INPUT and not settings.columns and not Path(settings.input).exists():
         raise InputError("no such file", path=settings.input, remedy="check --input")
 
     from .sentence_embedder import SentenceEmbedder

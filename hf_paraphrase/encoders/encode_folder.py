@@ -9,6 +9,7 @@ from ..artefacts.cards import write_card
 from ..artefacts.hub_models import model_folder
 from ..artefacts.inherited_cards import inherited_metadata
 from ..artefacts.provenance import fingerprint, read_provenance, write_provenance
+from ..artefacts.stored_paths import place_of
 from ..data.batch_function import Report, add_report
 from ..data.folder import DataFolder
 from ..data.parquet_files import BATCH_ROWS
@@ -73,7 +74,7 @@ def _encode(
 
 
 def _describe(settings: EncodeSettings, staging: Path, results: dict[str, Any]) -> None:
-    folder, made = Path(settings.input), DataFolder(staging)
+    folder, made = place_of(settings.input), DataFolder(staging)
     rows = {split: made.count(split) for split in made.splits}
     write_provenance(
         staging,

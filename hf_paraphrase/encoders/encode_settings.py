@@ -29,7 +29,8 @@ class EncodeSettings(ShardSettings, DeviceSettings):
         BUILTIN,
     )
     input: str = setting(
-        f"text file, one sentence a line, {PLAIN_OR_COMPRESSED}; - reads standard input; with --columns a data folder"
+        f"text file, one sentence a line, {PLAIN_OR_COMPRESSED}; - reads standard input; with --columns a data "
+        "folder, or its address, e.g. s3://bucket/folder"
     )
     output: str | None = setting(
         "the .npy file to write, with --columns the data folder; it appears whole or not at all [default: the name of "

@@ -15,6 +15,7 @@ from ..artefacts.cards import write_card
 from ..artefacts.folders import check_output, output_folder
 from ..artefacts.inherited_cards import inherited_metadata
 from ..artefacts.provenance import fingerprint, read_provenance, write_provenance
+from ..artefacts.stored_paths import place_of
 from ..data.folder import DataFolder, write_split
 from ..data.parquet_files import BATCH_ROWS
 from ..data.schema import PAIRS
@@ -40,7 +41,7 @@ _OF_ALL_PAIRS = ("one_per_reference", "first", "max_tokens", "sample", "noise", 
 
 @dataclass(kw_only=True)
 class _Folders(Settings):
-    pairs: str = setting("the data folder of pairs (sentence1, sentence2)")
+    pairs: str = setting("the data folder of pairs (sentence1, sentence2), or its address, e.g. s3://bucket/folder")
     output: str = setting("the data folder to make")
 
 
@@ -217,7 +218,7 @@ def _counted(tables: Iterable[pa.Table], counts: dict[str, int]) -> Iterator[pa.
 
 
 def _write_records(staging: Path, settings: FilterSettings, filtered: Filtered, schema: pa.Schema) -> None:
-    folder, choice = Path(settings.pairs), filtered.choice
+    folder, choice = place_of(settings.pairs), filtered.choice
     write_provenance(
         staging,
         command="filter",

@@ -14,6 +14,7 @@ from ..artefacts.cards import write_card
 from ..artefacts.hub_models import model_folder
 from ..artefacts.inherited_cards import inherited_metadata
 from ..artefacts.provenance import fingerprint, read_provenance, write_provenance
+from ..artefacts.stored_paths import place_of
 from ..artefacts.whole_files import write_text_whole
 from ..data.folder import DataFolder
 from ..data.parallel import available_cores
@@ -45,7 +46,7 @@ class ScoreSettings(ShardSettings):
     Only --hold-out leaves rows out: those of the references on which it estimates the language model.
     """
 
-    pairs: str = setting("the data folder of pairs (sentence1, sentence2)")
+    pairs: str = setting("the data folder of pairs (sentence1, sentence2), or its address, e.g. s3://bucket/folder")
     output: str = setting("the data folder to make; it appears whole at the end")
     measures: list[str] = setting(
         f"which measures, separated by commas or spaces: {', '.join(MEASURES)}; by default all but "
@@ -313,7 +314,7 @@ def _workers(settings: ScoreSettings, shards: Sequence[Shard]) -> int:
 
 
 def _describe(settings: ScoreSettings, scored: Scored, staging: Path) -> None:
-    folder = Path(settings.pairs)
+    folder = place_of(settings.pairs)
     measures, names = Measures(), scored.every_measure
     read = dict.fromkeys(option for name in MEASURES for option in (*MEASURES[name].files, *MEASURES[name].models))
     inputs = [settings.language_model_text, *(getattr(settings, option) for option in read)]

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from ..artefacts.cards import write_card
 from ..artefacts.inherited_cards import inherited_metadata
 from ..artefacts.provenance import fingerprint, read_provenance, write_provenance
+from ..artefacts.stored_paths import place_of
 from ..artefacts.whole_files import write_parts_whole
 from ..data.folder import DataFolder
 from ..data.schema import BACK_TRANSLATED
@@ -43,7 +44,9 @@ _PATIENCE = datetime.timedelta(days=30)
 class BackTranslationSettings(SearchSettings, ShardSettings):
     """Translate the foreign side of a bitext with beam search and keep the n-best list as paraphrase pairs."""
 
-    bitext: str = setting("data folder with the columns id, source, target, source_lang, from `prepare bitext`")
+    bitext: str = setting(
+        "data folder, or its address, with the columns id, source, target, source_lang, from `prepare bitext`"
+    )
     output: str = setting("data folder for the pairs; it appears whole at the end")
     split: str = setting("split of the bitext to translate", "train")
     num_beams: int = setting("beam width (paper 000: 50)", 50, at_least=1)
@@ -268,7 +271,7 @@ def _assemble(
     )
     examples = _first_rows(staging, 5 * settings.returned)
     values = {
-        "license": inherited_metadata(Path(settings.bitext))["license"],
+        "license": inherited_metadata(place_of(settings.bitext))["license"],
         "name": Path(settings.output).name,
         # A card is published: where the folders lie is in the provenance alone.
         "settings": {

@@ -122,8 +122,9 @@ def test_each_verb_makes_on_two_nodes_every_byte_of_a_run_without_them(
     given = {"pairs": pairs, "bitext": tiny_bitext, "model": tiny_model}
     for name, folder in given.items():
         Path(name).symlink_to(folder)
+    address = f"simplecache::file://{pairs}"
     words = {
-        "score": ["score", "--pairs", "pairs", "--measures", "length,bleu,similarity", "--encoder", "--shard-size", 9],
+        "score": ["score", "--pairs", address, "--measures", "length,bleu,similarity", "--encoder", "--shard-size", 9],
         "filter": ["filter", "--pairs", "pairs", "--keep", "2<=length<=5", "bleu<0.9", "--shard-size", 9],
         "encode": ["encode", "--input", "pairs", "--columns", "sentence1", "sentence2", "--shard-size", 9],
         "back-translate": [

@@ -1,0 +1,187 @@
+"""Data folders at addresses, such as s3://bucket/folder or hf://datasets/name: read where they lie, through fsspec.
+
+What of them is read is checked as that of any folder: a file is a stream of known length.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import re
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path, PurePosixPath
+from types import SimpleNamespace
+from typing import Any, BinaryIO, cast
+
+from ..errors import HfParaphraseError, InputError
+from ..shown_text import shown_line
+
+# Such as s3://bucket/folder; one may lead through another: blockcache::s3://bucket/folder.
+_ADDRESS = re.compile(r"(?:\w+::)*(?P<protocol>[a-z][a-z0-9+.-]+)://.*", re.DOTALL)
+_HERE = ("file://", "local://")
+_BUFFER = 1 << 20
+
+
+def place_of(name: str | os.PathLike[str]) -> Path:
+    """Returns a path, or what serves as one for reading where the name is an address.
+
+    Raises:
+        InputError: If fsspec knows no such address, or lacks a package for it.
+    """
+    text = os.fspath(name)
+    found = _ADDRESS.fullmatch(text)
+    if found is None:
+        return Path(name)
+    if text.startswith(_HERE):
+        return Path(text.partition("://")[2])
+    # All that is asked of a path that is read is there.
+    return cast(Path, name if isinstance(name, StoredPath) else StoredPath(text))
+
+
+class StoredPath(os.PathLike[str]):
+    """A file or folder at an address, which travels to other processes as that.
+
+    Args:
+        address: The address.
+
+    Raises:
+        InputError: If fsspec knows no such address, or lacks a package for it.
+    """
+
+    def __init__(self, address: str) -> None:
+        import fsspec
+
+        self._address = address.rstrip("/")
+        with _named(self._address):
+            self._system, self._path = fsspec.core.url_to_fs(self._address)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return StoredPath, (self._address,)
+
+    def __fspath__(self) -> str:
+        return self._address
+
+    def __str__(self) -> str:
+        return self._address
+
+    def __lt__(self, other: StoredPath) -> bool:
+        return PurePosixPath(self._path) < PurePosixPath(other._path)
+
+    def __truediv__(self, name: str) -> StoredPath:
+        return StoredPath(f"{self._address}/{name}")
+
+    @property
+    def name(self) -> str:
+        """The last part of the address."""
+        return PurePosixPath(self._path).name
+
+    def resolve(self) -> StoredPath:
+        """Returns itself: there are no links."""
+        return self
+
+    def exists(self) -> bool:
+        """Tells whether it is there."""
+        return self._kind() is not None
+
+    def is_dir(self) -> bool:
+        """Tells whether it is a folder."""
+        return self._kind() == "directory"
+
+    def is_file(self) -> bool:
+        """Tells whether it is a file."""
+        return self._kind() == "file"
+
+    def _kind(self) -> str | None:
+        """Asks what it is; unlike fsspec's own questions, this one does not take any error for a no."""
+        with _named(self._address):
+            try:
+                return str(self._system.info(self._path)["type"])
+            except FileNotFoundError:
+                return None
+
+    def glob(self, pattern: str) -> list[StoredPath]:
+        """Lists the files in this folder whose names fit a pattern."""
+        return self._files(pattern, 1)
+
+    def rglob(self, pattern: str) -> list[StoredPath]:
+        """Lists the files below this folder whose names fit a pattern."""
+        return self._files(pattern, None)
+
+    def _files(self, pattern: str, depth: int | None) -> list[StoredPath]:
+        start = len(self._path.rstrip("/")) + 1
+        with _named(self._address):
+            found = [
+                name for name in self._system.find(self._path, maxdepth=depth) if PurePosixPath(name).match(pattern)
+            ]
+        return [self / name[start:] for name in found]
+
+    def relative_to(self, folder: StoredPath) -> PurePosixPath:
+        """Returns the way from a folder that holds it."""
+        return PurePosixPath(self._path).relative_to(folder._path)
+
+    def stat(self) -> Any:
+        """Returns its size, and that it is a plain file, as the system says it of files here."""
+        with _named(self._address):
+            return SimpleNamespace(st_size=int(self._system.info(self._path)["size"]), st_mode=stat.S_IFREG)
+
+    def open(self, mode: str = "rb") -> BinaryIO:
+        """Opens a file for reading."""
+        with _named(self._address):
+            return io.BufferedReader(_Stream(self._system.open(self._path, mode), self._address), _BUFFER)
+
+
+class _Stream(io.RawIOBase):
+    """What fsspec opened, whose errors name the address."""
+
+    def __init__(self, opened: Any, address: str) -> None:
+        self._opened, self._address = opened, address
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        with _named(self._address):
+            found = self._opened.read(len(buffer))
+        buffer[: len(found)] = found
+        return len(found)
+
+    def seek(self, place: int, whence: int = os.SEEK_SET) -> int:
+        with _named(self._address):
+            return int(self._opened.seek(place, whence))
+
+    def tell(self) -> int:
+        return int(self._opened.tell())
+
+    def close(self) -> None:
+        if not self.closed:
+            self._opened.close()
+        super().close()
+
+
+@contextmanager
+def _named(address: str) -> Iterator[None]:
+    """Turns whatever a file system raises, each of which has errors of its own, into one that names the address.
+
+    Raises:
+        InputError: For any error.
+    """
+    try:
+        yield
+    except HfParaphraseError:
+        raise
+    except FileNotFoundError as error:
+        raise InputError("no such file or folder", path=address) from error
+    except Exception as error:
+        text = shown_line(str(error), 300) or type(error).__name__
+        remedy = "check the address, the network and your credentials"
+        if isinstance(error, ImportError):
+            # It names the package.
+            remedy = "install it with pip"
+        elif isinstance(error, ValueError) and "rotocol" in text:
+            remedy = "s3://bucket/folder, hf://datasets/name, or what else fsspec knows"
+        raise InputError(f"cannot be read: {text}", path=address, remedy=remedy) from error

@@ -1,0 +1,168 @@
+"""Data folders at addresses: read through fsspec, with the bounds and the results of folders here."""
+
+from __future__ import annotations
+
+import builtins
+import pickle
+from pathlib import Path
+
+import fsspec
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from hf_paraphrase.artefacts.provenance import fingerprint
+from hf_paraphrase.artefacts.stored_paths import StoredPath, place_of
+from hf_paraphrase.commands import main
+from hf_paraphrase.data import parquet_files
+from hf_paraphrase.data.folder import DataFolder, write_split
+from hf_paraphrase.errors import InputError
+
+ADDRESS = "memory://bucket/pairs"
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """A folder here, with a card and a record."""
+    generator = np.random.default_rng(0)
+    texts = [" ".join(generator.choice(["one", "two", "three"], size=4)) for _ in range(80)]
+    columns = {"sentence1": texts[:40], "sentence2": texts[40:], "source": texts[40:], "target": texts[:40]}
+    columns |= {"id": list(map(str, range(40))), "source_lang": ["fr"] * 40, "target_lang": ["en"] * 40}
+    table = pa.table(columns)
+    write_split(tmp_path / "pairs", "train", table.to_batches(max_chunksize=7), table.schema, rows_per_shard=15)
+    (tmp_path / "pairs" / "README.md").write_text("---\nlicense: cc0-1.0\nlanguage: [en]\n---\n# Pairs\n")
+    (tmp_path / "pairs" / "provenance.json").write_text('{"command": "hf-paraphrase prepare pairs"}')
+    return tmp_path / "pairs"
+
+
+@pytest.fixture
+def stored(folder):
+    """The same in a store of fsspec, by its address."""
+    memory = fsspec.filesystem("memory")
+    memory.put(str(folder), "/bucket/pairs", recursive=True)
+    yield ADDRESS
+    memory.store.clear()
+    memory.pseudo_dirs[:] = [""]
+
+
+def test_what_is_read_at_an_address_is_what_is_read_here(folder, stored):
+    here, there = DataFolder(folder), DataFolder(stored)
+    assert str(there.path) == stored and there.splits == here.splits and there.sizes() == here.sizes()
+    assert there.table() == here.table() and fingerprint(stored) == fingerprint(folder)
+    ranges = [list(found.row_range("train", 12, 33, batch_size=8)) for found in (here, there)]
+    assert ranges[0] == ranges[1] and sum(map(len, ranges[1])) == 21
+    assert pickle.loads(pickle.dumps(there)).table() == here.table()
+
+
+@pytest.mark.parametrize("name", ["file://{}", "local://{}", "{}"])
+def test_a_folder_of_this_machine_is_a_path_with_all_its_checks(name, folder):
+    (folder / "data" / "out").symlink_to("/etc")
+    place = name.format(folder)
+    assert place_of(place) == folder
+    with pytest.raises(InputError, match="a link that leads out of its folder"):
+        DataFolder(place)
+
+
+@pytest.mark.parametrize("verb", ["score", "filter", "encode", "back-translate"])
+def test_each_verb_makes_of_an_address_what_it_makes_of_the_folder(verb, folder, stored, tmp_path, request):
+    def run(source, output):
+        words = {
+            "score": ["score", "--pairs", source, "--measures", "length,bleu", "--shard-size", 9],
+            "filter": ["filter", "--pairs", source, "--keep", "bleu<0.9"],
+            "encode": ["encode", "--input", source, "--columns", "sentence1", "--shard-size", 9],
+            "back-translate": ["back-translate", "--bitext", source, "--model", model, "--max-target-units", 3],
+        }[verb]
+        assert main([*map(str, words), "--output", str(output / "made")]) == 0
+        place = str(output).encode()
+        files = {path.relative_to(output): path.read_bytes() for path in output.rglob("*") if path.is_file()}
+        return {
+            name: content.replace(place, b"").replace(str(source).encode(), b"pairs")
+            for name, content in files.items()
+        }
+
+    model = request.getfixturevalue("tiny_translator") if verb == "back-translate" else None
+    assert run(stored, tmp_path / "a") == run(folder, tmp_path / "b")
+
+
+@pytest.fixture
+def tiny_translator(tmp_path):
+    import torch
+
+    from hf_paraphrase.models.configuration_rnn_search import RnnSearchConfig
+    from hf_paraphrase.models.modeling_rnn_search import RnnSearchForConditionalGeneration
+    from hf_paraphrase.tokenization.subword import train_bpe_tokenizer
+
+    torch.manual_seed(0)
+    pieces = train_bpe_tokenizer(["one two three"], 40)
+    config = RnnSearchConfig(vocab_size=len(pieces), embedding_size=4, hidden_size=4)
+    RnnSearchForConditionalGeneration(config).save_pretrained(tmp_path / "model")
+    pieces.save_pretrained(tmp_path / "model")
+    return tmp_path / "model"
+
+
+def test_a_file_at_an_address_may_not_become_more_than_its_size_allows(stored, monkeypatch):
+    monkeypatch.setattr(parquet_files, "most_unpacked", lambda size: 100)
+    with pytest.raises(
+        InputError, match=r"memory://bucket/pairs/data/train-00000-of-00002\.parquet: its .* become more"
+    ):
+        DataFolder(stored).table()
+
+
+def test_damage_at_an_address_is_named(stored):
+    fsspec.filesystem("memory").pipe("/bucket/pairs/data/train-00001-of-00002.parquet", b"PAR1 no more PAR1")
+    with pytest.raises(InputError, match=r"train-00001-of-00002\.parquet: not a readable Parquet file"):
+        DataFolder(stored).count()
+    fsspec.filesystem("memory").pipe("/bucket/pairs/provenance.json", b"{")
+    with pytest.raises(InputError, match=r"memory://bucket/pairs/provenance\.json: .* damaged"):
+        DataFolder(stored)
+
+
+class Unreliable(fsspec.AbstractFileSystem):
+    """A store whose errors are of a kind of their own, like those of clients of clouds."""
+
+    protocol = "unreliable"
+
+    def info(self, path, **settings):
+        raise RuntimeError("credentials\nare missing for https://me:secret@host")
+
+
+@pytest.mark.parametrize(
+    ("address", "problem"),
+    [
+        ("memory://bucket/nothing", "memory://bucket/nothing: no such data folder"),
+        (
+            "unheard://bucket",
+            "unheard://bucket: cannot be read: Protocol not known: unheard (s3://bucket/folder, hf://",
+        ),
+        (
+            "unreliable://bucket",
+            "unreliable://bucket: cannot be read: credentials are missing for https://host (check",
+        ),
+        ("hf://datasets/nobody/nothing", "hf://datasets/nobody/nothing: cannot be read: "),
+    ],
+)
+def test_what_cannot_be_read_is_one_line(address, problem, tmp_path, capsys):
+    fsspec.register_implementation("unreliable", Unreliable, clobber=True)
+    assert main(["score", "--pairs", address, "--output", str(tmp_path / "made")]) == 2
+    error = capsys.readouterr().err
+    assert problem in error and error.count("\n") == 1 and not list(tmp_path.iterdir())
+
+
+def test_a_package_that_is_missing_is_named(tmp_path, capsys, monkeypatch):
+    real = builtins.__import__
+
+    def without(name, *arguments, **settings):
+        if name.partition(".")[0] == "s3fs":
+            raise ImportError("No module named s3fs")
+        return real(name, *arguments, **settings)
+
+    monkeypatch.setattr(builtins, "__import__", without)
+    assert main(["score", "--pairs", "s3://bucket/pairs", "--output", str(tmp_path / "made")]) == 2
+    error = capsys.readouterr().err
+    assert "s3://bucket/pairs: cannot be read: Install s3fs" in error and error.count("\n") == 1
+
+
+def test_an_address_that_leads_through_another_is_one_and_a_name_with_a_colon_is_not(folder):
+    assert isinstance(place_of(f"simplecache::file://{folder}"), StoredPath)
+    assert place_of(f"dirtier:{folder}") == Path(f"dirtier:{folder}")
+    assert DataFolder(f"simplecache::file://{folder}").table() == DataFolder(folder).table()
