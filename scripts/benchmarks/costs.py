@@ -3,8 +3,8 @@
 A stage takes start + (largest - start) * (pairs / rows of the largest)^power seconds of one core, where power is 1,
 and 2 for `mine`, which compares every line with every other. Back-translation, of which `growth.py` has no stage,
 takes pairs * beams * units / rate, with the rate of one core by `translate.py --only-search --cpu-time`. Disk is the
-size of the outputs, in proportion to the pairs. Money is core-hours * --core-hour + gigabytes * --gb-month, for one
-month. Prices are examples, to be replaced by one's own.
+size of the output, on the line through those of the two largest runs. Money is core-hours * --core-hour + gigabytes *
+--gb-month, for one month. Prices are examples, to be replaced by one's own.
 """
 
 from __future__ import annotations
@@ -96,17 +96,18 @@ def read_record(path: Path) -> dict[str, list[Cost]]:
 
 
 def need(name: str, costs: Sequence[Cost], pairs: int) -> Need:
-    """Reckons what a stage needs for so many pairs from its first and its largest run."""
-    start, largest = costs[0], costs[-1]
+    """Reckons what a stage needs for so many pairs from what its runs needed."""
+    start, before, largest = costs[0], costs[-2], costs[-1]
     power = 2 if name in _SQUARED else 1
     growing = (largest.processors - start.processors) * (pairs / largest.rows) ** power
-    return Need((start.processors + growing) / _HOUR, largest.stored / largest.rows * pairs / _GB)
+    a_row = (largest.stored - before.stored) / (largest.rows - before.rows)
+    return Need((start.processors + growing) / _HOUR, (largest.stored + a_row * (pairs - largest.rows)) / _GB)
 
 
 def columns(needs: Sequence[Need], prices: Prices) -> list[str]:
     """Lays out core-hours, gigabytes and money of each number of pairs."""
     return [
-        f"{value:,.2f}" if value < 10 else f"{value:,.0f}"
+        f"{value:.2g}" if value < 10 else f"{value:,.0f}"
         for item in needs
         for value in (item.core_hours, item.gb, item.money(prices))
     ]

@@ -1,4 +1,4 @@
-"""Measures how time, peak memory and bytes written grow with the rows: one line a stage, with the fitted exponents.
+"""Measures how time, peak memory and bytes written grow with the rows: one line a stage, with the exponents.
 
 The pairs are random words by Zipf's law, the second side with some words changed, so that any number can be had.
 Each stage is a verb in a process of its own (`prepare pairs`, `score`, `filter`, one epoch of `train-encoder` of type
@@ -7,8 +7,9 @@ the verb shares its work, with two: `--workers 2`, two `--shard` parts at once, 
 of all processors together, from the kernel's own accounts, so that a busy machine changes them little; peak memory is
 that of the largest process; written is what went towards the disk, stored what the output takes there.
 
-A run over few rows stands for what starting takes and is taken away before the exponents are fitted, by least squares
-on logarithms. Memory is given in bytes for each further row, between the two largest sizes. A stage that would take
+A run over few rows stands for what starting takes and is taken away before the exponents are computed, between the two
+largest sizes: at smaller ones starting outweighs the rows. Memory is given in bytes for each further row, between the
+same two. A stage that would take
 longer than --most-seconds at the next size, by its growth so far, stops there; where that is training, the encoder of
 the size before serves the stages that need one. --record keeps all that was measured, for `costs.py`. The last line is
 one JSON object: for each stage the exponent of its processor time.
@@ -234,13 +235,13 @@ def measured(commands: Sequence[Words], rows: int, output: Path) -> Cost:
 
 
 def exponent(costs: Sequence[Cost], of: Callable[[Cost], float]) -> float:
-    """Fits how a cost grows with the rows, by least squares on logarithms; the first cost is that of starting."""
+    """Tells by which power of the rows a cost grows between the two largest sizes; the first is that of starting."""
     start, *others = costs
-    points = [(cost.rows - start.rows, of(cost) - of(start)) for cost in others if of(cost) > of(start)]
+    points = [(cost.rows - start.rows, of(cost) - of(start)) for cost in others[-2:] if of(cost) > of(start)]
     if len(points) < 2:
         return float("nan")
-    rows, values = np.log(np.array(points)).T
-    return float(np.polyfit(rows, values, 1)[0])
+    (fewer, less), (more, most) = points
+    return float(np.log(most / less) / np.log(more / fewer))
 
 
 def run(arguments: argparse.Namespace, work: Path) -> None:
