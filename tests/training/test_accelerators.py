@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import shutil
+from pathlib import Path
 
 import pytest
 import torch
@@ -8,6 +9,7 @@ from safetensors.torch import load_file
 from toy_run import ToySettings
 from transformers import TrainingArguments
 
+import hf_paraphrase
 from hf_paraphrase import train_encoder
 from hf_paraphrase.errors import UsageError
 from hf_paraphrase.training.run import TrainingRun
@@ -32,6 +34,12 @@ def test_a_training_takes_the_kind_of_device_that_is_named_and_else_a_gpu_where_
     assert not settings(device="cuda").is_on_cpu and not settings().is_on_cpu and settings(device="cpu").is_on_cpu
     monkeypatch.setattr(torch.accelerator, "is_available", lambda: False)
     assert settings().is_on_cpu
+
+
+def test_the_device_of_every_training_is_chosen_in_one_place():
+    package = Path(hf_paraphrase.__file__).parent
+    choosing = [path.name for path in package.rglob("*.py") if "use_cpu" in path.read_text()]
+    assert choosing == ["accelerators.py"]
 
 
 def test_one_of_several_devices_is_chosen_otherwise(two_cards):

@@ -96,7 +96,7 @@ class _Distillation:
         evaluator = dev_evaluator(settings.dev_data)
         bf16 = is_bf16(settings.teacher_precision)
         check_teachers(settings.teacher, settings.teacher_vectors, bf16=bf16)
-        teachers = [open_encoder(folder, bf16=bf16) for folder in settings.teacher]
+        teachers = [open_encoder(folder, device=settings.device, bf16=bf16) for folder in settings.teacher]
         texts = self._texts()
         dimension = sum(teacher.dimension for teacher in teachers)
         if (settings.hidden_size, settings.initial_vectors, settings.initial_model) == (None, None, None):

@@ -141,8 +141,6 @@ class TuningRuns:
         )
 
     def _train(self, data: str, settings: EncoderSettings, rows: np.ndarray, seed: int) -> dict[str, Any]:
-        import torch
-
         from ...encoders.dev_scores import DEV_SCORE
         from ...encoders.sentence_encoder import SentenceEncoder
         from ...encoders.training_arguments import EncoderTrainingArguments
@@ -159,7 +157,7 @@ class TuningRuns:
             output_dir=str(self.folder / "trainer"),
             seed=settings.seed,
             report_to=settings.report_to,
-            use_cpu=not torch.accelerator.is_available(),
+            **settings.trainer_arguments(),
             disable_tqdm=True,
             **trainer_settings(settings),
         )
