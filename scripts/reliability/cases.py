@@ -75,6 +75,11 @@ class Case:
         field = self.settings().__dataclass_fields__.get("resume")
         return field is not None and all(flag(name) in self.line.split() for name in constraints_of(field).only_with)
 
+    @property
+    def keeps_work(self) -> bool:
+        """Whether what a run has done stays for the next one: parts go on without being told to."""
+        return self.resumes or self.in_parts
+
 
 def settings_of(words: list[str]) -> type[Any]:
     """Returns the settings of the verb that a command line names."""

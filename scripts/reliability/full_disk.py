@@ -76,7 +76,7 @@ class FullDisk(OutputProbes):
                 findings.append(Finding("not one line", f"{lines} lines of errors, exit code {code}"))
             if output.exists():
                 findings.append(Finding("half an output", " ".join(differences(reference.output, output)[:5])))
-            elif not case.resumes and (beside := [entry.name for entry in (place / "run").iterdir()]):
+            elif not case.keeps_work and (beside := [entry.name for entry in (place / "run").iterdir()]):
                 findings.append(Finding("left over", " ".join(beside)))
             return findings or resumed(words, reference, place)
         return findings or compared(reference, place)

@@ -56,7 +56,7 @@ class Signals:
                 findings += compared(reference, place)
             else:
                 beside = [entry.name for entry in (place / "run").iterdir()]
-                if ended.code == 130 and beside and not case.resumes:
+                if ended.code == 130 and beside and not case.keeps_work:
                     findings.append(Finding("left over", " ".join(beside)))
                 findings = findings or resumed(words, reference, place)
         return Probe(f"{sent.name}: {case.verb}", shlex.join(words), findings)

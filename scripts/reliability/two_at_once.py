@@ -17,7 +17,15 @@ from children import start
 
 
 class TwoAtOnce(OutputProbes):
-    """Probes of two runs."""
+    """Probes of two runs; parts of one job do not keep each other out, and are probed in `parts.py`.
+
+    Args:
+        campaign: Prepared, with the undisturbed runs.
+    """
+
+    def __init__(self, campaign: Campaign) -> None:
+        super().__init__(campaign)
+        self.cases = [case for case in self.cases if not case.in_parts]
 
     def probe(self, number: int, chance: random.Random, place: Path) -> Probe:
         """Runs the case whose turn it is twice at once."""
