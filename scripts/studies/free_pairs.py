@@ -6,8 +6,9 @@
 on one article, judged paraphrases), `wikisplit`, `asset` and `turkcorpus` (sentences of Wikipedia and simpler ones),
 `text` (headlines of AG's news and their first sentences) and `ppdb` (of each word its first four paraphrases, and
 phrases that people judged 4 or better of 5); `--wordnet` is the folder `dict` of WordNet 3.0: words with their
-definitions, and synonyms. Of a large source a random sample of `--most` pairs is kept. The pairs are as they come:
-`prepare pairs --decontaminate` takes out what the evaluation sets have.
+definitions, and synonyms. `--only` takes some of these sources, by the names that are printed. Of a large source a
+random sample of `--most` pairs is kept. The pairs are as they come: `prepare pairs --decontaminate` takes out what the
+evaluation sets have.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ from free_text import glosses
 Pair = tuple[str, str]
 PARAPHRASES_PER_WORD, LEAST_MEAN = 4, 4.0
 MOST, SEED = 60_000, 0
+_OF_WORDNET = ("definitions", "synonyms")
 _TREEBANK = (("``", '"'), ("''", '"'), ("-lrb-", "("), ("-rrb-", ")"), ("-LRB-", "("), ("-RRB-", ")"))
 _CONTRACTION = re.compile(r" (n't|'s|'re|'ve|'ll|'d|'m)\b")
 
@@ -35,10 +37,13 @@ def main(arguments: list[str] | None = None) -> int:
     """Writes the pairs, each once, and says how many each source has."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, required=True, help="the folder with the corpora")
-    parser.add_argument("--wordnet", type=Path, required=True, help="the folder `dict` of WordNet 3.0")
+    parser.add_argument("--wordnet", type=Path, help="the folder `dict` of WordNet 3.0")
+    parser.add_argument("--only", nargs="+", default=[], metavar="SOURCE", help="these sources (default: all)")
     parser.add_argument("--output", type=Path, required=True, help="the file to write, .tsv.gz")
     parser.add_argument("--most", type=int, default=MOST, help="pairs of a source at most (default: %(default)s)")
     options = parser.parse_args(arguments)
+    if options.wordnet is None and not (options.only and set(options.only).isdisjoint(_OF_WORDNET)):
+        parser.error(f"--wordnet is needed for {' and '.join(_OF_WORDNET)}")
     sources = {
         "shared translations": shared_translations(options.data),
         "tweets": _columns(
@@ -53,9 +58,12 @@ def main(arguments: list[str] | None = None) -> int:
         "definitions": definitions(options.wordnet),
         "synonyms": synonyms(options.wordnet),
     }
+    if not sources.keys() >= set(options.only):
+        parser.error(f"--only: one of {', '.join(sources)}")
     seen: set[Pair] = set()
     with gzip.GzipFile(options.output, "wb", mtime=0) as stream:
-        for name, pairs in sources.items():
+        for name in options.only or sources:
+            pairs = sources[name]
             kept = list(_different(pairs, seen))
             if len(kept) > options.most:
                 kept = random.Random(SEED).sample(kept, options.most)
