@@ -54,13 +54,18 @@ done_already "$work/back" || hf-paraphrase filter --pairs "$work/translated" --d
 # The translations have hardly a word that the references lack.
 [ -e "$work/vectors.txt" ] || python "$here/used_vectors.py" --vectors "$glove" --data "$data/sts" \
   --text "$work"/{tatoeba,shared,wikipedia,ppdb,held_out} --output "$work/vectors.txt"
+# A step of Adam over all words takes time in proportion to them.
+[ -e "$work/adam.txt" ] || python "$here/used_vectors.py" --vectors "$work/vectors.txt" --data "$data/sts" \
+  --text "$work/shared" --output "$work/adam.txt"
 
 # 3. The tables.
 sources=()
 for name in back shared wikipedia ppdb; do sources+=("$name=$work/$name"); done
 for table in $tables; do
+  vectors=$work/$table.txt
+  [ -e "$vectors" ] || vectors=$work/vectors.txt
   python "$here/pairs_study.py" --design "$here/designs/$table.yaml" --pairs "${sources[@]}" --runs "$work/runs" \
-    --initial-vectors "$work/vectors.txt" --dev-data "$data/sts/STS16-en-test" --data "$data/sts" \
+    --initial-vectors "$vectors" --dev-data "$data/sts/STS16-en-test" --data "$data/sts" \
     --graded "held_out=$work/held_out" --most-seeds "${MOST_SEEDS:-1000}" --output "$work/$table"
 done
 
