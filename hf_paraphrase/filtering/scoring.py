@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -19,7 +18,7 @@ from ..artefacts.whole_files import write_text_whole
 from ..data.folder import DataFolder
 from ..data.parallel import available_cores
 from ..data.text_files import PLAIN_OR_COMPRESSED, LineErrors, read_lines
-from ..errors import HfParaphraseError, UsageError
+from ..errors import UsageError
 from ..jobs.shard_settings import ShardSettings, shard_size_setting
 from ..jobs.sharded_output import ShardedOutput
 from ..jobs.shards import Shard, ShardJob, cut
@@ -162,22 +161,16 @@ def _score(settings: ScoreSettings, output: ShardedOutput) -> Scored:
         if output.is_described:
             output.finish()
             return _scored_before(settings, chosen)
-        try:
-            facts: dict[str, Any] = {}
-            options, held_out = settings.options, None
-            if estimated:
-                held_out, facts = _language_model(settings, folder, staging)
-                options["language_model"] = str(staging / _ARPA)
-            scorers = _scorers(chosen, options, held_out)
-            if estimated:
-                _try_out(folder, _scorers(chosen, options | settings.options_here, held_out))
-            job = ShardJob(folder, scorers, settings.batch_size)
-            output.run(job, own, what="score", unit=" pairs", workers=_workers(settings, own))
-        except HfParaphraseError:
-            # Nothing is lost where nothing was done yet.
-            if output.part is None and not any((staging / "data").glob("*.parquet")):
-                shutil.rmtree(staging, ignore_errors=True)
-            raise
+        facts: dict[str, Any] = {}
+        options, held_out = settings.options, None
+        if estimated:
+            held_out, facts = _language_model(settings, folder, staging)
+            options["language_model"] = str(staging / _ARPA)
+        scorers = _scorers(chosen, options, held_out)
+        if estimated:
+            _try_out(folder, _scorers(chosen, options | settings.options_here, held_out))
+        job = ShardJob(folder, scorers, settings.batch_size)
+        output.run(job, own, what="score", unit=" pairs", workers=_workers(settings, own))
         added = {split: scorer.columns for split, scorer in scorers.items()}
         columns = list(dict.fromkeys(column for names in added.values() for column in names))
         if not output.is_whole(shards):

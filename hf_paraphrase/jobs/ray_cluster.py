@@ -93,7 +93,7 @@ def connected(options: RayOptions) -> Iterator[None]:
         ray.init(options.place, log_to_driver=False, logging_level="ERROR", **(own if options.place == _LOCAL else {}))
     except (OSError, RuntimeError, ValueError, SystemExit, ray.exceptions.RayError) as error:
         raise UsageError(
-            f"no Ray cluster lets this run in at {options.place}: {shown_line(str(error), 300)}", remedy=_REMEDY
+            f"no Ray cluster lets this run in at {options.place}: {_reason(error)}", remedy=_REMEDY
         ) from error
     try:
         if is_main:
@@ -104,6 +104,14 @@ def connected(options: RayOptions) -> Iterator[None]:
         ray.shutdown()
         if is_main:
             signal.signal(signal.SIGTERM, before or signal.SIG_DFL)
+
+
+def _reason(error: BaseException) -> str:
+    """Returns the last line of the first cause of an error, where Ray says what it was."""
+    while error.__cause__ is not None:
+        error = error.__cause__
+    lines = str(error).strip().splitlines()
+    return shown_line(lines[-1].removeprefix("ray.exceptions."), 400) if lines else type(error).__name__
 
 
 def room(options: RayOptions) -> int:

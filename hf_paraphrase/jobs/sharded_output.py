@@ -27,7 +27,7 @@ from ..artefacts.folders import (
     working_folder,
 )
 from ..artefacts.unfinished import JOB, check_same_job
-from ..errors import OutputError, UsageError
+from ..errors import HfParaphraseError, OutputError, UsageError
 from ..messages import say
 from .ray_cluster import check_cluster, connected
 from .ray_shards import run_on_ray
@@ -129,12 +129,23 @@ class ShardedOutput:
                 if not shared:
                     # That of a part that was killed: nobody is to wait for this run.
                     (self.staging / _ENDING).unlink(missing_ok=True)
-                yield self.staging
+                with self._nothing_left(unless=shared):
+                    yield self.staging
             except BaseException:
                 with suppress(OSError):
                     # Only if there is nothing in it.
                     self.staging.rmdir()
                 raise
+
+    @contextmanager
+    def _nothing_left(self, *, unless: bool) -> Iterator[None]:
+        """Takes away, after an error of ours, work of which nothing was done yet; not that of others."""
+        try:
+            yield
+        except HfParaphraseError:
+            if not unless and not any((self.staging / "data").glob("*.parquet")):
+                shutil.rmtree(self.staging, ignore_errors=True)
+            raise
 
     def own(self, shards: Sequence[Shard]) -> list[Shard]:
         """Returns the shards that fall to this run.

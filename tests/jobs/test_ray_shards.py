@@ -17,7 +17,7 @@ from hf_paraphrase.encoders.encode_settings import EncodeSettings
 from hf_paraphrase.errors import InputError, OutputError, UsageError
 from hf_paraphrase.filtering.measuring import PairScorer
 from hf_paraphrase.jobs import ray_shards
-from hf_paraphrase.jobs.ray_cluster import RayOptions, check_cluster, room
+from hf_paraphrase.jobs.ray_cluster import RayOptions, check_cluster, connected, room
 from hf_paraphrase.jobs.ray_shards import ShardWorker, run_on_ray
 from hf_paraphrase.jobs.shards import ShardJob, cut, run_shards
 
@@ -198,6 +198,23 @@ def test_an_address_where_no_cluster_runs_is_one_line_and_nothing_is_written(add
 def test_what_is_no_address_is_refused(address):
     with pytest.raises(UsageError, match="is no address of a cluster"):
         check_cluster(RayOptions(address))
+
+
+def test_a_cluster_that_lets_nobody_in_says_why_in_one_line(fake, monkeypatch):
+    ray = fake()
+
+    def init(*arguments, **settings):
+        try:
+            raise RuntimeError("Traceback (most recent call last):\nray.exceptions.AuthenticationError: no token\n")
+        except RuntimeError as error:
+            raise ConnectionError("Failed to connect") from error
+
+    ray.init, ray.is_initialized = init, lambda: False
+    with pytest.raises(UsageError) as caught, connected(RayOptions("head:6379")):
+        pass
+    assert str(caught.value).startswith(
+        "no Ray cluster lets this run in at head:6379: AuthenticationError: no token ("
+    )
 
 
 def test_without_ray_the_package_to_install_is_named(monkeypatch, pairs, tmp_path, capsys):

@@ -223,6 +223,19 @@ def test_a_part_does_not_wait_for_a_run_of_all_the_work(tmp_path):
         part(tmp_path, "2/2").claim()
 
 
+def test_after_an_error_work_of_which_nothing_was_done_goes_and_what_was_done_stays(tmp_path):
+    (shard,) = cut("train", 2)
+    for done in (False, True):
+        with pytest.raises(UsageError), part(tmp_path, None).working({"job": 1}) as staging:
+            if done:
+                pa.parquet.write_table(pa.table({"row": [1]}), _made(shard.path(staging)))
+            raise UsageError("no room")
+        assert staging.exists() == done
+    with pytest.raises(UsageError), part(tmp_path / "shared", "1/2").working({"job": 1}) as staging:
+        raise UsageError("no room")
+    assert staging.exists()
+
+
 def test_a_part_of_more_parts_than_shards_is_refused(tmp_path):
     with pytest.raises(UsageError, match="the 1 rows make 1 shard, fewer than parts"):
         part(tmp_path, "1/2").own(cut("train", 1))
