@@ -34,9 +34,11 @@ _KEEPING_OUT = ("decontaminate", "expansion_decontaminate")
 """Settings that name evaluation data of which nothing may be in what is made."""
 _ELSEWHERE = re.compile(
     r"(?P<name>[^=/\\\s]*=)?"
-    r"(?P<path>(?:[/\\]|~[^/\\\s]*[/\\]|[A-Za-z]:[/\\]|[Ff][Ii][Ll][Ee]:[/\\]|(?:\.[/\\])*\.\.[/\\])[^\n]*)"
+    r"(?P<path>(?:[/\\]|~[^/\\\s]*[/\\]|[A-Za-z]:[/\\]|[Ff][Ii][Ll][Ee]:[/\\]|(?:\.[/\\])*\.\.[/\\]"
+    r"|(?:\w+::)*(?!https?:|hf:)[a-z][\w+.-]+://)[^\n]*)"
 )
-"""A path that begins at a root, at a home or above the working folder; a setting may have a name in front of it."""
+"""A path that begins at a root, at a home or above the working folder, or in a store that is not public; a setting may
+have a name in front of it."""
 _KINDS: dict[type, str] = {dict: "an object", list: "a list"}
 _PACKAGES = (
     "hf-paraphrase",

@@ -5,7 +5,14 @@ import platform
 
 import pytest
 
-from hf_paraphrase.artefacts.provenance import add_evaluation, fingerprint, read_provenance, versions, write_provenance
+from hf_paraphrase.artefacts.provenance import (
+    add_evaluation,
+    fingerprint,
+    read_provenance,
+    versions,
+    without_places,
+    write_provenance,
+)
 from hf_paraphrase.errors import InputError
 
 
@@ -146,3 +153,9 @@ def test_evaluation_data_that_was_kept_out_is_marked_and_nothing_else_is(tmp_pat
         ("sts.txt", True),
     ]
     assert read_provenance(tmp_path) == record
+
+
+def test_what_is_published_names_no_store_of_ones_own_and_keeps_public_addresses():
+    given = ["s3://bucket/team/pairs", "a=gs://bucket/pairs", "simplecache::s3://bucket/pairs", "hf://datasets/a/b"]
+    assert without_places(given) == ["pairs", "a=pairs", "pairs", "hf://datasets/a/b"]
+    assert without_places(["https://example.org/a/b", "pairs/train"]) == ["https://example.org/a/b", "pairs/train"]
