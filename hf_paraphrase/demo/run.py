@@ -12,7 +12,8 @@ from pathlib import Path
 from ..artefacts.hub_models import BUILTIN
 from ..errors import UsageError
 from ..messages import say
-from ..settings import Settings, recipe, setting
+from ..settings import recipe, setting
+from ..training.devices import DeviceSettings
 from .model_catalogue import ModelCatalogue
 from .page import build_page, launch_options, require_gradio
 from .space import write_space
@@ -22,7 +23,7 @@ HOST = "127.0.0.1"
 
 
 @dataclass(kw_only=True)
-class DemoSettings(Settings):
+class DemoSettings(DeviceSettings):
     """Open a page to try models and look at data in a browser, on this machine alone.
 
     Similarity of sentences and the words that carry it, neighbours in a corpus, back-translation with its n-best list,
@@ -84,7 +85,7 @@ def served_page(settings: DemoSettings) -> Iterator[str]:
         _environment({"GRADIO_ANALYTICS_ENABLED": "False", "GRADIO_TEMP_DIR": work}),
     ):
         gr = require_gradio()
-        catalogue = ModelCatalogue(settings.models)
+        catalogue = ModelCatalogue(settings.models, device=settings.device)
         page = build_page(catalogue)
         try:
             _, url, _ = page.queue(default_concurrency_limit=4, api_open=False).launch(

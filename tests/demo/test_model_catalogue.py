@@ -123,3 +123,13 @@ def test_closing_waits_for_what_is_under_way_and_lets_nothing_begin(models, tmp_
         corpus.read("gran")
     with pytest.raises(UsageError, match="the page is closed"), catalogue.encoder("avg"):
         pass
+
+
+def test_models_compute_where_they_are_told(models):
+    # A device without memory, which every machine has.
+    catalogue = ModelCatalogue([str(models)], device="meta")
+    with catalogue.translator("nmt") as (model, _):
+        assert model.device.type == "meta"
+    with catalogue.encoder("gran") as encoder:
+        assert encoder.model.device.type == "meta"
+    assert catalogue.new_encoder("gran").model.device.type == "meta"
