@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# About two hours on two cores, reckoned from what the parts took. Pairs of several sources and numbers: do encoders
+# About an hour on two cores, reckoned from three seeds beside other work. Pairs of several sources and numbers: do encoders
 # grow with the number of back-translations (paper 000, table 13), which source is the best (table 4), does it matter
 # that Adam moves only the words of a batch, and do averages and LSTMs differ on phrases and on sentences (paper 001)?
 # Usage: bash scripts/studies/sizes_and_sources.sh DATA WORK
