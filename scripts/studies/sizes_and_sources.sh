@@ -76,3 +76,5 @@ done_already "$work/scored" || hf-paraphrase score --pairs "$work/back" --classi
   --output "$work/scored" --resume
 done_already "$work/report" || hf-paraphrase analyze pairs --pairs "$work/scored" --classifier "$work/classifier" \
   --unseen-only --examples 20 --output "$work/report"
+done_already "$work/examples" || hf-paraphrase filter --pairs "$work/scored" --keep classifier_seen==0 --sample 8 \
+  --output "$work/examples"
