@@ -4,7 +4,7 @@
 
 Of the judged pairs those of a third of the first phrases are held out, with their scores. Of the others the pairs of
 3 or more points of 5 train, but for those of which a side is held out; besides, a random sample of PPDB's words, each
-with its best paraphrase. `prepare pairs` and `prepare ppdb` make folders of both.
+with its best paraphrase, but for those of which both are. `prepare pairs` and `prepare ppdb` make folders of both.
 """
 
 from __future__ import annotations
@@ -42,6 +42,7 @@ def main() -> int:
     lines = [line.split()[:2] for line in _lines(options.ppdb / "ppdb-xl.retrofitting.txt.gz")]
     # Numbers, names of documents and the like are paraphrases of each other there.
     words = [(row[0], row[1]) for row in lines if len(row) == 2 and all(word.isalpha() for word in row)]
+    words = [pair for pair in words if not held_phrases >= set(pair)]
     words = random.Random(SEED).sample(words, min(options.words, len(words)))
     pairs = [*phrases, *words]
     options.train.write_text("".join(f"{first}\t{second}\n" for first, second in pairs), encoding="utf-8")
