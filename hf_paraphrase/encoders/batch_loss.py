@@ -171,9 +171,7 @@ class BatchLossTrainer(ScoredTrainer):
             loss: The mean over the own part, which may hold a pair that does not count.
             number: The number of the joint batch in the epoch.
         """
-        begin, stop = self.batches.share(number, process_index())
-        first, last = self.batches.joint(number)
-        loss = loss * (num_processes() * (stop - begin) / (last - first))
+        loss = loss * self.batches.weight(number, process_index())
         if num_processes() > 1:
             loss = loss + (mean_over_processes(loss) - loss.detach())
         return loss

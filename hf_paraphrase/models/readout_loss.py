@@ -76,9 +76,9 @@ def _loss_and_gradients(
     of_weight = torch.zeros_like(weight, dtype=exact) if wanted[1] else None
     of_bias = torch.zeros_like(bias, dtype=exact) if wanted[2] else None
     rows = max(1, _BLOCK_ELEMENTS // vocabulary)
-    # A processor's cache is what small parts are for.
     # On a processor it is quickly seen that none is; a GPU would be waited for, and a compiler cannot look.
     some_absent = states.device.type != "cpu" or torch.compiler.is_compiling() or bool((targets < 0).any())
+    # A processor's cache is what small parts are for.
     few = max(1, _CACHED_ELEMENTS // vocabulary) if states.device.type == "cpu" else rows
     for start in range(0, tokens, rows):
         block, columns = states[start : start + rows], targets[start : start + rows].unsqueeze(1)

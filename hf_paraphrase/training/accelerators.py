@@ -5,11 +5,16 @@ from __future__ import annotations
 import os
 import shutil
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from ..errors import UsageError
 from ..settings import Settings, setting
 from .devices import CPU, check_device
+
+if TYPE_CHECKING:
+    from transformers import TrainingArguments
+
+    A = TypeVar("A", bound=TrainingArguments)
 
 _COMPILERS = ("c++", "g++", "clang++")
 
@@ -58,13 +63,23 @@ class AcceleratorSettings(Settings):
 
         return self.device == CPU or (self.device is None and not torch.accelerator.is_available())
 
-    def trainer_arguments(self) -> dict[str, Any]:
-        """Returns what `TrainingArguments` are told of it."""
+    def trainer_arguments(self, arguments_class: type[A], **settings: Any) -> A:
+        """Makes the arguments of a Trainer that computes so, on one GPU at most.
+
+        Args:
+            arguments_class: Their class.
+            **settings: The other settings; they win over these.
+        """
         from transformers.utils import is_torch_tf32_available
 
-        return {
+        own = {
             "use_cpu": self.is_on_cpu,
             # Elsewhere the Trainer refuses it, and one file of settings would not serve two machines.
             "tf32": True if self.tf32 and not self.is_on_cpu and is_torch_tf32_available() else None,
             "torch_compile": self.torch_compile,
         }
+        arguments = arguments_class(**{**own, **settings})
+        if arguments.n_gpu > 1:
+            # Else `DataParallel` would cut the batches of a process, and with them the sets of negatives, into pieces.
+            arguments._n_gpu = 1
+        return arguments

@@ -8,6 +8,7 @@ from typing import Any
 import torch
 from transformers import TrainingArguments
 
+from .devices import CPU
 from .sharding import refuse_sharding
 
 Settled = Mapping[str, tuple[tuple[Any, ...], str]]
@@ -49,13 +50,17 @@ def refuse_without_effect(arguments: TrainingArguments, settled: Settled) -> Non
             raise ValueError(f"{name}={value!r} would have no effect: {remedy}")
 
 
-def bf16_is_fast() -> bool:
-    """Tells whether this machine multiplies bfloat16 matrices in hardware."""
-    if torch.cuda.is_available():
+def bf16_is_fast(device: str | None = None) -> bool:
+    """Tells whether a device of this machine multiplies bfloat16 matrices in hardware.
+
+    Args:
+        device: As torch names it; None for a GPU where there is one.
+    """
+    if device != CPU and torch.cuda.is_available():
         return torch.cuda.is_bf16_supported(including_emulation=False)
     return torch.cpu._is_amx_tile_supported() or torch.cpu._is_avx512_bf16_supported()
 
 
-def is_bf16(precision: str) -> bool:
-    """Tells whether a `--precision` is bfloat16: `bf16` is, and `auto` where it is fast."""
-    return precision == "bf16" or (precision == "auto" and bf16_is_fast())
+def is_bf16(precision: str, device: str | None = None) -> bool:
+    """Tells whether a `--precision` is bfloat16: `bf16` is, and `auto` where it is fast on the device."""
+    return precision == "bf16" or (precision == "auto" and bf16_is_fast(device))

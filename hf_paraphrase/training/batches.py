@@ -80,6 +80,16 @@ class EpochBatches:
         pairs = end - start
         return start + pairs * process // self.num_processes, start + pairs * (process + 1) // self.num_processes
 
+    def weight(self, number: int, process: int) -> float:
+        """Tells what makes of the mean over a process's part of a joint batch its term of the mean over the whole.
+
+        The mean over the processes of what they so weigh, be it losses or gradients, is that of the joint batch. It is
+        1 where the parts are equal, and 0 for a process that has none.
+        """
+        start, end = self.joint(number)
+        begin, stop = self.share(number, process)
+        return self.num_processes * (stop - begin) / (end - start)
+
     def __len__(self) -> int:
         return self.joint_batches * self.num_processes
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
@@ -15,6 +15,7 @@ from .arguments import ADAM, BATCHES_AND_LOSS, EVERY_EPOCH, refuse_without_effec
 from .batches import EpochBatches, PairItems
 from .callbacks import keep_standard_output
 from .loader import training_batches
+from .processes import process_index
 
 
 @dataclass
@@ -53,6 +54,9 @@ class EpochTrainer(Trainer):
 
     A run that is continued from a checkpoint therefore ends with the weights of an undisturbed one. A class says what
     a batch is and how `evaluate` measures the dev part, and hands what it found to :meth:`report_scores`.
+
+    Several processes share joint batches; each weighs its loss by the size of its part, so that the mean of their
+    gradients is that of the mean over all items of the joint batch.
 
     Args:
         model: The model.
@@ -117,6 +121,22 @@ class EpochTrainer(Trainer):
         """The kind of Adam."""
         return torch.optim.Adam
 
+    @property
+    def updates_of_epoch(self) -> int:
+        """Updates of the model in an epoch."""
+        return -(-self.batches.joint_batches // self.args.gradient_accumulation_steps)
+
+    def get_batch_samples(
+        self, epoch_iterator: Iterator[dict[str, Any]], num_batches: int, device: torch.device
+    ) -> tuple[list[dict[str, Any]], Tensor | int | None]:
+        """Takes the batches of one update; of several processes each notes the `weight` of its parts."""
+        samples, items = super().get_batch_samples(epoch_iterator, num_batches, device)
+        if self.batches.num_processes > 1:
+            first = self.state.global_step % self.updates_of_epoch * self.args.gradient_accumulation_steps
+            for number, sample in enumerate(samples, first):
+                sample["weight"] = self.batches.weight(number, process_index())
+        return samples, items
+
     def compute_loss(
         self,
         model: nn.Module,
@@ -124,9 +144,12 @@ class EpochTrainer(Trainer):
         return_outputs: bool = False,
         num_items_in_batch: Tensor | int | None = None,
     ) -> Any:
-        """Computes the loss of a batch; `num_items_in_batch` is unused, because the loss is a mean."""
+        """Computes the mean loss of a batch, by its `weight` if it has one; `num_items_in_batch` is unused."""
+        weight = inputs.get("weight")
+        inputs = {name: value for name, value in inputs.items() if name != "weight"}
         output = model(**inputs, **self.forward_options)
         loss = self.loss_of(output, model, inputs)
+        loss = loss if weight is None else loss * weight
         return (loss, output) if return_outputs else loss
 
     def loss_of(self, output: Any, model: nn.Module, inputs: dict[str, Any]) -> Tensor:
@@ -174,4 +197,4 @@ class _EpochBegin(TrainerCallback):
     def on_epoch_begin(
         self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **kwargs: Any
     ) -> None:
-        self.trainer.begin_epoch(state.global_step // self.trainer.batches.joint_batches)
+        self.trainer.begin_epoch(state.global_step // self.trainer.updates_of_epoch)

@@ -199,13 +199,8 @@ class TrainingRun:
             "seed": self.settings.seed,
             "report_to": getattr(self.settings, "report_to", "none"),
             "logging_nan_inf_filter": False,
-            **self._accelerator.trainer_arguments(),
         }
-        arguments = arguments_class(**{**common, **settings})
-        if arguments.n_gpu > 1:
-            # Else `DataParallel` would cut the batches of a process, and with them the sets of negatives, into pieces.
-            arguments._n_gpu = 1
-        return arguments
+        return self._accelerator.trainer_arguments(arguments_class, **{**common, **settings})
 
     def begin(self) -> Path:
         """Writes down what the run is made with and makes the folder of the checkpoints, before any of them is made.

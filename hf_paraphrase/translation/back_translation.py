@@ -152,9 +152,9 @@ def _back_translate(settings: BackTranslationSettings, output: ShardedOutput) ->
         raise InputError(f"split `{settings.split}` has no rows to translate", path=settings.bitext)
     shards = cut("train", rows, settings.shard_size, source=settings.split)
     own = output.own(shards)
-    options = _options(settings)
     state = PartialState(cpu=not torch.accelerator.is_available(), timeout=_PATIENCE)
     device = settings.device or (str(state.device) if settings.computes_here else "cpu")
+    options = _options(settings, device)
     translator = BackTranslator(tuple(settings.model), options, settings.lexical_table, device)
     model = settings.here(translator).translator.model
     check_languages(settings.model, model, bitext, settings.split)
@@ -201,7 +201,7 @@ def _back_translate(settings: BackTranslationSettings, output: ShardedOutput) ->
     return DataFolder(output.place)
 
 
-def _options(settings: BackTranslationSettings) -> SearchOptions:
+def _options(settings: BackTranslationSettings, device: str) -> SearchOptions:
     from ..training.arguments import is_bf16
     from .table_translator import SearchOptions
 
@@ -210,7 +210,7 @@ def _options(settings: BackTranslationSettings) -> SearchOptions:
         num_return_sequences=settings.returned,
         length_penalty=settings.length_penalty,
         max_source_tokens=settings.max_source_tokens,
-        bf16=is_bf16(settings.precision),
+        bf16=is_bf16(settings.precision, device),
         constraints=settings.constraints(),
         candidates_from_reference=settings.candidates_from_reference,
         **settings.candidates,

@@ -164,7 +164,6 @@ def _train_in_stages(
 def _arguments(
     settings: TranslationTrainingSettings, run: TrainingRun, folder: Path, *, epochs: float, learning_rate: float
 ) -> TranslationTrainingArguments:
-
     from ..training.arguments import is_bf16
     from .trainer import TranslationTrainingArguments
 
@@ -180,7 +179,7 @@ def _arguments(
         learning_rate=learning_rate,
         lr_scheduler_type="constant" if adadelta else "cosine",
         warmup_steps=0 if adadelta else settings.warmup_steps,
-        bf16=is_bf16(settings.precision),
+        bf16=is_bf16(settings.precision, settings.device),
         eval_steps=interval,
         save_steps=interval,
         # One more than are averaged, for the best one may be none of the last.

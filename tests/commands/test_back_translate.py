@@ -147,7 +147,7 @@ def test_the_beam_alone_sets_the_length_of_the_lists(tiny_model, tiny_bitext, tm
 
 
 def test_the_record_says_how_the_machine_searched(tiny_model, tiny_bitext, tmp_path, monkeypatch):
-    monkeypatch.setattr("hf_paraphrase.training.arguments.bf16_is_fast", lambda: True)
+    monkeypatch.setattr("hf_paraphrase.training.arguments.bf16_is_fast", lambda device: device == "cpu")
     assert job(tiny_model, tiny_bitext, tmp_path / "out", "--split", "test", "--precision", "auto") == 0
     search = json.loads((tmp_path / "out" / "provenance.json").read_text())["results"]["search"]
     assert search["bf16"] is True and search["device"] == "cpu" and search["constraints"]["max_length_ratio"] == 3.0

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import re
 import shutil
 from pathlib import Path
 
@@ -42,6 +43,13 @@ def test_the_device_of_every_training_is_chosen_in_one_place():
     assert choosing == ["accelerators.py"]
 
 
+def test_who_asks_whether_bf16_is_fast_says_on_which_device():
+    package = Path(hf_paraphrase.__file__).parent
+    calls = [call for path in package.rglob("*.py") for call in re.findall(r"= ?is_bf16\((.*)\)", path.read_text())]
+    assert len(calls) == 4
+    assert all("device" in call for call in calls)
+
+
 def test_one_of_several_devices_is_chosen_otherwise(two_cards):
     with pytest.raises(UsageError, match="takes the first GPU it sees"):
         settings(device="cuda:1").check()
@@ -68,6 +76,7 @@ def test_a_process_trains_on_one_gpu_however_many_there_are(tmp_path, monkeypatc
     monkeypatch.setattr(TrainingArguments, "n_gpu", property(lambda arguments: getattr(arguments, "_n_gpu", 0) or 2))
     run = TrainingRun(settings(), command="train-toy", inputs=[])
     assert run.arguments(TrainingArguments).n_gpu == 1
+    assert settings().trainer_arguments(TrainingArguments, output_dir="out").n_gpu == 1, "tune has no run"
 
 
 def test_no_step_asks_whether_its_loss_is_finite(tmp_path, monkeypatch):

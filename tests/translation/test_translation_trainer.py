@@ -226,4 +226,8 @@ def test_bf16_that_a_gpu_only_emulates_is_not_called_fast(monkeypatch, in_hardwa
         torch.cuda, "is_bf16_supported", lambda including_emulation=True: including_emulation or in_hardware
     )
     assert bf16_is_fast() is is_bf16("auto") is in_hardware
+    for name in ("_is_amx_tile_supported", "_is_avx512_bf16_supported"):
+        monkeypatch.setattr(torch.cpu, name, lambda: not in_hardware)
+    assert is_bf16("auto", "cpu") is not in_hardware, "a GPU does not help who computes on the processor"
+    assert is_bf16("auto", "cuda:1") is in_hardware
     assert is_bf16("bf16") and not is_bf16("fp32")

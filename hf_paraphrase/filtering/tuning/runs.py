@@ -153,11 +153,11 @@ class TuningRuns:
         started = time.monotonic()
         settings.seed = seed
         model, _ = untrained_model(settings, vocabulary, pairs.counts, seed=settings.seed)
-        arguments = EncoderTrainingArguments(
+        arguments = settings.trainer_arguments(
+            EncoderTrainingArguments,
             output_dir=str(self.folder / "trainer"),
             seed=settings.seed,
             report_to=settings.report_to,
-            **settings.trainer_arguments(),
             disable_tqdm=True,
             **trainer_settings(settings),
         )

@@ -249,7 +249,7 @@ def _trainer(
         max_grad_norm=settings.max_grad_norm,
         evaluations=min(settings.evaluations, settings.max_steps),
         compositionality_weight=settings.expansion_weight or 0.0,
-        bf16=is_bf16(settings.precision),
+        bf16=is_bf16(settings.precision, settings.device),
     )
     return SdaeTrainer(model, arguments, *collators, report=say)
 
