@@ -82,12 +82,15 @@ def lost_processes_told() -> Iterator[None]:
     try:
         yield
     except RuntimeError as error:
-        from torch.distributed import DistError
-
         from .processes import num_processes
 
+        if num_processes() == 1:
+            raise
+        # A torch without distributed training has no such name.
+        from torch.distributed import DistError
+
         # Of gloo it has no type of its own, but the place in its source text.
-        if num_processes() == 1 or not (isinstance(error, DistError) or "/gloo/" in str(error)):
+        if not (isinstance(error, DistError) or "/gloo/" in str(error)):
             raise
         raise HfParaphraseError(
             "another process of this training has ended, or cannot be reached",

@@ -31,7 +31,8 @@ from hf_paraphrase.errors import UsageError
 from hf_paraphrase.models.configuration_gran import GranConfig
 from hf_paraphrase.models.modeling_gran import GranModel
 from hf_paraphrase.tokenization.word_level import build_word_level_tokenizer, sentence_vocabulary
-from hf_paraphrase.training.devices import CPU, check_device, devices
+from hf_paraphrase.training.accelerators import AcceleratorSettings
+from hf_paraphrase.training.devices import CPU, devices
 from interleaved import (
     ROUNDS,
     Comparison,
@@ -63,7 +64,8 @@ def main() -> int:
     logging.getLogger("transformers").setLevel(logging.ERROR)
 
     def work() -> None:
-        check_least(arguments, {"batch": 2, "dimension": 1, "hidden": 2, "vocabulary": 100, "steps": 10, "rounds": 1})
+        least = {"batch": 2, "dimension": 1, "hidden": 2, "vocabulary": 100, "steps": 10, "updates": 1, "sentences": 1}
+        check_least(arguments, {**least, "rounds": 1})
         device = chosen_device(arguments.device)
         with tempfile.TemporaryDirectory() as folder:
             run(arguments, device, Path(folder))
@@ -75,10 +77,11 @@ def chosen_device(given: str | None) -> str:
     """Returns the device to measure.
 
     Raises:
-        UsageError: If it is not here, or none was named and there is no GPU.
+        UsageError: If it is not here or one of several, or none was named and there is no GPU.
     """
     if given is not None:
-        return check_device(given)
+        AcceleratorSettings(device=given).check()
+        return given
     found = [device for device in devices() if device != CPU]
     if not found:
         raise UsageError("there is no GPU here", remedy="--device cpu tries the script out")

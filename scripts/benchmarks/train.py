@@ -37,6 +37,7 @@ from hf_paraphrase.messages import process_count
 from hf_paraphrase.models.configuration_avg import AvgConfig
 from hf_paraphrase.models.modeling_avg import AvgModel
 from hf_paraphrase.tokenization.word_level import build_word_level_tokenizer, sentence_vocabulary
+from hf_paraphrase.training.accelerators import AcceleratorSettings
 from interleaved import (
     CLOCK,
     CLOCKS,
@@ -131,13 +132,13 @@ def train_ours(
     model = AvgModel(AvgConfig(vocab_size=len(tokenizer), hidden_size=arguments.dimension))
     times = StepTimes(arguments.clock)
     with tempfile.TemporaryDirectory() as folder:
-        settings = EncoderTrainingArguments(
+        settings = AcceleratorSettings(device=device).trainer_arguments(
+            EncoderTrainingArguments,
             output_dir=folder,
             max_steps=steps,
             per_device_train_batch_size=arguments.batch,
             mega_batch_size=mega_batch,
             dense_optimizer=dense,
-            use_cpu=device == "cpu",
             report_to="none",
             disable_tqdm=True,
         )
