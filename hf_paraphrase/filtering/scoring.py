@@ -159,7 +159,9 @@ def _score(settings: ScoreSettings, output: ShardedOutput) -> Scored:
     own = output.own(shards)
     with output.working(_record(settings, chosen)) as staging:
         if output.is_described:
-            output.finish()
+            # What it was estimated with is gone. Of several parts one moves it.
+            if output.is_whole(shards):
+                output.finish()
             return _scored_before(settings, chosen)
         facts: dict[str, Any] = {}
         options, held_out = settings.options, None
@@ -326,6 +328,8 @@ def _describe(settings: ScoreSettings, scored: Scored, staging: Path) -> None:
             **({"language_model": scored.language_model} if scored.language_model else {}),
         },
     )
+    # Before the card, which says that all is done: a run that is killed between them estimates the same once more.
+    (staging / _MODEL_FACTS).unlink(missing_ok=True)
     write_card(
         staging,
         "dataset_cards",
@@ -341,7 +345,6 @@ def _describe(settings: ScoreSettings, scored: Scored, staging: Path) -> None:
         },
         report=True,
     )
-    (staging / _MODEL_FACTS).unlink(missing_ok=True)
 
 
 def _first_line(measure: type) -> str:

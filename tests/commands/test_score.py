@@ -222,6 +222,31 @@ def test_processes_and_interruptions_do_not_change_a_byte(back_translated, tmp_p
     assert set(scored.rows) == {"train"} and "overlap_1" in scored.columns and scored.language_model
 
 
+@pytest.mark.parametrize("how", [["--resume"], ["--shard", "1/1"]])
+def test_a_run_that_was_killed_behind_its_card_leaves_what_an_undisturbed_one_does(
+    how, back_translated, tmp_path, monkeypatch
+):
+    from hf_paraphrase.filtering import scoring
+
+    words = ["score", "--pairs", back_translated, "--measures", "perplexity", "--hold-out", 10, *how]
+    assert run(*words, "--output", tmp_path / "whole") == 0
+
+    def killed(*arguments, **settings):
+        write(*arguments, **settings)
+        raise KeyboardInterrupt
+
+    write = scoring.write_card
+    with monkeypatch.context() as context:
+        context.setattr(scoring, "write_card", killed)
+        assert run(*words, "--output", tmp_path / "killed") == 130
+    estimated = []
+    monkeypatch.setattr(scoring, "_language_model", lambda *arguments: estimated.append(arguments))
+    assert run(*words, "--output", tmp_path / "killed") == 0
+    found = {path.name for path in (tmp_path / "killed").iterdir()}
+    assert found == {path.name for path in (tmp_path / "whole").iterdir()} and not estimated
+    assert not list(tmp_path.glob(".*"))
+
+
 def test_a_language_model_is_estimated_on_a_compressed_text(back_translated, tmp_path):
     text = tmp_path / "text.gz"
     text.write_bytes(gzip.compress(b"the big cat ran here\nA small dog sat there now.\n\n"))

@@ -11,8 +11,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ...artefacts.whole_files import written_whole
 from ...data.text_files import lines_of_bytes
-from ...errors import InputError, OutputError
+from ...errors import InputError
 from .counts import WORD_BITS, WORD_MASK
 from .kneser_ney import Estimate
 
@@ -41,16 +42,17 @@ def write_arpa(path: str | os.PathLike[str], estimate: Estimate) -> None:
     Raises:
         OutputError: If the file cannot be written.
     """
-    try:
-        with Path(path).open("w", encoding="utf-8", errors="surrogatepass", newline="\n") as file:
-            file.write("\\data\\\n")
-            file.writelines(f"ngram {order}={len(keys)}\n" for order, keys in enumerate(estimate.keys, 1))
-            for order in range(1, len(estimate.keys) + 1):
-                file.write(f"\n\\{order}-grams:\n")
-                file.writelines(_lines(estimate, order))
-            file.write("\n\\end\\\n")
-    except OSError as error:
-        raise OutputError(f"cannot write: {error.strerror}", path=path) from error
+    # Whole, because parts of a job that begin together write the same file, and the first of them reads it by then.
+    with (
+        written_whole(path) as temporary,
+        temporary.open("w", encoding="utf-8", errors="surrogatepass", newline="\n") as file,
+    ):
+        file.write("\\data\\\n")
+        file.writelines(f"ngram {order}={len(keys)}\n" for order, keys in enumerate(estimate.keys, 1))
+        for order in range(1, len(estimate.keys) + 1):
+            file.write(f"\n\\{order}-grams:\n")
+            file.writelines(_lines(estimate, order))
+        file.write("\n\\end\\\n")
 
 
 def _lines(estimate: Estimate, order: int) -> Iterator[str]:

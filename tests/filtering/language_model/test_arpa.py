@@ -123,3 +123,24 @@ def test_words_may_have_any_white_space_in_them_but_spaces_and_tabs(tmp_path):
     (tmp_path / "model.arpa").write_bytes(text.encode())
     found, (order,) = read_arpa(tmp_path / "model.arpa")
     assert found == words and order.ngrams[:, 0].tolist() == list(range(len(words)))
+
+
+def test_a_model_that_is_written_again_can_be_read_all_the_while(tmp_path, monkeypatch):
+    # As parts of a job do that begin together, of which one is ahead.
+    from hf_paraphrase.filtering.language_model import arpa
+
+    counter = TrigramCounter()
+    counter.add(["a b c", "b c d"])
+    model = estimate(counter)
+    write_arpa(tmp_path / "model.arpa", model)
+    before = (tmp_path / "model.arpa").read_bytes()
+    lines, seen = arpa._lines, []
+
+    def looked_at(*arguments):
+        seen.append((tmp_path / "model.arpa").read_bytes())
+        return lines(*arguments)
+
+    monkeypatch.setattr(arpa, "_lines", looked_at)
+    write_arpa(tmp_path / "model.arpa", model)
+    assert seen == [before] * 3 and (tmp_path / "model.arpa").read_bytes() == before
+    assert [path.name for path in tmp_path.iterdir()] == ["model.arpa"]
