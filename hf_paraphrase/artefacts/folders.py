@@ -19,7 +19,7 @@ from ..errors import HfParaphraseError, OutputError
 from ..messages import say
 from .claims import claimed_folder, refuse_if_claimed
 from .foreign_files import check_no_links, read_json_object
-from .unfinished import RECORD, forget, job_fingerprint, recorded_job
+from .unfinished import JOB, RECORD, forget, job_fingerprint, recorded_job
 from .whole_files import remove_leftovers
 
 _MADE_BY = "hf-paraphrase "
@@ -86,8 +86,14 @@ def check_output(output: str | os.PathLike[str], *, overwrite: bool = False) -> 
     return resolved
 
 
-def check_unfinished(output: str | os.PathLike[str], *, overwrite: bool, resume: bool) -> None:
+def check_unfinished(output: str | os.PathLike[str], *, overwrite: bool, resume: bool | None) -> None:
     """Refuses to disturb a run for `output` that goes on, or to destroy the unfinished work of an earlier one.
+
+    Args:
+        output: What the work is for.
+        overwrite: Whether unfinished work may be thrown away.
+        resume: Whether it is gone on with; None for short work, which leaves nothing to go on with, but may find the
+            long work of another run.
 
     Raises:
         OutputError: If there is such a run, or if there is such work and neither flag was given.
@@ -131,8 +137,16 @@ def was_finished(
     return True
 
 
-def _check_staging(staging: Path, *, overwrite: bool, resume: bool) -> None:
-    if is_filled(staging) and not (resume or overwrite):
+def _check_staging(staging: Path, *, overwrite: bool, resume: bool | None) -> None:
+    if resume is None:
+        # What short work leaves has no record of a job.
+        if (staging / JOB).is_file() and not overwrite:
+            raise OutputError(
+                "unfinished work of another run for this output exists",
+                path=staging,
+                remedy="repeat the command that began it, give another --output, or --overwrite",
+            )
+    elif is_filled(staging) and not (resume or overwrite):
         raise OutputError(
             "an unfinished run for this output exists",
             path=staging,
@@ -149,7 +163,7 @@ def working_folder(
     Args:
         output: What the work is for.
         overwrite: Whether unfinished work may be thrown away.
-        resume: None for short work, where it always is; true leaves it in the folder.
+        resume: None for short work, where that of other short work always is; true leaves it in the folder.
         shared: Whether other runs may be at work in it that share it too.
 
     Yields:
@@ -164,8 +178,7 @@ def working_folder(
     with claimed_folder(staging, shared=shared):
         if not is_new:
             _check_owner(staging)
-        if resume is not None:
-            _check_staging(staging, overwrite=overwrite, resume=resume)
+        _check_staging(staging, overwrite=overwrite, resume=resume)
         if not resume:
             _empty(staging)
         elif is_filled(staging):

@@ -12,7 +12,7 @@ import pyarrow as pa
 from tqdm import tqdm
 
 from ..artefacts.cards import write_card
-from ..artefacts.folders import check_output, output_folder
+from ..artefacts.folders import check_output, check_unfinished, output_folder
 from ..artefacts.inherited_cards import inherited_metadata
 from ..artefacts.provenance import fingerprint, read_provenance, write_provenance
 from ..artefacts.stored_paths import place_of
@@ -124,7 +124,8 @@ def filter_pairs(settings: FilterSettings) -> Filtered:
     """
     if settings.in_shards:
         return _filter_in_shards(settings)
-    check_output(settings.output, overwrite=settings.overwrite)
+    target = check_output(settings.output, overwrite=settings.overwrite)
+    check_unfinished(target, overwrite=settings.overwrite, resume=None)
     folder, split = DataFolder(settings.pairs), settings.split
     schema, total = folder.schema(split), folder.count(split)
     with tqdm(desc="choose", total=total, unit=" pairs", unit_scale=True) as bar:

@@ -137,3 +137,16 @@ def test_a_filter_by_parts_that_leaves_nothing_names_the_step(pairs, tmp_path, c
     assert run(words, tmp_path / "out", "--shard", "1/2") == 0
     assert run(words, tmp_path / "out", "--shard", "2/2") == 2
     assert "split `train`: nothing is left after `number>100`" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("words", ["filter"], indirect=True)
+def test_a_filter_without_parts_leaves_the_work_of_parts_alone(words, tmp_path, capsys):
+    output, work = tmp_path / "out", tmp_path / ".out.partial"
+    assert run(words, output, "--shard-size", 11, "--shard", "1/2") == 0
+    before = {path: path.read_bytes() for path in work.rglob("*") if path.is_file()}
+    capsys.readouterr()
+    assert run(words, output) == 2
+    error = capsys.readouterr().err
+    assert "unfinished work of another run for this output exists (repeat" in error and error.count("\n") == 1
+    assert {path: path.read_bytes() for path in work.rglob("*") if path.is_file()} == before
+    assert run(words, output, "--overwrite") == 0 and not work.exists()
