@@ -27,7 +27,8 @@ from .ray_cluster import RayOptions, room
 from .shards import Shard, ShardJob, limit_threads, write_shard
 
 _TIMES = 3
-"""How many workers may die at one shard, or before they have one, until it is not the fault of their nodes."""
+"""How many workers may die at one shard, or one after the other before they have one, until it is not the fault of
+their nodes."""
 _DELAY = 60.0
 """Seconds after which what was written on one machine is seen on another: network file systems keep what they know."""
 _PACKAGE = __name__.partition(".")[0]
@@ -137,6 +138,7 @@ def run_on_ray(
                 continue
             if shard is None:
                 _check(said)
+                del died[None]
             else:
                 _wait_for(shard, output)
                 progress(shard.rows)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 import re
 from dataclasses import dataclass
 from typing import Any, TypeVar
@@ -86,6 +87,10 @@ class ShardSettings(Settings):
             return
         if process_count() > 1:
             raise UsageError("--engine ray starts its workers itself", remedy="start it in one process")
+        if self.ray_gpus is not None and self.ray_gpus > 1 and self.ray_gpus % 1:
+            raise UsageError(
+                f"--ray-gpus {self.ray_gpus:g} is no number of whole GPUs", remedy="give a part of one, or whole ones"
+            )
         if self._device not in {None, *_OF_RAY_WORKERS}:
             raise UsageError(
                 f"--engine ray and --device {self._device} do not go together",
@@ -103,7 +108,8 @@ class ShardSettings(Settings):
         if self.computes_here:
             return None
         gpus = float(self._device == "cuda") if self.ray_gpus is None else self.ray_gpus
-        return RayOptions(self.ray_address, self.ray_workers, self.ray_cpus, gpus)
+        # Ray knows ten-thousandths, and refuses 1/3.
+        return RayOptions(self.ray_address, self.ray_workers, self.ray_cpus, math.floor(gpus * 10_000 + 1e-6) / 10_000)
 
     @property
     def _device(self) -> str | None:

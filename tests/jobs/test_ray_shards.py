@@ -139,6 +139,14 @@ def test_three_workers_that_die_at_one_shard_end_the_work_and_nobody_stays(fake,
     assert [shard.is_finished(tmp_path) for shard in shards] == [True] * 3 + [False] * 4
 
 
+def test_workers_that_die_at_their_start_now_and_then_do_not_end_the_work(fake, pairs, tmp_path):
+    job, shards = plan(pairs)
+    # Each of the first three dies before it has a shard or at it, and its follower begins.
+    ray = fake(deaths=(0, 2, 3, 5, 6), cpus=(1,))
+    assert Counter(run_on_ray(job, shards, tmp_path, options=RayOptions())) == Counter(shards)
+    assert sum(len(call) == 3 and isinstance(call[0], str) for call in ray.calls) == 6
+
+
 def test_an_error_of_ours_in_a_worker_is_raised_as_it_is(fake, pairs, tmp_path):
     job, shards = plan(pairs)
     fake()
@@ -235,6 +243,7 @@ def test_without_ray_the_package_to_install_is_named(monkeypatch, pairs, tmp_pat
         ("filter --pairs p --output o --shard-size 3", "--shard-size is for --shard or --engine ray"),
         ("filter --pairs p --output o --resume", "--resume is for --engine ray"),
         ("score --pairs p --output o --ray-cpus 2", "--ray-cpus is for --engine ray"),
+        ("score --pairs p --output o --engine ray --ray-gpus 1.5", "--ray-gpus 1.5 is no number of whole GPUs"),
         ("score --pairs p --output o --engine ray --workers 2", "--workers is for --engine local"),
         ("encode --input p --output o.npy --engine ray", "--engine ray is for data folders (give --columns too)"),
         (
@@ -263,6 +272,8 @@ def test_workers_take_the_device_that_this_machine_need_not_have():
     assert settings.ray == RayOptions(gpus=1.0)
     settings.ray_gpus = 0.25
     assert settings.ray == RayOptions(gpus=0.25)
+    settings.ray_gpus = 1 / 3  # of which Ray knows four places
+    assert settings.ray == RayOptions(gpus=0.3333)
     assert "engine" not in settings.record() and not [name for name in settings.record() if name.startswith("ray")]
     from hf_paraphrase.encoders.sentence_embedder import SentenceEmbedder
 
