@@ -1,4 +1,4 @@
-"""What a verb makes lies apart from what it reads.
+"""What a verb makes lies on this machine, and apart from what it reads.
 
 An output that is one of the inputs, or a folder that holds one, would destroy it when it takes its place; one inside
 of a model or data folder would become a part of it, and change the fingerprint by which the folder is known.
@@ -8,11 +8,14 @@ from __future__ import annotations
 
 import glob
 import os
+import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from .errors import OutputError
 
+ADDRESS = re.compile(r"(?:\w+::)*[a-z][a-z0-9+.-]+://.*", re.DOTALL)
+"""An address such as s3://bucket/folder; one may lead through another: simplecache::s3://bucket/folder."""
 _OF_A_WHOLE = ("provenance.json", "config.json", "tokenizer.json", "modules.json")
 """Files of folders that are one thing; any other folder, such as one of raw corpora, may have outputs beside them."""
 
@@ -20,7 +23,7 @@ _OF_A_WHOLE = ("provenance.json", "config.json", "tokenizer.json", "modules.json
 def check_apart(
     outputs: Iterable[str | os.PathLike[str]], inputs: Iterable[tuple[str, str | os.PathLike[str]]]
 ) -> None:
-    """Refuses an output that is an input, holds one or lies in one, and two outputs of which this is true.
+    """Refuses an output at an address, one that is an input, holds one or lies in one, and two of which this is true.
 
     Args:
         outputs: What is to be made.
@@ -29,11 +32,15 @@ def check_apart(
             passes.
 
     Raises:
-        OutputError: If one does not lie apart.
+        OutputError: If one does not lie apart, or would have to be written to an address.
     """
     made: list[Path] = []
     read = [(name, place) for name, text in inputs for place in _places(os.fspath(text))]
     for output in outputs:
+        if ADDRESS.fullmatch(os.fspath(output)):
+            raise OutputError(
+                "the output is an address, and only inputs may be", path=output, remedy="write it here, and copy it"
+            )
         target = Path(os.path.realpath(Path(output).expanduser()))
         for name, place in [*read, *(("another output", other) for other in made)]:
             relation = _relation(target, place)

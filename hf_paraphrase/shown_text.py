@@ -18,7 +18,8 @@ HIDDEN = "<token>"
 """What stands where a token was."""
 # Tokens of the Hub: access tokens, OAuth tokens, organisation tokens.
 _TOKEN = re.compile(r"(?:hf_[A-Za-z0-9]{20,}|(?:hf_oauth|hf_jwt|api_org)_[A-Za-z0-9_.-]{10,})")
-_USER_OF_ADDRESS = re.compile(r"(?<=://)[^\s/?#'\"<>]*@")
+# A path that was made of an address has one slash less.
+_USER_OF_ADDRESS = re.compile(r"(?<=://)[^\s/?#'\"<>]*@|(?<=[a-z]{2}:/)[^\s/?#'\"<>]*@(?!/)")
 _SECRET_OF_ADDRESS = re.compile(
     r"(?<=[?&;])((?:[\w-]*[_-])?(?:token|signature|sig|secret|password|passwd|pwd|api-?key|key|auth|credentials?))"
     r"=[^\s&;#'\"<>]*",

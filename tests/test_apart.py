@@ -107,3 +107,11 @@ def test_the_record_says_what_was_made_and_not_how_the_run_met_what_was_there():
     begun = RunSettings(pairs=["a"], output="b", overwrite=True)
     resumed = RunSettings(pairs=["a"], output="b", resume=True)
     assert begun.record() == resumed.record() and "resume" not in json.dumps(begun.record())
+
+
+@pytest.mark.parametrize("output", ["s3://bucket/out", "hf://datasets/me/mine", "file:///tmp/out", "cached::s3://b/o"])
+def test_an_output_at_an_address_is_refused_and_no_folder_of_that_name_is_made(place, output):
+    with pytest.raises(OutputError, match="the output is an address, and only inputs may be"):
+        check_apart([output], [])
+    check_apart(["of:two/parts", "C:/out"], [])
+    assert sorted(path.name for path in place.iterdir()) == ["link", "par", "raw"]

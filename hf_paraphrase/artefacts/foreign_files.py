@@ -32,7 +32,8 @@ def check_plain_folder(folder: str | os.PathLike[str], error: type[HfParaphraseE
     Hidden entries are no exception, nor what lies in `.git` and in the `.cache` of the Hub's client: a setting may
     name them, and what is written beside a hidden link may go through it. Neither tool makes a link that leads out.
 
-    A snapshot in the Hub's cache may link into the `blobs` beside it, which is how the cache stores files.
+    A snapshot in the Hub's cache may link into the `blobs` beside it, which is how the cache stores files. At an
+    address there are no links.
 
     Args:
         folder: The folder; it may be a link itself, because the user named it.
@@ -41,6 +42,8 @@ def check_plain_folder(folder: str | os.PathLike[str], error: type[HfParaphraseE
     Raises:
         HfParaphraseError: As `error`, naming the first entry that is something else.
     """
+    if isinstance(folder, StoredPath):
+        return
     allowed = _places(folder)
     for path, is_plain in _entries(folder):
         if not is_plain:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Any
 
 from ..errors import InputError
 from .card_heads import CARD, readable_head, split_head
 from .foreign_files import LONGEST_CARD_BYTES, open_plain, read_bounded
+from .stored_paths import place_of
 
 _KEPT_OF_MODELS = ("language", "license", "license_name", "license_link", "datasets", "base_model")
 _SECTIONS_LEFT_OUT = ("how to use it",)
@@ -15,16 +17,16 @@ _LONGEST_HEAD = 1 << 20
 _LONGEST, _MOST = 100, 100
 
 
-def inherited_metadata(folder: Path) -> dict[str, list[str]]:
+def inherited_metadata(folder: str | os.PathLike[str]) -> dict[str, list[str]]:
     """Reads `license` and `language` from the card of a data folder.
 
     Args:
-        folder: The data folder.
+        folder: The data folder, or its address.
 
     Returns:
         For each of the two keys its values; an empty list where the card, its head or the key is missing.
     """
-    head = _head(folder)
+    head = _head(place_of(folder))
     found = {}
     for key in ("license", "language"):
         value = head.get(key)

@@ -6,7 +6,6 @@ import os
 import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from pathlib import Path
 from typing import Any
 
 from ..errors import HfParaphraseError
@@ -122,7 +121,7 @@ def languages_read(folder: str | os.PathLike[str], *, english: bool) -> list[str
         The languages on the card of the pairs. Back-translated pairs name that of their sources too, so English alone
         where it is among them and `english` is true; nothing is known without a card, so English then too.
     """
-    known = inherited_metadata(Path(folder))["language"]
+    known = inherited_metadata(folder)["language"]
     if english and (not known or "en" in known):
         return ["en"]
     return known

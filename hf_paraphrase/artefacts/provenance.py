@@ -155,7 +155,7 @@ def write_provenance(
 
 def _name(item: str | os.PathLike[str]) -> str:
     """Returns what an input is called: its own name, but for a stream, which often has a number there, the whole."""
-    return as_given(os.fspath(item)) if is_stream_copy(item) else Path(item).name
+    return as_given(os.fspath(item)) if is_stream_copy(item) else place_of(item).name
 
 
 def record_text(record: Mapping[str, Any]) -> str:

@@ -15,12 +15,12 @@ from pathlib import Path, PurePosixPath
 from types import SimpleNamespace
 from typing import Any, BinaryIO, cast
 
+from ..apart import ADDRESS
 from ..errors import HfParaphraseError, InputError
 from ..shown_text import shown_line
 
-# Such as s3://bucket/folder; one may lead through another: blockcache::s3://bucket/folder.
-_ADDRESS = re.compile(r"(?:\w+::)*(?P<protocol>[a-z][a-z0-9+.-]+)://.*", re.DOTALL)
-_HERE = ("file://", "local://")
+# A cache of what is here would hide the links from those who check them.
+_HERE = re.compile(r"(?:\w+::)*(?:file|local)://(?P<path>.*)", re.DOTALL)
 _BUFFER = 1 << 20
 
 
@@ -31,11 +31,10 @@ def place_of(name: str | os.PathLike[str]) -> Path:
         InputError: If fsspec knows no such address, or lacks a package for it.
     """
     text = os.fspath(name)
-    found = _ADDRESS.fullmatch(text)
-    if found is None:
+    if not ADDRESS.fullmatch(text):
         return Path(name)
-    if text.startswith(_HERE):
-        return Path(text.partition("://")[2])
+    if found := _HERE.fullmatch(text):
+        return Path(found["path"])
     # All that is asked of a path that is read is there.
     return cast(Path, name if isinstance(name, StoredPath) else StoredPath(text))
 
@@ -53,7 +52,8 @@ class StoredPath(os.PathLike[str]):
     def __init__(self, address: str) -> None:
         import fsspec
 
-        self._address = address.rstrip("/")
+        # Not the slashes behind the protocol of a whole store.
+        self._address = re.sub(r"(?<![:/])/+$", "", address)
         with _named(self._address):
             self._system, self._path = fsspec.core.url_to_fs(self._address)
 
@@ -70,7 +70,11 @@ class StoredPath(os.PathLike[str]):
         return PurePosixPath(self._path) < PurePosixPath(other._path)
 
     def __truediv__(self, name: str) -> StoredPath:
-        return StoredPath(f"{self._address}/{name}")
+        # Of zip://folder::s3://bucket/archive.zip the folder is the place; a cache has none of its own.
+        parts = self._address.split("::")
+        place = next(number for number, part in enumerate(parts) if "://" in part)
+        parts[place] += name if parts[place].endswith("/") else f"/{name}"
+        return StoredPath("::".join(parts))
 
     @property
     def name(self) -> str:
@@ -110,12 +114,11 @@ class StoredPath(os.PathLike[str]):
         return self._files(pattern, None)
 
     def _files(self, pattern: str, depth: int | None) -> list[StoredPath]:
-        start = len(self._path.rstrip("/")) + 1
         with _named(self._address):
             found = [
                 name for name in self._system.find(self._path, maxdepth=depth) if PurePosixPath(name).match(pattern)
             ]
-        return [self / name[start:] for name in found]
+            return [self / str(PurePosixPath(name).relative_to(self._path)) for name in found]
 
     def relative_to(self, folder: StoredPath) -> PurePosixPath:
         """Returns the way from a folder that holds it."""

@@ -234,7 +234,7 @@ def _one_or_all(values: list[Any]) -> Any:
 
 
 def _folder_name(folder: str) -> str:
-    return Path(folder).resolve().name
+    return place_of(folder).resolve().name
 
 
 def _results_of(model: str) -> dict[str, Any]:
@@ -271,7 +271,7 @@ def _assemble(
     )
     examples = _first_rows(staging, 5 * settings.returned)
     values = {
-        "license": inherited_metadata(place_of(settings.bitext))["license"],
+        "license": inherited_metadata(settings.bitext)["license"],
         "name": Path(settings.output).name,
         # A card is published: where the folders lie is in the provenance alone.
         "settings": {

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import builtins
 import pickle
+import zipfile
 from pathlib import Path
 
 import fsspec
 import numpy as np
 import pyarrow as pa
 import pytest
+from fsspec.implementations.memory import MemoryFileSystem
 
-from hf_paraphrase.artefacts.provenance import fingerprint
+from hf_paraphrase.artefacts.inherited_cards import inherited_metadata
+from hf_paraphrase.artefacts.origins import languages_read
+from hf_paraphrase.artefacts.provenance import fingerprint, write_provenance
 from hf_paraphrase.artefacts.stored_paths import StoredPath, place_of
 from hf_paraphrase.commands import main
 from hf_paraphrase.data import parquet_files
@@ -54,7 +58,7 @@ def test_what_is_read_at_an_address_is_what_is_read_here(folder, stored):
     assert pickle.loads(pickle.dumps(there)).table() == here.table()
 
 
-@pytest.mark.parametrize("name", ["file://{}", "local://{}", "{}"])
+@pytest.mark.parametrize("name", ["file://{}", "local://{}", "simplecache::file://{}", "{}"])
 def test_a_folder_of_this_machine_is_a_path_with_all_its_checks(name, folder):
     (folder / "data" / "out").symlink_to("/etc")
     place = name.format(folder)
@@ -162,7 +166,59 @@ def test_a_package_that_is_missing_is_named(tmp_path, capsys, monkeypatch):
     assert "s3://bucket/pairs: cannot be read: Install s3fs" in error and error.count("\n") == 1
 
 
-def test_an_address_that_leads_through_another_is_one_and_a_name_with_a_colon_is_not(folder):
-    assert isinstance(place_of(f"simplecache::file://{folder}"), StoredPath)
+def test_an_address_that_leads_through_another_is_one_and_a_name_with_a_colon_is_not(folder, stored):
+    assert isinstance(place_of(f"simplecache::{stored}"), StoredPath)
     assert place_of(f"dirtier:{folder}") == Path(f"dirtier:{folder}")
-    assert DataFolder(f"simplecache::file://{folder}").table() == DataFolder(folder).table()
+    assert DataFolder(f"simplecache::{stored}").table() == DataFolder(folder).table()
+
+
+@pytest.mark.parametrize("place", ["pairs", "", "pairs/"])
+def test_a_folder_in_an_archive_is_what_it_is_here(place, folder):
+    archive = folder.parent / "archive.zip"
+    with zipfile.ZipFile(archive, "w") as stream:
+        for path in folder.rglob("*"):
+            stream.write(path, path.relative_to(folder.parent if place else folder))
+    for address in (f"zip://{place}::{archive}", f"zip://{place}::file://{archive}"):
+        assert DataFolder(address).table() == DataFolder(folder).table()
+        assert fingerprint(address) == fingerprint(folder)
+
+
+def test_a_whole_store_may_be_a_data_folder(folder):
+    memory = fsspec.filesystem("memory")
+    try:
+        memory.put(f"{folder}/", "/", recursive=True)
+        assert DataFolder("memory://").table() == DataFolder(folder).table()
+    finally:
+        memory.store.clear()
+        memory.pseudo_dirs[:] = [""]
+
+
+def test_what_a_folder_here_would_be_called_is_not_looked_at_for_an_address(stored, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "memory:" / "bucket" / "pairs").mkdir(parents=True)
+    (tmp_path / "memory:" / "bucket" / "pairs" / "link").symlink_to("/etc")
+    assert DataFolder(stored).count() == 40
+
+
+def test_credentials_of_an_address_are_in_no_record_and_the_card_is_read(folder, tmp_path):
+    class Guarded(MemoryFileSystem):
+        protocol = "guarded"
+
+        @classmethod
+        def _strip_protocol(cls, path):
+            return super()._strip_protocol(path.replace("guarded://me:secret@host", "memory://host"))
+
+    fsspec.register_implementation("guarded", Guarded, clobber=True)
+    memory = fsspec.filesystem("guarded")
+    try:
+        memory.put(f"{folder}/", "/host/", recursive=True)
+        (tmp_path / "made").mkdir()
+        address = "guarded://me:secret@host"
+        record = write_provenance(tmp_path / "made", command="score", settings={"pairs": address}, inputs=[address])
+        assert record["inputs"][0]["name"] == "host" and record["inputs"][0]["license"] == ["cc0-1.0"]
+        assert "secret" not in (tmp_path / "made" / "provenance.json").read_text()
+        assert languages_read(address, english=True) == ["en"]
+        assert inherited_metadata(address) == {"license": ["cc0-1.0"], "language": ["en"]}
+    finally:
+        memory.store.clear()
+        memory.pseudo_dirs[:] = [""]
