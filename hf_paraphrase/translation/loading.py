@@ -14,11 +14,8 @@ from ..errors import ModelError
 from ..models.modeling_rnn_search import RnnSearchForConditionalGeneration
 from ..training.threads import keep_freed_memory
 
-_GENERATION = (
-    *("decoder_start_token_id", "bos_token_id", "pad_token_id", "eos_token_id"),
-    *("num_beams", "max_length", "length_penalty", "early_stopping"),
-)
-"""What `train-nmt` writes into `generation_config.json`."""
+_GENERATION = ("num_beams", "max_length", "length_penalty", "early_stopping")
+"""What `train-nmt` writes into `generation_config.json`, but for the special units."""
 
 
 def load_translation_model(
@@ -27,6 +24,7 @@ def load_translation_model(
     """Opens a translation model folder on the fastest device.
 
     Of its `generation_config.json` what `train-nmt` writes counts: all else would reach a model that does not know it.
+    Padding and end are those of the tokenizer.
 
     Args:
         folder: The folder.
@@ -39,10 +37,9 @@ def load_translation_model(
     check_translation_model(folder)
     keep_freed_memory()
     model, tokenizer = load_model_folder(folder, RnnSearchForConditionalGeneration)
-    _check_special_units(model, tokenizer, folder)
-    model.generation_config = GenerationConfig(
-        **{name: getattr(model.generation_config, name) for name in _GENERATION}
-    )
+    units = _special_units(model, tokenizer, folder)
+    settings = {name: getattr(model.generation_config, name) for name in _GENERATION}
+    model.generation_config = GenerationConfig(**units, **settings)
     return model.to(device or ("cuda" if torch.cuda.is_available() else "cpu")), tokenizer
 
 
@@ -55,9 +52,10 @@ def check_translation_model(folder: str | os.PathLike[str]) -> None:
     check_model_type(folder, ["rnn_search"], kind="translation model", verb="train-nmt")
 
 
-def _check_special_units(
+def _special_units(
     model: PreTrainedModel, tokenizer: PreTrainedTokenizerFast, folder: str | os.PathLike[str]
-) -> None:
+) -> dict[str, int]:
+    """Returns the special units of a search by the names of their settings."""
     settings = model.generation_config
     start = None if settings is None else settings.decoder_start_token_id
     if start is None and settings is not None:
@@ -75,6 +73,12 @@ def _check_special_units(
                 path=folder,
                 remedy="save the model and its tokenizer anew",
             )
+    return {
+        "decoder_start_token_id": units["start"],
+        "bos_token_id": units["start"],
+        "pad_token_id": units["padding"],
+        "eos_token_id": units["end"],
+    }
 
 
 def unit_fingerprint(tokenizer: PreTrainedTokenizerFast) -> str:

@@ -281,7 +281,13 @@ def test_settings_of_generation_that_the_model_does_not_know_do_not_reach_it(tin
     model = tmp_path / "model"
     shutil.copytree(tiny_model, model)
     settings = json.loads((model / "generation_config.json").read_text())
-    more = {"output_hidden_states": True, "output_attentions": {"a": 1}, "do_sample": True, "temperature": 0.1}
+    more = {
+        "output_hidden_states": True,
+        "output_attentions": {"a": 1},
+        "do_sample": True,
+        "temperature": 0.1,
+        "pad_token_id": 1 << 31,
+    }
     (model / "generation_config.json").write_text(json.dumps(settings | more))
     made = []
     for folder, output in ((tiny_model, "plain"), (model, "more")):

@@ -239,9 +239,11 @@ def test_a_run_that_is_killed_while_it_draws_a_progress_bar_stops_no_later_one(l
 
 
 @pytest.mark.slow
-def test_a_job_done_in_parts_of_which_some_are_killed_has_the_bytes_of_one_run(program):
+def test_a_job_done_in_parts_of_which_some_are_killed_has_the_bytes_of_one_run(program, monkeypatch):
     module, campaign = program("parts", "--verbs", "kept")
     campaign.prepare()
+    soon = sys.modules["children"].Disturbance(at_event=4, act=module.die)
+    monkeypatch.setattr(module, "_blow", lambda *_: soon)
     probes = module.Parts(campaign)
-    done = [campaign.do(number, probes.probe) for number in range(2)]
+    done = [campaign.do(number, probes.probe) for number in range(3)]
     assert sum(probe.kills for probe in done) and not any(probe.findings for probe in done)

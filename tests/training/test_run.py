@@ -392,7 +392,8 @@ def test_two_processes_train_and_the_first_one_writes(data, tmp_path):
     assert made.returncode == 0 and made.stdout.count("opened") == 2, made.stderr
     assert {path.name for path in (tmp_path / "toy").iterdir()} == WHOLE
     # As if it had been killed when all was written.
-    job = {"data": fingerprint(data), "steps": 8, "fail": False, "seed": 0, "processes": 2}
+    computing = {"tf32": False, "torch_compile": False, "processes": 2}
+    job = {"data": fingerprint(data), "steps": 8, "fail": False, "seed": 0, **computing}
     (tmp_path / "toy").rename(tmp_path / ".again.partial")
     (tmp_path / ".again.partial" / "job.json").write_text(json.dumps(job))
     made = launch(output=str(tmp_path / "again"), resume=True)

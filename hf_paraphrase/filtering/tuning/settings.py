@@ -47,7 +47,7 @@ class TuneSettings(Settings):
         "refuse data of which the sample is more than this share, which is how much two draws have in common, e.g. "
         "0.2 [default: any share]",
         None,
-        above=0,
+        at_least=1e-6,
         at_most=1,
     )
     one_per_reference: str = setting(
