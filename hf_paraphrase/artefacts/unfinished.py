@@ -50,7 +50,9 @@ def check_same_job(folder: Path, job: Mapping[str, Any], *, again: bool = True) 
         previous = read_json_object(record, OutputError)
     except OutputError as error:
         raise OutputError("the record of the unfinished run is damaged", path=record, remedy=_REMEDY) from error
-    changed = sorted(name for name in {*job, *previous} if previous.get(name) != _as_json(job.get(name)))
+    # A setting that came with a later version changes nothing while it is off.
+    known = {name: _as_json(value) for name, value in job.items() if value is not False or name in previous}
+    changed = sorted(name for name in {*known, *previous} if previous.get(name) != known.get(name))
     if changed:
         raise OutputError(f"the unfinished run had other settings: {', '.join(changed)}", path=folder, remedy=_REMEDY)
     if again:

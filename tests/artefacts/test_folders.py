@@ -323,6 +323,15 @@ def finished(output, **job):
         write_provenance(staging, command="score", settings=job)
 
 
+def test_a_run_goes_on_with_work_of_a_version_that_lacked_a_setting_which_is_off(tmp_path):
+    check_same_job(tmp_path, {"beam": 5})
+    check_same_job(tmp_path, {"beam": 5, "tf32": False})
+    with pytest.raises(OutputError, match="other settings: tf32"):
+        check_same_job(tmp_path, {"beam": 5, "tf32": True})
+    with pytest.raises(OutputError, match="other settings: beam"):
+        check_same_job(tmp_path, {"tf32": False})
+
+
 def test_a_finished_output_is_known_again_by_a_run_that_is_resumed(tmp_path, capsys):
     output = tmp_path / "output"
     finished(output, seed=1)
