@@ -44,7 +44,11 @@ def claimed_folder(folder: Path, *, shared: bool = False, wait: bool = False) ->
     try:
         while descriptor is None:
             _make(folder)
-            mode = folder.lstat().st_mode
+            try:
+                mode = folder.lstat().st_mode
+            except FileNotFoundError:
+                # Another run has moved or removed it meanwhile.
+                continue
             if not stat.S_ISDIR(mode):
                 kind = "a link" if stat.S_ISLNK(mode) else "a file"
                 raise OutputError(f"the place for unfinished work is {kind}", path=folder, remedy="remove it")

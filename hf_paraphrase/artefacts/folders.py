@@ -34,7 +34,11 @@ def staging_path(output: str | os.PathLike[str]) -> Path:
 
 def is_filled(folder: Path) -> bool:
     """Tells whether `folder` exists and holds anything (a file in its place counts)."""
-    return folder.is_file() or (folder.is_dir() and any(folder.iterdir()))
+    try:
+        return folder.is_file() or (folder.is_dir() and any(folder.iterdir()))
+    except FileNotFoundError:
+        # Another run has moved or removed it since the question.
+        return False
 
 
 def is_ours(folder: Path) -> bool:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 
 from ..errors import HfParaphraseError, UsageError, choice_of, error_of_the_system
 from ..messages import ReaderGoneError, lacks_its_group, process_count, say, show, shown_messages
@@ -26,25 +27,33 @@ def main(argv: Sequence[str] | None = None) -> int:
         argv: The words after the program's name; those of the process by default.
     """
     words = list(sys.argv[1:] if argv is None else argv)
-    with guarded_streams():
-        try:
-            _run(list(words))
-            return 0
-        except KeyboardInterrupt:
+    try:
+        with guarded_streams():
+            return _code_of(words)
+    except KeyboardInterrupt:
+        # Here, so that an interruption that comes when all is done is told in the same way.
+        with suppress(AttributeError, OSError, ValueError):
             sys.stderr.write("hf-paraphrase: interrupted\n")
-            return 130
-        except ReaderGoneError:
-            return 1
-        except BaseException as error:
-            # A library written in Rust that gives up raises what is no Exception.
-            if not isinstance(error, Exception) and type(error).__name__ != "PanicException":
-                raise
-            problem = error if isinstance(error, HfParaphraseError) else error_of_the_system(error)
-            said = fault(error, words) if problem is None else with_near_name(problem)
-            sys.stderr.write(f"hf-paraphrase: error: {said}\n")
-            return 1 if problem is None else 2
-        finally:
-            give_up_standard_output()
+        return 130
+
+
+def _code_of(words: list[str]) -> int:
+    """Runs a verb, says what went wrong, and returns the exit code."""
+    try:
+        _run(list(words))
+        return 0
+    except ReaderGoneError:
+        return 1
+    except BaseException as error:
+        # A library written in Rust that gives up raises what is no Exception.
+        if not isinstance(error, Exception) and type(error).__name__ != "PanicException":
+            raise
+        problem = error if isinstance(error, HfParaphraseError) else error_of_the_system(error)
+        said = fault(error, words) if problem is None else with_near_name(problem)
+        sys.stderr.write(f"hf-paraphrase: error: {said}\n")
+        return 1 if problem is None else 2
+    finally:
+        give_up_standard_output()
 
 
 def _run(words: list[str]) -> None:

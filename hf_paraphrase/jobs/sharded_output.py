@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import shutil
 import sys
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
@@ -36,6 +37,9 @@ from .shards import REPORTS, Shard, ShardJob, run_shards
 
 _ENDING = "ending"
 """Marks that one of many runs is at the end of the work: others wait for it, or leave it where there are no locks."""
+_MOMENT = 2.0
+"""Seconds for which a part may hold the work alone without that mark."""
+_PAUSE = 0.05
 
 
 class ShardedOutput:
@@ -77,12 +81,7 @@ class ShardedOutput:
         if self.ray is not None:
             check_cluster(self.ray)
         if self.part is not None:
-            try:
-                self._claims.enter_context(claimed_folder(self.staging, shared=True))
-            except OutputError:
-                if not (self.staging / _ENDING).is_file():
-                    raise
-                self._claims.enter_context(claimed_folder(self.staging, shared=True, wait=True))
+            self._share()
         check_unfinished(self.target, overwrite=self.overwrite, resume=self.resume)
 
     def check_free(self) -> None:
@@ -227,6 +226,24 @@ class ShardedOutput:
     def place(self) -> Path:
         """Where the work is now."""
         return self.staging if is_filled(self.staging) else self.target
+
+    def _share(self) -> None:
+        """Holds the unfinished work together with other parts; waits for one that holds it alone to end it.
+
+        Raises:
+            OutputError: If a run holds it that is no part.
+        """
+        until = time.monotonic() + _MOMENT
+        while True:
+            is_ending = (self.staging / _ENDING).is_file()
+            try:
+                self._claims.enter_context(claimed_folder(self.staging, shared=True, wait=is_ending))
+                return
+            except OutputError:
+                # A part holds it alone without the mark too, just before it makes it or moves or removes the folder.
+                if time.monotonic() > until:
+                    raise
+            time.sleep(_PAUSE)
 
     def _is_last(self) -> bool:
         """Waits for the runs that are still at work, and tells whether none of them was faster."""

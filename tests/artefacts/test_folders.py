@@ -323,6 +323,33 @@ def finished(output, **job):
         write_provenance(staging, command="score", settings=job)
 
 
+def test_a_folder_that_another_run_moves_while_it_is_looked_at_is_not_filled(tmp_path, monkeypatch):
+    folder = tmp_path / "moved"
+    folder.mkdir()
+    (folder / "file").touch()
+
+    def moved_meanwhile(path):
+        path.rename(tmp_path / "elsewhere")
+        raise FileNotFoundError(path)
+
+    monkeypatch.setattr(type(folder), "iterdir", moved_meanwhile)
+    assert not folders.is_filled(folder)
+
+
+def test_a_folder_that_another_run_moves_while_it_is_claimed_is_made_again(tmp_path, monkeypatch):
+    folder = tmp_path / "moved"
+    look, moves = type(folder).lstat, []
+
+    def moved_first(path):
+        if path == folder and not moves:
+            moves.append(path.rename(tmp_path / "elsewhere"))
+        return look(path)
+
+    monkeypatch.setattr(type(folder), "lstat", moved_first)
+    with claimed_folder(folder):
+        assert folder.is_dir() and len(moves) == 1
+
+
 def test_a_run_goes_on_with_work_of_a_version_that_lacked_a_setting_which_is_off(tmp_path):
     check_same_job(tmp_path, {"beam": 5})
     check_same_job(tmp_path, {"beam": 5, "tf32": False})

@@ -133,6 +133,15 @@ def test_an_interruption_keeps_its_own_exit_code(failing, capsys):
     assert capsys.readouterr().err == "hf-paraphrase: interrupted\n"
 
 
+def test_an_interruption_when_all_is_done_is_told_in_one_line_too(capsys, monkeypatch):
+    def interrupted():
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(commands, "give_up_standard_output", interrupted)
+    assert main(["--version"]) == 130
+    assert capsys.readouterr().err == "hf-paraphrase: interrupted\n"
+
+
 @pytest.mark.parametrize(
     ("error", "said"),
     [

@@ -223,6 +223,27 @@ def test_a_part_does_not_wait_for_a_run_of_all_the_work(tmp_path):
         part(tmp_path, "2/2").claim()
 
 
+def test_a_part_waits_a_moment_for_another_that_has_taken_its_mark_away_and_moves_the_output(tmp_path):
+    last, late = part(tmp_path, "1/2"), part(tmp_path, "2/2")
+    ended = []
+
+    def come_late():
+        with late:
+            late.claim()
+            ended.append((tmp_path / "made").is_dir())
+
+    with last.working({"job": 1}) as staging:
+        assert last.is_whole([])
+        (staging / "ending").unlink()
+        other = threading.Thread(target=come_late)
+        other.start()
+        other.join(0.3)
+        assert other.is_alive()
+        last.finish()
+    other.join(60)
+    assert ended == [True]
+
+
 def test_after_an_error_work_of_which_nothing_was_done_goes_and_what_was_done_stays(tmp_path):
     (shard,) = cut("train", 2)
     for done in (False, True):
