@@ -1,4 +1,4 @@
-"""What a verb makes lies on this machine, and apart from what it reads.
+"""What a verb makes lies on this machine, and apart from what it reads, of which only data folders may lie elsewhere.
 
 An output that is one of the inputs, or a folder that holds one, would destroy it when it takes its place; one inside
 of a model or data folder would become a part of it, and change the fingerprint by which the folder is known.
@@ -9,10 +9,11 @@ from __future__ import annotations
 import glob
 import os
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
-from .errors import OutputError
+from .errors import HfParaphraseError, InputError, OutputError
 
 ADDRESS = re.compile(r"(?:\w+::)*[a-z][a-z0-9+.-]+://.*", re.DOTALL)
 """An address such as s3://bucket/folder; one may lead through another: simplecache::s3://bucket/folder."""
@@ -47,6 +48,30 @@ def check_apart(
             if relation is not None:
                 raise OutputError(f"the output {relation} {name}, {place}", path=output, remedy="name another output")
         made.append(target)
+
+
+@contextmanager
+def addresses_explained(inputs: Callable[[], Iterable[tuple[str, str | os.PathLike[str]]]]) -> Iterator[None]:
+    """Says of an input that is not found in the block that it is an address, where it was opened as a path.
+
+    What can read addresses names them as they were given; a path that is made of one has a slash less.
+
+    Args:
+        inputs: Lists what :func:`check_apart` takes.
+
+    Raises:
+        InputError: In place of the error about such a path.
+    """
+    try:
+        yield
+    except HfParaphraseError as error:
+        for name, text in inputs() if error.path is not None else ():
+            for given in (os.fspath(text), os.fspath(text).partition("=")[2]):
+                if ADDRESS.fullmatch(given) and f"{error.path}/".startswith(f"{Path(given)}/"):
+                    raise InputError(
+                        f"{name} is an address, and this one must be here", path=given, remedy="copy it, give its path"
+                    ) from error
+        raise
 
 
 def _relation(target: Path, place: Path) -> str | None:

@@ -18,7 +18,7 @@ import typing
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, ParamSpec, Protocol, TypeVar, cast, overload
 
-from .apart import check_apart
+from .apart import addresses_explained, check_apart
 from .errors import UsageError, system_errors_explained
 from .messages import stray_variables_hidden
 from .shown_text import as_given, without_secrets
@@ -321,7 +321,12 @@ def recipe(settings_class: Any) -> Any:
 
     def decorate(function: Callable[[Any], Any]) -> Any:
         def run(settings: Any) -> Any:
-            with stray_variables_hidden(), system_errors_explained(), streams_kept(settings, _fields_read(settings)):
+            with (
+                stray_variables_hidden(),
+                system_errors_explained(),
+                streams_kept(settings, _fields_read(settings)),
+                addresses_explained(settings.paths_read),
+            ):
                 settings.check()
                 check_apart(settings.paths_made(), settings.paths_read())
                 return function(settings)

@@ -19,7 +19,7 @@ HIDDEN = "<token>"
 # Tokens of the Hub: access tokens, OAuth tokens, organisation tokens.
 _TOKEN = re.compile(r"(?:hf_[A-Za-z0-9]{20,}|(?:hf_oauth|hf_jwt|api_org)_[A-Za-z0-9_.-]{10,})")
 # A path that was made of an address has one slash less.
-_USER_OF_ADDRESS = re.compile(r"(?<=://)[^\s/?#'\"<>]*@|(?<=[a-z]{2}:/)[^\s/?#'\"<>]*@(?!/)")
+_USER_OF_ADDRESS = re.compile(r"(?<=://)[^\s/?#'\"<>]*@|(?<=[a-z0-9+.-]{2}:/)[^\s/?#'\"<>]*@(?!/)")
 _SECRET_OF_ADDRESS = re.compile(
     r"(?<=[?&;])((?:[\w-]*[_-])?(?:token|signature|sig|secret|password|passwd|pwd|api-?key|key|auth|credentials?))"
     r"=[^\s&;#'\"<>]*",

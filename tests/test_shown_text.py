@@ -37,6 +37,7 @@ def test_a_line_of_json_reads_back_as_the_same_after_it(text):
         ("https://user:pass@host/a", "https://host/a"),
         ("https://user:p@ss@host:80/a?b=c", "https://host:80/a?b=c"),
         ("s3://key@bucket/x https://h/mail@x", "s3://bucket/x https://h/mail@x"),
+        ("s3:/me:secret@bucket/x", "s3:/bucket/x"),
         ("sftp:/me:pw@host/x C:/me@x", "sftp:/host/x C:/me@x"),
         ("https://h/a?corpus=5&access_token=x1&b=2", "https://h/a?corpus=5&access_token=***&b=2"),
         (

@@ -17,7 +17,7 @@ from typing import Any, BinaryIO, cast
 
 from ..apart import ADDRESS
 from ..errors import HfParaphraseError, InputError
-from ..shown_text import shown_line
+from ..shown_text import shown_line, without_secrets
 
 # A cache of what is here would hide the links from those who check them.
 _HERE = re.compile(r"(?:\w+::)*(?:file|local)://(?P<path>.*)", re.DOTALL)
@@ -26,6 +26,9 @@ _BUFFER = 1 << 20
 
 def place_of(name: str | os.PathLike[str]) -> Path:
     """Returns a path, or what serves as one for reading where the name is an address.
+
+    What is shown and recorded of an input is `place_of(input).name`: the name of a path that was made of an address
+    may be its user and password.
 
     Raises:
         InputError: If fsspec knows no such address, or lacks a package for it.
@@ -78,8 +81,8 @@ class StoredPath(os.PathLike[str]):
 
     @property
     def name(self) -> str:
-        """The last part of the address."""
-        return PurePosixPath(self._path).name
+        """The last part of the address, without credentials, which stand there where it has no path."""
+        return PurePosixPath(without_secrets(f"://{self._path.lstrip('/')}")).name
 
     def resolve(self) -> StoredPath:
         """Returns itself: there are no links."""

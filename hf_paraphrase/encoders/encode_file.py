@@ -50,7 +50,7 @@ def encode(settings: EncodeSettings) -> Encoded:
         ModelError: If the model folder is not a sentence encoder.
     """
     if settings.input != STANDARD_INPUT and not settings.columns and not Path(settings.input).exists():
-        raise InputError("no such file", path=settings.input, remedy="check --input")
+        raise InputError("no such file", path=Path(settings.input), remedy="check --input")
 
     from .sentence_embedder import SentenceEmbedder
 

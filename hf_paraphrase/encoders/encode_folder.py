@@ -93,7 +93,7 @@ def _describe(settings: EncodeSettings, staging: Path, results: dict[str, Any]) 
             "source": folder.resolve().name,
             "splits": [{"name": split, "rows": count} for split, count in rows.items()],
             "columns": settings.columns,
-            "model": Path(settings.model).name,
+            "model": place_of(settings.model).name,
             "normalized": settings.normalize,
             **results,
         },

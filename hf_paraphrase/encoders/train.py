@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from ..artefacts.hub_models import model_folder
 from ..artefacts.inherited_cards import inherited_metadata
 from ..artefacts.origins import languages_read
+from ..artefacts.stored_paths import place_of
 from ..errors import InputError, UsageError
 from ..messages import say
 from ..models.sentence_transformers_files import needs_own_code
@@ -69,7 +70,7 @@ def dev_evaluator(dev_data: str | None) -> Evaluator | None:
         say("no --dev-data: the last epoch will be kept")
         return None
     if not Path(dev_data).is_dir():
-        raise InputError("no such folder", path=dev_data, remedy="check --dev-data")
+        raise InputError("no such folder", path=Path(dev_data), remedy="check --dev-data")
     from ..evaluation.dev import dev_scorer
 
     score = dev_scorer(Path(dev_data))
@@ -242,7 +243,7 @@ class _EncoderTraining:
             "languages": self._languages(bitext),
             "bitext": bitext,
             "pairs": len(pairs),
-            "pairs_name": Path(settings.pairs).name,
+            "pairs_name": place_of(settings.pairs).name,
             "dropped": pairs.dropped,
             "epochs": f"{trainer.args.num_train_epochs:g}",
             "initial_vectors": self._start(),
@@ -286,10 +287,12 @@ class _EncoderTraining:
         settings, start = self.settings, "random"
         if settings.initial_vectors is not None:
             distilled = kind_of_source(settings.initial_vectors) == SENTENCE_ENCODER
-            start = f"{'distilled from ' if distilled else ''}{Path(settings.initial_vectors).name} ({self.coverage})"
+            start = (
+                f"{'distilled from ' if distilled else ''}{place_of(settings.initial_vectors).name} ({self.coverage})"
+            )
         if not settings.frequency_weights:
             return start
-        counts = "the pairs" if settings.frequency_counts is None else Path(settings.frequency_counts).name
+        counts = "the pairs" if settings.frequency_counts is None else place_of(settings.frequency_counts).name
         return f"{start}, frequency-weighted (a = {settings.frequency_constant or FREQUENCY_CONSTANT:g}, {counts})"
 
 

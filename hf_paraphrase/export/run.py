@@ -199,7 +199,7 @@ def _sentences(path: str | None) -> list[str]:
     if path is None:
         return []
     if not Path(path).exists():
-        raise InputError("no such file", path=path, remedy="check --sentences")
+        raise InputError("no such file", path=Path(path), remedy="check --sentences")
     return [line for block in lines_of_file(Path(path)) for line in block]
 
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from ..artefacts.cards import check_license, write_card
 from ..artefacts.folders import check_output, output_folder
 from ..artefacts.provenance import write_provenance
+from ..artefacts.stored_paths import place_of
 from ..data.pair_rows import iterate_pairs
 from ..data.text_files import PLAIN_OR_COMPRESSED, check_readable, numbered_lines
 from ..errors import InputError, UsageError
@@ -177,8 +178,8 @@ def train_tokenizer(settings: TrainTokenizerSettings) -> PreTrainedTokenizerFast
             "title": name,
             "name": name,
             "description": KINDS[settings.kind],
-            "sources": ", ".join(Path(item).name for item in inputs if item not in segmentation),
-            "segmentation": None if settings.segmentation is None else Path(settings.segmentation).name,
+            "sources": ", ".join(place_of(item).name for item in inputs if item not in segmentation),
+            "segmentation": None if settings.segmentation is None else place_of(settings.segmentation).name,
         }
         write_card(staging, "model_cards", "tokenizer", card, report=True)
     say(

@@ -13,6 +13,7 @@ from tqdm import tqdm
 from ..artefacts.evaluated_cards import add_results, check_evaluated_card
 from ..artefacts.measurements import Measurement
 from ..artefacts.provenance import fingerprint, read_provenance, versions
+from ..artefacts.stored_paths import place_of
 from ..artefacts.whole_files import output_files, write_text_whole
 from ..data.folder import DataFolder
 from ..errors import InputError, UsageError
@@ -146,7 +147,7 @@ def _evaluate(settings: TranslationEvaluationSettings) -> EvaluatedTranslation:
 
 
 def _update_card(settings: TranslationEvaluationSettings, scores: list[BeamScore]) -> None:
-    data = Path(settings.bitext).resolve().name
+    data = place_of(settings.bitext).resolve().name
     evaluation = {
         "kind": "evaluate-nmt",
         "bitext": data,

@@ -83,7 +83,7 @@ class LexicalTable:
 
         remedy = "make it with the verb lexical-table"
         if not Path(path).exists():
-            raise InputError("no such lexical table", path=path, remedy=remedy)
+            raise InputError("no such lexical table", path=Path(path), remedy=remedy)
         # The library would wait for a pipe.
         open_plain(Path(path)).close()
         try:

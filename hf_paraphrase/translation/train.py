@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..artefacts.measurements import Measurement
 from ..artefacts.quiet_libraries import quiet_transformers
+from ..artefacts.stored_paths import place_of
 from ..errors import InputError
 from ..messages import say
 from ..settings import recipe
@@ -259,8 +260,8 @@ def _write(
     initial = settings.initial_model
     if initial is not None:
         recorded |= _taken_over(config, tokenizer)
-    names = " + ".join(Path(folder).name for folder in settings.bitext)
-    shown = {**recorded, "bitext": names, "initial_model": Path(initial).name if initial else None}
+    names = " + ".join(place_of(folder).name for folder in settings.bitext)
+    shown = {**recorded, "bitext": names, "initial_model": place_of(initial).name if initial else None}
     measured = Measurement(
         task="translation",
         dataset=settings.bitext[0],

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import builtins
 import pickle
+import re
 import zipfile
 from pathlib import Path
 
@@ -13,6 +14,7 @@ import pyarrow as pa
 import pytest
 from fsspec.implementations.memory import MemoryFileSystem
 
+from hf_paraphrase.artefacts import stored_paths
 from hf_paraphrase.artefacts.inherited_cards import inherited_metadata
 from hf_paraphrase.artefacts.origins import languages_read
 from hf_paraphrase.artefacts.provenance import fingerprint, write_provenance
@@ -222,3 +224,69 @@ def test_credentials_of_an_address_are_in_no_record_and_the_card_is_read(folder,
     finally:
         memory.store.clear()
         memory.pseudo_dirs[:] = [""]
+
+
+@pytest.mark.parametrize("address", ["memory://me:secret@host", "http://me:secret@host", "http://host/?key=secret"])
+def test_the_name_of_an_address_without_a_path_has_no_credentials(address):
+    assert "secret" not in place_of(address).name
+
+
+def test_no_name_of_an_input_is_taken_by_pathlib_which_makes_it_of_the_password_of_an_address():
+    package = Path(stored_paths.__file__).parents[1]
+    # What a run itself has written is at no address, nor is a model; `(folder)` are artefacts that get a card.
+    harmless = r"teacher\)|(?:self\.)?settings\.output\)|folder\)|prefix\)|item\[|self\.state\.|name\)\.name in "
+    wrong = re.compile(rf"(?<!Stored)Path\((?!{harmless})[^()]*(?:\([^()]*\)[^()]*)?\)(?:\.resolve\(\))?\.name\b")
+    found = {path.name: names for path in package.rglob("*.py") if (names := wrong.findall(path.read_text("utf-8")))}
+    assert not found, "use place_of(…).name"
+
+
+def test_credentials_of_an_address_without_a_path_are_in_no_card(tmp_path):
+    class Guarded(MemoryFileSystem):
+        protocol = "guarded"
+
+        @classmethod
+        def _strip_protocol(cls, path):
+            return super()._strip_protocol(path.replace("guarded://", "memory://"))
+
+    fsspec.register_implementation("guarded", Guarded, clobber=True)
+    memory, address = fsspec.filesystem("guarded"), "guarded://me:secret@host"
+    numbers = [f"{one} {two} dogs" for one in "abcdef" for two in "uvwxyz"]
+    columns = {"sentence1": [f"{text} sleep" for text in numbers], "sentence2": [f"{text} run" for text in numbers]}
+    pairs = pa.table(columns)
+    write_split(tmp_path / "pairs", "train", pairs.to_batches(), pairs.schema)
+    try:
+        memory.put(f"{tmp_path / 'pairs'}/", "/me:secret@host/", recursive=True)
+        for words in (
+            ["score", "--pairs", address, "--measures", "length"],
+            ["filter", "--pairs", address, "--keep", "length<9"],
+            ["encode", "--input", address, "--columns", "sentence1"],
+            ["train-encoder", "--pairs", address, "--epochs", 1, "--device", "cpu"],
+        ):
+            output = tmp_path / words[0]
+            assert main([*map(str, words), "--output", str(output)]) == 0
+            texts = [path.read_bytes() for path in output.rglob("*") if path.is_file()]
+            assert len(texts) > 2 and not [text for text in texts if b"secret" in text], words[0]
+            assert b"host" in (output / "README.md").read_bytes()
+    finally:
+        memory.store.clear()
+        memory.pseudo_dirs[:] = [""]
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["filter", "--pairs", "{pairs}", "--keep", "length<9", "--decontaminate"],
+        ["prepare", "pairs", "--tsv"],
+        ["prepare", "sts", "--data-dir"],
+        ["encode", "--input"],
+        ["train-encoder", "--pairs", "{pairs}", "--dev-data"],
+        ["distill", "--text", "{pairs}/README.md", "--teacher"],
+    ],
+)
+def test_an_address_where_none_is_taken_is_called_one_without_its_credentials(words, folder, tmp_path, capsys):
+    place = tmp_path / "made.npy"
+    words = [word.format(pairs=folder) for word in words]
+    assert main([*words, "s3://me:secret@bucket/folder", "--output", str(place)]) == 2
+    error = capsys.readouterr().err.splitlines()[-1]
+    assert f"s3://bucket/folder: the input of {words[-1]} is an address, and this one must be here" in error
+    assert "secret" not in error and not place.exists()

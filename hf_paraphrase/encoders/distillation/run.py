@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from ...artefacts.origins import languages_read
+from ...artefacts.stored_paths import place_of
 from ...errors import InputError, UsageError
 from ...messages import say
 from ...settings import flag, recipe
@@ -247,7 +248,7 @@ class _Distillation:
         words = encoder_kind(settings.model_type).words and settings.tokenizer is None
         start = "random"
         if settings.initial_vectors is not None:
-            start = f"{Path(settings.initial_vectors).name} ({self.coverage})"
+            start = f"{place_of(settings.initial_vectors).name} ({self.coverage})"
         if settings.initial_model is not None:
             start = f"those of {name_on_card(settings.initial_model)}, with all its other weights"
         card = {
@@ -256,7 +257,7 @@ class _Distillation:
             "token_size": _token_size(model),
             "languages": languages or (["en"] if words and settings.split_contractions else []),
             "teacher_names": ", ".join(names),
-            "text_names": ", ".join(Path(item).name for item in settings.text),
+            "text_names": ", ".join(place_of(item).name for item in settings.text),
             "left_out": str(texts.left_out),
             "initial": start,
             "scores": scores,

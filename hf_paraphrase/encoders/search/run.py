@@ -18,6 +18,7 @@ from ...artefacts.folders import check_output, output_folder
 from ...artefacts.hub_models import model_folder
 from ...artefacts.inherited_cards import inherited_metadata
 from ...artefacts.provenance import write_provenance
+from ...artefacts.stored_paths import place_of
 from ...data.folder import DataFolder, write_split
 from ...data.sentences import SentenceCorpus
 from ...errors import InputError, ModelError, UsageError
@@ -283,7 +284,7 @@ def _write_index_card(folder: Path, settings: SearchSettings, corpus: SentenceCo
         "title": f"Search index of {name}",
         "source": name,
         "columns": corpus.columns,
-        "encoder": Path(str(settings.model)).resolve().name,
+        "encoder": place_of(str(settings.model)).resolve().name,
         "keep_repeated": settings.keep_repeated,
         "splits": DataFolder(folder).sizes(),
         **results,

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ...artefacts.measurements import Measurement
 from ...artefacts.origins import languages_read
 from ...artefacts.quiet_libraries import quiet_transformers
+from ...artefacts.stored_paths import place_of
 from ...data.text_blocks import PLAIN_OR_COMPRESSED
 from ...errors import UsageError
 from ...messages import say
@@ -273,9 +273,9 @@ def _write(
         template="reference_classifier",
         card={
             "languages": languages_read(settings.pairs, english=settings.split_contractions),
-            "pairs_name": Path(settings.pairs).name,
-            "mined_names": [Path(item).name for item in settings.mined],
-            "vectors_name": Path(settings.initial_vectors).name if settings.initial_vectors else "random",
+            "pairs_name": place_of(settings.pairs).name,
+            "mined_names": [place_of(item).name for item in settings.mined],
+            "vectors_name": place_of(settings.initial_vectors).name if settings.initial_vectors else "random",
             "config": trainer.model.config.to_dict(),
             "table": _table(results),
             "seen_file": FILE_NAME,

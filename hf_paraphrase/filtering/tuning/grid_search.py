@@ -14,6 +14,7 @@ from tqdm import tqdm
 from ...artefacts.cards import write_card
 from ...artefacts.folders import check_output, check_unfinished, output_folder, was_finished
 from ...artefacts.provenance import fingerprint, write_provenance
+from ...artefacts.stored_paths import place_of
 from ...artefacts.unfinished import write_job
 from ...artefacts.whole_files import write_text_whole
 from ...data.folder import DataFolder
@@ -303,7 +304,7 @@ def _write(
             "grid_seeds": settings.grid_seeds,
             "sample": settings.sample,
             "bootstrap": settings.bootstrap,
-            "dev_name": Path(settings.dev_data).resolve().name,
+            "dev_name": place_of(settings.dev_data).resolve().name,
             "test_all": settings.test_all,
             "notes": NOTES,
         },

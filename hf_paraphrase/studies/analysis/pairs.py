@@ -18,6 +18,7 @@ from ...artefacts.folders import check_output, output_folder
 from ...artefacts.hub_models import model_folder
 from ...artefacts.inherited_cards import inherited_metadata
 from ...artefacts.provenance import write_provenance
+from ...artefacts.stored_paths import place_of
 from ...artefacts.whole_files import write_text_whole
 from ...data.folder import DataFolder
 from ...data.text_files import LineErrors, read_lines
@@ -272,9 +273,11 @@ def _write(
             "examples": {name: [_shown(item) for item in items] for name, items in report.examples.items()},
             "has_probabilities": report.means[1] is not None,
             "means": report.means,
-            "classifier": None if settings.classifier is None else Path(settings.classifier).resolve().name,
+            "classifier": None if settings.classifier is None else place_of(settings.classifier).resolve().name,
             "seen": report.seen,
-            "idf_source": "the references themselves" if settings.idf_text is None else Path(settings.idf_text).name,
+            "idf_source": "the references themselves"
+            if settings.idf_text is None
+            else place_of(settings.idf_text).name,
             "bootstrap": settings.bootstrap,
             "seed": settings.seed,
         },

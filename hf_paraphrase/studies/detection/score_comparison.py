@@ -14,6 +14,7 @@ from ...artefacts.cards import write_card
 from ...artefacts.folders import check_output, output_folder
 from ...artefacts.inherited_cards import inherited_metadata
 from ...artefacts.provenance import write_provenance
+from ...artefacts.stored_paths import place_of
 from ...artefacts.whole_files import write_text_whole
 from ...data.folder import DataFolder, check_split_name
 from ...encoders.sentence_encoder import SentenceEncoder
@@ -219,7 +220,7 @@ def _write(
                 "step": item.step,
                 "models": {
                     name: {
-                        "model": Path(folders[item.name, name]).resolve().name,
+                        "model": place_of(folders[item.name, name]).resolve().name,
                         "spearman": result.rho,
                         "note": result.note,
                         "pairs_with_an_unknown_side": zeros[item.name][name],

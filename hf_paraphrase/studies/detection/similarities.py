@@ -11,6 +11,7 @@ from typing import Any
 from ...artefacts.cards import write_card
 from ...artefacts.folders import check_output, output_folder
 from ...artefacts.provenance import write_provenance
+from ...artefacts.stored_paths import place_of
 from ...artefacts.whole_files import write_text_whole
 from ...data.text_blocks import PLAIN_OR_COMPRESSED
 from ...encoders.search.vector_file import VectorFile
@@ -259,7 +260,7 @@ def _write(
     ]
     values = {
         **texts.metadata(),
-        "texts": texts.names or [Path(path).name for path in settings.vectors],
+        "texts": texts.names or [place_of(path).name for path in settings.vectors],
         "has_text": bool(settings.text),
         "stored": bool(settings.vectors),
         "models": list(found),

@@ -8,6 +8,7 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from ...artefacts.stored_paths import place_of
 from ...encoders.augmentation import Augmentation, Extension
 from ...errors import UsageError
 from ...messages import say
@@ -172,7 +173,7 @@ class ExpansionOfPairs(Extension):
         if settings.expansion_weight > 0:
             parts.append(f"compositionality loss of weight {settings.expansion_weight:g}")
         if settings.expansion_decontaminate:
-            names = ", ".join(Path(path).name for path in settings.expansion_decontaminate)
+            names = ", ".join(place_of(path).name for path in settings.expansion_decontaminate)
             parts.append(f"without definitions that are in {names}")
         words = f"{settings.expansion_words:g} of the words by their definitions in WordNet"
         text = f"{'; '.join(parts)} ({words}, {expansions.variants} variants; Moskvichev and Steyvers)"

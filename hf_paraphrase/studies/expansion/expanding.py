@@ -15,6 +15,7 @@ from ...artefacts.cards import write_card
 from ...artefacts.folders import check_output, output_folder
 from ...artefacts.inherited_cards import inherited_metadata
 from ...artefacts.provenance import write_provenance
+from ...artefacts.stored_paths import place_of
 from ...artefacts.whole_files import check_output_file, output_file, written_whole
 from ...data.folder import DataFolder, write_split
 from ...data.sentences import lines_of_file, lines_of_standard_input
@@ -161,7 +162,7 @@ def _check_files(settings: ExpandSettings) -> None:
         check_output(settings.output, overwrite=settings.overwrite)
         return
     if settings.text != "-" and not Path(str(settings.text)).exists():
-        raise InputError("no such file", path=settings.text, remedy="check --text")
+        raise InputError("no such file", path=Path(str(settings.text)), remedy="check --text")
     if settings.output != "-":
         check_output_file(settings.output, overwrite=settings.overwrite)
 
@@ -237,7 +238,7 @@ def _expand_pairs(settings: ExpandSettings, expander: ExpanderSettings, counts: 
                 "splits": rows,
                 "settings": settings.record(),
                 "counts": vars(counts),
-                "checked": [Path(path).name for path in settings.decontaminate],
+                "checked": [place_of(path).name for path in settings.decontaminate],
             },
         )
     say(f"{sum(rows.values()):,} pairs of a sentence and its expansion in {settings.output}")

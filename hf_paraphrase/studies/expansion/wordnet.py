@@ -196,7 +196,7 @@ def find_wordnet(path: str | os.PathLike[str] | None = None, places: Iterable[st
         raise InputError("no WordNet was found in the usual places", remedy=_REMEDY)
     folder = Path(path).expanduser()
     if not folder.is_dir():
-        raise InputError("no such folder", path=path, remedy=_REMEDY)
+        raise InputError("no such folder", path=Path(path), remedy=_REMEDY)
     inner = folder / "dict"
     return inner if not os.path.lexists(folder / "data.noun") and inner.is_dir() else folder
 

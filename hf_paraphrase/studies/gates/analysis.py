@@ -14,6 +14,7 @@ import numpy as np
 from ...artefacts.cards import write_card
 from ...artefacts.folders import check_output, output_folder
 from ...artefacts.provenance import write_provenance
+from ...artefacts.stored_paths import place_of
 from ...artefacts.whole_files import write_text_whole
 from ...data.text_files import LineErrors, check_readable, read_lines
 from ...encoders.sentence_encoder import SentenceEncoder
@@ -240,11 +241,11 @@ def _write(
         "dataset_cards",
         "analysis_gates",
         {
-            "model": Path(settings.model).resolve().name,
+            "model": place_of(settings.model).resolve().name,
             "cell": config.cell,
             "bidirectional": config.bidirectional,
             "hidden_size": config.hidden_size,
-            "texts": [Path(item).name for item in (*settings.text, *settings.tagged)],
+            "texts": [place_of(item).name for item in (*settings.text, *settings.tagged)],
             "sentences": len(sentences),
             "more": more,
             "words": len(found),

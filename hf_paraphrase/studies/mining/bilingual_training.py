@@ -15,6 +15,7 @@ from ...artefacts.measurements import Measurement
 from ...artefacts.origins import languages_read
 from ...artefacts.provenance import write_provenance
 from ...artefacts.quiet_libraries import quiet_transformers
+from ...artefacts.stored_paths import place_of
 from ...artefacts.whole_files import write_text_whole
 from ...encoders.sentence_encoder import SentenceEncoder
 from ...errors import OutputError
@@ -227,7 +228,7 @@ def _write(
         "epochs_asked": settings.epochs,
         "source_lang": texts.source_lang,
         "target_lang": texts.target_lang,
-        "bitext_name": Path(settings.bitext).name,
+        "bitext_name": place_of(settings.bitext).name,
     }
     measured = Measurement(
         task="sentence-similarity",

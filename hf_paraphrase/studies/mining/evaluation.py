@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 from ...artefacts.cards import write_card
 from ...artefacts.folders import check_output, output_folder, was_finished
 from ...artefacts.provenance import fingerprint, write_provenance
+from ...artefacts.stored_paths import place_of
 from ...artefacts.unfinished import check_same_job
 from ...artefacts.whole_files import write_text_whole
 from ...errors import UsageError
@@ -111,7 +112,7 @@ class MiningEvaluationSettings(FilterEncoderSettings, DeviceSettings):
         Raises:
             UsageError: If two have one name.
         """
-        names = [Path(folder).resolve().name for folder in self.classifier]
+        names = [place_of(folder).resolve().name for folder in self.classifier]
         return _by_names(names, self.classifier, "--classifier")
 
 
@@ -296,7 +297,7 @@ def _write_report(
         "dataset_cards",
         "mining_report",
         {
-            "title": ", ".join(Path(path).name for path in ([settings.task] if settings.task else settings.pairs)),
+            "title": ", ".join(place_of(path).name for path in ([settings.task] if settings.task else settings.pairs)),
             "task": settings.task is not None,
             "parts": results.get("parts") if settings.task else None,
             "tables": found.tables,

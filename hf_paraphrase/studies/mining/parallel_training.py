@@ -13,6 +13,7 @@ from ...artefacts.foreign_files import check_plain_folder
 from ...artefacts.measurements import Measurement
 from ...artefacts.origins import languages_read
 from ...artefacts.quiet_libraries import quiet_transformers
+from ...artefacts.stored_paths import place_of
 from ...encoders.sentence_encoder import SentenceEncoder
 from ...errors import InputError, ModelError, UsageError
 from ...messages import is_main_process, say
@@ -307,9 +308,9 @@ def _write(
         card={
             "epochs_asked": settings.epochs,
             "languages": languages or [item for item in (texts.source_lang, texts.target_lang) if item],
-            "bitext_name": Path(settings.bitext).name,
-            "encoder_names": [Path(item).name for item in settings.encoder_folders()],
-            "vectors_name": Path(settings.initial_vectors).name if settings.initial_vectors else "random",
+            "bitext_name": place_of(settings.bitext).name,
+            "encoder_names": [place_of(item).name for item in settings.encoder_folders()],
+            "vectors_name": place_of(settings.initial_vectors).name if settings.initial_vectors else "random",
             "config": trainer.model.config.to_dict(),
         },
         measurements=[measured],

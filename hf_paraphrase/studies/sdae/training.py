@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from ...artefacts.origins import languages_read
+from ...artefacts.stored_paths import place_of
 from ...data.folder import DataFolder
 from ...data.schema import columns_named, require_columns
 from ...data.text_files import check_readable
@@ -292,11 +293,11 @@ def _write(
         card={
             **card_values(model, Path(settings.output).name),
             "languages": languages or (["en"] if settings.split_contractions else []),
-            "text_names": ", ".join(Path(item).name for item in [*settings.text, *settings.pairs]),
+            "text_names": ", ".join(place_of(item).name for item in [*settings.text, *settings.pairs]),
             "sentences": len(train),
             "left_out": str(train.left_out),
             "vectors_name": _start(settings, coverage),
-            "expansion_name": None if wordnet is None else Path(wordnet).name,
+            "expansion_name": None if wordnet is None else place_of(wordnet).name,
             "trained_parameters": trained,
             "bf16": trainer.args.bf16,
             "scores": scores,
@@ -310,7 +311,7 @@ def _start(settings: SdaeSettings, coverage: Any) -> str:
     if settings.initial_vectors is None:
         return "random"
     use = "fixed" if settings.fixed_vectors else "trained further"
-    return f"{Path(settings.initial_vectors).name} ({coverage}), {use}"
+    return f"{place_of(settings.initial_vectors).name} ({coverage}), {use}"
 
 
 def _summary(settings: SdaeSettings) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,6 +10,7 @@ import numpy as np
 from ...artefacts.card_heads import class_names
 from ...artefacts.origins import languages_read
 from ...artefacts.quiet_libraries import quiet_transformers
+from ...artefacts.stored_paths import place_of
 from ...encoders.sentence_encoder import SentenceEncoder
 from ...errors import ModelError, UsageError
 from ...messages import say
@@ -339,15 +339,15 @@ def _write(
     with quiet_transformers():
         model.eval().save_pretrained(run.folder)
     save_tokenizer(tokenizer, run.folder)
-    vectors = "random" if settings.initial_vectors is None else Path(settings.initial_vectors).name
+    vectors = "random" if settings.initial_vectors is None else place_of(settings.initial_vectors).name
     run.write(
         results=results,
         template="sentence_classifier",
         card={
             "languages": languages_read(settings.data, english=False),
-            "encoder_name": Path(settings.model).resolve().name,
+            "encoder_name": place_of(settings.model).resolve().name,
             "encoder_type": model.encoder.config.model_type,
-            "data_name": Path(settings.data).resolve().name,
+            "data_name": place_of(settings.data).resolve().name,
             "description": TASKS[settings.task].description,
             "objective": model.config.objective,
             "pairs": data.pairs,
