@@ -90,9 +90,13 @@ def read_record(path: Path) -> dict[str, list[Cost]]:
     try:
         found: Mapping[str, Sequence[Mapping[str, float]]] = json.loads(path.read_text(encoding="utf-8"))
         stages = {name: [Cost(**cost) for cost in costs] for name, costs in found.items()}  # type: ignore[arg-type]
-    except (OSError, ValueError, TypeError, AttributeError) as error:
+        stages = {name: costs for name, costs in stages.items() if len(costs) > 1 and not name.endswith(" x2")}
+        # Of texts, of no numbers, and of sizes that do not grow, nothing can be reckoned.
+        for name, costs in stages.items():
+            need(name, costs, 1)
+    except (OSError, ValueError, TypeError, AttributeError, ArithmeticError) as error:
         raise InputError("no record of growth.py", path=path, remedy="growth.py --record FILE writes one") from error
-    return {name: costs for name, costs in stages.items() if len(costs) > 1 and not name.endswith(" x2")}
+    return stages
 
 
 def need(name: str, costs: Sequence[Cost], pairs: int) -> Need:

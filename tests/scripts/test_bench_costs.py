@@ -37,7 +37,17 @@ def test_costs_are_those_of_the_formulas(run_script, capsys, record):
     assert set(rows) == {"stage", "score", "mine", "back-translate, beam 50"}
 
 
-@pytest.mark.parametrize("text", [None, "{", "[]", '{"score": [{"rows": 1}]}'])
+NO_RECORDS = [
+    {"score": [{"rows": 1}]},
+    {"score": [cost("500", "36", "0"), cost("1000", "72", "9")]},
+    {"score": [cost(500, "36", 0), cost(1000, "72", 9)]},
+    {"score": [cost(500, 36, None), cost(1000, 72, [])]},
+    {"score": [cost(500, 36, 0), cost(500, 72, 9)]},
+    {"score": [cost(0, 36, 0), cost(0, 72, 9)]},
+]
+
+
+@pytest.mark.parametrize("text", [None, "{", "[]", *map(json.dumps, NO_RECORDS)])
 def test_what_is_no_record_is_one_line(run_script, capsys, tmp_path, text):
     path = tmp_path / "growth.json"
     if text is not None:
