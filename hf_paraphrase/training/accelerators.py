@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from ..errors import UsageError
+from ..messages import say
 from ..settings import Settings, setting
 from .devices import CPU, check_device
 
@@ -63,6 +64,14 @@ class AcceleratorSettings(Settings):
 
         return self.device == CPU or (self.device is None and not torch.accelerator.is_available())
 
+    @property
+    def computing_device(self) -> str:
+        """The device that a Trainer takes, for what else computes in a training."""
+        import torch
+
+        found = None if self.is_on_cpu else self.device or torch.accelerator.current_accelerator()
+        return CPU if found is None else str(found)
+
     def trainer_arguments(self, arguments_class: type[A], **settings: Any) -> A:
         """Makes the arguments of a Trainer that computes so, on one GPU at most.
 
@@ -79,7 +88,22 @@ class AcceleratorSettings(Settings):
             "torch_compile": self.torch_compile,
         }
         arguments = arguments_class(**{**own, **settings})
-        if arguments.n_gpu > 1:
-            # Else `DataParallel` would cut the batches of a process, and with them the sets of negatives, into pieces.
-            arguments._n_gpu = 1
+        take_one_gpu(arguments)
         return arguments
+
+
+def take_one_gpu(arguments: TrainingArguments) -> bool:
+    """Has a process train on one GPU however many it sees, and tells whether it would have taken more.
+
+    `DataParallel` would cut the batches of a process, and with them the sets of negatives, into pieces.
+    """
+    if arguments.n_gpu <= 1:
+        return False
+    arguments._n_gpu = 1
+    return True
+
+
+def take_one_gpu_aloud(arguments: TrainingArguments) -> None:
+    """Does the same where somebody else has made the arguments, and says so."""
+    if take_one_gpu(arguments):
+        say("training on one GPU of those that are here; `accelerate launch` or `torchrun` starts a process for each")

@@ -11,6 +11,7 @@ from torch import Tensor, nn
 from torch.utils.data import DataLoader
 from transformers import PreTrainedModel, Trainer, TrainerCallback, TrainerControl, TrainerState, TrainingArguments
 
+from .accelerators import take_one_gpu_aloud
 from .arguments import ADAM, BATCHES_AND_LOSS, EVERY_EPOCH, refuse_without_effect
 from .batches import EpochBatches, PairItems
 from .callbacks import keep_standard_output
@@ -89,6 +90,7 @@ class EpochTrainer(Trainer):
     ) -> None:
         self.batches = batches
         self.report = report
+        take_one_gpu_aloud(args)
         super().__init__(
             model=model,
             args=args,

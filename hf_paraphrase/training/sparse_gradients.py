@@ -13,8 +13,9 @@ from typing import Any
 import torch
 import torch.distributed as distributed
 from torch import Tensor, nn
-from transformers import Trainer
+from transformers import Trainer, TrainingArguments
 
+from .accelerators import take_one_gpu_aloud
 from .processes import all_rows, gathered, num_processes
 
 _DENSE, _NONE = -1, -2
@@ -94,6 +95,10 @@ class SparseGradientTrainer(Trainer):
     """
 
     sparse_gradients: bool = False
+
+    def __init__(self, model: nn.Module, args: TrainingArguments, *given: Any, **settings: Any) -> None:
+        take_one_gpu_aloud(args)
+        super().__init__(model, args, *given, **settings)
 
     @property
     def _joins_rows(self) -> bool:

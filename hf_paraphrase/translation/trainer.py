@@ -36,6 +36,7 @@ from transformers import (
 )
 
 from ..messages import say
+from ..training.accelerators import take_one_gpu_aloud
 from ..training.callbacks import EpochOfBatches, LastStep, keep_standard_output
 from ..training.loader import training_batches
 from ..training.processes import wait_for_all
@@ -163,6 +164,7 @@ class TranslationTrainer(Trainer):
                 seed=args.seed,
             )
         every = [LastStep()] if eval_dataset is not None and args.eval_strategy == "steps" else []
+        take_one_gpu_aloud(args)
         super().__init__(
             model=model,
             args=args,

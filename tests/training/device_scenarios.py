@@ -17,6 +17,8 @@ import torch
 from accelerate.state import PartialState
 from stand_in_device import DEVICE, Watched
 
+from hf_paraphrase.encoders.distillation.encoded_texts import EncodedTexts
+from hf_paraphrase.encoders.distillation.finished_table import turn_to_principal_axes
 from hf_paraphrase.encoders.sentence_encoder import SentenceEncoder
 from hf_paraphrase.encoders.trainer import EncoderTrainer
 from hf_paraphrase.encoders.training_arguments import EncoderTrainingArguments
@@ -177,6 +179,19 @@ def side_by_side():
         return {"difference": float((here - there.cpu()).abs().max()), **waited}
 
 
+def principal_axes():
+    """Turns a finished table."""
+    tables = []
+    for device in (torch.device("cpu"), DEVICE):
+        model, tokenizer = untrained_encoder("avg", PAIRS, None, seed=0)
+        lists = tokenizer(TEXTS)["input_ids"]
+        texts = EncodedTexts(np.concatenate(lists).astype(np.int32), np.cumsum([0, *map(len, lists)]))
+        with Watched():
+            turn_to_principal_axes(model.to(device), texts, 2)
+            tables.append(model.embeddings.detach().cpu())
+    return {"difference": float((tables[0] - tables[1]).abs().max()), "waits": {}, "copies": {}}
+
+
 SCENARIOS = {
     "avg": lambda: encoder_training("avg"),
     "avg, mixed negatives": lambda: encoder_training("avg", negatives="mix"),
@@ -191,6 +206,7 @@ SCENARIOS = {
     "encode avg": lambda: encoding("avg"),
     "encode gran": lambda: encoding("gran"),
     "averages side by side": side_by_side,
+    "principal axes": principal_axes,
 }
 
 

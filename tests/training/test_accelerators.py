@@ -79,6 +79,15 @@ def test_a_process_trains_on_one_gpu_however_many_there_are(tmp_path, monkeypatc
     assert settings().trainer_arguments(TrainingArguments, output_dir="out").n_gpu == 1, "tune has no run"
 
 
+def test_what_else_computes_in_a_training_takes_the_device_that_the_trainer_takes(monkeypatch):
+    assert settings(device="cpu").computing_device == "cpu"
+    monkeypatch.setattr(torch.accelerator, "is_available", lambda: False)
+    assert settings().computing_device == "cpu"
+    monkeypatch.setattr(torch.accelerator, "is_available", lambda: True)
+    monkeypatch.setattr(torch.accelerator, "current_accelerator", lambda: torch.device("cuda"))
+    assert settings().computing_device == "cuda" and settings(device="cpu").computing_device == "cpu"
+
+
 def test_no_step_asks_whether_its_loss_is_finite(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     run = TrainingRun(settings(), command="train-toy", inputs=[])

@@ -26,6 +26,8 @@ SCENARIOS = {
     "encode avg": 0,
     "encode gran": 2,
     "averages side by side": 0,
+    # The axes are found on the processor, once in a training.
+    "principal axes": 0,
 }
 BATCH = 3
 """Tensors of a batch, each of which is copied to the device."""

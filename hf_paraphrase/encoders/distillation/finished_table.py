@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
@@ -32,13 +32,14 @@ def turn_to_principal_axes(model: AvgModel, texts: EncodedTexts, components: int
         seed: Seed of the sample.
     """
     numbers = np.sort(np.random.default_rng([seed, 4]).permutation(len(texts))[:_TEXTS_LOOKED_AT])
+    table = model.get_parameter(TABLE)
     vectors = []
     for start in range(0, len(numbers), 1 << 12):
         tokens, lengths = texts.take(numbers[start : start + (1 << 12)])
-        vectors.append(model.mean_of_words(torch.from_numpy(tokens.astype(np.int64)), torch.from_numpy(lengths)))
+        ids, counts = (torch.from_numpy(part).to(table.device) for part in (tokens.astype(np.int64), lengths))
+        vectors.append(model.mean_of_words(ids, counts).cpu())
     unit = nn.functional.normalize(torch.cat(vectors)).numpy()
     kept = components or unit.shape[1]
-    axes = torch.from_numpy(principal_axes(unit, kept))
-    table = model.get_parameter(TABLE)
-    cast(nn.Parameter, table).data = table.data @ axes
+    axes = torch.from_numpy(principal_axes(unit, kept)).to(table.device)
+    model.embeddings = nn.Parameter(table @ axes)
     model.config.hidden_size = kept

@@ -14,7 +14,6 @@ from ...artefacts.stored_paths import place_of
 from ...errors import InputError, UsageError
 from ...messages import say
 from ...settings import flag, recipe
-from ...training.devices import CPU
 from ...training.run import TrainingRun
 from ...training.threads import keep_freed_memory
 from ..kinds import encoder_kind
@@ -96,9 +95,10 @@ class _Distillation:
         # All that can be refused is, before the teachers are asked, which may take hours.
         settings = self.settings
         evaluator = dev_evaluator(settings.dev_data)
-        bf16 = is_bf16(settings.teacher_precision, settings.device or CPU)
+        device = settings.computing_device
+        bf16 = is_bf16(settings.teacher_precision, device)
         check_teachers(settings.teacher, settings.teacher_vectors, bf16=bf16)
-        teachers = [open_encoder(folder, device=settings.device, bf16=bf16) for folder in settings.teacher]
+        teachers = [open_encoder(folder, device=device, bf16=bf16) for folder in settings.teacher]
         texts = self._texts()
         dimension = sum(teacher.dimension for teacher in teachers)
         if (settings.hidden_size, settings.initial_vectors, settings.initial_model) == (None, None, None):

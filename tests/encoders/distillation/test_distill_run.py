@@ -14,10 +14,12 @@ from tiny_teachers import WORDS, sentences, write_teacher
 import hf_paraphrase
 from hf_paraphrase.commands import main
 from hf_paraphrase.data.folder import write_split
+from hf_paraphrase.encoders import any_encoder
 from hf_paraphrase.encoders.any_encoder import open_encoder
 from hf_paraphrase.encoders.distillation import memory
 from hf_paraphrase.encoders.sentence_encoder import SentenceEncoder
 from hf_paraphrase.errors import InputError
+from hf_paraphrase.training.accelerators import AcceleratorSettings
 
 LINES = sentences(400)
 
@@ -335,3 +337,15 @@ def test_what_is_asked_of_python_is_checked_as_well(work, tmp_path):
 
 def test_words_of_teacher_and_text_are_those_of_the_tests(work):
     assert set(" ".join(LINES).split()) == set(WORDS) and torch.get_num_threads() >= 1
+
+
+def test_the_teachers_compute_where_the_student_is_trained(work, tmp_path, capsys, monkeypatch):
+    asked = []
+
+    def opened(folder, *, device, bf16):
+        asked.append(device)
+        raise InputError("enough")
+
+    monkeypatch.setattr(AcceleratorSettings, "computing_device", property(lambda settings: "cuda"))
+    monkeypatch.setattr(any_encoder, "open_encoder", opened)
+    assert run(work, tmp_path / "student") == 2 and asked == ["cuda"]
