@@ -45,7 +45,7 @@ class Augmentation:
         raise NotImplementedError
 
     def batch(
-        self, pairs: EncodedPairs, numbers: NDArray[np.int64], epochs: NDArray[np.int64], pad_token_id: int
+        self, pairs: EncodedPairs, numbers: NDArray[np.int64], epochs: NDArray[np.int64], pad_token_id: int | None
     ) -> dict[str, Tensor]:
         """Gives what the term needs beside a batch, by names that no other has.
 

@@ -24,7 +24,7 @@ class PairCollator:
 
     Args:
         pairs: The pairs.
-        pad_token_id: Fills up short sentences.
+        pad_token_id: Fills up short sentences; see :meth:`~.token_rows.Sentences.padded`.
         scramble: The probability.
         seed: The seed.
         augmentation: Further pairs, numbered on from the last one, and what else its term of the loss needs.
@@ -37,7 +37,7 @@ class PairCollator:
         self,
         pairs: EncodedPairs,
         *,
-        pad_token_id: int,
+        pad_token_id: int | None,
         scramble: float = 0.0,
         seed: int = 0,
         augmentation: Augmentation | None = None,

@@ -88,7 +88,7 @@ class MegaBatch:
     sentences: Sentences
     chosen: NDArray[np.int64]
 
-    def part(self, begin: int, end: int, pad_token_id: int) -> tuple[Tensor, Tensor, Tensor]:
+    def part(self, begin: int, end: int, pad_token_id: int | None) -> tuple[Tensor, Tensor, Tensor]:
         """Makes a mini-batch that holds some of the pairs and all their negatives, each sentence once.
 
         Args:
@@ -136,7 +136,7 @@ def search_pool(
     embed: Callable[[Tensor, Tensor], Tensor],
     *,
     batch_size: int,
-    pad_token_id: int,
+    pad_token_id: int | None,
     negatives: str,
     negatives_from: str,
     seed: int,

@@ -34,12 +34,13 @@ class Sentences:
     def __len__(self) -> int:
         return len(self.keys)
 
-    def padded(self, rows: NDArray[np.int64], pad_token_id: int) -> tuple[Tensor, Tensor]:
+    def padded(self, rows: NDArray[np.int64], pad_token_id: int | None) -> tuple[Tensor, Tensor]:
         """Makes a batch of some of the sentences.
 
         Args:
             rows: The numbers of the sentences (rows,).
-            pad_token_id: Fills up short sentences, on the right.
+            pad_token_id: Fills up short sentences, on the right; None for a token of theirs, so that in training no
+                row of a table seems to occur that does not.
 
         Returns:
             `input_ids` and `attention_mask` (rows, length), int64.
@@ -47,8 +48,11 @@ class Sentences:
         starts = self.offsets[rows]
         lengths = self.offsets[rows + 1] - starts
         sentence, position = token_places(lengths)
+        tokens = self.tokens[starts[sentence] + position]
+        if pad_token_id is None:
+            pad_token_id = int(tokens[0]) if len(tokens) else 0
         ids = np.full((len(rows), int(lengths.max(initial=0))), pad_token_id, np.int64)
-        ids[sentence, position] = self.tokens[starts[sentence] + position]
+        ids[sentence, position] = tokens
         mask = np.arange(ids.shape[1]) < lengths[:, None]
         return torch.from_numpy(ids), torch.from_numpy(mask.astype(np.int64))
 

@@ -125,7 +125,7 @@ class EncoderTrainer(BatchLossTrainer):
             raise InputError("the loss asks for labels, and the pairs have none", remedy="give labelled pairs")
         self.collator = PairCollator(
             pairs,
-            pad_token_id=processing_class.pad_token_id or 0,
+            pad_token_id=processing_class.pad_token_id,
             scramble=args.scramble,
             seed=args.seed,
             augmentation=augmentation,

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import copy
 import dataclasses
 
 import numpy as np
@@ -296,3 +297,29 @@ def test_the_arguments_of_a_trainer_can_be_copied_with_another_value(tmp_path, d
 def test_senseless_settings_are_refused(tmp_path, wrong):
     with pytest.raises(ValueError):
         EncoderTrainingArguments(output_dir=str(tmp_path), **wrong)
+
+
+def test_a_trainer_of_ones_own_takes_one_gpu_of_several_and_says_so(tmp_path, data, monkeypatch, caplog):
+    monkeypatch.setattr(
+        EncoderTrainingArguments, "n_gpu", property(lambda arguments: getattr(arguments, "_n_gpu", 0) or 2)
+    )
+    caplog.set_level("INFO")
+    trainer = trainer_of(tmp_path, data, max_steps=1)
+    assert trainer.args.n_gpu == 1 and "training on one GPU" in caplog.text
+
+
+def test_without_a_pad_token_the_first_row_is_trained_as_any_other(tmp_path, data):
+    tokenizer, pairs = copy.deepcopy(data[0]), data[1]
+    tokenizer.pad_token = None
+    word = int(pairs.tokens[0])
+    swapped = np.arange(SIZE)
+    swapped[[0, word]] = word, 0
+    weights = []
+    for numbers in (np.arange(SIZE), swapped):
+        model = make(dropout=0.3, pad_token_id=None)
+        with torch.no_grad():
+            model.embeddings.copy_(model.embeddings[numbers].clone())
+        own = dataclasses.replace(pairs, tokens=numbers[pairs.tokens].astype(pairs.tokens.dtype))
+        trainer_of(tmp_path / str(numbers[0]), (tokenizer, own), model, None).train()
+        weights.append(model.embeddings.detach()[numbers])
+    torch.testing.assert_close(*weights)

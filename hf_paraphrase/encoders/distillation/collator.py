@@ -43,7 +43,7 @@ class TextCollator:
     Args:
         data: The texts and their targets.
         vocabulary_size: The number of rows of the student's table.
-        pad_token_id: Fills up short texts.
+        pad_token_id: Fills up short texts; None for the first token of the batch.
         unk_token_id: The id of unknown words, if there is one: models may look for it, so it keeps its number.
         letters: The n-grams of the tokens.
     """
@@ -53,14 +53,15 @@ class TextCollator:
         data: DistillationTexts,
         *,
         vocabulary_size: int,
-        pad_token_id: int,
+        pad_token_id: int | None,
         unk_token_id: int | None,
         letters: Letters | None = None,
     ) -> None:
         self.data = data
-        self.pad_token_id = pad_token_id
+        self.pad_token_id = pad_token_id or 0
         self.letters = letters
-        self._ids = LocalIds(vocabulary_size, max(pad_token_id, unk_token_id or 0) + 1)
+        known = [token for token in (pad_token_id, unk_token_id) if token is not None]
+        self._ids = LocalIds(vocabulary_size, max(known, default=-1) + 1)
         self._buckets = None if letters is None else LocalIds(len(letters.table))
 
     def __call__(self, items: Sequence[Item]) -> dict[str, Tensor]:

@@ -84,7 +84,7 @@ class DistillationTrainer(ScoredTrainer):
         collate = TextCollator(
             data,
             vocabulary_size=len(model.get_parameter(TABLE)),
-            pad_token_id=processing_class.pad_token_id or 0,
+            pad_token_id=processing_class.pad_token_id,
             unk_token_id=processing_class.unk_token_id,
             letters=letters,
         )

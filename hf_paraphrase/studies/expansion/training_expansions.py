@@ -166,7 +166,7 @@ class ExpandedTraining(Augmentation):
         return sentences.followed_by(Sentences(expanded.tokens, expanded.offsets, sentences.keys))
 
     def batch(
-        self, pairs: EncodedPairs, numbers: NDArray[np.int64], epochs: NDArray[np.int64], pad_token_id: int
+        self, pairs: EncodedPairs, numbers: NDArray[np.int64], epochs: NDArray[np.int64], pad_token_id: int | None
     ) -> dict[str, Tensor]:
         """Looks up the expansions of the sentences of a batch; those that joined as pairs have theirs already.
 

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from hf_paraphrase.encoders.distillation import DistillationTrainer, DistillationTrainingArguments
-from hf_paraphrase.encoders.distillation.collator import DistillationTexts, NeighbourBatches
+from hf_paraphrase.encoders.distillation.collator import DistillationTexts, NeighbourBatches, TextCollator
 from hf_paraphrase.encoders.distillation.encoded_texts import EncodedTexts
 from hf_paraphrase.encoders.distillation.finished_table import turn_to_principal_axes
 from hf_paraphrase.encoders.distillation.letters import Letters, spellings
@@ -219,3 +219,12 @@ def test_principal_axes_change_no_cosine_and_the_first_components_hold_most(trai
     assert (squares[:-1] >= squares[1:] - 1e-4).all()
     turn_to_principal_axes(model, data.texts, 3)
     assert SentenceEncoder(model, tokenizer).encode(lines).shape == (3, 3)
+
+
+def test_without_a_pad_token_only_rows_that_occur_are_in_a_batch(tokenizer):
+    data = data_of(tokenizer)
+    collate = TextCollator(data, vocabulary_size=len(tokenizer), pad_token_id=None, unk_token_id=None)
+    batch = collate([(0, 1), (0, 2)])
+    tokens, _ = data.texts.take(np.array([1, 2]))
+    assert batch["rows"].tolist() == np.unique(tokens).tolist()
+    assert batch["rows"][batch["input_ids"]][batch["attention_mask"].bool()].tolist() == tokens.tolist()
