@@ -16,10 +16,15 @@ from typing import Any
 
 from ..data.parallel import available_cores
 from ..errors import UsageError
+from ..messages import say
 from ..shown_text import shown_line
 
 _AUTO, _LOCAL = "auto", "local"
 _PATIENCE = 3.0
+_PATIENCE_WITH_ANSWERS = 10.0
+# How a client of gRPC, which a cluster speaks, begins; the server's first frame is of the type SETTINGS, too.
+_GREETING = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + b"\0\0\0\4\0\0\0\0\0"
+_TYPE_OF_FRAME, _SETTINGS = 3, 4
 _REMEDY = "start one with `ray start --head`, and give the HOST:PORT that it says; without one there is --shard"
 # Ray reports how it is used to its makers, and tries an address for minutes.
 _QUIET = {"RAY_USAGE_STATS_ENABLED": "0", "RAY_NUM_REDIS_GET_RETRIES": "1"}
@@ -51,7 +56,7 @@ def check_cluster(options: RayOptions) -> None:
     """Refuses at once what would take Ray minutes to refuse.
 
     Raises:
-        UsageError: If Ray is not installed, or nothing answers at the address.
+        UsageError: If Ray is not installed, or nothing answers at the address as a cluster does.
     """
     if importlib.util.find_spec("ray") is None:
         raise UsageError("--engine ray needs the package ray", remedy='pip install "hf-paraphrase[ray]"')
@@ -64,11 +69,28 @@ def check_cluster(options: RayOptions) -> None:
             remedy=f"HOST:PORT, or {_AUTO}; a run has its place on a machine of the cluster, so ray:// is none",
         )
     try:
-        socket.create_connection((host.strip("[]"), int(port)), _PATIENCE).close()
+        with socket.create_connection((host.strip("[]"), int(port)), _PATIENCE) as connection:
+            # Behind TLS the greeting is another.
+            answers = os.environ.get("RAY_USE_TLS", "0") != "0" or _answers(connection)
     except OSError as error:
         raise UsageError(
             f"no Ray cluster runs at {options.place}: {error.strerror or error}", remedy=_REMEDY
         ) from error
+    if not answers:
+        raise UsageError(f"what listens at {options.place} is no Ray cluster", remedy=_REMEDY)
+
+
+def _answers(connection: socket.socket) -> bool:
+    """Tells whether the other end of a connection speaks as a cluster does."""
+    connection.settimeout(_PATIENCE_WITH_ANSWERS)
+    found = b""
+    try:
+        connection.sendall(_GREETING)
+        while len(found) <= _TYPE_OF_FRAME and (more := connection.recv(_TYPE_OF_FRAME + 1 - len(found))):
+            found += more
+    except OSError:
+        return False
+    return len(found) > _TYPE_OF_FRAME and found[_TYPE_OF_FRAME] == _SETTINGS
 
 
 @contextmanager
@@ -84,13 +106,21 @@ def connected(options: RayOptions) -> Iterator[None]:
     import ray
 
     if ray.is_initialized():
+        own = ray.get_runtime_context().gcs_address
+        if options.address not in {None, _AUTO, own}:
+            say(
+                f"this process is connected to the Ray cluster at {own} already: "
+                f"--ray-address {options.address} is not used"
+            )
         yield
         return
     is_main, before = current_thread() is main_thread(), signal.getsignal(signal.SIGTERM)
-    own: dict[str, Any] = {"num_cpus": available_cores(), "include_dashboard": False}
+    started: dict[str, Any] = {"num_cpus": available_cores(), "include_dashboard": False}
     try:
         # Who waits in vain for a cluster is ended by Ray as if somebody had asked for it.
-        ray.init(options.place, log_to_driver=False, logging_level="ERROR", **(own if options.place == _LOCAL else {}))
+        ray.init(
+            options.place, log_to_driver=False, logging_level="ERROR", **(started if options.place == _LOCAL else {})
+        )
     except (OSError, RuntimeError, ValueError, SystemExit, ray.exceptions.RayError) as error:
         raise UsageError(
             f"no Ray cluster lets this run in at {options.place}: {_reason(error)}", remedy=_REMEDY

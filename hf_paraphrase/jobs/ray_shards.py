@@ -21,6 +21,7 @@ from typing import Any
 from .. import __version__
 from ..data.batch_function import Progress, no_progress
 from ..errors import HfParaphraseError, OutputError, UsageError
+from ..messages import say
 from ..shown_text import shown_line
 from ..training.threads import keep_freed_memory
 from .ray_cluster import RayOptions, room
@@ -29,6 +30,8 @@ from .shards import Shard, ShardJob, limit_threads, write_shard
 _TIMES = 3
 """How many workers may die at one shard, or one after the other before they have one, until it is not the fault of
 their nodes."""
+_SILENCE = 15.0
+"""Seconds after which is said that no worker has begun yet."""
 _DELAY = 60.0
 """Seconds after which what was written on one machine is seen on another: network file systems keep what they know."""
 _PACKAGE = __name__.partition(".")[0]
@@ -118,11 +121,18 @@ def run_on_ray(
         worker = make.remote()
         at_work[worker.begin.remote(str(Path.cwd()), str(output), options.cpus)] = worker, None
 
+    # Or the wait for that has been told of.
+    has_begun = False
     try:
         for _ in range(min(room(options), len(shards))):
             start()
         while waiting or any(shard for _, shard in at_work.values()):
-            call = ray.wait(list(at_work))[0][0]
+            ready = ray.wait(list(at_work), timeout=None if has_begun else _SILENCE)[0]
+            if not ready:
+                say("waiting for the Ray cluster: others hold what the workers take, or it is starting them")
+                has_begun = True
+                continue
+            call, has_begun = ready[0], True
             worker, shard = at_work.pop(call)
             try:
                 said = ray.get(call)

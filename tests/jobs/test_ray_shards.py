@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import socket
 import sys
+import threading
 from collections import Counter
 from types import ModuleType, SimpleNamespace
 
@@ -35,14 +36,15 @@ class RayTaskError(RayError):
 class FakeRay(ModuleType):
     """As much of Ray as a job needs, in this process: calls are made when they are waited for, the newest first.
 
-    A worker dies at each call whose number is among `deaths`.
+    A worker dies at each call whose number is among `deaths`; so many times nobody has a worker while it is `busy`.
     """
 
-    def __init__(self, deaths=(), cpus=(2, 1)):
+    def __init__(self, deaths=(), cpus=(2, 1), busy=0):
         super().__init__("ray")
         self.exceptions = SimpleNamespace(RayError=RayError, RayTaskError=RayTaskError)
         self.deaths, self.cpus = set(deaths), cpus
         self.calls, self.alive, self.most = [], 0, 0
+        self.busy = busy
 
     def nodes(self):
         return [{"Alive": True, "Resources": {"CPU": number}} for number in self.cpus] + [{"Alive": False}]
@@ -63,7 +65,10 @@ class FakeRay(ModuleType):
         except Exception as error:
             raise RayTaskError(error) from error
 
-    def wait(self, calls):
+    def wait(self, calls, timeout=None):
+        if timeout is not None and self.busy:
+            self.busy -= 1
+            return [], calls
         return calls[-1:], calls[:-1]
 
     def kill(self, worker):
@@ -126,6 +131,14 @@ def test_every_shard_is_made_once_and_the_shard_of_a_dead_worker_by_another(fake
     assert ray.most <= 3 + len(deaths)
     assert list(run_shards(job, shards, tmp_path / "local")) == shards
     assert tree(tmp_path / "ray") == tree(tmp_path / "local")
+
+
+def test_a_wait_for_a_busy_cluster_is_said_once(fake, pairs, tmp_path, caplog):
+    job, shards = plan(pairs)
+    fake(busy=2)
+    caplog.set_level("INFO")
+    assert Counter(run_on_ray(job, shards, tmp_path, options=RayOptions())) == Counter(shards)
+    assert caplog.text.count("waiting for the Ray cluster") == 1
 
 
 def test_three_workers_that_die_at_one_shard_end_the_work_and_nobody_stays(fake, pairs, tmp_path):
@@ -206,6 +219,37 @@ def test_an_address_where_no_cluster_runs_is_one_line_and_nothing_is_written(add
 def test_what_is_no_address_is_refused(address):
     with pytest.raises(UsageError, match="is no address of a cluster"):
         check_cluster(RayOptions(address))
+
+
+@pytest.mark.parametrize("said", [b"SSH-2.0-OpenSSH_9.6\r\n", b"HTTP/1.1 400 Bad Request\r\n", b"", b"\0\0\0\4\0"])
+def test_what_listens_and_is_no_cluster_is_told_at_once_from_one(said):
+    with socket.create_server(("127.0.0.1", 0)) as server:
+
+        def answer():
+            connection, _ = server.accept()
+            with connection:
+                connection.recv(100)
+                connection.sendall(said)
+
+        thread = threading.Thread(target=answer)
+        thread.start()
+        options = RayOptions(f"127.0.0.1:{server.getsockname()[1]}")
+        if said.startswith(b"\0"):
+            check_cluster(options)
+        else:
+            with pytest.raises(UsageError, match=r"what listens at 127\.0\.0\.1:.* is no Ray cluster"):
+                check_cluster(options)
+        thread.join()
+
+
+@pytest.mark.parametrize(("address", "is_told"), [("other:6379", True), ("head:6379", False), (None, False)])
+def test_an_address_that_is_not_used_is_told(fake, caplog, address, is_told):
+    ray = fake()
+    ray.is_initialized = lambda: True
+    ray.get_runtime_context = lambda: SimpleNamespace(gcs_address="head:6379")
+    caplog.set_level("INFO")
+    with connected(RayOptions(address)):
+        assert ("--ray-address other:6379 is not used" in caplog.text) == is_told
 
 
 def test_a_cluster_that_lets_nobody_in_says_why_in_one_line(fake, monkeypatch):
