@@ -1,43 +1,22 @@
 from __future__ import annotations
 
-import csv
 import json
 import warnings
 
 import numpy as np
 import pyarrow as pa
 import pytest
-import torch
+from analyzed_texts import QUERY, WORDS, embed, is_png, rows_of, run, save_model, write_graded
 from hypothesis import given
 from hypothesis import strategies as st
 
 from hf_paraphrase.artefacts.provenance import read_provenance
 from hf_paraphrase.commands import main
 from hf_paraphrase.data.folder import write_split
-from hf_paraphrase.encoders.known_texts import KnownTexts
-from hf_paraphrase.encoders.sentence_encoder import SentenceEncoder
 from hf_paraphrase.evaluation.figures import new_figure, plot_label, save_plot
-from hf_paraphrase.models.configuration_avg import AvgConfig
 from hf_paraphrase.models.configuration_gran import GranConfig
-from hf_paraphrase.models.modeling_avg import AvgModel
 from hf_paraphrase.models.modeling_gran import GranModel
 from hf_paraphrase.tables import plain_markdown
-from hf_paraphrase.tokenization.word_level import build_word_level_tokenizer, save_tokenizer
-
-WORDS = [f"w{number}" for number in range(12)]
-QUERY = "w1 w2 w3"
-
-
-def run(*words):
-    return main(["analyze", *map(str, words)])
-
-
-def save_model(folder, model_type=AvgModel, configuration=AvgConfig, seed=0, words=WORDS):
-    torch.manual_seed(seed)
-    tokenizer = build_word_level_tokenizer([*words, "|", "."])
-    model_type(configuration(vocab_size=len(tokenizer), hidden_size=6, initializer_range=0.5)).save_pretrained(folder)
-    save_tokenizer(tokenizer, folder)
-    return folder
 
 
 @pytest.fixture(scope="module")
@@ -62,19 +41,6 @@ def text(tmp_path_factory, lines):
     path = tmp_path_factory.mktemp("text") / "text.txt"
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")
     return path
-
-
-def rows_of(path):
-    with path.open(encoding="utf-8", newline="") as stream:
-        return list(csv.DictReader(stream, delimiter="\t", quoting=csv.QUOTE_NONE))
-
-
-def embed(folder, texts):
-    return KnownTexts(SentenceEncoder.from_pretrained(folder)).embed(texts).astype(np.float64)
-
-
-def is_png(path):
-    return path.read_bytes().startswith(b"\x89PNG") and path.with_suffix(".svg").read_text().startswith("<?xml")
 
 
 # ----- neighbours
@@ -240,103 +206,6 @@ def test_vectors_that_encode_wrote_take_the_place_of_the_text(avg, text, lines, 
     assert "Only vectors were given" in report and f"(row {places[0] + 1})" in report
 
 
-# ----- human scores
-
-
-@pytest.fixture(scope="module")
-def graded(tmp_path_factory):
-    """Writes a graded folder: a split's name, its scores and the card's language."""
-
-    def write(name, splits, language=None):
-        folder = tmp_path_factory.mktemp("graded") / name
-        generator = np.random.default_rng(0)
-        for split, scores in splits.items():
-            sides = [[" ".join(generator.choice(WORDS, 3)) for _ in scores] for _ in range(2)]
-            table = pa.table({"sentence1": sides[0], "sentence2": sides[1], "score": pa.array(scores, pa.float64())})
-            write_split(folder, split, [table], table.schema)
-        if language is not None:
-            (folder / "README.md").write_text(f"---\nlanguage: [{language}]\n---\n")
-        return folder
-
-    return write
-
-
-def test_human_scores_are_described_for_each_data_set_and_model(avg, gran, graded, tmp_path, capsys):
-    first = graded("first", {"validation": [1.0, 1.5, 4.0] * 10, "train": [None] * 4}, "fi")
-    second = graded("second", {"STS12": list(np.linspace(0, 5, 30)), "STS13": [5.0, 4.0]})
-    output = tmp_path / "report"
-    assert run("human-scores", "--model", avg, gran, "--data", first, second, "--output", output) == 0
-    out, err = capsys.readouterr()
-    assert out == "" and "Spearman × 100" in err
-    sets = json.loads((output / "analysis.json").read_text())["sets"]
-    assert [(item["data"], item["splits"], item["pairs"], item["step"]) for item in sets] == [
-        ("first (fi)", ["validation"], 30, None),
-        ("second", ["STS12", "STS13"], 32, 0.5),
-    ]
-    (low, middle, high) = sets[0]["models"]["gran"]["scores"]
-    assert (low["score"], middle["score"], high["score"]) == (1, 1.5, 4) and low["pairs"] == 10
-    assert len(sets[1]["models"]["avg"]["tests"]) == 10
-    tests = rows_of(output / "tests.tsv")
-    assert len(tests) == 2 * 2 + 2 * 10 and len(rows_of(output / "scores.tsv")) == 2 * 3 + 2 * 11
-    made = [float(row["p"]) for row in tests if row["p"]]
-    smallest = min((row for row in tests if row["p"]), key=lambda row: float(row["p"]))
-    assert float(smallest["p_holm"]) == pytest.approx(min(1, len(made) * min(made)), rel=1e-4)
-    assert is_png(output / "plots/human_scores.png")
-    svg = (output / "plots/human_scores.svg").read_text()
-    assert all(f"<!-- {label} -->" in svg for label in ("first (fi)", "second", "avg", "gran"))
-    report = (output / "README.md").read_text()
-    assert "bands of width 0.5" in report and "w1" not in report
-
-
-@pytest.mark.usefixtures("plots_undrawn")
-def test_the_cosines_behind_human_scores_are_those_of_the_encoder(avg, graded, tmp_path):
-    from hf_paraphrase.data.folder import DataFolder
-
-    folder = graded("one", {"validation": [1.0, 2.0] * 8})
-    assert run("human-scores", "--model", avg, "--data", folder, "--output", tmp_path / "out") == 0
-    table = DataFolder(folder).table("validation").to_pydict()
-    sides = [embed(avg, table[name]) for name in ("sentence1", "sentence2")]
-    cosines = (sides[0] * sides[1]).sum(axis=1)
-    for row in rows_of(tmp_path / "out/scores.tsv"):
-        there = cosines[np.array(table["score"]) == float(row["score"])]
-        assert float(row["mean"]) == pytest.approx(there.mean(), abs=1e-5)
-        assert float(row["standard_deviation"]) == pytest.approx(there.std(ddof=1), abs=1e-5)
-
-
-@pytest.mark.usefixtures("plots_undrawn")
-def test_the_language_of_the_card_chooses_the_encoder(graded, tmp_path):
-    for lang, seed in (("de", 1), ("fi", 2)):
-        save_model(tmp_path / f"avg-{lang}", seed=seed)
-    first, second = (
-        graded("x", {"validation": [1.0, 2.0, 2.0]}, "de"),
-        graded("y", {"validation": [1.0, 2.0, 2.0]}, "fi"),
-    )
-    words = ["--data", first, second, "--output", tmp_path / "out"]
-    assert run("human-scores", "--model", f"{tmp_path}/avg-{{lang}}", *words) == 0
-    sets = json.loads((tmp_path / "out/analysis.json").read_text())["sets"]
-    assert [item["models"]["avg"]["model"] for item in sets] == ["avg-de", "avg-fi"]
-    assert run("human-scores", "--model", tmp_path / "avg-fi", "--data", second, "--output", tmp_path / "one") == 0
-    alone = json.loads((tmp_path / "one/analysis.json").read_text())["sets"][0]["models"]["avg-fi"]["scores"]
-    assert alone == sets[1]["models"]["avg"]["scores"]
-
-
-def test_a_card_cannot_lead_to_another_folder(avg, graded, tmp_path, capsys):
-    folder = graded("z", {"validation": [1.0, 2.0]}, "'../../secret'")
-    words = ["--data", folder, "--output", tmp_path / "out"]
-    assert run("human-scores", "--model", f"{tmp_path}/avg-{{lang}}", *words) == 2
-    assert "is not the code of a language" in capsys.readouterr().err
-
-
-@pytest.mark.usefixtures("plots_undrawn")
-def test_one_score_and_single_pairs_are_said_and_not_tested(avg, graded, tmp_path):
-    one = graded("constant", {"validation": [3.0] * 5})
-    few = graded("few", {"validation": [1.0, 2.0, 2.0, 3.0, 3.0]})
-    assert run("human-scores", "--model", avg, "--data", one, few, "--output", tmp_path / "out") == 0
-    report = (tmp_path / "out/README.md").read_text()
-    assert "All pairs have one score" in report and "all human scores are equal" in report
-    assert "1 and 2 not tested: fewer than 2 pairs at 1" in report
-
-
 # ----- what goes wrong
 
 
@@ -376,9 +245,7 @@ def test_one_score_and_single_pairs_are_said_and_not_tested(avg, graded, tmp_pat
         ("human-scores --model avg --data nulls", "missing values in column score"),
     ],
 )
-def test_bad_requests_are_one_line_and_leave_nothing_behind(
-    avg, text, graded, tmp_path, monkeypatch, capsys, words, expected
-):
+def test_bad_requests_are_one_line_and_leave_nothing_behind(avg, text, tmp_path, monkeypatch, capsys, words, expected):
     import shlex
     import shutil
 
@@ -393,8 +260,8 @@ def test_bad_requests_are_one_line_and_leave_nothing_behind(
     np.save("objects.npy", np.array([{"a": 1}]), allow_pickle=True)
     columns = {"sentence1": ["w1"], "sentence2": ["w2"]}
     write_split("pairs", "train", [pa.table(columns)], pa.table(columns).schema)
-    shutil.copytree(graded("good", {"validation": [1.0, 2.0]}), "graded")
-    shutil.copytree(graded("bad", {"validation": [1.0, None]}), "nulls")
+    write_graded(tmp_path / "graded", {"validation": [1.0, 2.0]})
+    write_graded(tmp_path / "nulls", {"validation": [1.0, None]})
     before = sorted(path.name for path in tmp_path.iterdir())
     assert run(*shlex.split(words), "--output", "out") == 2
     out, err = capsys.readouterr()
@@ -456,49 +323,6 @@ def test_sentences_in_a_report_are_one_line_without_markup(text, in_table):
     bare = shown.replace("\\\\", "")
     for letter in "*_[]<>#`":
         assert bare.count(letter) == bare.count(f"\\{letter}")
-
-
-# ----- data as it comes
-
-
-@pytest.mark.usefixtures("plots_undrawn")
-def test_opusparcus_in_its_own_layout_gives_the_seven_scores_of_the_paper(avg, tmp_path):
-    generator = np.random.default_rng(0)
-    for part, letter in (("dev", "D"), ("test", "T")):
-        rows = [
-            "\t".join(
-                [f"fi-{letter}{i}", " ".join(generator.choice(WORDS, 3)), generator.choice(WORDS), f"{1 + i % 7 / 2}"]
-            )
-            for i in range(42)
-        ]
-        (tmp_path / "raw/fi" / part).mkdir(parents=True)
-        (tmp_path / "raw/fi" / part / f"fi-{part}.txt").write_text("\n".join(rows) + "\n")
-    prepare = ["prepare", "opusparcus", "--data-dir", f"{tmp_path}/raw", "--lang", "fi", "--output", f"{tmp_path}/fi"]
-    assert main(prepare) == 0
-    assert run("human-scores", "--model", avg, "--data", tmp_path / "fi", "--output", tmp_path / "out") == 0
-    (found,) = json.loads((tmp_path / "out/analysis.json").read_text())["sets"]
-    scores = [group["score"] for group in found["models"]["avg"]["scores"]]
-    # The pairs scored 2.5, which an evaluation of detection leaves out, have their place in figure 2.
-    assert scores == [1.0, 1.5, 2.0, 2.5, 3.0, 3.5, 4.0]
-    assert found["splits"] == ["validation"] and found["language"] == "fi" and found["data"] == "fi"
-
-
-@pytest.mark.usefixtures("plots_undrawn")
-@pytest.mark.real_data
-def test_word_averages_without_any_training_rise_with_the_votes_on_tweets(real_data_dir, tmp_path):
-    prepare = ["prepare", "pit2015", "--data-dir", f"{real_data_dir}/pit2015", "--output", f"{tmp_path}/pit"]
-    assert main(prepare) == 0
-    from hf_paraphrase.data.folder import DataFolder
-
-    texts = DataFolder(tmp_path / "pit").table("validation").column("sentence1").to_pylist()
-    model = save_model(
-        tmp_path / "avg", words=sorted({word for text in texts for word in text.lower().split()} - {"|", "."})
-    )
-    assert run("human-scores", "--model", model, "--data", tmp_path / "pit", "--output", tmp_path / "out") == 0
-    (found,) = json.loads((tmp_path / "out/analysis.json").read_text())["sets"]
-    result = found["models"]["avg"]
-    assert found["pairs"] == 4727 and [group["score"] for group in result["scores"]] == [0, 0.2, 0.4, 0.6, 0.8, 1]
-    assert result["spearman"] > 10 and result["scores"][0]["mean"] < result["scores"][-1]["mean"]
 
 
 @pytest.mark.usefixtures("plots_undrawn")
