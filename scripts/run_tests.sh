@@ -22,6 +22,6 @@ unset PYTHONDONTWRITEBYTECODE
 ruff check .
 ruff format --check .
 mypy
-# One process a core; the tests of a file stay together, as they share costly fixtures.
-python -m pytest -n auto --dist loadfile
+# One process a core; neighbours mostly stay together, as they share costly fixtures.
+python -m pytest -n auto --dist worksteal
 python -m pytest -m slow
