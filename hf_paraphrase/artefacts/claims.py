@@ -137,6 +137,19 @@ def is_locked(descriptor: int, *, shared: bool = False, wait: bool = False) -> b
     return False
 
 
+def can_be_locked(descriptor: int) -> bool:
+    """Tells whether an open file may be locked at all: not everywhere there are locks."""
+    if fcntl is None:
+        return False
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    except OSError:
+        return False
+    return True
+
+
 def is_at(descriptor: int, path: Path) -> bool:
     """Tells whether an open file is the one that has this name now: another run may have moved or removed it."""
     try:

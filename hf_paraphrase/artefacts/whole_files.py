@@ -10,14 +10,17 @@ from __future__ import annotations
 import os
 import re
 import stat
+import time
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 from ..errors import OutputError
-from .claims import NOT_THROUGH_LINKS, claimed_file, is_at, is_locked
+from .claims import NOT_THROUGH_LINKS, can_be_locked, claimed_file, is_at, is_locked
 
 _NEW = os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0) | NOT_THROUGH_LINKS
+_LONGEST_PAUSE = 3600.0
+"""Seconds: where there are no locks, what was written to since then may be the work of another run."""
 _CANNOT_BE_HELD = os.name == "nt"
 """Windows renames and removes no file that is open."""
 _ENDING = ".partial"
@@ -161,15 +164,19 @@ def _remove_leftovers_of(path: Path) -> None:
     start = f".{_shortened(path.name)}."
     with os.scandir(path.parent) as entries:
         names = [entry.name for entry in entries if entry.name.startswith(start) and _TEMPORARY.fullmatch(entry.name)]
-    _remove_unless_held(path.with_name(name) for name in names if len(name) == len(start) + _BEHIND)
+    leftovers = [path.with_name(name) for name in names if len(name) == len(start) + _BEHIND]
+    _remove_unless_held(leftovers, old_enough=_LONGEST_PAUSE)
 
 
-def _remove_unless_held(leftovers: Iterable[Path]) -> None:
+def _remove_unless_held(leftovers: Iterable[Path], *, old_enough: float = 0.0) -> None:
+    """Removes files that nobody holds; where nobody can, those that nobody has written to for so many seconds."""
     for leftover in leftovers:
         with suppress(OSError):
             descriptor = os.open(leftover, os.O_RDONLY | NOT_THROUGH_LINKS)
             try:
-                if stat.S_ISREG(os.fstat(descriptor).st_mode) and not is_locked(descriptor):
+                found = os.fstat(descriptor)
+                is_old = time.time() - found.st_mtime >= old_enough or can_be_locked(descriptor)
+                if stat.S_ISREG(found.st_mode) and is_old and not is_locked(descriptor):
                     leftover.unlink()
             finally:
                 os.close(descriptor)

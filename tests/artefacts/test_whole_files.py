@@ -187,3 +187,17 @@ def test_a_link_in_place_of_the_claim_is_refused(tmp_path):
     with pytest.raises(OutputError, match=r"\.file\.txt\.lock: cannot write"), output_file(tmp_path / "file.txt"):
         pytest.fail("a link is followed")
     assert (tmp_path / "precious").read_text() == "precious"
+
+
+def test_without_locks_two_that_write_one_file_do_not_take_it_from_each_other(tmp_path, monkeypatch):
+    monkeypatch.setattr("hf_paraphrase.artefacts.claims.fcntl", None)
+    with written_whole(tmp_path / "model") as first:
+        first.write_text("one")
+        with written_whole(tmp_path / "model") as second:
+            second.write_text("two")
+    assert (tmp_path / "model").read_text() == "one"
+    leftover = tmp_path / f".model.{'0' * 16}.partial"
+    leftover.write_text("of a run that was killed yesterday")
+    os.utime(leftover, (0, 0))
+    write_text_whole(tmp_path / "model", "three")
+    assert [path.name for path in tmp_path.iterdir()] == ["model"]

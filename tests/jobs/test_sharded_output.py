@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import shutil
 import threading
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from hf_paraphrase.commands import main
@@ -265,3 +267,14 @@ def test_a_part_of_more_parts_than_shards_is_refused(tmp_path):
         4,
         7,
     ]
+
+
+def test_an_input_that_has_changed_since_another_part_was_made_is_refused(pairs, tmp_path, capsys):
+    copy = shutil.copytree(pairs, tmp_path / "pairs")
+    assert score(copy, tmp_path / "out", "--shard", "1/2") == 0
+    # As many rows of the same texts' lengths: no footer shows it.
+    swapped = pq.read_table(copy / "data/test-00000-of-00001.parquet").take(list(range(11))[::-1])
+    pq.write_table(swapped, copy / "data/test-00000-of-00001.parquet")
+    capsys.readouterr()
+    assert score(copy, tmp_path / "out", "--shard", "2/2") == 2
+    assert "the unfinished run had other settings: pairs" in capsys.readouterr().err.splitlines()[-1]
