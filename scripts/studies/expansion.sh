@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # About half an hour on one core of two, reckoned from what three and two seeds took: does expansion by definitions (paper
-# 004) help encoders that are trained on paraphrase pairs? Avg (ten seeds) and GRAN (five) without it, with pairs of a sentence and its expansion, and with the compositionality loss; also the glosses among
-# the STS sets alone, whose sentences are definitions.
+# 004) help encoders that are trained on paraphrase pairs? Avg (ten seeds) and GRAN (five) without it, with pairs of a
+# sentence and its expansion, and with the compositionality loss; also the glosses among the STS sets alone, whose
+# sentences are definitions.
 # Usage: bash scripts/studies/expansion.sh DATA WORK
 #   DATA  holds sts/ sick/ stsbenchmark/ pit2015/ multi30k/ and held_out.sha256-16.txt.gz
 #   WORK  is a folder for everything that is made; what is there already is not made again

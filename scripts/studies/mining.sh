@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
+# An hour or two on two cores; 14 minutes with PAIRS=30000 EPOCHS=2 HIDDEN=64, for German beside other work.
 # Makes the tables of paper 002 (Grégoire and Langlais 2017) on a task made from bitext, and those of its repair.
 # Usage: bash scripts/studies/mining.sh DATA WORK [LANGUAGE]
 #   DATA      holds manythings/ libreoffice_help/ multi30k/
 #   WORK      is a folder for everything that is made; what is there already is not made again
 #   LANGUAGE  fr (default) or de
-# Sizes, from the environment; the defaults fit two cores and an hour or two. In brackets those of the paper:
+# Sizes, from the environment; in brackets those of the paper:
 #   SENTENCES=20000 sentences on each side of the parts    PAIRS=100000 pairs to train classifiers on (500000)
 #   EPOCHS=3 of the classifiers (10)                       HIDDEN=128 components of a recurrent state (200)
 #   BATCH=768 labelled pairs in a batch (128)              RATE=2e-3 learning rate of the classifiers (2e-4)

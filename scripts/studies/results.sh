@@ -1,4 +1,6 @@
 #!/usr/bin/env bash
+# About ten hours on two cores, reckoned: two train the four translation models, the rest trains encoders one by one, most
+# of them recurrent, with five seeds (two hours in all when there were three seeds and no study of paper 001).
 # Reproduces the tables under "Results" in the README.
 # Usage: bash scripts/studies/results.sh DATA WORK
 #   DATA  holds multi30k/ manythings/ sts/ sick/ stsbenchmark/ pit2015/ and held_out.sha256-16.txt.gz
