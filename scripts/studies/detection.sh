@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # About an hour and a half on one core of two, reckoned from what three seeds took. The study of paper 003 (Sjöblom,
 # Creutz and Aulamo 2018) on sentences of Tatoeba that share a translation, in Finnish and English: segmentation or not
-# (Table 9), word averaging against GRAN (Table 2), random noise in the training pairs (Table 3; noise.sh has false pairs
-# that a program took for true ones). Judged pairs are those of the Turku Paraphrase Corpus (grades 3 and 4 against 1
+# (Table 9), word averaging against GRAN (Table 2), random noise in the training pairs (Table 3; noise.sh has false
+# candidates instead). Judged pairs are those of the Turku Paraphrase Corpus (grades 3 and 4 against 1
 # and 2) and of PIT-2015's dev set; for German, French, Russian and Swedish there are none. What is finished is not done
 # again; cheap cells come first.
 # Usage: bash scripts/studies/detection.sh DATA WORK
