@@ -34,7 +34,7 @@ def embed_in_padded_batches(
 
     Args:
         forward: Computes the vectors (batch, dim) of ids (batch, length) with their mask; it is called from
-            several threads, without gradients.
+            several threads, without gradients, and under `torch.autocast` where the caller is.
         ids: The token ids of the texts.
         vectors: What is filled.
         batch_size: Texts in a batch at most.
@@ -44,10 +44,13 @@ def embed_in_padded_batches(
     """
     import torch
 
+    autocast = torch.is_autocast_enabled(device.type)
+    dtype = torch.get_autocast_dtype(device.type)
+
     def embed(rows: list[int]) -> int:
         tokens, mask = ids.padded(np.array(rows), pad_token_id or 0)
-        # This setting holds for one thread only.
-        with torch.inference_mode():
+        # These settings hold for one thread only.
+        with torch.inference_mode(), torch.autocast(device.type, dtype, enabled=autocast):
             part = forward(torch.from_numpy(tokens).to(device), torch.from_numpy(mask).to(device))
         found = part.float().cpu().numpy()
         vectors[rows] = finish(found) if finish else found

@@ -239,12 +239,21 @@ def gran_encoders(arguments: argparse.Namespace, folder: Path, tokens: int, sent
     encoder = SentenceEncoder(GranModel(GranConfig(cell="lstm", peepholes=False, **size)).eval(), avg.tokenizer)
     lstm = torch.nn.LSTM(arguments.dimension, arguments.dimension, batch_first=True).eval()
     length = max(round(tokens / sentences), 1)
-    encoders = [Encoder("", "hf_paraphrase", "GRAN", encoder.encode)]
+    encoders = [
+        Encoder("", "hf_paraphrase", "GRAN", encoder.encode),
+        Encoder("", "hf_paraphrase", "GRAN under autocast to bfloat16", partial(in_bfloat16, encoder.encode)),
+    ]
     for batch in BARE_BATCHES:
         vectors = torch.randn(batch, length, arguments.dimension)
         encode = partial(bare_lstm, lstm, vectors, tokens / vectors[..., 0].numel())
         encoders.append(Encoder("gran_encode_vs_bare_lstm", "bare LSTM", f"batches of {batch} x {length}", encode))
     return encoders
+
+
+def in_bfloat16(encode: Encode, sentences: list[str]) -> Any:
+    """Encodes with the matrix products in bfloat16."""
+    with torch.autocast("cpu", torch.bfloat16):
+        return encode(sentences)
 
 
 @torch.inference_mode()

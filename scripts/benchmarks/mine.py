@@ -27,6 +27,8 @@ from hf_paraphrase.errors import UsageError
 from hf_paraphrase.studies.mining.candidates import best_candidates, candidate_blocks
 from hf_paraphrase.studies.mining.exact_best import default_precision
 from interleaved import (
+    CLOCK,
+    CLOCKS,
     ROUNDS,
     Contestant,
     argument_parser,
@@ -69,6 +71,7 @@ def read_arguments() -> argparse.Namespace:
     parser.add_argument("--slice", type=int, default=8_192, help="source sentences of the comparison")
     parser.add_argument("--rounds", type=int, default=3, help=ROUNDS)
     parser.add_argument("--threads", type=int, default=torch.get_num_threads(), help="threads that compute")
+    parser.add_argument("--clock", choices=list(CLOCKS), default="wall", help=CLOCK)
     parser.add_argument("--only-ours", action="store_true", help="leave the others out")
     parser.add_argument("--full", action="store_true", help="run the whole filter once as well")
     return parser.parse_args()
@@ -128,7 +131,7 @@ def run(arguments: argparse.Namespace, folder: Path) -> None:
 
     def rate_of(key: str, search: Search) -> Callable[[], float]:
         def rate() -> float:
-            seconds, found[key] = timed(search)
+            seconds, found[key] = timed(search, arguments.clock)
             return len(part) / seconds
 
         return rate
