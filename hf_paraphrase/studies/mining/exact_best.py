@@ -1,6 +1,6 @@
 """The exact n best targets of some sources, from products of few bits and a rescoring of what they let through.
 
-A product in bfloat16 is four times as fast as one in float32 and is off by up to half a hundredth. So it only rules
+A product in bfloat16 is 2 to 4 times as fast as one in float32 and off by up to half a hundredth. So it only rules
 out: with a bound e on what it can be off, a target whose rounded cosine is below t − e cannot have a cosine of t.
 While blocks of targets go by, t is the n-th best cosine of those seen so far; the few that are not ruled out are
 computed again in double precision, and the result is the same as if all had been. A GPU keeps a few more than n in
