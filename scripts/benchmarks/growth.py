@@ -100,6 +100,8 @@ def main() -> int:
         for name in arguments.stages:
             if name not in names:
                 raise UsageError(f"--stages: there is no stage `{name}`", remedy=f"one of {', '.join(names)}")
+        if arguments.work is not None:
+            arguments.work.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=arguments.work) as folder:
             run(arguments, Path(folder))
 
