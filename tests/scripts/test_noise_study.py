@@ -11,6 +11,7 @@ from hf_paraphrase.data.folder import DataFolder, write_split
 from hf_paraphrase.errors import InputError, UsageError
 from hf_paraphrase.metrics.paraphrase_detection.paraphrase_detection import detection_measures
 
+DESIGNS = Path(__file__).resolve().parents[2] / "scripts" / "studies" / "designs"
 DESIGN = """
 seeds: {wa: 3, gran: 2}
 as_many_words_as: 4
@@ -68,6 +69,14 @@ def test_the_first_seeds_of_all_cells_are_run_first(load_script, tmp_path):
     (tmp_path / "design.yaml").write_text(DESIGN.replace("below", "little"))
     with pytest.raises(UsageError, match="no claim"):
         design.read_design(tmp_path / "design.yaml")
+
+
+def test_its_designs_are_understood_and_every_design_is_of_a_study(load_script):
+    read = load_script("studies/noise_design").read_design
+    for name in ("noise", "transfer"):
+        assert all(table.claims for table in read(DESIGNS / f"{name}.yaml").tables.values())
+    others = {"adam", "lengths", "sizes", "sources"}
+    assert {path.stem for path in DESIGNS.glob("*.yaml")} == {"noise", "transfer"} | others
 
 
 def test_a_draw_of_judged_pairs_changes_average_precision_and_correlation_as_repeating_the_pairs_does(load_script):

@@ -198,12 +198,10 @@ def test_every_source_is_free_of_what_it_is_judged_on_and_every_call_is_understo
     assert [words[0] for words in calls] == [] and done.returncode == 0
 
 
-def test_every_design_is_one_that_the_study_understands(load_script):
+def test_its_designs_are_understood(load_script):
     module = load_script("studies/pairs_study")
-    designs = sorted((SCRIPTS / "studies/designs").glob("*.yaml"))
-    assert [path.stem for path in designs] == ["adam", "lengths", "sizes", "sources"]
-    for path in designs:
-        design = yaml.safe_load(path.read_text())
+    for name in ("adam", "lengths", "sizes", "sources"):
+        design = yaml.safe_load((SCRIPTS / "studies/designs" / f"{name}.yaml").read_text())
         claims = module.read_claims(design["claims"])
         assert {cell.encoder for claim in claims for cell in (claim.first, claim.second)} <= design["encoders"].keys()
         for given in design["encoders"].values():
