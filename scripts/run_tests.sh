@@ -22,6 +22,6 @@ unset PYTHONDONTWRITEBYTECODE
 ruff check .
 ruff format --check .
 mypy
-# One process a core; neighbours mostly stay together, as they share costly fixtures.
-python -m pytest -n auto --dist worksteal
+# Three processes for two cores, as some tests wait; neighbours mostly stay together, as they share costly fixtures.
+python -m pytest -n "$(python -c 'import os; print((os.cpu_count() * 3 + 1) // 2)')" --dist worksteal
 python -m pytest -m slow
