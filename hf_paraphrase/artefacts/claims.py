@@ -111,21 +111,24 @@ def is_claimed(folder: Path) -> bool:
     except OSError:
         return False
     try:
-        return is_locked(descriptor, shared=True)
+        return bool(is_locked(descriptor, shared=True))
     finally:
         os.close(descriptor)
 
 
-def is_locked(descriptor: int, *, shared: bool = False, wait: bool = False) -> bool:
+def is_locked(descriptor: int, *, shared: bool = False, wait: bool = False) -> bool | None:
     """Locks an open file or folder until it is closed, unless another process has; then it says so.
 
     Args:
         descriptor: The open file.
         shared: Let others look in the same way.
         wait: Wait for the other process instead.
+
+    Returns:
+        Whether another process has locked it; None where there are no locks.
     """
     if fcntl is None:
-        return False
+        return None
     try:
         kind = fcntl.LOCK_SH if shared else fcntl.LOCK_EX
         fcntl.flock(descriptor, kind if wait else kind | fcntl.LOCK_NB)
@@ -133,21 +136,8 @@ def is_locked(descriptor: int, *, shared: bool = False, wait: bool = False) -> b
         return True
     except OSError:
         # The file system has no locks.
-        return False
+        return None
     return False
-
-
-def can_be_locked(descriptor: int) -> bool:
-    """Tells whether an open file may be locked at all: not everywhere there are locks."""
-    if fcntl is None:
-        return False
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return True
-    except OSError:
-        return False
-    return True
 
 
 def is_at(descriptor: int, path: Path) -> bool:

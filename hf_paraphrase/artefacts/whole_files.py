@@ -16,7 +16,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 from ..errors import OutputError
-from .claims import NOT_THROUGH_LINKS, can_be_locked, claimed_file, is_at, is_locked
+from .claims import NOT_THROUGH_LINKS, claimed_file, is_at, is_locked
 
 _NEW = os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0) | NOT_THROUGH_LINKS
 _LONGEST_PAUSE = 3600.0
@@ -175,8 +175,9 @@ def _remove_unless_held(leftovers: Iterable[Path], *, old_enough: float = 0.0) -
             descriptor = os.open(leftover, os.O_RDONLY | NOT_THROUGH_LINKS)
             try:
                 found = os.fstat(descriptor)
-                is_old = time.time() - found.st_mtime >= old_enough or can_be_locked(descriptor)
-                if stat.S_ISREG(found.st_mode) and is_old and not is_locked(descriptor):
+                held = is_locked(descriptor)
+                is_old = held is not None or time.time() - found.st_mtime >= old_enough
+                if stat.S_ISREG(found.st_mode) and is_old and not held:
                     leftover.unlink()
             finally:
                 os.close(descriptor)

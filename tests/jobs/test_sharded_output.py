@@ -166,7 +166,8 @@ def test_of_two_that_find_all_there_one_ends_the_work_without_locks_too(tmp_path
     assert [path.name for path in tmp_path.iterdir()] == ["made"]
 
 
-def test_a_part_that_comes_while_another_ends_the_work_waits_and_finds_it_finished(tmp_path):
+@pytest.mark.parametrize("its_mark_is_gone", [False, True])
+def test_a_part_that_comes_while_another_ends_the_work_waits_and_finds_it_finished(tmp_path, its_mark_is_gone):
     last, late = part(tmp_path, "1/2"), part(tmp_path, "2/2")
     found = []
 
@@ -175,11 +176,13 @@ def test_a_part_that_comes_while_another_ends_the_work_waits_and_finds_it_finish
             late.claim()
             found.append((tmp_path / "made").is_dir())
 
-    with last.working({"job": 1}):
+    with last.working({"job": 1}) as staging:
         assert last.is_whole([])
+        if its_mark_is_gone:
+            (staging / "ending").unlink()
         other = threading.Thread(target=come_late)
         other.start()
-        other.join(0.2)
+        other.join(0.3)
         assert other.is_alive()
         last.finish()
     other.join(60)
@@ -223,27 +226,6 @@ def test_a_part_does_not_wait_for_a_run_of_all_the_work(tmp_path):
         assert killed.is_whole([])
     with whole.working({"job": 1}), pytest.raises(OutputError, match="another run is at work"):
         part(tmp_path, "2/2").claim()
-
-
-def test_a_part_waits_a_moment_for_another_that_has_taken_its_mark_away_and_moves_the_output(tmp_path):
-    last, late = part(tmp_path, "1/2"), part(tmp_path, "2/2")
-    ended = []
-
-    def come_late():
-        with late:
-            late.claim()
-            ended.append((tmp_path / "made").is_dir())
-
-    with last.working({"job": 1}) as staging:
-        assert last.is_whole([])
-        (staging / "ending").unlink()
-        other = threading.Thread(target=come_late)
-        other.start()
-        other.join(0.3)
-        assert other.is_alive()
-        last.finish()
-    other.join(60)
-    assert ended == [True]
 
 
 def test_after_an_error_work_of_which_nothing_was_done_goes_and_what_was_done_stays(tmp_path):
