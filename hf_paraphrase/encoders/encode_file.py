@@ -60,6 +60,7 @@ def encode(settings: EncodeSettings) -> Encoded:
         batch_size=settings.batch_size,
         truncate_dim=settings.truncate_dim,
         normalize=settings.normalize,
+        precision=settings.precision,
         device=settings.device,
     )
     encoded = _encode_columns(settings, embedder) if settings.columns else _encode_lines(settings, embedder)

@@ -46,6 +46,12 @@ class EncodeSettings(ShardSettings, DeviceSettings):
         at_least=1,
     )
     normalize: bool = setting("divide each embedding by its Euclidean norm", False)
+    precision: str = setting(
+        "arithmetic of the products of a network: fp32, bf16, or auto: bf16 where the machine multiplies it in "
+        "hardware; averages and ONNX models always compute in fp32",
+        "fp32",
+        choices=["auto", "bf16", "fp32"],
+    )
     shard_size: int | None = shard_size_setting("rows", only_with="columns")
     resume: bool = setting("continue the unfinished job for this output", False, only_with="columns")
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -30,6 +31,8 @@ class SentenceEmbedder(BatchFunction):
         batch_size: Texts in a padded batch at most.
         truncate_dim: Keep the first so many components; all if not given.
         normalize: Divide each embedding by its Euclidean norm.
+        precision: Arithmetic of the products of a network: `fp32`, `bf16`, or `auto`: bf16 where the machine
+            multiplies it in hardware. Averages and ONNX models always compute in fp32.
         device: Where to compute.
     """
 
@@ -38,6 +41,7 @@ class SentenceEmbedder(BatchFunction):
     batch_size: int = 256
     truncate_dim: int | None = None
     normalize: bool = False
+    precision: str = "fp32"
     device: str = CPU
 
     @cached_property
@@ -71,7 +75,19 @@ class SentenceEmbedder(BatchFunction):
 
     def vectors(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """Embeds texts: float32 (texts, dimension)."""
-        return self.encoder.encode(texts, batch_size=self.batch_size, normalize=self.normalize)
+        with self._arithmetic():
+            return self.encoder.encode(texts, batch_size=self.batch_size, normalize=self.normalize)
+
+    def _arithmetic(self) -> AbstractContextManager[object]:
+        """What `precision` asks for; PyTorch is imported only where it is not fp32."""
+        if self.precision == "fp32":
+            return nullcontext()
+        import torch
+
+        from ..training.arguments import is_bf16
+
+        device = torch.device(self.device).type
+        return torch.autocast(device, torch.bfloat16, enabled=is_bf16(self.precision, self.device))
 
 
 def empty_texts(texts: Sequence[str]) -> int:

@@ -6,10 +6,13 @@ import sys
 
 import numpy as np
 import pytest
+from analyzed_texts import WORDS, save_model
 from tiny_encoders import write_average
 
 from hf_paraphrase.commands import main
 from hf_paraphrase.encoders.sentence_encoder import SentenceEncoder
+from hf_paraphrase.models.configuration_gran import GranConfig
+from hf_paraphrase.models.modeling_gran import GranModel
 
 LINES = ["w1 w2", "", "w3\u2028w4", "unknown words", "w5\tw6"]
 
@@ -46,6 +49,18 @@ def test_blocks_and_options_do_not_change_the_rows(model, tmp_path, monkeypatch)
     assert run(model, tmp_path / "text", tmp_path / "v.npy", "--normalize", "--batch-size", "2") == 0
     expected = SentenceEncoder.from_pretrained(model).encode(lines, normalize=True)
     np.testing.assert_allclose(np.load(tmp_path / "v.npy"), expected, atol=1e-6)
+
+
+def test_the_products_of_a_network_are_in_bf16_where_it_is_asked_for_and_those_of_an_average_never(model, tmp_path):
+    network = save_model(tmp_path / "gran", GranModel, GranConfig)
+    (tmp_path / "text").write_text("".join(f"{' '.join(WORDS[start : start + 4])}\n" for start in range(len(WORDS))))
+    for folder, differs in ((network, True), (model, False)):
+        exact, rounded = (tmp_path / f"{folder.name}_{precision}.npy" for precision in ("fp32", "bf16"))
+        assert run(folder, tmp_path / "text", exact) == 0
+        assert run(folder, tmp_path / "text", rounded, "--precision", "bf16") == 0
+        vectors = np.load(rounded)
+        assert vectors.dtype == np.float32 and (vectors != np.load(exact)).any() == differs
+        np.testing.assert_allclose(vectors, np.load(exact), atol=0.02)
 
 
 def given(monkeypatch, content):
