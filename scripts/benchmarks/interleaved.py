@@ -1,7 +1,9 @@
 """What the benchmarks share: their arguments, taking turns, the table, the ratios and the way they end.
 
 The contestants of a benchmark take turns in one run, so that a slow minute of the machine meets all of them; the first
-turn of each warms up and is not counted. Ratios are of the median rates.
+turn of each warms up and is not counted. Ratios are of the median rates. Beside the rates stands what memory the timed
+turns took at most, above what the process held when they began: where Linux tells it, and without programs that a
+contestant starts.
 """
 
 from __future__ import annotations
@@ -13,6 +15,7 @@ import statistics
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import NamedTuple, TypeVar
 
 from hf_paraphrase.errors import HfParaphraseError, UsageError
@@ -40,6 +43,24 @@ class Contestant(NamedTuple):
     key: str
     name: str
     rate: Callable[[], float]
+
+
+class Turns(NamedTuple):
+    """What the timed turns of a contestant gave.
+
+    Attributes:
+        rates: The rate of each.
+        mebibytes: The most memory that one of them took, above what the process held before it; None where the system
+            does not tell.
+    """
+
+    rates: list[float]
+    mebibytes: float | None
+
+    @property
+    def memory(self) -> str:
+        """The memory as the tables say it."""
+        return "-" if self.mebibytes is None else format(self.mebibytes, ",.0f")
 
 
 class Comparison(NamedTuple):
@@ -100,7 +121,7 @@ def timed(work: Callable[[], Result], clock: str = "wall") -> tuple[float, Resul
 
 def take_turns(
     contestants: Sequence[Contestant], rounds: int, *, warm: Callable[[], None] = lambda: None
-) -> list[list[float]]:
+) -> list[Turns]:
     """Lets the contestants take turns.
 
     Args:
@@ -109,18 +130,37 @@ def take_turns(
         warm: Called after the turns that warm up, e.g. to compare what they computed.
 
     Returns:
-        For each contestant its rates in the timed turns.
+        What the timed turns of each contestant gave.
     """
     rates: list[list[float]] = [[] for _ in contestants]
+    taken: list[list[float]] = [[] for _ in contestants]
     for turn in range(rounds + 1):
-        for contestant, column in zip(contestants, rates, strict=True):
+        for contestant, column, memory in zip(contestants, rates, taken, strict=True):
             gc.collect()
+            before = _forgotten_peak()
             rate = contestant.rate()
             if turn:
                 column.append(rate)
+                if before is not None:
+                    memory.append((_of_status("VmHWM") - before) / 1024)
         if not turn:
             warm()
-    return rates
+    return [Turns(column, max(memory, default=None)) for column, memory in zip(rates, taken, strict=True)]
+
+
+def _forgotten_peak() -> int | None:
+    """Lets the peak of this process's memory start anew; returns what it holds now, in KiB."""
+    try:
+        Path("/proc/self/clear_refs").write_text("5")
+        return _of_status("VmRSS")
+    except OSError:
+        return None
+
+
+def _of_status(name: str) -> int:
+    """Reads a size in KiB that Linux tells of this process."""
+    lines = Path("/proc/self/status").read_text().splitlines()
+    return next(int(line.split()[1]) for line in lines if line.startswith(f"{name}:"))
 
 
 def measure(
@@ -132,7 +172,7 @@ def measure(
     width: int = 40,
     warm: Callable[[], None] = lambda: None,
 ) -> list[float]:
-    """Lets the contestants take turns and writes a table of their rates.
+    """Lets the contestants take turns and writes a table of their rates and of the memory that their turns took.
 
     Args:
         unit: Of the rates, as the table says it.
@@ -145,12 +185,12 @@ def measure(
     Returns:
         The median rate of each contestant.
     """
-    rates = take_turns(contestants, rounds, warm=warm)
-    medians = [statistics.median(column) for column in rates]
-    header = f"{unit:{width}}{'median':>12}{'min':>12}{'max':>12}"
+    turns = take_turns(contestants, rounds, warm=warm)
+    medians = [statistics.median(found.rates) for found in turns]
+    header = f"{unit:{width}}{'median':>12}{'min':>12}{'max':>12}{'MiB':>9}"
     rows = [
-        f"{contestant.name:{width}}{median:12,.0f}{min(column):12,.0f}{max(column):12,.0f}"
-        for contestant, column, median in zip(contestants, rates, medians, strict=True)
+        f"{contestant.name:{width}}{median:12,.0f}{min(found.rates):12,.0f}{max(found.rates):12,.0f}{found.memory:>9}"
+        for contestant, found, median in zip(contestants, turns, medians, strict=True)
     ]
     if comparison is not None:
         breadth = len(comparison.heading) + 2

@@ -243,10 +243,10 @@ def time_all(found: Sequence[Compared], sentences: list[str], rounds: int, secon
         for settings, way in item.ways.items()
     ]
     contestants = [Contestant("", settings, rate_of(way, sentences[:count])) for _, settings, way, count in turns]
-    rates = take_turns(contestants, rounds)
+    taken = take_turns(contestants, rounds)
     timings: list[list[Timing]] = [[] for _ in found]
-    for (place, settings, _, count), column in zip(turns, rates, strict=True):
-        timings[place].append(Timing(settings, column, count))
+    for (place, settings, _, count), found_rates in zip(turns, taken, strict=True):
+        timings[place].append(Timing(settings, found_rates.rates, count))
     return [max(each, key=lambda timing: timing.median) for each in timings]
 
 

@@ -345,7 +345,7 @@ def scaling(arguments: argparse.Namespace) -> None:
     cases += [{**base, "source": length} for length in (5, 10, 20, 40)]
     header = f"{'beams':>6}{'vocabulary':>12}{'source':>8}{'steps':>7}"
     write(f"search in bf16, hidden {arguments.hidden}, {arguments.batch} sentences at once")
-    write(f"{header}{'ms/sentence':>13}{'min':>9}{'max':>9}{'hypothesis-steps/s':>20}")
+    write(f"{header}{'ms/sentence':>13}{'min':>9}{'max':>9}{'hypothesis-steps/s':>20}{'MiB':>9}")
     models: dict[int, RnnSearchForConditionalGeneration] = {}
     for case in cases:
         steps = case["source"] * 3 // 2
@@ -357,10 +357,12 @@ def scaling(arguments: argparse.Namespace) -> None:
                 models[size].lm_head.bias[END] = -1e4
         sources = torch.randint(3, size, (arguments.batch, case["source"]))
         turn = partial(search, models[size], sources, case["beams"], steps)
-        (rates,) = take_turns([Contestant("", "", turn)], arguments.rounds)
-        per_sentence = sorted(1e3 * case["beams"] * steps / rate for rate in rates)
+        (taken,) = take_turns([Contestant("", "", turn)], arguments.rounds)
+        per_sentence = sorted(1e3 * case["beams"] * steps / rate for rate in taken.rates)
         row = f"{case['beams']:6}{size:12,}{case['source']:8}{steps:7}{statistics.median(per_sentence):13.1f}"
-        write(f"{row}{per_sentence[0]:9.1f}{per_sentence[-1]:9.1f}{statistics.median(rates):20,.0f}")
+        write(
+            f"{row}{per_sentence[0]:9.1f}{per_sentence[-1]:9.1f}{statistics.median(taken.rates):20,.0f}{taken.memory:>9}"
+        )
 
 
 if __name__ == "__main__":

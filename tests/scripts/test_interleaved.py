@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import argparse
 import json
+from pathlib import Path
 
 import pytest
 
@@ -27,32 +28,57 @@ def recorded(turns, log, key, name, rates):
 def test_contestants_take_turns_and_the_first_turn_of_each_does_not_count(turns):
     log = []
     contestants = [recorded(turns, log, "", "one", [9, 1, 2]), recorded(turns, log, "", "two", [8, 3, 4])]
-    rates = turns.take_turns(contestants, 2, warm=lambda: log.append("warm"))
-    assert rates == [[1, 2], [3, 4]]
+    taken = turns.take_turns(contestants, 2, warm=lambda: log.append("warm"))
+    assert [found.rates for found in taken] == [[1, 2], [3, 4]]
     assert log == ["one", "two", "warm", "one", "two", "one", "two"]
 
 
-def test_the_table_has_median_minimum_maximum_and_our_rate_over_each(turns, capsys):
+def held(mebibytes):
+    """A turn that needs so much memory and gives it back."""
+    return lambda: float(len(bytearray(mebibytes << 20)))
+
+
+@pytest.mark.skipif(not Path("/proc/self/clear_refs").exists(), reason="only Linux tells")
+def test_the_memory_is_what_a_turn_takes_at_most_whatever_others_took_before_it(turns):
+    large, small = turns.take_turns([turns.Contestant("", "", held(size)) for size in (200, 50)], 2)
+    assert large.mebibytes == pytest.approx(200, abs=5) and small.mebibytes == pytest.approx(50, abs=5)
+
+
+def test_without_linux_the_table_has_no_memory(turns, monkeypatch, capsys):
+    def refuse(*_):
+        raise FileNotFoundError
+
+    monkeypatch.setattr(turns.Path, "write_text", refuse)
+    turns.measure("x/s", [recorded(turns, [], "", "ours", [1, 30])], 1, comparison=None, width=5)
+    assert capsys.readouterr().out.splitlines()[1].split() == ["ours", "30", "30", "30", "-"]
+
+
+@pytest.fixture
+def no_memory(turns, monkeypatch):
+    monkeypatch.setattr(turns, "_forgotten_peak", lambda: None)
+
+
+def test_the_table_has_median_minimum_maximum_and_our_rate_over_each(turns, no_memory, capsys):
     contestants = [
         recorded(turns, [], "", "ours", [9_999, 3_000, 1_000, 2_000]),
         recorded(turns, [], "x", "peer", [9_999, 400, 500, 600]),
     ]
     assert turns.measure("pairs/s", contestants, 3, width=10) == [2_000, 500]
     assert capsys.readouterr().out.splitlines() == [
-        "pairs/s         median         min         max  ours/this",
-        "ours             2,000       1,000       3,000       1.00",
-        "peer               500         400         600       4.00",
+        "pairs/s         median         min         max      MiB  ours/this",
+        "ours             2,000       1,000       3,000        -       1.00",
+        "peer               500         400         600        -       4.00",
     ]
 
 
-def test_rates_may_be_compared_with_the_last_or_not_at_all(turns, capsys):
+def test_rates_may_be_compared_with_the_last_or_not_at_all(turns, no_memory, capsys):
     def contestants():
         return [recorded(turns, [], "", "ours", [0, 30]), recorded(turns, [], "", "peer", [0, 20])]
 
     turns.measure("x/s", contestants(), 1, comparison=turns.Comparison("this/peer", turns.over_last), width=5)
     assert [line.split()[-1] for line in capsys.readouterr().out.splitlines()] == ["this/peer", "1.50", "1.00"]
     turns.measure("x/s", contestants(), 1, comparison=None, width=5)
-    assert capsys.readouterr().out.splitlines()[1] == "ours           30          30          30"
+    assert capsys.readouterr().out.splitlines()[1] == "ours           30          30          30        -"
 
 
 def test_a_ratio_is_that_to_the_best_rate_with_its_key(turns):
