@@ -1,4 +1,4 @@
-"""Where initial word vectors come from: a text file, a saved model, or a sentence encoder to distil."""
+"""Where initial word vectors come from: a text file, a saved model, or a sentence encoder to embed or distil words."""
 
 from __future__ import annotations
 
@@ -8,28 +8,44 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
+
+from ..artefacts.hub_models import fetched_folder
 from ..data.text_files import numbered_lines
-from ..errors import InputError, UsageError
+from ..errors import InputError, ModelError, UsageError
+from ..models.joined_tokenizers import PARTS_FILE
+from ..tokenization.token_ids import TokenIds
 from ..training.word_vectors import Coverage, WordVectors, is_header, read_word_vectors
 from .distillation.teacher import Teacher
 from .distillation.word_vectors import DISTILLED_DIMENSION, distill_word_vectors
 from .saved_vectors import read_saved_vectors, vector_table
+from .text_tokens import TextTokens
+from .vector_table import CONCATENATION, open_table
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerFast
 
-FILE, SAVED_MODEL, SENTENCE_ENCODER = "word vectors", "saved model", "distilled from the sentence encoder"
+FILE, SAVED_MODEL, SIDE_BY_SIDE, SENTENCE_ENCODER = (
+    "word vectors",
+    "saved model",
+    "tables side by side",
+    "distilled from the sentence encoder",
+)
 
 
 def kind_of_source(source: str | os.PathLike[str]) -> str:
-    """Tells what kind of initial vectors lie at a path: a file, a model with a table of vectors, or another model.
+    """Tells what kind of initial vectors lie at a path, or are meant by `builtin`.
+
+    A file, a model with a table of vectors, one with several side by side, or another model.
 
     Raises:
         InputError: If there is nothing.
         ModelError: If it is a model folder and damaged.
     """
-    path = Path(source)
+    path = fetched_folder(source) or Path(source)
     if path.is_dir():
+        if (path / PARTS_FILE).is_file():
+            return SIDE_BY_SIDE
         return SENTENCE_ENCODER if vector_table(path) is None else SAVED_MODEL
     if not path.exists():
         raise InputError("no such file or folder", path=path, remedy="give a file of word vectors or a model folder")
@@ -50,8 +66,9 @@ def read_initial_vectors(
 
     Args:
         source: A file in the text layout of GloVe or word2vec; the folder of a model with a table of word vectors
-            (ours, model2vec, sentence-transformers' `StaticEmbedding`); or that of any other sentence encoder, which
-            is then distilled.
+            (ours, model2vec, sentence-transformers' `StaticEmbedding`), or with several side by side, as the built-in
+            encoder `builtin` has them, which embeds each word as it would a sentence of that word; or that of any
+            other sentence encoder, which is then distilled.
         words: The wanted words, each once; the words to distil.
         first: Keep the first so many words of the source too. A sentence encoder has none.
         dimension: The number of components wanted; for a sentence encoder, how many to keep (256 if None).
@@ -72,7 +89,9 @@ def read_initial_vectors(
         )
         vectors.source = Path(source)
         return vectors
-    if kind == SAVED_MODEL:
+    if kind == SIDE_BY_SIDE:
+        vectors = _embedded_words(fetched_folder(source) or Path(source), words)
+    elif kind == SAVED_MODEL:
         vectors = read_saved_vectors(source, set(words), first=first or 0, pieces=pieces)
     else:
         vectors = read_word_vectors(source, set(words), first=first)
@@ -84,6 +103,19 @@ def read_initial_vectors(
             remedy="leave --hidden-size out",
         )
     return vectors
+
+
+def _embedded_words(folder: Path, words: Sequence[str]) -> WordVectors:
+    table = open_table(folder, CONCATENATION)
+    if table is None:
+        raise ModelError(
+            "tables side by side that cannot be read as they lie", path=folder, remedy="give one that join made"
+        )
+    ids = TokenIds.joined(TextTokens(lambda: table.backend, table.reading).blocks(list(words)))
+    matrix = table.averages().prepared()(*ids)
+    known = np.flatnonzero(matrix.any(axis=1))
+    kept = [words[number] for number in known.tolist()]
+    return WordVectors(kept, matrix[known], len(kept), source=folder)
 
 
 def read_word_list(path: str | os.PathLike[str]) -> list[str]:

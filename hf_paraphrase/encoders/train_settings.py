@@ -105,8 +105,9 @@ class VocabularySettings(Settings):
 
     initial_vectors: str | None = setting(
         f"word vectors to start from: a file in the text layout of GloVe or word2vec, {PLAIN_OR_COMPRESSED}; a model "
-        "folder with a table of them (ours, model2vec, StaticEmbedding); or the folder of another sentence encoder, "
-        "which is distilled: it encodes every word of the vocabulary, and the principal components are kept",
+        "folder with a table of them (ours, model2vec, StaticEmbedding), or builtin; or the folder of another "
+        "sentence encoder, which is distilled: it encodes every word of the vocabulary, and the principal components "
+        "are kept",
         None,
     )
     frequency_weights: bool = setting(

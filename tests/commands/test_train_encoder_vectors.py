@@ -47,6 +47,18 @@ def run(pairs, output, *flags):
     return main(["train-encoder", "--pairs", str(pairs), "--output", str(output), "--epochs", "0", *map(str, flags)])
 
 
+def test_a_network_starts_from_the_words_of_the_builtin_encoder_by_its_name(pairs, tmp_path):
+    made = tmp_path / "made"
+    assert run(pairs, made, "--model-type", "gran", "--peepholes", "false", "--initial-vectors", "builtin") == 0
+    rows, _ = table_of(made)
+    words = ["common", "a1", "b6"]
+    vectors = SentenceEncoder.from_pretrained().encode(words)
+    np.testing.assert_allclose([rows[word] for word in words], vectors, atol=1e-6)
+    record = json.loads((made / "provenance.json").read_text())
+    assert [item["name"] for item in record["inputs"]] == ["pairs", "builtin"]
+    assert "builtin (" in (made / "README.md").read_text()
+
+
 def table_of(folder):
     vocabulary = AutoTokenizer.from_pretrained(folder).get_vocab()
     table = load_file(folder / "model.safetensors")["embeddings"]

@@ -12,6 +12,7 @@ from hf_paraphrase.encoders.initial_vectors import (
     FILE,
     SAVED_MODEL,
     SENTENCE_ENCODER,
+    SIDE_BY_SIDE,
     check_coverage,
     kind_of_source,
     read_initial_vectors,
@@ -19,6 +20,7 @@ from hf_paraphrase.encoders.initial_vectors import (
     words_of_tokens,
 )
 from hf_paraphrase.encoders.saved_vectors import read_saved_vectors
+from hf_paraphrase.encoders.sentence_encoder import SentenceEncoder
 from hf_paraphrase.errors import InputError, ModelError, UsageError
 from hf_paraphrase.models.configuration_avg import AvgConfig
 from hf_paraphrase.models.modeling_avg import AvgModel
@@ -104,6 +106,25 @@ def test_the_kind_of_a_source_is_found_out(ours, tmp_path):
     assert kinds == [SAVED_MODEL, FILE, SENTENCE_ENCODER]
     with pytest.raises(InputError, match="no such file or folder"):
         kind_of_source(tmp_path / "absent")
+
+
+def test_words_are_embedded_by_the_encoder_whose_tables_lie_side_by_side_in_a_copy_of_it_too(tmp_path):
+    encoder = SentenceEncoder.from_pretrained()
+    encoder.save_pretrained(tmp_path / "copy")
+    assert kind_of_source("builtin") == kind_of_source(tmp_path / "copy") == SIDE_BY_SIDE
+    words = ["guitar", "", "unheardofword", "the"]
+    for source in ("builtin", tmp_path / "copy"):
+        vectors = read_initial_vectors(source, words, first=9)
+        assert vectors.words == ["guitar", "unheardofword", "the"]
+        np.testing.assert_allclose(vectors.matrix, encoder.encode(vectors.words), atol=1e-6)
+    with pytest.raises(UsageError, match=f"--hidden-size 3, but the initial vectors have {encoder.dimension} comp"):
+        read_initial_vectors("builtin", words, dimension=3)
+
+
+def test_a_folder_called_builtin_is_taken_as_what_it_is(ours, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    ours.rename(tmp_path / "builtin")
+    assert kind_of_source("builtin") == SAVED_MODEL
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf])
