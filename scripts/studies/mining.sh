@@ -1,13 +1,15 @@
 #!/usr/bin/env bash
 # An hour or two on two cores; 14 minutes with PAIRS=30000 EPOCHS=2 HIDDEN=64, for German beside other work.
-# Makes the tables of paper 002 (Grégoire and Langlais 2017) on a task made from bitext, and those of its repair.
+# Makes the tables of paper 002 (Grégoire and Langlais 2017) on a task made from bitext, and those of its repair, with what
+# may be said of them over the seeds of everything that is trained.
 # Usage: bash scripts/studies/mining.sh DATA WORK [LANGUAGE]
 #   DATA      holds manythings/ libreoffice_help/ multi30k/
-#   WORK      is a folder for everything that is made; what is there already is not made again
+#   WORK      is a folder for everything that is made; what is there already is not made again; WORK/table.md is the outcome
 #   LANGUAGE  fr (default) or de
 # Sizes, from the environment; in brackets those of the paper:
 #   SENTENCES=20000 sentences on each side of the parts    PAIRS=100000 pairs to train classifiers on (500000)
 #   EPOCHS=3 of the classifiers (10)                       HIDDEN=128 components of a recurrent state (200)
+#   SEEDS="0 1 2" seeds of everything that is trained (one run)
 #   BATCH=768 labelled pairs in a batch (128)              RATE=2e-3 learning rate of the classifiers (2e-4)
 set -eu
 data=$1 work=$2 language=${3:-fr}
@@ -25,7 +27,7 @@ bitext() { # name, further flags
     --output "$work/$1" "${@:2}"
 }
 
-# 1. The task, and the bitext that shares no sentence with it.
+# 1. The task, the bitext that shares no sentence with it, and subwords of both languages.
 bitext tatoeba --tsv "$data/manythings/$tatoeba-eng/$tatoeba.txt.gz" --columns target,source,_
 bitext help --tsv "$data/libreoffice_help/lo-help-7.4.7.$language-en.tsv.gz" --columns source,target
 bitext multi30k --source-file "$data/multi30k/train.$language.gz" --target-file "$data/multi30k/train.en.gz"
@@ -33,33 +35,40 @@ task="$work/task"
 done_already "$task" || hf-paraphrase prepare comparable --sentences "$sentences" --output "$task" \
   --bitext "$work/tatoeba" "$work/help" "$work/multi30k"
 
-# 2. The vectors of the filter, and an encoder of both languages with joint subwords and the margin loss.
-done_already "$work/bilbowa" || hf-paraphrase train-bilingual-vectors --bitext "$task/bitext" --output "$work/bilbowa" \
-  --epochs 4 --resume
 done_already "$work/joint_subwords" || hf-paraphrase train-tokenizer --kind bpe --pairs "$task/bitext" \
   --vocabulary-size 20000 --output "$work/joint_subwords"
-done_already "$work/joint" || hf-paraphrase train-encoder --pairs "$task/bitext" --output "$work/joint" \
-  --tokenizer "$work/joint_subwords" --hidden-size 300 --epochs 10 --negatives-from opposite --resume
+seeds=()
+for seed in ${SEEDS:-0 1 2}; do
+  made="$work/seed_$seed"
+  seeds+=("$made")
+  mkdir -p "$made"
 
-# 3. Classifiers: random negatives with digits kept, made 0 and removed; negatives from the n-best lists.
-filter=(--source-encoder "$work/bilbowa/source" --target-encoder "$work/bilbowa/target")
-classifier() { # name, further flags
-  done_already "$work/$1" || hf-paraphrase train-parallel-classifier --bitext "$task/bitext" --output "$work/$1" \
-    --initial-vectors "$work/bilbowa" --max-pairs "$pairs" --epochs "$epochs" --hidden-size "$hidden" \
-    --batch-size "$batch" --learning-rate "$rate" --resume "${@:2}"
-}
-classifier random
-classifier zero --digits zero
-classifier remove --digits remove
-classifier hard "${filter[@]}"
+  # 2. The vectors of the filter, and an encoder of both languages with the margin loss.
+  done_already "$made/bilbowa" || hf-paraphrase train-bilingual-vectors --bitext "$task/bitext" --output "$made/bilbowa" \
+    --epochs 4 --seed "$seed" --resume
+  done_already "$made/joint" || hf-paraphrase train-encoder --pairs "$task/bitext" --output "$made/joint" \
+    --tokenizer "$work/joint_subwords" --hidden-size 300 --epochs 10 --negatives-from opposite --seed "$seed" --resume
 
-# 4. The tables: recall of the filters (table 1), digits (table 2), the paper's set-up on candidates (table 3), and the
-#    repair row by row, thresholds chosen on the part training and measured on the part test.
-done_already "$work/report" || hf-paraphrase evaluate-mining --task "$task/$language-en" "${filter[@]}" \
-  --scoring-encoder "$work/joint" --classifier "$work"/{random,zero,remove,hard} --output "$work/report" --resume \
-  | tee "$work/report.txt"
+  # 3. Classifiers: random negatives with digits kept, made 0 and removed; negatives from the n-best lists.
+  filter=(--source-encoder "$made/bilbowa/source" --target-encoder "$made/bilbowa/target")
+  classifier() { # name, further flags
+    done_already "$made/$1" || hf-paraphrase train-parallel-classifier --bitext "$task/bitext" --output "$made/$1" \
+      --initial-vectors "$made/bilbowa" --max-pairs "$pairs" --epochs "$epochs" --hidden-size "$hidden" \
+      --batch-size "$batch" --learning-rate "$rate" --seed "$seed" --resume "${@:2}"
+  }
+  classifier random
+  classifier zero --digits zero
+  classifier remove --digits remove
+  classifier hard "${filter[@]}"
+
+  # 4. The tables: recall of the filters (table 1), digits (table 2), the paper's set-up on candidates (table 3), and the
+  #    repair row by row, thresholds chosen on the part training and measured on the part test.
+  done_already "$made/report" || hf-paraphrase evaluate-mining --task "$task/$language-en" "${filter[@]}" \
+    --scoring-encoder "$made/joint" --classifier "$made"/{random,zero,remove,hard} --output "$made/report" --resume
+done
+python "$(dirname "$0")/mining_table.py" "${seeds[@]/%//report}" | tee "$work/table.md"
 
 # 5. What a user would do with the best of it: the pairs themselves.
 done_already "$work/pairs.tsv" || hf-paraphrase mine --layout bucc --source "$task/$language-en.test.$language" \
   --target "$task/$language-en.test.en" --gold "$task/$language-en.test.gold" --tune-on "$task/$language-en.training" \
-  --encoder "$work/joint" --margin --one-to-one --output "$work/pairs.tsv"
+  --encoder "${seeds[0]}/joint" --margin --one-to-one --output "$work/pairs.tsv"

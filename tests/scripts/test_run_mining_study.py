@@ -16,8 +16,29 @@ with open("calls.jsonl", "a") as stream:
     stream.write(json.dumps(words) + chr(10))
 output = pathlib.Path(words[words.index("--output") + 1])
 output.parent.mkdir(parents=True, exist_ok=True)
-output.touch()
+if words[0] == "evaluate-mining":
+    output.mkdir()
+    (output / "results.json").write_text(pathlib.Path("results.json").read_text())
+else:
+    output.touch()
 """
+NAMES = ("random", "zero", "remove", "hard")
+
+
+def report(among_random, on_candidates):
+    """The results of `evaluate-mining` with these F1 of the four classifiers."""
+    rows = [
+        {
+            "score": name,
+            "one_to_one": None,
+            "threshold_is": kind,
+            "test": {"precision": 0.5, "recall": 0.25, "f1": value},
+        }
+        for name, value in zip(NAMES, on_candidates, strict=True)
+        for kind in ("fixed", "tuned")
+    ]
+    of_random = {name: {"f1": value} for name, value in zip(NAMES, among_random, strict=True)}
+    return {"random_pairs": of_random, "candidates": rows}
 
 
 @pytest.fixture
@@ -27,6 +48,10 @@ def run(tmp_path):
     program.parent.mkdir()
     program.write_text(RECORDER)
     program.chmod(0o755)
+    python = program.with_name("python")
+    python.write_text(f'#!/bin/sh\nexec "{sys.executable}" "$@"\n')
+    python.chmod(0o755)
+    (tmp_path / "results.json").write_text(json.dumps(report([0.5] * 4, [0.1] * 4)))
 
     def study(*words, **sizes):
         environment = {**os.environ, **sizes, "PATH": f"{program.parent}{os.pathsep}{os.environ['PATH']}"}
@@ -42,14 +67,16 @@ def run(tmp_path):
 
 @pytest.mark.parametrize("language", ["fr", "de"])
 def test_every_call_of_the_study_is_one_that_its_command_understands(run, language):
-    done, calls = run("data", "work", language, PAIRS="123")
+    done, calls = run("data", "work", language, PAIRS="123", SEEDS="3 4")
     assert done.returncode == 0, done.stderr
     verbs = [" ".join(call[:2]) if call[0] == "prepare" else call[0] for call in calls]
-    assert verbs.count("train-parallel-classifier") == 4 and verbs[-2:] == ["evaluate-mining", "mine"]
+    assert verbs.count("train-parallel-classifier") == 8 and verbs[-2:] == ["evaluate-mining", "mine"]
     for call in calls:
         arguments = parsed(call)
         if call[0] == "train-parallel-classifier":
             assert arguments.max_pairs == 123
+        if call[0].startswith("train") and call[0] != "train-tokenizer":
+            assert arguments.output.startswith(f"work/seed_{arguments.seed}/")
     tuned = parsed(calls[-1])
     assert (
         tuned.source == f"work/task/{language}-en.test.{language}"
@@ -61,6 +88,32 @@ def test_what_is_there_is_not_made_again(run):
     _, first = run("data", "work")
     done, second = run("data", "work")
     assert done.returncode == 0 and second == [] and done.stdout.count("there already") == len(first)
+
+
+def test_the_findings_are_judged_over_the_seeds(load_script, tmp_path, capsys):
+    table = load_script("studies/mining_table")
+    folders = []
+    for seed, among_random in enumerate((0.50, 0.51, 0.52)):
+        folders.append(tmp_path / f"seed_{seed}")
+        folders[-1].mkdir()
+        found = report([among_random, 0.3, among_random, among_random + 0.001], [0.02, 0.02, 0.03, 0.2 + 0.001 * seed])
+        (folders[-1] / "results.json").write_text(json.dumps(found))
+    assert table.main([str(folder) for folder in folders]) == 0
+    lines = [[cell.strip() for cell in line.split("|")[1:-1]] for line in capsys.readouterr().out.splitlines()]
+    rows = {cells[0]: cells[1:] for cells in lines if cells}
+    assert rows["random negatives, digits kept"] == ["51.0 ± 1.0", "50.0 ± 0.0", "25.0 ± 0.0", "2.0 ± 0.0"]
+    verdicts = [cells[0].rpartition(": ")[2] for cells in list(rows.values())[-6:]]
+    assert verdicts == ["holds", "cannot tell", "holds", "holds", "holds", "holds"]
+    assert rows["negatives from the n-best lists are better on candidates"][0].startswith("+18.1 [")
+
+
+@pytest.mark.parametrize("content", ["{}", "[", json.dumps({"random_pairs": {}, "candidates": []}), None])
+def test_a_report_of_something_else_is_named_in_one_line(load_script, tmp_path, capsys, content):
+    if content is not None:
+        (tmp_path / "results.json").write_text(content)
+    assert load_script("studies/mining_table").main([str(tmp_path)]) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert str(tmp_path / "results.json") in line and "run mining.sh again" in line
 
 
 def test_an_unknown_language_is_refused(run):
