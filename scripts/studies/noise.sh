@@ -32,14 +32,14 @@ done_already "$work/morphs" || hf-paraphrase train-tokenizer --kind morfessor --
 
 # 2. The encoders, what each says of the judged pairs, and the tables.
 mkdir -p "$work/tables"
-for table in noise transfer; do
-  python "$here/noise_runs.py" --design "$here/designs/$table.yaml" --candidates "$work/tweets" \
-    --others "ppdb=$work/ppdb" --tokenizer "$work/morphs" --detection "$work/judged" --data "$data" \
-    --most-seeds "${MOST_SEEDS:-1000}" --output "$work/runs_$table"
-  python "$here/noise_table.py" --design "$here/designs/$table.yaml" --runs "$work/runs_$table" \
-    --detection "$work/judged" --data "$data" --picture "$work/tables/$table.png" --output "$work/tables"
-done
+design=$here/designs/noise.yaml
+python "$here/noise_runs.py" --design "$design" --candidates "$work/tweets" --others "ppdb=$work/ppdb" \
+  --tokenizer "$work/morphs" --detection "$work/judged" --data "$data" --most-seeds "${MOST_SEEDS:-1000}" \
+  --output "$work/runs"
+python "$here/noise_table.py" --design "$design" --runs "$work/runs" --detection "$work/judged" --data "$data" \
+  --pictures --output "$work/tables"
 
 # 3. The cosine against people's score (figure 2).
-python "$here/score_steps.py" --runs "$work/runs_noise" --detection "$work/judged" --data "$data" \
-  --cells "wa: 3000" "gran: 3000" --picture "$work/tables/score_steps.png" | tee "$work/tables/score_steps.md"
+python "$here/score_steps.py" --runs "$work/runs" --detection "$work/judged" --data "$data" \
+  --cells "wa: 3000" "gran: 3000" --picture "$work/tables/score_steps.png" > "$work/tables/score_steps.md"
+cat "$work/tables/score_steps.md"

@@ -36,7 +36,7 @@ def main() -> int:
     parser.add_argument("--runs", type=Path, required=True, help="the folder of the runs")
     parser.add_argument("--detection", type=Path, required=True, help="data folder of judged pairs to test on")
     parser.add_argument("--data", type=Path, required=True, help="the folder that holds msrp, sick and sts")
-    parser.add_argument("--picture", type=Path, help="a PNG file for the claims")
+    parser.add_argument("--pictures", action="store_true", help="also draw the claims of each table")
     parser.add_argument("--output", type=Path, required=True, help="a folder for a Markdown file a table")
     options = parser.parse_args()
     try:
@@ -48,9 +48,9 @@ def main() -> int:
             text = f"{cells_table(measured)}\n{claims_table(table, judged)}"
             (options.output / f"{name}.md").write_text(text, encoding="utf-8")
             sys.stdout.write(f"{text}\n")
-            if options.picture:
+            if options.pictures:
                 rows = [(claim.text, list(found.values())) for claim, found in judged.items()]
-                draw_intervals(options.picture, rows, list(table.columns), "difference, points")
+                draw_intervals(options.output / f"{name}.png", rows, list(table.columns), "difference, points")
     except HfParaphraseError as error:
         print(f"noise_table: error: {error}", file=sys.stderr)
         return 2

@@ -71,12 +71,19 @@ def test_the_first_seeds_of_all_cells_are_run_first(load_script, tmp_path):
         design.read_design(tmp_path / "design.yaml")
 
 
-def test_its_designs_are_understood_and_every_design_is_of_a_study(load_script):
+def test_its_design_is_understood_and_every_design_is_of_a_study(load_script):
     read = load_script("studies/noise_design").read_design
-    for name in ("noise", "transfer"):
-        assert all(table.claims for table in read(DESIGNS / f"{name}.yaml").tables.values())
+    tables = read(DESIGNS / "noise.yaml").tables
+    assert set(tables) == {"detection", "transfer"} and all(table.claims for table in tables.values())
     others = {"adam", "lengths", "sizes", "sources"}
-    assert {path.stem for path in DESIGNS.glob("*.yaml")} == {"noise", "transfer"} | others
+    assert {path.stem for path in DESIGNS.glob("*.yaml")} == {"noise"} | others
+
+
+def test_an_encoder_of_two_tables_is_trained_once(load_script):
+    design = load_script("studies/noise_design").read_design(DESIGNS / "noise.yaml")
+    runs = list(design.runs(1000))
+    assert len(runs) == len(set(runs)) and {cell for cell, _ in runs} == set(design.cells("detection"))
+    assert set(design.cells("transfer")) < set(design.cells("detection"))
 
 
 def test_a_draw_of_judged_pairs_changes_average_precision_and_correlation_as_repeating_the_pairs_does(load_script):
@@ -130,6 +137,34 @@ def test_a_claim_of_four_cells_compares_two_differences_over_the_seeds_that_all_
     )
 
 
+def test_the_runs_of_one_folder_make_the_file_and_the_picture_of_each_table(load_script, tmp_path, monkeypatch):
+    pytest.importorskip("matplotlib")
+    table = load_script("studies/noise_table")
+
+    class Judged:
+        def __init__(self, *places):
+            pass
+
+        def measure(self, name, runs):
+            values = np.array([float(run["value"]) for run in runs])
+            return values, np.tile(values, (5, 1))
+
+    monkeypatch.setattr(table, "JudgedSets", Judged)
+    rest = DESIGN.replace("seeds: {wa: 3, gran: 2}\nas_many_words_as: 4\ntables:\n", "")
+    (tmp_path / "design.yaml").write_text(DESIGN + rest.lstrip("\n").replace("detection", "transfer"))
+    (tmp_path / "runs").mkdir()
+    for pairs, value in (("4", 70.0), ("4_misranked_50", 60.0)):
+        for seed in range(3):
+            np.savez(tmp_path / "runs" / f"wa_{pairs}_seed_{seed}.npz", value=value + seed)
+    words = ["--design", "design.yaml", "--runs", "runs", "--detection", "no", "--data", "no", "--output", "tables"]
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("sys.argv", ["noise_table", *words, "--pictures"])
+    assert table.main() == 0
+    for name in ("detection", "transfer"):
+        assert "+10.0 [+10.0, +10.0]: holds" in (tmp_path / "tables" / f"{name}.md").read_text()
+        assert (tmp_path / "tables" / f"{name}.png").stat().st_size > 1000
+
+
 def test_the_picture_is_small_and_the_same_each_time(load_script, tmp_path):
     pytest.importorskip("matplotlib")
     picture = load_script("studies/interval_picture")
@@ -152,6 +187,14 @@ def test_the_script_asks_the_verbs_for_what_they_have_and_trains_on_no_judged_pa
     assert settings["ppdb"].decontaminate == settings["tweets"].decontaminate
     done, again = runs()
     assert done.returncode == 0 and not again
+
+
+def test_a_script_whose_last_table_fails_fails(tmp_path):
+    runs = StudyRuns(tmp_path, "studies/noise.sh", python=True)
+    python = runs.programs / "python"
+    python.write_text('#!/usr/bin/env bash\ncase "$1" in *score_steps.py) exit 3 ;; esac\n')
+    done, _ = runs()
+    assert done.returncode == 3
 
 
 def test_a_step_of_the_score_is_the_difference_of_two_means_over_pairs(load_script):
