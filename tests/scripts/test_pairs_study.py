@@ -10,6 +10,7 @@ import yaml
 from study_runs import SCRIPTS, StudyRuns, after, parsed
 
 from hf_paraphrase.data.folder import write_split
+from hf_paraphrase.encoders.sentence_encoder import SentenceEncoder
 from hf_paraphrase.evaluation.graded_set import GradedSet
 from hf_paraphrase.filtering.tuning.choice import TuningRun
 
@@ -193,14 +194,35 @@ def test_every_source_is_free_of_what_it_is_judged_on_and_every_call_is_understo
         parsed(words)
     made = [words for words in calls if words[0] == "prepare" and after(words, "--output") != "held_out"]
     assert len(made) == 4 and all({"data/sts", "data/msrp"} <= set(words) for words in made)
-    assert done.stdout.count("the table\n") == 9
+    assert done.stdout.count("the table\n") == 10
     done, calls = script(GLOVE="glove.txt", TABLES="adam")
     assert [words[0] for words in calls] == [] and done.returncode == 0
 
 
+def test_tables_without_back_translations_need_no_translation_model(script):
+    done, calls = script(GLOVE="glove.txt", TABLES="adam starts")
+    assert done.returncode == 0, done.stderr
+    assert [words[0] for words in calls] == ["prepare"] * 5 and done.stdout.count("the table\n") == 7
+
+
+def test_an_encoder_with_a_start_of_its_own_knows_the_words_of_the_others(study, folder):
+    encoders = {"avg": AVERAGE, "own": {**AVERAGE, "initial_vectors": "builtin", "hidden_size": None}}
+    claims = [["it is better", "own one 10", "above", "avg one 10"]]
+    changes = {"encoders": encoders, "cells": [], "claims": claims, "examples": ["avg one 10", "avg one 10"]}
+    assert study(seeds=1, **changes)[0] == 0
+    builtin = SentenceEncoder.from_pretrained()
+    sides = [
+        line.split("\t") for line in (folder / "sts/STS16-en-test/STS.input.headlines.txt").read_text().splitlines()
+    ]
+    means = [[builtin.encode(text.split()).mean(axis=0) for text in pair] for pair in sides]
+    cosines = [one @ other / np.linalg.norm(one) / np.linalg.norm(other) for one, other in means]
+    expected = 100 * np.corrcoef(cosines, [x % 5 for x in range(30)])[0, 1]
+    assert notes(folder, "one")[1]["untrained"] == pytest.approx(expected, abs=0.01)
+
+
 def test_its_designs_are_understood(load_script):
     module = load_script("studies/pairs_study")
-    for name in ("adam", "lengths", "sizes", "sources"):
+    for name in ("adam", "lengths", "sizes", "sources", "starts"):
         design = yaml.safe_load((SCRIPTS / "studies/designs" / f"{name}.yaml").read_text())
         claims = module.read_claims(design["claims"])
         assert {cell.encoder for claim in claims for cell in (claim.first, claim.second)} <= design["encoders"].keys()
