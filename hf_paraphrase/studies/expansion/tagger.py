@@ -59,14 +59,15 @@ class PartOfSpeechTagger:
         self.vocabulary = vocabulary
         self._label = {label: number for number, label in enumerate(self.labels)}
         self._fixed = {word: self._label[label] for word, label in fixed.items()}
-        self._weights: dict[str, dict[str, NDArray[np.int32]]] = {}
-        self._after: dict[str, list[tuple[int, NDArray[np.int32]]]] = {}
+        self._rows: dict[str, dict[str, int]] = {}
+        self._after: dict[str, list[tuple[int, int]]] = {}
         try:
-            for feature, row in weights.items():
-                self._add(feature, row)
+            self._weights = self._laid_out(weights)
+            for number, feature in enumerate(weights):
+                self._add(feature, number)
         except (ValueError, KeyError) as error:
             raise ModelError(f"the tagger has an unknown feature or label: {error}", remedy=_REMEDY) from error
-        if found := set(self._weights) - _TEMPLATES:
+        if found := set(self._rows) - _TEMPLATES:
             raise ModelError(f"the tagger has unknown features: {', '.join(sorted(found))}", remedy=_REMEDY)
         self._left = self._left_contexts()
         self._clear()
@@ -89,7 +90,7 @@ class PartOfSpeechTagger:
 
     def __reduce__(self) -> tuple[Any, ...]:
         # The words met so far stay behind: they are found again faster than they are sent.
-        return _restored, (self._weights, self._after, self._fixed, self.labels, self.vocabulary)
+        return _restored, (self._weights, self._rows, self._after, self._fixed, self.labels, self.vocabulary)
 
     def tag(self, sentences: Sequence[Sequence[str]]) -> list[list[str]]:
         """Returns the label of every word.
@@ -155,18 +156,25 @@ class PartOfSpeechTagger:
             previous, before = chosen, previous
         return labels
 
-    def _add(self, feature: str, row: Mapping[str, float]) -> None:
-        values = np.zeros(len(self.labels), np.int32)
-        for label, weight in row.items():
-            values[self._label[label]] = round(weight * _SCALE)
+    def _laid_out(self, weights: Mapping[str, Mapping[str, float]]) -> NDArray[np.int32]:
+        """Lays out the weights of all features (features, labels), at once: one by one takes several times as long."""
+        lengths = np.fromiter(map(len, weights.values()), np.int64, len(weights))
+        columns = np.fromiter((self._label[label] for row in weights.values() for label in row), np.int64)
+        values = np.fromiter((weight for row in weights.values() for weight in row.values()), np.float64)
+        table = np.zeros((len(weights), len(self.labels)), np.int32)
+        table[np.repeat(np.arange(len(weights)), lengths), columns] = np.rint(values * _SCALE)
+        return table
+
+    def _add(self, feature: str, number: int) -> None:
+        """Notes which feature has the weights of a row."""
         template, _, value = feature.partition(" ")
         # `t-1 w LABEL WORD`, whereas the value of `t-1` is one label alone.
         if template == "t-1" and value.startswith("w "):
             label, _, word = value.removeprefix("w ").partition(" ")
-            number = len(self.labels) if label == START else self._label[label]
-            self._after.setdefault(word, []).append((number, values))
+            previous = len(self.labels) if label == START else self._label[label]
+            self._after.setdefault(word, []).append((previous, number))
         else:
-            self._weights.setdefault(template, {})[value] = values
+            self._rows.setdefault(template, {})[value] = number
 
     def _left_contexts(self) -> NDArray[np.int32]:
         """Sums what the two labels to the left add (label before the previous one, previous label, labels)."""
@@ -176,9 +184,9 @@ class PartOfSpeechTagger:
         for before, first in enumerate(names):
             for previous, second in enumerate(names):
                 for template, value in (("t-1", second), ("t-2", first), ("t-1t-2", f"{second} {first}")):
-                    row = self._weights.get(template, {}).get(value)
+                    row = self._rows.get(template, {}).get(value)
                     if row is not None:
-                        table[before, previous] += row
+                        table[before, previous] += self._weights[row]
         return table
 
     def _clear(self) -> None:
@@ -208,18 +216,18 @@ class PartOfSpeechTagger:
         own = {"bias": "", "suf3": lower[-3:], "suf2": lower[-2:], "suf1": lower[-1:], "pre1": lower[:1]}
         own |= {"shape": shape, "w": lower}
         for template, value in own.items():
-            row = self._weights.get(template, {}).get(value)
+            row = self._rows.get(template, {}).get(value)
             if row is not None:
-                self._own[number] += row
+                self._own[number] += self._weights[row]
         for template, table in self._beside.items():
-            row = self._weights.get(template, {}).get(lower)
+            row = self._rows.get(template, {}).get(lower)
             if row is not None:
-                table[number] = row
+                table[number] = self._weights[row]
         self._one_label[number] = self._fixed.get(lower, -1)
         for label, row in self._after.get(lower, ()):
             if self._pair_count == len(self._pairs):
                 self._pairs = _doubled(self._pairs)
-            self._pairs[self._pair_count] = row
+            self._pairs[self._pair_count] = self._weights[row]
             self._pair_row[number, label] = self._pair_count
             self._pair_count += 1
 
@@ -232,14 +240,15 @@ def _doubled(table: NDArray[Any]) -> NDArray[Any]:
 
 
 def _restored(
-    weights: dict[str, dict[str, NDArray[np.int32]]],
-    after: dict[str, list[tuple[int, NDArray[np.int32]]]],
+    weights: NDArray[np.int32],
+    rows: dict[str, dict[str, int]],
+    after: dict[str, list[tuple[int, int]]],
     fixed: dict[str, int],
     labels: list[str],
     vocabulary: frozenset[str],
 ) -> PartOfSpeechTagger:
     tagger = PartOfSpeechTagger({}, {}, labels, vocabulary)
-    tagger._weights, tagger._after, tagger._fixed = weights, after, fixed
+    tagger._weights, tagger._rows, tagger._after, tagger._fixed = weights, rows, after, fixed
     tagger._left = tagger._left_contexts()
     tagger._clear()
     return tagger
