@@ -45,6 +45,8 @@ _WORDS = frozenset(
 )
 """Fields of text that name nothing on the disk. Of any other it is taken to name an input, if there is such a file or
 folder: one that is forgotten here costs a refusal, and not somebody's data."""
+types_of_fields: Callable[[Any], dict[str, Any]] = functools.lru_cache(maxsize=256)(typing.get_type_hints)
+"""The types of the fields of a dataclass by their names; Python would compile each of them anew at every call."""
 _OF_THE_RUN = frozenset(
     {"overwrite", "resume", "shard", "engine", "ray_address", "ray_workers", "ray_cpus", "ray_gpus"}
 )
@@ -191,7 +193,7 @@ def check_fields(settings: Any) -> None:
     Raises:
         UsageError: At the first field that does not fit.
     """
-    hints = typing.get_type_hints(type(settings))
+    hints = types_of_fields(type(settings))
     for field in dataclasses.fields(settings):
         if _CONSTRAINTS not in field.metadata:
             continue
@@ -288,7 +290,7 @@ def with_options(settings_class: type[S], entries: Mapping[str, Any]) -> type[S]
     own = {field.name for field in dataclasses.fields(cast(Any, settings_class))}
     added: dict[str, tuple[str, Any, dataclasses.Field[Any]]] = {}
     for entry in entries.values():
-        hints = typing.get_type_hints(entry)
+        hints = types_of_fields(entry)
         for field in dataclasses.fields(entry):
             if _CONSTRAINTS in field.metadata and field.name not in added:
                 if field.name in own:

@@ -14,6 +14,7 @@ from typing import Any, NoReturn
 
 from ..errors import UsageError, choice_of
 from ..messages import show
+from ..settings import types_of_fields
 from .help_groups import help_groups
 
 _TRUTH = {
@@ -46,7 +47,7 @@ class VerbParser(argparse.ArgumentParser):
             formatter_class=partial(_HelpFormatter, width=shutil.get_terminal_size().columns - 2),
             allow_abbrev=False,
         )
-        hints = typing.get_type_hints(arguments_class)
+        hints = types_of_fields(arguments_class)
         for field in dataclasses.fields(arguments_class):
             self._add_field(field, hints[field.name])
         self.add_argument(
