@@ -23,11 +23,14 @@ def quiet_transformers(*, warns: bool = False) -> Iterator[None]:
 
     shows_bars, verbosity = logging.is_progress_bar_enabled(), logging.get_verbosity()
     logging.disable_progress_bar()
-    if not warns:
+    # Setting a level empties the caches of all loggers, so that it is set where it changes alone.
+    silenced = not warns and verbosity != logging.ERROR
+    if silenced:
         logging.set_verbosity_error()
     try:
         yield
     finally:
-        logging.set_verbosity(verbosity)
+        if silenced:
+            logging.set_verbosity(verbosity)
         if shows_bars:
             logging.enable_progress_bar()
