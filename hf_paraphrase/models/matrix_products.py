@@ -15,15 +15,17 @@ from torch.autograd.function import once_differentiable
 from torch.nn import functional
 
 _HAS_ONEDNN = torch.backends.mkldnn.is_available() and hasattr(torch.ops.mkldnn, "_linear_pointwise")
+_SMALL = 1 << 12
+"""With fewer weights than these the call of oneDNN alone takes several times as long as PyTorch's product."""
 _HAS_BFLOAT16 = _HAS_ONEDNN and torch.ops.mkldnn._is_mkldnn_bf16_supported()
 
 
 def affine(inputs: Tensor, weight: Tensor, bias: Tensor | None = None, *, added: Tensor | None = None) -> Tensor:
     """Computes inputs @ weight.T + bias + added, as `torch.nn.functional.linear` does, with gradients.
 
-    oneDNN is called for fp32 on a processor, outside of autocast, a compiler and an export; everything else is left to
-    PyTorch. Where no gradient is wanted it is called for bfloat16 too: PyTorch does that itself, but first writes the
-    bias into the result.
+    oneDNN is called for fp32 on a processor, outside of autocast, a compiler and an export, where the weights are not
+    few; everything else is left to PyTorch. Where no gradient is wanted it is called for bfloat16 too: PyTorch does
+    that itself, but first writes the bias into the result.
 
     Args:
         inputs: (…, input size).
@@ -41,6 +43,7 @@ def affine(inputs: Tensor, weight: Tensor, bias: Tensor | None = None, *, added:
     if (
         not _HAS_ONEDNN
         or not known
+        or weight.numel() < _SMALL
         or weight.dtype != inputs.dtype
         or inputs.device.type != "cpu"
         or not inputs.numel()
@@ -81,8 +84,8 @@ class _OneDnnAffine(torch.autograd.Function):
         rows = gradient.reshape(-1, gradient.shape[-1]).contiguous()
         entered = inputs.reshape(-1, inputs.shape[-1]).contiguous()
         return (
-            affine(rows, weight.t()).view(inputs.shape) if ctx.needs_input_grad[0] else None,
-            affine(rows.t(), entered.t()) if ctx.needs_input_grad[1] else None,
+            _one_dnn_affine(rows, weight.t(), None, None).view(inputs.shape) if ctx.needs_input_grad[0] else None,
+            _one_dnn_affine(rows.t(), entered.t(), None, None) if ctx.needs_input_grad[1] else None,
             rows.sum(0) if ctx.needs_input_grad[2] else None,
             gradient if ctx.needs_input_grad[3] else None,
         )

@@ -72,6 +72,22 @@ def test_fp32_products_on_a_processor_are_onednns(monkeypatch):
     affine(torch.randn(2, 3), torch.randn(4, 3, requires_grad=True)).sum().backward()
 
 
+@pytest.mark.skipif(not matrix_products._HAS_ONEDNN, reason="this PyTorch lacks oneDNN's products")
+@pytest.mark.parametrize("wants_gradient", [False, True])
+def test_few_weights_are_left_to_pytorch_and_many_are_not(monkeypatch, wants_gradient):
+    monkeypatch.setattr(matrix_products, "_SMALL", 4096)
+    called = []
+    one_dnn = matrix_products._one_dnn_affine
+    monkeypatch.setattr(matrix_products, "_one_dnn_affine", lambda *given: called.append(given) or one_dnn(*given))
+    for inputs, calls in ((63, 0), (64, 3 if wants_gradient else 1)):
+        values, weight = torch.randn(2, inputs), torch.randn(64, inputs)
+        found = affine(values.requires_grad_(wants_gradient), weight.requires_grad_(wants_gradient))
+        torch.testing.assert_close(found, functional.linear(values, weight))
+        if wants_gradient:
+            found.sum().backward()
+        assert len(called) == calls
+
+
 @pytest.mark.skipif(not matrix_products._HAS_BFLOAT16, reason="this processor lacks bfloat16 for oneDNN")
 def test_bfloat16_products_without_a_gradient_are_those_of_pytorch(monkeypatch):
     torch.manual_seed(0)
