@@ -12,8 +12,12 @@ import gc
 import importlib
 import json
 import os
+import select
+import signal
+import socket
 import subprocess
 import sys
+import tempfile
 import threading
 from pathlib import Path
 
@@ -23,12 +27,16 @@ MAIN = "import sys; from hf_paraphrase.commands import main; sys.exit(main())"
 
 
 class FreshPython:
-    """Runs programs, in `folder`, that have some libraries; its server starts with the first of them."""
+    """Runs programs in processes of their own, which are forks of a server.
 
-    def __init__(self, folder: Path, libraries: tuple[str, ...] = LIBRARIES) -> None:
+    Args:
+        address: Where the server listens.
+        folder: What programs leave behind lies there.
+    """
+
+    def __init__(self, address: str, folder: Path) -> None:
+        self.address = address
         self.folder = folder
-        self.libraries = libraries
-        self.server: subprocess.Popen | None = None
 
     def __call__(self, code, *words, folder=None, environment=None):
         """Runs what would stand behind `python -c` and gives the `CompletedProcess`.
@@ -47,38 +55,70 @@ class FreshPython:
             # Where code lies that came with the models that this process opened, that of others would be looked for.
             "path": ["", *(path for path in sys.path if not Path(path, "transformers_modules").is_dir())],
             "printed": [str(self.folder / name) for name in ("stdout", "stderr")],
+            "modules": str(self.folder / "modules"),
         }
-        if self.server is None:
-            self.server = self._started()
-        self.server.stdin.write(json.dumps(request) + "\n")
-        self.server.stdin.flush()
-        status = int(self.server.stdout.readline())
+        with socket.socket(socket.AF_UNIX) as connection:
+            connection.connect(self.address)
+            connection.sendall((json.dumps(request) + "\n").encode())
+            status = int(connection.makefile().readline())
         return subprocess.CompletedProcess(words, status, *(Path(path).read_text() for path in request["printed"]))
 
-    def _started(self):
-        environment = {**os.environ, "HF_HOME": str(self.folder / "home")}
-        words = [sys.executable, __file__, *self.libraries]
-        return subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment, text=True)
+
+class Server:
+    """The process that programs are forks of; it imports the libraries when the first of them is asked for.
+
+    Args:
+        libraries: What the programs have.
+    """
+
+    def __init__(self, libraries: tuple[str, ...] = LIBRARIES) -> None:
+        # The name of a socket is at most about a hundred letters long, which those of pytest's folders may exceed.
+        self.folder = tempfile.TemporaryDirectory()
+        self.address = str(Path(self.folder.name) / "socket")
+        environment = {**os.environ, "HF_HOME": str(Path(self.folder.name) / "home")}
+        with socket.socket(socket.AF_UNIX) as listener:
+            listener.bind(self.address)
+            listener.listen()
+            number = listener.fileno()
+            words = [sys.executable, __file__, str(number), *libraries]
+            # It ends when this process does, as its standard input then does.
+            self.process = subprocess.Popen(words, stdin=subprocess.PIPE, env=environment, pass_fds=[number])
 
     def close(self):
-        """Ends the server."""
-        if self.server is not None:
-            self.server.kill()
-            self.server.communicate()
+        """Ends it."""
+        self.process.kill()
+        self.process.communicate()
+        self.folder.cleanup()
 
 
-def serve():
-    """Forks a process for each line of JSON, in which alone it returns, and writes the exit status of each."""
-    while line := sys.stdin.readline():
-        child = os.fork()
-        if child == 0:
-            return json.loads(line)
-        sys.stdout.write(f"{os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])}\n")
-        sys.stdout.flush()
+def serve(listener, libraries):
+    """Forks a process for each line of JSON, in which alone it returns, and answers with the exit status of each."""
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+    while sys.stdin not in select.select([listener, sys.stdin], [], [])[0]:
+        connection = listener.accept()[0]
+        line = connection.makefile().readline()
+        if libraries:
+            for library in libraries:
+                importlib.import_module(library)
+            libraries = ()
+            # A collection of garbage in a fork would copy all that the libraries hold.
+            gc.collect()
+            gc.freeze()
+        # Several programs may run at a time: who waits for one is a process, too.
+        if os.fork() == 0:
+            signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+            listener.close()
+            child = os.fork()
+            if child == 0:
+                connection.close()
+                return json.loads(line)
+            connection.sendall(f"{os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])}\n".encode())
+            os._exit(0)
+        connection.close()
     sys.exit()
 
 
-def run(code, words, folder, environment, path, printed):
+def run(code, words, folder, environment, path, printed, modules):
     """Becomes the program that is asked for."""
     for number, file in enumerate((os.devnull, *printed)):
         os.dup2(os.open(file, os.O_RDWR | os.O_CREAT | os.O_TRUNC), number)
@@ -86,6 +126,9 @@ def run(code, words, folder, environment, path, printed):
     os.environ.update(environment)
     os.chdir(folder)
     sys.path[:], sys.argv[:] = path, words
+    # Programs of several tests would write the code that comes with models over one another.
+    if (opened := sys.modules.get("transformers.dynamic_module_utils")) is not None:
+        opened.HF_MODULES_CACHE = modules
     try:
         exec(compile(code, "-c", "exec"), {"__name__": "__main__"})
         end(0)
@@ -108,9 +151,4 @@ def end(status):
 
 
 if __name__ == "__main__":
-    for library in sys.argv[1:]:
-        importlib.import_module(library)
-    # A collection of garbage in a fork would copy all that the libraries hold.
-    gc.collect()
-    gc.freeze()
-    run(**serve())
+    run(**serve(socket.socket(fileno=int(sys.argv[1])), sys.argv[2:]))

@@ -4,7 +4,7 @@ import importlib.util
 import sys
 
 import pytest
-from fresh_python import FreshPython
+from fresh_python import FreshPython, Server
 
 from hf_paraphrase.models.registration import _ACTIONS, _AutoModuleFinder, register_when_imported
 from hf_paraphrase.models.registry import MODELS
@@ -43,10 +43,11 @@ ORDERS = {
 @pytest.fixture(scope="module")
 def without_auto_classes(tmp_path_factory):
     """Runs programs that have torch and a part of transformers, of its Auto classes none yet."""
-    libraries = ("torch", "scipy.optimize", "accelerate", "transformers.integrations.accelerate")
-    run = FreshPython(tmp_path_factory.mktemp("fresh"), libraries)
-    yield run
-    run.close()
+    libraries = ("torch._dynamo", "torch.distributed.tensor", "torch.distributed.checkpoint", "scipy.optimize")
+    libraries += ("accelerate", "transformers.integrations.accelerate")
+    server = Server(libraries)
+    yield FreshPython(server.address, tmp_path_factory.mktemp("fresh"))
+    server.close()
 
 
 @pytest.mark.parametrize("order", ORDERS)
