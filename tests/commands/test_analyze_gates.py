@@ -143,6 +143,7 @@ def test_the_function_refuses_tags_that_do_not_fit(folder):
         measure_gates(SentenceEncoder.from_pretrained(folder / "avg"), ["a cat"])
 
 
+@pytest.mark.usefixtures("plots_undrawn")
 def test_a_picture_that_has_not_all_words_of_its_sentence_says_so(folder, tmp_path):
     words = [
         "--text",

@@ -26,7 +26,7 @@ def theirs(pairs, tokenizer, folder):
     from sentence_transformers.models import StaticEmbedding
 
     model = SentenceTransformer(modules=[StaticEmbedding(tokenizer, embedding_dim=16)], device="cpu")
-    arguments = Arguments(folder, num_train_epochs=20, learning_rate=0.05, report_to="none", use_cpu=True)
+    arguments = Arguments(folder, num_train_epochs=6, learning_rate=0.05, report_to="none", use_cpu=True)
     loss = MultipleNegativesRankingLoss(model)
     trainer = SentenceTransformerTrainer(model, arguments, train_dataset=pairs, loss=loss)
     trainer.train()
@@ -40,7 +40,7 @@ def ours(pairs, tokenizer, folder):
     from hf_paraphrase.encoders import EncoderTrainingArguments as Arguments
 
     model = AvgModel(AvgConfig(vocab_size=len(tokenizer), hidden_size=16))
-    arguments = Arguments(folder, num_train_epochs=20, learning_rate=0.05, report_to="none", use_cpu=True)
+    arguments = Arguments(folder, num_train_epochs=6, learning_rate=0.05, report_to="none", use_cpu=True)
     loss = MarginLoss(0.4)
     trainer = EncoderTrainer(model, arguments, train_dataset=pairs, processing_class=tokenizer, loss=loss)
     trainer.train()

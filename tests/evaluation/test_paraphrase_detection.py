@@ -6,6 +6,7 @@ import pytest
 
 from hf_paraphrase.data.folder import write_split
 from hf_paraphrase.errors import InputError, ModelError
+from hf_paraphrase.evaluation import pair_classifier
 from hf_paraphrase.evaluation.correlation import cosine_similarities
 from hf_paraphrase.evaluation.detection_suite import format_detection
 from hf_paraphrase.evaluation.floors import FLOORS, Scorer
@@ -13,6 +14,12 @@ from hf_paraphrase.evaluation.pair_classifier import train_pair_classifiers
 from hf_paraphrase.evaluation.paraphrase import describe, evaluate_detection, read_task, top_1
 from hf_paraphrase.evaluation.suite import Scores
 from hf_paraphrase.metrics.paraphrase_detection.paraphrase_detection import detection_measures
+
+
+@pytest.fixture(autouse=True)
+def few_epochs(monkeypatch):
+    """Ends the trainings of perceptrons sooner than those of users, who wait for many epochs without a new best one."""
+    monkeypatch.setattr(pair_classifier, "MOST_EPOCHS", 40)
 
 
 def write(folder, split, rows):

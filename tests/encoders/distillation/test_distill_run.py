@@ -45,7 +45,7 @@ def run(work, output, *flags, teachers=("bert",)):
     return main(["distill", *map(str, [*words, *FAST, *flags])])
 
 
-FAST = ("--epochs", 3, "--batch-size", 32, "--learning-rate", 0.02, "--min-frequency", 1)
+FAST = ("--epochs", 2, "--batch-size", 32, "--learning-rate", 0.02, "--min-frequency", 1)
 KINDS = [
     ("avg",),
     ("avg", "--letters", "--matryoshka", 4, 8, "--principal-components"),
@@ -66,7 +66,7 @@ def test_every_kind_of_student_learns_and_leaves_a_complete_folder(work, tmp_pat
     record = json.loads((output / "provenance.json").read_text())
     results = record["results"]
     assert results["texts"] == 400 and results["teachers"] == {"bert": 16}
-    assert [entry["epoch"] for entry in results["dev_scores"]] == [0, 1, 2, 3]
+    assert [entry["epoch"] for entry in results["dev_scores"]] == [0, 1, 2]
     assert results["dev_best"] == max(entry["dev_mean"] for entry in results["dev_scores"][1:])
     if kind[0] != "recurrent":
         assert results["dev_best"] > results["dev_untrained"] + 3
@@ -135,7 +135,7 @@ def test_a_killed_run_is_continued_to_the_same_bytes(work, tmp_path, capsys, mon
         return embed(encoder, teacher, texts)
 
     def stop_training(self, *arguments, **settings):
-        if self.state.global_step == 30 and moment == "training":
+        if self.state.global_step == 20 and moment == "training":
             raise KeyboardInterrupt
         return compute(self, *arguments, **settings)
 
@@ -160,11 +160,11 @@ import os, signal
 from hf_paraphrase.commands import main
 from hf_paraphrase.encoders.distillation.trainer import DistillationTrainer
 compute = DistillationTrainer.compute_loss
-def killed_at_step_30(self, *arguments, **settings):
-    if self.state.global_step == 30:
+def killed_at_step_20(self, *arguments, **settings):
+    if self.state.global_step == 20:
         os.kill(os.getpid(), signal.SIGKILL)
     return compute(self, *arguments, **settings)
-DistillationTrainer.compute_loss = killed_at_step_30
+DistillationTrainer.compute_loss = killed_at_step_20
 main()
 """
 
@@ -185,7 +185,7 @@ def test_an_own_encoder_teaches_and_a_given_tokenizer_is_used(work, tmp_path):
     (tmp_path / "words.txt").write_text("a1\nnew\n")
     words = ["--teacher", tmp_path / "first", "--text", work / "text.txt", "--output", tmp_path / "second"]
     fast = FAST[:-2]
-    assert main([str(word) for word in ["distill", *words, *fast, *flags, "--epochs", 20]]) == 0
+    assert main([str(word) for word in ["distill", *words, *fast, *flags, "--epochs", 12]]) == 0
     first, second = (SentenceEncoder.from_pretrained(tmp_path / name) for name in ("first", "second"))
     assert first.tokenizer.get_vocab() == second.tokenizer.get_vocab()
     held_out = sentences(50, 9)
