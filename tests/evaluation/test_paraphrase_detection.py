@@ -18,7 +18,7 @@ from hf_paraphrase.metrics.paraphrase_detection.paraphrase_detection import dete
 
 @pytest.fixture(autouse=True)
 def few_epochs(monkeypatch):
-    """Ends the trainings of perceptrons sooner than those of users, who wait for many epochs without a new best one."""
+    """Ends the trainings of perceptrons sooner than for users, who wait for ten epochs without a new best one."""
     monkeypatch.setattr(pair_classifier, "MOST_EPOCHS", 40)
 
 

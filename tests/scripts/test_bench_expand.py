@@ -5,8 +5,12 @@ from functools import partial
 
 import pytest
 
-pytest.importorskip("nltk")
-pytest.importorskip("denckring_en_pos")
+
+@pytest.fixture(autouse=True, scope="module")
+def libraries():
+    """What the benchmark compares; importing it takes longer than collecting the tests of a folder."""
+    pytest.importorskip("nltk")
+    pytest.importorskip("denckring_en_pos")
 
 
 @pytest.fixture
