@@ -72,13 +72,13 @@ def test_a_warm_up_that_is_not_given_is_a_tenth_of_a_short_run_and_recorded_as_i
     words = [word for word in command(tiny_bitext, tmp_path / "model") if not word.startswith("--warmup-steps")]
     assert main(words) == 0
     record = json.loads((tmp_path / "model" / "provenance.json").read_text())
-    assert record["settings"]["warmup_steps"] == 3  # of 24 steps
-    assert "after\n3 steps of warm-up" in (tmp_path / "model" / "README.md").read_text()
+    assert record["settings"]["warmup_steps"] == 2  # of 16 steps
+    assert "after\n2 steps of warm-up" in (tmp_path / "model" / "README.md").read_text()
 
 
 def test_dev_bleu_is_measured_evenly_and_at_the_very_end(trained):
     steps = [step for step, _ in measured(trained)]
-    assert steps == [4, 8, 12, 16, 20, 24]  # 60 pairs in 8 mini-batches, 3 epochs
+    assert steps == [4, 8, 12, 16]  # 60 pairs in 8 mini-batches, 2 epochs
 
 
 def test_the_weights_kept_are_those_of_the_best_dev_bleu(trained, tiny_bitext):
@@ -211,7 +211,7 @@ def test_two_processes_train_one_model_and_a_killed_run_of_theirs_ends_like_an_u
 ):
     # 60 pairs in mini-batches of 4: 15, an odd number; 8 updates an epoch.
     program = ("-m", "hf_paraphrase")
-    words = ["--batch-size", "4", "--evaluations", "6", "--bpe-dropout", "0.2"]
+    words = ["--batch-size", "4", "--epochs", "3", "--evaluations", "6", "--bpe-dropout", "0.2"]
     result = launch(*program, *command(tiny_bitext, tmp_path / "model", *words))
     assert result.returncode == 0, result.stderr[-3_000:]
     assert [path.name for path in tmp_path.iterdir()] == ["model"] and result.stdout == ""
