@@ -1,4 +1,4 @@
-"""Where initial word vectors come from: a text file, a saved model, or a sentence encoder to embed or distil words."""
+"""Where initial word vectors come from: a text file, a saved model, or a sentence encoder to distil."""
 
 from __future__ import annotations
 
@@ -8,19 +8,14 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from ..artefacts.hub_models import fetched_folder
 from ..data.text_files import numbered_lines
-from ..errors import InputError, ModelError, UsageError
+from ..errors import InputError, UsageError
 from ..models.joined_tokenizers import PARTS_FILE
-from ..tokenization.token_ids import TokenIds
 from ..training.word_vectors import Coverage, WordVectors, is_header, read_word_vectors
 from .distillation.teacher import Teacher
 from .distillation.word_vectors import DISTILLED_DIMENSION, distill_word_vectors
-from .saved_vectors import read_saved_vectors, vector_table
-from .text_tokens import TextTokens
-from .vector_table import CONCATENATION, open_table
+from .saved_vectors import read_joined_vectors, read_saved_vectors, vector_table
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerFast
@@ -67,8 +62,7 @@ def read_initial_vectors(
     Args:
         source: A file in the text layout of GloVe or word2vec; the folder of a model with a table of word vectors
             (ours, model2vec, sentence-transformers' `StaticEmbedding`), or with several side by side, as the built-in
-            encoder `builtin` has them, which embeds each word as it would a sentence of that word; or that of any
-            other sentence encoder, which is then distilled.
+            encoder `builtin` has them; or that of any other sentence encoder, which is then distilled.
         words: The wanted words, each once; the words to distil.
         first: Keep the first so many words of the source too. A sentence encoder has none.
         dimension: The number of components wanted; for a sentence encoder, how many to keep (256 if None).
@@ -90,7 +84,7 @@ def read_initial_vectors(
         vectors.source = Path(source)
         return vectors
     if kind == SIDE_BY_SIDE:
-        vectors = _embedded_words(fetched_folder(source) or Path(source), words)
+        vectors = read_joined_vectors(fetched_folder(source) or Path(source), words)
     elif kind == SAVED_MODEL:
         vectors = read_saved_vectors(source, set(words), first=first or 0, pieces=pieces)
     else:
@@ -103,19 +97,6 @@ def read_initial_vectors(
             remedy="leave --hidden-size out",
         )
     return vectors
-
-
-def _embedded_words(folder: Path, words: Sequence[str]) -> WordVectors:
-    table = open_table(folder, CONCATENATION)
-    if table is None:
-        raise ModelError(
-            "tables side by side that cannot be read as they lie", path=folder, remedy="give one that join made"
-        )
-    ids = TokenIds.joined(TextTokens(lambda: table.backend, table.reading).blocks(list(words)))
-    matrix = table.averages().prepared()(*ids)
-    known = np.flatnonzero(matrix.any(axis=1))
-    kept = [words[number] for number in known.tolist()]
-    return WordVectors(kept, matrix[known], len(kept), source=folder)
 
 
 def read_word_list(path: str | os.PathLike[str]) -> list[str]:

@@ -16,8 +16,12 @@ from numpy.typing import NDArray
 
 from ..artefacts.foreign_models import check_model_folder
 from ..errors import ModelError
+from ..tokenization.token_ids import TokenIds
 from ..training.word_vectors import UNKNOWN_WORDS, WordVectors
 from .stored_tables import open_tokenizer, read_table, table_name, unknown_token
+from .text_tokens import TextTokens
+from .vector_table import CONCATENATION, open_table
+from .word_averages import TableAverages
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
@@ -58,8 +62,8 @@ def read_saved_vectors(
 ) -> WordVectors:
     """Reads the vectors of words from a saved model.
 
-    A word-level model has a vector for each of its words. One over sub-word pieces embeds a word as it would embed a
-    sentence of that word alone: as the mean over its pieces, unknown pieces left out. If the new model has the very
+    A word-level model has a vector for each of its words. Of one over sub-word pieces a word has what it adds to a
+    sentence: the sum of the vectors of its pieces, unknown pieces left out. If the new model has the very
     vocabulary of the old one, the pieces keep their own vectors.
 
     Args:
@@ -100,6 +104,39 @@ def read_saved_vectors(
     return WordVectors(list(kept), matrix, len(table), source=folder, by_token=same)
 
 
+def read_joined_vectors(folder: Path, words: Sequence[str]) -> WordVectors:
+    """Reads the vectors of words from an encoder whose tables lie side by side, as `join` makes it.
+
+    A word has what it adds to a sentence: of each table the sum of the vectors of its tokens. Where such an encoder
+    gives each table its share of the cosine in every sentence, here each table is scaled once: the squares of the
+    lengths of all words have these shares, and the first table stays as it is.
+
+    Args:
+        folder: The model folder.
+        words: The wanted words.
+
+    Raises:
+        ModelError: If the folder is damaged, or its tables cannot be read as they lie.
+    """
+    opened = open_table(folder, CONCATENATION)
+    if opened is None:
+        raise ModelError("its tables cannot be read as they lie", path=folder, remedy="give a folder that join made")
+    averages = opened.averages()
+    parts = len(averages.part_sizes)
+    ids = TokenIds.joined(TextTokens(lambda: opened.backend, opened.reading).blocks(list(words)))
+    part = np.searchsorted(np.cumsum(averages.part_sizes), ids.ids, side="right")
+    counts = np.bincount(np.repeat(np.arange(len(words)) * parts, ids.lengths) + part, minlength=len(words) * parts)
+    means = TableAverages(opened.table, part_sizes=averages.part_sizes).prepared()(*ids)
+    sums = means.reshape(len(words), parts, -1) * counts.reshape(len(words), parts, 1).astype(np.float32)
+    if averages.part_weights is not None:
+        lengths = np.sqrt(np.einsum("wpc,wpc->p", sums, sums))
+        scales = np.sqrt(averages.part_weights) / np.where(lengths > 0, lengths, 1.0)
+        sums *= (scales / scales[0])[:, None].astype(np.float32)
+    matrix = sums.reshape(len(words), -1)
+    known = np.flatnonzero(matrix.any(axis=1))
+    return WordVectors([words[number] for number in known.tolist()], matrix[known], len(known), source=folder)
+
+
 def _whole_words(
     tokenizer: Tokenizer, words: Sequence[str], table: NDArray[np.float32], unknown_id: int | None
 ) -> tuple[list[str], list[NDArray[np.float32]]]:
@@ -111,5 +148,5 @@ def _whole_words(
             ids = [token for token in item.ids if token != unknown_id]
             if ids:
                 kept.append(word)
-                rows.append(table[ids].mean(0))
+                rows.append(table[ids].sum(0))
     return kept, rows

@@ -73,10 +73,10 @@ def test_starting_from_a_saved_model_with_its_own_vocabulary_gives_its_table_aga
     np.testing.assert_array_equal(read_saved_vectors(ours, WORDS, pieces=names).matrix[1], table[1])
 
 
-def test_a_word_of_several_pieces_is_their_mean_and_unknown_pieces_are_left_out(tmp_path):
+def test_a_word_of_several_pieces_is_their_sum_and_unknown_pieces_are_left_out(tmp_path):
     vectors = read_saved_vectors(word_piece(tmp_path / "m", TABLE), {"playing", "cat", "zzz", "cat zzz"})
     assert vectors.words == ["cat", "cat zzz", "playing", "UUUNKKK"]
-    expected = [TABLE[4], TABLE[4], (TABLE[1] + TABLE[2]) / 2, TABLE[0]]
+    expected = [TABLE[4], TABLE[4], TABLE[1] + TABLE[2], TABLE[0]]
     np.testing.assert_allclose(vectors.matrix, expected)
 
 
@@ -108,15 +108,21 @@ def test_the_kind_of_a_source_is_found_out(ours, tmp_path):
         kind_of_source(tmp_path / "absent")
 
 
-def test_words_are_embedded_by_the_encoder_whose_tables_lie_side_by_side_in_a_copy_of_it_too(tmp_path):
+def test_words_of_tables_side_by_side_add_up_to_the_sentences_of_the_encoder(tmp_path):
     encoder = SentenceEncoder.from_pretrained()
     encoder.save_pretrained(tmp_path / "copy")
     assert kind_of_source("builtin") == kind_of_source(tmp_path / "copy") == SIDE_BY_SIDE
-    words = ["guitar", "", "unheardofword", "the"]
+    words = ["a", "", "guitarist", "played", "unheardofword"]
     for source in ("builtin", tmp_path / "copy"):
         vectors = read_initial_vectors(source, words, first=9)
-        assert vectors.words == ["guitar", "unheardofword", "the"]
-        np.testing.assert_allclose(vectors.matrix, encoder.encode(vectors.words), atol=1e-6)
+        assert vectors.words == ["a", "guitarist", "played", "unheardofword"]
+        # The first table has pieces of words, the second trigrams, of which sentences have some across spaces, too.
+        first, second = np.split(vectors.matrix.astype(np.float64), 2, axis=1)
+        expected = np.split(encoder.encode("a guitarist played unheardofword"), 2)[0]
+        summed = first.sum(axis=0)
+        np.testing.assert_allclose(summed / np.linalg.norm(summed) * 0.7**0.5, expected, atol=1e-6)
+        assert np.square(second).sum() / np.square(first).sum() == pytest.approx(0.3 / 0.7, rel=1e-5)
+        assert np.linalg.norm(first[0]) < np.linalg.norm(first[1]) / 4
     with pytest.raises(UsageError, match=f"--hidden-size 3, but the initial vectors have {encoder.dimension} comp"):
         read_initial_vectors("builtin", words, dimension=3)
 
