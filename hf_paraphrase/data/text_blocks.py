@@ -78,6 +78,9 @@ def open_binary(path: Path) -> IO[bytes]:
     Raises:
         InputError: If it is missing, a folder, a stream, or may not be read.
     """
+    if isinstance(path, Path):
+        # After a stream of `datasets`, `Path` in the modules of our builders is one of its own, which opens addresses.
+        path = Path(path)
     if path.is_dir():
         raise InputError("this is a folder, not a file", path=path, remedy="name the file in it")
     check_not_stream(path)
