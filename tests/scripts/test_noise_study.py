@@ -75,7 +75,7 @@ def test_its_design_is_understood_and_every_design_is_of_a_study(load_script):
     read = load_script("studies/noise_design").read_design
     tables = read(DESIGNS / "noise.yaml").tables
     assert set(tables) == {"detection", "transfer"} and all(table.claims for table in tables.values())
-    others = {"adam", "lengths", "sizes", "sources"}
+    others = {"adam", "lengths", "sizes", "sources", "starts"}
     assert {path.stem for path in DESIGNS.glob("*.yaml")} == {"noise"} | others
 
 
