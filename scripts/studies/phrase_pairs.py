@@ -17,6 +17,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from zlib import crc32
 
+from hf_paraphrase.artefacts.whole_files import write_text_whole
+
 LEAST = 3.0
 SHARE = 3
 SEED = 0
@@ -45,9 +47,9 @@ def main() -> int:
     words = [pair for pair in words if not held_phrases >= set(pair)]
     words = random.Random(SEED).sample(words, min(options.words, len(words)))
     pairs = [*phrases, *words]
-    options.train.write_text("".join(f"{first}\t{second}\n" for first, second in pairs), encoding="utf-8")
+    write_text_whole(options.train, "".join(f"{first}\t{second}\n" for first, second in pairs))
     held = [f"{line}\n" for line, is_out in zip(judged, out, strict=True) if is_out]
-    options.held_out.write_text("".join(held), encoding="utf-8")
+    write_text_whole(options.held_out, "".join(held))
     print(f"{len(held):,} held out; {len(phrases):,} phrases and {len(words):,} words to train on", file=sys.stderr)
     return 0
 
