@@ -60,13 +60,21 @@ def encode(settings: EncodeSettings) -> Encoded:
         batch_size=settings.batch_size,
         truncate_dim=settings.truncate_dim,
         normalize=settings.normalize,
-        precision=settings.precision,
         device=settings.device,
+        bf16=_is_bf16(settings),
     )
     encoded = _encode_columns(settings, embedder) if settings.columns else _encode_lines(settings, embedder)
     if encoded.empty:
         say(f"{encoded.empty} empty line{'s' if encoded.empty > 1 else ''}: embedded to zeros")
     return encoded
+
+
+def _is_bf16(settings: EncodeSettings) -> bool:
+    if settings.precision == "fp32":
+        return False
+    from ..training.arguments import is_bf16
+
+    return is_bf16(settings.precision, settings.device)
 
 
 def _encode_columns(settings: EncodeSettings, embedder: SentenceEmbedder) -> Encoded:

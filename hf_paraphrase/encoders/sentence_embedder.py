@@ -31,9 +31,8 @@ class SentenceEmbedder(BatchFunction):
         batch_size: Texts in a padded batch at most.
         truncate_dim: Keep the first so many components; all if not given.
         normalize: Divide each embedding by its Euclidean norm.
-        precision: Arithmetic of the products of a network: `fp32`, `bf16`, or `auto`: bf16 where the machine
-            multiplies it in hardware. Averages and ONNX models always compute in fp32.
         device: Where to compute.
+        bf16: Compute the products of a network in bfloat16; averages and ONNX models always compute in fp32.
     """
 
     model: str = BUILTIN
@@ -41,8 +40,8 @@ class SentenceEmbedder(BatchFunction):
     batch_size: int = 256
     truncate_dim: int | None = None
     normalize: bool = False
-    precision: str = "fp32"
     device: str = CPU
+    bf16: bool = False
 
     @cached_property
     def encoder(self) -> SentenceEncoder:
@@ -79,15 +78,12 @@ class SentenceEmbedder(BatchFunction):
             return self.encoder.encode(texts, batch_size=self.batch_size, normalize=self.normalize)
 
     def _arithmetic(self) -> AbstractContextManager[object]:
-        """What `precision` asks for; PyTorch is imported only where it is not fp32."""
-        if self.precision == "fp32":
+        if not self.bf16:
+            # A table of vectors needs no PyTorch.
             return nullcontext()
         import torch
 
-        from ..training.arguments import is_bf16
-
-        device = torch.device(self.device).type
-        return torch.autocast(device, torch.bfloat16, enabled=is_bf16(self.precision, self.device))
+        return torch.autocast(torch.device(self.device).type, torch.bfloat16)
 
 
 def empty_texts(texts: Sequence[str]) -> int:

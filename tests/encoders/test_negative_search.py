@@ -104,12 +104,12 @@ def test_drawn_negatives_are_uniform_over_the_admissible():
     draws = torch.stack(
         [
             search_negatives(torch.ones(8, 2), keys, negatives="random", generator=generator, block_cells=9)
-            for _ in range(1024)
+            for _ in range(2048)
         ]
     )
     for sentence, allowed in ((1, [0, 2, 4, 6, 7]), (2, [0, 1, 3, 4, 5, 7]), (5, [0, 2, 4, 6, 7])):
-        shares = torch.bincount(draws[:, sentence], minlength=8) / 1024
-        assert shares[allowed].sum() == 1 and (shares[allowed] - 1 / len(allowed)).abs().max() < 0.05
+        shares = torch.bincount(draws[:, sentence], minlength=8) / 2048
+        assert shares[allowed].sum() == 1 and (shares[allowed] - 1 / len(allowed)).abs().max() < 0.04
 
 
 class Largest(TorchDispatchMode):
@@ -130,8 +130,8 @@ class Largest(TorchDispatchMode):
 def test_no_tensor_outgrows_the_block_or_the_vectors(negatives, kinds):
     vectors, keys = pool(1000, kinds, 1)
     with Largest() as largest:
-        search_negatives(vectors, keys, negatives=negatives, block_cells=36_000)
-    assert largest.cells <= 36_000 < len(keys) ** 2 / 100
+        search_negatives(vectors, keys, negatives=negatives, block_cells=12_000)
+    assert largest.cells <= 12_000 < len(keys) ** 2 / 300
     with Largest() as largest:
         choose_negatives(vectors, keys)
     assert largest.cells == len(keys) ** 2  # so the measurement sees the search in a batch

@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import gzip
 import re
-from itertools import islice
 
 import numpy as np
 import pytest
@@ -58,9 +57,9 @@ def test_words_are_those_of_nltk_for_every_run_of_the_sample(split, theirs):
 
 @pytest.mark.real_data
 @pytest.mark.parametrize("name", ["text/wikiqa", "text/newstest2012"])
-def test_words_are_those_of_nltk_for_runs_of_real_text(real_data_dir, split, theirs, name):
+def test_words_are_those_of_nltk_for_every_run_of_real_text(real_data_dir, split, theirs, name):
     with gzip.open(real_data_dir / f"{name}.txt.gz", "rt", encoding="utf-8") as stream:
-        runs = {run for line in islice(stream, 0, None, 3) for run in line.replace("\u2019", "'").split()}
+        runs = {run for line in stream for run in line.replace("\u2019", "'").split()}
     check(runs, split, theirs)
 
 

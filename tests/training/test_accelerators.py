@@ -45,7 +45,8 @@ def test_the_device_of_every_training_is_chosen_in_one_place():
 
 def test_who_asks_whether_bf16_is_fast_says_on_which_device():
     package = Path(hf_paraphrase.__file__).parent
-    calls = [call for path in package.rglob("*.py") for call in re.findall(r"= ?is_bf16\((.*)\)", path.read_text())]
+    called = re.compile(r"(?<!def )\bis_bf16\((.*)\)")
+    calls = [call for path in package.rglob("*.py") for call in called.findall(path.read_text())]
     assert len(calls) == 5
     assert all("device" in call for call in calls)
 

@@ -379,7 +379,7 @@ def test_a_changed_file_of_an_index_gives_an_error_or_an_answer_in_little_memory
     warm.mine(0.95, max_pairs=100)
     tracemalloc.start()
     try:
-        for _ in range(45):
+        for _ in range(70):
             (copy / name).write_bytes(changed(content, generator))
             tracemalloc.reset_peak()
             try:
@@ -393,7 +393,7 @@ def test_a_changed_file_of_an_index_gives_an_error_or_an_answer_in_little_memory
             assert tracemalloc.get_traced_memory()[1] < 8 << 20
     finally:
         tracemalloc.stop()
-    assert refused > 13
+    assert refused > 20
 
 
 def test_senseless_arguments_are_refused(index):
