@@ -26,10 +26,11 @@ def check_memory(rows: int, components: int, ngram_rows: int = 0) -> None:
     wanted = _BYTES * components * (_COPIES * rows + (_COPIES - 1) * ngram_rows)
     room = available_memory()
     if room is not None and wanted > room:
+        ngrams = f" and {ngram_rows:,} n-gram vectors" if ngram_rows else ""
         raise UsageError(
-            f"{rows:,} token vectors of {components:,} components take {wanted / 2**30:.1f} GiB to train, and "
+            f"{rows:,} token vectors{ngrams} of {components:,} components take {wanted / 2**30:.1f} GiB to train, and "
             f"{room / 2**30:.1f} GiB of memory are free",
-            remedy="lower --vocabulary-size or --hidden-size",
+            remedy=f"lower --vocabulary-size{', --ngram-buckets' if ngram_rows else ''} or --hidden-size",
         )
 
 

@@ -18,7 +18,7 @@ from hf_paraphrase.encoders import any_encoder
 from hf_paraphrase.encoders.any_encoder import open_encoder
 from hf_paraphrase.encoders.distillation import memory
 from hf_paraphrase.encoders.sentence_encoder import SentenceEncoder
-from hf_paraphrase.errors import InputError
+from hf_paraphrase.errors import InputError, UsageError
 from hf_paraphrase.training.accelerators import AcceleratorSettings
 
 LINES = sentences(400)
@@ -328,6 +328,8 @@ def test_a_student_that_is_too_large_for_the_memory_is_refused_before_it_is_made
     memory.check_memory(10, 8)
     with pytest.raises(Exception, match="11 token vectors of 8 components"):
         memory.check_memory(11, 8)
+    with pytest.raises(UsageError, match=r"1 token vectors and 100 n-gram vectors of 8 .*--ngram-buckets or --hidden"):
+        memory.check_memory(1, 8, 100)
 
 
 def test_what_is_asked_of_python_is_checked_as_well(work, tmp_path):
