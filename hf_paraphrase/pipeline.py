@@ -21,7 +21,7 @@ from .data.folder import DataFolder
 from .data.sample import TOTAL_PAIRS
 from .errors import OutputError
 from .messages import say
-from .settings import Settings, flag, recipe, seed_setting, setting
+from .settings import Settings, constraints_of, flag, recipe, seed_setting, setting
 
 _MODEL_TYPES = ("avg", "gran")
 _FLOORS = {"words": "word overlap", "weighted-trigrams": "weighted trigrams"}
@@ -114,8 +114,10 @@ class _Steps:
             return
         fields["output"] = str(path)
         say(f"\n$ hf-paraphrase {verb} {shlex.join(_flags(fields))}")
-        again = "resume" if self.resume and "resume" in function.settings.__dataclass_fields__ else "overwrite"
-        made = function(**fields, **{again: True})
+        # Some verbs resume only on several machines; here they start afresh.
+        field = function.settings.__dataclass_fields__.get("resume")
+        resumes = self.resume and field is not None and not constraints_of(field).only_with
+        made = function(**fields, **{"resume" if resumes else "overwrite": True})
         if verb == "evaluate":
             say(str(made))
 

@@ -2,12 +2,16 @@ from __future__ import annotations
 
 import json
 
+import pyarrow as pa
 import pytest
 from datasets import load_dataset
 from transformers import AutoModel, AutoModelForSeq2SeqLM
 
 from hf_paraphrase.commands import main
+from hf_paraphrase.data.folder import DataFolder, write_split
 from hf_paraphrase.encoders.sentence_encoder import SentenceEncoder
+from hf_paraphrase.filtering.filter import filter_pairs
+from hf_paraphrase.pipeline import _Steps
 
 SMALL = ["--num-pairs", "300", "--nmt-epochs", "16", "--max-sentences", "80", "--num-beams", "20"]
 
@@ -15,7 +19,9 @@ SMALL = ["--num-pairs", "300", "--nmt-epochs", "16", "--max-sentences", "80", "-
 @pytest.mark.slow
 def test_the_whole_pipeline_leaves_every_artefact_and_resumes_without_work(tmp_path, capsys):
     output = tmp_path / "quickstart"
-    assert main(["quickstart", "--output", str(output), *SMALL, "--num-return-sequences", "3"]) == 0
+    # As the script does, which knows of no run before.
+    words = ["quickstart", "--output", str(output), *SMALL, "--num-return-sequences", "3", "--resume"]
+    assert main(words) == 0
     report = capsys.readouterr().out
     for heading in (
         "BLEU",
@@ -56,10 +62,20 @@ def test_the_whole_pipeline_leaves_every_artefact_and_resumes_without_work(tmp_p
     assert SentenceEncoder.from_pretrained(output / "avg").encode(["The doctor bought a car."]).shape == (1, 300)
 
     before = {path: path.stat().st_mtime_ns for path in output.rglob("*.safetensors")}
-    assert main(["quickstart", "--output", str(output), *SMALL, "--num-return-sequences", "3", "--resume"]) == 0
+    assert main(words) == 0
     assert {path: path.stat().st_mtime_ns for path in output.rglob("*.safetensors")} == before
     again = json.loads((output / "results.json").read_text())
     assert {**again, "seconds": 0} == {**results, "seconds": 0}
+
+
+@pytest.mark.parametrize("resume", [False, True])
+def test_a_step_is_made_by_a_verb_that_resumes_only_on_several_machines_too(tmp_path, resume):
+    rows = pa.table({"sentence1": ["a b", "c"], "sentence2": ["b a", "d"]})
+    write_split(tmp_path / "given", "train", [rows], rows.schema)
+    steps = _Steps(tmp_path, resume=resume)
+    for _ in range(2):
+        steps.run("filter", filter_pairs, "pairs", pairs=str(tmp_path / "given"), keep=["length>=2"])
+        assert sum(batch.num_rows for batch in DataFolder(tmp_path / "pairs").batches("train")) == 1
 
 
 def test_an_output_that_holds_something_is_refused(tmp_path, capsys):
