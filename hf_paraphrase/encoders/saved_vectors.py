@@ -9,18 +9,20 @@ import json
 import os
 from collections.abc import Collection, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..artefacts.foreign_models import check_model_folder
+from ..artefacts.model_loading import check_model_type, load_model_folder
 from ..errors import ModelError
+from ..models.registry import model_class
 from ..tokenization.token_ids import TokenIds
 from ..training.word_vectors import UNKNOWN_WORDS, WordVectors
 from .stored_tables import open_tokenizer, read_table, table_name, unknown_token
 from .text_tokens import TextTokens
-from .vector_table import CONCATENATION, open_table
+from .vector_table import CONCATENATION, Reading, open_table
 from .word_averages import TableAverages
 
 if TYPE_CHECKING:
@@ -116,25 +118,35 @@ def read_joined_vectors(folder: Path, words: Sequence[str]) -> WordVectors:
         words: The wanted words.
 
     Raises:
-        ModelError: If the folder is damaged, or its tables cannot be read as they lie.
+        ModelError: If the folder is damaged, or has no such tables.
     """
-    opened = open_table(folder, CONCATENATION)
-    if opened is None:
-        raise ModelError("its tables cannot be read as they lie", path=folder, remedy="give a folder that join made")
-    averages = opened.averages()
-    parts = len(averages.part_sizes)
-    ids = TokenIds.joined(TextTokens(lambda: opened.backend, opened.reading).blocks(list(words)))
-    part = np.searchsorted(np.cumsum(averages.part_sizes), ids.ids, side="right")
+    check_model_type(folder, [CONCATENATION], kind="encoder of tables side by side", verb="join")
+    table, backend, sizes, weights = _side_by_side(folder)
+    parts = len(sizes)
+    ids = TokenIds.joined(TextTokens(lambda: backend, Reading()).blocks(list(words)))
+    part = np.searchsorted(np.cumsum(sizes), ids.ids, side="right")
     counts = np.bincount(np.repeat(np.arange(len(words)) * parts, ids.lengths) + part, minlength=len(words) * parts)
-    means = TableAverages(opened.table, part_sizes=averages.part_sizes).prepared()(*ids)
+    means = TableAverages(table, part_sizes=sizes).prepared()(*ids)
     sums = means.reshape(len(words), parts, -1) * counts.reshape(len(words), parts, 1).astype(np.float32)
-    if averages.part_weights is not None:
+    if weights is not None:
         lengths = np.sqrt(np.einsum("wpc,wpc->p", sums, sums))
-        scales = np.sqrt(averages.part_weights) / np.where(lengths > 0, lengths, 1.0)
+        scales = np.sqrt(weights) / np.where(lengths > 0, lengths, 1.0)
         sums *= (scales / scales[0])[:, None].astype(np.float32)
     matrix = sums.reshape(len(words), -1)
     known = np.flatnonzero(matrix.any(axis=1))
     return WordVectors([words[number] for number in known.tolist()], matrix[known], len(known), source=folder)
+
+
+def _side_by_side(folder: Path) -> tuple[NDArray[np.float32], Any, list[int], Sequence[float] | None]:
+    """Opens an encoder of tables side by side: all rows, what turns texts into ids, sizes and shares of the tables."""
+    if (opened := open_table(folder, CONCATENATION)) is not None:
+        averages = opened.averages()
+        return opened.table, opened.backend, averages.part_sizes, averages.part_weights
+    # As one that is stored in half precision.
+    loaded, tokenizer = load_model_folder(folder, model_class(CONCATENATION))
+    model: Any = loaded
+    table: NDArray[np.float32] = model.embeddings.detach().float().numpy()
+    return table, tokenizer.backend_tokenizer, model.config.vocab_sizes, model.config.part_weights
 
 
 def _whole_words(
