@@ -8,18 +8,20 @@ from __future__ import annotations
 import json
 import random
 import shlex
+import shutil
 import time
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from .artefacts.folders import is_filled
+from .artefacts.folders import is_filled, is_ours
 from .artefacts.provenance import read_provenance, write_provenance
+from .artefacts.unfinished import check_same_job, forget, write_job
 from .artefacts.whole_files import write_text_whole
 from .data.folder import DataFolder
-from .data.sample import TOTAL_PAIRS
-from .errors import OutputError
+from .data.sample import FEWEST_PAIRS, TOTAL_PAIRS
+from .errors import OutputError, UsageError
 from .messages import say
 from .settings import Settings, constraints_of, flag, recipe, seed_setting, setting
 
@@ -27,6 +29,13 @@ _MODEL_TYPES = ("avg", "gran")
 _FLOORS = {"words": "word overlap", "weighted-trigrams": "weighted trigrams"}
 _QUERY = "Could you give me a hand?"
 _RESULTS = "results.json"
+_ENCODERS = tuple(f"{folder}{model_type}" for model_type in _MODEL_TYPES for folder in ("untrained/", ""))
+_SCORES = "paraphrases/results.json"
+_ARTEFACTS = (
+    *("bitext", "paraphrases/validation", "paraphrases/test", "rnn_search", "bleu.json", "back_translated", "pairs"),
+    *(*_ENCODERS, _SCORES),
+)
+"""What the steps make below the output folder, in their order."""
 
 
 @dataclass(kw_only=True)
@@ -40,14 +49,31 @@ class QuickstartSettings(Settings):
     output: str = setting(
         "folder for all artefacts: bitext/ paraphrases/ rnn_search/ back_translated/ pairs/ avg/ gran/ results.json"
     )
-    num_pairs: int = setting("sentence pairs of the sample bitext, of all splits, 100 or more", TOTAL_PAIRS)
-    nmt_epochs: float = setting("passes of the translation model over the bitext", 3.0)
-    max_sentences: int = setting("sentences to translate back", 10_000)
-    num_beams: int = setting("beam width of the back-translation", 8)
-    num_return_sequences: int = setting("translations kept per sentence before filtering", 4)
+    num_pairs: int = setting(
+        "sentence pairs of the sample bitext, of all splits",
+        TOTAL_PAIRS,
+        at_least=FEWEST_PAIRS,
+        at_most=TOTAL_PAIRS,
+    )
+    nmt_epochs: float = setting("passes of the translation model over the bitext", 3.0, above=0)
+    max_sentences: int = setting("sentences to translate back", 10_000, at_least=1)
+    num_beams: int = setting("beam width of the back-translation", 8, at_least=1)
+    num_return_sequences: int = setting("translations kept per sentence before filtering", 4, at_least=1)
     seed: int = seed_setting("seed of the sample and of all training")
     overwrite: bool = setting("replace what is in the output folder", False)
     resume: bool = setting("keep the steps that are finished and go on from there", False)
+
+    def check(self) -> None:
+        """Refuses what the back-translation would refuse after the training of the translation model.
+
+        Raises:
+            UsageError: For a value out of range, or more translations than the beam is wide.
+        """
+        super().check()
+        if self.num_return_sequences > self.num_beams:
+            raise UsageError(
+                f"--num-return-sequences {self.num_return_sequences} must be 1 to --num-beams {self.num_beams}"
+            )
 
 
 @dataclass(frozen=True)
@@ -74,7 +100,7 @@ def quickstart(settings: QuickstartSettings) -> Quickstart:
         The folder of all artefacts, and what was measured.
 
     Raises:
-        OutputError: If the output is in the way.
+        OutputError: If the output is in the way, or the run to resume had other settings.
     """
     output = Path(settings.output)
     if is_filled(output) and not (settings.overwrite or settings.resume):
@@ -85,6 +111,13 @@ def quickstart(settings: QuickstartSettings) -> Quickstart:
         )
     started = time.monotonic()
     steps = _Steps(output, resume=settings.resume)
+    job = {name: value for name, value in settings.record().items() if name != "output"}
+    if settings.resume:
+        check_same_job(output, job)
+    else:
+        # Those of an earlier run must not seem to be finished where this one is interrupted and resumed.
+        steps.remove()
+        write_job(output, job)
     _write_sample(settings, output / "sample")
     _make_data_and_models(settings, steps)
     results = _measure(settings, steps)
@@ -93,6 +126,7 @@ def quickstart(settings: QuickstartSettings) -> Quickstart:
     write_provenance(
         output, command="quickstart", settings=settings.record(), inputs=[output / "sample"], results=results
     )
+    forget(output)
     return Quickstart(output, results)
 
 
@@ -105,6 +139,14 @@ class _Steps:
 
     def path(self, name: str) -> str:
         return str(self.output / name)
+
+    def remove(self) -> None:
+        """Takes away what the steps have made; a step refuses by itself what was there and is not ours."""
+        for path in (self.output / name for name in _ARTEFACTS):
+            if path.is_file():
+                path.unlink()
+            elif is_ours(path):
+                shutil.rmtree(path)
 
     def run(self, verb: str, function: Any, name: str, **fields: Any) -> None:
         """Runs the recipe of a verb, which makes the artefact `name`, and says the command that does the same."""
@@ -220,11 +262,11 @@ def _measure(settings: QuickstartSettings, steps: _Steps) -> dict[str, Any]:
     output = steps.output
     bleu = json.loads((output / "bleu.json").read_text(encoding="utf-8"))[-1]
     filtered = read_provenance(output / "pairs")["results"]
-    folders = [steps.path(f"{folder}{model_type}") for model_type in _MODEL_TYPES for folder in ("untrained/", "")]
+    folders = [steps.path(name) for name in _ENCODERS]
     steps.run(
         "evaluate",
         evaluate,
-        "paraphrases/results.json",
+        _SCORES,
         model=folders,
         data=[steps.path("paraphrases/test")],
         suite="paraphrase",
@@ -233,7 +275,7 @@ def _measure(settings: QuickstartSettings, steps: _Steps) -> dict[str, Any]:
         test_split="test",
         seeds=0,
     )
-    tested = json.loads((output / "paraphrases/results.json").read_text(encoding="utf-8"))["results"]
+    tested = json.loads((output / _SCORES).read_text(encoding="utf-8"))["results"]
     scores = {
         item["name"]: {name: item["tasks"][0]["cosine"][name] for name in ("average_precision", "top_1")}
         for item in tested

@@ -7,6 +7,8 @@ import pytest
 from datasets import load_dataset
 from transformers import AutoModel, AutoModelForSeq2SeqLM
 
+from hf_paraphrase import pipeline
+from hf_paraphrase.artefacts.provenance import write_provenance
 from hf_paraphrase.commands import main
 from hf_paraphrase.data.folder import DataFolder, write_split
 from hf_paraphrase.encoders.sentence_encoder import SentenceEncoder
@@ -83,3 +85,64 @@ def test_an_output_that_holds_something_is_refused(tmp_path, capsys):
     assert main(["quickstart", "--output", str(tmp_path)]) == 2
     assert "not empty" in capsys.readouterr().err
     assert [path.name for path in tmp_path.iterdir()] == ["mine.txt"]
+
+
+@pytest.fixture
+def interrupted(monkeypatch):
+    """Lets a quickstart be interrupted at its first step, and tells which steps it found finished."""
+    found = []
+
+    def first_step(settings, steps):
+        found.append(sorted(path.parent.name for path in steps.output.rglob("provenance.json")))
+        write_provenance(steps.output / "bitext", command="prepare bitext", settings={}, inputs=[])
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(pipeline, "_make_data_and_models", first_step)
+    return found
+
+
+def test_a_run_with_other_settings_does_not_go_on_with_the_steps_of_the_interrupted_one(tmp_path, capsys, interrupted):
+    output = str(tmp_path / "quickstart")
+    # The first is called as the script does it, which knows of no run before.
+    for seed, code in (("0", 130), ("1", 2), ("0", 130)):
+        assert main(["quickstart", "--num-pairs", "100", "--output", output, "--resume", "--seed", seed]) == code
+    assert "had other settings: seed (repeat the original command with --resume, or" in capsys.readouterr().err
+    assert interrupted == [[], ["bitext"]]
+
+
+def test_what_is_replaced_is_not_taken_for_finished_steps_of_the_new_run(tmp_path, interrupted):
+    output = tmp_path / "quickstart"
+    for name in ("pairs", "mine"):
+        write_provenance(output / name, command="filter", settings={}, inputs=[])
+    (output / "bleu.json").write_text("[]")
+    words = ["quickstart", "--num-pairs", "100", "--output", str(output)]
+    assert main([*words, "--overwrite"]) == 130
+    assert main([*words, "--resume"]) == 130
+    assert interrupted == [["mine"], ["bitext", "mine"]]
+    assert not (output / "bleu.json").exists()
+
+
+def test_all_artefacts_of_the_steps_are_known(tmp_path):
+    class Named(_Steps):
+        def run(self, verb, function, name, **fields):
+            names.append(name)
+
+    names = []
+    settings = pipeline.QuickstartSettings(output=str(tmp_path))
+    pipeline._make_data_and_models(settings, Named(tmp_path, resume=False))
+    assert sorted([*names, "paraphrases/results.json"]) == sorted(pipeline._ARTEFACTS)
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ("--num-beams 3", "--num-return-sequences 4 must be 1 to --num-beams 3"),
+        ("--nmt-epochs 0", "--nmt-epochs must be above 0"),
+        ("--num-pairs 99", "--num-pairs must be at least 100"),
+        ("--max-sentences 0", "--max-sentences must be at least 1"),
+    ],
+)
+def test_what_a_later_step_would_refuse_is_refused_before_the_first(tmp_path, capsys, words, message):
+    assert main(["quickstart", "--output", str(tmp_path / "quickstart"), *words.split()]) == 2
+    assert message in capsys.readouterr().err
+    assert not (tmp_path / "quickstart").exists()

@@ -6,6 +6,6 @@ The sentences are Tatoeba's (CC BY 2.0 FR), see `ATTRIBUTION.md`; `scripts/make_
 
 from __future__ import annotations
 
-from .tatoeba import TOTAL_PAIRS, JudgedPair, SamplePair, sample_bitext, sample_paraphrases
+from .tatoeba import FEWEST_PAIRS, TOTAL_PAIRS, JudgedPair, SamplePair, sample_bitext, sample_paraphrases
 
-__all__ = ["TOTAL_PAIRS", "JudgedPair", "SamplePair", "sample_bitext", "sample_paraphrases"]
+__all__ = ["FEWEST_PAIRS", "TOTAL_PAIRS", "JudgedPair", "SamplePair", "sample_bitext", "sample_paraphrases"]
