@@ -27,8 +27,9 @@ def encode_folder(settings: EncodeSettings, embedder: SentenceEmbedder) -> tuple
         embedder: What embeds.
 
     Returns:
-        The folder that was made, and its `rows`, the `dimension` of its embeddings, and how many texts were `empty`;
-        with `shard`, while parts are missing, the folder of the unfinished work and the dimension alone.
+        The folder that was made, and its `rows`, the `dimension` of its embeddings, whether a network computed in
+        `bf16`, and how many texts were `empty`; with `shard`, while parts are missing, the folder of the unfinished
+        work and the dimension alone.
 
     Raises:
         InputError: If the data folder is unreadable or lacks a column.
@@ -47,7 +48,9 @@ def _encode(
     for split in folder.splits:
         folder.require(*embedder.columns, split=split)
     record = {
-        **{name: value for name, value in settings.record().items() if name != "output"},
+        **{name: value for name, value in settings.record().items() if name not in ("output", "precision")},
+        # `auto` leaves to the machine what decides about the result.
+        "bf16": embedder.bf16,
         "input": fingerprint(folder),
         "model": fingerprint(model_folder(settings.model)),
     }
@@ -67,7 +70,7 @@ def _encode(
             total: Report = {"empty": 0}
             for report in reports(shards, staging):
                 add_report(total, report)
-            _describe(settings, staging, {**total, "dimension": dimension})
+            _describe(settings, staging, {**total, "dimension": dimension, "bf16": embedder.bf16})
         results = read_provenance(staging)["results"]
         output.finish()
     return output.target, results

@@ -96,6 +96,19 @@ def test_a_data_folder_is_embedded_as_its_texts_are_and_opens(pairs, tmp_path):
     assert "1 texts were empty or missing" in (tmp_path / "embedded" / "README.md").read_text()
 
 
+@pytest.mark.parametrize("words", ["encode", "back-translate"], indirect=True)
+def test_parts_on_machines_of_which_one_computes_in_bf16_by_itself_are_not_mixed(words, tmp_path, monkeypatch, capsys):
+    words = [*words, "--precision", "auto", *([] if "--shard-size" in words else ["--shard-size", 11])]
+    monkeypatch.setattr("hf_paraphrase.training.arguments.bf16_is_fast", lambda device: False)
+    assert run(words, tmp_path / "out", "--shard", "1/2") == 0
+    monkeypatch.setattr("hf_paraphrase.training.arguments.bf16_is_fast", lambda device: True)
+    capsys.readouterr()
+    assert run(words, tmp_path / "out", "--shard", "2/2") == 2
+    assert "the unfinished run had other settings: bf16" in capsys.readouterr().err
+    monkeypatch.undo()
+    assert run([*words, "--precision", "fp32"], tmp_path / "out", "--shard", "2/2") == 0
+
+
 @pytest.mark.parametrize(
     ("words", "more", "problem"),
     [
