@@ -42,8 +42,8 @@ class JoinSettings(Settings):
     """
 
     model: list[str] = setting(
-        "folders of averages, as train-encoder and distill make them, namespace/name of one on the Hub, builtin, and "
-        "once weighted-trigrams, in the order of their ids"
+        "folders of averages, as train-encoder and distill make them, namespace/name of one on the Hub, and once "
+        "weighted-trigrams, in the order of their ids"
     )
     output: str = setting("the folder to write; it appears whole or not at all")
     weights: list[float] = setting(
@@ -157,7 +157,7 @@ def _average(folder: Path) -> _Part:
     if found is not AvgModel:
         raise ModelError(
             f"a model of type `{found.config_class.model_type}` is no average of one table of vectors",
-            path=folder,
+            path=repository_name(folder) or folder,
             remedy=remedy,
         )
     model, tokenizer = load_model_folder(folder, found)

@@ -13,7 +13,7 @@ from huggingface_hub import ModelCard
 from hf_paraphrase.artefacts import hub_models
 from hf_paraphrase.artefacts.provenance import read_provenance
 from hf_paraphrase.commands import main
-from hf_paraphrase.encoders.join import join_encoders
+from hf_paraphrase.encoders.join import JoinSettings, join_encoders
 from hf_paraphrase.encoders.random_trigrams import random_trigrams
 from hf_paraphrase.encoders.sentence_encoder import SentenceEncoder
 from hf_paraphrase.errors import InputError, ModelError, OutputError, UsageError
@@ -127,6 +127,12 @@ def test_the_builtin_encoder_is_joined_by_its_name(models, tmp_path, monkeypatch
         read_provenance("joined")["inputs"][0]["name"] == "builtin"
         and "| builtin | " in Path("joined/README.md").read_text()
     )
+
+
+def test_the_builtin_encoder_which_is_joined_already_is_refused_by_its_name_and_no_help_offers_it(models, tmp_path):
+    with pytest.raises(ModelError, match=r"^builtin: a model of type `concatenation` is no average of one table"):
+        join_encoders(model=["builtin", models["trigrams"]], output=tmp_path / "joined")
+    assert "builtin" not in str(JoinSettings.__dataclass_fields__["model"].metadata["help"])
 
 
 def test_record_and_card_name_parts_shares_and_the_licence_in_common(models, tmp_path):
