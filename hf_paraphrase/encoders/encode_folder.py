@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+
 from ..artefacts.cards import write_card
 from ..artefacts.hub_models import model_folder
 from ..artefacts.inherited_cards import inherited_metadata
@@ -13,6 +15,7 @@ from ..artefacts.stored_paths import place_of
 from ..data.batch_function import Report, add_report
 from ..data.folder import DataFolder
 from ..data.parquet_files import BATCH_ROWS
+from ..errors import InputError
 from ..jobs.sharded_output import ShardedOutput
 from ..jobs.shards import ShardJob, cut, reports
 from .encode_settings import EncodeSettings
@@ -32,7 +35,7 @@ def encode_folder(settings: EncodeSettings, embedder: SentenceEmbedder) -> tuple
         work and the dimension alone.
 
     Raises:
-        InputError: If the data folder is unreadable or lacks a column.
+        InputError: If the data folder is unreadable, lacks a column, or one of them holds no texts.
         OutputError: If the output is in the way, or the unfinished work had other settings.
         ModelError: If the model folder is not a sentence encoder.
     """
@@ -46,7 +49,14 @@ def _encode(
     output.claim()
     folder = DataFolder(settings.input)
     for split in folder.splits:
-        folder.require(*embedder.columns, split=split)
+        schema = folder.require(*embedder.columns, split=split)
+        for column in embedder.columns:
+            if not _is_text(schema.field(column).type):
+                raise InputError(
+                    f"split `{split}`: the column {column} holds {schema.field(column).type}, not text",
+                    path=settings.input,
+                    remedy="name columns of texts",
+                )
     record = {
         **{name: value for name, value in settings.record().items() if name not in ("output", "precision")},
         # `auto` leaves to the machine what decides about the result.
@@ -74,6 +84,11 @@ def _encode(
         results = read_provenance(staging)["results"]
         output.finish()
     return output.target, results
+
+
+def _is_text(kind: pa.DataType) -> bool:
+    values = kind.value_type if pa.types.is_dictionary(kind) else kind
+    return bool(pa.types.is_string(values) or pa.types.is_large_string(values))
 
 
 def _describe(settings: EncodeSettings, staging: Path, results: dict[str, Any]) -> None:

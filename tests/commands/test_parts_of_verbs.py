@@ -120,6 +120,7 @@ def test_parts_on_machines_of_which_one_computes_in_bf16_by_itself_are_not_mixed
         ("filter", ["--noise", 0.1], "--noise looks at all pairs"),
         ("filter", ["--shard-size", 0], "--shard-size must be at least 1"),
         ("encode", ["--columns", "nothing"], "nothing"),
+        ("encode", ["--columns", "number"], "split `train`: the column number holds int64, not text"),
         ("back-translate", ["--overwrite"], "--overwrite"),
     ],
     indirect=["words"],
