@@ -54,18 +54,15 @@ tune() { # output, seeds, further flags
     --data "$data/sts" --initial-vectors "$glove" --largest-share 0.2 --bootstrap 2000 --seeds $2 \
     --output "$work/$1" --resume "${@:3}"
 }
-costs=()
-for tenths in 2 3 4 5 6 7 8 9; do costs+=("cost_with_end<=0.$tenths" "cost_in_length<=0.$tenths"); done
+ranges=(--filters length_bins --keep "length<=10" "length<=15" "cost<=0.8" "cost<=1" "cost_with_end<=0.7"
+  "cost_with_end<=0.9" "cost_in_length<=0.5" "cost_in_length<=0.75" "perplexity<=75" "perplexity<=150"
+  "reference_probability>=0.2" "reference_probability>=0.4" "overlap_1<=0.8" "overlap_1<=0.9" "overlap_2<=0.6"
+  "overlap_2<=0.8" "overlap_3<=0.6" "overlap_3<=0.8" "bleu<=0.6" "bleu<=0.8")
 # A core for each of the two: small models gain little by a second.
-OMP_NUM_THREADS=1 tune avg "$avg_seeds" --sample "$sample" --epochs 20 --keep "${costs[@]}" \
-  --filters length length_bins cost perplexity reference_probability overlap_1 overlap_2 overlap_3 bleu &
+OMP_NUM_THREADS=1 tune avg "$avg_seeds" --sample "$sample" --epochs 20 "${ranges[@]}" &
 averages=$!
 trap wait EXIT
-OMP_NUM_THREADS=1 tune gran "$gran_seeds" --sample "$sample" --encoders gran --epochs 3 --filters length_bins --keep \
-  "length<=10" "length<=15" "cost<=0.8" "cost<=1" "cost_with_end<=0.7" "cost_with_end<=0.9" "cost_in_length<=0.5" \
-  "cost_in_length<=0.75" "perplexity<=75" "perplexity<=150" "reference_probability>=0.2" "reference_probability>=0.4" \
-  "overlap_1<=0.8" "overlap_1<=0.9" "overlap_2<=0.6" "overlap_2<=0.8" "overlap_3<=0.6" "overlap_3<=0.8" "bleu<=0.6" \
-  "bleu<=0.8"
+OMP_NUM_THREADS=1 tune gran "$gran_seeds" --sample "$sample" --encoders gran --epochs 3 "${ranges[@]}"
 wait "$averages"
 
 # 4. Table 5: bins of length with equally many pairs each.
