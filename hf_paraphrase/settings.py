@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import copy
 import dataclasses
+import difflib
 import functools
 import inspect
 import json
@@ -336,7 +337,9 @@ def recipe(settings_class: Any) -> Any:
         @functools.wraps(function)
         def call(*args: Any, **kwargs: Any) -> Any:
             # More may have been registered since the function was made.
-            return run(current()(*args, **kwargs))
+            settings_now = current()
+            _check_names(function.__name__, kwargs, settings_now)
+            return run(settings_now(*args, **kwargs))
 
         made = cast(Any, call)
         made.settings, made.run = current(), run
@@ -348,6 +351,16 @@ def recipe(settings_class: Any) -> Any:
         return made
 
     return decorate
+
+
+def _check_names(function: str, given: Iterable[str], settings_class: type[Any]) -> None:
+    """Raises the usual TypeError for an option that a function lacks, with the name that is nearest to it."""
+    names = [field.name for field in dataclasses.fields(settings_class)]
+    for name in given:
+        if name not in names:
+            near = difflib.get_close_matches(name, names, 1)
+            hint = f": did you mean `{near[0]}`?" if near else ""
+            raise TypeError(f"{function}() has no option `{name}`{hint}")
 
 
 def _documented(function: Callable[..., Any], settings_class: type[Any]) -> str:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+import hf_paraphrase
 from hf_paraphrase.commands.arguments import parse
 from hf_paraphrase.errors import HfParaphraseError, UsageError
 from hf_paraphrase.registry import Registry
@@ -154,3 +155,10 @@ def test_options_of_what_is_registered_are_fields_of_a_recipe_also_after_it_was_
     assert top(flour="rye", olives=1).olives == 1
     with pytest.raises(UsageError, match="--olives must be at least 0, not -1"):
         top(flour="rye", olives=-1)
+
+
+def test_a_call_with_a_misspelt_option_names_the_nearest_one():
+    with pytest.raises(TypeError, match=r"filter_pairs\(\) has no option `outptu`: did you mean `output`\?"):
+        hf_paraphrase.filter_pairs(pairs="pairs", outptu="kept")
+    with pytest.raises(TypeError, match=r"filter_pairs\(\) has no option `colour`$"):
+        hf_paraphrase.filter_pairs(pairs="pairs", colour="red")
