@@ -8,10 +8,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ..artefacts.foreign_files import read_json_object
 from ..artefacts.hub_models import fetched_folder
 from ..data.text_files import numbered_lines
-from ..errors import InputError, UsageError
+from ..errors import InputError, ModelError, UsageError
 from ..models.joined_tokenizers import PARTS_FILE
+from ..models.registry import MODELS, SENTENCE_ENCODERS
 from ..training.word_vectors import Coverage, WordVectors, is_header, read_word_vectors
 from .distillation.teacher import Teacher
 from .distillation.word_vectors import DISTILLED_DIMENSION, distill_word_vectors
@@ -26,6 +28,7 @@ FILE, SAVED_MODEL, SIDE_BY_SIDE, SENTENCE_ENCODER = (
     "tables side by side",
     "distilled from the sentence encoder",
 )
+_REMEDY = "give a file of word vectors, or the folder of a sentence encoder"
 
 
 def kind_of_source(source: str | os.PathLike[str]) -> str:
@@ -35,16 +38,35 @@ def kind_of_source(source: str | os.PathLike[str]) -> str:
 
     Raises:
         InputError: If there is nothing.
-        ModelError: If it is a model folder and damaged.
+        ModelError: If it is a model folder and damaged or of another kind, or a folder without a model.
     """
+    if not os.fspath(source):  # which a path would take for the current folder
+        raise InputError("the name of the initial vectors is empty", remedy=_REMEDY)
     path = fetched_folder(source) or Path(source)
     if path.is_dir():
         if (path / PARTS_FILE).is_file():
             return SIDE_BY_SIDE
-        return SENTENCE_ENCODER if vector_table(path) is None else SAVED_MODEL
+        if vector_table(path) is not None:
+            return SAVED_MODEL
+        _check_encoder(path)
+        return SENTENCE_ENCODER
     if not path.exists():
-        raise InputError("no such file or folder", path=path, remedy="give a file of word vectors or a model folder")
+        raise InputError("no such file or folder", path=path, remedy=_REMEDY)
     return FILE
+
+
+def _check_encoder(folder: Path) -> None:
+    """Refuses a folder that holds no sentence encoder, before transformers would do so at length.
+
+    Raises:
+        ModelError: If there is no model, or one of this package that is something else.
+    """
+    if not any(os.path.lexists(folder / name) for name in ("config.json", "modules.json")):
+        raise ModelError("not a model folder: it has no config.json", path=folder, remedy=_REMEDY)
+    if (folder / "config.json").is_file():
+        found = read_json_object(folder / "config.json", ModelError).get("model_type")
+        if found in MODELS and found not in SENTENCE_ENCODERS:
+            raise ModelError(f"a model of type `{found}` has no vectors of words", path=folder, remedy=_REMEDY)
 
 
 def read_initial_vectors(

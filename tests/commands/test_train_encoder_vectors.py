@@ -147,7 +147,7 @@ def test_skipping_unknown_words_is_part_of_the_model_and_its_card(pairs, tmp_pat
         (["--initial-vectors", "foreign"], "foreign: no word of the pairs has a vector"),
         (["--initial-vectors", "broken"], "broken:2: `nan` is not finite"),
         (["--initial-vectors", "lies"], "lies:3: the first line promises 5 vectors, the file has 2"),
-        (["--initial-vectors", "empty_folder"], "empty_folder: the sentence encoder cannot be opened"),
+        (["--initial-vectors", "empty_folder"], "empty_folder: not a model folder: it has no config.json"),
         (["--initial-vectors", "foreign", "--hidden-size", "3"], "the initial vectors have 2 components"),
         (["--tokenizer", "absent"], "absent: no such tokenizer folder"),
         (["--tokenizer", "empty_folder"], "empty_folder: no tokenizer.json"),
@@ -180,3 +180,17 @@ def test_repeated_words_of_a_file_are_reported(pairs, tmp_path, capsys):
     assert run(pairs, tmp_path / "m", "--initial-vectors", tmp_path / "v") == 0
     assert "1 lines repeat a word; its first vector counts" in capsys.readouterr().err
     assert table_of(tmp_path / "m")[0]["a1"].tolist() == [1, 2]
+
+
+def test_what_cannot_hold_initial_vectors_is_refused_in_our_words(pairs, tmp_path, capsys):
+    translation = tmp_path / "translation"
+    translation.mkdir()
+    (translation / "config.json").write_text('{"model_type": "rnn_search"}')
+    for given, message in (
+        ("", "the name of the initial vectors is empty (give a file"),
+        (pairs, f"{pairs}: not a model folder: it has no config.json (give a file"),
+        (translation, f"{translation}: a model of type `rnn_search` has no vectors of words (give a file"),
+    ):
+        assert run(pairs, tmp_path / "made", "--initial-vectors", given) == 2
+        assert message in capsys.readouterr().err.splitlines()[-1]
+    assert not (tmp_path / "made").exists()
