@@ -17,7 +17,7 @@ from typing import Any
 
 from .artefacts.folders import is_filled, is_ours
 from .artefacts.provenance import read_provenance, write_provenance
-from .artefacts.unfinished import check_same_job, forget, write_job
+from .artefacts.unfinished import JOB, RECORD, check_same_job, forget, write_job
 from .artefacts.whole_files import write_text_whole
 from .data.folder import DataFolder
 from .data.sample import FEWEST_PAIRS, TOTAL_PAIRS
@@ -113,6 +113,7 @@ def quickstart(settings: QuickstartSettings) -> Quickstart:
     steps = _Steps(output, resume=settings.resume)
     job = {name: value for name, value in settings.record().items() if name != "output"}
     if settings.resume:
+        _check_finished(output, job)
         check_same_job(output, job)
     else:
         # Those of an earlier run must not seem to be finished where this one is interrupted and resumed.
@@ -128,6 +129,27 @@ def quickstart(settings: QuickstartSettings) -> Quickstart:
     )
     forget(output)
     return Quickstart(output, results)
+
+
+def _check_finished(output: Path, job: dict[str, Any]) -> None:
+    """Refuses to go on with a finished run of other settings.
+
+    Raises:
+        OutputError: If that is what lies there.
+    """
+    if (output / JOB).is_file() or not (output / RECORD).is_file():
+        return
+    previous = read_provenance(output)
+    recorded = previous.get("settings")
+    if previous.get("command") != "hf-paraphrase quickstart" or not isinstance(recorded, dict):
+        return
+    changed = sorted(name for name, value in job.items() if name in recorded and recorded[name] != value)
+    if changed:
+        raise OutputError(
+            f"the finished run there had other settings: {', '.join(changed)}",
+            path=output,
+            remedy="give another --output, or replace it with --overwrite",
+        )
 
 
 class _Steps:
@@ -195,6 +217,7 @@ def _make_data_and_models(settings: QuickstartSettings, steps: _Steps) -> None:
     from .data.sources import prepare_bitext, prepare_pairs
     from .encoders import train_encoder
     from .filtering import filter_pairs
+    from .filtering.row_choice import NothingLeftError
     from .translation import back_translate, evaluate_translation, train_translation
 
     sample, seed = steps.output / "sample", settings.seed
@@ -235,16 +258,21 @@ def _make_data_and_models(settings: QuickstartSettings, steps: _Steps) -> None:
         num_return_sequences=settings.num_return_sequences,
         max_sentences=settings.max_sentences,
     )
-    steps.run(
-        "filter",
-        filter_pairs,
-        "pairs",
-        pairs=steps.path("back_translated"),
-        drop_identical=True,
-        keep=["3<=length<=30", "overlap_2<=0.8"],
-        one_per_reference="best",
-        seed=seed,
-    )
+    try:
+        steps.run(
+            "filter",
+            filter_pairs,
+            "pairs",
+            pairs=steps.path("back_translated"),
+            drop_identical=True,
+            keep=["3<=length<=30", "overlap_2<=0.8"],
+            one_per_reference="best",
+            seed=seed,
+        )
+    except NothingLeftError as error:
+        # The steps of the filter are no options here.
+        remedy = "the translations are too few or too bad: start afresh with --overwrite and more --num-pairs"
+        raise NothingLeftError(error.message, path=error.path, remedy=f"{remedy} or --nmt-epochs") from error
     encoder = {"pairs": steps.path("pairs"), "dev_data": steps.path("paraphrases/validation"), "seed": seed}
     for model_type in _MODEL_TYPES:
         steps.run(

@@ -85,17 +85,21 @@ def choose_rows(folder: DataFolder, split: str, steps: FilterSteps, progress: Pr
     return choice
 
 
+class NothingLeftError(InputError):
+    """A filter leaves nothing."""
+
+
 def check_any_left(choice: Choice, split: str, folder: DataFolder) -> None:
     """Refuses a filter that leaves nothing.
 
     Raises:
-        InputError: Naming the step that removed the last pair.
+        NothingLeftError: Naming the step that removed the last pair.
     """
     counts = choice.funnel.counts or {"read": 0}
     step = next((name for name, count in counts.items() if count == 0), None)
     if step is not None:
         reason = "there are no pairs" if step == "read" else f"nothing is left after `{step}`"
-        raise InputError(
+        raise NothingLeftError(
             f"split `{split}`: {reason}", path=folder.path, remedy="loosen that step; nothing was written"
         )
 

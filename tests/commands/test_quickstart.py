@@ -12,6 +12,7 @@ from hf_paraphrase.artefacts.provenance import write_provenance
 from hf_paraphrase.commands import main
 from hf_paraphrase.data.folder import DataFolder, write_split
 from hf_paraphrase.encoders.sentence_encoder import SentenceEncoder
+from hf_paraphrase.errors import InputError
 from hf_paraphrase.filtering.filter import filter_pairs
 from hf_paraphrase.pipeline import _Steps
 
@@ -108,6 +109,30 @@ def test_a_run_with_other_settings_does_not_go_on_with_the_steps_of_the_interrup
         assert main(["quickstart", "--num-pairs", "100", "--output", output, "--resume", "--seed", seed]) == code
     assert "had other settings: seed (repeat the original command with --resume, or" in capsys.readouterr().err
     assert interrupted == [[], ["bitext"]]
+
+
+def test_a_finished_run_of_other_settings_is_called_so_where_it_is_resumed(tmp_path, capsys):
+    output = tmp_path / "quickstart"
+    settings = pipeline.QuickstartSettings(output=str(output), num_pairs=100)
+    write_provenance(output, command="quickstart", settings=settings.record(), inputs=[])
+    assert main(["quickstart", "--num-pairs", "200", "--seed", "3", "--output", str(output), "--resume"]) == 2
+    message = capsys.readouterr().err.splitlines()[-1]
+    assert "the finished run there had other settings: num_pairs, seed (give another --output" in message
+
+
+def test_a_filter_that_leaves_nothing_names_an_option_that_quickstart_has(tmp_path):
+    class Unfit(_Steps):
+        def run(self, verb, function, name, **fields):
+            if verb == "filter":
+                super().run(verb, function, name, **fields)
+
+    rows = pa.table(
+        {"id": ["0", "1"], "rank": [0, 0], "sentence1": ["a b c", "c d e"], "sentence2": ["a b c", "c d e"]}
+    )
+    write_split(tmp_path / "back_translated", "train", [rows], rows.schema)
+    settings = pipeline.QuickstartSettings(output=str(tmp_path))
+    with pytest.raises(InputError, match=r"nothing is left after .* with --overwrite and more --num-pairs or --nmt"):
+        pipeline._make_data_and_models(settings, Unfit(tmp_path, resume=False))
 
 
 def test_what_is_replaced_is_not_taken_for_finished_steps_of_the_new_run(tmp_path, interrupted):
