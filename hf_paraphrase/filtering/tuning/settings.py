@@ -91,13 +91,15 @@ class TuneSettings(Settings):
         """The folder of each data set by its name.
 
         Raises:
-            UsageError: If two have one name.
+            UsageError: If two have one name, or one has an empty one.
         """
         folders: dict[str, Path] = {}
         for word in self.pairs:
             name, equals, folder = word.partition("=")
             path = Path(folder if equals else word)
             name = name if equals else path.resolve().name
+            if not name or (equals and not folder):
+                raise UsageError(f"--pairs `{word}` lacks a name or a folder", remedy="give NAME=DIR, or DIR")
             if name in folders:
                 raise UsageError(f"two data sets are called {name}", remedy="give them names: NAME=DIR")
             folders[name] = path
