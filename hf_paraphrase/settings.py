@@ -211,6 +211,9 @@ def check_fields(settings: Any) -> None:
             # Names of what is there may have any bytes, where the libraries that open it allow that.
             if field.name in _WORDS or _is_made(field):
                 _check_unicode(field.name, item)
+            # As a path it would be the current folder. A text with a default of its own need not be a name.
+            elif item == "" and not isinstance(field.default, str):
+                raise UsageError(f"{flag(field.name)} is empty", remedy="name a file or folder, or leave it out")
     for field in dataclasses.fields(settings):
         if _CONSTRAINTS in field.metadata and is_given(settings, field.name):
             _check_others(settings, field.name, constraints_of(field))

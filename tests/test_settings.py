@@ -11,7 +11,7 @@ import hf_paraphrase
 from hf_paraphrase.commands.arguments import parse
 from hf_paraphrase.errors import HfParaphraseError, UsageError
 from hf_paraphrase.registry import Registry
-from hf_paraphrase.settings import Settings, recipe, setting, with_options
+from hf_paraphrase.settings import Settings, check_fields, recipe, setting, with_options
 
 KINDS = Registry("kind", {"plain": "collections:OrderedDict"})
 
@@ -122,6 +122,17 @@ def test_a_recipe_shows_the_fields_with_their_defaults_and_help_like_any_functio
         bake()
     with pytest.raises(TypeError):
         bake(flour="rye", flower="rose")
+
+
+@pytest.mark.parametrize("given", ["", ["rye", ""]])
+def test_an_empty_name_of_an_input_is_not_taken_for_the_current_folder(given):
+    @dataclass
+    class Reading(Settings):
+        files: list[str] = setting("what is read", [])
+
+    check_fields(Reading(files=["."]))
+    with pytest.raises(UsageError, match=r"^--files is empty \(name a file or folder, or leave it out\)$"):
+        check_fields(Reading(files=given))
 
 
 def test_what_a_user_registers_becomes_a_choice(monkeypatch):

@@ -40,8 +40,6 @@ def kind_of_source(source: str | os.PathLike[str]) -> str:
         InputError: If there is nothing.
         ModelError: If it is a model folder and damaged or of another kind, or a folder without a model.
     """
-    if not os.fspath(source):  # which a path would take for the current folder
-        raise InputError("the name of the initial vectors is empty", remedy=_REMEDY)
     path = fetched_folder(source) or Path(source)
     if path.is_dir():
         if (path / PARTS_FILE).is_file():
