@@ -103,6 +103,7 @@ def test_the_kind_of_a_source_is_found_out(ours, tmp_path):
     (tmp_path / "v.txt").write_text("a 1 2\n")
     (tmp_path / "bert").mkdir()
     save_file({"x": torch.zeros(2)}, tmp_path / "bert" / "model.safetensors")
+    (tmp_path / "bert" / "config.json").write_text('{"model_type": "bert"}')
     kinds = [kind_of_source(tmp_path / name) for name in ("ours", "v.txt", "bert")]
     assert kinds == [SAVED_MODEL, FILE, SENTENCE_ENCODER]
     with pytest.raises(InputError, match="no such file or folder"):
