@@ -15,9 +15,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from .artefacts.folders import is_filled, is_ours
+from .artefacts.folders import check_output, is_ours
 from .artefacts.provenance import read_provenance, write_provenance
-from .artefacts.unfinished import JOB, RECORD, check_same_job, forget, write_job
+from .artefacts.unfinished import JOB, check_same_job, forget, write_job
 from .artefacts.whole_files import write_text_whole
 from .data.folder import DataFolder
 from .data.sample import FEWEST_PAIRS, TOTAL_PAIRS
@@ -31,11 +31,6 @@ _QUERY = "Could you give me a hand?"
 _RESULTS = "results.json"
 _ENCODERS = tuple(f"{folder}{model_type}" for model_type in _MODEL_TYPES for folder in ("untrained/", ""))
 _SCORES = "paraphrases/results.json"
-_ARTEFACTS = (
-    *("bitext", "paraphrases/validation", "paraphrases/test", "rnn_search", "bleu.json", "back_translated", "pairs"),
-    *(*_ENCODERS, _SCORES),
-)
-"""What the steps make below the output folder, in their order."""
 
 
 @dataclass(kw_only=True)
@@ -103,22 +98,9 @@ def quickstart(settings: QuickstartSettings) -> Quickstart:
         OutputError: If the output is in the way, or the run to resume had other settings.
     """
     output = Path(settings.output)
-    if is_filled(output) and not (settings.overwrite or settings.resume):
-        raise OutputError(
-            "the output folder exists and is not empty",
-            path=output,
-            remedy="give another --output, --overwrite, or --resume to go on with an interrupted run",
-        )
     started = time.monotonic()
+    _begin(output, settings)
     steps = _Steps(output, resume=settings.resume)
-    job = {name: value for name, value in settings.record().items() if name != "output"}
-    if settings.resume:
-        _check_finished(output, job)
-        check_same_job(output, job)
-    else:
-        # Those of an earlier run must not seem to be finished where this one is interrupted and resumed.
-        steps.remove()
-        write_job(output, job)
     _write_sample(settings, output / "sample")
     _make_data_and_models(settings, steps)
     results = _measure(settings, steps)
@@ -131,25 +113,29 @@ def quickstart(settings: QuickstartSettings) -> Quickstart:
     return Quickstart(output, results)
 
 
-def _check_finished(output: Path, job: dict[str, Any]) -> None:
-    """Refuses to go on with a finished run of other settings.
+def _begin(output: Path, settings: QuickstartSettings) -> None:
+    """Leaves in the output folder what this run may go on with, and the record of its job.
 
     Raises:
-        OutputError: If that is what lies there.
+        OutputError: If what is there is in the way, or of other settings.
     """
-    if (output / JOB).is_file() or not (output / RECORD).is_file():
+    job = {name: value for name, value in settings.record().items() if name != "output"}
+    begun = (output / JOB).is_file() or is_ours(output)
+    if begun and settings.resume:
+        check_same_job(output, job)
         return
-    previous = read_provenance(output)
-    recorded = previous.get("settings")
-    if previous.get("command") != "hf-paraphrase quickstart" or not isinstance(recorded, dict):
-        return
-    changed = sorted(name for name, value in job.items() if name in recorded and recorded[name] != value)
-    if changed:
+    if begun and not settings.overwrite:
         raise OutputError(
-            f"the finished run there had other settings: {', '.join(changed)}",
+            "the output folder exists and is not empty",
             path=output,
-            remedy="give another --output, or replace it with --overwrite",
+            remedy="give another --output, --overwrite, or --resume to go on with an interrupted run",
         )
+    if begun:
+        # Else the steps of the earlier run would seem to be finished where this one is interrupted and resumed.
+        shutil.rmtree(output.resolve())
+    else:
+        check_output(output, overwrite=settings.overwrite)
+    write_job(output, job)
 
 
 class _Steps:
@@ -161,14 +147,6 @@ class _Steps:
 
     def path(self, name: str) -> str:
         return str(self.output / name)
-
-    def remove(self) -> None:
-        """Takes away what the steps have made; a step refuses by itself what was there and is not ours."""
-        for path in (self.output / name for name in _ARTEFACTS):
-            if path.is_file():
-                path.unlink()
-            elif is_ours(path):
-                shutil.rmtree(path)
 
     def run(self, verb: str, function: Any, name: str, **fields: Any) -> None:
         """Runs the recipe of a verb, which makes the artefact `name`, and says the command that does the same."""

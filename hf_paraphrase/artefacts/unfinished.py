@@ -41,9 +41,9 @@ def check_same_job(folder: Path, job: Mapping[str, Any], *, again: bool = True) 
     """
     record = folder / JOB
     if not record.is_file():
-        # That of a run that was killed at its very end is gone.
+        # That of a run that was killed at its very end, or has finished here, is gone.
         if recorded_job(folder / RECORD) not in {None, job_fingerprint(job)}:
-            raise OutputError("the unfinished run had other settings or inputs", path=folder, remedy=_REMEDY)
+            raise OutputError("the run there had other settings or inputs", path=folder, remedy=_REMEDY)
         write_job(folder, job)
         return
     try:

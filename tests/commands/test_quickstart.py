@@ -9,6 +9,7 @@ from transformers import AutoModel, AutoModelForSeq2SeqLM
 
 from hf_paraphrase import pipeline
 from hf_paraphrase.artefacts.provenance import write_provenance
+from hf_paraphrase.artefacts.unfinished import forget
 from hf_paraphrase.commands import main
 from hf_paraphrase.data.folder import DataFolder, write_split
 from hf_paraphrase.encoders.sentence_encoder import SentenceEncoder
@@ -81,10 +82,14 @@ def test_a_step_is_made_by_a_verb_that_resumes_only_on_several_machines_too(tmp_
         assert sum(batch.num_rows for batch in DataFolder(tmp_path / "pairs").batches("train")) == 1
 
 
-def test_an_output_that_holds_something_is_refused(tmp_path, capsys):
+@pytest.mark.parametrize(
+    ("flags", "message"),
+    [([], "not empty"), (["--resume"], "not empty"), (["--overwrite"], "only what hf-paraphrase made")],
+)
+def test_an_output_that_holds_something_else_is_refused(tmp_path, capsys, flags, message):
     (tmp_path / "mine.txt").write_text("mine")
-    assert main(["quickstart", "--output", str(tmp_path)]) == 2
-    assert "not empty" in capsys.readouterr().err
+    assert main(["quickstart", "--output", str(tmp_path), *flags]) == 2
+    assert message in capsys.readouterr().err
     assert [path.name for path in tmp_path.iterdir()] == ["mine.txt"]
 
 
@@ -111,13 +116,14 @@ def test_a_run_with_other_settings_does_not_go_on_with_the_steps_of_the_interrup
     assert interrupted == [[], ["bitext"]]
 
 
-def test_a_finished_run_of_other_settings_is_called_so_where_it_is_resumed(tmp_path, capsys):
+def test_a_finished_run_of_other_settings_is_not_resumed(tmp_path, capsys):
     output = tmp_path / "quickstart"
-    settings = pipeline.QuickstartSettings(output=str(output), num_pairs=100)
-    write_provenance(output, command="quickstart", settings=settings.record(), inputs=[])
+    pipeline._begin(output, pipeline.QuickstartSettings(output=str(output), num_pairs=100))
+    write_provenance(output, command="quickstart", settings={}, inputs=[])
+    forget(output)
     assert main(["quickstart", "--num-pairs", "200", "--seed", "3", "--output", str(output), "--resume"]) == 2
     message = capsys.readouterr().err.splitlines()[-1]
-    assert "the finished run there had other settings: num_pairs, seed (give another --output" in message
+    assert "the run there had other settings" in message and "start afresh with --overwrite" in message
 
 
 def test_a_filter_that_leaves_nothing_names_an_option_that_quickstart_has(tmp_path):
@@ -135,27 +141,20 @@ def test_a_filter_that_leaves_nothing_names_an_option_that_quickstart_has(tmp_pa
         pipeline._make_data_and_models(settings, Unfit(tmp_path, resume=False))
 
 
-def test_what_is_replaced_is_not_taken_for_finished_steps_of_the_new_run(tmp_path, interrupted):
+@pytest.mark.parametrize("finished", [True, False])
+def test_what_is_replaced_is_not_taken_for_finished_steps_of_the_new_run(tmp_path, interrupted, finished):
     output = tmp_path / "quickstart"
-    for name in ("pairs", "mine"):
-        write_provenance(output / name, command="filter", settings={}, inputs=[])
-    (output / "bleu.json").write_text("[]")
     words = ["quickstart", "--num-pairs", "100", "--output", str(output)]
+    assert main(words) == 130
+    write_provenance(output / "pairs", command="filter", settings={}, inputs=[])
+    (output / "bleu.json").write_text("[]")
+    if finished:
+        write_provenance(output, command="quickstart", settings={}, inputs=[])
+        forget(output)
     assert main([*words, "--overwrite"]) == 130
-    assert main([*words, "--resume"]) == 130
-    assert interrupted == [["mine"], ["bitext", "mine"]]
     assert not (output / "bleu.json").exists()
-
-
-def test_all_artefacts_of_the_steps_are_known(tmp_path):
-    class Named(_Steps):
-        def run(self, verb, function, name, **fields):
-            names.append(name)
-
-    names = []
-    settings = pipeline.QuickstartSettings(output=str(tmp_path))
-    pipeline._make_data_and_models(settings, Named(tmp_path, resume=False))
-    assert sorted([*names, "paraphrases/results.json"]) == sorted(pipeline._ARTEFACTS)
+    assert main([*words, "--resume"]) == 130
+    assert interrupted == [[], [], ["bitext"]]
 
 
 @pytest.mark.parametrize(

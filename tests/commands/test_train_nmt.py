@@ -199,7 +199,7 @@ def test_a_model_that_could_not_be_moved_into_place_is_not_trained_again(tiny_bi
     written = weights(staging)
     monkeypatch.setattr("hf_paraphrase.translation.train._train", lambda *arguments: pytest.fail("trained again"))
     assert train(tiny_bitext, output, *words, "--resume", "--seed", "5") == 2
-    assert "the unfinished run had other settings" in capsys.readouterr().err and staging.is_dir()
+    assert "the run there had other settings" in capsys.readouterr().err and staging.is_dir()
     assert train(tiny_bitext, output, *words, "--resume") == 0
     assert weights(output) == written and not (output / "checkpoints").exists()
     assert [path.name for path in tmp_path.iterdir()] == ["model"]
