@@ -129,6 +129,8 @@ class EvaluateSettings(DeviceSettings):
             raise UsageError("--update-card without --model", remedy="name the models whose cards are to be updated")
         if not self.model and not self.baseline:
             self.model = [BUILTIN]
+        if self.truncate_dim and not self.model:
+            raise UsageError("--truncate-dim without --model", remedy="name the models whose embeddings are to be cut")
         if self.report == self.output and self.output is not None:
             raise UsageError("--output is for JSON, and the report lies beside it", remedy="name it e.g. results.json")
 

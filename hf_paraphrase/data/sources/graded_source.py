@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import ClassVar
 
@@ -66,8 +66,9 @@ class GradedSource(Source, LineErrorSettings):
 
     def _require(self, found: bool) -> None:
         if not found:
+            where = next(field.metadata["help"] for field in fields(self) if field.name == "data_dir")
             raise NothingThereError(
-                f"no file of {self.FAMILY} is below this folder", path=self.data_dir, remedy="check --data-dir"
+                f"no file of {self.TITLE} is below this folder", path=self.data_dir, remedy=f"--data-dir is {where}"
             )
 
 

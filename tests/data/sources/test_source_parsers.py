@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import re
 from collections import Counter
 
 import pytest
@@ -329,6 +330,20 @@ def test_pit_labels_follow_the_votes_and_the_expert(tmp_path):
         rows(Pit2015Source(data_dir=str(tmp_path)), "test")
 
 
+@pytest.mark.parametrize(
+    ("source", "file"),
+    [
+        (StsSource, "STS.gs.MSRpar.txt"),
+        (SickSource, "SICK_trial.txt"),
+        (Pit2015Source, "test.label"),
+        (StsBenchmarkSource, "sts-dev.csv"),
+    ],
+)
+def test_a_folder_without_a_file_of_the_set_is_told_which_files_it_should_hold(tmp_path, source, file):
+    with pytest.raises(InputError, match=rf"no file of {source.TITLE} is below.*{re.escape(file)}"):
+        source(data_dir=str(tmp_path)).parts()
+
+
 def test_each_graded_source_takes_its_own_files_only(tmp_path):
     write(
         tmp_path,
@@ -344,7 +359,7 @@ def test_each_graded_source_takes_its_own_files_only(tmp_path):
         assert len(found) == 1
         assert list(corpus.parts) == ["validation"]
         assert options.missing() == ["train", "test"]
-    with pytest.raises(InputError, match="no file of STS1"):
+    with pytest.raises(InputError, match="no file of SemEval STS"):
         rows(StsSource(data_dir=str(tmp_path)))
 
 
