@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
 # An hour or two on two cores for each seed; 14 minutes of it with PAIRS=30000 EPOCHS=2 HIDDEN=64, for German beside other
 # work, 7 of them processor time.
-# Makes the tables of paper 002 (Grégoire and Langlais 2017) on a task made from bitext, and those of its repair, with what
-# may be said of them over the seeds of everything that is trained.
+# Makes the tables and figure 1 of paper 002 (Grégoire and Langlais 2017) on a task made from bitext, and the tables of its
+# repair, with what may be said of them over the seeds of everything that is trained.
 # Usage: bash scripts/studies/mining.sh DATA WORK [LANGUAGE]
 #   DATA      holds manythings/ libreoffice_help/ multi30k/
-#   WORK      is a folder for everything that is made; what is there already is not made again; WORK/table.md is the outcome
+#   WORK      is a folder for everything that is made; what is there already is not made again;
+#             WORK/table.md and WORK/curves.png are the outcome
 #   LANGUAGE  fr (default) or de
 # Sizes, from the environment; in brackets those of the paper:
 #   SENTENCES=20000 sentences on each side of the parts    PAIRS=100000 pairs to train classifiers on (500000)
@@ -67,7 +68,9 @@ for seed in ${SEEDS:-0 1 2}; do
   done_already "$made/report" || hf-paraphrase evaluate-mining --task "$task/$language-en" "${filter[@]}" \
     --scoring-encoder "$made/joint" --classifier "$made"/{random,zero,remove,hard} --output "$made/report" --resume
 done
-python "$(dirname "$0")/mining_table.py" "${seeds[@]/%//report}" | tee "$work/table.md"
+here=$(cd "$(dirname "$0")" && pwd)
+python "$here/mining_picture.py" "${seeds[@]/%//report}" --output "$work/curves.png"
+python "$here/mining_table.py" "${seeds[@]/%//report}" | tee "$work/table.md"
 
 # 5. What a user would do with the best of it: the pairs themselves.
 done_already "$work/pairs.tsv" || hf-paraphrase mine --layout bucc --source "$task/$language-en.test.$language" \

@@ -10,15 +10,14 @@ from study_runs import SCRIPTS, parsed
 
 SCRIPT = SCRIPTS / "studies" / "mining.sh"
 RECORDER = f"""#!{sys.executable}
-import json, pathlib, sys
+import json, pathlib, shutil, sys
 words = sys.argv[1:]
 with open("calls.jsonl", "a") as stream:
     stream.write(json.dumps(words) + chr(10))
 output = pathlib.Path(words[words.index("--output") + 1])
 output.parent.mkdir(parents=True, exist_ok=True)
 if words[0] == "evaluate-mining":
-    output.mkdir()
-    (output / "results.json").write_text(pathlib.Path("results.json").read_text())
+    shutil.copytree("report", output)
 else:
     output.touch()
 """
@@ -41,6 +40,19 @@ def report(among_random, on_candidates):
     return {"random_pairs": of_random, "candidates": rows}
 
 
+def write_curve(path, rows):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    lines = [f"0.5\t{precision}\t{recall}\t0\t1\t1\n" for precision, recall in rows]
+    path.write_text("threshold\tprecision\trecall\tf1\tfound\tright\n" + "".join(lines))
+
+
+def write_curves(folder):
+    """Lays out the curves of a report."""
+    for group in ("random_pairs", "candidates"):
+        for name in NAMES:
+            write_curve(folder / "curves" / group / f"{name}.tsv", [(0.5, 0.5)])
+
+
 @pytest.fixture
 def run(tmp_path):
     """Runs the script with a program in the place of `hf-paraphrase` that records what it is asked for."""
@@ -51,7 +63,8 @@ def run(tmp_path):
     python = program.with_name("python")
     python.write_text(f'#!/bin/sh\nexec "{sys.executable}" "$@"\n')
     python.chmod(0o755)
-    (tmp_path / "results.json").write_text(json.dumps(report([0.5] * 4, [0.1] * 4)))
+    write_curves(tmp_path / "report")
+    (tmp_path / "report" / "results.json").write_text(json.dumps(report([0.5] * 4, [0.1] * 4)))
 
     def study(*words, **sizes):
         environment = {**os.environ, **sizes, "PATH": f"{program.parent}{os.pathsep}{os.environ['PATH']}"}
@@ -114,6 +127,26 @@ def test_a_report_of_something_else_is_named_in_one_line(load_script, tmp_path, 
     assert load_script("studies/mining_table").main([str(tmp_path)]) == 2
     (line,) = capsys.readouterr().err.splitlines()
     assert str(tmp_path / "results.json") in line and "run mining.sh again" in line
+
+
+@pytest.mark.parametrize("rows", [[(0.8, 0.1), (0.5, 0.3), (0.6, 0.4)], [(0.6, 0.4), (0.5, 0.3), (0.8, 0.1)]])
+def test_the_precision_at_a_recall_is_the_best_that_reaches_it(load_script, tmp_path, rows):
+    picture = load_script("studies/mining_picture")
+    write_curve(tmp_path / "curve.tsv", rows)
+    found = dict(zip(picture.RECALLS.tolist(), picture.precision_at(tmp_path / "curve.tsv").tolist(), strict=True))
+    wanted = {0.0: 80.0, 10.0: 80.0, 10.5: 60.0, 30.0: 60.0, 40.0: 60.0, 40.5: 0.0, 100.0: 0.0}
+    assert {recall: found[recall] for recall in wanted} == pytest.approx(wanted)
+
+
+def test_the_curves_of_all_seeds_are_one_picture_and_a_missing_one_is_named(load_script, tmp_path, capsys):
+    picture = load_script("studies/mining_picture")
+    reports = [tmp_path / "seed_0", tmp_path / "seed_1"]
+    for report_folder in reports:
+        write_curves(report_folder)
+    words = [*map(str, reports), "--output", str(tmp_path / "curves.png")]
+    assert picture.main(words) == 0 and (tmp_path / "curves.png").read_bytes()[:4] == b"\x89PNG"
+    (reports[1] / "curves" / "candidates" / "zero.tsv").unlink()
+    assert picture.main(words) == 2 and "zero.tsv: not a curve of this study" in capsys.readouterr().err
 
 
 def test_an_unknown_language_is_refused(run):
