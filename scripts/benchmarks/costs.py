@@ -85,7 +85,7 @@ def read_record(path: Path) -> dict[str, list[Cost]]:
     """Reads what was measured of the stages with one process that have more than one size.
 
     Raises:
-        InputError: If the file cannot be read or is no such record.
+        InputError: If the file cannot be read or is no such record, or has too few rows to tell what one costs.
     """
     try:
         found: Mapping[str, Sequence[Mapping[str, float]]] = json.loads(path.read_text(encoding="utf-8"))
@@ -96,6 +96,10 @@ def read_record(path: Path) -> dict[str, list[Cost]]:
             need(name, costs, 1)
     except (OSError, ValueError, TypeError, AttributeError, ArithmeticError) as error:
         raise InputError("no record of growth.py", path=path, remedy="growth.py --record FILE writes one") from error
+    for name, (start, *_, largest) in stages.items():
+        if largest.processors < start.processors:
+            message = f"`{name}` took less over {largest.rows:,} rows than to start, so a row's cost cannot be told"
+            raise InputError(message, path=path, remedy="give growth.py more --rows")
     return stages
 
 

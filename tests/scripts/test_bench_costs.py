@@ -37,6 +37,13 @@ def test_costs_are_those_of_the_formulas(run_script, capsys, record):
     assert set(rows) == {"stage", "score", "mine", "back-translate, beam 50"}
 
 
+def test_sizes_at_which_starting_hides_the_rows_give_no_negative_costs(run_script, capsys, tmp_path):
+    path = tmp_path / "growth.json"
+    path.write_text(json.dumps({"score": [cost(500, 1.3, 0), cost(1000, 1.2, 8), cost(3000, 1.1, 9)]}))
+    assert run_script("benchmarks/costs", path) == 2
+    assert "`score` took less over 3,000 rows than to start" in capsys.readouterr().err
+
+
 NO_RECORDS = [
     {"score": [{"rows": 1}]},
     {"score": [cost("500", "36", "0"), cost("1000", "72", "9")]},

@@ -64,7 +64,7 @@ def principal_axes(vectors: NDArray[np.floating], count: int) -> NDArray[np.floa
 class DistillationObjective(nn.Module):
     """The weighted sum of the objectives, on whole vectors and on their first components.
 
-        L = sum over d of w_c mean(1 - cos(P_d s_d, t)) + w_p mean((cos(s_d, s'_d) - cos(t, t'))²)
+        L = mean over d of w_c mean(1 - cos(P_d s_d, t)) + w_p mean((cos(s_d, s'_d) - cos(t, t'))²)
 
     s_d has the first d components of a student's vector s, of which d = all is one; t is the target. P_d has the first
     d columns of the projection P, which is trained and kept orthonormal. Without a projection students and targets

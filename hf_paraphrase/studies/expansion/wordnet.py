@@ -89,7 +89,7 @@ class WordNet:
         if missing:
             raise InputError(f"WordNet lacks {', '.join(missing)}", path=self.path, remedy=_REMEDY)
         check_plain(self.path, files)
-        contents = {file: read_bounded(file, _LONGEST_FILE) for file in files}
+        contents = {file: _read(file) for file in files}
         versions = {file: _version(content, file) for file, content in contents.items()}
         self.version = versions[files[0]]
         for file, version in versions.items():
@@ -153,7 +153,7 @@ class WordNet:
             if not 0 < count <= len(fields) - 6 - int(fields[3]):
                 raise ValueError("fields are missing")
         except (ValueError, IndexError) as error:
-            number = read_bounded(file, _LONGEST_FILE).split(b"\n").index(line) + 1
+            number = _read(file).split(b"\n").index(line) + 1
             raise InputError(f"a damaged line: {error}", path=file, line=number, remedy=_REMEDY) from error
         return places
 
@@ -199,6 +199,11 @@ def find_wordnet(path: str | os.PathLike[str] | None = None, places: Iterable[st
         raise InputError("no such folder", path=Path(path), remedy=_REMEDY)
     inner = folder / "dict"
     return inner if not os.path.lexists(folder / "data.noun") and inner.is_dir() else folder
+
+
+def _read(file: Path) -> bytes:
+    """Reads a file as it was published: the index counts bytes, of which copies from Windows have one more a line."""
+    return read_bounded(file, _LONGEST_FILE).replace(b"\r\n", b"\n")
 
 
 def _version(content: bytes, file: Path) -> str:

@@ -124,7 +124,7 @@ def read_gold(path: Path, source: Collection, target: Collection) -> NDArray[np.
     """
     sides: list[tuple[Collection, Mapping[str, int]]] = [(side, side.positions()) for side in (source, target)]
     found: list[tuple[int, int]] = []
-    remedy = "one pair a line as `source id TAB target id`; without ids in the collections, the numbers of the lines"
+    remedy = "one pair a line as `source id TAB target id`; these are the numbers of lines without --layout bucc"
     for lines, texts in read_fields(path, ["source", "target"], StrictLines(), remedy=remedy):
         columns = [texts["source"].to_pylist(), texts["target"].to_pylist()]
         for line, pair in zip(lines.tolist(), zip(*columns, strict=True), strict=True):

@@ -125,6 +125,19 @@ def test_a_damaged_line_of_the_index_is_named_with_its_number(wordnet_folder, ha
         WordNet(index.parent).senses("dog", "n")
 
 
+def test_a_copy_with_the_line_ends_of_windows_has_the_same_senses(wordnet_folder, wordnet):
+    folder = wordnet_folder("windows")
+    for file in folder.iterdir():
+        file.write_bytes(file.read_bytes().replace(b"\n", b"\r\n"))
+    copy = WordNet(folder)
+    for lemma, pos in [("dog", "n"), ("go", "v"), ("boring", "a")]:
+        assert copy.senses(lemma, pos) == wordnet.senses(lemma, pos) != ()
+    index = folder / "index.noun"
+    index.write_bytes(index.read_bytes().replace(b"dog n 2", b"dog n x"))
+    with pytest.raises(InputError, match=r"index\.noun:\d+: a damaged line"):
+        WordNet(folder).senses("dog", "n")
+
+
 def test_files_that_lead_elsewhere_are_refused(wordnet_folder, tmp_path):
     folder = wordnet_folder("dict")
     (tmp_path / "secret").write_text("x")
