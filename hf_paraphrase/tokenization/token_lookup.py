@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from typing import Any, Protocol
 
@@ -22,6 +23,7 @@ _MODEL_SETTINGS = {
 }
 _SHOWS_NORMALIZATION = " A\u0301\ufb01\u00a0\t\u2460 \x01\u4e2d\u017f\u03a3\uff21"
 _SHOWN = 60
+_HALF_A_PAIR = re.compile("[\ud800-\udfff]")
 
 
 class Lookup(Protocol):
@@ -130,14 +132,22 @@ def list_of_texts(texts: str | Iterable[str]) -> list[str]:
         texts: A single text, which gives a list of one, or several.
 
     Raises:
-        TypeError: If one of them is not a string, with its place, counted from 0.
+        TypeError: If one of them is not a string, or holds half a surrogate pair, with its place, counted from 0.
     """
     if isinstance(texts, str):
-        return [texts]
+        texts = [texts]
     if texts is None or isinstance(texts, bytes):
         raise TypeError(f"texts is {_described(texts)}, not a string or a sequence of strings")
     listed = list(texts)
     if all(issubclass(kind, str) for kind in set(map(type, listed))):
+        try:
+            "".join(listed).encode()  # a hundredth of the time that tokenising takes
+        except UnicodeEncodeError:
+            # `tokenizers` calls such a text no input at all, and does not say which one it is.
+            place = next(place for place, text in enumerate(listed) if _HALF_A_PAIR.search(text))
+            raise TypeError(
+                f"texts[{place}] is {_described(listed[place])}, which holds half a surrogate pair"
+            ) from None
         return listed
     place = next(place for place, text in enumerate(listed) if not isinstance(text, str))
     raise TypeError(f"texts[{place}] is {_described(listed[place])}, not a string")

@@ -10,7 +10,7 @@ from hf_paraphrase.models.tokenization_concatenation import ConcatenationTokeniz
 from hf_paraphrase.tokenization.character_trigram import build_character_trigram_tokenizer
 from hf_paraphrase.tokenization.subword import train_bpe_tokenizer
 from hf_paraphrase.tokenization.token_ids import TokenIds
-from hf_paraphrase.tokenization.token_lookup import characters_worth_it, ids_of, lookup_for, state_of
+from hf_paraphrase.tokenization.token_lookup import characters_worth_it, ids_of, list_of_texts, lookup_for, state_of
 from hf_paraphrase.tokenization.word_level import build_word_level_tokenizer
 
 TEXTS = ["The cat", "", "a\u00e9 [PAD] don't", " ", "cat"]
@@ -80,3 +80,9 @@ def test_lookups_of_trigrams_are_not_made_for_short_texts_and_those_of_runs_alwa
     assert characters_worth_it(words.backend_tokenizer) == 1
     assert characters_worth_it(trigrams.backend_tokenizer) == 18
     assert characters_worth_it(ConcatenationTokenizer(parts=[words, trigrams]).backend_tokenizer) == 18
+
+
+@pytest.mark.parametrize("texts, place", [(["café", "a \ud800 b"], 1), ("a \ud800 b", 0)])
+def test_the_text_with_half_a_surrogate_pair_is_named_by_its_place(texts, place):
+    with pytest.raises(TypeError, match=rf"texts\[{place}\] is 'a \\ud800 b' \(str\), which holds half a surrogate"):
+        list_of_texts(texts)
