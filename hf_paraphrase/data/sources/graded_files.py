@@ -16,7 +16,8 @@ from typing import Any
 import pyarrow as pa
 
 from ...errors import InputError
-from ..text_files import LineErrors, lines_of_bytes
+from ..text_blocks import decoded_lines, whole_lines
+from ..text_files import LineErrors
 
 MAXIMUM_SCORE = 5.0
 
@@ -297,13 +298,9 @@ def _pair(sentence1: str, sentence2: str, score: float) -> dict[str, Any]:
 def _lines(path: Path, errors: LineErrors) -> list[str | None]:
     """Returns the lines of a UTF-8 file without their ends; None for one that is not UTF-8 and is skipped."""
     lines: list[str | None] = []
-    for number, line in enumerate(lines_of_bytes(path), start=1):
-        try:
-            lines.append(line.decode("utf-8").removesuffix("\r"))
-        except UnicodeDecodeError:
-            errors.meet("not UTF-8 text", path, number, "convert it to UTF-8")
-            lines.append(None)
-    return lines
+    for block in whole_lines(path):
+        lines += decoded_lines(block, path, len(lines) + 1, errors)
+    return [None if line is None else line.removesuffix("\r") for line in lines]
 
 
 def _fields(line: str, count: int, path: Path, number: int, errors: LineErrors) -> list[str] | None:

@@ -344,6 +344,12 @@ def test_a_folder_without_a_file_of_the_set_is_told_which_files_it_should_hold(t
         source(data_dir=str(tmp_path)).parts()
 
 
+def test_a_graded_file_that_is_compressed_under_a_plain_name_is_told_so(tmp_path):
+    write(tmp_path, **{"SICK_train.txt": gzip.compress(b"pair_ID\tsentence_A\n")})
+    with pytest.raises(InputError, match=r"SICK_train.txt.*1: not UTF-8.*give its name the suffix \.gz"):
+        rows(SickSource(data_dir=str(tmp_path)))
+
+
 def test_each_graded_source_takes_its_own_files_only(tmp_path):
     write(
         tmp_path,
