@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
-# 48 minutes of processor time for the tables sources and sizes of three seeds, translations included. Pairs of several sources and numbers: do encoders
-# grow with the number of back-translations (paper 000, table 13), which source is the best (table 4), does it matter
-# that Adam moves only the words of a batch, which word vectors are the better start, and do averages and LSTMs differ on
-# phrases and on sentences (paper 001)? Only tables with back-translations need the translation model.
+# 48 minutes of processor time for the tables sources and sizes with three seeds, translations included. Pairs of several
+# sources and numbers: do encoders grow with the number of back-translations (paper 000, table 13), which source is the
+# best (table 4), does it matter that Adam moves only the words of a batch, which word vectors are the better start, and do
+# averages and LSTMs differ on phrases and on sentences (paper 001)? Only tables with back-translations need the
+# translation model.
 # Usage: bash scripts/studies/sizes_and_sources.sh DATA WORK
 #   DATA  holds manythings/ ppdb/ turkcorpus/ asset/ wikisplit/ to learn from, and sts/ sick/ stsbenchmark/ pit2015/
 #         msrp/ and held_out.sha256-16.txt.gz, of which nothing may be learned
