@@ -80,7 +80,7 @@ def fingerprint(path: str | os.PathLike[str]) -> str:
             while block := stream.read(1 << 20):
                 digest.update(block)
     except OSError as error:
-        raise InputError(f"cannot read: {error.strerror}", path=path) from error
+        raise InputError(f"cannot read: {error.strerror}", path=path, remedy="check the path") from error
     return digest.hexdigest()
 
 

@@ -30,6 +30,11 @@ def test_the_fingerprint_of_a_file_is_its_sha256(folder):
     assert fingerprint(path) == hashlib.sha256(path.read_bytes()).hexdigest()
 
 
+def test_a_missing_input_is_named_with_a_remedy(tmp_path):
+    with pytest.raises(InputError, match=r"nope: cannot read: No such file or directory \(check the path\)"):
+        fingerprint(tmp_path / "nope")
+
+
 def test_the_fingerprint_of_a_folder_changes_with_every_content_and_name(folder):
     found = {fingerprint(folder)}
     (folder / "config.json").write_text("{ }")
