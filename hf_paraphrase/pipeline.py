@@ -8,16 +8,15 @@ from __future__ import annotations
 import json
 import random
 import shlex
-import shutil
 import time
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from .artefacts.folders import check_output, is_ours
+from .artefacts.folders import check_output, empty_folder, is_filled
 from .artefacts.provenance import read_provenance, write_provenance
-from .artefacts.unfinished import JOB, check_same_job, forget, write_job
+from .artefacts.unfinished import JOB, RECORD, check_same_job, forget, recorded_job, write_job
 from .artefacts.whole_files import write_text_whole
 from .data.folder import DataFolder
 from .data.sample import FEWEST_PAIRS, TOTAL_PAIRS
@@ -120,21 +119,21 @@ def _begin(output: Path, settings: QuickstartSettings) -> None:
         OutputError: If what is there is in the way, or of other settings.
     """
     job = {name: value for name, value in settings.record().items() if name != "output"}
-    begun = (output / JOB).is_file() or is_ours(output)
-    if begun and settings.resume:
+    unfinished = (output / JOB).is_file()
+    if settings.resume and (unfinished or recorded_job(output / RECORD) is not None):
         check_same_job(output, job)
         return
-    if begun and not settings.overwrite:
+    if unfinished and not settings.overwrite:
         raise OutputError(
-            "the output folder exists and is not empty",
+            "an unfinished run for this output exists",
             path=output,
-            remedy="give another --output, --overwrite, or --resume to go on with an interrupted run",
+            remedy="--resume continues it, --overwrite starts afresh",
         )
-    if begun:
-        # Else the steps of the earlier run would seem to be finished where this one is interrupted and resumed.
-        shutil.rmtree(output.resolve())
-    else:
+    if not unfinished:
         check_output(output, overwrite=settings.overwrite)
+    if is_filled(output):
+        # Else the steps of the earlier run would seem to be finished where this one is interrupted and resumed.
+        empty_folder(output)
     write_job(output, job)
 
 

@@ -184,7 +184,7 @@ def working_folder(
             _check_owner(staging)
         _check_staging(staging, overwrite=overwrite, resume=resume)
         if not resume:
-            _empty(staging)
+            empty_folder(staging)
         elif is_filled(staging):
             # No run of ours makes a link; what libraries write here would go through it.
             check_no_links(staging, OutputError)
@@ -196,7 +196,12 @@ def _check_owner(staging: Path) -> None:
         raise OutputError("the unfinished work is another user's", path=staging, remedy="give another --output")
 
 
-def _empty(folder: Path) -> None:
+def empty_folder(folder: Path) -> None:
+    """Removes all that is in a folder, and leaves the folder.
+
+    Raises:
+        OutputError: If something in it cannot be removed.
+    """
     try:
         for entry in folder.iterdir():
             if entry.is_dir() and not entry.is_symlink():

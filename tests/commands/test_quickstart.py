@@ -142,6 +142,18 @@ def test_a_filter_that_leaves_nothing_names_an_option_that_quickstart_has(tmp_pa
 
 
 @pytest.mark.parametrize("finished", [True, False])
+def test_to_replace_the_current_folder_does_not_remove_it(tmp_path, monkeypatch, interrupted, finished):
+    words = ["quickstart", "--num-pairs", "100", "--output"]
+    assert main([*words, str(tmp_path)]) == 130
+    if finished:
+        write_provenance(tmp_path, command="quickstart", settings={}, inputs=[])
+        forget(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    assert main([*words, ".", "--overwrite"]) == (2 if finished else 130)
+    assert (tmp_path / "bitext" / "provenance.json").is_file()
+
+
+@pytest.mark.parametrize("finished", [True, False])
 def test_what_is_replaced_is_not_taken_for_finished_steps_of_the_new_run(tmp_path, interrupted, finished):
     output = tmp_path / "quickstart"
     words = ["quickstart", "--num-pairs", "100", "--output", str(output)]
