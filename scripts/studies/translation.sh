@@ -8,7 +8,8 @@
 #   WORK  is a folder for everything that is made; what is there already is not made again
 # From the environment: LANGUAGES (default "fr de cs"); SENTENCES, how many captions, Tatoeba sentences and paragraphs of
 # help each are translated back (default 8000); BEAM, of the search for them (default 10, as many are kept); MODELS, those
-# to train and judge (default "captions mixed"; the mixed one translates back).
+# to train and judge (default "captions mixed"; the mixed one translates back); EPOCHS of the mixed one (default 1.2, Czech
+# 2), and MIXED_FLAGS, further ones of train-nmt for it, say, for a smaller model.
 set -eu
 data=$1 work=$2
 languages=${LANGUAGES:-fr de cs} sentences=${SENTENCES:-8000} beam=${BEAM:-10} models=${MODELS:-captions mixed}
@@ -57,8 +58,10 @@ for language in $languages; do
   esac
   bitexts=()
   for part in ${mixed[$language]}; do bitexts+=("$at/$part"); done
+  # The flags are words.
+  # shellcheck disable=SC2086
   done_already "$at/mixed_nmt" || hf-paraphrase train-nmt --bitext "${bitexts[@]}" --output "$at/mixed_nmt" \
-    --epochs "${epochs[$language]}" --evaluations 3 --warmup-steps 200 --max-dev-pairs 500 --resume
+    --epochs "${EPOCHS:-${epochs[$language]}}" --evaluations 3 --warmup-steps 200 --max-dev-pairs 500 ${MIXED_FLAGS:-} --resume
   for model in $models; do
     for part in "${judged[@]}"; do
       read -r name split <<<"$part"
