@@ -77,9 +77,10 @@ class BackTranslationSettings(SearchSettings, ShardSettings):
     max_source_tokens: int = setting("longer sources are skipped and recorded, in sub-word units", 250, at_least=1)
     shard_size: int = setting("sentences per shard, the unit of work that is never done twice", 1_000, at_least=1)
     precision: str = setting(
-        "arithmetic of the search (scores are fp32): auto takes bf16 where the hardware has it",
+        "arithmetic of the search (scores are fp32): auto takes bf16 where the hardware has it; int8 multiplies in 8 "
+        "bits, on processors with instructions for it",
         "auto",
-        choices=["auto", "bf16", "fp32"],
+        choices=["auto", "bf16", "fp32", "int8"],
     )
     resume: bool = setting("continue the unfinished job for this output", False)
 
@@ -87,13 +88,15 @@ class BackTranslationSettings(SearchSettings, ShardSettings):
         """Refuses what does not fit.
 
         Raises:
-            UsageError: For a value out of range, or a list longer than the beam is wide.
+            UsageError: For a value out of range, a list longer than the beam is wide, or a search that has no 8 bits.
         """
         super().check()
         if self.returned > self.num_beams:
             raise UsageError(
                 f"--num-return-sequences {self.num_return_sequences} must be 1 to --num-beams {self.num_beams}"
             )
+        if self.precision == "int8" and (self.num_beams == 1 or len(self.model) > 1):
+            raise UsageError("--precision int8 is for one model and a --num-beams above 1")
 
     @property
     def returned(self) -> int:
@@ -210,7 +213,8 @@ def _options(settings: BackTranslationSettings, device: str) -> SearchOptions:
         num_return_sequences=settings.returned,
         length_penalty=settings.length_penalty,
         max_source_tokens=settings.max_source_tokens,
-        bf16=is_bf16(settings.precision, device),
+        bf16=settings.precision == "int8" or is_bf16(settings.precision, device),
+        int8=settings.precision == "int8",
         constraints=settings.constraints(),
         candidates_from_reference=settings.candidates_from_reference,
         **settings.candidates,

@@ -15,6 +15,7 @@ from ..tokenization.token_lookup import list_of_texts
 from .batching import TranslationCollator
 from .candidates import restrict_vocabulary
 from .constraints import MinimumLengths, SearchConstraints
+from .decoder_steps import DecoderMatrices
 from .fast_search import CUT, SearchStopped, fast_beam_search, fast_search_applies
 from .prefix_scoring import prefix_tree_scores
 
@@ -142,6 +143,7 @@ def translate_batch(
     candidates: torch.Tensor | None = None,
     scorer: PreTrainedModel | None = None,
     fast: bool | None = None,
+    matrices: DecoderMatrices | None = None,
     stop: Event | None = None,
 ) -> list[list[Hypothesis]]:
     """Translates a batch of tokenised sentences into n-best lists, best first.
@@ -167,6 +169,7 @@ def translate_batch(
             scores. `log_prob` is NaN without one.
         fast: Whether to search with :func:`fast_beam_search`, which finds the same lists; if not given, wherever it
             applies: to plain RNNsearch models and more than one beam.
+        matrices: Those of the model where they are laid out already, for the fast search; any other ignores them.
         stop: Ends the search at its next step once it is set, from another thread.
 
     Raises:
@@ -197,7 +200,7 @@ def translate_batch(
         fast = is_searched_fast(model, num_beams)
     search: dict[str, Any] = {}
     if fast:
-        search = {"custom_generate": fast_beam_search, "limits": limits, "stop": stop}
+        search = {"custom_generate": fast_beam_search, "limits": limits, "matrices": matrices, "stop": stop}
     else:
         if stop is not None:
             processors.append(_StopSearch(stop))

@@ -5,6 +5,8 @@ The energies of its additive attention need one exponential a key and a query in
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from functools import cached_property
 from typing import NamedTuple
 
 import torch
@@ -12,6 +14,7 @@ from torch import Tensor
 
 from ..models.matrix_products import affine
 from ..models.modeling_rnn_search import RnnSearchForConditionalGeneration
+from .int8_products import Int8Product
 
 _GREATEST = 40.0
 """Greatest absolute value of keys and queries for which exp(2x) is neither 0 nor infinite in fp32."""
@@ -112,17 +115,84 @@ class Annotated(NamedTuple):
         return Annotated(self.keys.select(rows), self.values[rows], self.penalty[rows])
 
 
-class DecoderSteps:
-    """Computes the same as :class:`RnnSearchDecoder` and the output layer, one position at a time.
+class Product:
+    """Computes inputs @ weight.T + bias in the arithmetic of the weight.
 
-    All matrices that multiply the state are joined into one, likewise those that multiply the previous word; the
-    output layer keeps only the candidate units.
+    Args:
+        weight: (output size, input size).
+        bias: (output size,).
+    """
+
+    def __init__(self, weight: Tensor, bias: Tensor | None = None) -> None:
+        self.weight, self.bias = weight.detach(), None if bias is None else bias.detach()
+
+    def __call__(self, inputs: Tensor) -> Tensor:
+        """Multiplies (rows, input size), giving (rows, output size)."""
+        return affine(inputs, self.weight, self.bias)
+
+
+class DecoderMatrices:
+    """The matrices of a decoder, laid out for steps of one position; one object serves all batches of a search.
+
+    All matrices that multiply the state are joined into one, likewise those that multiply the previous word.
 
     Args:
         model: The model.
         dtype: Arithmetic of the matrix products; that of the weights if not given.
-        candidates: Target units that may be produced, int64 (candidates,), distinct; all if not given. The softmax is
-            over them alone.
+        int8: Multiply in 8 bits instead; `dtype` is the arithmetic of all else and must be bfloat16.
+    """
+
+    def __init__(
+        self, model: RnnSearchForConditionalGeneration, *, dtype: torch.dtype | None = None, int8: bool = False
+    ) -> None:
+        decoder, gru = model.decoder, model.decoder.gru
+        self.model = model
+        self.dtype = dtype or gru.input_weight.dtype
+        self.int8 = int8
+        self.hidden_size: int = decoder.hidden_size
+        self.attention_size: int = decoder.attention_query.shape[0]
+        self.readout_size: int = decoder.state_to_readout.weight.shape[0]
+        hidden, attention = self.hidden_size, self.attention_size
+        no_bias = gru.candidate_bias.new_zeros
+        self.start = self.product([decoder.start.weight], [decoder.start.bias])
+        self.state = self.product(
+            [gru.gate_weight, decoder.attention_query, decoder.state_to_readout.weight],
+            [no_bias(2 * hidden + attention), decoder.state_to_readout.bias],
+        )
+        self.word = self.product(
+            [gru.input_weight, decoder.word_to_readout.weight],
+            [no_bias(2 * hidden), gru.candidate_bias, no_bias(self.readout_size)],
+        )
+        self.candidate = self.product([gru.candidate_weight])
+        self.maxout = self.product([decoder.readout_to_output.weight])
+        self.attention_vector = decoder.attention_vector.detach().to(self.dtype)
+
+    def product(self, weights: Sequence[Tensor], biases: Sequence[Tensor] = ()) -> Product | Int8Product:
+        """Lays out some matrices, (output size, input size) each, below one another."""
+        weight, bias = _joined(weights), _joined(biases) if biases else None
+        if self.int8:
+            return Int8Product(weight, bias)
+        return Product(weight.to(self.dtype), None if bias is None else bias.to(self.dtype))
+
+    @cached_property
+    def output(self) -> Product | Int8Product:
+        """The output layer for all units."""
+        return self.product([self.model.lm_head.weight], [self.model.lm_head.bias])
+
+
+def _joined(parts: Sequence[Tensor]) -> Tensor:
+    return parts[0] if len(parts) == 1 else torch.cat(list(parts))
+
+
+class DecoderSteps:
+    """Computes the same as :class:`RnnSearchDecoder` and the output layer, one position at a time.
+
+    Args:
+        model: The model.
+        dtype: Arithmetic of the matrix products; that of the weights if not given.
+        candidates: Target units that may be produced, int64 (candidates,), distinct; all if not given. The output
+            layer keeps only these, and the softmax is over them alone.
+        matrices: Those of the model, or of one with more units, if they are laid out already; `dtype` is theirs then.
     """
 
     def __init__(
@@ -131,36 +201,25 @@ class DecoderSteps:
         *,
         dtype: torch.dtype | None = None,
         candidates: Tensor | None = None,
+        matrices: DecoderMatrices | None = None,
     ) -> None:
-        decoder, gru = model.decoder, model.decoder.gru
-        self.dtype = dtype or gru.input_weight.dtype
-        self.hidden_size: int = decoder.hidden_size
-        self.attention_size: int = decoder.attention_query.shape[0]
-        self.readout_size: int = decoder.state_to_readout.weight.shape[0]
-        hidden, attention = self.hidden_size, self.attention_size
-        self.start_weight, self.start_bias = self._cast(decoder.start.weight), self._cast(decoder.start.bias)
-        self.state_weight = self._cast(gru.gate_weight, decoder.attention_query, decoder.state_to_readout.weight)
-        no_bias = gru.candidate_bias.new_zeros
-        self.state_bias = self._cast(no_bias(2 * hidden + attention), decoder.state_to_readout.bias)
-        self.word_weight = self._cast(gru.input_weight, decoder.word_to_readout.weight)
-        self.word_bias = self._cast(no_bias(2 * hidden), gru.candidate_bias, no_bias(self.readout_size))
-        self.candidate_weight = self._cast(gru.candidate_weight)
-        self.attention_vector = self._cast(decoder.attention_vector)
-        self.maxout_weight = self._cast(decoder.readout_to_output.weight)
-        self.embeddings: Tensor = decoder.embeddings.weight
-        output: tuple[Tensor, Tensor] = (model.lm_head.weight, model.lm_head.bias)
-        if candidates is not None:
-            output = (output[0].index_select(0, candidates), output[1].index_select(0, candidates))
-        self.output_weight, self.output_bias = self._cast(output[0]), self._cast(output[1])
-
-    def _cast(self, *parts: Tensor) -> Tensor:
-        joined = parts[0] if len(parts) == 1 else torch.cat(parts)
-        return joined.detach().to(self.dtype)
+        self.matrices = matrices or DecoderMatrices(model, dtype=dtype)
+        self.dtype = self.matrices.dtype
+        self.embeddings: Tensor = model.decoder.embeddings.weight
+        if candidates is None and model is self.matrices.model:
+            self.output = self.matrices.output
+        else:
+            weight: Tensor = model.lm_head.weight
+            bias: Tensor = model.lm_head.bias
+            if candidates is not None:
+                weight, bias = weight.index_select(0, candidates), bias.index_select(0, candidates)
+            self.output = self.matrices.product([weight], [bias])
+        self.output_size = int(model.lm_head.bias.numel() if candidates is None else candidates.numel())
 
     def start(self, annotations: Tensor) -> Tensor:
         """Computes s_0 from annotations (batch, source length, 2 * hidden) as (batch, hidden)."""
-        first = annotations[:, 0, self.hidden_size :].to(self.dtype)
-        return torch.tanh(affine(first, self.start_weight, self.start_bias))
+        first = annotations[:, 0, self.matrices.hidden_size :].to(self.dtype)
+        return torch.tanh(self.matrices.start(first))
 
     def read_words(self, words: Tensor) -> tuple[Tensor, Tensor]:
         """Projects previous words.
@@ -177,23 +236,24 @@ class DecoderSteps:
             distinct, position = torch.unique(words, return_inverse=True)
             distinct = words if 2 * distinct.numel() > words.numel() else distinct
         embedded = self.embeddings.index_select(0, distinct).to(self.dtype)
-        projected = affine(embedded, self.word_weight, self.word_bias)
+        projected = self.matrices.word(embedded)
         if distinct is not words:
             projected = projected.index_select(0, position)
-        gates, readout = projected.split([3 * self.hidden_size, self.readout_size], dim=-1)
+        gates, readout = projected.split([3 * self.matrices.hidden_size, self.matrices.readout_size], dim=-1)
         return gates, readout
 
     def next_state(self, previous: Attended, word_gates: Tensor) -> Tensor:
         """Takes one GRU step with the chosen words' part of the pre-activations, (rows, 3 * hidden)."""
-        from_gates, from_candidate = (previous.gates + word_gates).split([2 * self.hidden_size, self.hidden_size], -1)
+        hidden = self.matrices.hidden_size
+        from_gates, from_candidate = (previous.gates + word_gates).split([2 * hidden, hidden], -1)
         reset, update = torch.sigmoid(from_gates).chunk(2, dim=-1)
-        candidate = torch.tanh(from_candidate + affine(reset * previous.state, self.candidate_weight))
+        candidate = torch.tanh(from_candidate + self.matrices.candidate(reset * previous.state))
         return torch.lerp(previous.state, candidate, update)
 
     def project_state(self, state: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """Multiplies states (rows, hidden): parts in the gates and in the readout, and the attention's query."""
-        projected = affine(state, self.state_weight, self.state_bias)
-        gates, query, readout = projected.split([2 * self.hidden_size, self.attention_size, self.readout_size], dim=-1)
+        sizes = [2 * self.matrices.hidden_size, self.matrices.attention_size, self.matrices.readout_size]
+        gates, query, readout = self.matrices.state(state).split(sizes, dim=-1)
         return gates, query, readout
 
     def annotate(self, projections: tuple[Tensor, Tensor, Tensor]) -> Annotated:
@@ -210,11 +270,12 @@ class DecoderSteps:
         """
         keys, values, penalty = annotated
         gates, query, readout = self.project_state(state)
-        energy = keys.energies(query.reshape(values.shape[0], -1, self.attention_size), self.attention_vector)
+        query = query.reshape(values.shape[0], -1, query.shape[-1])
+        energy = keys.energies(query, self.matrices.attention_vector)
         weight = torch.softmax(energy.float() + penalty.unsqueeze(1), dim=-1)
         value = torch.bmm(weight.to(values.dtype), values).view(state.shape[0], -1)
-        context, from_context = value.split([3 * self.hidden_size, self.readout_size], dim=-1)
-        context[:, : 2 * self.hidden_size] += gates
+        context, from_context = value.split([3 * self.matrices.hidden_size, self.matrices.readout_size], dim=-1)
+        context[:, : gates.shape[-1]] += gates
         return Attended(state, context, from_context + readout)
 
     def logits(self, readout: Tensor) -> Tensor:
@@ -227,4 +288,4 @@ class DecoderSteps:
             Logits (rows, candidates) in the arithmetic of the matrix products.
         """
         maxout = readout.unflatten(-1, (-1, 2)).amax(dim=-1)
-        return affine(affine(maxout, self.maxout_weight), self.output_weight, self.output_bias)
+        return self.output(self.matrices.maxout(maxout))

@@ -18,7 +18,7 @@ from transformers.generation import EosTokenCriteria, MaxLengthCriteria, Suppres
 from transformers.generation.utils import GenerateBeamEncoderDecoderOutput
 
 from ..models.modeling_rnn_search import RnnSearchForConditionalGeneration
-from .decoder_steps import DecoderSteps
+from .decoder_steps import DecoderMatrices, DecoderSteps
 from .top_continuations import Continuations, best_continuations, log_normalizers
 
 CUT = -1e6
@@ -45,6 +45,7 @@ def fast_beam_search(
     generation_config: GenerationConfig,
     limits: Sequence[int] | None = None,
     candidates: Tensor | None = None,
+    matrices: DecoderMatrices | None = None,
     stop: Event | None = None,
     **model_kwargs: Any,
 ) -> Tensor | GenerateBeamEncoderDecoderOutput:
@@ -63,6 +64,7 @@ def fast_beam_search(
             that reaches it is ended there at a cost of 1e6 nats, so that it ranks below every finished one.
         candidates: Units that may be produced, distinct, with the end token, int64 (candidates,): the output layer
             multiplies only their rows and its softmax is over them alone.
+        matrices: Those of the model, or of the one whose units it is restricted to, where they are laid out already.
         stop: Ends the search at its next step once it is set, from another thread.
         model_kwargs: `encoder_outputs` with the decoder's projections, as the model prepares it.
 
@@ -80,7 +82,7 @@ def fast_beam_search(
     if torch.is_autocast_enabled(input_ids.device.type):
         steps_dtype = torch.get_autocast_dtype(input_ids.device.type)
     with torch.autocast(input_ids.device.type, enabled=False):
-        steps = DecoderSteps(model, dtype=steps_dtype, candidates=candidates)
+        steps = DecoderSteps(model, dtype=steps_dtype, candidates=candidates, matrices=matrices)
         search = _Search(steps, input_ids, logits_processor, generation_config, limits, candidates)
         return search.run(model_kwargs["encoder_outputs"], stop)
 

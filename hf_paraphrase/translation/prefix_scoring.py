@@ -150,7 +150,7 @@ def _log_probs(steps: DecoderSteps, readout: Tensor, depth: _Depth, columns: Ten
     rows = torch.tensor(depth.rows, device=readout.device)
     units = columns[torch.tensor(depth.units, device=readout.device)]
     result = torch.empty(len(depth.rows), device=readout.device)
-    size = max(1, _LOGITS_AT_ONCE // steps.output_weight.shape[0])
+    size = max(1, _LOGITS_AT_ONCE // steps.output_size)
     first = 0
     for start in range(0, readout.shape[0], size):
         logits = steps.logits(readout[start : start + size])

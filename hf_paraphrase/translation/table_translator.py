@@ -22,6 +22,8 @@ from .beam_search import Hypothesis, is_searched_fast, search_batches, translate
 from .bitext import normalize_punctuation
 from .candidates import CandidateVocabulary
 from .constraints import SearchConstraints
+from .decoder_steps import DecoderMatrices
+from .int8_products import int8_is_fast
 from .lexical_table import LexicalTable
 
 COLUMNS = ["id", "source", "target", "source_lang"]
@@ -46,6 +48,7 @@ class SearchOptions:
         length_penalty: Exponent of the length by which a total log-probability is divided to rank it.
         max_source_tokens: Longer sources are skipped, in sub-word units.
         bf16: Whether to search in bfloat16; scores are computed in fp32 either way.
+        int8: Whether the decoder multiplies in 8 bits besides, see :mod:`.int8_products`.
         constraints: Length limits and bans.
         candidates_frequent: How many of the most frequent target units may be used; all units if not given.
         candidates_per_unit: How many likely translations of every source unit may be used besides.
@@ -58,6 +61,7 @@ class SearchOptions:
     length_penalty: float = 1.0
     max_source_tokens: int = 250
     bf16: bool = False
+    int8: bool = False
     constraints: SearchConstraints = SearchConstraints()
     candidates_frequent: int | None = None
     candidates_per_unit: int | None = None
@@ -80,6 +84,9 @@ class TableTranslator:
         tokenizer: Its tokenizer.
         options: The settings of the search.
         table: The lexical table from which candidate vocabularies are chosen, if the options want them.
+
+    Raises:
+        ModelError: If the options want 8 bits of a device that has no instructions for them.
     """
 
     def __init__(
@@ -93,7 +100,14 @@ class TableTranslator:
         self.search_model = copy.deepcopy(model).to(torch.bfloat16) if options.bf16 else model
         self.tokenizer = tokenizer
         self.options = options
-        self.threads = threads_for(model.device, fast=is_searched_fast(self.search_model, options.num_beams))
+        fast = is_searched_fast(self.search_model, options.num_beams)
+        self.threads = threads_for(model.device, fast=fast)
+        if options.int8 and not int8_is_fast(model.device.type):
+            raise ModelError(
+                f"{model.device} has no instructions for products in 8 bits",
+                remedy="another --precision, such as auto",
+            )
+        self.matrices = DecoderMatrices(self.search_model, int8=options.int8) if fast else None
         self.lower_case = bool(getattr(model.config, "lowercase", False))
         self.stop = Event()
         self.translatable: list[int] = []
@@ -265,6 +279,7 @@ class TableTranslator:
             constraints=options.constraints,
             candidates=candidates,
             scorer=self.model,
+            matrices=self.matrices,
             stop=self.stop,
         )
 

@@ -32,7 +32,9 @@ from hf_paraphrase.errors import UsageError
 from hf_paraphrase.models.configuration_rnn_search import RnnSearchConfig
 from hf_paraphrase.models.modeling_rnn_search import RnnSearchForConditionalGeneration
 from hf_paraphrase.training.threads import keep_freed_memory
+from hf_paraphrase.translation.decoder_steps import DecoderMatrices
 from hf_paraphrase.translation.fast_search import fast_beam_search
+from hf_paraphrase.translation.int8_products import int8_is_fast
 from hf_paraphrase.translation.prefix_scoring import prefix_tree_scores
 from interleaved import (
     ROUNDS,
@@ -204,10 +206,19 @@ def search(
     *,
     candidates: torch.Tensor | None = None,
     scorer: RnnSearchForConditionalGeneration | None = None,
+    matrices: DecoderMatrices | None = None,
     plain: bool = False,
 ) -> float:
     """Searches a batch, rescores the lists if a scorer is given, and returns hypothesis-steps per second."""
-    chosen = {} if plain else {"custom_generate": fast_beam_search, "candidates": candidates}
+    chosen = (
+        {}
+        if plain
+        else {
+            "custom_generate": fast_beam_search,
+            "candidates": candidates,
+            "matrices": matrices,
+        }
+    )
     start = seconds_now()
     with torch.inference_mode():
         found = model.generate(
@@ -238,7 +249,17 @@ def measure_search(arguments: argparse.Namespace, joey: JoeyNmt | None) -> dict[
     candidates = torch.cat([torch.tensor([END]), units])
     turn = partial(search, sources=sources, beams=arguments.beams, steps=arguments.steps)
     few = f"{arguments.candidates:,} candidates"
+    int8 = []
+    if int8_is_fast():
+        eight = partial(turn, rounded, matrices=DecoderMatrices(rounded, int8=True))
+        int8 = [
+            Contestant("candidates_int8", f"{few}, int8", partial(eight, candidates=candidates)),
+            Contestant("", f"{few}, int8, rescored", partial(eight, candidates=candidates, scorer=model)),
+            Contestant("", "full vocabulary, int8", eight),
+            Contestant("full_int8", "full vocabulary, int8, rescored", partial(eight, scorer=model)),
+        ]
     contestants = [
+        *int8,
         Contestant("candidates", f"{few}, bf16", partial(turn, rounded, candidates=candidates)),
         Contestant("", f"{few}, bf16, rescored", partial(turn, rounded, candidates=candidates, scorer=model)),
         Contestant("", "full vocabulary, bf16", partial(turn, rounded)),

@@ -15,6 +15,7 @@ from hf_paraphrase.commands import main
 from hf_paraphrase.data.folder import DataFolder
 from hf_paraphrase.data.schema import BACK_TRANSLATED
 from hf_paraphrase.translation.back_translation import BackTranslationSettings
+from hf_paraphrase.translation.int8_products import int8_is_fast
 from hf_paraphrase.translation.loading import load_translation_model
 from hf_paraphrase.translation.table_translator import SearchOptions, TableTranslator
 
@@ -138,6 +139,34 @@ def test_bf16_search_reports_fp32_scores(tiny_model, tiny_bitext, tmp_path):
     assert sum(abs(scores[0][key] - scores[1][key]) < 1e-4 for key in common) >= 0.9 * len(common)
 
 
+@pytest.mark.skipif(not int8_is_fast(), reason="this processor has no instructions for products in 8 bits")
+def test_an_int8_search_finds_nearly_the_lists_of_fp32_and_scores_them_in_fp32(tiny_model, tiny_bitext, tmp_path):
+    for precision in ("int8", "fp32"):
+        words = ["--split", "test", "--num-beams", "12", "--num-return-sequences", "8", "--precision", precision]
+        assert job(tiny_model, tiny_bitext, tmp_path / precision, *words) == 0
+    eight, exact = (
+        {
+            (row["id"], row["sentence2"], row["num_tokens"]): row["log_prob"]
+            for row in DataFolder(tmp_path / name).table().to_pylist()
+        }
+        for name in ("int8", "fp32")
+    )
+    common = eight.keys() & exact.keys()
+    assert len(common) >= 0.8 * len(exact)
+    assert sum(abs(eight[key] - exact[key]) < 1e-4 for key in common) >= 0.9 * len(common)
+    search = json.loads((tmp_path / "int8" / "provenance.json").read_text())["results"]["search"]
+    assert search["bf16"] is search["int8"] is True
+
+
+def test_int8_is_refused_where_the_processor_has_no_instruction_for_it(
+    tiny_model, tiny_bitext, tmp_path, monkeypatch, capsys
+):
+    monkeypatch.setattr("hf_paraphrase.translation.table_translator.int8_is_fast", lambda device: False)
+    assert job(tiny_model, tiny_bitext, tmp_path / "out", "--precision", "int8") == 2
+    assert "no instructions for products in 8 bits" in capsys.readouterr().err
+    assert not (tmp_path / "out").exists()
+
+
 def test_the_beam_alone_sets_the_length_of_the_lists(tiny_model, tiny_bitext, tmp_path):
     words = ["back-translate", "--model", str(tiny_model), "--bitext", str(tiny_bitext), "--split", "test"]
     assert main([*words, "--num-beams", "3", "--output", str(tmp_path / "three")]) == 0
@@ -198,6 +227,7 @@ def test_a_job_of_which_nothing_can_be_translated_says_so_and_opens(tiny_model, 
     ("words", "problem"),
     [
         (["--num-return-sequences", "5"], "--num-return-sequences 5 must be 1 to --num-beams 4"),
+        (["--precision", "int8", "--num-beams", "1", "--num-return-sequences", "1"], "a --num-beams above 1"),
         (["--num-return-sequences", "0"], "--num-return-sequences must be at least 1, not 0"),
         (["--shard-size", "0"], "--shard-size must be at least 1"),
         (["--max-sentences", "-3"], "--max-sentences must be at least 1"),

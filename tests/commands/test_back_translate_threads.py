@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import itertools
 import threading
 
 import pyarrow.parquet as pq
@@ -12,6 +13,7 @@ from hf_paraphrase.tokenization.subword import train_bpe_tokenizer
 from hf_paraphrase.training.threads import in_threads
 from hf_paraphrase.translation.beam_search import translate_batch
 from hf_paraphrase.translation.ensemble import RnnSearchEnsemble
+from hf_paraphrase.translation.int8_products import int8_is_fast
 from hf_paraphrase.translation.table_translator import SearchOptions, TableTranslator
 
 
@@ -43,10 +45,19 @@ def threads():
     torch.set_num_threads(before)
 
 
-@pytest.mark.parametrize("bf16", [False, True])
-@pytest.mark.parametrize("members", [1, 2])
+@pytest.mark.parametrize(
+    ("members", "precision"),
+    [
+        *itertools.product([1, 2], [{}, {"bf16": True}]),
+        pytest.param(
+            1,
+            {"bf16": True, "int8": True},
+            marks=pytest.mark.skipif(not int8_is_fast(), reason="no instructions for products in 8 bits"),
+        ),
+    ],
+)
 def test_the_number_of_threads_does_not_change_a_bit(
-    make_model, tokenizer, write_bitext, number_pairs, tmp_path, threads, bf16, members
+    make_model, tokenizer, write_bitext, number_pairs, tmp_path, threads, members, precision
 ):
     bitext = write_bitext(tmp_path / "bitext", train=number_pairs(40, 50))
     table = pq.read_table(next((bitext / "data").glob("train-*")))
@@ -55,7 +66,7 @@ def test_the_number_of_threads_does_not_change_a_bit(
     found = []
     for count in (1, 4):
         threads(count)
-        translator = TableTranslator(model, tokenizer, SearchOptions(40, 40, bf16=bf16))
+        translator = TableTranslator(model, tokenizer, SearchOptions(40, 40, **precision))
         assert translator.threads == min(count, 4 if members == 1 else 2)
         found.append(translator.translate_table(table)[0])
         assert torch.get_num_threads() == count

@@ -5,6 +5,8 @@ from functools import partial
 
 import pytest
 
+from hf_paraphrase.translation.int8_products import int8_is_fast
+
 SEARCH = ["--hidden", 8, "--embedding", 4, "--vocabulary", 40, "--candidates", 12, "--beams", 3, "--batch", 2]
 TRAINING = ["--train-hidden", 4, 8, "--train-vocabulary", 30, "--train-batch", 2, "--train-length", 4, "--updates", 1]
 SMALL = [*SEARCH, "--source", 4, "--steps", 3, *TRAINING, "--rounds", 1]
@@ -49,7 +51,8 @@ def test_with_joeynmt_the_last_line_has_every_ratio_and_the_lowest_over_the_hidd
     assert bench(*SMALL, "--joeynmt-python", stand_in) == 0
     lines = capsys.readouterr().out.splitlines()
     ratios = json.loads(lines[-1])
-    search = ["candidates", "full_bf16", "full_fp32"]
+    eight = ["candidates_int8", "full_int8"] if int8_is_fast() else []
+    search = [*eight, "candidates", "full_bf16", "full_fp32"]
     training = ["nmt_train_bf16_vs_joeynmt", "nmt_train_fp32_vs_joeynmt"]
     assert list(ratios) == [*(f"beam50_{name}_vs_joeynmt" for name in search), *training]
     for key in training:
