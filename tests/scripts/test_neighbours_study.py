@@ -1,0 +1,113 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from tiny_encoders import write_average
+
+from hf_paraphrase.errors import InputError
+
+WORDS = ["you", "don't", "get", "it", "man", "she", "sees", "old", "tree", "never", "house", "green", "walks", "home"]
+
+
+@pytest.fixture
+def study(load_script):
+    return load_script("studies/neighbours_table")
+
+
+def distribution(study, *parts):
+    """The shares of the bins of normal distributions: (mean, deviation, weight) of each."""
+    middles = (study.BINS[1:] + study.BINS[:-1]) / 2
+    return sum(weight * np.exp(-(((middles - mean) / deviation) ** 2) / 2) for mean, deviation, weight in parts)
+
+
+@pytest.mark.parametrize(
+    ("parts", "expected"),
+    [
+        ([(0.1, 0.1, 1)], False),
+        ([(0.1, 0.1, 1), (0.6, 0.1, 0.2)], True),
+        ([(0.1, 0.1, 1), (0.6, 0.1, 0.01)], False),  # smaller than a fiftieth of the peak
+        ([(0.1, 0.1, 1), (-0.4, 0.1, 0.2)], False),  # on the left
+        ([(0.1, 0.1, 1), (0.25, 0.1, 0.5)], False),  # a shoulder without a valley
+    ],
+)
+def test_a_second_bump_is_a_peak_of_its_own_right_of_the_highest(study, parts, expected):
+    assert study.has_second_bump(distribution(study, *parts)) is expected
+
+
+def test_negation_is_a_word_of_its_own_or_the_end_of_one(study):
+    assert study.is_negated(["you", "don't"]) and study.is_negated(["never"]) and study.is_negated(["can’t"])
+    assert not study.is_negated(["nothingness", "knot", "want"])
+
+
+def test_every_measure_is_what_a_loop_over_all_sentences_finds(study, monkeypatch):
+    monkeypatch.setattr(study, "FUNCTION_WORDS", 3)
+    draws = np.random.default_rng(0)
+    sentences = list(dict.fromkeys(" ".join(draws.choice(WORDS, 6)) for _ in range(60)))
+    vectors = draws.normal(size=(len(sentences), 7)).astype(np.float32)
+    words = study.Words(sentences)
+    queries = [3, 8, 20]
+    found, _ = study.look(lambda texts: vectors, words, queries)
+    unit = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
+    for place, query in enumerate(queries):
+        cosines = {n: float(unit[n] @ unit[query]) for n in range(len(sentences)) if n != query}
+        near = sorted(cosines, key=lambda n: -cosines[n])[:10]
+        own = set(sentences[query].split())
+        texts = [set(sentences[n].split()) for n in near]
+        assert found["shared"][place] == pytest.approx(10 * sum(len(own & text) / len(text) for text in texts))
+        content = own - words.function
+        if content:
+            assert found["topic"][place] == pytest.approx(
+                10 * sum(len(content & text) / len(content) for text in texts)
+            )
+        negated = [n for n in cosines if {"don't", "never"} & set(sentences[n].split())]
+        if not {"don't", "never"} & own:
+            assert np.isnan(found["negated"][place]) and np.isnan(found["apart"][place])
+            continue
+        assert found["negated"][place] == pytest.approx(10 * len(set(near) & set(negated)))
+        means = [np.mean([cosines[n] for n in cosines if (n in negated) == side]) for side in (True, False)]
+        assert found["apart"][place] == pytest.approx(
+            100 * (means[0] - means[1]) / np.std(list(cosines.values())), rel=1e-4
+        )
+    assert not np.isnan(found["negated"]).all()
+
+
+def test_queries_are_half_negated_of_five_to_nine_words_and_too_few_are_refused(study, tmp_path):
+    path = tmp_path / "text.txt"
+    lines = [f"you don't get it man {n}" for n in range(9)] + [f"she sees the old green tree {n}" for n in range(9)]
+    path.write_text("\n".join([*lines, *lines, "no", "yes " * 12]))
+    sentences, queries = study.sample(path, 1000, 10)
+    assert sorted(sentences) == sorted({*lines, "no", "yes " * 12})
+    assert sum("don't" in sentences[place] for place in queries) == 5 and len(set(queries)) == 10
+    with pytest.raises(InputError, match="fewer than 10"):
+        study.sample(path, 1000, 20)
+
+
+def test_a_difference_holds_only_in_the_papers_direction(study):
+    draws = np.random.default_rng(0)
+    names = list(study.MEASURES)
+
+    def runs(level):
+        return {name: level + draws.normal(size=(3, 40)) for name in names}
+
+    rows = study.table({"WA": runs(30.0), "GRAN": runs(20.0)}).splitlines()[2:]
+    verdicts = {name: row.split(":")[-1].strip(" |") for name, row in zip(names, rows, strict=True)}
+    assert verdicts == {name: "does not" if name == "topic" else "holds" for name in names}
+
+
+def test_the_table_and_the_picture_are_made_from_folders_of_encoders(run_script, tmp_path, capsys):
+    draws = np.random.default_rng(0)
+    lines = dict.fromkeys(" ".join(draws.choice(WORDS, 6)) for _ in range(300))
+    (tmp_path / "text.txt").write_text("\n".join(lines))
+    folders = {
+        name: ",".join(str(write_average(tmp_path / f"{name}{seed}", WORDS, seed=seed + base)) for seed in range(3))
+        for name, base in (("a", 0), ("b", 10))
+    }
+    words = ["--encoders", *(f"{name}={value}" for name, value in folders.items()), "--text", tmp_path / "text.txt"]
+    assert run_script("studies/neighbours_table", *words, "--queries", 20, "--output", tmp_path) == 0
+    rows = (tmp_path / "neighbours.md").read_text().splitlines()
+    # All words are among the most frequent ones.
+    assert rows[3].split("|")[2].strip() == "0" and rows[3].rstrip(" |").endswith("cannot tell")
+    assert len(rows) == 7 and [cell.strip() for cell in rows[0].split("|")[2:5]] == ["queries", "a", "b"]
+    assert (tmp_path / "neighbours.png").stat().st_size > 1000
+    assert run_script("studies/neighbours_table", "--encoders", "a", "b=x", *words[3:], "--output", tmp_path) == 2
+    assert "give NAME=DIR" in capsys.readouterr().err
