@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Not timed as a whole. Paper 003, section 4.2.1 (tables 4, 5, 10, 11 and figure 1): what do word averaging and GRAN find
+# Not timed as a whole, in minutes. Paper 003, section 4.2.1 (tables 4, 5, 10, 11 and figure 1): what do word averaging and GRAN find
 # near a sentence? Encoders of the paper's kind, some seeds each, on pairs of Tatoeba's sentences that have a translation
 # in common; queries and what is near them are English sentences of Tatoeba too.
 # Usage: bash scripts/studies/neighbours.sh DATA WORK
