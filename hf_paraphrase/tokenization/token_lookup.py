@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Protocol
 
 from .character_trigram import looks_like_trigrams
@@ -132,11 +132,13 @@ def list_of_texts(texts: str | Iterable[str]) -> list[str]:
         texts: A single text, which gives a list of one, or several.
 
     Raises:
-        TypeError: If one of them is not a string, or holds half a surrogate pair, with its place, counted from 0.
+        TypeError: If one of them is not a string, or holds half a surrogate pair, with its place, counted from 0; for
+            what has no texts in a row, as a number, or names of columns where texts were meant, as a dictionary or a
+            table.
     """
     if isinstance(texts, str):
         texts = [texts]
-    if texts is None or isinstance(texts, bytes):
+    if isinstance(texts, bytes | Mapping) or hasattr(texts, "columns") or not isinstance(texts, Iterable):
         raise TypeError(f"texts is {_described(texts)}, not a string or a sequence of strings")
     listed = list(texts)
     if all(issubclass(kind, str) for kind in set(map(type, listed))):

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
+import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -86,3 +88,18 @@ def test_lookups_of_trigrams_are_not_made_for_short_texts_and_those_of_runs_alwa
 def test_the_text_with_half_a_surrogate_pair_is_named_by_its_place(texts, place):
     with pytest.raises(TypeError, match=rf"texts\[{place}\] is 'a \\ud800 b' \(str\), which holds half a surrogate"):
         list_of_texts(texts)
+
+
+@pytest.mark.parametrize(
+    "texts", [3, 2.5, b"a text", {"a": ["x"], "b": ["y"]}, pa.table({"text": ["x"]}), pd.DataFrame({"text": ["x"]})]
+)
+def test_what_is_no_row_of_texts_is_refused_by_its_kind(texts):
+    with pytest.raises(
+        TypeError, match=rf"^texts is .*{type(texts).__name__}.*, not a string or a sequence of strings"
+    ):
+        list_of_texts(texts)
+
+
+@pytest.mark.parametrize("kind", [tuple, np.array, pd.Series, iter, lambda texts: dict.fromkeys(texts).keys()])
+def test_rows_of_texts_of_any_kind_are_lists(kind):
+    assert list_of_texts(kind(["a", "b"])) == ["a", "b"]
