@@ -156,7 +156,8 @@ def list_of_texts(texts: str | Iterable[str]) -> list[str]:
 
 
 def _described(value: Any) -> str:
-    shown = repr(value)
+    # That of a table has several lines.
+    shown = " ".join(repr(value).split()) if hasattr(value, "columns") else repr(value)
     if len(shown) > _SHOWN:
         shown = f"{shown[: _SHOWN - 1]}…"
     return "None" if value is None else f"{shown} ({type(value).__name__})"
