@@ -26,6 +26,7 @@ LAYOUTS = ("lines", "bucc")
 
 DIGITS = 9
 _NUMBER = re.compile(r"\d+")
+_ID = re.compile(r"\S*\d\t")
 
 
 @dataclass(frozen=True)
@@ -63,12 +64,18 @@ def read_collection(path: Path, layout: str) -> Collection:
         layout: `lines` for one sentence a line, `bucc` for `id TAB sentence` as in the shared task of BUCC 2017.
 
     Raises:
-        InputError: If the file is missing, empty, not UTF-8 or not in this layout, an id is empty or comes twice, or
-            no line has a sentence.
+        InputError: If the file is missing, empty, not UTF-8 or not in this layout, an id is empty or comes twice, no
+            line has a sentence, or every line of plain ones begins with an id.
     """
     if layout == "lines":
         sentences = [text for block in read_lines(path, StrictLines()) for text in block.to_pylist()]
         names = [str(number) for number in range(1, len(sentences) + 1)]
+        if all(map(_ID.match, sentences)):
+            raise InputError(
+                f"every line begins with an id, the first with `{sentences[0].partition(chr(9))[0][:80]}`",
+                path=path,
+                remedy="--layout bucc, or a file without ids",
+            )
     else:
         remedy = "one sentence a line as `id TAB sentence`, or --layout lines"
         names, sentences = [], []
