@@ -112,6 +112,9 @@ def _column(chunk: object, size: int) -> Column:
     kind, length, first, dictionary = (information.get(field) for field in (1, 7, 9, 11))
     if not (isinstance(kind, int) and isinstance(length, int) and isinstance(first, int)):
         raise ValueError("the footer does not describe a column")
+    if information.get(5) == 0:
+        # Of a column without values Arrow reads no page, and where they begin may be said to be 0.
+        length = 0
     begin = min(first, dictionary) if isinstance(dictionary, int) and dictionary > 0 else first
     if begin < 0 or length < 0 or begin + length > size:
         raise ValueError("a column does not lie in the file")

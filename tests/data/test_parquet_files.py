@@ -54,6 +54,18 @@ def test_the_pages_of_a_file_are_those_that_arrow_wrote(tmp_path, compression, v
         assert 0 < headers < 300 * len(found)
 
 
+@pytest.mark.parametrize("before", [0, 2])
+def test_a_row_group_without_rows_is_read_as_none(tmp_path, before):
+    path = tmp_path / "a.parquet"
+    table = pa.table({"text": ["one", "two"], "list": [[1, 2], []]})
+    with pq.ParquetWriter(path, table.schema) as writer:
+        for rows in (table.slice(0, before), table.slice(0, 0), table):
+            writer.write_table(rows)
+    assert pq.read_metadata(path).num_row_groups == 3
+    with open_parquet(path) as file:
+        assert table_of(file, path, ["text", "list"]).num_rows == before + 2
+
+
 def test_row_groups_are_as_large_as_arrow_says(tmp_path):
     path = tmp_path / "a.parquet"
     table = pa.table({"text": [f"sentence {number % 700}" for number in range(5000)], "list": [[1, 2]] * 5000})
