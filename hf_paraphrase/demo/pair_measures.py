@@ -32,6 +32,8 @@ _MOST_TEXTS = 200_000
 """Pairs whose sentences stay in memory, for examples."""
 _BINS = 30
 _STEPS = 200
+_LARGEST_WHOLE = 2.0**52
+"""Above it there are no numbers between whole numbers, for a bar to begin and end at."""
 _NAME = re.compile(r"[^\W\d]\w*", re.ASCII)
 """What `filter --keep` takes for the name of a column."""
 
@@ -67,14 +69,14 @@ class MeasureValues:
         low, high = _rounded(math.floor(least / step) * step, step), _rounded(math.ceil(greatest / step) * step, step)
         # A last multiple may be off by rounding.
         low, high = (low if low <= least else low - step), (high if high >= greatest else high + step)
-        whole = step >= 1 and high - low < _BINS
+        # A range needs two ends, of values that are all the same too.
+        top = high if high > low else low + max(step, _BINS * math.ulp(low))
+        whole = step >= 1 and high - low < _BINS and max(-low, high) < _LARGEST_WHOLE
         # A bar for each whole number, where they are few.
-        edges = (
-            np.arange(low, high + 2) - 0.5 if whole else np.linspace(low, high if high > low else low + 1, _BINS + 1)
-        )
+        edges = np.arange(low, high + 2) - 0.5 if whole else np.linspace(low, top, _BINS + 1)
         bins = len(edges) - 1
         inside = np.clip(np.searchsorted(edges, values, side="right") - 1, 0, bins - 1)
-        return cls(name, values, low, high, step, edges, np.where(np.isfinite(values), inside, bins))
+        return cls(name, values, low, top, step, edges, np.where(np.isfinite(values), inside, bins))
 
     def counts(self, kept: NDArray[np.bool_] | None = None) -> NDArray[np.int64]:
         """Counts the pairs in each bin (bins,), all or those that are kept (pairs,)."""

@@ -28,6 +28,15 @@ def numbers_kept(pairs, ranges, output):
     return int(cut.kept.sum()), DataFolder(output).count(pairs.split)
 
 
+@pytest.mark.parametrize("value", [0.0, 1.0, 0.25, -3.0, 1e20, float("nan")])
+def test_values_that_are_all_the_same_have_a_range_of_two_ends(value):
+    gr = pytest.importorskip("gradio")
+    measure = MeasureValues.of("label", np.full(3, value))
+    gr.Slider(measure.low, measure.high, measure.low, step=measure.step)
+    assert measure.comparison(measure.low, measure.high) is None
+    assert measure.counts().sum() == np.isfinite(measure.values).sum()
+
+
 @pytest.mark.parametrize(
     "ranges",
     [
