@@ -169,7 +169,13 @@ class BitextSource(BitextFiles, Source, SampleSettings, LineErrorSettings, Decon
 
     def files(self) -> list[Path]:
         """Lists the raw files: those of the training part, then those of the given parts, then catalogues."""
-        return sorted(super().files(), key=lambda path: path in {found.path for found in self.catalogues()})
+        catalogues = {found.path for found in self.catalogues()}
+        return sorted(super().files(), key=lambda path: path in catalogues)
+
+    def looked_at(self) -> list[Path]:
+        """Lists all raw files but the catalogues, of which a faulty one may be left out whole."""
+        catalogues = {found.path for found in self.catalogues()}
+        return [path for path in self.files() if path not in catalogues]
 
     def check(self) -> None:
         """Checks everything that can be checked before reading.

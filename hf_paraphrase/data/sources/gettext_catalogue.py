@@ -33,6 +33,7 @@ _LONGEST_MESSAGE = 1 << 18
 """In characters. polib puts the lines of a message together one by one, and copies what it has each time."""
 _MAGIC = {b"\xde\x12\x04\x95", b"\x95\x04\x12\xde"}
 _LINE = re.compile(r"\(line (\d+)\)")
+_COMMENT = re.compile(r"^[^\S\n]*#(,|~(?!\||[^\S\n]*#))?([^\n]*)", re.MULTILINE)
 _PO_LINE = re.compile(
     r'\s*(?:#.*|(?:(?:msgctxt|msgid|msgid_plural|msgstr(?:\[\d+\])?)\s*)?"(?:[^"\\]|\\.)*"\s*)?', re.DOTALL
 )
@@ -256,7 +257,7 @@ def _parse(path: Path) -> Any:
             return polib.mofile(raw + b"\0", encoding=encoding)
         text = raw.decode("utf-8-sig" if encoding.lower().replace("_", "-") in {"utf-8", "utf8"} else encoding)
         _check_lines(text, path)
-        return polib.pofile(_Text(text + "\n"), encoding="utf-8")
+        return polib.pofile(_Text(_COMMENT.sub(_spaced, text) + "\n"), encoding="utf-8")
     except UnicodeDecodeError as error:
         line = raw.count(b"\n", 0, error.start) + 1 if _kind(path) == ".po" else None
         raise InputError(
@@ -276,6 +277,11 @@ def _parse(path: Path) -> Any:
             line=int(lines[-1]) if lines else None,
             remedy="mend it; msgfmt --check names the fault",
         ) from error
+
+
+def _spaced(comment: re.Match[str]) -> str:
+    """Puts a space behind the mark of flags and of obsolete lines, without which polib fails; others are not read."""
+    return f"#{comment[1]} {comment[2].strip()}" if comment[1] and comment[2].strip() else ""
 
 
 def _check_table(raw: bytes, path: Path) -> None:

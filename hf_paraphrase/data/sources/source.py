@@ -255,6 +255,10 @@ class Source(Settings):
         """Lists the raw files, each once."""
         return list(dict.fromkeys(path for part in self.parts() for path in part.files))
 
+    def looked_at(self) -> list[Path]:
+        """Lists the raw files that must be there and hold something before anything is read."""
+        return self.files()
+
     def inputs(self) -> list[Path]:
         """Lists everything that is read, for `provenance.json`."""
         return list(dict.fromkeys([*self.files(), *map(Path, getattr(self, "decontaminate", []))]))
@@ -267,7 +271,7 @@ class Source(Settings):
             InputError: For a file that is missing or empty.
         """
         super().check()
-        for path in self.files():
+        for path in self.looked_at():
             check_readable(path)
 
     def card(self, folder: DataFolder, rows: ReadRows) -> dict[str, Any] | None:

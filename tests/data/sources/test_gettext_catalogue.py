@@ -7,6 +7,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from hf_paraphrase.data.sources import bitext_files
+from hf_paraphrase.data.sources.bitext import BitextSource
 from hf_paraphrase.data.sources.gettext_catalogue import Catalogue, find_catalogues, package_folders, read_catalogues
 from hf_paraphrase.data.sources.tmx import single_line
 from hf_paraphrase.data.text_files import LineErrors
@@ -63,6 +65,15 @@ def written(path, text: str):
     if path.suffix == ".mo":
         polib.pofile(text).save_as_mofile(str(path))
     return path
+
+
+def test_comments_need_no_space_behind_their_mark(tmp_path):
+    comments = '#a comment\n#.of the developer\n#:file.c:3\n#|msgid "Opn"\n#=sticky\n#,c-format\n'
+    more = '#,fuzzy\nmsgid "Save"\nmsgstr "Sauf"\n\n#~msgid "Old"\n#~msgstr "Vieux"\n#~\n#~ # of an old one\n'
+    path = written(tmp_path / "fr.po", header() + comments + 'msgid "Open"\nmsgstr "Ouvrir"\n\n' + more)
+    errors = LineErrors()
+    assert pairs_of(path, errors=errors) == [("Ouvrir", "Open")]
+    assert errors.left_out == {"fuzzy": 1, "obsolete": 1}
 
 
 def test_messages_become_pairs_and_what_is_left_out_is_counted(tmp_path):
@@ -243,3 +254,29 @@ def test_a_catalogue_in_its_own_encoding_and_a_compressed_one_are_read(tmp_path)
     (tmp_path / "fr.po.gz").write_bytes(gzip.compress(text.encode("latin-1")))
     assert pairs_of(tmp_path / "fr.po.gz") == [("Café", "Coffee")]
     assert pairs_of(tmp_path) == [("Café", "Coffee")]
+
+
+def test_a_folder_is_not_searched_again_for_every_catalogue(tmp_path, monkeypatch):
+    for number in range(20):
+        written(tmp_path / "fr" / "LC_MESSAGES" / f"{number}.po", header() + MESSAGES)
+    searches = []
+
+    def searched(*arguments):
+        searches.append(arguments)
+        return find_catalogues(*arguments)
+
+    monkeypatch.setattr(bitext_files, "find_catalogues", searched)
+    source = BitextSource(gettext=str(tmp_path), source_lang="fr", target_lang="en")
+    assert len(source.files()) == 20 and len(searches) < 5
+
+
+def test_an_empty_catalogue_is_left_out_like_a_malformed_one(tmp_path):
+    written(tmp_path / "fr" / "a.po", header() + MESSAGES)
+    (tmp_path / "fr" / "b.po").write_bytes(b"")
+    for on_error in ("skip", "raise"):
+        source = BitextSource(gettext=str(tmp_path), source_lang="fr", target_lang="en", on_error=on_error)
+        source.check()
+    errors = LineErrors("skip")
+    assert pairs_of(tmp_path, errors=errors) == pairs_of(tmp_path / "fr" / "a.po") and errors.count == 1
+    with pytest.raises(InputError, match=r"b\.po: the file is empty \(give a gettext catalogue\)"):
+        pairs_of(tmp_path)
