@@ -213,7 +213,7 @@ def check_fields(settings: Any) -> None:
                 _check_unicode(field.name, item)
             # As a path it would be the current folder. A text with a default of its own need not be a name.
             elif item == "" and not isinstance(field.default, str):
-                raise UsageError(f"{flag(field.name)} is empty", remedy="name a file or folder, or leave it out")
+                raise UsageError(f"{flag(field.name)} is empty", remedy="give it a value, or leave it out")
     for field in dataclasses.fields(settings):
         if _CONSTRAINTS in field.metadata and is_given(settings, field.name):
             _check_others(settings, field.name, constraints_of(field))

@@ -131,7 +131,7 @@ def test_an_empty_name_of_an_input_is_not_taken_for_the_current_folder(given):
         files: list[str] = setting("what is read", [])
 
     check_fields(Reading(files=["."]))
-    with pytest.raises(UsageError, match=r"^--files is empty \(name a file or folder, or leave it out\)$"):
+    with pytest.raises(UsageError, match=r"^--files is empty \(give it a value, or leave it out\)$"):
         check_fields(Reading(files=given))
 
 
