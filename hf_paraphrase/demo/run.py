@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
+import signal
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -46,7 +47,7 @@ class DemoSettings(DeviceSettings):
 
 @recipe(DemoSettings)
 def launch_demo(settings: DemoSettings) -> Path | None:
-    """Opens the page and serves it until it is interrupted, or writes the folder of a Space.
+    """Opens the page and serves it until it is interrupted or told to end, or writes the folder of a Space.
 
     Returns:
         The folder; None without `output`.
@@ -63,10 +64,9 @@ def launch_demo(settings: DemoSettings) -> Path | None:
         return folder
     with served_page(settings) as url:
         say(f"the page is at {url} (Ctrl-C ends it)")
-        try:
+        with suppress(KeyboardInterrupt):
             _wait()
-        except KeyboardInterrupt:
-            say("the page is closed")
+        say("the page is closed")
     return None
 
 
@@ -104,10 +104,17 @@ def served_page(settings: DemoSettings) -> Iterator[str]:
 
 
 def _wait() -> None:
-    """Sleeps until it is interrupted."""
-    from threading import Event
+    """Sleeps until it is interrupted, or told to end by SIGTERM, as containers and services are."""
+    from threading import Event, current_thread, main_thread
 
-    Event().wait()
+    ended = Event()
+    if current_thread() is not main_thread():
+        ended.wait()
+    before = signal.signal(signal.SIGTERM, lambda number, frame: ended.set())
+    try:
+        ended.wait()
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 def free_port() -> int:

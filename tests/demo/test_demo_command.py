@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import signal
 import socket
 import sys
+import threading
 import urllib.request
 from urllib.error import HTTPError
 
@@ -40,6 +42,24 @@ def test_the_page_is_served_until_it_is_interrupted_and_leaves_nothing(gradio, m
     with socket.socket() as after:
         after.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # connections that ended linger
         after.bind(("127.0.0.1", port))
+
+
+def test_sigterm_ends_the_page_like_an_interruption_and_is_put_back(gradio, models, capfd, monkeypatch, tmp_path):
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    monkeypatch.setattr("tempfile.tempdir", None)
+    before = signal.getsignal(signal.SIGTERM)
+
+    def told(text):
+        said.append(text)
+        # Only once the page is up does anything wait for the signal.
+        if "the page is at" in text:
+            threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGTERM)).start()
+
+    said = []
+    monkeypatch.setattr(run, "say", told)
+    assert main(["demo", "--models", str(models), "--port", str(free_port())]) == 0
+    assert said[-1] == "the page is closed" and not list(tmp_path.iterdir())
+    assert signal.getsignal(signal.SIGTERM) is before
 
 
 def test_the_page_is_for_this_machine_alone_and_gives_no_file_away(gradio, page_url, models):
