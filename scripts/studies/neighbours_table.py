@@ -37,8 +37,10 @@ NEGATIONS = {"not", "never", "no", "nobody", "nothing", "nowhere", "none", "neit
 FUNCTION_WORDS = 150
 """So many of the most frequent words of the text are no content words."""
 BINS = np.linspace(-1, 1, 201)
+DEVIATIONS = np.linspace(-8, 8, 161)
+"""The same in standard deviations from the mean, by which encoders of wide and narrow cosines are told apart alike."""
 SMOOTHED, LEAST_RISE = 3.0, 0.02
-"""A bump is a peak of the distribution, smoothed over so many bins, that rises above the valley to its left by this
+"""A bump is a peak of the distribution, smoothed over so many bins, that rises above the valleys beside it by this
 share of the highest peak."""
 
 
@@ -76,6 +78,8 @@ def main() -> int:
     options = parser.parse_args()
     try:
         encoders = dict(_named(item) for item in options.encoders)
+        if len(encoders) < 2 or len(set(map(len, encoders.values()))) > 1:
+            raise UsageError("--encoders: two names, and as many folders of each, because seeds are compared in pairs")
         sentences, queries = sample(options.text, options.sentences, options.queries)
         words = Words(sentences)
         found, curves = {}, {}
@@ -109,7 +113,7 @@ def sample(path: Path, count: int, queries: int) -> tuple[list[str], list[int]]:
     Raises:
         InputError: If the text has too few.
     """
-    lines = list(dict.fromkeys(path.read_text(encoding="utf-8").split("\n")))
+    lines = [line for line in dict.fromkeys(path.read_text(encoding="utf-8").split("\n")) if line.strip()]
     sentences = random.Random(SEED).sample(lines, min(count, len(lines)))
     kinds: dict[bool, list[int]] = {True: [], False: []}
     for place, sentence in enumerate(sentences):
@@ -166,16 +170,23 @@ def look(
             found["negated"][place] = 100 * words.negated[nearest].mean()
             found["apart"][place] = 100 * (sides[0].mean() - sides[1].mean()) / cosines[others].std()
             counts = np.stack([np.histogram(side, BINS)[0] for side in sides]) / others.sum()
-            found["bumps"][place] = 100.0 * has_second_bump(counts.sum(axis=0))
+            centre, deviation = cosines[others].mean(), max(float(cosines[others].std()), 1e-12)
+            standard = np.stack([np.histogram((side - centre) / deviation, DEVIATIONS)[0] for side in sides])
+            found["bumps"][place] = 100.0 * has_second_bump(standard)
             curves.append(counts)
     return found, np.mean(curves, axis=0)
 
 
-def has_second_bump(distribution: Numbers) -> bool:
-    """Tells whether a distribution (bins,) has a peak to the right of its highest one."""
-    smooth = gaussian_filter1d(np.asarray(distribution, np.float64), SMOOTHED, mode="constant")
+def has_second_bump(distributions: Numbers) -> bool:
+    """Tells whether a distribution has a peak to the right of its highest one that mainly negated sentences make.
+
+    Args:
+        distributions: Those of negated sentences and of others, which make it together (2, bins).
+    """
+    negated, others = gaussian_filter1d(np.asarray(distributions, np.float64), SMOOTHED, mode="constant")
+    smooth = negated + others
     peaks, _ = find_peaks(smooth, prominence=LEAST_RISE * smooth.max())
-    return bool((peaks > smooth.argmax()).any())
+    return bool(((peaks > smooth.argmax()) & (negated > others)[peaks]).any())
 
 
 def table(found: dict[str, dict[str, Numbers]]) -> str:

@@ -14,6 +14,7 @@ from huggingface_hub import DatasetCard
 from hf_paraphrase.commands import main
 from hf_paraphrase.data.folder import DataFolder
 from hf_paraphrase.data.schema import BACK_TRANSLATED
+from hf_paraphrase.errors import UsageError
 from hf_paraphrase.translation.back_translation import BackTranslationSettings
 from hf_paraphrase.translation.int8_products import int8_is_fast
 from hf_paraphrase.translation.loading import load_translation_model
@@ -165,6 +166,21 @@ def test_int8_is_refused_where_the_processor_has_no_instruction_for_it(
     assert job(tiny_model, tiny_bitext, tmp_path / "out", "--precision", "int8") == 2
     assert "no instructions for products in 8 bits" in capsys.readouterr().err
     assert not (tmp_path / "out").exists()
+
+
+def test_int8_is_refused_for_a_device_that_is_no_processor(monkeypatch):
+    monkeypatch.setattr("hf_paraphrase.translation.search_settings.check_device", lambda device: None)
+    settings = {"model": ["m"], "bitext": "b", "output": "o", "precision": "int8"}
+    BackTranslationSettings(**settings, device="cpu").check()
+    with pytest.raises(UsageError, match="for processors, not for --device cuda"):
+        BackTranslationSettings(**settings, device="cuda").check()
+
+
+@pytest.mark.parametrize("options", [{"int8": True}, {"int8": True, "bf16": True, "num_beams": 1}])
+def test_a_search_that_has_no_8_bits_is_not_taken_for_one_in_8_bits(tiny_model, options):
+    model, tokenizer = load_translation_model(tiny_model, device="cpu")
+    with pytest.raises(ValueError, match="num_beams above 1, and bf16"):
+        TableTranslator(model, tokenizer, SearchOptions(**options))
 
 
 def test_the_beam_alone_sets_the_length_of_the_lists(tiny_model, tiny_bitext, tmp_path):

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import dataclasses
 import json
 import re
 import shutil
@@ -9,8 +10,11 @@ import pytest
 from back_translate_runs import command, files, job
 from two_processes import launch
 
+from hf_paraphrase.artefacts.provenance import fingerprint
+from hf_paraphrase.artefacts.unfinished import job_fingerprint
 from hf_paraphrase.data.folder import DataFolder
 from hf_paraphrase.jobs.shards import ShardJob, cut, run_shards
+from hf_paraphrase.models.configuration_rnn_search import RnnSearchConfig
 from hf_paraphrase.translation.back_translator import BackTranslator
 from hf_paraphrase.translation.table_translator import SearchOptions, TableTranslator
 
@@ -204,3 +208,29 @@ def test_a_killed_process_is_continued_by_two(tiny_model, awkward_bitext, transl
     result = launch(*PROGRAM, *words)
     assert result.returncode == 0, result.stderr[-3_000:]
     assert same_data(unfinished, translated)
+
+
+def test_an_output_that_an_earlier_version_finished_is_known_again(tiny_model, awkward_bitext, unfinished):
+    assert resume(tiny_model, awkward_bitext, unfinished) == 0
+    kept = json.loads((unfinished / "provenance.json").read_text())
+    # Without what later versions added, as long as it is off.
+    of_old = {
+        "num_beams": 4,
+        "num_return_sequences": 3,
+        "length_penalty": 1.0,
+        "max_source_tokens": 50,
+        "bf16": False,
+        "constraints": dataclasses.asdict(SearchOptions().constraints),
+        "candidates_frequent": None,
+        "candidates_per_unit": None,
+        "candidates_from_reference": False,
+        "shard_size": 4,
+        "split": "train",
+        "sentences": DataFolder(awkward_bitext).count("train"),
+        "model": fingerprint(tiny_model),
+        "lexical_table": None,
+        "bitext": fingerprint(awkward_bitext),
+    }
+    if RnnSearchConfig.from_pretrained(tiny_model).lowercase:
+        of_old["lower_case"] = True
+    assert kept["job"] == job_fingerprint(of_old)

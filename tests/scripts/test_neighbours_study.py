@@ -15,9 +15,10 @@ def study(load_script):
 
 
 def distribution(study, *parts):
-    """The shares of the bins of normal distributions: (mean, deviation, weight) of each."""
+    """Two rows of shares of the bins: of the last of some normal distributions, and of the others before it."""
     middles = (study.BINS[1:] + study.BINS[:-1]) / 2
-    return sum(weight * np.exp(-(((middles - mean) / deviation) ** 2) / 2) for mean, deviation, weight in parts)
+    curves = [weight * np.exp(-(((middles - mean) / deviation) ** 2) / 2) for mean, deviation, weight in parts]
+    return np.stack([curves[-1], sum(curves[:-1], 0 * middles)])
 
 
 @pytest.mark.parametrize(
@@ -31,7 +32,23 @@ def distribution(study, *parts):
     ],
 )
 def test_a_second_bump_is_a_peak_of_its_own_right_of_the_highest(study, parts, expected):
-    assert study.has_second_bump(distribution(study, *parts)) is expected
+    found = distribution(study, *parts)
+    assert study.has_second_bump(found) is expected
+    # The same peak of sentences that are not negated is none of theirs.
+    assert not study.has_second_bump(found[::-1])
+
+
+@pytest.mark.parametrize("narrow", [1.0, 0.1])
+@pytest.mark.parametrize("are_negated", [True, False])
+def test_a_bump_is_one_of_negated_sentences_whatever_the_range_of_the_cosines(study, narrow, are_negated):
+    draws = np.random.default_rng(0)
+    near = np.arange(3000) % 6 == 0
+    cosines = narrow * np.where(near, draws.normal(0.6, 0.05, 3000), draws.normal(0, 0.1, 3000))
+    cosines[0] = 1.0
+    vectors = np.stack([cosines, np.sqrt(1 - cosines**2)], axis=1).astype(np.float32)
+    sentences = [f"w{n} never" if (near[n] if are_negated or n == 0 else n % 6 == 1) else f"w{n}" for n in range(3000)]
+    found, _ = study.look(lambda texts: vectors, study.Words(sentences), [0])
+    assert found["bumps"].tolist() == [100.0 * are_negated]
 
 
 def test_negation_is_a_word_of_its_own_or_the_end_of_one(study):
@@ -74,7 +91,7 @@ def test_every_measure_is_what_a_loop_over_all_sentences_finds(study, monkeypatc
 def test_queries_are_half_negated_of_five_to_nine_words_and_too_few_are_refused(study, tmp_path):
     path = tmp_path / "text.txt"
     lines = [f"you don't get it man {n}" for n in range(9)] + [f"she sees the old green tree {n}" for n in range(9)]
-    path.write_text("\n".join([*lines, *lines, "no", "yes " * 12]))
+    path.write_text("\n".join([*lines, *lines, "no", "", "yes " * 12, ""]))
     sentences, queries = study.sample(path, 1000, 10)
     assert sorted(sentences) == sorted({*lines, "no", "yes " * 12})
     assert sum("don't" in sentences[place] for place in queries) == 5 and len(set(queries)) == 10
@@ -111,3 +128,6 @@ def test_the_table_and_the_picture_are_made_from_folders_of_encoders(run_script,
     assert (tmp_path / "neighbours.png").stat().st_size > 1000
     assert run_script("studies/neighbours_table", "--encoders", "a", "b=x", *words[3:], "--output", tmp_path) == 2
     assert "give NAME=DIR" in capsys.readouterr().err
+    for wrong in (["a=x", "a=y"], ["a=x,y", "b=z"]):
+        assert run_script("studies/neighbours_table", "--encoders", *wrong, *words[3:], "--output", tmp_path) == 2
+        assert "two names, and as many folders" in capsys.readouterr().err

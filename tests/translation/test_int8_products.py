@@ -51,7 +51,8 @@ def test_matrices_laid_out_once_serve_the_model_and_a_part_of_its_units():
     assert 0 < float((whole - exact).abs().max()) < 0.05 * float(exact.abs().max())
 
 
-def test_a_processor_without_the_instruction_and_a_gpu_are_not_taken_for_fast(monkeypatch):
-    monkeypatch.setattr(torch.cpu, "get_capabilities", lambda: {"avx512_f": True, "avx512_vnni": False})
+@pytest.mark.parametrize("has", [{"avx512_f": True, "avx512_vnni": False}, {"avx2": True, "avx_vnni": True}])
+def test_a_processor_without_the_instruction_or_avx_512_and_a_gpu_are_not_taken_for_fast(monkeypatch, has):
+    monkeypatch.setattr(torch.cpu, "get_capabilities", lambda: has)
     assert not int8_is_fast()
     assert not int8_is_fast("cuda")
