@@ -19,13 +19,16 @@ mkdir -p "$work"
 done_already() { [ -e "$1" ] && echo "there already: $1"; }
 
 # 1. The pairs, morphs of their text, and the sentences to look among.
-done_already "$work/pairs" || { python "$here/free_pairs.py" --data "$data" --only "shared translations" --most 30000 \
-  --output "$work/pairs.tsv.gz" && hf-paraphrase prepare pairs --tsv "$work/pairs.tsv.gz" --output "$work/pairs" \
-  --decontaminate "$data"/{sts,sick,stsbenchmark,pit2015,msrp} "$data/held_out.sha256-16.txt.gz"; }
+[ -e "$work/pairs.tsv.gz" ] || python "$here/free_pairs.py" --data "$data" --only "shared translations" --most 30000 \
+  --output "$work/pairs.tsv.gz"
+done_already "$work/pairs" || hf-paraphrase prepare pairs --tsv "$work/pairs.tsv.gz" --output "$work/pairs" \
+  --decontaminate "$data"/{sts,sick,stsbenchmark,pit2015,msrp} "$data/held_out.sha256-16.txt.gz"
 done_already "$work/morphs" || hf-paraphrase train-tokenizer --kind morfessor --dampening ones --pairs "$work/pairs" \
   --output "$work/morphs"
-[ -e "$work/sentences.txt" ] || { gzip -cd "$data"/manythings/{fra,deu}-eng/*.txt.gz | cut -f1 >"$work/sentences.part" &&
-  mv "$work/sentences.part" "$work/sentences.txt"; }
+if [ ! -e "$work/sentences.txt" ]; then
+  gzip -cd "$data"/manythings/{fra,deu}-eng/*.txt.gz | cut -f1 >"$work/sentences.part"
+  mv "$work/sentences.part" "$work/sentences.txt"
+fi
 
 # 2. The encoders, the table and the picture.
 for seed in $seeds; do

@@ -1,7 +1,11 @@
 from __future__ import annotations
 
+import gzip
+from pathlib import Path
+
 import numpy as np
 import pytest
+from study_runs import StudyRuns, parsed
 from tiny_encoders import write_average
 
 from hf_paraphrase.errors import InputError
@@ -131,3 +135,45 @@ def test_the_table_and_the_picture_are_made_from_folders_of_encoders(run_script,
     for wrong in (["a=x", "a=y"], ["a=x,y", "b=z"]):
         assert run_script("studies/neighbours_table", "--encoders", *wrong, *words[3:], "--output", tmp_path) == 2
         assert "two names, and as many folders" in capsys.readouterr().err
+
+
+@pytest.fixture
+def script(tmp_path):
+    (tmp_path / "glove.txt").touch()
+    for language in ("fra", "deu"):
+        folder = tmp_path / f"data/manythings/{language}-eng"
+        folder.mkdir(parents=True)
+        (folder / f"{language}.txt.gz").write_bytes(gzip.compress(f"English {language}\tother\n".encode()))
+    runs = StudyRuns(tmp_path, "studies/neighbours.sh", python=True)
+    # The table is made by the stand-in of `python`, which makes no file.
+    for paper in ("003", "000"):
+        (tmp_path / "work" / paper).mkdir(parents=True)
+        (tmp_path / "work" / paper / "neighbours.md").write_text(f"| table of {paper} |\n")
+    return runs
+
+
+def test_the_script_trains_both_papers_encoders_with_equal_draws_and_is_done_when_all_is_there(script, tmp_path):
+    done, calls = script(GLOVE="glove.txt", SEEDS="0 1")
+    assert done.returncode == 0, done.stderr
+    settings = {words[words.index("--output") + 1].removeprefix("work/"): parsed(words) for words in calls}
+    for seed in (0, 1):
+        assert settings[f"drawn_{seed}"].seed == settings[f"labelled_{seed}"].negatives == seed
+        for kind in ("avg", "gran"):
+            labelled, drawn = settings[f"003/{kind}_{seed}"], settings[f"000/{kind}_{seed}"]
+            assert (labelled.pairs, drawn.pairs) == (f"work/labelled_{seed}", f"work/drawn_{seed}")
+            assert labelled.loss == "contrastive" and drawn.loss == "margin"
+            assert labelled.tokenizer == "work/morphs" and drawn.initial_vectors == "glove.txt"
+            assert labelled.seed == drawn.seed == seed and labelled.model_type == drawn.model_type == kind
+    avoided = {Path(path).name for path in settings["pairs"].decontaminate}
+    assert avoided >= {"pit2015", "msrp", "sick", "sts", "held_out.sha256-16.txt.gz"}
+    assert (tmp_path / "work/sentences.txt").read_text() == "English fra\nEnglish deu\n"
+    assert done.stdout.endswith("| table of 003 |\nthe table\n| table of 000 |\n")
+    done, again = script(GLOVE="glove.txt", SEEDS="0 1")
+    assert done.returncode == 0 and not again
+
+
+def test_without_its_text_the_script_ends_and_leaves_no_empty_one(script, tmp_path):
+    for path in (tmp_path / "data/manythings").rglob("*.gz"):
+        path.unlink()
+    done, _ = script(GLOVE="glove.txt")
+    assert done.returncode and not (tmp_path / "work/sentences.txt").exists()
