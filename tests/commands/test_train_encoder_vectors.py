@@ -187,7 +187,7 @@ def test_what_cannot_hold_initial_vectors_is_refused_in_our_words(pairs, tmp_pat
     translation.mkdir()
     (translation / "config.json").write_text('{"model_type": "rnn_search"}')
     for given, message in (
-        ("", "--initial-vectors is empty (name a file or folder"),
+        ("", "--initial-vectors is empty (give it a value"),
         (pairs, f"{pairs}: not a model folder: it has no config.json (give a file"),
         (translation, f"{translation}: a model of type `rnn_search` has no vectors of words (give a file"),
     ):
