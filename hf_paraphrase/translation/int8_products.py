@@ -51,10 +51,11 @@ class Int8Product:
 
     def __call__(self, inputs: Tensor) -> Tensor:
         """Multiplies (rows, input size), giving (rows, output size)."""
-        low, high = inputs.float().aminmax()
+        values = inputs.float()
+        low, high = values.aminmax()
         scale = max(-float(low), float(high), torch.finfo(torch.float32).tiny) / _STEPS
         # The conversion cuts off what is behind the point.
-        rounded = (inputs.float() / scale).add_(_ZERO + 0.5).to(torch.uint8)
+        rounded = (values / scale).add_(_ZERO + 0.5).to(torch.uint8)
         weight, scales, zeros = self.weight, self.scales, self.zeros
         result: Tensor = torch.ops.onednn.qlinear_pointwise(
             rounded, scale, _ZERO, weight, scales, zeros, self.bias, 1.0, 0, torch.bfloat16, "none", [], ""
