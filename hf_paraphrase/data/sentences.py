@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 
 from ..errors import InputError
-from .text_blocks import COMPRESSED, LONGEST_LINE_BYTES, check_readable, lines_of_text
+from .text_blocks import COMPRESSED, LONGEST_LINE_BYTES, check_readable, lines_of_text, refuse_bare_returns
 
 DEFAULT_COLUMNS = ("sentence", "text", "sentence1", "sentence2")
 _BLOCK_LINES = 20_000
@@ -42,7 +42,7 @@ def lines_of_standard_input() -> Iterator[list[str]]:
     """Streams the lines of standard input in lists of at most 20,000, by the rules that hold for files.
 
     Raises:
-        InputError: If it is empty or not UTF-8, or a line has no end.
+        InputError: If it is empty or not UTF-8, a line has no end, or carriage returns alone end the lines.
     """
     lines: list[str] = []
     number = 0
@@ -54,6 +54,8 @@ def lines_of_standard_input() -> Iterator[list[str]]:
                 line=number,
                 remedy="give one sentence a line",
             )
+        if number == 1:
+            refuse_bare_returns(raw, "standard input")
         try:
             line = raw.decode("utf-8-sig" if number == 1 else "utf-8")
         except UnicodeDecodeError as error:

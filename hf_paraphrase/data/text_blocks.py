@@ -29,7 +29,7 @@ COMPRESSED = frozenset(_KINDS)
 """The suffixes of compressed files."""
 PLAIN_OR_COMPRESSED = f"plain or {', '.join(_KINDS)}"
 """What may be read, for the help texts of flags that take a text file."""
-_SIGNATURES = (b"\x1f\x8b", b"\xfd7zXZ", b"\x28\xb5\x2f\xfd")
+_SIGNATURES = {b"\x1f\x8b": ".gz", b"BZh91AY&SY": ".bz2", b"\xfd7zXZ\0": ".xz", b"\x28\xb5\x2f\xfd": ".zst"}
 _DECOMPRESSION_ERRORS = (EOFError, zlib.error, lzma.LZMAError, gzip.BadGzipFile)
 
 
@@ -156,7 +156,7 @@ def whole_lines(path: Path) -> Iterator[bytes]:
     mark = _BYTE_ORDER_MARK
     for number, block in enumerate(read_blocks(path)):
         if number == 0:
-            _refuse_archive(block, path)
+            refuse_packed(block, path)
         end = block.rfind(b"\n")
         if end < 0:
             rest.append(block)
@@ -168,6 +168,8 @@ def whole_lines(path: Path) -> Iterator[bytes]:
             yield whole.removeprefix(mark)
             mark = b""
         if size > LONGEST_LINE_BYTES:
+            if not line:
+                refuse_bare_returns(b"".join(rest), path)
             raise InputError(
                 f"a line of more than {LONGEST_LINE_BYTES >> 20} MiB",
                 path=path,
@@ -175,11 +177,44 @@ def whole_lines(path: Path) -> Iterator[bytes]:
                 remedy="the file must hold one record a line",
             )
     if last := b"".join(rest).removeprefix(mark):
+        if not line:
+            refuse_bare_returns(last, path)
         yield last
 
 
-def _refuse_archive(block: bytes, path: Path) -> None:
-    """Refuses what holds files instead of lines: nothing here unpacks, so that no name in an archive is followed."""
+def refuse_bare_returns(text: bytes, path: str | Path) -> None:
+    """Refuses a text without a line feed in which carriage returns end the lines: it would be read as one line.
+
+    Args:
+        text: The whole text.
+        path: Where it comes from.
+
+    Raises:
+        InputError: If it is one.
+    """
+    if b"\n" not in text and (returns := text[:-1].count(b"\r")):
+        raise InputError(
+            f"{returns:,} carriage return{'s' if returns > 1 else ''} and no line feed, which alone ends a line",
+            path=path,
+            remedy="convert its line ends, for example with tr '\\r' '\\n'",
+        )
+
+
+def refuse_packed(block: bytes, path: Path) -> None:
+    """Refuses what is compressed under another name, and archives: nothing here follows a name in an archive.
+
+    Args:
+        block: The first bytes of the file.
+        path: The file.
+
+    Raises:
+        InputError: If it is packed.
+    """
+    for signature, suffix in _SIGNATURES.items():
+        if block.startswith(signature):
+            raise InputError(
+                "compressed, which its name does not say", path=path, remedy=f"unpack it, or add {suffix} to its name"
+            )
     kind = "zip" if block.startswith((b"PK\x03\x04", b"PK\x05\x06")) else "tar" if block[257:262] == b"ustar" else None
     if kind is not None:
         raise InputError(
@@ -205,14 +240,11 @@ def decoded_lines(block: bytes, path: Path, first_line: int, errors: LineErrors)
             lines.append(line.decode("utf-8"))
         except UnicodeDecodeError as error:
             lines.append(None)
-            compressed = first_line == 1 and line.startswith(_SIGNATURES)
             errors.meet(
                 f"not UTF-8: byte 0x{line[error.start]:02x} at byte {error.start + 1} of the line",
                 path,
                 first_line + len(lines) - 1,
-                "the file is compressed: give its name the suffix .gz, .xz or .zst"
-                if compressed
-                else "convert it to UTF-8",
+                "convert it to UTF-8",
             )
     return lines
 

@@ -76,7 +76,12 @@ def test_standard_input_is_read_as_a_file_is(model, tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("content", "message"), [(b"", "standard input: it is empty"), (b"w1\n\xff", "standard input:2: not UTF-8")]
+    ("content", "message"),
+    [
+        (b"", "standard input: it is empty"),
+        (b"w1\n\xff", "standard input:2: not UTF-8"),
+        (b"w1\rw2\r", "standard input: 1 carriage return and no line feed"),
+    ],
 )
 def test_bad_standard_input_is_named_and_leaves_nothing(model, tmp_path, monkeypatch, capsys, content, message):
     given(monkeypatch, content)

@@ -76,6 +76,10 @@ def test_any_text_comes_back_line_by_line_whatever_the_block_size(tmp_path, line
         if not expected:
             with pytest.raises(InputError, match="empty"):
                 lines_of(path)
+        elif "\n" not in text and "\r" in text[:-1]:
+            for reader in (lines_of, strings_of):
+                with pytest.raises(InputError, match="no line feed"):
+                    reader(path)
         else:
             assert lines_of(path) == expected
             assert strings_of(path) == expected
@@ -137,11 +141,28 @@ def test_plain_text_under_a_compressed_name_is_named_as_such(tmp_path):
         lines_of(path)
 
 
-def test_a_compressed_file_under_a_plain_name_is_told_how_to_name_it(tmp_path):
+@pytest.mark.parametrize(("suffix", "pack"), PACKERS)
+def test_a_compressed_file_under_a_plain_name_is_told_how_to_name_it(tmp_path, suffix, pack):
     path = tmp_path / "a.txt"
-    path.write_bytes(gzip.compress(b"text\n"))
-    with pytest.raises(InputError, match=r"suffix \.gz"):
-        lines_of(path)
+    path.write_bytes(pack(b"text\n"))
+    with pytest.raises(InputError, match=rf"compressed, .*add \{suffix} to its name"):
+        lines_of(path, "skip")
+
+
+@pytest.mark.parametrize("longest", [1 << 20, 4])
+def test_line_ends_of_the_classic_mac_are_refused_instead_of_making_one_line_of_a_file(tmp_path, longest, monkeypatch):
+    monkeypatch.setattr(text_blocks, "LONGEST_LINE_BYTES", longest)
+    path = tmp_path / "a.tsv"
+    path.write_bytes(b"\xef\xbb\xbfa\tb\rc\td\r")
+    with pytest.raises(InputError, match=r"a\.tsv: 1 carriage return and no line feed.*tr '\\r' '\\n'"):
+        lines_of(path, "skip")
+
+
+def test_a_lone_carriage_return_beside_a_line_feed_and_one_at_the_end_of_the_only_line_stay_as_they_were(tmp_path):
+    path = tmp_path / "a.txt"
+    for content, lines in ((b"a\rb\nc\rd", ["a\rb", "c\rd"]), (b"a\rb\n", ["a\rb"]), (b"a\r", ["a"])):
+        path.write_bytes(content)
+        assert lines_of(path) == strings_of(path) == lines
 
 
 @pytest.mark.parametrize("content", [b"", b"\xef\xbb\xbf"])

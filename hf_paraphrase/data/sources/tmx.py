@@ -20,7 +20,8 @@ import pyarrow as pa
 
 from ...errors import InputError
 from ..languages import is_language
-from ..text_files import LONGEST_LINE_BYTES, LineErrors, read_blocks
+from ..text_blocks import LONGEST_LINE_BYTES, read_blocks, refuse_packed
+from ..text_files import LineErrors
 
 _SPACE = re.compile(r"\s+")
 _BREAK = re.compile(r"[\t\n\r]")
@@ -162,6 +163,8 @@ def _units(path: Path) -> Iterator[list[_Unit]]:
     units = _Units(path)
     size = 0
     for block in read_blocks(path):
+        if not size:
+            refuse_packed(block, path)
         size += len(block)
         if complete := units.feed(block):
             yield complete

@@ -346,7 +346,7 @@ def test_a_folder_without_a_file_of_the_set_is_told_which_files_it_should_hold(t
 
 def test_a_graded_file_that_is_compressed_under_a_plain_name_is_told_so(tmp_path):
     write(tmp_path, **{"SICK_train.txt": gzip.compress(b"pair_ID\tsentence_A\n")})
-    with pytest.raises(InputError, match=r"SICK_train.txt.*1: not UTF-8.*give its name the suffix \.gz"):
+    with pytest.raises(InputError, match=r"SICK_train.txt: compressed.*add \.gz to its name"):
         rows(SickSource(data_dir=str(tmp_path)))
 
 

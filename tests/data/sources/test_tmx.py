@@ -1,6 +1,8 @@
 from __future__ import annotations
 
+import bz2
 import gzip
+import lzma
 from xml.sax.saxutils import escape
 
 import pytest
@@ -162,6 +164,14 @@ def test_compressed_and_truncated_memories(tmp_path):
     assert len(pairs_of(path)) == 500
     path.write_bytes(gzip.compress(data)[:-50])
     with pytest.raises(InputError, match="damaged or truncated gzip"):
+        pairs_of(path)
+
+
+@pytest.mark.parametrize(("suffix", "pack"), [(".gz", gzip.compress), (".bz2", bz2.compress), (".xz", lzma.compress)])
+def test_a_memory_that_is_compressed_under_a_plain_name_is_told_so(tmp_path, suffix, pack):
+    path = tmp_path / "a.tmx"
+    path.write_bytes(pack((HEAD + unit(("fr", "a"), ("en", "b")) + TAIL).encode()))
+    with pytest.raises(InputError, match=rf"a\.tmx: compressed, .*add \{suffix} to its name"):
         pairs_of(path)
 
 
