@@ -16,6 +16,7 @@ import importlib.util
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +25,8 @@ import pyarrow as pa
 
 from ...errors import InputError, UsageError
 from ..languages import is_language, language_tag
-from ..text_files import COMPRESSED, LONGEST_LINE_BYTES, LineErrors, read_blocks
+from ..text_blocks import COMPRESSED, LONGEST_LINE_BYTES, read_blocks, refuse_bare_returns, refuse_packed
+from ..text_files import LineErrors
 from .tmx import single_line
 
 PLURALS = ("pair", "skip")
@@ -33,10 +35,15 @@ _LONGEST_MESSAGE = 1 << 18
 """In characters. polib puts the lines of a message together one by one, and copies what it has each time."""
 _MAGIC = {b"\xde\x12\x04\x95", b"\x95\x04\x12\xde"}
 _LINE = re.compile(r"\(line (\d+)\)")
-_COMMENT = re.compile(r"^[^\S\n]*#(,|~(?!\||[^\S\n]*#))?([^\n]*)", re.MULTILINE)
+_COMMENT = re.compile(r"^\s*#(,|~(?!\||\s*#))?(.*)", re.DOTALL)
 _PO_LINE = re.compile(
-    r'\s*(?:#.*|(?:(?:msgctxt|msgid|msgid_plural|msgstr(?:\[\d+\])?)\s*)?"(?:[^"\\]|\\.)*"\s*)?', re.DOTALL
+    r"\s*(?:#,.*|(?P<obsolete>#~ )?(?:(?P<keyword>msgctxt|msgid|msgid_plural|msgstr(?:\s*\[\s*\d+\s*\])?)\s*)?"
+    r'(?P<strings>(?:"(?:[^"\\]|\\.)*"\s*)+)|)',
+    re.DOTALL,
 )
+_STRING = re.compile(r'"((?:[^"\\]|\\.)*)"', re.DOTALL)
+_BYTES = re.compile(r"(?:\\(?:[0-7]{1,3}|x[0-9A-Fa-f]+))+|\\.", re.DOTALL)
+_BYTE = re.compile(r"\\(?:x([0-9A-Fa-f]+)|([0-7]+))")
 _RULE = re.compile(r"nplurals\s*=\s*(\d+)\s*;\s*plural\s*=\s*([^;]+)")
 # printf and Python (%s, %(name)d, %1$s, %1), braces ({0}, {name}, {{ name }}, ${name}), shell ($NAME), and mark-up.
 _PLACEHOLDER = re.compile(
@@ -247,6 +254,7 @@ def _parse(path: Path) -> Any:
     raw = bytes(content)
     if not raw:
         raise InputError("the file is empty", path=path, remedy="give a gettext catalogue")
+    refuse_packed(raw, path)
     if _kind(path) == ".mo" and raw[:4] not in _MAGIC:
         raise InputError("not a compiled gettext catalogue", path=path, remedy="give what msgfmt made")
     # polib takes a text that is the name of a file for the file; no name holds a line feed or a NUL.
@@ -255,9 +263,9 @@ def _parse(path: Path) -> Any:
         if _kind(path) == ".mo":
             _check_table(raw, path)
             return polib.mofile(raw + b"\0", encoding=encoding)
+        refuse_bare_returns(raw, path)
         text = raw.decode("utf-8-sig" if encoding.lower().replace("_", "-") in {"utf-8", "utf8"} else encoding)
-        _check_lines(text, path)
-        return polib.pofile(_Text(_COMMENT.sub(_spaced, text) + "\n"), encoding="utf-8")
+        return polib.pofile(_Text(_plain_lines(text, encoding, path) + "\n"), encoding="utf-8")
     except UnicodeDecodeError as error:
         line = raw.count(b"\n", 0, error.start) + 1 if _kind(path) == ".po" else None
         raise InputError(
@@ -313,14 +321,19 @@ def _check_table(raw: bytes, path: Path) -> None:
         )
 
 
-def _check_lines(text: str, path: Path) -> None:
-    """Checks that every line is blank, a comment, or a keyword with a string: polib cuts off what it takes for quotes.
+def _plain_lines(content: str, encoding: str, path: Path) -> str:
+    """Writes lines as polib reads them: one string in each, a space before it, bytes as the characters that they are.
+
+    Every line must be blank, a comment, or a keyword with strings: polib cuts off what it takes for quotes.
 
     Raises:
-        InputError: For the first line that is not, or that belongs to a message or comment without end.
+        InputError: For the first line that is not, that belongs to a message or comment without end, or has bytes
+            that are none of the encoding.
     """
+    characters = partial(_characters, encoding=encoding)
+    plain = []
     size = 0
-    for number, line in enumerate(text.split("\n"), start=1):
+    for number, line in enumerate(content.split("\n"), start=1):
         # What begins with a letter is a keyword, with a string of its own.
         size = size + len(line) if line.lstrip()[:1] in ("#", '"') else len(line)
         if size > _LONGEST_MESSAGE:
@@ -330,13 +343,40 @@ def _check_lines(text: str, path: Path) -> None:
                 line=number,
                 remedy="a message must hold a few sentences",
             )
-        if not _PO_LINE.fullmatch(line):
+        line = _COMMENT.sub(_spaced, line)
+        found = _PO_LINE.fullmatch(line)
+        if found is None:
             raise InputError(
                 "not a line of a gettext catalogue",
                 path=path,
                 line=number,
                 remedy="mend it; msgfmt --check names the fault",
             )
+        if found["strings"]:
+            try:
+                strings = _STRING.findall(found["strings"])
+                strings = [_BYTES.sub(characters, text) if "\\" in text else text for text in strings]
+            except UnicodeDecodeError as error:
+                raise InputError(
+                    f"escaped bytes that are not {encoding}", path=path, line=number, remedy="write the characters"
+                ) from error
+            keyword = "".join((found["keyword"] or "").split())
+            line = f'{found["obsolete"] or ""}{keyword} "{"".join(strings)}"'
+        plain.append(line)
+    return "\n".join(plain)
+
+
+def _characters(escape: re.Match[str], encoding: str) -> str:
+    """Gives the characters of escaped bytes, as GNU gettext does; other escapes than a bell's are left to polib."""
+    if not _BYTE.match(escape[0]):
+        return "\a" if escape[0] == "\\a" else escape[0]
+    # Of a hexadecimal number, which may be of any length, the last byte counts.
+    values = (
+        int(hexadecimal[-2:], 16) if hexadecimal else int(octal, 8) & 0xFF
+        for hexadecimal, octal in _BYTE.findall(escape[0])
+    )
+    text = bytes(values).decode(encoding)
+    return text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
 
 
 def _kind(path: Path) -> str | None:

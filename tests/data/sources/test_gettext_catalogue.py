@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import gzip
+import shutil
+import subprocess
 
 import polib
 import pytest
@@ -247,6 +249,51 @@ def test_a_malformed_catalogue_among_others_is_skipped_whole_and_counted(tmp_pat
     assert "b.po" in errors.first[0]
     with pytest.raises(InputError, match="not a line of"):
         pairs_of(tmp_path)
+
+
+def test_strings_and_escapes_are_read_as_gnu_gettext_reads_them(tmp_path):
+    lines = (
+        r'msgid "two" "  and"  "",msgstr "deu\x41" "x" "y"',
+        r'msgid "oct\101",msgstr "\303\251\x41g \x0414 \\101 \1011"',
+        r'msgid "quotes \042\x22 \134n",msgstr "x\12\a\fy"',
+        r'msgid "files",msgid_plural"many" " files",msgstr[0]"a" "b",msgstr[ 1 ] "c"',
+        r'#~ msgid"old" "er",#~ msgstr"\101"',
+    )
+    text = header(plural="nplurals=2; plural=n>1;") + "\n\n".join(lines).replace(",", "\n")
+    path = written(tmp_path / "fr.po", text + '\n\nmsgid"one"\nmsgstr"un"\n')
+    errors = LineErrors()
+    assert pairs_of(path, errors=errors) == [
+        ("deuAxy", "two  and"),
+        ("éAg \x14 \\101 A1", "octA"),
+        ("x \a\fy", 'quotes "" \\n'),
+        ("ab", "files"),
+        ("c", "many files"),
+        ("un", "one"),
+    ]
+    assert errors.left_out["obsolete"] == 1
+    compiled = tmp_path / "fr.mo"
+    if shutil.which("msgfmt"):
+        subprocess.run(["msgfmt", str(path), "-o", compiled], check=True, capture_output=True)
+        assert sorted(pairs_of(compiled)) == sorted(pairs_of(path))
+
+
+def test_escaped_bytes_are_those_of_the_encoding_of_the_catalogue(tmp_path):
+    text = 'msgid "Coffee"\nmsgstr "Caf\\351"\n'
+    path = written(tmp_path / "fr.po", header().replace("UTF-8", "ISO-8859-1") + text)
+    assert pairs_of(path) == [("Café", "Coffee")]
+    with pytest.raises(InputError, match=r"fr\.po:7: escaped bytes that are not UTF-8"):
+        pairs_of(written(tmp_path / "fr.po", header() + text))
+
+
+@pytest.mark.parametrize(
+    ("pack", "wording"),
+    [(gzip.compress, "compressed, .* add .gz"), (lambda text: text.replace(b"\n", b"\r"), "no line feed")],
+)
+def test_a_packed_catalogue_and_one_with_line_ends_of_the_classic_mac_are_told_so(tmp_path, pack, wording):
+    path = tmp_path / "fr.po"
+    path.write_bytes(pack(("# A comment.\n" + header() + MESSAGES).encode()))
+    with pytest.raises(InputError, match=rf"fr\.po: .*{wording}"):
+        pairs_of(path)
 
 
 def test_a_catalogue_in_its_own_encoding_and_a_compressed_one_are_read(tmp_path):
