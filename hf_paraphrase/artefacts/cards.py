@@ -136,7 +136,7 @@ class _Markdown(str):
 
 
 def _with_content(card: str, folder: Path) -> str:
-    """Says in the configurations of a data set's card what its rows are.
+    """Says in the configurations of a data set's card which Parquet files it is of, by one digest over theirs.
 
     `datasets` knows what it has opened by the folder's name and these configurations: without that it would give the
     rows of another folder of the same name, or those from before the folder was made anew.
@@ -148,7 +148,7 @@ def _with_content(card: str, folder: Path) -> str:
     digest = hashlib.sha256()
     for path in files:
         digest.update(bytes.fromhex(fingerprint(path)))
-    content = f"SHA-256 of the rows: {digest.hexdigest()}"
+    content = f"SHA-256 over those of the Parquet files: {digest.hexdigest()}"
     return set_metadata(card, "configs", [{**dict(item), "description": content} for item in configs])
 
 

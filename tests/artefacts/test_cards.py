@@ -5,6 +5,7 @@ import shutil
 import subprocess
 import sys
 import zipfile
+from hashlib import sha256
 from pathlib import Path
 
 import jinja2
@@ -52,6 +53,17 @@ def test_every_template_renders_and_the_hub_can_read_its_front_matter(kind, name
             "split": "train",
             "path": DATA_PATHS.get(name, "data/train-*"),
         }
+
+
+def test_the_digest_in_the_head_of_a_card_is_what_it_says_it_is(tmp_path):
+    (tmp_path / "data").mkdir()
+    for name in ("train-0.parquet", "dev-0.parquet"):
+        (tmp_path / "data" / name).write_bytes(name.encode())
+    write_card(tmp_path, "dataset_cards", "pairs", VALUES["dataset_cards", "pairs"])
+    files = sorted((tmp_path / "data").iterdir())
+    digest = sha256(b"".join(sha256(path.read_bytes()).digest() for path in files)).hexdigest()
+    said = DatasetCard.load(tmp_path / "README.md").data.configs[0]["description"]
+    assert said == f"SHA-256 over those of the Parquet files: {digest}"
 
 
 @pytest.mark.parametrize("name", [path.stem for path in sorted((ROOT / "model_cards").glob("*.md"))])
