@@ -103,8 +103,8 @@ def error_of_the_system(error: BaseException) -> HfParaphraseError | None:
 
     Returns:
         The error for a full disk, for want of memory, for a name that is too long, leads round in a circle or may not
-        be opened, for a name that is no UTF-8, and for a text that is too much for a tokenizer; None for everything
-        else, which may be a fault of this program.
+        be opened, for a name that is no UTF-8 or holds a NUL, and for a text that is too much for a tokenizer; None
+        for everything else, which may be a fault of this program.
     """
     seen: list[BaseException] = []
     found: BaseException | None = error
@@ -163,6 +163,8 @@ def _explained(error: BaseException) -> HfParaphraseError | None:
         return InputError(
             f"a name or text is no UTF-8: {error.object[:300]}", remedy="rename what it names, or convert the text"
         )
+    if isinstance(error, ValueError) and text.startswith("embedded null"):
+        return InputError("a name holds the character NUL, which no name can", remedy="check the names")
     if isinstance(error, RuntimeError) and (match := _LOOP.search(text)):
         return InputError(os.strerror(errno.ELOOP), path=match[1], remedy="check the name, and what lies there")
     return None

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import shutil
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,7 +15,7 @@ import pyarrow as pa
 from ..data.folder import DataFolder, write_split
 from ..data.parquet_files import open_shard
 from ..data.sample import sample_paraphrases
-from ..errors import InputError
+from ..errors import HfParaphraseError, InputError
 from .answers import answered
 from .charts import histogram
 from .neighbours_tab import source_of
@@ -156,14 +157,14 @@ def open_data(
         HfParaphraseError: If there are no pairs.
     """
     source = source_of(file, place)
-    with tempfile.TemporaryDirectory(prefix="hf-paraphrase-pairs-") as work:
+    said = "the judged pairs of the built-in sample" if source is None else source.name if file else place.strip()
+    with tempfile.TemporaryDirectory(prefix="hf-paraphrase-pairs-") as work, _called(said, Path(work)):
         if source is None:
             folder, called = _sample(Path(work)), _NEEDS_A_FOLDER
-            said = "the judged pairs of the built-in sample"
         elif file:
-            folder, called, said = _uploaded(source, Path(work)), _NEEDS_A_FOLDER, source.name
+            folder, called = _uploaded(source, Path(work)), _NEEDS_A_FOLDER
         else:
-            folder, called, said = DataFolder(source), place.strip(), place.strip()
+            folder, called = DataFolder(source), said
         part = split.strip() or "train"
         if part == "train" and part not in folder.splits:
             part = folder.splits[0]
@@ -215,6 +216,17 @@ def _examples(pairs: PairMeasures, rows: Sequence[int]) -> str:
         texts = [str(pairs.texts.column(name)[row].as_py() or "")[:_LONGEST] for name in ("sentence1", "sentence2")]
         lines.append([*texts, *(measure.shown(row) for measure in pairs.measures.values())])
     return f'<div class="hfp-scroll">{table(["sentence1", "sentence2", *pairs.measures], lines)}</div>'
+
+
+@contextmanager
+def _called(name: str, work: Path) -> Iterator[None]:
+    """Calls what lies in a temporary folder in errors by the name that the user knows."""
+    try:
+        yield
+    except HfParaphraseError as error:
+        if error.path is not None and Path(error.path).is_relative_to(work):
+            error.path = name
+        raise
 
 
 def _sample(work: Path) -> DataFolder:

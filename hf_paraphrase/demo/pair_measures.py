@@ -34,6 +34,8 @@ _BINS = 30
 _STEPS = 200
 _LARGEST_WHOLE = 2.0**52
 """Above it there are no numbers between whole numbers, for a bar to begin and end at."""
+_LARGEST = 1e300
+"""Numbers beyond it, the differences of which may be none, are drawn no more than infinite ones."""
 _NAME = re.compile(r"[^\W\d]\w*", re.ASCII)
 """What `filter --keep` takes for the name of a column."""
 
@@ -49,7 +51,7 @@ class MeasureValues:
         high: One that is not below the greatest.
         step: What a range moves by.
         edges: Where the bins of the histogram begin and end (bins + 1,).
-        bins: The bin of each value (pairs,); `len(edges) - 1`, which is none, for what is not finite.
+        bins: The bin of each value (pairs,); `len(edges) - 1`, which is none, for what is not drawn.
     """
 
     name: str
@@ -63,7 +65,8 @@ class MeasureValues:
     @classmethod
     def of(cls, name: str, values: NDArray[np.float64]) -> MeasureValues:
         """Finds the range, the step and the bins of some values."""
-        finite = values[np.isfinite(values)]
+        drawn = np.abs(values) <= _LARGEST
+        finite = values[drawn]
         least, greatest = (float(finite.min()), float(finite.max())) if finite.size else (0.0, 0.0)
         step = _step(greatest - least, whole=bool((finite == np.round(finite)).all()))
         low, high = _rounded(math.floor(least / step) * step, step), _rounded(math.ceil(greatest / step) * step, step)
@@ -76,7 +79,7 @@ class MeasureValues:
         edges = np.arange(low, high + 2) - 0.5 if whole else np.linspace(low, top, _BINS + 1)
         bins = len(edges) - 1
         inside = np.clip(np.searchsorted(edges, values, side="right") - 1, 0, bins - 1)
-        return cls(name, values, low, top, step, edges, np.where(np.isfinite(values), inside, bins))
+        return cls(name, values, low, top, step, edges, np.where(drawn, inside, bins))
 
     def counts(self, kept: NDArray[np.bool_] | None = None) -> NDArray[np.int64]:
         """Counts the pairs in each bin (bins,), all or those that are kept (pairs,)."""

@@ -167,6 +167,7 @@ def test_an_interruption_when_all_is_done_is_told_in_one_line_too(capsys, monkey
             UnicodeEncodeError("utf-8", "a\udcff", 1, 2, "surrogates not allowed"),
             "a name or text is no UTF-8: a\\udcff",
         ),
+        (ValueError("embedded null byte"), "a name holds the character NUL"),
         (Exception("WordLevel error: Missing [UNK] token from the vocabulary"), "the tokenizer fails at a text: Word"),
     ],
 )

@@ -8,6 +8,7 @@ import shlex
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -73,13 +74,21 @@ def test_missing_values_are_kept_by_whole_ranges_alone_as_filter_does(tmp_path):
 
 
 @given(
-    st.lists(st.one_of(st.floats(-1e9, 1e9), st.just(float("nan")), st.integers(-50, 50).map(float)), min_size=1),
+    st.lists(
+        st.one_of(
+            st.floats(-1e9, 1e9),
+            st.sampled_from([float("nan"), 1e308, -1e308, float("inf")]),
+            st.integers(-50, 50).map(float),
+        ),
+        min_size=1,
+    ),
     st.floats(0, 1),
     st.floats(0, 1),
 )
 def test_bins_hold_all_values_and_comparisons_read_back(values, first, second):
     measure = MeasureValues.of("x", np.array(values))
-    finite = np.array(values)[np.isfinite(values)]
+    # What is nearly as large as numbers can be is drawn no more than what is infinite.
+    finite = np.array(values)[np.abs(values) < 1e307]
     assert measure.counts().sum() == len(finite)
     assert not len(finite) or (measure.low <= finite.min() and finite.max() <= measure.high)
     span = measure.high - measure.low
@@ -123,6 +132,20 @@ def test_what_cannot_be_read_is_refused_in_words(pairs, tmp_path):
     write_split(tmp_path / "empty", "train", [], schema)
     with pytest.raises(InputError, match="has no pairs"):
         open_data(None, str(tmp_path / "empty"), "train", [], lambda *given, **named: None)
+
+
+@pytest.mark.parametrize(
+    ("columns", "split", "said"),
+    [
+        ({"text": ["a"]}, "train", "missing columns"),
+        ({"sentence1": ["a"], "sentence2": ["b"]}, "dev", "no split `dev`"),
+        ({"sentence1": pa.array([], pa.string()), "sentence2": pa.array([], pa.string())}, "train", "has no pairs"),
+    ],
+)
+def test_an_upload_is_called_by_its_own_name_in_errors(tmp_path, columns, split, said):
+    pq.write_table(pa.table(columns), tmp_path / "mine.parquet")
+    with pytest.raises(HfParaphraseError, match=f"^mine.parquet: .*{said}"):
+        open_data(str(tmp_path / "mine.parquet"), "", split, [], lambda *given, **named: None)
 
 
 def test_an_uploaded_file_and_the_sample_are_pairs_too(pairs):
