@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from ..artefacts.stored_paths import place_of
 from ..data.batch_function import Report, add_report
 from ..data.folder import DataFolder
 from ..data.parquet_files import BATCH_ROWS
+from ..data.schema import columns_named
 from ..errors import InputError
 from ..jobs.sharded_output import ShardedOutput
 from ..jobs.shards import ShardJob, cut, reports
@@ -48,6 +50,8 @@ def _encode(
 ) -> tuple[Path, dict[str, Any]]:
     output.claim()
     folder = DataFolder(settings.input)
+    columns = columns_named(settings.columns, folder.schema(folder.splits[0]).names)
+    settings, embedder = replace(settings, columns=columns), replace(embedder, columns=tuple(columns))
     for split in folder.splits:
         schema = folder.require(*embedder.columns, split=split)
         for column in embedder.columns:

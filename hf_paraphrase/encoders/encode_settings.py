@@ -37,7 +37,7 @@ class EncodeSettings(ShardSettings, DeviceSettings):
         "the input with .npy behind it]",
         None,
     )
-    columns: list[str] = setting("columns of texts to embed, in every split", [])
+    columns: list[str] = setting("columns of texts to embed, in every split; spaces or commas between them", [])
     batch_size: int = setting("sentences in a padded batch; a model of type avg needs no batches", 256, at_least=1)
     truncate_dim: int | None = setting(
         "keep the first so many components of each embedding, which is for encoders that were trained for it; "
@@ -53,7 +53,7 @@ class EncodeSettings(ShardSettings, DeviceSettings):
         choices=["auto", "bf16", "fp32"],
     )
     shard_size: int | None = shard_size_setting("rows", only_with="columns")
-    resume: bool = setting("continue the unfinished job for this output", False, only_with="columns")
+    resume: bool = setting("with --columns: continue the unfinished job for this output", False, only_with="columns")
 
     def check(self) -> None:
         """Refuses values that do not fit.

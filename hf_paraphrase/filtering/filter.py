@@ -68,7 +68,11 @@ class FilterSettings(FilterSteps, ShardSettings, _Folders):
     )
     split: str = setting("the split to filter", "train")
     shard_size: int | None = shard_size_setting("pairs")
-    resume: bool = setting("continue the unfinished job for this output", False, only_with={"engine": "ray"})
+    resume: bool = setting(
+        "with --engine ray: continue the unfinished job for this output, as runs of a --shard always do",
+        False,
+        only_with={"engine": "ray"},
+    )
 
     def check(self) -> None:
         """Refuses what does not fit.

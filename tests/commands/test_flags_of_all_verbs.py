@@ -12,7 +12,7 @@ from hf_paraphrase.commands.argument_parser import VerbParser
 from hf_paraphrase.commands.arguments import parse
 from hf_paraphrase.commands.verbs import all_recipes
 from hf_paraphrase.errors import UsageError
-from hf_paraphrase.settings import _WORDS, OUTPUT, check_fields, constraints_of
+from hf_paraphrase.settings import _WORDS, OUTPUT, check_fields, constraints_of, flag
 
 SETTINGS = {name: recipe.settings for name, recipe in all_recipes().items()}
 CLASSES = sorted(set(SETTINGS.values()), key=lambda found: (found.__module__, found.__name__))
@@ -111,6 +111,13 @@ def test_a_flag_works_by_each_of_the_names_that_verbs_give_it(arguments_class):
                 for name in names:
                     for word in (f"--{name}", f"--{name.replace('_', '-')}=x"):
                         assert parser.fields_given(parser.hyphenated([word])) == {field.name}, word
+
+
+@pytest.mark.parametrize("arguments_class", CLASSES, ids=lambda x: x.__module__.rpartition(".")[2])
+def test_the_help_of_resume_says_what_it_is_refused_without(arguments_class):
+    for field in dataclasses.fields(arguments_class):
+        for other in constraints_of(field).only_with if field.name == "resume" else ():
+            assert flag(other) in field.metadata["help"]
 
 
 @pytest.mark.parametrize("kind", ["bitext", "pairs"])

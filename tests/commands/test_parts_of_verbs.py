@@ -96,6 +96,13 @@ def test_a_data_folder_is_embedded_as_its_texts_are_and_opens(pairs, tmp_path):
     assert "1 texts were empty or missing" in (tmp_path / "embedded" / "README.md").read_text()
 
 
+def test_columns_to_embed_are_named_with_commas_or_spaces(pairs, tmp_path):
+    for name, columns in (("spaces", ["sentence2", "sentence1"]), ("commas", ["sentence2,", "sentence1"])):
+        assert run(["encode", "--input", pairs, "--columns", *columns], tmp_path / name) == 0
+    assert contents(tmp_path / "commas") == contents(tmp_path / "spaces")
+    assert "sentence1_embedding" in contents(tmp_path / "commas")["test"]
+
+
 @pytest.mark.parametrize("words", ["encode", "back-translate"], indirect=True)
 def test_parts_on_machines_of_which_one_computes_in_bf16_by_itself_are_not_mixed(words, tmp_path, monkeypatch, capsys):
     words = [*words, "--precision", "auto", *([] if "--shard-size" in words else ["--shard-size", 11])]
