@@ -134,9 +134,20 @@ class Texts:
         return found
 
     def blocks(self) -> Iterator[list[str | None]]:
-        """Streams the sentences in blocks."""
+        """Streams the sentences in blocks.
+
+        Raises:
+            InputError: At the end, if all of them were blank.
+        """
+        blank = True
         for corpus in self.corpora:
-            yield from corpus.blocks()
+            for block in corpus.blocks():
+                blank = blank and not any(text and text.strip() for text in block)
+                yield block
+        if blank:
+            raise InputError(
+                "there is no sentence in it", path=self.corpora[0].path, remedy="give text that is not blank"
+            )
 
 
 def open_encoder(model: str, device: str) -> KnownTexts:
