@@ -1,14 +1,15 @@
-"""Trains and evaluates the encoders of a study of paraphrase detection, cell by cell, and notes each result at once.
+"""Trains the encoders of a study of paraphrase detection, and notes what each says of every judged pair.
 
-A cell is a language, a model, a segmentation, a number of training pairs, a share of noise in them, and a seed. Its
-pairs are the first of a ranked folder, of which the share of noise is exchanged at random, with as many negatives; the
-encoder is trained as its configuration says and evaluated with `evaluate --suite paraphrase`. All draws follow the
-seed, and cells that differ in model or segmentation only have the same pairs. What is finished is not done again.
+    python scripts/studies/detection_runs.py --design scripts/studies/designs/noise.yaml --candidates DIR \
+        --others ppdb=DIR --tokenizers morphs=DIR --detection DIR --data DIR --output DIR
 
-    python scripts/studies/detection_runs.py --language fi --pairs DIR --data DIR \
-        --split sample.train --positive-above 2.5 --tokenizers none=DIR morfessor=DIR \
-        --configs wa=FILE gran=FILE --first 20000 --noise 0 0.2 --seeds 0 1 2 \
-        --output results.jsonl
+`--candidates` are pairs to train on, judged ones, true and false, or ranked ones, the best first; `--detection` are
+those to test on, and `--data` holds `msrp`, `sick` and `sts` where the design has a table `transfer`.
+`detection_design.py` says what a design is, `detection_table.py` makes its tables. A set of training pairs is a
+mixture of candidates (`noisy_pairs.py`) or the name of one of `--others`, of which the first ones are taken that have
+as many words as the design's `as_many_words_as`. Each has as many random pairs as negatives. The seed is that of the
+draw, of the negatives and of the training. A finished run is a file below `--output`, not made again; the first seeds
+of all come first.
 """
 
 from __future__ import annotations
@@ -16,54 +17,103 @@ from __future__ import annotations
 import argparse
 import contextlib
 import io
-import itertools
 import json
 import sys
 import tempfile
 import time
 from pathlib import Path
-from typing import Any
 
+import numpy as np
+
+from detection_design import Cell, Design, read_design
+from hf_paraphrase import SentenceEncoder
+from hf_paraphrase.artefacts.whole_files import written_whole
 from hf_paraphrase.commands import main as run_verb
+from hf_paraphrase.errors import HfParaphraseError, UsageError
+from judged_sets import JudgedSets
+from noisy_pairs import Mixture, draw_pairs
 
-KEY = ("language", "model", "segmentation", "first", "noise", "seed")
-"""What tells cells apart."""
+CONFIGS = Path(__file__).resolve().parents[1] / "configs"
 
 
-def read_arguments() -> argparse.Namespace:
-    """Reads the command line."""
+def main() -> int:
+    """Trains what is not there yet, and returns the exit code."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--language", required=True, help="code of the language, for the results")
-    parser.add_argument("--pairs", required=True, help="data folder of pairs, the best first")
-    parser.add_argument("--data", required=True, help="data folder of judged pairs")
-    parser.add_argument("--split", required=True, help="its split; it is parted into 5 folds that share no sentence")
-    parser.add_argument("--positive-above", type=float, help="pairs with a score above this are paraphrases")
-    parser.add_argument("--tokenizers", nargs="+", required=True, help="SEGMENTATION=DIR of each segmentation")
-    parser.add_argument("--configs", nargs="+", required=True, help="MODEL=FILE, a YAML file of train-encoder each")
-    parser.add_argument("--first", type=int, nargs="+", required=True, help="training pairs, from the beginning")
-    parser.add_argument("--noise", type=float, nargs="+", default=[0.0], help="shares of random pairs among them")
-    parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2])
-    parser.add_argument("--perceptrons", type=int, default=2, help="perceptrons of an evaluation, each with its seed")
-    parser.add_argument("--output", type=Path, required=True, help="the file of results, a JSON object a line")
-    return parser.parse_args()
+    parser.add_argument("--design", type=Path, required=True, help="the YAML file of the tables")
+    parser.add_argument("--candidates", type=Path, required=True, help="data folder of pairs to train on")
+    parser.add_argument("--others", nargs="*", default=[], help="NAME=DIR of folders of other training pairs")
+    parser.add_argument("--tokenizers", nargs="+", required=True, help="NAME=DIR of each; the first is the usual one")
+    parser.add_argument("--detection", type=Path, required=True, help="data folder of judged pairs to test on")
+    parser.add_argument("--data", type=Path, required=True, help="the folder that holds msrp, sick and sts")
+    parser.add_argument("--most-seeds", type=int, default=1000, help="no more seeds of any encoder (default: all)")
+    parser.add_argument("--output", type=Path, required=True, help="a folder for the runs")
+    options = parser.parse_args()
+    try:
+        design = read_design(options.design)
+        sets = JudgedSets(options.detection, options.data, **design.judged)
+        options.output.mkdir(parents=True, exist_ok=True)
+        for cell, seed in design.runs(options.most_seeds):
+            if not cell.file(options.output, seed).exists():
+                run(options, design, sets, cell, seed)
+    except HfParaphraseError as error:
+        print(f"detection_runs: error: {error}", file=sys.stderr)
+        return 2
+    return 0
 
 
-def named(items: list[str]) -> dict[str, str]:
-    """Reads `NAME=PATH` items."""
-    for item in items:
-        if "=" not in item:
-            sys.exit(f"detection_runs: `{item}` is not NAME=PATH")
-    return dict(item.split("=", 1) for item in items)
+def run(options: argparse.Namespace, design: Design, sets: JudgedSets, cell: Cell, seed: int) -> None:
+    """Trains one encoder and notes what it says of the judged pairs that the design asks for."""
+    start = time.process_time()
+    with tempfile.TemporaryDirectory(dir=options.output) as folder:
+        pairs, model = Path(folder) / "pairs", Path(folder) / "model"
+        training_pairs(options, design, cell, seed, pairs)
+        words = ["--pairs", pairs, "--tokenizer", _tokenizer(options, cell), "--seed", seed, "--output", model]
+        _verb("train-encoder", *_settings(design, cell), *words)
+        trained = time.process_time() - start
+        encode = SentenceEncoder.from_pretrained(model).encode
+        found = sets.detect(encode) if cell in design.cells("detection") else {}
+        found |= sets.transfer(encode) if cell in design.cells("transfer") else {}
+    with written_whole(cell.file(options.output, seed)) as path, path.open("wb") as file:
+        np.savez(file, **found)  # type: ignore[arg-type]
+    spent = time.process_time() - start
+    print(f"{cell}, seed {seed}: {trained:.0f} s to train, {spent:.0f} s in all", file=sys.stderr, flush=True)
 
 
-def read_results(path: Path) -> list[dict[str, Any]]:
-    """Reads the finished cells; none if there is no file yet."""
-    if not path.exists():
-        return []
-    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines() if line.strip()]
+def training_pairs(options: argparse.Namespace, design: Design, cell: Cell, seed: int, output: Path) -> None:
+    """Makes the folder of a run's training pairs, with its negatives."""
+    others = dict(item.split("=", 1) for item in options.others)
+    seeds = ["--seed", seed, "--negatives", seed, "--output", output]
+    if cell.pairs in others:
+        # As much training data as the draw of this seed that it is compared with (section 4.3).
+        candidates, labelled = output.with_name("like"), output.with_name("like_labelled")
+        draw_pairs(options.candidates, Mixture.read(design.as_many_words_as), seed, candidates)
+        _verb("filter", "--pairs", candidates, "--negatives", seed, "--output", labelled)
+        results = json.loads((labelled / "provenance.json").read_text(encoding="utf-8"))["results"]
+        _verb("filter", "--pairs", others[cell.pairs], "--max-tokens", results["tokens"], *seeds)
+        return
+    mixture = Mixture.read(cell.pairs)
+    drawn = output.with_name("drawn")
+    draw_pairs(options.candidates, mixture, seed, drawn)
+    _verb("filter", "--pairs", drawn, "--noise", mixture.random / 100, *seeds)
 
 
-def run(*words: object) -> None:
+def _tokenizer(options: argparse.Namespace, cell: Cell) -> str:
+    """Returns the folder of a cell's tokenizer."""
+    folders = dict(item.split("=", 1) for item in options.tokenizers)
+    name = cell.tokenizer or next(iter(folders))
+    if name not in folders:
+        raise UsageError(f"`{cell}`: no tokenizer `{name}`", remedy="give it as NAME=DIR with --tokenizers")
+    return folders[name]
+
+
+def _settings(design: Design, cell: Cell) -> list[str]:
+    """Lists the options of a cell's model."""
+    settings = {name: value for name, value in design.models[cell.model].items() if name != "seeds"}
+    settings["config"] = CONFIGS / settings["config"]
+    return [str(word) for name, value in settings.items() for word in (f"--{name.replace('_', '-')}", value)]
+
+
+def _verb(*words: object) -> None:
     """Runs a verb without its table; ends the study with the verb's exit code if it fails."""
     with contextlib.redirect_stdout(io.StringIO()):
         code = run_verb([str(word) for word in words])
@@ -71,64 +121,5 @@ def run(*words: object) -> None:
         sys.exit(code)
 
 
-def result_of(options: argparse.Namespace, cell: dict[str, Any], folder: Path) -> dict[str, Any]:
-    """Makes the pairs of a cell, trains and evaluates its encoder, and returns what came out."""
-    seed, start = cell["seed"], time.process_time()
-    pairs, model, evaluation = folder / "pairs", folder / "model", folder / "evaluation.json"
-    selection = ["--first", cell["first"], "--noise", cell["noise"], "--seed", seed, "--negatives", seed]
-    run("filter", "--pairs", options.pairs, *selection, "--output", pairs)
-    config, tokenizer = named(options.configs)[cell["model"]], named(options.tokenizers)[cell["segmentation"]]
-    training = ["--config", config, "--pairs", pairs, "--tokenizer", tokenizer, "--seed", seed]
-    begin = time.process_time()
-    run("train-encoder", *training, "--output", model)
-    trained = time.process_time()
-    data = [
-        "--suite",
-        "paraphrase",
-        "--data",
-        options.data,
-        "--dev-split",
-        options.split,
-        "--test-split",
-        options.split,
-    ]
-    if options.positive_above is not None:
-        data += ["--positive-above", str(options.positive_above)]
-    run("evaluate", *data, "--model", model, "--seeds", options.perceptrons, "--output", evaluation)
-    record = json.loads(evaluation.read_text(encoding="utf-8"))["results"][0]["tasks"][0]
-    made = json.loads((pairs / "provenance.json").read_text(encoding="utf-8"))["results"]
-    config_record = json.loads((model / "config.json").read_text(encoding="utf-8"))
-    return {
-        "perceptron": record["perceptron"]["accuracy"],
-        **{name: record["cosine"][name] for name in ("average_precision", "accuracy", "f1", "accuracy_at_dev")},
-        "all_paraphrases": record["all_paraphrases"],
-        "test_pairs": record["test"]["pairs"],
-        "training_pairs": made["pairs"],
-        "noisy_pairs": made["noise"],
-        "vocabulary": config_record["vocab_size"],
-        "training_seconds": round(trained - begin, 1),
-        "seconds": round(time.process_time() - start, 1),
-    }
-
-
-def main() -> None:
-    """Runs the cells that are not finished, the cheapest parts of the grid first as they are given."""
-    options = read_arguments()
-    options.output.parent.mkdir(parents=True, exist_ok=True)
-    done = {tuple(row[name] for name in KEY) for row in read_results(options.output)}
-    models, segmentations = named(options.configs), named(options.tokenizers)
-    # Seeds outermost: an interrupted study has whole grids of its first seeds.
-    grid = itertools.product(options.seeds, models, segmentations, options.first, options.noise)
-    for seed, model, segmentation, first, noise in grid:
-        values = (options.language, model, segmentation, first, noise, seed)
-        if values in done:
-            continue
-        cell = dict(zip(KEY, values, strict=True))
-        with tempfile.TemporaryDirectory(dir=options.output.parent) as folder:
-            row = {**cell, **result_of(options, cell, Path(folder))}
-        with options.output.open("a", encoding="utf-8") as file:
-            file.write(json.dumps(row) + "\n")
-
-
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -1,6 +1,6 @@
 """Judged pairs that encoders of paper 003 are tested on, and what an encoder says of each single pair of them.
 
-* `detection` (tables 2, 3 and 6): PIT-2015's dev pairs, by a perceptron on the two vectors and by the cosine.
+* `detection` (tables 2, 3 and 6): pairs of one split, by a perceptron on the two vectors and by the cosine.
 * `MSRPC` (table 7): the training part of the Microsoft Research corpus, by SentEval's regression.
 * `SICK-R` (table 7): SICK's trial part, by SentEval's regression, which is trained on its train part.
 * STS 2012 and 2013 (table 7), by the cosine, without training.
@@ -11,7 +11,7 @@ the other folds. Pairs that share a sentence are drawn together when an interval
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -31,6 +31,7 @@ from hf_paraphrase.evaluation.sts_files import find_sts_sets
 from hf_paraphrase.evaluation.transfer.cross_validation import Protocol, folds_then_test
 from hf_paraphrase.evaluation.transfer.reading import parts_below, read_part
 from hf_paraphrase.evaluation.transfer.relatedness import predict_relatedness
+from hf_paraphrase.evaluation.transfer.scoring import Examples
 from hf_paraphrase.evaluation.transfer.tasks import find_transfer_tasks
 
 FOLDS = 5
@@ -78,26 +79,53 @@ class JudgedSets:
     """All sets.
 
     Args:
-        detection: The data folder of `prepare pit2015`.
-        data: The folder that holds `msrp`, `sick` and `sts`.
+        detection: The data folder of the pairs of `detection`.
+        data: The folder that holds `msrp`, `sick` and `sts`; what is not asked for need not be there.
+        split: The split of `detection`.
+        positive_above: The pairs of `detection` with a score above this are paraphrases; None where labels tell it.
     """
 
-    def __init__(self, detection: Path, data: Path) -> None:
-        pairs = read_labelled_folder(detection, "validation")
+    def __init__(
+        self, detection: Path, data: Path, split: str = "validation", positive_above: float | None = None
+    ) -> None:
+        self._places = detection, data, split
+        pairs = read_labelled_folder(detection, split, positive_above)
         self.detection = JudgedPairs(pairs.sentences1, pairs.sentences2, pairs.labels.astype(np.float64))
-        judged = DataFolder(detection).table("validation", ["score", "label"])
+
+    @cached_property
+    def people(self) -> Numbers:
+        """The score that people gave each pair of `detection` with a label (n,)."""
+        folder, _, split = self._places
+        judged = DataFolder(folder).table(split, ["score", "label"])
         # Those that are undecided have no label.
-        self.people = judged.filter(judged.column("label").is_valid()).column("score").to_numpy()
-        (part,) = parts_below(MsrpSource(data_dir=str(data / "msrp")), data / "msrp", MSRP).values()
+        return judged.filter(judged.column("label").is_valid()).column("score").to_numpy()
+
+    @cached_property
+    def msrp(self) -> JudgedPairs:
+        """The pairs of `MSRPC`."""
+        folder = self._places[1] / "msrp"
+        (part,) = parts_below(MsrpSource(data_dir=str(folder)), folder, MSRP).values()
         msrp = read_part(part)
         first, second = (msrp.column(name).to_pylist() for name in ("sentence1", "sentence2"))
-        self.msrp = JudgedPairs(first, second, msrp.column("label").to_numpy().astype(np.float64))
-        (protocol,) = find_transfer_tasks(data, ["SICK-R"], Protocol(), sick_test_on_trial=True).tasks
-        self.sick_parts = protocol.parts
+        return JudgedPairs(first, second, msrp.column("label").to_numpy().astype(np.float64))
+
+    @cached_property
+    def sick_parts(self) -> Mapping[str, Examples]:
+        """The parts of SICK by their names."""
+        (protocol,) = find_transfer_tasks(self._places[1], ["SICK-R"], Protocol(), sick_test_on_trial=True).tasks
+        return protocol.parts
+
+    @cached_property
+    def sick(self) -> JudgedPairs:
+        """The pairs of `SICK-R`."""
         test = self.sick_parts["test"]
         first, second = test.sides
-        self.sick = JudgedPairs(first, second, test.gold)
-        self.sts: list[GradedSet] = [item for item in find_sts_sets(data / "sts").sets if item.family in STS_FAMILIES]
+        return JudgedPairs(first, second, test.gold)
+
+    @cached_property
+    def sts(self) -> list[GradedSet]:
+        """The sets of `STS`."""
+        return [item for item in find_sts_sets(self._places[1] / "sts").sets if item.family in STS_FAMILIES]
 
     def detect(self, encode: Encode) -> dict[str, Numbers]:
         """Tells of each pair of `detection` its cosine, and the share of perceptrons that are right about it."""

@@ -32,10 +32,10 @@ done_already "$work/morphs" || hf-paraphrase train-tokenizer --kind morfessor --
 # 2. The encoders, what each says of the judged pairs, and the tables.
 mkdir -p "$work/tables"
 design=$here/designs/noise.yaml
-python "$here/noise_runs.py" --design "$design" --candidates "$work/tweets" --others "ppdb=$work/ppdb" \
-  --tokenizer "$work/morphs" --detection "$work/judged" --data "$data" --most-seeds "${MOST_SEEDS:-1000}" \
+python "$here/detection_runs.py" --design "$design" --candidates "$work/tweets" --others "ppdb=$work/ppdb" \
+  --tokenizers "morphs=$work/morphs" --detection "$work/judged" --data "$data" --most-seeds "${MOST_SEEDS:-1000}" \
   --output "$work/runs"
-python "$here/noise_table.py" --design "$design" --runs "$work/runs" --detection "$work/judged" --data "$data" \
+python "$here/detection_table.py" --design "$design" --runs "$work/runs" --detection "$work/judged" --data "$data" \
   --pictures --output "$work/tables"
 
 # 3. The cosine against people's score (figure 2).

@@ -57,7 +57,8 @@ def draw_pairs(judged: Path, mixture: Mixture, seed: int, output: Path) -> None:
     order are taken.
 
     Args:
-        judged: A data folder with the columns sentence1, sentence2 and label.
+        judged: A data folder with the columns sentence1, sentence2 and label; without a label it is a ranked one, of
+            which the first pairs are taken, none of which counts as wrong.
         mixture: How many.
         seed: Of the order.
         output: The data folder to make.
@@ -65,9 +66,14 @@ def draw_pairs(judged: Path, mixture: Mixture, seed: int, output: Path) -> None:
     Raises:
         InputError: If there are too few of a kind.
     """
-    table = DataFolder(judged).table("train", ["sentence1", "sentence2", "label"])
-    labels = table.column("label").to_numpy()
-    order = np.random.default_rng(seed).permutation(len(labels))
+    folder, sides = DataFolder(judged), ["sentence1", "sentence2"]
+    if "label" in folder.schema("train").names:
+        table = folder.table("train", [*sides, "label"])
+        labels = table.column("label").to_numpy()
+        order = np.random.default_rng(seed).permutation(len(labels))
+    else:
+        table = folder.table("train", sides)
+        labels, order = np.ones(len(table)), np.arange(len(table))
     wrong = round(mixture.number * mixture.misranked / 100)
     taken = []
     for label, count in ((1, mixture.number - wrong), (0, wrong)):
@@ -75,6 +81,6 @@ def draw_pairs(judged: Path, mixture: Mixture, seed: int, output: Path) -> None:
         if len(rows) < count:
             raise InputError(f"{len(rows)} pairs of label {label}, not {count}", path=judged, remedy="ask for fewer")
         taken.append(rows[:count])
-    pairs = table.take(pa.array(np.concatenate(taken))).drop_columns(["label"])
+    pairs = table.select(sides).take(pa.array(np.concatenate(taken)))
     with output_folder(str(output)) as staging:
         write_split(staging, "train", [pairs], pairs.schema)

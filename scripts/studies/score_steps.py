@@ -1,4 +1,4 @@
-"""Does the cosine grow with people's score? A table and a plot from the runs of `noise_runs.py` (paper 003, figure 2).
+"""Does the cosine grow with people's score? A table and a plot of the runs of `detection_runs.py` (paper 003, figure 2).
 
     python scripts/studies/score_steps.py --runs DIR --detection DIR --data DIR \
         --cells "wa: 3000" "gran: 3000" --picture FILE.png
@@ -17,13 +17,13 @@ from pathlib import Path
 
 import numpy as np
 
+from detection_design import Cell
+from detection_table import runs_of
 from hf_paraphrase.errors import HfParaphraseError, InputError
 from hf_paraphrase.evaluation.figures import COLOURS, new_figure, plot_label, save_figure
 from hf_paraphrase.evaluation.verdicts import Interval, difference
 from hf_paraphrase.tables import format_table
 from judged_sets import JudgedSets, Numbers
-from noise_design import Cell
-from noise_table import runs_of
 
 BySeed = dict[int, tuple[float, Numbers]]
 """By seed a mean cosine × 100, and its values in bootstrap replicates."""
@@ -52,7 +52,7 @@ def main() -> int:
                 values, drawn = sets.measure(f"score {score}", list(runs.values()))
                 found[cell][score] = {seed: (float(values[i]), drawn[:, i]) for i, seed in enumerate(runs)}
         if not found:
-            raise InputError("no run of these cells", path=options.runs, remedy="let noise_runs.py finish")
+            raise InputError("no run of these cells", path=options.runs, remedy="let detection_runs.py finish")
         sys.stdout.write(steps_table(found))
         draw(options.picture, found)
     except HfParaphraseError as error:

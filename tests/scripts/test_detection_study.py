@@ -1,13 +1,43 @@
 from __future__ import annotations
 
+import gzip
 import json
+from pathlib import Path
 
+import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
+from study_runs import StudyRuns, after, parsed
 
 from hf_paraphrase.commands import main
-from hf_paraphrase.data.folder import write_split
+from hf_paraphrase.data.folder import DataFolder, write_split
+from hf_paraphrase.errors import InputError, UsageError
+from hf_paraphrase.evaluation.verdicts import FEWEST_SEEDS
+from hf_paraphrase.metrics.paraphrase_detection.paraphrase_detection import detection_measures
 
+DESIGNS = Path(__file__).resolve().parents[2] / "scripts" / "studies" / "designs"
+DESIGN = """
+judged: {split: dev}
+models: {wa: {seeds: 3, config: no.yaml}, gran: {seeds: 2, config: no.yaml}}
+as_many_words_as: 4
+tables:
+  detection:
+    columns: [perceptron]
+    claims:
+      - [worse, above, "wa: 4", "wa: 4 misranked 50"]
+      - [more, below, "wa: 4", "wa: 4 misranked 50", "gran: 4", "gran: 4 misranked 50"]
+"""
+RANKED = """
+judged: {{split: dev, positive_above: 2.5}}
+models: {{wa: {{seeds: 1, config: {config}, hidden_size: 3}}}}
+tables:
+  detection:
+    columns: [perceptron, AP]
+    claims:
+      - [noise, above, "wa: 40", "wa: 40 random 50"]
+      - [pieces, above, "wa over bpe: 40", "wa: 40"]
+"""
 NOUNS, VERBS = ["cat", "dog", "cow", "hen", "pig", "fox"], ["sleeps", "plays", "eats", "runs"]
 PLACES = ["here", "there", "outside", "inside", "today"]
 MEANINGS = [(noun, verb, place) for noun in NOUNS for verb in VERBS for place in PLACES]
@@ -28,7 +58,7 @@ def folders(tmp_path_factory):
         }
     )
     write_split(folder / "judged", "dev", [judged], judged.schema)
-    for kind, name in (("word", "none"), ("bpe", "bpe")):
+    for kind, name in (("word", "words"), ("bpe", "bpe")):
         size = ["--vocabulary-size", "60", "--min-frequency", "1"]
         words = ["--kind", kind, "--pairs", str(folder / "pairs"), "--output", str(folder / name), *size]
         assert main(["train-tokenizer", *words]) == 0
@@ -36,82 +66,226 @@ def folders(tmp_path_factory):
     return folder
 
 
-def study(run_script, folders, output, *words):
-    return run_script(
-        "studies/detection_runs", "--language", "en", "--pairs", folders / "pairs", "--data", folders / "judged",
-        "--split", "dev", "--positive-above", 2.5,
-        "--tokenizers", f"none={folders / 'none'}", f"bpe={folders / 'bpe'}",
-        "--configs", f"wa={folders / 'wa.yaml'}", "--output", output, "--perceptrons", 1, *words,
-    )  # fmt: skip
+@pytest.fixture
+def study(load_script, folders, tmp_path, monkeypatch):
+    """Runs a design in a folder; gives the exit code, and for each training the words, its pairs and its encoder."""
+    runs = load_script("studies/detection_runs")
+
+    def run(design=RANKED, tokenizers=("words", "bpe")):
+        trained = []
+
+        def verb(words):
+            code = main(words)
+            if words[0] == "train-encoder" and not code:
+                pairs, model = (Path(words[words.index(flag) + 1]) for flag in ("--pairs", "--output"))
+                results = json.loads((pairs / "provenance.json").read_text())["results"]
+                found = DataFolder(pairs).table("train", ["sentence1", "label"])
+                good = found.filter(pc.equal(found["label"], 1))["sentence1"].to_pylist()
+                trained.append((words, results, good, json.loads((model / "config.json").read_text())))
+            return code
+
+        monkeypatch.setattr(runs, "run_verb", verb)
+        (tmp_path / "design.yaml").write_text(design.format(config=folders / "wa.yaml"))
+        words = ["--design", tmp_path / "design.yaml", "--candidates", folders / "pairs", "--detection"]
+        words += [folders / "judged", "--data", tmp_path, "--output", tmp_path / "runs", "--tokenizers"]
+        words += [f"{name}={folders / name}" for name in tokenizers]
+        monkeypatch.setattr("sys.argv", ["detection_runs", *map(str, words)])
+        return runs.main(), trained
+
+    return run
 
 
-def test_every_cell_is_run_once_with_its_pairs_noise_and_seed(run_script, folders, tmp_path, monkeypatch):
-    output = tmp_path / "results.jsonl"
-    study(run_script, folders, output, "--first", 40, "--noise", 0, 0.5, "--seeds", 1)
-    rows = [json.loads(line) for line in output.read_text().splitlines()]
-    assert [(row["segmentation"], row["noise"], row["noisy_pairs"]) for row in rows] == [
-        ("none", 0.0, 0), ("none", 0.5, 20), ("bpe", 0.0, 0), ("bpe", 0.5, 20)
+def test_every_cell_is_run_once_with_its_pairs_noise_tokenizer_and_settings(study, folders, tmp_path):
+    code, trained = study()
+    assert code == 0
+    assert [(after(words, "--tokenizer"), results["noise"]) for words, results, _, _ in trained] == [
+        ("words", 0), ("words", 20), ("bpe", 0)
     ]  # fmt: skip
-    assert all(row["training_pairs"] == 40 and row["test_pairs"] == 120 for row in rows)
-    assert all(row["all_paraphrases"] == 0.5 and 0 <= row["perceptron"] <= 1 for row in rows)
-    before = output.read_bytes()
-    study(run_script, folders, output, "--first", 40, "--noise", 0, "--seeds", 1)
-    assert output.read_bytes() == before
-    assert [path.name for path in tmp_path.iterdir()] == ["results.jsonl"]
+    ranked = DataFolder(folders / "pairs").table("train", ["sentence1"])["sentence1"].to_pylist()
+    assert all(sorted(good) == sorted(ranked[:40]) for _, _, good, _ in trained)
+    # What the design says of a model goes before its file.
+    assert all(config["hidden_size"] == 3 for _, _, _, config in trained)
+    files = {path.name for path in (tmp_path / "runs").iterdir()}
+    assert files == {f"wa_{name}_seed_0.npz" for name in ("40", "40_random_50", "over_bpe_40")}
+    for name in files:
+        found = np.load(tmp_path / "runs" / name)
+        assert found["cosine"].shape == found["right"].shape == (120,) and found["right"].min() >= 0
+    assert study() == (0, [])
 
 
-def test_a_verb_that_fails_ends_the_study_and_keeps_what_is_finished(run_script, folders, tmp_path):
-    output = tmp_path / "results.jsonl"
+def test_a_verb_that_fails_ends_the_study_and_leaves_nothing(study, tmp_path, capsys):
     with pytest.raises(SystemExit) as caught:
-        study(run_script, folders, output, "--first", 1, "--seeds", 1)
-    assert caught.value.code == 2 and not output.exists() and not list(tmp_path.iterdir())
-    with pytest.raises(SystemExit, match="not NAME=PATH"):
-        study(run_script, folders, output, "--configs", "wa", "--first", 9)
+        study(RANKED.replace("hidden_size: 3", "hidden_size: -1"))
+    assert caught.value.code == 2 and not list((tmp_path / "runs").iterdir())
+    assert study(RANKED.replace("wa: 40 random 50", "wa: 70"))[0] == 2
+    assert "60 pairs" in capsys.readouterr().err
+    assert study(RANKED, tokenizers=["words"])[0] == 2
+    assert "no tokenizer `bpe`" in capsys.readouterr().err
 
 
-def row(seed, perceptron, **settings):
-    values = {"language": "fi", "model": "wa", "segmentation": "morfessor", "first": 100, "noise": 0.0, "seed": seed}
-    measures = {"average_precision": perceptron, "accuracy": perceptron, "f1": perceptron}
-    rest = {"vocabulary": 9, "training_seconds": 1.0, "test_pairs": 10, "all_paraphrases": 0.5}
-    return {**values, **settings, "perceptron": perceptron, **measures, **rest}
+def test_pairs_with_a_high_score_are_paraphrases_and_other_sets_are_read_when_they_are_asked_for(load_script, folders):
+    judged = load_script("studies/judged_sets").JudgedSets(folders / "judged", folders / "nowhere", "dev", 2.5)
+    assert judged.detection.gold.tolist() == [1.0] * 60 + [0.0] * 60
+    with pytest.raises(InputError):
+        judged.measure("MSRPC", [{}])
 
 
-def test_verdicts_are_of_differences_paired_by_seed_and_of_all_claims_together(load_script):
-    interval = load_script("studies/detection_table").interval
-    found = interval({0: 0.01, 1: 0.02, 2: 0.03}, 1)
-    assert found.value == pytest.approx(0.02)
-    assert found.high - found.value == pytest.approx(4.302653 * 0.01 / 3**0.5, rel=1e-6)
-    near = {0: 0.02, 1: 0.0215, 2: 0.023}
-    assert interval(near, 1).verdict("above") == "holds" and interval(near, 50).verdict("above") == "cannot tell"
-    assert interval({0: 0.5, 1: 0.5}, 1).verdict("above") == "cannot tell"
+def test_the_first_seeds_of_all_cells_are_run_first(load_script, tmp_path):
+    design = load_script("studies/detection_design")
+    (tmp_path / "design.yaml").write_text(DESIGN)
+    found = [(str(cell), seed) for cell, seed in design.read_design(tmp_path / "design.yaml").runs(1000)]
+    cells = ["wa: 4", "wa: 4 misranked 50", "gran: 4", "gran: 4 misranked 50"]
+    assert found == [(cell, seed) for seed in (0, 1) for cell in cells] + [(cell, 2) for cell in cells[:2]]
+    (tmp_path / "design.yaml").write_text('fewer_seeds: {"gran: 4": 1}' + DESIGN)
+    fewer = [(str(cell), seed) for cell, seed in design.read_design(tmp_path / "design.yaml").runs(2)]
+    assert fewer == [run for run in found if run != ("gran: 4", 1) and run[1] < 2]
 
 
-def test_claims_pair_the_cells_by_seed_and_compare_what_they_say(load_script):
-    table = load_script("studies/detection_table")
-    rows = [
-        *(row(seed, 0.80 + seed / 100) for seed in range(3)),
-        *(row(seed, 0.75 + seed / 100, segmentation="none") for seed in range(3)),
-        *(row(seed, 0.70 + seed / 100, noise=0.4) for seed in range(2)),
-        *(row(seed, 0.82, model="gran") for seed in range(2)),
-        *(row(seed, 0.81, model="gran", noise=0.4) for seed in range(2)),
-        *(row(seed, 0.70 + seed / 50, first=10) for seed in range(3)),
+@pytest.mark.parametrize(("name", "tables"), [("noise", {"detection", "transfer"}), ("detection", {"detection"})])
+def test_its_designs_are_understood_and_have_as_many_seeds_as_verdicts_ask_for(load_script, name, tables):
+    design = load_script("studies/detection_design").read_design(DESIGNS / f"{name}.yaml")
+    assert set(design.tables) == tables and all(table.claims for table in design.tables.values())
+    seeds = {(cell.model, design.seeds(cell)) for table in tables for cell in design.cells(table)}
+    assert seeds >= {("wa", 10), ("gran", 5)} and min(number for _, number in seeds) >= FEWEST_SEEDS
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        (DESIGN.replace('"gran: 4"', '"lstm: 4"'), "no model `lstm`"),
+        (DESIGN.replace('"gran: 4"', '"gran 4"'), "`gran 4` is no cell"),
+        (DESIGN.replace("below", "little"), "no claim"),
+        ('fewer_seeds: {"gran: 5": 1}' + DESIGN, "no claim has a cell `gran: 5`"),
+    ],
+)
+def test_a_design_that_contradicts_itself_is_refused(load_script, tmp_path, wrong, said):
+    (tmp_path / "design.yaml").write_text(wrong)
+    with pytest.raises(UsageError, match=said):
+        load_script("studies/detection_design").read_design(tmp_path / "design.yaml")
+
+
+def test_the_runs_of_all_cells_have_files_of_their_own(load_script, tmp_path):
+    design = load_script("studies/detection_design")
+    cells = [
+        design.Cell.read(text) for text in ("gran: 4", "gran over bpe: 4", "gran network: 4", "gran: 4 random 50")
     ]
-    found = {claim: list(measures["perceptron"].values()) for claim, _, measures in table.claims(rows)}
-    assert found["Morfessor is better than no segmentation (Tables 2 and 9)"] == pytest.approx([0.05] * 3)
-    assert "Morfessor is better than BPE (section 4.1)" not in found
-    assert found["GRAN is better than WA (Table 2)"] == pytest.approx([0.02, 0.01])
-    assert found["40 % of noise makes WA worse (Table 3)"] == pytest.approx([0.1, 0.1])
-    assert found["GRAN loses less by 40 % of noise than WA (Table 3)"] == pytest.approx([0.09, 0.09])
-    assert found["100 pairs are better than the best 10 (section 4.2)"] == pytest.approx([0.1, 0.09, 0.08])
+    files = {cell.file(tmp_path, seed) for cell in cells for seed in range(2)}
+    assert len(files) == 8 and [str(cell) for cell in cells][1] == "gran over bpe: 4"
+    assert cells[1] == design.Cell("gran", "bpe", "4") and cells[2].tokenizer == ""
 
 
-def test_the_tables_are_markdown_with_every_cell(run_script, tmp_path, capsys):
-    path = tmp_path / "results.jsonl"
-    path.write_text("".join(json.dumps(row(seed, 0.5 + seed / 10)) + "\n" for seed in range(2)) + "\n")
-    run_script("studies/detection_table", path)
-    printed = capsys.readouterr().out
-    assert "fi: 10 judged pairs, 50.0 % paraphrases" in printed
-    assert "| fi wa morfessor |   100 |   0 % |     2 |" in printed and "| claim | difference, perceptron |" in printed
-    (tmp_path / "none").write_text("")
-    with pytest.raises(SystemExit, match="no results"):
-        run_script("studies/detection_table", tmp_path / "none")
+def test_an_encoder_of_two_tables_is_trained_once(load_script):
+    design = load_script("studies/detection_design").read_design(DESIGNS / "noise.yaml")
+    runs = list(design.runs(1000))
+    assert len(runs) == len(set(runs)) and {cell for cell, _ in runs} == set(design.cells("detection"))
+    assert set(design.cells("transfer")) < set(design.cells("detection"))
+
+
+def test_a_draw_of_judged_pairs_changes_average_precision_and_correlation_as_repeating_the_pairs_does(load_script):
+    judged = load_script("studies/judged_sets")
+    generator = np.random.default_rng(0)
+    # Rounded, so that there are ties.
+    cosines, labels = np.round(generator.normal(size=40), 1), generator.integers(0, 2, 40)
+    counts = generator.multinomial(40, np.full(40, 1 / 40), size=3).astype(float)
+    precision = judged.average_precision(cosines, labels.astype(float), counts)
+    correlation = judged.weighted_pearson(cosines, labels.astype(float), counts)
+    for row, times in enumerate(counts.astype(int)):
+        values, gold = np.repeat(cosines, times), np.repeat(labels, times)
+        assert precision[row] == pytest.approx(detection_measures(values, gold)["average_precision"])
+        assert correlation[row] == pytest.approx(np.corrcoef(values, gold)[0, 1])
+
+
+def test_pairs_that_share_a_sentence_are_drawn_together_and_tested_together(load_script):
+    pairs = load_script("studies/judged_sets").JudgedPairs(
+        [f"s{number // 4}" for number in range(40)], [f"t{number}" for number in range(40)], np.zeros(40)
+    )
+    groups = np.arange(40) // 4
+    for values in (pairs.folds[None], pairs.counts):
+        assert all((values[:, groups == group] == values[:, groups == group][:, :1]).all() for group in range(10))
+    assert (pairs.counts.sum(axis=1) == 40).all() and len(set(pairs.folds)) == 5
+
+
+def test_a_claim_of_four_cells_compares_two_differences_over_the_seeds_that_all_have(load_script, tmp_path):
+    table, design = load_script("studies/detection_table"), load_script("studies/detection_design")
+    (tmp_path / "design.yaml").write_text(DESIGN)
+    claims = design.read_design(tmp_path / "design.yaml").tables["detection"].claims
+    scores = {
+        "wa: 4": [70.0, 71, 72],
+        "wa: 4 misranked 50": [60.0, 62, 64],
+        "gran: 4": [80.0, 80],
+        "gran: 4 misranked 50": [78.0, 77],
+    }
+    nothing = np.zeros(5)
+    measured = {
+        design.Cell.read(cell): {seed: (value, nothing + value) for seed, value in enumerate(values)}
+        for cell, values in scores.items()
+    }
+    assert table.contrast(claims[0], measured, 1).value == pytest.approx((10 + 9 + 8) / 3)
+    both = table.contrast(claims[1], measured, 1)
+    assert both.value == pytest.approx((10 - 2 + 9 - 3) / 2)
+    judged = table.judge(table.Table(("perceptron",), claims), {"perceptron": dict(list(measured.items())[:3])})
+    text = table.claims_table(table.Table(("perceptron",), claims), judged)
+    assert list(judged) == [claims[0]] and "not run" in text.splitlines()[-1] and "holds" in text.splitlines()[-2]
+    # Two seeds are too few for an interval.
+    assert (
+        both.verdict("above") == "cannot tell" and table.contrast(claims[0], measured, 1).verdict("above") == "holds"
+    )
+
+
+def test_the_runs_of_one_folder_make_the_file_and_the_picture_of_each_table(load_script, tmp_path, monkeypatch):
+    pytest.importorskip("matplotlib")
+    table = load_script("studies/detection_table")
+
+    class Judged:
+        def __init__(self, *places, **judged):
+            assert judged == {"split": "dev"}
+
+        def measure(self, name, runs):
+            values = np.array([float(run["value"]) for run in runs])
+            return values, np.tile(values, (5, 1))
+
+    monkeypatch.setattr(table, "JudgedSets", Judged)
+    _, tables = DESIGN.split("tables:\n")
+    (tmp_path / "design.yaml").write_text(DESIGN + tables.replace("detection", "transfer"))
+    (tmp_path / "runs").mkdir()
+    for pairs, value in (("4", 70.0), ("4_misranked_50", 60.0)):
+        for seed in range(3):
+            np.savez(tmp_path / "runs" / f"wa_{pairs}_seed_{seed}.npz", value=value + seed)
+    words = ["--design", "design.yaml", "--runs", "runs", "--detection", "no", "--data", "no", "--output", "tables"]
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("sys.argv", ["detection_table", *words, "--pictures"])
+    assert table.main() == 0
+    for name in ("detection", "transfer"):
+        assert "+10.0 [+10.0, +10.0]: holds" in (tmp_path / "tables" / f"{name}.md").read_text()
+        assert (tmp_path / "tables" / f"{name}.png").stat().st_size > 1000
+
+
+def test_the_picture_is_small_and_the_same_each_time(load_script, tmp_path):
+    pytest.importorskip("matplotlib")
+    picture = load_script("studies/interval_picture")
+    Interval = load_script("studies/detection_table").Interval
+    rows = [("one", [Interval(1.0, 0.5, 1.5)]), ("other", [Interval(1.0, -float("inf"), float("inf"))])]
+    for name in ("first.png", "second.png"):
+        picture.draw_intervals(tmp_path / name, rows, ["AP"], "points")
+    assert (tmp_path / "first.png").read_bytes() == (tmp_path / "second.png").read_bytes()
+    assert (tmp_path / "first.png").stat().st_size < 60_000
+
+
+def test_the_script_asks_the_verbs_for_what_they_have_and_trains_on_no_judged_pair(tmp_path):
+    runs = StudyRuns(tmp_path, "studies/detection.sh", python=True)
+    # What it asks for is the number of morphs.
+    (runs.programs / "python").write_text("#!/usr/bin/env bash\necho 50\n")
+    text = tmp_path / "data" / "manythings" / "fin-eng" / "fin.txt.gz"
+    text.parent.mkdir(parents=True)
+    text.write_bytes(gzip.compress(b"The dog sleeps.\tKoira nukkuu.\tCC\n"))
+    done, calls = runs()
+    assert done.returncode == 0, done.stderr
+    settings = {after(words, "--output"): parsed(words) for words in calls}
+    assert list(settings) == ["bitext_en_fi", "pivot_fi", "judged_fi", "morphs", "words", "bpe"]
+    assert [Path(path).name for path in settings["pivot_fi"].decontaminate] == ["turku_paraphrase"]
+    assert settings["pivot_fi"].ranked and settings["bpe"].vocabulary_size == 50
+    assert (tmp_path / "work" / "text_fi.txt").read_text() == "Koira nukkuu.\n"
+    done, again = runs()
+    assert done.returncode == 0 and not again
+    (runs.programs / "python").write_text('#!/usr/bin/env bash\ncase "$1" in *detection_table.py) exit 3 ;; esac\n')
+    assert runs()[0].returncode == 3
