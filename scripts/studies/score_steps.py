@@ -1,4 +1,4 @@
-"""Does the cosine grow with people's score? A table and a plot of the runs of `detection_runs.py` (paper 003, figure 2).
+"""Does the cosine grow with people's score? A table and a plot from runs of `detection_runs.py` (paper 003, figure 2).
 
     python scripts/studies/score_steps.py --runs DIR --detection DIR --data DIR \
         --cells "wa: 3000" "gran: 3000" --picture FILE.png
