@@ -1,14 +1,16 @@
 """The command line: `hf-paraphrase <verb>`; `verbs` has a row for each.
 
-Exit codes: 0 done, 2 bad usage, bad input or no room (one line, no traceback), 130 interrupted, 1 anything else: then
-too there is one line, which names the file with the traceback.
+Exit codes: 0 done, 2 bad usage, bad input or no room (one line, no traceback), 130 interrupted, by Ctrl-C or SIGTERM,
+1 anything else: then too there is one line, which names the file with the traceback.
 """
 
 from __future__ import annotations
 
+import signal
 import sys
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from threading import current_thread, main_thread
 
 from ..errors import HfParaphraseError, UsageError, choice_of, error_of_the_system
 from ..messages import ReaderGoneError, lacks_its_group, process_count, say, show, shown_messages
@@ -28,13 +30,29 @@ def main(argv: Sequence[str] | None = None) -> int:
     """
     words = list(sys.argv[1:] if argv is None else argv)
     try:
-        with guarded_streams():
+        with guarded_streams(), _sigterm_interrupts():
             return _code_of(words)
     except KeyboardInterrupt:
         # Here, so that an interruption that comes when all is done is told in the same way.
         with suppress(AttributeError, OSError, ValueError):
             sys.stderr.write("hf-paraphrase: interrupted\n")
         return 130
+
+
+@contextmanager
+def _sigterm_interrupts() -> Iterator[None]:
+    """Lets SIGTERM, by which schedulers, containers and services end a program, interrupt a verb as Ctrl-C does.
+
+    Without effect outside of the main thread, and where a program that calls verbs has a handler of its own.
+    """
+    if current_thread() is not main_thread() or signal.getsignal(signal.SIGTERM) is not signal.SIG_DFL:
+        yield
+        return
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
 
 
 def _code_of(words: list[str]) -> int:

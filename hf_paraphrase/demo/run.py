@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import signal
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -47,7 +46,7 @@ class DemoSettings(DeviceSettings):
 
 @recipe(DemoSettings)
 def launch_demo(settings: DemoSettings) -> Path | None:
-    """Opens the page and serves it until it is interrupted or told to end, or writes the folder of a Space.
+    """Opens the page and serves it until it is interrupted, or writes the folder of a Space.
 
     Returns:
         The folder; None without `output`.
@@ -104,17 +103,10 @@ def served_page(settings: DemoSettings) -> Iterator[str]:
 
 
 def _wait() -> None:
-    """Sleeps until it is interrupted, or told to end by SIGTERM, as containers and services are."""
-    from threading import Event, current_thread, main_thread
+    """Sleeps until it is interrupted."""
+    from threading import Event
 
-    ended = Event()
-    if current_thread() is not main_thread():
-        ended.wait()
-    before = signal.signal(signal.SIGTERM, lambda number, frame: ended.set())
-    try:
-        ended.wait()
-    finally:
-        signal.signal(signal.SIGTERM, before)
+    Event().wait()
 
 
 def free_port() -> int:

@@ -7,7 +7,6 @@ import math
 import os
 import signal
 import socket
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -128,7 +127,7 @@ def connected(options: RayOptions) -> Iterator[None]:
     try:
         if is_main:
             # Ray writes a long trace when this process is told to end; without a handler the cluster would stay.
-            signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))
+            signal.signal(signal.SIGTERM, signal.default_int_handler)
         yield
     finally:
         ray.shutdown()

@@ -13,7 +13,7 @@ import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass
-from multiprocessing import get_context, parent_process
+from multiprocessing import active_children, get_context, parent_process
 from pathlib import Path
 from threading import Thread
 
@@ -151,7 +151,11 @@ def run_shards(
                 future.result()
                 progress(futures[future].rows)
                 yield futures[future]
-        except BaseException:
+        except BaseException as error:
+            if isinstance(error, KeyboardInterrupt):
+                # It does not reach them where it was meant for this process alone; a shard may take minutes.
+                for process in active_children():
+                    process.terminate()
             pool.shutdown(wait=True, cancel_futures=True)
             raise
 

@@ -1,8 +1,8 @@
 """Interrupts verbs at any time, by signals and by readers that go away.
 
-After SIGINT a verb says in one line that it was interrupted and ends with 130; SIGTERM and SIGHUP end it at once, with
-what the system makes of that, or with 128 and the number of the signal; where nobody reads what it prints it ends with
-0 or 1, without a word of Python's. Whatever was written is whole, and the run can be resumed or repeated.
+After SIGINT and SIGTERM a verb says in one line that it was interrupted and ends with 130, before it has begun with what
+the system makes of SIGTERM; SIGHUP ends it at once; where nobody reads what it prints it ends with 0 or 1, without a
+word of Python's. Whatever was written is whole, and the run can be resumed or repeated.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from children import NOT_BEGUN, Disturbance, run
 
 _CODES = {
     signal.SIGINT: {130},
-    signal.SIGTERM: {-signal.SIGTERM, 128 + signal.SIGTERM},
-    signal.SIGHUP: {-signal.SIGHUP, 128 + signal.SIGHUP},
+    signal.SIGTERM: {130, -signal.SIGTERM},
+    signal.SIGHUP: {-signal.SIGHUP},
 }
 
 

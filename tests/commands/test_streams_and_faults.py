@@ -5,9 +5,11 @@ from __future__ import annotations
 import io
 import os
 import re
+import signal
 import stat
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import pytest
@@ -131,6 +133,28 @@ def test_an_interruption_keeps_its_own_exit_code(failing, capsys):
     failing(KeyboardInterrupt())
     assert main(["env"]) == 130
     assert capsys.readouterr().err == "hf-paraphrase: interrupted\n"
+
+
+def test_sigterm_interrupts_a_verb_and_is_put_back(failing, capsys):
+    assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
+    failing(lambda: os.kill(os.getpid(), signal.SIGTERM))
+    assert main(["env"]) == 130
+    assert capsys.readouterr().err == "hf-paraphrase: interrupted\n"
+    assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
+
+
+def test_a_program_that_calls_a_verb_keeps_its_own_handler_and_its_threads_do_without(failing, monkeypatch):
+    seen = []
+    failing(lambda: seen.append(signal.getsignal(signal.SIGTERM)))
+    thread = threading.Thread(target=main, args=(["env"],))
+    thread.start()
+    thread.join()
+    before = signal.signal(signal.SIGTERM, seen.append)
+    try:
+        main(["env"])
+    finally:
+        signal.signal(signal.SIGTERM, before)
+    assert seen == [signal.SIG_DFL, seen.append]
 
 
 def test_an_interruption_when_all_is_done_is_told_in_one_line_too(capsys, monkeypatch):

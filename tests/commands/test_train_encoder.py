@@ -220,24 +220,27 @@ def test_bf16_and_accumulation_train_too(pairs, dev, tmp_path):
 
 
 KILLED = """
-import os, signal
+import os, sys
 from hf_paraphrase.commands import main
 from hf_paraphrase.encoders.trainer import EncoderTrainer
 step = EncoderTrainer.training_step
 def killed_in_the_third_epoch(self, *arguments, **settings):
     if self.state.global_step == 15:
-        os.kill(os.getpid(), signal.SIGKILL)
+        os.kill(os.getpid(), int(os.environ["SIGNAL"]))
     return step(self, *arguments, **settings)
 EncoderTrainer.training_step = killed_in_the_third_epoch
-main()
+sys.exit(main())
 """
 
 
-def test_a_killed_run_is_resumed_to_the_same_weights(pairs, dev, tmp_path, run_python, capsys):
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGKILL, -signal.SIGKILL), (signal.SIGTERM, 130)])
+def test_a_killed_run_is_resumed_to_the_same_weights(pairs, dev, tmp_path, run_python, capsys, number, code):
     flags = (*FAST, "--dev-data", dev, "--dropout", 0.2, "--scramble", 0.5, "--epochs", 4)
-    killed = run_python(KILLED, "train-encoder", "--pairs", pairs, "--output", tmp_path / "b", *flags)
+    words = ("train-encoder", "--pairs", pairs, "--output", tmp_path / "b", *flags)
+    killed = run_python(KILLED, *words, environment={"SIGNAL": str(int(number))})
     staging = tmp_path / ".b.partial" / "checkpoints"
-    assert killed.returncode == -signal.SIGKILL and not (tmp_path / "b").exists()
+    assert killed.returncode == code and ("hf-paraphrase: interrupted" in killed.stderr) == (code == 130)
+    assert not (tmp_path / "b").exists()
 
     assert run(pairs, tmp_path / "b", *flags) == 2 and "--resume continues it" in capsys.readouterr().err
     assert run(pairs, tmp_path / "b", *flags, "--margin", 0.5, "--resume") == 2

@@ -1,12 +1,15 @@
 from __future__ import annotations
 
 import hashlib
+import time
+from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
 import pytest
 from peak_memory import ROWS_AT_A_TIME, bytes_a_row, peak_bytes
 
+from hf_paraphrase.data.batch_function import BatchFunction, no_progress
 from hf_paraphrase.data.folder import DataFolder, write_split
 from hf_paraphrase.errors import InputError, UsageError
 from hf_paraphrase.filtering.measuring import PairScorer, add_measures
@@ -79,6 +82,27 @@ def test_a_job_that_was_interrupted_continues_and_leaves_the_same_bytes(pairs, t
     after = {path.name: path.stat().st_mtime_ns for path in (tmp_path / "killed" / "data").iterdir()}
     kept.pop("train-00001-of-00007.parquet")
     assert {name: after[name] for name in kept} == kept and all(name.endswith(".parquet") for name in after)
+
+
+@dataclass(frozen=True)
+class Sleeper(BatchFunction):
+    """Lasts long for all rows but the first hundred."""
+
+    def reported(self, table, progress=no_progress):
+        if table.num_rows and table.column("note")[-1].as_py() >= 100:
+            time.sleep(60)
+        return table, {}
+
+
+def test_an_interruption_does_not_wait_for_the_shards_of_other_processes(pairs, tmp_path):
+    def interrupted(rows):
+        raise KeyboardInterrupt
+
+    job = ShardJob(DataFolder(pairs), dict.fromkeys(["train", "test"], Sleeper()), 100)
+    begin = time.monotonic()
+    with pytest.raises(KeyboardInterrupt):
+        list(run_shards(job, plan(pairs, 100)[:2], tmp_path / "out", workers=2, progress=interrupted))
+    assert time.monotonic() - begin < 40
 
 
 @pytest.mark.parametrize("workers", [1, 2])
