@@ -11,7 +11,8 @@ With candidates the search is in bf16 over the candidates alone, its scores its 
 Both are done in 8 bits too where the processor has instructions for it.
 Training: tokens/s of updates with Adam; where several hidden sizes are timed, the ratio is the lowest of them.
 Ratios are of the medians, above 1 = this package is faster. On a machine that others use too, `--cpu-time` counts the
-processor's seconds of a single thread on both sides instead of the wall's.
+processor's seconds of a single thread on both sides instead of the wall's. `--bounds` says below each table what the
+products of matrices alone would allow on this processor (`translation_bounds.py`).
 """
 
 from __future__ import annotations
@@ -50,6 +51,7 @@ from interleaved import (
     write,
     write_ratios,
 )
+from translation_bounds import bounds_table, product_rates, search_bounds, training_bounds
 
 END = 2
 
@@ -169,6 +171,7 @@ def read_arguments() -> argparse.Namespace:
     parser.add_argument(
         "--cpu-time", action="store_true", help="one thread, and its processor seconds instead of the wall's"
     )
+    parser.add_argument("--bounds", action="store_true", help="also tell what products of matrices alone would allow")
     parser.add_argument(
         "--scaling", action="store_true", help="instead, how our cost grows with beam width, vocabulary and length"
     )
@@ -199,6 +202,23 @@ def random_model(vocabulary: int, embedding: int, hidden: int) -> RnnSearchForCo
     return RnnSearchForConditionalGeneration(RnnSearchConfig(initialization="xavier", **sizes)).eval()
 
 
+def find(
+    model: RnnSearchForConditionalGeneration, sources: torch.Tensor, beams: int, steps: int, **chosen: Any
+) -> list[list[int]]:
+    """Searches a batch and returns the units of the lists, without the start token."""
+    found: torch.Tensor = model.generate(
+        sources,
+        attention_mask=torch.ones_like(sources),
+        num_beams=beams,
+        num_return_sequences=beams,
+        max_new_tokens=steps,
+        length_penalty=0.0,
+        do_sample=False,
+        **chosen,
+    )
+    return found[:, 1:].tolist()
+
+
 def search(
     model: RnnSearchForConditionalGeneration,
     sources: torch.Tensor,
@@ -222,16 +242,7 @@ def search(
     )
     start = seconds_now()
     with torch.inference_mode():
-        found = model.generate(
-            sources,
-            attention_mask=torch.ones_like(sources),
-            num_beams=beams,
-            num_return_sequences=beams,
-            max_new_tokens=steps,
-            length_penalty=0.0,
-            do_sample=False,
-            **chosen,
-        )[:, 1:].tolist()
+        found = find(model, sources, beams, steps, **chosen)
         if scorer is not None:
             rows = [row for row in range(len(sources)) for _ in range(beams)]
             prefix_tree_scores(scorer, sources, torch.ones_like(sources), rows, found, candidates=candidates)
@@ -274,7 +285,12 @@ def measure_search(arguments: argparse.Namespace, joey: JoeyNmt | None) -> dict[
         f"search: hidden {arguments.hidden}, embeddings {arguments.embedding}, vocabulary {arguments.vocabulary:,}, "
         f"{arguments.batch} sentences of {arguments.source} units, {arguments.beams} beams, {arguments.steps} steps"
     )
-    ratios = compare_rates("hypothesis-steps/s", contestants, arguments.rounds, compared=joey is not None)
+    bounds = {}
+    if arguments.bounds:
+        lists = find(rounded, sources, arguments.beams, arguments.steps, custom_generate=fast_beam_search)
+        rates = product_rates(seconds_now, arguments.rounds)
+        bounds = search_bounds(model, rates, lists, arguments.beams, arguments.candidates)
+    ratios = compare_rates("hypothesis-steps/s", contestants, arguments.rounds, bounds, compared=joey is not None)
     return {f"beam50_{name}_vs_joeynmt": ratio for name, ratio in ratios.items()}
 
 
@@ -342,17 +358,22 @@ def measure_training(arguments: argparse.Namespace, joey: JoeyNmt | None) -> dic
             f"training: hidden {hidden}, embeddings {arguments.embedding}, vocabulary {arguments.train_vocabulary:,}, "
             f"batch {arguments.train_batch} x {arguments.train_length}"
         )
-        ratios = compare_rates("target tokens/s", contestants, arguments.rounds, compared=joey is not None)
+        bounds = training_bounds(model, product_rates(seconds_now, arguments.rounds)) if arguments.bounds else {}
+        ratios = compare_rates("target tokens/s", contestants, arguments.rounds, bounds, compared=joey is not None)
         for name, ratio in ratios.items():
             key = f"nmt_train_{name}_vs_joeynmt"
             lowest[key] = min(ratio, lowest.get(key, ratio))
     return lowest
 
 
-def compare_rates(unit: str, contestants: list[Contestant], rounds: int, *, compared: bool) -> dict[str, float]:
+def compare_rates(
+    unit: str, contestants: list[Contestant], rounds: int, bounds: dict[str, float], *, compared: bool
+) -> dict[str, float]:
     """Lets the contestants take turns, writes a table and returns the rates over that of the last one, by key."""
     comparison = Comparison("this/JoeyNMT", over_last) if compared else None
     medians = measure(unit, contestants, rounds, comparison=comparison)
+    if bounds:
+        write(bounds_table(bounds, medians[-1] if compared else None))
     if not compared:
         return {}
     pairs = zip(contestants, over_last(medians), strict=True)
