@@ -7,6 +7,7 @@ import types
 import typing
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from numbers import Integral
 from typing import Any
 
 from .errors import UsageError, choice_of
@@ -70,6 +71,22 @@ class Constraints:
             raise UsageError(f"{name} must be within ±{_LARGEST_FLOAT:g}, not {value}")
         if isinstance(value, int) and abs(value) > _LARGEST_INTEGER:
             raise UsageError(f"{name} must be within ±{_LARGEST_INTEGER}, not {value}")
+
+
+def check_count(name: str, value: Any) -> None:
+    """Refuses an argument of a Python function that is no whole number of at least 1.
+
+    Args:
+        name: What it is called, for the message.
+        value: The value, of Python or of NumPy.
+
+    Raises:
+        UsageError: If it is none.
+    """
+    if not isinstance(value, Integral) or isinstance(value, bool):
+        raise UsageError(f"{name} is {value!r}, not a whole number", remedy="give one of at least 1")
+    if value < 1:
+        raise UsageError(f"{name} must be at least 1, not {value}")
 
 
 def check_type(name: str, value: Any, hint: Any) -> None:

@@ -17,6 +17,7 @@ from ..models.registry import model_class
 from ..tokenization.token_ids import TokenIds
 from ..tokenization.token_lookup import list_of_texts
 from ..training.threads import available_threads, in_threads
+from ..value_checks import check_count
 from .familiar_calls import EncodeOptions, FamiliarCalls, normalized
 from .kinds import encoder_type
 from .onnx_encoder import OnnxModel, is_onnx_folder, load_onnx_folder
@@ -274,7 +275,7 @@ class SentenceEncoder(FamiliarCalls):
 
         Raises:
             TypeError: If a text is not a string.
-            ValueError: If `batch_size` is not positive, or an option does not fit.
+            UsageError: If `batch_size` is no whole number of at least 1, or an option does not fit.
         """
         if options:
             return self._encode_with(
@@ -301,8 +302,7 @@ class SentenceEncoder(FamiliarCalls):
         show_progress_bar: bool = False,
     ) -> NDArray[np.float32]:
         """Embeds the texts of all blocks, as float32 (texts, dim)."""
-        if batch_size < 1:
-            raise ValueError(f"batch_size must be at least 1, not {batch_size}")
+        check_count("batch_size", batch_size)
         normalize = normalize or self._tokens.reading.normalizes
         vectors = np.zeros((blocks[-1].stop, self.dimension), np.float32)
         averages = self._word_averages_of_model()

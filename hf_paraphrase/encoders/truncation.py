@@ -10,6 +10,7 @@ import copy
 from typing import Any
 
 from ..errors import UsageError
+from ..value_checks import check_count
 
 
 def check_truncation(dimension: int, truncate_dim: int) -> None:
@@ -22,9 +23,10 @@ def check_truncation(dimension: int, truncate_dim: int) -> None:
     Raises:
         UsageError: If there are not so many.
     """
-    if not 1 <= truncate_dim <= dimension:
+    check_count("truncate_dim", truncate_dim)
+    if truncate_dim > dimension:
         raise UsageError(
-            f"truncate_dim is {truncate_dim}, and the embeddings have {dimension} components",
+            f"embeddings of {dimension} components cannot be truncated to {truncate_dim}",
             remedy=f"keep 1 to {dimension} of them",
         )
 

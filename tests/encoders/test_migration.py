@@ -111,7 +111,8 @@ def test_bits_keep_the_signs():
     ("options", "said"),
     [
         ({"precision": "int4"}, "precision `int4` is unknown .*did you mean int8"),
-        ({"truncate_dim": 21}, "truncate_dim is 21, and the embeddings have 20 components"),
+        ({"truncate_dim": 21}, "embeddings of 20 components cannot be truncated to 21"),
+        ({"truncate_dim": 2.5}, "truncate_dim is 2.5, not a whole number"),
         ({"prompt_name": "query"}, "prompt_name `query` is unknown"),
         ({"device": "nowhere"}, "the device nowhere cannot be used"),
     ],

@@ -9,7 +9,7 @@ import torch
 
 from hf_paraphrase.encoders import sentence_encoder, text_tokens
 from hf_paraphrase.encoders.sentence_encoder import SentenceEncoder
-from hf_paraphrase.errors import ModelError
+from hf_paraphrase.errors import ModelError, UsageError
 from hf_paraphrase.models.configuration_avg import AvgConfig
 from hf_paraphrase.models.configuration_gran import GranConfig
 from hf_paraphrase.models.modeling_avg import AvgModel
@@ -286,6 +286,9 @@ def test_unusable_folders_are_model_errors(tmp_path, kind, message):
     assert "model" in caught.value.path and caught.value.remedy
 
 
-def test_batch_size_must_be_positive():
-    with pytest.raises(ValueError, match="batch_size"):
-        make("avg").encode(TEXTS, batch_size=0)
+@pytest.mark.parametrize("size", [0, "8", 2.0, None, True])
+def test_a_batch_size_that_is_no_whole_number_above_0_is_refused_in_one_line(size):
+    for encoder in (make("avg"), make("lstm")):
+        with pytest.raises(UsageError, match=r"^batch_size (must be at least 1, not 0|is .*, not a whole number)"):
+            encoder.encode(TEXTS, batch_size=size)
+        assert len(encoder.encode(TEXTS, batch_size=np.int64(2))) == len(TEXTS)

@@ -87,8 +87,9 @@ def test_a_truncated_average_is_saved_as_the_smaller_model_that_it_is(tmp_path):
 @pytest.mark.parametrize(
     ("model_type", "size", "text"),
     [
-        ("avg", 9, "truncate_dim is 9, and the embeddings have 8 components"),
-        ("gran", 0, "truncate_dim is 0"),
+        ("avg", 9, "embeddings of 8 components cannot be truncated to 9 .*keep 1 to 8"),
+        ("gran", 0, "truncate_dim must be at least 1, not 0"),
+        ("avg", "3", "truncate_dim is '3', not a whole number"),
     ],
 )
 def test_what_cannot_be_truncated_is_refused(tmp_path, model_type, size, text):
@@ -105,7 +106,7 @@ def test_encode_truncates_and_then_normalises(tmp_path, capsys):
     norms = np.linalg.norm(part, axis=1, keepdims=True)
     np.testing.assert_allclose(np.load(tmp_path / "v.npy"), part / np.where(norms == 0, 1, norms), atol=1e-6)
     assert main([*words, "--truncate-dim", "9", "--overwrite"]) == 2
-    assert "have 8 components" in capsys.readouterr().err
+    assert "embeddings of 8 components cannot be truncated to 9" in capsys.readouterr().err
     assert main([*words, "--truncate-dim", "0", "--overwrite"]) == 2
 
 
