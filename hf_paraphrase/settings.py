@@ -211,8 +211,8 @@ def check_fields(settings: Any) -> None:
             # Names of what is there may have any bytes, where the libraries that open it allow that.
             if field.name in _WORDS or _is_made(field):
                 _check_unicode(field.name, item)
-            # As a path it would be the current folder. A text with a default of its own need not be a name.
-            elif item == "" and not isinstance(field.default, str):
+            # As a path it would be the current folder.
+            if item == "" and field.name not in _WORDS and field.default != "":
                 raise UsageError(f"{flag(field.name)} is empty", remedy="give it a value, or leave it out")
     for field in dataclasses.fields(settings):
         if _CONSTRAINTS in field.metadata and is_given(settings, field.name):

@@ -118,7 +118,9 @@ def _read_yaml(path: Path) -> dict[str, Any]:
             raise InputError(f"longer than {_LONGEST_BYTES >> 20} MiB, which no configuration is", path=path)
         content = _words_kept(yaml.SafeLoader)(text.decode("utf-8")).get_single_data()
     except OSError as error:
-        raise InputError(f"cannot read the configuration: {error.strerror}", path=path) from error
+        raise InputError(
+            f"cannot read the configuration: {error.strerror}", path=path, remedy="check the path"
+        ) from error
     except (yaml.YAMLError, ValueError, RecursionError) as error:  # a date or number that cannot be, lists in lists
         raise InputError(f"not a YAML file: {error}", path=path) from error
     if not isinstance(content, dict):

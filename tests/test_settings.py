@@ -125,14 +125,20 @@ def test_a_recipe_shows_the_fields_with_their_defaults_and_help_like_any_functio
 
 
 @pytest.mark.parametrize("given", ["", ["rye", ""]])
-def test_an_empty_name_of_an_input_is_not_taken_for_the_current_folder(given):
+def test_an_empty_name_is_not_taken_for_the_current_folder(given):
     @dataclass
     class Reading(Settings):
         files: list[str] = setting("what is read", [])
+        model: str = setting("what is opened", "builtin")
+        output: str | None = setting("what is made", None)
+        text: str = setting("what need not be given", "")
 
     check_fields(Reading(files=["."]))
     with pytest.raises(UsageError, match=r"^--files is empty \(give it a value, or leave it out\)$"):
         check_fields(Reading(files=given))
+    for name in ("model", "output"):
+        with pytest.raises(UsageError, match=rf"^--{name} is empty"):
+            check_fields(Reading(**{name: ""}))
 
 
 def test_what_a_user_registers_becomes_a_choice(monkeypatch):

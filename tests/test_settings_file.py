@@ -74,5 +74,5 @@ def test_dates_are_what_they_are_spelt_as(tmp_path):
 def test_what_is_no_file_of_settings_is_said(tmp_path, text, problem):
     with pytest.raises(InputError, match=problem):
         read(tmp_path, text)
-    with pytest.raises(InputError, match="cannot read the configuration"):
+    with pytest.raises(InputError, match=r"cannot read the configuration: .*\(check the path\)"):
         settings_from_file(Walk, tmp_path / "absent.yaml")
