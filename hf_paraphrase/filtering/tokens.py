@@ -12,21 +12,28 @@ from collections.abc import Sequence
 
 import numpy as np
 
-# A word keeps its combining accents and the apostrophes inside it: `don't` is one token, `well-known` three.
-_WORD_CHARACTERS = r"\w\u0300-\u036f"
-_APOSTROPHES = "'’"
-_TOKEN = re.compile(rf"[{_WORD_CHARACTERS}]+(?:[{_APOSTROPHES}][{_WORD_CHARACTERS}]+)*|[^\w\s]")
+# A word keeps its combining accents.
+_W = r"[\w\u0300-\u036f]"
+_SUFFIXES = ("s", "d", "m", "re", "ve", "ll")
+_NOT = f"n't(?!{_W})"
+_TOKEN = re.compile(rf"{_NOT}|'(?:{'|'.join(_SUFFIXES)})(?!{_W})|{_W}+?(?={_NOT})|{_W}+|[^\w\s]")
 _WORD, _SPACE, _APOSTROPHE, _OTHER = range(4)
 _MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
 _MIX = np.uint64(0xBF58476D1CE4E5B9)
 
 
 def tokenize(text: str) -> list[str]:
-    """Splits a lower-cased text at white space and around punctuation; each punctuation mark is a token.
+    """Splits a lower-cased text into the words that encoders have by default.
 
-    An apostrophe between letters does not split: `don't` is one token.
+    At white space and around punctuation, each mark of which is a token, and before the endings of English
+    contractions: `don't` is `do` and `n't`, `it's` is `it` and `'s`, `well-known` three tokens. Curly apostrophes are
+    straightened.
     """
-    return _TOKEN.findall(text.lower())
+    return _TOKEN.findall(_straightened(text.lower()))
+
+
+def _straightened(text: str) -> str:
+    return text.replace("\u2019", "'")
 
 
 @functools.lru_cache(maxsize=1)
@@ -34,7 +41,7 @@ def _kinds() -> np.ndarray:
     """Says of every code point whether it is part of a word, space, an apostrophe, or a token by itself: uint8."""
     characters = "".join(map(chr, range(0x110000)))
     kinds = np.full(len(characters), _OTHER, dtype=np.uint8)
-    for pattern, kind in ((f"[{_WORD_CHARACTERS}]+", _WORD), (r"\s+", _SPACE), (f"[{_APOSTROPHES}]", _APOSTROPHE)):
+    for pattern, kind in ((f"{_W}+", _WORD), (r"\s+", _SPACE), ("'", _APOSTROPHE)):
         for match in re.finditer(pattern, characters):
             kinds[match.start() : match.end()] = kind
     return kinds
@@ -46,6 +53,37 @@ def _powers(count: int) -> np.ndarray:
     powers = np.full(count, _MULTIPLIER)
     powers[0] = 1
     return np.multiply.accumulate(powers)
+
+
+def _join_contractions(joined: np.ndarray, codes: np.ndarray, kinds: np.ndarray) -> None:
+    """Makes the endings of contractions tokens: an apostrophe goes on with `n` before it, or begins `'s` and the like.
+
+    Args:
+        joined: Whether each character goes on with the token of the one before it, changed in place (characters + 1,).
+        codes: Code points (characters,), the last one a space.
+        kinds: Their kinds (characters,).
+    """
+    apostrophes = np.flatnonzero(kinds == _APOSTROPHE)
+    if not len(apostrophes):
+        return
+    behind = np.full((len(apostrophes), 3), ord(" "), dtype=np.uint32)
+    ends = np.ones((len(apostrophes), 4), dtype=np.bool_)
+    for step in range(3):
+        there = np.flatnonzero(apostrophes + step + 1 < len(codes))
+        places = apostrophes[there] + step + 1
+        behind[there, step] = codes[places]
+        ends[there, step + 1] = kinds[places] != _WORD
+    for suffix in _SUFFIXES:
+        matches = ends[:, len(suffix) + 1].copy()
+        for step, letter in enumerate(suffix):
+            matches &= behind[:, step] == ord(letter)
+        for step in range(len(suffix)):
+            joined[apostrophes[matches] + step + 1] = True
+    negated = (behind[:, 0] == ord("t")) & ends[:, 2] & (apostrophes > 0)
+    negated &= codes[apostrophes - 1] == ord("n")
+    places = apostrophes[negated]
+    joined[places - 1] = False
+    joined[places] = joined[places + 1] = True
 
 
 class TokenSpans:
@@ -65,7 +103,7 @@ class TokenSpans:
     def __init__(self, sentences: Sequence[str]) -> None:
         sizes = np.fromiter(map(len, sentences), dtype=np.int64, count=len(sentences)) + 1
         # A line break after each sentence keeps a word from reaching into the next one.
-        self._text = "\n".join([*sentences, ""])
+        self._text = _straightened("\n".join([*sentences, ""]))
         if self._text.isascii():
             encoded = self._text.encode("ascii")
             codes = np.frombuffer(encoded, dtype=np.uint8)
@@ -73,20 +111,14 @@ class TokenSpans:
         else:
             codes = np.frombuffer(self._text.encode("utf-32-le", "surrogatepass"), dtype="<u4")
             kinds = _kinds()[codes]
+        shown = kinds != _SPACE
+        # Whether a character goes on with the token of the one before it, and whether the one behind it with its own.
+        joined = np.zeros(len(codes) + 1, dtype=np.bool_)
         word = kinds == _WORD
-        if len(codes) > 2:
-            inner = kinds[1:-1] == _APOSTROPHE
-            inner &= word[:-2]
-            inner &= word[2:]
-            word[1:-1] |= inner
-        alone = kinds != _SPACE
-        alone &= ~word
-        begins, ends = alone.copy(), alone
-        begins[:1] |= word[:1]
-        begins[1:] |= word[1:] & ~word[:-1]
-        ends[:-1] |= word[:-1] & ~word[1:]
-        self._starts = np.flatnonzero(begins)
-        self._stops = np.flatnonzero(ends) + 1
+        np.logical_and(word[1:], word[:-1], out=joined[1:-1])
+        _join_contractions(joined, codes, kinds)
+        self._starts = np.flatnonzero(shown & ~joined[:-1])
+        self._stops = np.flatnonzero(shown & ~joined[1:]) + 1
         self.sizes = self._stops - self._starts
         edges = np.searchsorted(self._starts, np.concatenate([[0], np.cumsum(sizes)]))
         self.first, self.counts = edges[:-1], np.diff(edges)

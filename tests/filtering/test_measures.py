@@ -9,9 +9,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from hf_paraphrase.data.sample import sample_bitext
 from hf_paraphrase.errors import InputError, UsageError
 from hf_paraphrase.filtering.measuring import Measures, add_measures, choose_measures, measures_of
 from hf_paraphrase.filtering.tokens import tokenize
+from hf_paraphrase.tokenization.word_level import build_word_level_tokenizer
 
 SENTENCE = st.lists(st.sampled_from(["a", "A", "b", "c", "d,", "e.", "don't", "é", ""]), max_size=9).map(" ".join)
 PAIRS = st.lists(st.tuples(SENTENCE, SENTENCE), max_size=12)
@@ -128,9 +130,21 @@ def test_cost_is_nats_per_token_and_undefined_without_tokens():
 
 def test_tokens_split_off_punctuation_and_keep_words_with_accents_whole():
     assert tokenize("Don't stop, Zoë—it’s  well-known.") == [
-        "don't", "stop", ",", "zoë", "—", "it’s", "well", "-", "known", "."
+        "do", "n't", "stop", ",", "zoë", "—", "it", "'s", "well", "-", "known", "."
     ]  # fmt: skip
     assert tokenize("e\u0301te\u0301") == ["e\u0301te\u0301"]
+
+
+def test_tokens_of_the_measures_are_the_words_that_encoders_have_by_default():
+    backend = build_word_level_tokenizer(["a"]).backend_tokenizer
+    texts = [pair.english for pair in sample_bitext()["train"][:8000]]
+    texts += ["It's what they’d've done, isn't it? 'Tis well-known: the cats' 3.5 rock'n'roll CDs can't, he'll say"]
+    contractions = 0
+    for text in texts:
+        words = [word for word, _ in backend.pre_tokenizer.pre_tokenize_str(backend.normalizer.normalize_str(text))]
+        assert tokenize(text) == words
+        contractions += "n't" in words
+    assert contractions > 100
 
 
 def test_a_missing_sentence_counts_as_empty():

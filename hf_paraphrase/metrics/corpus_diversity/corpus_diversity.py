@@ -47,9 +47,10 @@ _CITATION = """\
 """
 _ORDERS = (1, 2, 3)
 _SHORTEST_WORD = 3
-_WORD = r"[\w\u0300-\u036f]+"
-# An apostrophe between letters does not split a word; every other mark is a token of its own.
-_TOKEN = re.compile(rf"{_WORD}(?:['’]{_WORD})*|[^\w\s]")
+_WORD = r"[\w\u0300-\u036f]"
+_NOT = f"n't(?!{_WORD})"
+# The endings of English contractions are tokens, and every mark is one.
+_TOKEN = re.compile(rf"{_NOT}|'(?:s|d|m|re|ve|ll)(?!{_WORD})|{_WORD}+?(?={_NOT})|{_WORD}+|[^\w\s]")
 
 
 class CorpusDiversity(evaluate.Metric):
@@ -111,7 +112,7 @@ def _tokens(name: str, texts: Sequence[str | None]) -> list[list[str]]:
     for place, text in enumerate(texts):
         if text is None:
             raise ValueError(f"{name}[{place}] is missing: every sentence needs a text")
-    tokens = [_TOKEN.findall(text.lower()) for text in texts if text is not None]
+    tokens = [_TOKEN.findall(text.lower().replace("\u2019", "'")) for text in texts if text is not None]
     if not any(tokens):
         raise ValueError(f"{name} has no sentence with a token in it")
     return tokens
