@@ -95,7 +95,7 @@ for table in $tables; do
   [ -e "$vectors" ] || vectors=$work/vectors.txt
   python "$here/pairs_study.py" --design "$here/designs/$table.yaml" --pairs "${sources[@]}" --runs "$work/runs" \
     --initial-vectors "$vectors" --dev-data "$data/sts/STS16-en-test" --data "$data/sts" \
-    --graded "held_out=$work/held_out" --most-seeds "${MOST_SEEDS:-1000}" --output "$work/$table${START:+-$START}"
+    --graded "held_out=$work/held_out" --most-seeds "${MOST_SEEDS:-1000}" --picture --output "$work/$table${START:+-$START}"
 done
 
 # 4. Examples of back-translations with the values of their filters (tables 1 and 11).

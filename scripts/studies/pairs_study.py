@@ -10,7 +10,7 @@ each `ENCODER SOURCE NUMBER`, where a number may be `all`. `claims`: each of a t
 `examples_of` each of them judges better than the other.
 
     python scripts/studies/pairs_study.py --design scripts/studies/designs/sizes.yaml --pairs back=DIR people=DIR \
-        --initial-vectors FILE --dev-data STS16 --data STS [--graded NAME=DIR] --runs DIR --output DIR
+        --initial-vectors FILE --dev-data STS16 --data STS [--graded NAME=DIR] --runs DIR --output DIR [--picture]
 
 Runs are those of `tune`: the pairs of a cell are drawn by its seed, the same first ones for every number, and the
 epoch is chosen on the dev data. What is finished is noted below `--runs`, which several designs may share. All claims
@@ -37,13 +37,14 @@ from hf_paraphrase.errors import HfParaphraseError, UsageError
 from hf_paraphrase.evaluation.bootstrap import bootstrap_means
 from hf_paraphrase.evaluation.graded_set import GradedSet, read_graded_folder
 from hf_paraphrase.evaluation.sts_files import find_sts_sets
-from hf_paraphrase.evaluation.verdicts import difference, spread
+from hf_paraphrase.evaluation.verdicts import Interval, difference, spread
 from hf_paraphrase.filtering.tuning.choice import TuningRun
 from hf_paraphrase.filtering.tuning.grids import RANDOM, FilterRange
 from hf_paraphrase.filtering.tuning.runs import TuningRuns
 from hf_paraphrase.filtering.tuning.selection_pool import SelectionPool
 from hf_paraphrase.filtering.tuning.tuned_encoders import encoder_settings
 from hf_paraphrase.tables import format_table
+from interval_picture import draw_intervals
 
 CONFIGS = Path(__file__).resolve().parents[1] / "configs"
 LENGTHS = (0, 8, 12, 20, 1000)
@@ -96,21 +97,28 @@ def main() -> int:
     parser.add_argument("--most-seeds", type=int, default=1000, help="no more seeds of any encoder (default: all)")
     parser.add_argument("--runs", type=Path, required=True, help="the folder of the finished runs")
     parser.add_argument("--output", type=Path, required=True, help="a folder for table.md and claims.md")
+    parser.add_argument("--picture", action="store_true", help="also draw the claims, claims.png")
     options = parser.parse_args()
     try:
-        texts = study(options)
+        texts, intervals = study(options)
     except HfParaphraseError as error:
         sys.stderr.write(f"pairs_study: error: {error}\n")
         return 2
     options.output.mkdir(parents=True, exist_ok=True)
+    if options.picture and intervals:
+        rows = [(claim.text, list(found.values())) for claim, found in intervals.items()]
+        draw_intervals(options.output / "claims.png", rows, list(next(iter(intervals.values()))), "difference, points")
     for name, text in texts.items():
         (options.output / f"{name}.md").write_text(text, encoding="utf-8")
         sys.stdout.write(text + "\n")
     return 0
 
 
-def study(options: argparse.Namespace) -> dict[str, str]:
-    """Trains what is not noted yet, and returns the texts of the table, the claims and the examples.
+def study(options: argparse.Namespace) -> tuple[dict[str, str], dict[Claim, dict[str, Interval]]]:
+    """Trains what is not noted yet.
+
+    Returns:
+        The texts of the table, the claims and the examples, and the intervals of each claim by column.
 
     Raises:
         UsageError: If the design does not fit.
@@ -127,14 +135,12 @@ def study(options: argparse.Namespace) -> dict[str, str]:
         sets.append(GradedSet(name, "graded", graded.sentences1, graded.sentences2, graded.scores))
     columns = read_columns(design["columns"], sets)
     runs = train(options, design["encoders"], cells, sets)
-    texts = {
-        "table": mean_table(runs, columns, sets),
-        "claims": claims_table(claims, runs, columns, sets),
-    }
+    intervals = judge(claims, runs, columns, sets)
+    texts = {"table": mean_table(runs, columns, sets), "claims": claims_table(intervals, list(columns))}
     if "examples" in design:
         first, second = (runs[PairsCell.read(text)] for text in design["examples"])
         texts["examples"] = examples(first, second, next(item for item in sets if item.key == design["examples_of"]))
-    return texts
+    return texts, intervals
 
 
 def _named(words: Sequence[str]) -> dict[str, Path]:
@@ -247,27 +253,33 @@ def mean_table(
     return format_table(["encoder", "source", "pairs", "seeds", *columns], rows)
 
 
-def claims_table(
+def judge(
     claims: Sequence[Claim],
     runs: Mapping[PairsCell, Sequence[TuningRun]],
     columns: Mapping[str, Sequence[int]],
     sets: Sequence[GradedSet],
-) -> str:
-    """Lays out a row a claim: the difference in each column, its interval for all of the table, and the verdict."""
+) -> dict[Claim, dict[str, Interval]]:
+    """Computes the difference that each claim is about in each column, its interval for all of the table."""
     comparisons = len(claims) * len(columns)
-    rows = []
+    intervals: dict[Claim, dict[str, Interval]] = {}
     for claim in claims:
         sides = [runs[claim.first], runs[claim.second]]
         paired = claim.first.source == claim.second.source or claim.first.encoder == claim.second.encoder
-        row = [claim.text]
-        for places in columns.values():
+        found = intervals[claim] = {}
+        for name, places in columns.items():
             drawn = _drawn([*sides[0], *sides[1]], places, sets)
             scores = [{run.seed: _score(run, places, sets) for run in side} for side in sides]
             parts = (drawn[:, : len(sides[0])], drawn[:, len(sides[0]) :])
-            interval = difference(scores[0], scores[1], paired=paired, pairs=parts).interval(comparisons)
-            verdict = interval.verdict(claim.relation)  # type: ignore[arg-type]
-            row.append(f"{interval.text()}: {verdict}")
-        rows.append(row)
+            found[name] = difference(scores[0], scores[1], paired=paired, pairs=parts).interval(comparisons)
+    return intervals
+
+
+def claims_table(intervals: Mapping[Claim, Mapping[str, Interval]], columns: Sequence[str]) -> str:
+    """Lays out a row a claim: the difference in each column with its interval, and the verdict."""
+    rows = []
+    for claim, found in intervals.items():
+        cells = [f"{item.text()}: {item.verdict(claim.relation)}" for item in found.values()]  # type: ignore[arg-type]
+        rows.append([claim.text, *cells])
     return format_table(["claim", *columns], rows)
 
 

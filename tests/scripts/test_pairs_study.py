@@ -60,7 +60,7 @@ def study(folder, run_script, capsys):
         words += ["--initial-vectors", folder / "glove.txt", "--dev-data", folder / "sts/STS16-en-test"]
         words += ["--data", folder / "sts", "--graded", f"kept={folder / 'kept'}", "--runs", folder / "runs"]
         capsys.readouterr()
-        code = run_script("studies/pairs_study", *words, "--output", folder / output, "--most-seeds", seeds)
+        code = run_script("studies/pairs_study", *words, "--output", folder / output, "--most-seeds", seeds, "--picture")
         return code, *capsys.readouterr()
 
     return run
@@ -88,6 +88,7 @@ def test_cells_are_trained_once_and_claims_are_judged_in_every_column(study, fol
     # One seed tells nothing, whatever the difference.
     assert {cell.partition(": ")[2] for row in claims[2:] for cell in row[1:]} == {"cannot tell"}
     assert len(cells((folder / "out/examples.md").read_text())) == 14
+    assert (folder / "out/claims.png").read_bytes().startswith(b"\x89PNG")
     assert [note["pairs"] for note in notes(folder, "one")] == [40, 30, 10] and len(notes(folder, "two")) == 2
     before = (folder / "runs/one/runs.jsonl").read_text()
     # Another design finds the runs that it shares, and a source by itself those that were made with others.
@@ -274,8 +275,8 @@ def test_a_claim_is_judged_over_seeds_and_pairs_for_the_whole_table(load_script)
     near, far = module.PairsCell("gran", "a", 1), module.PairsCell("gran", "b", 1)
     runs = {near: [run(seed, 0.5) for seed in range(3)], far: [run(seed, 2.0) for seed in range(3)]}
     claims = module.read_claims([["it is", "gran a 1", "above", "gran b 1"], ["so", "gran b 1", "above", "gran a 1"]])
-    rows = cells(module.claims_table(claims, runs, {"all": [0]}, [graded]))
+    rows = cells(module.claims_table(module.judge(claims, runs, {"all": [0]}, [graded]), ["all"]))
     assert rows[2][1].endswith("]: holds") and rows[3][1].endswith("]: does not")
-    alone = cells(module.claims_table(claims[:1], runs, {"all": [0]}, [graded]))[2][1]
+    alone = cells(module.claims_table(module.judge(claims[:1], runs, {"all": [0]}, [graded]), ["all"]))[2][1]
     low, low_alone = (float(text.partition("[")[2].partition(",")[0]) for text in (rows[2][1], alone))
     assert 0 < low < low_alone
