@@ -60,7 +60,9 @@ def study(folder, run_script, capsys):
         words += ["--initial-vectors", folder / "glove.txt", "--dev-data", folder / "sts/STS16-en-test"]
         words += ["--data", folder / "sts", "--graded", f"kept={folder / 'kept'}", "--runs", folder / "runs"]
         capsys.readouterr()
-        code = run_script("studies/pairs_study", *words, "--output", folder / output, "--most-seeds", seeds, "--picture")
+        code = run_script(
+            "studies/pairs_study", *words, "--output", folder / output, "--most-seeds", seeds, "--picture"
+        )
         return code, *capsys.readouterr()
 
     return run
