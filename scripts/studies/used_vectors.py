@@ -33,7 +33,9 @@ def main() -> int:
     """Writes the file and says how many words it has."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--vectors", required=True, help="word vectors in GloVe's text layout")
-    parser.add_argument("--components", type=int, help="keep so many principal components (default: vectors as they are)")
+    parser.add_argument(
+        "--components", type=int, help="keep so many principal components (default: vectors as they are)"
+    )
     parser.add_argument("--text", nargs="+", required=True, help="data folders: the English columns of all splits")
     parser.add_argument("--data", required=True, help="the folder of the STS sets")
     parser.add_argument("--output", type=Path, required=True, help="the file to write")
