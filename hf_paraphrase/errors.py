@@ -12,6 +12,7 @@ import os
 import re
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 from .shown_text import shown_line
 
@@ -63,6 +64,12 @@ class UsageError(HfParaphraseError, ValueError):
 
 class InputError(HfParaphraseError):
     """An input file or data set is missing, malformed or unusable."""
+
+
+def no_folder(path: str | os.PathLike[str], remedy: str) -> InputError:
+    """Makes the error for a folder that is not there: there is nothing, or a file."""
+    what = "this is a file, not a folder" if Path(path).exists() else "no such folder"
+    return InputError(what, path=path, remedy=remedy)
 
 
 class OutputError(HfParaphraseError):

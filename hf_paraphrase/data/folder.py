@@ -51,7 +51,9 @@ class DataFolder:
                     path=self.path,
                     remedy="make a data folder of it first, e.g. pairs with hf-paraphrase prepare pairs --tsv FILE",
                 )
-            raise InputError("no such data folder", path=self.path)
+            raise InputError(
+                "no such data folder", path=self.path, remedy="check the path, or make one with hf-paraphrase prepare"
+            )
         self._files: dict[str, list[tuple[int, int, Path]]] = {}
         for file in sorted((self.path / "data").glob("*.parquet")):
             if match := _SHARD.match(file.name):

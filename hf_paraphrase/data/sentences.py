@@ -8,7 +8,14 @@ from functools import partial
 from pathlib import Path
 
 from ..errors import InputError
-from .text_blocks import COMPRESSED, LONGEST_LINE_BYTES, check_readable, lines_of_text, refuse_bare_returns
+from .text_blocks import (
+    COMPRESSED,
+    LONGEST_LINE_BYTES,
+    check_readable,
+    lines_of_text,
+    refuse_bare_returns,
+    refuse_utf_16,
+)
 
 DEFAULT_COLUMNS = ("sentence", "text", "sentence1", "sentence2")
 _BLOCK_LINES = 20_000
@@ -56,6 +63,7 @@ def lines_of_standard_input() -> Iterator[list[str]]:
             )
         if number == 1:
             refuse_bare_returns(raw, "standard input")
+            refuse_utf_16(raw, "standard input")
         try:
             line = raw.decode("utf-8-sig" if number == 1 else "utf-8")
         except UnicodeDecodeError as error:

@@ -10,6 +10,7 @@ import bz2
 import gzip
 import io
 import lzma
+import re
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
@@ -30,6 +31,8 @@ COMPRESSED = frozenset(_KINDS)
 PLAIN_OR_COMPRESSED = f"plain or {', '.join(_KINDS)}"
 """What may be read, for the help texts of flags that take a text file."""
 _SIGNATURES = {b"\x1f\x8b": ".gz", b"BZh91AY&SY": ".bz2", b"\xfd7zXZ\0": ".xz", b"\x28\xb5\x2f\xfd": ".zst"}
+_UTF_16 = re.compile(rb"\xff\xfe|\xfe\xff|(?:\0[\t\n\r -~]){4}|(?:[\t\n\r -~]\0){4}")
+"""How it begins: with its byte order mark, or with four characters of ASCII."""
 _DECOMPRESSION_ERRORS = (EOFError, zlib.error, lzma.LZMAError, gzip.BadGzipFile)
 
 
@@ -157,6 +160,7 @@ def whole_lines(path: Path) -> Iterator[bytes]:
     for number, block in enumerate(read_blocks(path)):
         if number == 0:
             refuse_packed(block, path)
+            refuse_utf_16(block, path)
         end = block.rfind(b"\n")
         if end < 0:
             rest.append(block)
@@ -200,8 +204,22 @@ def refuse_bare_returns(text: bytes, path: str | Path) -> None:
         )
 
 
+def refuse_utf_16(block: bytes, path: str | Path) -> None:
+    """Refuses text in UTF-16, most of which would be UTF-8 with NULs between its letters.
+
+    Args:
+        block: The first bytes of the text.
+        path: Where it comes from.
+
+    Raises:
+        InputError: If it is such text.
+    """
+    if _UTF_16.match(block):
+        raise InputError("UTF-16, not UTF-8", path=path, remedy="convert it to UTF-8, for example with iconv")
+
+
 def refuse_packed(block: bytes, path: Path) -> None:
-    """Refuses what is compressed under another name, and archives: nothing here follows a name in an archive.
+    """Refuses what is compressed under another name, archives, in which no name is followed here, and Parquet files.
 
     Args:
         block: The first bytes of the file.
@@ -210,6 +228,10 @@ def refuse_packed(block: bytes, path: Path) -> None:
     Raises:
         InputError: If it is packed.
     """
+    if block.startswith(b"PAR1"):
+        raise InputError(
+            "a Parquet file, not text", path=path, remedy="give text, or a data folder where one may be given"
+        )
     for signature, suffix in _SIGNATURES.items():
         if block.startswith(signature):
             raise InputError(

@@ -51,6 +51,12 @@ def encode(settings: EncodeSettings) -> Encoded:
     """
     if settings.input != STANDARD_INPUT and not settings.columns and not Path(settings.input).exists():
         raise InputError("no such file", path=Path(settings.input), remedy="check --input")
+    if not settings.columns and Path(settings.input).is_dir():
+        raise InputError(
+            "this is a folder, not a file",
+            path=Path(settings.input),
+            remedy="name the file in it, or the columns of a data folder with --columns",
+        )
 
     from .sentence_embedder import SentenceEmbedder
 

@@ -13,7 +13,7 @@ from ..artefacts.hub_models import model_folder
 from ..artefacts.inherited_cards import inherited_metadata
 from ..artefacts.origins import languages_read
 from ..artefacts.stored_paths import place_of
-from ..errors import InputError, UsageError
+from ..errors import UsageError, no_folder
 from ..messages import say
 from ..models.sentence_transformers_files import needs_own_code
 from ..registry import EXTENSIONS
@@ -70,7 +70,7 @@ def dev_evaluator(dev_data: str | None) -> Evaluator | None:
         say("no --dev-data: the last epoch will be kept")
         return None
     if not Path(dev_data).is_dir():
-        raise InputError("no such folder", path=Path(dev_data), remedy="check --dev-data")
+        raise no_folder(dev_data, "check --dev-data")
     from ..evaluation.dev import dev_scorer
 
     score = dev_scorer(Path(dev_data))

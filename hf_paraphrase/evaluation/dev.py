@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from ..data.folder import DataFolder
-from ..errors import InputError
+from ..errors import InputError, no_folder
 from .floors import Encode
 from .graded_set import GradedSet, read_graded_folder
 from .sts import MEAN_GROUPS, evaluate_sts
@@ -29,7 +29,7 @@ def dev_sets(data_dir: Path) -> list[GradedSet]:
     """
     data_dir = Path(data_dir)
     if not data_dir.is_dir():
-        raise InputError("no such folder", path=data_dir, remedy="give a folder with STS 2016 or a graded data folder")
+        raise no_folder(data_dir, "give a folder with STS 2016 or a graded data folder")
     found = find_sts_sets(data_dir, families=("STS16",))
     if found.sets:
         return list(found.sets)
@@ -60,7 +60,7 @@ def read_test_sets(data_dir: Path) -> tuple[list[GradedSet], list[str]]:
         InputError: If the folder is neither.
     """
     if not data_dir.is_dir():
-        raise InputError("no such folder", path=data_dir, remedy="check --data")
+        raise no_folder(data_dir, "check --data")
     expected = MEAN_GROUPS[TEST_GROUP]
     found = [graded for graded in find_sts_sets(data_dir).sets if graded.key in expected]
     if found:

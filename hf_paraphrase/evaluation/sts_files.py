@@ -22,7 +22,7 @@ from ..data.parquet_files import open_parquet, table_of
 from ..data.sources.graded_files import SET_NAMES, recognise_graded_file
 from ..data.sources.graded_source import files_below
 from ..data.text_files import LineErrors
-from ..errors import InputError
+from ..errors import InputError, no_folder
 from .graded_set import GradedSet
 
 STS_TASKS: dict[str, tuple[str, ...]] = {
@@ -69,7 +69,7 @@ def find_sts_sets(folder: str | os.PathLike[str], *, families: tuple[str, ...] |
     """
     root = Path(folder)
     if not root.is_dir():
-        raise InputError("no such folder", path=root, remedy="give the folder that holds the STS sets")
+        raise no_folder(root, "give the folder that holds the STS sets")
     found: dict[str, tuple[GradedSet, Path]] = {}
     lacking: dict[str, None] = {}
     paths: list[Path] = []

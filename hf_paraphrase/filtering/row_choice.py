@@ -98,10 +98,10 @@ def check_any_left(choice: Choice, split: str, folder: DataFolder) -> None:
     counts = choice.funnel.counts or {"read": 0}
     step = next((name for name, count in counts.items() if count == 0), None)
     if step is not None:
-        reason = "there are no pairs" if step == "read" else f"nothing is left after `{step}`"
-        raise NothingLeftError(
-            f"split `{split}`: {reason}", path=folder.path, remedy="loosen that step; nothing was written"
-        )
+        reason, remedy = f"nothing is left after `{step}`", "loosen that step; nothing was written"
+        if step == "read":
+            reason, remedy = "there are no pairs", "give a folder or a --split that has some"
+        raise NothingLeftError(f"split `{split}`: {reason}", path=folder.path, remedy=remedy)
 
 
 def _compared(passed: _Passed, steps: FilterSteps, choice: Choice) -> np.ndarray:

@@ -17,6 +17,7 @@ or NaN satisfies no comparison, `!=` included.
 
 from __future__ import annotations
 
+import difflib
 import inspect
 import operator
 import re
@@ -197,9 +198,11 @@ def check_columns(columns: Sequence[str], schema: pa.Schema, wanted_by: str, *, 
                 )
         elif column not in measurable:
             can = sorted(set(measurable) - set(schema.names))
+            near = difflib.get_close_matches(column, [*schema.names, *can], 1)
             raise UsageError(
                 f"{wanted_by}: there is no column {column}",
-                remedy=f"the columns are {', '.join(schema.names)}"
+                remedy="".join(f"did you mean {name}? " for name in near)
+                + f"the columns are {', '.join(schema.names)}"
                 + (f"; computed on demand: {', '.join(can)}" * bool(can))
                 + ("; hf-paraphrase score can add it" * bool(measures_of([column]))),
             )

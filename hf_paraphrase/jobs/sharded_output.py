@@ -160,7 +160,9 @@ class ShardedOutput:
             raise UsageError(
                 f"--shard {number}/{count}: the {rows:,} rows make {len(shards)} shard{'s' * (len(shards) > 1)}, "
                 "fewer than parts",
-                remedy=f"give all parts --shard-size {max(1, rows // count)} or less",
+                remedy=f"give all parts --shard-size {rows // count} or less"
+                if rows >= count
+                else f"make at most {max(1, rows)} parts",
             )
         return list(shards[number - 1 :: count])
 

@@ -80,6 +80,7 @@ def test_standard_input_is_read_as_a_file_is(model, tmp_path, monkeypatch):
     [
         (b"", "standard input: it is empty"),
         (b"w1\n\xff", "standard input:2: not UTF-8"),
+        ("w1 w2\n".encode("utf-16-le"), "standard input: UTF-16, not UTF-8"),
         (b"w1\rw2\r", "standard input: 1 carriage return and no line feed"),
     ],
 )
@@ -120,6 +121,13 @@ def test_senseless_arguments_are_refused(model, tmp_path, capsys, output, flags,
     (tmp_path / "text").write_text("w1\n")
     assert run(model, tmp_path / "text", tmp_path / output, *flags) == 2
     assert message in capsys.readouterr().err
+
+
+def test_a_folder_without_columns_is_told_of_them(model, tmp_path, capsys):
+    assert run(model, tmp_path, tmp_path / "v.npy") == 2
+    assert "this is a folder, not a file (name the file in it, or the columns of a data folder with --columns)" in (
+        capsys.readouterr().err
+    )
 
 
 def test_a_folder_of_another_model_is_refused_before_the_input_is_read(tmp_path, capsys):

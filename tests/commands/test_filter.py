@@ -108,7 +108,8 @@ def test_fewer_of_the_best_than_asked_for_is_said_and_not_hidden(pairs, tmp_path
     ("words", "expected"),
     [
         (["--keep", "length>>3"], "cannot read `length>>3`"),
-        (["--keep", "nothing<3"], "there is no column nothing"),
+        (["--keep", "nothing<3"], "there is no column nothing (the columns are"),
+        (["--keep", "lenght<3"], "there is no column lenght (did you mean length? the columns are"),
         (["--keep", "length>1000"], "nothing is left after `length>1000`"),
         (["--sample", "0"], "--sample must be at least 1, not 0"),
         (["--sample", "few"], "invalid int value"),
@@ -149,13 +150,17 @@ def test_an_output_that_exists_is_left_alone(pairs, tmp_path, capsys):
     assert not (output / "precious").exists()
 
 
-def test_a_folder_without_sentence_columns_is_refused(tmp_path, capsys):
+def test_a_folder_without_sentence_columns_or_pairs_is_refused(tmp_path, capsys):
     table = pa.table({"source": ["a"], "target": ["b"]})
     write_split(tmp_path / "bitext", "train", [table], table.schema)
     assert run("filter", "--pairs", tmp_path / "bitext", "--output", tmp_path / "kept") == 2
     assert "sentence1, sentence2" in capsys.readouterr().err
     assert run("filter", "--pairs", tmp_path / "absent", "--output", tmp_path / "kept") == 2
     assert "no such data folder" in capsys.readouterr().err
+    table = pa.table({"sentence1": pa.array([], pa.string()), "sentence2": pa.array([], pa.string())})
+    write_split(tmp_path / "none", "train", [table], table.schema)
+    assert run("filter", "--pairs", tmp_path / "none", "--output", tmp_path / "kept") == 2
+    assert "there are no pairs (give a folder or a --split that has some)" in capsys.readouterr().err
 
 
 def test_pairs_that_contain_an_evaluation_sentence_go_only_where_ngrams_are_compared(pairs, tmp_path, capsys):

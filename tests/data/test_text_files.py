@@ -6,6 +6,7 @@ import lzma
 from pathlib import Path
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -147,6 +148,20 @@ def test_a_compressed_file_under_a_plain_name_is_told_how_to_name_it(tmp_path, s
     path.write_bytes(pack(b"text\n"))
     with pytest.raises(InputError, match=rf"compressed, .*add \{suffix} to its name"):
         lines_of(path, "skip")
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be"])
+def test_text_in_utf_16_is_refused_instead_of_being_read_with_nuls_between_its_letters(tmp_path, encoding):
+    path = tmp_path / "a.tsv"
+    path.write_bytes("a cat\tthe cat\nb\tc\n".encode(encoding))
+    with pytest.raises(InputError, match=r"a\.tsv: UTF-16, not UTF-8 \(convert it"):
+        lines_of(path, "skip")
+
+
+def test_a_parquet_file_is_not_called_text_in_another_encoding(tmp_path):
+    pq.write_table(pa.table({"a": ["b"]}), tmp_path / "a.parquet")
+    with pytest.raises(InputError, match=r"a\.parquet: a Parquet file, not text"):
+        lines_of(tmp_path / "a.parquet", "skip")
 
 
 @pytest.mark.parametrize("longest", [1 << 20, 4])

@@ -58,6 +58,9 @@ def test_a_folder_with_test_and_train_only_is_refused(tmp_path):
 def test_folders_without_anything_to_tune_on_are_refused(tmp_path):
     with pytest.raises(InputError, match="no such folder"):
         dev_scorer(tmp_path / "absent")
+    (tmp_path / "file").write_text("")
+    with pytest.raises(InputError, match="this is a file, not a folder"):
+        dev_scorer(tmp_path / "file")
     with pytest.raises(InputError, match="STS 2016"):
         dev_scorer(tmp_path)
 

@@ -100,6 +100,7 @@ def test_a_run_of_all_that_is_left_goes_on_where_parts_were(pairs, whole, tmp_pa
             ["--shard", "2/12"],
             "--shard 2/12: the 91 rows make 11 shards, fewer than parts (give all parts --shard-size 7 or less)",
         ),
+        (["--shard", "2/92"], "--shard 2/92: the 91 rows make 11 shards, fewer than parts (make at most 91 parts)"),
         (["--shard", "2/4", "--overwrite"], "--overwrite"),
     ],
 )

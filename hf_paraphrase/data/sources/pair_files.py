@@ -147,7 +147,7 @@ def _places(header: list[str], columns: Mapping[str, str], path: Path, line: int
                 f"{'no' if raw not in header else 'more than one'} column `{raw}` in the header",
                 path=path,
                 line=line,
-                remedy=f"name it with --columns {name}=…; the header has {', '.join(header) or 'nothing'}",
+                remedy=f"name it with --columns {name}=…; the header has {', '.join(map('`{}`'.format, header))}",
             )
         places[name] = header.index(raw)
     return places
@@ -176,7 +176,7 @@ def read_jsonl(path: Path, columns: Mapping[str, str], errors: LineErrors) -> It
                 rows.append(_json_values(text, columns))
             except (ValueError, RecursionError) as error:
                 message = error.msg if isinstance(error, json.JSONDecodeError) else str(error)
-                errors.meet(f"not a JSON object as expected: {message}", path, line, _REMEDY)
+                errors.meet(f"not a JSON object as expected: {message}", path, line, "give one object a line")
                 continue
             lines.append(line)
         number += len(texts)

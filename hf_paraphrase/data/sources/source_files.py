@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from ...errors import InputError, UsageError
+from ...errors import InputError, UsageError, no_folder
 from ..text_blocks import COMPRESSED
 
 
@@ -24,7 +24,7 @@ def source_folder(data_dir: str | None) -> Path:
         raise UsageError("no --data-dir", remedy="give the folder with the raw files")
     folder = Path(data_dir)
     if not folder.is_dir():
-        raise InputError("no such folder", path=folder, remedy="give the folder with the raw files")
+        raise no_folder(folder, "give the folder with the raw files")
     return folder
 
 

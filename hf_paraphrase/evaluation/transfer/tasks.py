@@ -30,7 +30,7 @@ from ...data.sources.sick import SickSource
 from ...data.sources.source import Part
 from ...data.sources.stsbenchmark import StsBenchmarkSource
 from ...data.sources.transfer import BINARY, QUESTION_TYPES, TREC, TransferSource
-from ...errors import InputError, UsageError, choice_of
+from ...errors import InputError, UsageError, choice_of, no_folder
 from .cross_validation import Protocol, check_enough
 from .reading import parts_below, read_part
 from .scoring import (
@@ -253,7 +253,7 @@ def find_transfer_tasks(
             example or too few for the folds.
     """
     if not folder.is_dir():
-        raise InputError("no such folder", path=folder, remedy="give the folder that holds the transfer sets")
+        raise no_folder(folder, "give the folder that holds the transfer sets")
 
     @cache
     def parts_of(kind: tuple[type[Any], pa.Schema]) -> dict[tuple[str, str], Part]:

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ...artefacts.foreign_files import check_plain, read_bounded
-from ...errors import InputError
+from ...errors import InputError, no_folder
 
 FILE_OF = {"n": "noun", "v": "verb", "a": "adj", "r": "adv"}
 """The parts of speech and the last part of the names of their files."""
@@ -196,7 +196,7 @@ def find_wordnet(path: str | os.PathLike[str] | None = None, places: Iterable[st
         raise InputError("no WordNet was found in the usual places", remedy=_REMEDY)
     folder = Path(path).expanduser()
     if not folder.is_dir():
-        raise InputError("no such folder", path=Path(path), remedy=_REMEDY)
+        raise no_folder(path, _REMEDY)
     inner = folder / "dict"
     return inner if not os.path.lexists(folder / "data.noun") and inner.is_dir() else folder
 

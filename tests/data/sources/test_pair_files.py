@@ -142,6 +142,7 @@ def test_a_malformed_record_is_named_or_skipped_alone(tmp_path, line, message):
         ('{"s1": "a"', "not a JSON object"),
         ('{"s1": "a", "s2": "b", "score": ' + "9" * 5000 + "}", "not a JSON object|is not a number"),
         ("", "not a JSON object"),
+        ('[{"s1": "a", "s2": "b"}]', r"not a JSON object as expected: something else.*\(give one object a line"),
     ],
 )
 def test_a_malformed_json_line_is_named_or_skipped_alone(tmp_path, line, message):
@@ -198,7 +199,11 @@ def test_truth_values_become_labels_and_missing_sentences_go(tmp_path):
         ({"csv": "a.csv", "skip_header": True}, UsageError, "--skip-header"),
         ({"csv": "a.csv", "columns": "sentence1=,sentence2"}, UsageError, "name=theirs"),
         ({"csv": "a.csv", "columns": "sentence1,_"}, UsageError, "sentence1 and sentence2"),
-        ({"csv": "a.csv", "columns": "sentence1=x,sentence2=y"}, InputError, "no column `x`.*the header has a, b, b"),
+        (
+            {"csv": "a.csv", "columns": "sentence1=x,sentence2=y"},
+            InputError,
+            "no column `x`.*the header has `a`, `b`, `b`",
+        ),
         ({"csv": "a.csv", "columns": "sentence1=a,sentence2=b"}, InputError, "more than one column `b`"),
         ({"parquet": "a.csv", "columns": "sentence1=a,sentence2=b"}, InputError, "not a readable Parquet"),
         ({"parquet": "n.parquet", "columns": "sentence1=a,sentence2=b"}, InputError, "of type int64, not text"),
