@@ -78,11 +78,13 @@ def model_folder(name: str | os.PathLike[str], *, revision: str | None = None, o
         which are enough to refuse it by.
 
     Raises:
-        ModelError: If the Hub has no such repository, branch or model in it, or does not let this user see it, or if
-            the model's `config.json` is damaged; if the built-in encoder was not installed; or if something in the
-            folder leads out of it, or is a pipe or device.
+        ModelError: If the name is empty; if the Hub has no such repository, branch or model in it, or does not let
+            this user see it, or if the model's `config.json` is damaged; if the built-in encoder was not installed; or
+            if something in the folder leads out of it, or is a pipe or device.
         HubError: If the Hub cannot be reached, and no copy of the model is here from an earlier time.
     """
+    if name == "":
+        raise ModelError("the name of the model is empty", remedy="name a model folder")
     if _is_builtin(name):
         if not BUILTIN_FOLDER.is_dir():
             raise ModelError(

@@ -196,7 +196,8 @@ def refuse_bare_returns(text: bytes, path: str | Path) -> None:
     Raises:
         InputError: If it is one.
     """
-    if b"\n" not in text and (returns := text[:-1].count(b"\r")):
+    if b"\n" not in text and b"\r" in text[:-1]:
+        returns = text.count(b"\r")
         raise InputError(
             f"{returns:,} carriage return{'s' if returns > 1 else ''} and no line feed, which alone ends a line",
             path=path,

@@ -152,8 +152,8 @@ class SentenceEncoder(FamiliarCalls):
             ModelError: If the folder is missing, holds another kind of model, or is damaged, or the Hub has no such
                 repository.
             HubError: If the Hub cannot be reached.
-            UsageError: If it is an ONNX model and onnxruntime is not installed, or the device is not the CPU; or if
-                its embeddings cannot be truncated so.
+            UsageError: If it is an ONNX model and onnxruntime is not installed, or the device is not the CPU; if there
+                is no such device, or its embeddings cannot be truncated so.
         """
         folder = model_folder(folder, revision=revision)
         if is_onnx_folder(folder):
@@ -162,7 +162,7 @@ class SentenceEncoder(FamiliarCalls):
             table = open_static_folder(folder)
             encoder = cls(*(_opened(folder) if table is None else (table, None)), truncate_dim=truncate_dim)
             if device not in {None, "cpu"}:
-                encoder.model = encoder.model.to(device)
+                encoder.to(device)
         encoder.folder = folder
         return encoder
 

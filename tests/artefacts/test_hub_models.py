@@ -169,6 +169,11 @@ def test_what_lies_deeper_than_the_folders_of_the_package_is_not_fetched(hub, en
     assert sorted(set(hub.fetched)) == sorted([*own, *parts])
 
 
+def test_an_empty_name_is_not_taken_for_the_current_folder():
+    with pytest.raises(ModelError, match="the name of the model is empty"):
+        SentenceEncoder.from_pretrained("")
+
+
 def test_what_is_here_or_can_be_no_repository_never_asks_the_hub(hub):
     Path("ann/avg").mkdir(parents=True)
     paths = [

@@ -169,7 +169,7 @@ def test_line_ends_of_the_classic_mac_are_refused_instead_of_making_one_line_of_
     monkeypatch.setattr(text_blocks, "LONGEST_LINE_BYTES", longest)
     path = tmp_path / "a.tsv"
     path.write_bytes(b"\xef\xbb\xbfa\tb\rc\td\r")
-    with pytest.raises(InputError, match=r"a\.tsv: 1 carriage return and no line feed.*tr '\\r' '\\n'"):
+    with pytest.raises(InputError, match=r"a\.tsv: 2 carriage returns and no line feed.*tr '\\r' '\\n'"):
         lines_of(path, "skip")
 
 

@@ -122,6 +122,11 @@ def test_an_option_that_does_not_fit_says_what_would(folder, options, said):
         SentenceEncoder.from_pretrained(folder).encode(TEXTS, **options)
 
 
+def test_a_device_that_is_not_here_is_refused_as_the_encoder_is_opened_too(folder):
+    with pytest.raises(UsageError, match="the device nowhere cannot be used"):
+        SentenceEncoder.from_pretrained(folder, device="nowhere")
+
+
 def test_a_misspelled_option_is_refused(folder):
     with pytest.raises(TypeError, match="normalise"):
         SentenceEncoder.from_pretrained(folder).encode(TEXTS, normalise=True)
