@@ -7,6 +7,7 @@ import json
 import re
 import unicodedata
 
+import numpy as np
 import pyarrow as pa
 import pytest
 from hypothesis import example, given, settings
@@ -56,6 +57,27 @@ def test_fast_path_for_ascii_equals_the_definition(texts):
 def test_golden_fingerprint_of_a_sentence():
     digits = hashlib.sha256(b"two men s dogs run fast").hexdigest()[:16]
     assert fingerprint_sentence("  Two men's DOGS -- run_fast! ") == digits
+
+
+@given(st.sets(st.integers(0, 30)), st.sets(st.integers(0, 30)), st.lists(st.integers(0, 40), max_size=20))
+def test_rows_are_met_exactly_if_a_set_has_their_sentence(one, other, rows):
+    text = "sentence number {} of all".format
+    sets = {name: fingerprint_sentences(pa.array(map(text, chosen)))[0] for name, chosen in (("a", one), ("b", other))}
+    met, counts = Fingerprints(sets).match([[text(row) for row in rows]])
+    assert met.tolist() == [row in one | other for row in rows]
+    expected = {name: sum(row in chosen for row in rows) for name, chosen in (("a", one), ("b", other))}
+    assert counts == {name: count for name, count in expected.items() if count}
+
+
+def test_a_list_is_not_sorted_again_for_every_few_sentences_that_are_looked_up(monkeypatch):
+    known = Fingerprints({"a": fingerprint_sentences(pa.array([f"sentence number {x} of all" for x in range(50)]))[0]})
+
+    def refused(*arguments, **options):
+        raise AssertionError("the list is sorted again")
+
+    for name in ("isin", "unique", "sort", "argsort"):
+        monkeypatch.setattr(np, name, refused)
+    assert known.contains(["sentence number 7 of all", "sentence number 70 of all"]).tolist() == [True, False]
 
 
 @pytest.mark.parametrize(
