@@ -1,8 +1,8 @@
 """Interrupts verbs at any time, by signals and by readers that go away.
 
-After SIGINT and SIGTERM a verb says in one line that it was interrupted and ends with 130, before it has begun with what
-the system makes of SIGTERM; SIGHUP ends it at once; where nobody reads what it prints it ends with 0 or 1, without a
-word of Python's. Whatever was written is whole, and the run can be resumed or repeated.
+After SIGINT and SIGTERM a verb says in one line that it was interrupted and ends with 130 (before it has begun SIGTERM
+ends it at once, as SIGHUP always does); where nobody reads what it prints it ends with 0 or 1, without a word of
+Python's. Whatever was written is whole, and the run can be resumed or repeated.
 """
 
 from __future__ import annotations
