@@ -118,12 +118,12 @@ class Fingerprints:
         """
         normal = [normalise_all(as_texts(column)) for column in columns]
         found = [fingerprint_normalised(texts) for texts in normal]
-        hits = [mask & _among(numbers, self._all) for numbers, mask in found]
+        hits = [mask & is_among(numbers, self._all) for numbers, mask in found]
         met = np.logical_or.reduce(hits)
         counts = {}
         exact: dict[str, np.ndarray] = {}
         for name, values in self.sets.items() if met.any() else ():
-            in_set = (hit & _among(numbers, values) for hit, (numbers, _) in zip(hits, found, strict=True))
+            in_set = (hit & is_among(numbers, values) for hit, (numbers, _) in zip(hits, found, strict=True))
             exact[name] = np.logical_or.reduce(list(in_set))
             if rows := int(exact[name].sum()):
                 counts[name] = rows
@@ -140,8 +140,8 @@ class Fingerprints:
         return self.match([texts])[0]
 
 
-def _among(numbers: np.ndarray, ascending: np.ndarray) -> np.ndarray:
-    """Tells which numbers are among some that are sorted already: few are looked up in many, again and again."""
+def is_among(numbers: np.ndarray, ascending: np.ndarray) -> np.ndarray:
+    """Tells which numbers (n,) are among some that are sorted: few are looked up in many, again and again."""
     if not len(ascending):
         return np.zeros(len(numbers), dtype=np.bool_)
     found: np.ndarray = np.take(ascending, np.searchsorted(ascending, numbers), mode="clip") == numbers

@@ -62,7 +62,10 @@ def test_golden_fingerprint_of_a_sentence():
 @given(st.sets(st.integers(0, 30)), st.sets(st.integers(0, 30)), st.lists(st.integers(0, 40), max_size=20))
 def test_rows_are_met_exactly_if_a_set_has_their_sentence(one, other, rows):
     text = "sentence number {} of all".format
-    sets = {name: fingerprint_sentences(pa.array(map(text, chosen), pa.string()))[0] for name, chosen in (("a", one), ("b", other))}
+    sets = {
+        name: fingerprint_sentences(pa.array(map(text, chosen), pa.string()))[0]
+        for name, chosen in (("a", one), ("b", other))
+    }
     met, counts = Fingerprints(sets).match([[text(row) for row in rows]])
     assert met.tolist() == [row in one | other for row in rows]
     expected = {name: sum(row in chosen for row in rows) for name, chosen in (("a", one), ("b", other))}

@@ -26,6 +26,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from hf_paraphrase.data.fingerprints import is_among
 from hf_paraphrase.data.row_selection import repeat_keys
 from hf_paraphrase.data.sources.builder import SourceBuilder
 from hf_paraphrase.data.sources.opusparcus_hub import hub_files, read_hub_rows
@@ -303,10 +304,10 @@ def _without_judged(
         for table in other(LineErrors("skip"), Counter()):
             sides = [table.column(name).combine_chunks() for name in ("sentence1", "sentence2")]
             known += [repeat_keys(*sides), repeat_keys(*reversed(sides))]
-    keys = np.concatenate(known)
+    keys = np.unique(np.concatenate(known))
     for table in read(errors, left_out):
         sides = [table.column(name).combine_chunks() for name in ("sentence1", "sentence2")]
-        met = np.isin(repeat_keys(*sides), keys)
+        met = is_among(repeat_keys(*sides), keys)
         if met.any():
             left_out["evaluation_pair"] += int(met.sum())
             table = table.filter(pa.array(~met))

@@ -16,7 +16,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from ...data.fingerprints import normalise_all
+from ...data.fingerprints import is_among, normalise_all
 from ...errors import ModelError
 
 FILE_NAME = "references.tsv"
@@ -75,4 +75,4 @@ def read_seen(folder: str | os.PathLike[str]) -> NDArray[np.uint64]:
 
 def is_seen(texts: Sequence[str | None], seen: NDArray[np.uint64]) -> NDArray[np.bool_]:
     """Tells which texts are among those seen (texts,)."""
-    return np.isin(text_fingerprints(texts), seen)
+    return is_among(text_fingerprints(texts), seen)
