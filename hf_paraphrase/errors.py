@@ -68,7 +68,8 @@ class InputError(HfParaphraseError):
 
 def no_folder(path: str | os.PathLike[str], remedy: str) -> InputError:
     """Makes the error for a folder that is not there: there is nothing, or a file."""
-    what = "this is a file, not a folder" if Path(path).exists() else "no such folder"
+    path = Path(path)
+    what = "this is a file, not a folder" if path.exists() else "no such folder"
     return InputError(what, path=path, remedy=remedy)
 
 

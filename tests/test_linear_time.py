@@ -92,6 +92,8 @@ CASES = [
     (whole(gettext_catalogue._PO_LINE), lambda n: "msgid" + " " * n + "a"),
     (whole(gettext_catalogue._PO_LINE), lambda n: '"' + "\\a" * n),
     (whole(gettext_catalogue._PO_LINE), lambda n: '"a"' + " " * n + "a"),
+    (whole(gettext_catalogue._PO_LINE), lambda n: '"a" ' * n + "a"),
+    (every(gettext_catalogue._BYTES), lambda n: "\\1" * n),
     (every(gettext_catalogue._PLACEHOLDER), lambda n: "%(" * n),
     (every(gettext_catalogue._PLACEHOLDER), lambda n: "${" * n),
     (every(gettext_catalogue._PLACEHOLDER), lambda n: "<a" * n),

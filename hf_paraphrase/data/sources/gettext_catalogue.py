@@ -38,7 +38,7 @@ _LINE = re.compile(r"\(line (\d+)\)")
 _COMMENT = re.compile(r"^\s*#(,|~(?!\||\s*#))?(.*)", re.DOTALL)
 _PO_LINE = re.compile(
     r"\s*(?:#,.*|(?P<obsolete>#~ )?(?:(?P<keyword>msgctxt|msgid|msgid_plural|msgstr(?:\s*\[\s*\d+\s*\])?)\s*)?"
-    r'(?P<strings>(?:"(?:[^"\\]|\\.)*"\s*)+)|)',
+    r'(?P<strings>(?:"(?:[^"\\]|\\.)*+"\s*+)++)|)',
     re.DOTALL,
 )
 _STRING = re.compile(r'"((?:[^"\\]|\\.)*)"', re.DOTALL)
