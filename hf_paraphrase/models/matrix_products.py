@@ -3,6 +3,10 @@
 A saved folder of a model that uses this file holds a copy of it, because each folder travels to the Hub by itself.
 PyTorch takes such products from MKL, which runs on other processors than Intel's at half the speed of the oneDNN that
 PyTorch brings too and uses for bfloat16 and for its LSTM. What comes out is the same up to rounding.
+
+oneDNN compiles a product anew for every number of rows, which takes as long as multiplying some hundred rows, and
+keeps a thousand of them. Recurrent networks and searches have another number of rows in every step, so that small
+models would spend much of their time there: few numbers of rows are used, and what is missing is filled up.
 """
 
 from __future__ import annotations
@@ -17,6 +21,8 @@ from torch.nn import functional
 _HAS_ONEDNN = torch.backends.mkldnn.is_available() and hasattr(torch.ops.mkldnn, "_linear_pointwise")
 _SMALL = 1 << 12
 """With fewer weights than these the call of oneDNN alone takes several times as long as PyTorch's product."""
+_LONG = 1 << 28
+"""With more multiplications than these the rows that fill up cost more than compiling."""
 _HAS_BFLOAT16 = _HAS_ONEDNN and torch.ops.mkldnn._is_mkldnn_bf16_supported()
 
 
@@ -25,7 +31,7 @@ def affine(inputs: Tensor, weight: Tensor, bias: Tensor | None = None, *, added:
 
     oneDNN is called for fp32 on a processor, outside of autocast, a compiler and an export, where the weights are not
     few; everything else is left to PyTorch. Where no gradient is wanted it is called for bfloat16 too: PyTorch does
-    that itself, but first writes the bias into the result.
+    that itself, but first writes the bias into the result. Rows are filled up to few numbers of them.
 
     Args:
         inputs: (…, input size).
@@ -40,23 +46,39 @@ def affine(inputs: Tensor, weight: Tensor, bias: Tensor | None = None, *, added:
         x is not None and x.requires_grad for x in (inputs, weight, bias, added)
     )
     known = inputs.dtype == torch.float32 or (inputs.dtype == torch.bfloat16 and _HAS_BFLOAT16 and not wants_gradient)
-    if (
-        not _HAS_ONEDNN
-        or not known
-        or weight.numel() < _SMALL
-        or weight.dtype != inputs.dtype
-        or inputs.device.type != "cpu"
-        or not inputs.numel()
-        or torch.is_autocast_enabled("cpu")
-        or torch.compiler.is_compiling()
-        or torch.jit.is_tracing()
-    ):
+    here = (
+        _HAS_ONEDNN
+        and inputs.device.type == "cpu"
+        and bool(inputs.numel())
+        and not torch.compiler.is_compiling()
+        and not torch.jit.is_tracing()
+    )
+    autocast = here and torch.is_autocast_enabled("cpu")
+    called = here and known and weight.dtype == inputs.dtype and weight.numel() >= _SMALL and not autocast
+    if called or autocast or (here and inputs.dtype == torch.bfloat16):
+        count = inputs.numel() // inputs.shape[-1]
+        more = filled_up(count) - count
+        if more and inputs.numel() * weight.shape[0] < _LONG:
+            rows, above = (None if x is None else _with_more_rows(x, count, more) for x in (inputs, added))
+            assert rows is not None
+            return affine(rows, weight, bias, added=above)[:count].view(*inputs.shape[:-1], weight.shape[0])
+    if not called:
         result = functional.linear(inputs, weight, bias)
         return result if added is None else result + added
     if wants_gradient:
         result = _OneDnnAffine.apply(inputs, weight, bias, added)
         return result
     return _one_dnn_affine(inputs, weight, bias, added)
+
+
+def filled_up(rows: int) -> int:
+    """Rounds a number of rows up by an eighth at most, so that there are eight numbers from each power of two on."""
+    step = 1 << max(0, rows.bit_length() - 4)
+    return -(-rows // step) * step
+
+
+def _with_more_rows(values: Tensor, count: int, more: int) -> Tensor:
+    return functional.pad(values.reshape(count, values.shape[-1]), (0, 0, 0, more))
 
 
 def _one_dnn_affine(inputs: Tensor, weight: Tensor, bias: Tensor | None, added: Tensor | None) -> Tensor:

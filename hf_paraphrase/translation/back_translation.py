@@ -95,8 +95,8 @@ class BackTranslationSettings(SearchSettings, ShardSettings):
             raise UsageError(
                 f"--num-return-sequences {self.num_return_sequences} must be 1 to --num-beams {self.num_beams}"
             )
-        if self.precision == "int8" and (self.num_beams == 1 or len(self.model) > 1):
-            raise UsageError("--precision int8 is for one model and a --num-beams above 1")
+        if self.precision == "int8" and len(self.model) > 1:
+            raise UsageError("--precision int8 is for one model, not for an ensemble")
         if self.precision == "int8" and (self.device or "cpu") != "cpu":
             raise UsageError(f"--precision int8 is for processors, not for --device {self.device}")
 

@@ -22,8 +22,8 @@ from .prefix_scoring import prefix_tree_scores
 _HYPOTHESES_PER_BATCH = 640
 """Rows that the decoder handles at once; more does not make two cores faster, less wastes them."""
 _SOURCE_UNITS_PER_BATCH = 1 << 16
-"""Source units (rows * length) at once in a plain search, whose rows all have annotations of their own: 0.8 GB in fp32
-where the states have 1000 components."""
+"""Source units (rows * length) with annotations of their own at once: 0.8 GB in fp32 where the states have 1000
+components."""
 _LOGITS_PER_BATCH = 1 << 27
 """Logits (rows * steps * vocabulary) computed at once when hypotheses are scored: half a gibibyte in fp32."""
 
@@ -124,9 +124,10 @@ def search_batches(
         sentences: Most sentences in a batch, if given.
     """
     if fast is None:
-        fast = is_searched_fast(model, num_beams)
+        fast = fast_search_applies(model)
     rows = _HYPOTHESES_PER_BATCH if sentences is None else min(_HYPOTHESES_PER_BATCH, sentences * num_beams)
-    return length_batches(lengths, num_beams, rows, None if fast else _SOURCE_UNITS_PER_BATCH)
+    # The fast search has them once a sentence, whatever the width.
+    return length_batches(lengths, num_beams, rows, _SOURCE_UNITS_PER_BATCH * (num_beams if fast else 1))
 
 
 @torch.inference_mode()
@@ -168,7 +169,7 @@ def translate_batch(
         scorer: The model that computes `log_prob`, normally the same one in fp32; the list is then ranked by its
             scores. `log_prob` is NaN without one.
         fast: Whether to search with :func:`fast_beam_search`, which finds the same lists; if not given, wherever it
-            applies: to plain RNNsearch models and more than one beam.
+            applies: to plain RNNsearch models.
         matrices: Those of the model where they are laid out already, for the fast search; any other ignores them.
         stop: Ends the search at its next step once it is set, from another thread.
 
@@ -197,7 +198,7 @@ def translate_batch(
         shortest = [min(limit, constraints.shortest(len(ids))) for ids, limit in zip(input_ids, limits, strict=True)]
         processors.append(MinimumLengths(shortest, num_beams, search_end))
     if fast is None:
-        fast = is_searched_fast(model, num_beams)
+        fast = fast_search_applies(model)
     search: dict[str, Any] = {}
     if fast:
         search = {"custom_generate": fast_beam_search, "limits": limits, "matrices": matrices, "stop": stop}
@@ -294,11 +295,6 @@ def translate(
             progress.update(len(indices))
     model.train(was_training)
     return translations
-
-
-def is_searched_fast(model: PreTrainedModel, num_beams: int) -> bool:
-    """Tells whether :func:`translate_batch` searches with :func:`fast_beam_search` if it is not told how."""
-    return num_beams > 1 and fast_search_applies(model)
 
 
 def _units(row: list[int], end: int) -> tuple[tuple[int, ...], bool]:

@@ -10,6 +10,7 @@ import bisect
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -131,18 +132,27 @@ def _prefix_tree(
 
 
 def _attend(steps: DecoderSteps, state: Tensor, sentences: Sequence[int], annotated: Annotated) -> Attended:
-    """Attends from states (rows, hidden) whose sentences are ascending, few rows at a time."""
-    keys = annotated.keys.keys
-    most = max(1, _ENERGIES_AT_ONCE // (keys.shape[1] * keys.shape[2]))
-    parts = []
-    start = 0
-    while start < len(sentences):
-        sentence = sentences[start]
-        stop = bisect.bisect_right(sentences, sentence, start, min(len(sentences), start + most))
-        own = annotated.select(slice(sentence, sentence + 1))
-        parts.append(steps.attend(state[start:stop], own))
-        start = stop
-    return Attended(*(torch.cat(tensors) for tensors in zip(*parts, strict=True)))
+    """Attends from states (rows, hidden) whose sentences are ascending; sentences with as many rows go together.
+
+    So lists of one hypothesis take one call, and none of unequal lists is filled up.
+    """
+    length, size = annotated.keys.keys.shape[1:]
+    most = max(1, _ENERGIES_AT_ONCE // (length * size))
+    owners, first, counts = np.unique(np.asarray(sentences, np.int64), return_index=True, return_counts=True)
+    parts: list[Attended] = []
+    order: list[np.ndarray] = []
+    for count in np.unique(counts).tolist():
+        chosen = np.flatnonzero(counts == count)
+        together = max(1, most // count)
+        for start in range(0, len(chosen), together):
+            some = chosen[start : start + together]
+            own = annotated.select(torch.from_numpy(owners[some]).to(state.device))
+            for low in range(0, count, most):
+                rows = (first[some][:, None] + np.arange(low, min(count, low + most))).ravel()
+                order.append(rows)
+                parts.append(steps.attend(state[torch.from_numpy(rows).to(state.device)], own))
+    back = torch.from_numpy(np.argsort(np.concatenate(order))).to(state.device)
+    return Attended(*(torch.cat(tensors).index_select(0, back) for tensors in zip(*parts, strict=True)))
 
 
 def _log_probs(steps: DecoderSteps, readout: Tensor, depth: _Depth, columns: Tensor) -> Tensor:

@@ -18,11 +18,12 @@ from ..data.batch_function import Progress, no_progress
 from ..data.schema import BACK_TRANSLATED
 from ..errors import ModelError
 from ..training.threads import in_threads, single_threaded_operations
-from .beam_search import Hypothesis, is_searched_fast, search_batches, translate_batch
+from .beam_search import Hypothesis, search_batches, translate_batch
 from .bitext import normalize_punctuation
 from .candidates import CandidateVocabulary
 from .constraints import SearchConstraints
 from .decoder_steps import DecoderMatrices
+from .fast_search import fast_search_applies
 from .int8_products import int8_is_fast
 from .lexical_table import LexicalTable
 
@@ -99,9 +100,9 @@ class TableTranslator:
         table: LexicalTable | None = None,
     ) -> None:
         self.model = model.eval()
-        fast = is_searched_fast(model, options.num_beams)
+        fast = fast_search_applies(model)
         if options.int8 and not (fast and options.bf16):
-            raise ValueError("int8 is for one RNNsearch model, a num_beams above 1, and bf16 besides")
+            raise ValueError("int8 is for one RNNsearch model, and bf16 besides")
         self.search_model = copy.deepcopy(model).to(torch.bfloat16) if options.bf16 else model
         self.tokenizer = tokenizer
         self.options = options

@@ -176,11 +176,10 @@ def test_int8_is_refused_for_a_device_that_is_no_processor(monkeypatch):
         BackTranslationSettings(**settings, device="cuda").check()
 
 
-@pytest.mark.parametrize("options", [{"int8": True}, {"int8": True, "bf16": True, "num_beams": 1}])
-def test_a_search_that_has_no_8_bits_is_not_taken_for_one_in_8_bits(tiny_model, options):
+def test_a_search_that_has_no_8_bits_is_not_taken_for_one_in_8_bits(tiny_model):
     model, tokenizer = load_translation_model(tiny_model, device="cpu")
-    with pytest.raises(ValueError, match="num_beams above 1, and bf16"):
-        TableTranslator(model, tokenizer, SearchOptions(**options))
+    with pytest.raises(ValueError, match="one RNNsearch model, and bf16"):
+        TableTranslator(model, tokenizer, SearchOptions(int8=True))
 
 
 def test_the_beam_alone_sets_the_length_of_the_lists(tiny_model, tiny_bitext, tmp_path):
@@ -243,7 +242,6 @@ def test_a_job_of_which_nothing_can_be_translated_says_so_and_opens(tiny_model, 
     ("words", "problem"),
     [
         (["--num-return-sequences", "5"], "--num-return-sequences 5 must be 1 to --num-beams 4"),
-        (["--precision", "int8", "--num-beams", "1", "--num-return-sequences", "1"], "a --num-beams above 1"),
         (["--num-return-sequences", "0"], "--num-return-sequences must be at least 1, not 0"),
         (["--shard-size", "0"], "--shard-size must be at least 1"),
         (["--max-sentences", "-3"], "--max-sentences must be at least 1"),

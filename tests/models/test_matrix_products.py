@@ -8,9 +8,9 @@ from torch import nn
 from torch.nn import functional
 
 from hf_paraphrase.models import matrix_products
-from hf_paraphrase.models.matrix_products import Linear, affine
+from hf_paraphrase.models.matrix_products import Linear, affine, filled_up
 
-SHAPES = [(3, 5, 7), (1, 16, 1), (40, 8, 33)]
+SHAPES = [(3, 5, 7), (1, 16, 1), (40, 8, 33), (17, 6, 4)]
 
 
 @pytest.mark.parametrize("adding", [False, True])
@@ -35,6 +35,30 @@ def test_results_and_gradients_are_those_of_pytorch(rows, inputs, outputs, leadi
         torch.testing.assert_close(mine, theirs)
     with torch.no_grad():
         torch.testing.assert_close(affine(values, weight, bias, added=half), expected)
+
+
+@pytest.mark.skipif(not matrix_products._HAS_ONEDNN, reason="this PyTorch lacks oneDNN's products")
+def test_few_numbers_of_rows_are_compiled(monkeypatch):
+    compiled = set()
+    one_dnn = matrix_products._one_dnn_affine
+    monkeypatch.setattr(
+        matrix_products, "_one_dnn_affine", lambda *given: compiled.add(len(given[0])) or one_dnn(*given)
+    )
+    weight = torch.randn(64, 65)
+    with torch.no_grad():
+        for count in range(1, 1001):
+            values = torch.randn(count, 65)
+            found = affine(values, weight, added=values[:, :64])
+            assert found.shape == (count, 64)
+            torch.testing.assert_close(found, functional.linear(values, weight) + values[:, :64])
+    assert len(compiled) <= 64 and max(compiled) == 1024
+    assert all(count <= filled_up(count) <= count * 9 / 8 for count in range(1, 5000))
+
+
+def test_long_products_are_not_filled_up(monkeypatch):
+    monkeypatch.setattr(matrix_products, "_LONG", 1000)
+    monkeypatch.setattr(matrix_products, "_with_more_rows", lambda *_: pytest.fail("rows were added"))
+    affine(torch.randn(33, 8), torch.randn(8, 8))
 
 
 def test_gradients_of_rows_that_do_not_lie_one_behind_the_other_are_right():
