@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Never run whole, as Opusparcus is not at hand: about three hours on one core by the times in docs/studies/detection.md
-# for 10,000 pairs (a hundred times GRAN's 75 s and twice WA's 9 s), and Morfessor's time for all the text.
+# for 10,000 pairs (a hundred times GRAN's 100 s and twice WA's 7 s), and Morfessor's time for all the text.
 # One row of Table 2 of paper 003 (Sjöblom, Creutz and Aulamo 2018) from the unpacked Opusparcus 1.0, and the PPDB row
 # of Table 6 where PPDB is given.
 # Usage: bash scripts/studies/opusparcus_row.sh OPUSPARCUS LANG WORK [PPDB]
