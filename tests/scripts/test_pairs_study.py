@@ -208,11 +208,11 @@ def test_every_source_is_free_of_what_it_is_judged_on_and_every_call_is_understo
     done, calls = script(GLOVE="glove.txt")
     assert done.returncode == 0, done.stderr
     verbs = [words[0] for words in calls]
-    assert verbs == [*["prepare"] * 6, *TRANSLATION, *TRANSLATION, "train-classifier", "score", "analyze", "filter"]
+    assert verbs == [*["prepare"] * 5, *TRANSLATION, "train-classifier", "score", "analyze", "filter"]
     for words in calls:
         parsed(words)
     made = [words for words in calls if words[0] == "prepare" and after(words, "--output") != "held_out"]
-    assert len(made) == 5 and all({"data/sts", "data/msrp"} <= set(words) for words in made)
+    assert len(made) == 4 and all({"data/sts", "data/msrp"} <= set(words) for words in made)
     assert done.stdout.count("the table\n") == 15
     done, calls = script(GLOVE="glove.txt", TABLES="adam")
     assert [words[0] for words in calls] == [] and done.returncode == 0
@@ -221,7 +221,7 @@ def test_every_source_is_free_of_what_it_is_judged_on_and_every_call_is_understo
 def test_tables_without_back_translations_need_no_translation_model(script):
     done, calls = script(GLOVE="glove.txt", TABLES="adam starts")
     assert done.returncode == 0, done.stderr
-    assert [words[0] for words in calls] == ["prepare"] * 6 and done.stdout.count("the table\n") == 8
+    assert [words[0] for words in calls] == ["prepare"] * 5 and done.stdout.count("the table\n") == 8
 
 
 def test_an_encoder_with_a_start_of_its_own_knows_the_words_of_the_others(study, folder):
