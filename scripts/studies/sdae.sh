@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# About 50 minutes on two cores, reckoned from what three seeds took. Paper 004's two findings about expansion by
+# An hour and a half of one core, reckoned from what three seeds took beside other work. Paper 004's two findings about expansion by
 # definitions, on text at hand: does it help a denoising autoencoder as a further noise, and does it hurt as a regulariser?
 # Fifteen runs of equally many updates: three variants, five seeds.
 # Usage: bash scripts/studies/sdae.sh DATA WORK
