@@ -252,7 +252,7 @@ class _Search:
         if _is_empty(over):
             return
         ended = torch.cat([self.prefixes, self.ends[0].expand(*self.prefixes.shape[:2], 1)], dim=2)
-        self._finish(ended, self.scores + CUT, (over.unsqueeze(1) & (self.scores > -torch.inf)))
+        self._finish(ended, self.scores + CUT, over.unsqueeze(1) & (self.scores != -torch.inf))
         self.scores = self.scores.masked_fill(over.unsqueeze(1), -torch.inf)
 
     def _drop(self, rows: Tensor) -> tuple[Tensor, Tensor | None]:
@@ -265,6 +265,8 @@ class _Search:
         improvable = self.scores[:, 0] / generated**self.penalty > worst
         # Without any hypothesis that could go on there is nothing to wait for either.
         improvable &= self.scores[:, 0] > -torch.inf
+        # What is not a number goes on to the end, so that whoever scores the list sees it.
+        improvable |= self.scores[:, 0].isnan()
         if self.early is True:
             improvable &= worst == -torch.inf
         if self.prefixes.shape[2] >= self.max_length:

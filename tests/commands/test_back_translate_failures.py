@@ -130,11 +130,12 @@ def test_a_device_too_small_for_ordinary_sentences_stops_the_job_at_once(
     assert "the search ran out of memory; nor can any other" in capsys.readouterr().err
 
 
-def test_probabilities_that_are_not_finite_are_a_failed_search(tiny_model, bitext):
+@pytest.mark.parametrize("num_beams", [1, 3])
+def test_probabilities_that_are_not_finite_are_a_failed_search(tiny_model, bitext, num_beams):
     model, tokenizer = load_translation_model(tiny_model, device="cpu")
     with torch.no_grad():
         model.lm_head.bias.fill_(float("nan"))
-    translator = table_translator.TableTranslator(model, tokenizer, table_translator.SearchOptions(1, 1))
+    translator = table_translator.TableTranslator(model, tokenizer, table_translator.SearchOptions(num_beams, 1))
     with pytest.raises(ModelError, match="the model's probabilities are not finite; nor can any other"):
         translator.translate_table(DataFolder(bitext).table())
 

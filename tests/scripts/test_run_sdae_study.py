@@ -20,6 +20,10 @@ def run(tmp_path):
     for name in ("GLOVE", "WORDNET"):
         (tmp_path / name).touch()
         given[name] = str(tmp_path / name)
+    for name in ("transfer/MR", "msrp"):
+        (tmp_path / "data" / name).mkdir(parents=True)
+    lines = ["\ufeffQuality\n", *(f"1\t{x}\t{x}\ta {x}\tb {x}\n" for x in range(9))]
+    (tmp_path / "data/msrp/msr_paraphrase_train.txt").write_text("".join(lines))
     return lambda **environment: study(**{**given, **environment})
 
 
@@ -50,6 +54,17 @@ def test_every_run_is_trained_and_evaluated_once_and_never_again(run, tmp_path, 
     assert (tmp_path / "work" / "table.md").read_text() == "the table\n" and done.stdout.endswith("the table\n")
     done, calls = run(JOBS=jobs)
     assert done.returncode == 0 and calls == [] and done.stdout.endswith("the table\n")
+
+
+def test_a_quarter_of_msrps_training_part_is_tested_on_and_the_rest_trained_on(run, tmp_path):
+    done, calls = run()
+    assert done.returncode == 0, done.stderr
+    folder = tmp_path / "work/transfer"
+    whole = (tmp_path / "data/msrp/msr_paraphrase_train.txt").read_text().splitlines()
+    train, test = ((folder / f"msr_paraphrase_{part}.txt").read_text().splitlines() for part in ("train", "test"))
+    assert train == whole[:8] and test == [whole[0], *whole[8:]] and (folder / "MR").is_dir()
+    tasks = [words for words in calls if words[0] == "evaluate" and after(words, "--suite") == "senteval"]
+    assert tasks and all("work/transfer" in words for words in tasks)
 
 
 @pytest.mark.parametrize("jobs", ["1", "2"])
