@@ -64,6 +64,13 @@ def arguments() -> argparse.Namespace:
         help="a further column, the mean over these sets: `STS12 OnWN`, or `OnWN` for the sets of all years but 2016 "
         "with this name; may be given several times",
     )
+    parser.add_argument(
+        "--against",
+        nargs=2,
+        metavar=("DIR", "CONFIG"),
+        help="compare with a configuration of another output of this script, on pairs of the same names, instead of the "
+        "first one",
+    )
     options = parser.parse_args(words[:split])
     options.flags = words[split + 1 :]
     for word in options.flags:
@@ -214,6 +221,10 @@ def main() -> int:
         return 2
     configs = [config.stem for config in options.configs]
     text = table(done, configs, names, groups)
+    if options.against:
+        folder, baseline = options.against
+        done += [row for row in read_rows(Path(folder) / "results.jsonl").values() if row["config"] == baseline]
+        configs.insert(0, baseline)
     (options.output / "table.md").write_text(text, encoding="utf-8")
     sys.stdout.write(text)
     if len(configs) > 1:

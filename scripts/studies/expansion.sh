@@ -34,8 +34,9 @@ if [ ! -e "$wordnet" ]; then
 fi
 
 # 2. The runs; compare_encoders.py does none twice.
-compare() { # output, seeds, configurations, further flags of train-encoder
-  local configs=() name
+compare() { # output, seeds, configurations, output and configuration to compare with, further flags of train-encoder
+  local configs=() against=() name
+  [ -z "$4" ] || against=(--against "$work/expansion/${4% *}" "study_004_${4#* }")
   for name in $3; do configs+=("$here/../configs/expansion/study_004_$name.yaml"); done
   # The seeds are words.
   # shellcheck disable=SC2086
@@ -43,18 +44,21 @@ compare() { # output, seeds, configurations, further flags of train-encoder
     --initial-vectors "$glove" --dev-data "$data/sts/STS16-en-test" --data "$data/sts" \
     --group "glosses=STS12 OnWN,STS13 OnWN,STS13 FNWN" \
     --group "others=STS12 MSRpar,STS12 MSRvid,STS12 SMTeuroparl,STS12 SMTnews,STS13 headlines" \
-    --output "$work/expansion/$1" -- "${@:4}" >/dev/null
+    --output "$work/expansion/$1" "${against[@]}" -- "${@:5}" >/dev/null
 }
 expansion=(--expansion "$wordnet" --expansion-decontaminate "${avoid[@]}")
 tables=()
 if [ -n "$avg_seeds" ]; then
-  compare avg "$avg_seeds" "avg_10_epochs avg_12_epochs"
-  compare avg_expanded "$avg_seeds" "avg_10_epochs_pairs avg_10_epochs_compositionality" "${expansion[@]}"
+  compare avg "$avg_seeds" "avg_10_epochs avg_12_epochs" ""
+  # Pairs of a sentence and its expansion are further updates, as many as two epochs.
+  compare avg_expanded "$avg_seeds" "avg_10_epochs_pairs avg_10_epochs_compositionality" "avg avg_12_epochs" \
+    "${expansion[@]}"
   tables+=("$work/expansion/avg/table.md" "$work/expansion/avg_expanded/table.md")
 fi
 if [ -n "$gran_seeds" ]; then
-  compare gran "$gran_seeds" "gran_2_epochs"
-  compare gran_expanded "$gran_seeds" "gran_2_epochs_pairs gran_2_epochs_compositionality" "${expansion[@]}"
+  compare gran "$gran_seeds" "gran_2_epochs" ""
+  compare gran_expanded "$gran_seeds" "gran_2_epochs_pairs gran_2_epochs_compositionality" "gran gran_2_epochs" \
+    "${expansion[@]}"
   tables+=("$work/expansion/gran/table.md" "$work/expansion/gran_expanded/table.md")
 fi
 

@@ -100,6 +100,18 @@ def test_every_configuration_is_compared_with_the_first_over_seeds_and_sentence_
     assert values[0] == values[1]
 
 
+def test_a_configuration_is_compared_with_one_of_another_output(compare, folder):
+    assert compare()[0] == 0
+    (folder / "other.yaml").write_text((folder / "avg.yaml").read_text() + "margin: 0.3\n")
+    words = ["--configs", folder / "other.yaml", "--against", folder / "out", "avg"]
+    code, printed, _ = compare(*words, output="second")
+    assert code == 0 and [row["config"] for row in rows_of(folder, "second")] == ["other", "other"]
+    # The table has the configurations of this output alone.
+    assert [row[0] for row in printed[2:3]] == ["other"] and printed[4][0] == "difference from avg"
+    text = (folder / "second/differences.md").read_text()
+    assert "news, other sets: other" in text and "news, STS16 (dev): other" in text
+
+
 def test_a_line_torn_by_a_kill_is_a_run_to_do_again(compare, folder):
     _, table, _ = compare()
     path = folder / "out/results.jsonl"
