@@ -68,8 +68,8 @@ def arguments() -> argparse.Namespace:
         "--against",
         nargs=2,
         metavar=("DIR", "CONFIG"),
-        help="compare with a configuration of another output of this script, on pairs of the same names, instead of the "
-        "first one",
+        help="compare with a configuration of another output of this script, on pairs of the same names, not the "
+        "first one here",
     )
     options = parser.parse_args(words[:split])
     options.flags = words[split + 1 :]
