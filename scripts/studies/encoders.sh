@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# 25 minutes of processor time for the translations, 35 each for the tables sources and recurrent, 20 each for rates and
-# inputs. Encoders on pairs of several sources and numbers: which source is the best (paper 000, table 4), are more
+# 25 minutes of processor time for the translations, and by the clock, beside other work, 20 each for the tables sources
+# and recurrent, 12 for rates and 25 for inputs. Encoders on pairs of several sources and numbers: which source is the best (paper 000, table 4), are more
 # back-translations better (table 13) and at which rate, what helps an LSTM (paper 001), do averages and LSTMs differ on
 # phrases and on sentences, which words and word vectors are the better start, and does it matter that Adam moves only the
 # words of a batch? Only tables with back-translations need the translation model.
