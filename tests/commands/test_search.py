@@ -135,7 +135,8 @@ def test_a_file_of_queries_gives_one_object_a_line_in_its_order(index, tmp_path,
     assert [item["query"] for item in found] == queries
     assert [len(item["neighbours"]) for item in found] == [2, 0, 2, 0]
     assert found[2]["neighbours"][0]["sentence"] == "w5 | w6"
-    assert "2 of 4 queries have no neighbours" in captured.err
+    assert "1 of 4 queries have no neighbours: they are blank" in captured.err
+    assert "1 of 4 queries have no neighbours: the encoder knows none of their words" in captured.err
 
 
 def test_a_corpus_is_searched_without_an_index_of_its_own_to_the_same_answer(model, corpus, index, capsys, tmp_path):
@@ -300,6 +301,15 @@ def test_queries_that_cannot_be_answered_are_an_error(index, other_model, tmp_pa
     (tmp_path / "queries").write_bytes(b"\xff")
     assert run("--index", index, "--query-file", tmp_path / "queries") == 2
     assert "queries:1: not UTF-8" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("content", "message"), [("\n", "no query: its line is blank"), (" \n\n\t", "no query: all its 3 lines are blank")]
+)
+def test_a_file_of_blank_queries_is_not_laid_on_the_encoder(index, tmp_path, capsys, content, message):
+    (tmp_path / "queries").write_text(content)
+    assert run("--index", index, "--query-file", tmp_path / "queries") == 2
+    assert capsys.readouterr().err.endswith(f"queries: {message} (give one sentence a line)\n")
 
 
 def test_columns_that_are_not_text_are_refused(model, tmp_path, capsys):

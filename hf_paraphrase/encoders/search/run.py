@@ -158,25 +158,34 @@ def _neighbours(
         "drop_identical": settings.identical == "drop",
         "batch_size": settings.batch_size,
     }
-    total = without = 0
+    total = without = blank = 0
     with stack:
         for block in queries:
             streams = [index.neighbours(block, top_k, **options) for index in indexes]
             for query, *found in zip(block, *streams, strict=True):
                 total += 1
                 without += not any(found)
+                blank += not any(found) and not query.strip()
                 yield query, found
         shortest = min(map(len, indexes))
         if top_k > shortest:
             say(f"--top-k is {top_k:,}, but there are only {shortest:,} sentences")
+    if blank == total:
+        # Of --query none may be blank.
+        raise InputError(
+            f"no query: {'its line is' if total == 1 else f'all its {total:,} lines are'} blank",
+            path=settings.query_file,
+            remedy="give one sentence a line",
+        )
     if without == total:
         raise InputError(
             "no neighbour of any query: the encoder knows none of their words",
             path=settings.query_file,
             remedy="give sentences in the language that the encoder was trained on",
         )
-    if without:
-        say(f"{without:,} of {total:,} queries have no neighbours: the encoder knows none of their words")
+    for number, why in ((blank, "they are blank"), (without - blank, "the encoder knows none of their words")):
+        if number:
+            say(f"{number:,} of {total:,} queries have no neighbours: {why}")
 
 
 def _mine(settings: SearchSettings) -> Searched:
