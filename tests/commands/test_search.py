@@ -283,6 +283,11 @@ def test_a_bad_corpus_leaves_what_was_there(model, tmp_path, capsys, content, me
     assert (tmp_path / "i" / "mine").read_text() == "mine"
 
 
+def test_a_file_in_the_place_of_an_index_is_told_to_be_one(corpus, capsys):
+    assert run("--index", corpus, "--query", "w1") == 2
+    assert f"{corpus}: this is a file, not an index folder (make one with" in capsys.readouterr().err
+
+
 def test_an_existing_output_is_refused_before_any_work(model, corpus, tmp_path, capsys):
     (tmp_path / "mine").write_text("mine")
     assert run("--model", "absent", "--corpus", corpus, "--output", tmp_path) == 2

@@ -78,7 +78,8 @@ class IndexSettings:
         """
         path, remedy = folder / SETTINGS_FILE, "make one with hf-paraphrase search --model … --corpus … --output …"
         if not folder.is_dir():
-            raise InputError("no such index folder", path=folder, remedy=remedy)
+            what = "this is a file, not an index folder" if folder.exists() else "no such index folder"
+            raise InputError(what, path=folder, remedy=remedy)
         if not path.exists():
             raise InputError(f"not an index folder: it has no {SETTINGS_FILE}", path=folder, remedy=remedy)
         content = read_json_object(path)
