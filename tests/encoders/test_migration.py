@@ -147,6 +147,36 @@ def test_what_has_no_known_token_stays_zero_under_every_option(folder):
         encoder.similarity_pairwise(TEXTS[:2], TEXTS[:3])
 
 
+@pytest.mark.parametrize(
+    ("name", "value", "said"),
+    [
+        ("top_k", 0, "top_k must be at least 1, not 0"),
+        ("top_k", 2.5, "top_k is 2.5, not a whole number"),
+        ("top_k", None, "top_k is None, not a whole number"),
+        # Such a step of a range goes through no queries at all.
+        ("query_chunk_size", -1, "query_chunk_size must be at least 1, not -1"),
+        ("corpus_chunk_size", 0, "corpus_chunk_size must be at least 1, not 0"),
+    ],
+)
+def test_a_number_of_neighbours_or_of_a_chunk_that_is_none_is_refused(folder, name, value, said):
+    encoder = SentenceEncoder.from_pretrained(folder)
+    vectors = encoder.encode(TEXTS)
+    with pytest.raises(UsageError, match=said):
+        semantic_search(vectors, vectors, **{name: value})
+    with pytest.raises(UsageError, match=said):
+        paraphrase_mining(encoder, TEXTS, **{name: value})
+
+
+def test_embeddings_of_two_encoders_are_not_compared():
+    with pytest.raises(UsageError, match=r"queries \(1, 4\) and corpus \(3, 2\) .*all from one encoder"):
+        semantic_search(np.ones(4), np.ones((3, 2)))
+
+
+def test_the_letters_of_a_single_string_are_not_mined_for_paraphrases(folder):
+    with pytest.raises(UsageError, match=r"the sentences are one string, 'the car' .give a list"):
+        paraphrase_mining(SentenceEncoder.from_pretrained(folder), "the car")
+
+
 @pytest.mark.parametrize("chunks", [(3, 5), (100, 100)])
 def test_mined_pairs_are_the_best_of_all_pairs_whatever_the_chunks(folder, chunks):
     encoder = SentenceEncoder.from_pretrained(folder)

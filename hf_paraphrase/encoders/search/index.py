@@ -15,6 +15,7 @@ from ...artefacts.array_files import ArrayFile
 from ...artefacts.foreign_files import check_plain_folder, read_json_object
 from ...errors import InputError, ModelError, UsageError
 from ...tokenization.token_lookup import list_of_texts
+from ...value_checks import Constraints, check_count
 from ..known_texts import KnownTexts
 from ..sentence_encoder import SentenceEncoder
 from .inverted_lists import InvertedLists
@@ -185,8 +186,8 @@ class SearchIndex:
 
         Raises:
             TypeError: If a query is not a string.
-            ValueError: If k or `probes` is not positive, or the method is unknown.
-            UsageError: If the index has no lists for an approximate search.
+            UsageError: If k or `probes` is no positive integer, the method is unknown, or the index has no lists for
+                an approximate search.
         """
         queries = list_of_texts(queries)
         for first in range(0, len(queries), _QUERIES_PER_BLOCK):
@@ -231,8 +232,7 @@ class SearchIndex:
             For each query the rows (found,), int64, and their cosines (found,), float64; zero vectors are not found.
         """
         probes = self._probes(probes) if self.uses_lists(method) else None
-        if k < 1:
-            raise ValueError(f"k must be at least 1, not {k}")
+        check_count("k", k)
         empty = np.empty(0, np.int64), np.empty(0, np.float64)
         found = [empty] * len(vectors)
         waiting = np.flatnonzero(vectors.any(axis=1))
@@ -256,11 +256,9 @@ class SearchIndex:
         """Tells whether a search by this method reads inverted lists.
 
         Raises:
-            ValueError: If the method is unknown.
-            UsageError: If the index has no lists for an approximate search.
+            UsageError: If the method is unknown, or the index has no lists for an approximate search.
         """
-        if method not in (None, *METHODS):
-            raise ValueError(f"the method must be one of {', '.join(METHODS)}, not {method!r}")
+        Constraints(choices=METHODS).check("method", method)
         if method == "approximate" and not self.settings.lists:
             raise UsageError(
                 "the index has no lists for an approximate search",
@@ -317,11 +315,9 @@ class SearchIndex:
             Each unordered pair once, the greatest cosine first, equal ones in the order of their rows.
 
         Raises:
-            ValueError: If an argument is out of range.
-            UsageError: If the index has no lists for an approximate search.
+            UsageError: If an argument is out of range, or the index has no lists for an approximate search.
         """
-        if not 0 < threshold <= 1:
-            raise ValueError(f"threshold must be above 0 and at most 1, not {threshold}")
+        Constraints(above=0, at_most=1).check("threshold", threshold)
         best = BestPairs(max_pairs)
         keys = None if keep_identical else self.keys
         if self.uses_lists(method):
@@ -376,8 +372,7 @@ class SearchIndex:
     def _probes(self, probes: int | None) -> int:
         if probes is None:
             return self.settings.probes
-        if probes < 1:
-            raise ValueError(f"probes must be at least 1, not {probes}")
+        check_count("probes", probes)
         return probes
 
     def _check_encoder(self) -> None:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ...errors import InputError
+from ...errors import InputError, UsageError
+from ...value_checks import check_count
 from ..familiar_calls import normalized
 from .vector_file import VectorFile
 
@@ -34,13 +35,15 @@ def nearest_neighbours(
         The rows of the neighbours (queries, k), int64, the nearest first, and their cosines (queries, k), float32.
 
     Raises:
-        ValueError: If k is not positive or the dimensions differ.
+        UsageError: If k is no positive integer or the dimensions differ.
         InputError: If the corpus, or a query, is not finite.
     """
-    if k < 1:
-        raise ValueError(f"k must be at least 1, not {k}")
+    check_count("k", k)
     if queries.ndim != 2 or corpus.ndim != 2 or queries.shape[1] != corpus.shape[1]:
-        raise ValueError(f"queries {queries.shape} and corpus {corpus.shape} must be matrices of one dimension")
+        raise UsageError(
+            f"queries {queries.shape} and corpus {corpus.shape} must be matrices of one dimension",
+            remedy="give a row for each text, all from one encoder",
+        )
     k = min(k, len(corpus))
     rows = np.zeros((len(queries), k), np.int64)
     cosines = np.zeros((len(queries), k), np.float32)

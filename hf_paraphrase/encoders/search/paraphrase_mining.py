@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from tqdm.auto import tqdm
 
+from ...value_checks import check_count
 from .inverted_lists import InvertedLists
 from .vector_file import VectorFile, cosine_of_rows
 
@@ -46,12 +47,11 @@ class BestPairs:
         limit: How many are kept.
 
     Raises:
-        ValueError: If the limit is not positive.
+        UsageError: If the limit is no positive integer.
     """
 
     def __init__(self, limit: int) -> None:
-        if limit < 1:
-            raise ValueError(f"at least one pair must be kept, not {limit}")
+        check_count("max_pairs", limit)
         self.limit = limit
         self.found = 0
         self._parts: list[Pairs] = []

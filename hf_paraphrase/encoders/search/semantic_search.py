@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ...errors import UsageError
+from ...value_checks import check_count
 from ..familiar_calls import normalized
 from .nearest_neighbours import nearest_neighbours
 from .paraphrase_mining import BestPairs
@@ -43,8 +45,9 @@ def semantic_search(
         For each query a list, the greatest cosine first, of a row of the corpus, `corpus_id`, and the cosine, `score`.
 
     Raises:
-        ValueError: If `top_k` is not positive or the numbers of components differ.
+        UsageError: If one of the numbers is no positive integer, or the numbers of components differ.
     """
+    _check_counts(query_chunk_size=query_chunk_size, corpus_chunk_size=corpus_chunk_size, top_k=top_k)
     rows, cosines = nearest_neighbours(
         np.atleast_2d(_array(query_embeddings)),
         _array(corpus_embeddings),
@@ -87,10 +90,14 @@ def paraphrase_mining(
 
     Raises:
         TypeError: If a sentence is not a string.
-        ValueError: If one of the numbers is not positive.
+        UsageError: If one of the numbers is no positive integer, or one string is given for the sentences.
     """
     from tqdm.auto import tqdm
 
+    chunks = {"query_chunk_size": query_chunk_size, "corpus_chunk_size": corpus_chunk_size}
+    _check_counts(**chunks, max_pairs=max_pairs, top_k=top_k)
+    if isinstance(sentences, str):
+        raise UsageError(f"the sentences are one string, {sentences!r}", remedy="give a list of sentences")
     options = {**options, "batch_size": batch_size, "show_progress_bar": show_progress_bar}
     vectors = normalized(model.encode(list(sentences), **options))
     # Most pairs are found from both of their sides.
@@ -109,6 +116,11 @@ def paraphrase_mining(
     places = np.sort(places)[:max_pairs]
     columns = (found.scores[places], found.first[places], found.second[places])
     return list(zip(*(column.tolist() for column in columns), strict=True))
+
+
+def _check_counts(**counts: int) -> None:
+    for name, value in counts.items():
+        check_count(name, value)
 
 
 def _array(vectors: Vectors) -> NDArray[np.float32]:

@@ -6,6 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hf_paraphrase.encoders.search.nearest_neighbours import nearest_neighbours
+from hf_paraphrase.errors import UsageError
 
 
 def by_sorting(queries, corpus, k):
@@ -48,5 +49,5 @@ def test_a_memory_mapped_corpus_and_too_great_a_k_work(tmp_path):
 
 @pytest.mark.parametrize(("k", "dim"), [(0, 3), (1, 4)])
 def test_senseless_arguments_are_refused(k, dim):
-    with pytest.raises(ValueError):
+    with pytest.raises(UsageError):
         nearest_neighbours(np.ones((2, 3), np.float32), np.ones((2, dim), np.float32), k)

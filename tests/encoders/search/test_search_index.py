@@ -397,13 +397,20 @@ def test_a_changed_file_of_an_index_gives_an_error_or_an_answer_in_little_memory
 
 
 def test_senseless_arguments_are_refused(index):
-    with pytest.raises(ValueError, match="k must be"):
-        list(index.neighbours(["w1"], 0))
-    with pytest.raises(ValueError, match="method"):
+    for k, message in ((0, "k must be at least 1, not 0"), (-2, "not -2"), (2.0, "k is 2.0, not a whole number")):
+        with pytest.raises(UsageError, match=message):
+            list(index.neighbours(["w1"], k))
+    with pytest.raises(UsageError, match="method `fast` is unknown"):
         list(index.neighbours(["w1"], 1, method="fast"))
     with pytest.raises(UsageError, match="no lists"):
         list(index.neighbours(["w1"], 1, method="approximate"))
-    with pytest.raises(ValueError, match="threshold"):
+    with pytest.raises(UsageError, match="threshold must be above 0 and at most 1, not 0"):
         index.mine(0.0)
-    with pytest.raises(ValueError, match="at least one pair"):
+    with pytest.raises(UsageError, match="max_pairs must be at least 1, not 0"):
         index.mine(0.5, max_pairs=0)
+
+
+def test_a_number_of_lists_that_is_none_is_refused(approximate):
+    for probes, message in ((0, "probes must be at least 1, not 0"), ("2", "probes is '2', not a whole number")):
+        with pytest.raises(UsageError, match=message):
+            list(approximate.neighbours(["w1"], probes=probes))
