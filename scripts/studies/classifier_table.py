@@ -58,7 +58,7 @@ def read(folder: Path) -> Accuracies:
         except (KeyError, TypeError, ValueError) as error:
             raise InputError("this is not the record of a classifier", path=path) from error
     if not found:
-        raise InputError("there are no classifiers KIND_SEED", path=folder, remedy="run filters.sh")
+        raise InputError("there are no classifiers KIND_SEED", path=folder, remedy="run classifiers.sh")
     return found
 
 

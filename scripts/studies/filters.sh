@@ -69,26 +69,14 @@ wait "$averages"
 tune bins "$gran_seeds" --sample 2000 --encoders avg gran --epochs 20 --filters length_bins --test-all \
   --grid-seeds "$(wc -w <<< "$gran_seeds")"
 
-# 5. Table 8, classifiers of three seeds; tables 9 to 11, with document frequencies of other text.
+# 5. Tables 9 to 11, with document frequencies of other text; table 8.
 documents="$work/documents.txt"
 [ -e "$documents" ] || { gzip -cd "$data"/text/*.txt.gz >"$documents.part" && mv "$documents.part" "$documents"; }
-classified=()
 for language in $languages; do
   at="$work/$language"
-  mkdir -p "$at/classifiers"
-  for seed in ${CLASSIFIER_SEEDS:-0 1 2}; do
-    classify() { # kind, further flags
-      done_already "$at/classifiers/$1_$seed" || hf-paraphrase train-classifier --pairs "$at/back" --dev-size 2500 \
-        --test-size 2500 --initial-vectors "$glove" --seed "$seed" --output "$at/classifiers/$1_$seed" --resume "${@:2}"
-    }
-    classify avg --train-size 20000
-    classify lstm --train-size 20000 --body lstm --epochs 6
-    classify more --train-size 90000
-  done
   done_already "$at/report" || hf-paraphrase analyze --pairs "$at/scored" --classifier "$at/classifier" --unseen-only \
     --idf-text "$documents" --output "$at/report"
-  classified+=("$language=$at/classifiers")
 done
+LANGUAGES="$languages" GLOVE="$glove" bash "$here/classifiers.sh" "$data" "$work"
 python "$here/filters_picture.py" --tables "$work/avg/table.md" "$work/gran/table.md" --output "$work/filters.png"
-python "$here/classifier_table.py" "${classified[@]}" >"$work/classifiers.md"
-for name in avg/table gran/table bins/table classifiers; do cat "$work/$name.md"; done
+for name in avg/table gran/table bins/table; do cat "$work/$name.md"; done
