@@ -14,8 +14,6 @@ five of GRAN are what it takes.
 from __future__ import annotations
 
 import argparse
-import contextlib
-import io
 import json
 import shutil
 import statistics
@@ -30,12 +28,12 @@ import numpy as np
 from finished_runs import append_row, read_rows
 from hf_paraphrase import SentenceEncoder
 from hf_paraphrase.artefacts.provenance import fingerprint
-from hf_paraphrase.commands import main as run_verb
 from hf_paraphrase.errors import HfParaphraseError, UsageError
 from hf_paraphrase.evaluation.bootstrap import bootstrap_means
 from hf_paraphrase.evaluation.graded_set import score_with_encoder
 from hf_paraphrase.evaluation.sts_files import find_sts_sets
 from hf_paraphrase.evaluation.verdicts import Difference, difference, spread
+from quiet_verbs import run_verb
 
 _OWN = {"--config", "--pairs", "--seed", "--output", "--overwrite", "--resume", "--dev-data", "--initial-vectors"}
 """Flags of `train-encoder` that this script gives itself."""
@@ -113,10 +111,7 @@ def cell(options: argparse.Namespace, config: Path, name: str, pairs: str, seed:
         words += ["--initial-vectors", options.initial_vectors]
     verbs = [words, ["evaluate", "--model", folder, "--data", options.data, "--output", results, "--overwrite"]]
     for verb in verbs:
-        with contextlib.redirect_stdout(io.StringIO()):
-            code = run_verb([str(word) for word in verb])
-        if code:
-            sys.exit(code)
+        run_verb(*verb)
     training = json.loads((folder / "provenance.json").read_text(encoding="utf-8"))["results"]
     evaluation = json.loads(results.read_text(encoding="utf-8"))["results"][0]
     found = [item for item in evaluation["sets"] if item["family"] != _DEV]

@@ -15,8 +15,6 @@ of all come first.
 from __future__ import annotations
 
 import argparse
-import contextlib
-import io
 import json
 import sys
 import tempfile
@@ -28,10 +26,10 @@ import numpy as np
 from detection_design import Cell, Design, read_design
 from hf_paraphrase import SentenceEncoder
 from hf_paraphrase.artefacts.whole_files import written_whole
-from hf_paraphrase.commands import main as run_verb
 from hf_paraphrase.errors import HfParaphraseError, UsageError
 from judged_sets import JudgedSets
 from noisy_pairs import Mixture, draw_pairs
+from quiet_verbs import run_verb
 
 CONFIGS = Path(__file__).resolve().parents[1] / "configs"
 
@@ -68,7 +66,7 @@ def run(options: argparse.Namespace, design: Design, sets: JudgedSets, cell: Cel
         pairs, model = Path(folder) / "pairs", Path(folder) / "model"
         training_pairs(options, design, cell, seed, pairs)
         words = ["--pairs", pairs, "--tokenizer", _tokenizer(options, cell), "--seed", seed, "--output", model]
-        _verb("train-encoder", *_settings(design, cell), *words)
+        run_verb("train-encoder", *_settings(design, cell), *words)
         trained = time.process_time() - start
         encode = SentenceEncoder.from_pretrained(model).encode
         found = sets.detect(encode) if cell in design.cells("detection") else {}
@@ -87,14 +85,14 @@ def training_pairs(options: argparse.Namespace, design: Design, cell: Cell, seed
         # As much training data as the draw of this seed that it is compared with (section 4.3).
         candidates, labelled = output.with_name("like"), output.with_name("like_labelled")
         draw_pairs(options.candidates, Mixture.read(design.as_many_words_as), seed, candidates)
-        _verb("filter", "--pairs", candidates, "--negatives", seed, "--output", labelled)
+        run_verb("filter", "--pairs", candidates, "--negatives", seed, "--output", labelled)
         results = json.loads((labelled / "provenance.json").read_text(encoding="utf-8"))["results"]
-        _verb("filter", "--pairs", others[cell.pairs], "--max-tokens", results["tokens"], *seeds)
+        run_verb("filter", "--pairs", others[cell.pairs], "--max-tokens", results["tokens"], *seeds)
         return
     mixture = Mixture.read(cell.pairs)
     drawn = output.with_name("drawn")
     draw_pairs(options.candidates, mixture, seed, drawn)
-    _verb("filter", "--pairs", drawn, "--noise", mixture.random / 100, *seeds)
+    run_verb("filter", "--pairs", drawn, "--noise", mixture.random / 100, *seeds)
 
 
 def _tokenizer(options: argparse.Namespace, cell: Cell) -> str:
@@ -111,14 +109,6 @@ def _settings(design: Design, cell: Cell) -> list[str]:
     settings = {name: value for name, value in design.models[cell.model].items() if name != "seeds"}
     settings["config"] = CONFIGS / settings["config"]
     return [str(word) for name, value in settings.items() for word in (f"--{name.replace('_', '-')}", value)]
-
-
-def _verb(*words: object) -> None:
-    """Runs a verb without its table; ends the study with the verb's exit code if it fails."""
-    with contextlib.redirect_stdout(io.StringIO()):
-        code = run_verb([str(word) for word in words])
-    if code:
-        sys.exit(code)
 
 
 if __name__ == "__main__":

@@ -179,8 +179,8 @@ class JudgedSets:
             return _correlations(values, gold), bootstrap_means(values, gold, replicates=REPLICATES)
         rows: dict[str, tuple[JudgedPairs, str, Measure]] = {
             "AP": (self.detection, "cosine", average_precision),
-            "perceptron": (self.detection, "right", _share),
-            "MSRPC": (self.msrp, "MSRPC", _share),
+            "perceptron": (self.detection, "right", share),
+            "MSRPC": (self.msrp, "MSRPC", share),
             "SICK-R": (self.sick, "SICK-R", weighted_pearson),
         }
         pairs, column, of = rows[name]
@@ -213,7 +213,8 @@ def weighted_pearson(values: Numbers, gold: Numbers, counts: Numbers) -> Numbers
     return covariance / np.sqrt((weights @ (x * x) - mean_x**2) * (weights @ (y * y) - mean_y**2))
 
 
-def _share(right: Numbers, gold: Numbers, counts: Numbers) -> Numbers:
+def share(right: Numbers, gold: Numbers, counts: Numbers) -> Numbers:
+    """Computes the share of right pairs, of pairs that are there so many times (replicates, n)."""
     return counts @ right / counts.sum(axis=1)
 
 

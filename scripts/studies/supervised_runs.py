@@ -2,7 +2,9 @@
 
 Each cell is `train-supervised` on a task with an encoder: from scratch with random word vectors (the first seed only)
 or given ones, fine-tuned freely, and fine-tuned with the regulariser, its weight (lambda_w = lambda_c) chosen on the
-dev part with the first seed, among the given ones and some beyond their ends until the best lies inside. What is
+dev part with the first seed, among the given ones and some beyond their ends until the best lies inside. MR and CR
+have no parts of their own: a tenth is drawn to be tested on. What is said of each row of the test part is noted, so
+that intervals are over seeds and rows (`evaluation/verdicts.py`), those with a common sentence drawn together. What is
 finished is noted in a file, so an interrupted study goes on where it was.
 
     python scripts/studies/supervised_runs.py --sick DIR --transfer DIR --encoders avg=DIR gran=DIR \
@@ -12,6 +14,7 @@ finished is noted in a file, so an interrupted study goes on where it was.
 from __future__ import annotations
 
 import argparse
+import csv
 import json
 import shutil
 import sys
@@ -20,20 +23,26 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from finished_runs import append_row, read_rows
-from hf_paraphrase.artefacts.provenance import fingerprint
-from hf_paraphrase.commands import main as run_verb
-from hf_paraphrase.evaluation.verdicts import difference, spread
+import numpy as np
 
-SICK = ["--test-split", "validation", "--dev-share", "0.1"]
-DRAWN = ["--dev-share", "0.1", "--test-share", "0.1"]
-TASKS: dict[str, tuple[str, list[str]]] = {
-    "SICK-R": ("sick", ["--task", "similarity", *SICK, "--epochs", "5"]),
-    "SICK-E": ("sick", ["--task", "entailment", *SICK, "--epochs", "5"]),
-    "MR": ("transfer", ["--train-split", "mr.train", *DRAWN, "--epochs", "2"]),
-    "CR": ("transfer", ["--train-split", "cr.train", *DRAWN, "--epochs", "4"]),
+from finished_runs import append_row, read_rows
+from hf_paraphrase.artefacts.folders import output_folder
+from hf_paraphrase.artefacts.provenance import fingerprint
+from hf_paraphrase.data.folder import DataFolder, write_split
+from hf_paraphrase.evaluation.verdicts import difference, spread
+from hf_paraphrase.studies.supervised.labelled_texts import draw_apart, read_labelled
+from judged_sets import JudgedPairs, Numbers, share, weighted_pearson
+from quiet_verbs import run_verb
+
+TEST_SHARE = 0.1
+TASKS: dict[str, tuple[str, str, list[str]]] = {
+    "SICK-R": ("", "validation", ["--task", "similarity", "--epochs", "5"]),
+    "SICK-E": ("", "validation", ["--task", "entailment", "--epochs", "5"]),
+    "MR": ("mr.train", "test", ["--epochs", "2"]),
+    "CR": ("cr.train", "test", ["--epochs", "4"]),
 }
-COMMON = ["--batch-size", "50", "--learning-rate", "5e-3"]
+"""Of each task the split of the transfer tasks that is parted, if it is none of SICK, the test split, and flags."""
+COMMON = ["--dev-share", "0.1", "--batch-size", "50", "--learning-rate", "5e-3"]
 MOST_STEPS = 3
 RANDOM, VECTORS, FREE, REGULARIZED = "from scratch", "from scratch, word vectors", "fine-tuned", "regularised"
 
@@ -51,6 +60,42 @@ def arguments() -> argparse.Namespace:
     return parser.parse_args()
 
 
+class Task:
+    """A task with its test part.
+
+    Args:
+        name: One of :data:`TASKS`.
+        options: The arguments.
+    """
+
+    def __init__(self, name: str, options: argparse.Namespace) -> None:
+        whole, self.test_split, self.flags = TASKS[name]
+        self.graded = name == "SICK-R"
+        self.folder = Path(options.sick)
+        if whole:
+            self.folder = options.output / "data" / name
+            if not self.folder.exists():
+                part(Path(options.transfer), whole, self.folder)
+        self.print = fingerprint(self.folder)
+        test = read_labelled(self.folder, self.test_split, column=None)
+        second = test.first if test.second is None else test.second
+        gold = DataFolder(self.folder).table(self.test_split, ["score"]).column(0).to_numpy() if self.graded else None
+        self.test = JudgedPairs(test.first, second, np.ones(len(test)) if gold is None else gold)
+
+    def replicates(self, said: Sequence[float]) -> Numbers:
+        """Computes the measure × 100 in bootstrap replicates of the test part (replicates,)."""
+        of = weighted_pearson if self.graded else share
+        return 100 * of(np.array(said, np.float64), self.test.gold, self.test.counts)
+
+
+def part(folder: Path, split: str, output: Path) -> None:
+    """Writes a data folder in which a tenth of a split is the test part; equal rows stay together."""
+    texts, table = read_labelled(folder, split, column="label"), DataFolder(folder).table(split)
+    with output_folder(output) as work:
+        for name, rows in zip(("train", "test"), draw_apart(texts, TEST_SHARE, 0), strict=True):
+            write_split(work, name, [table.take(rows.rows)], table.schema)
+
+
 class Study:
     """Runs cells, each once, and keeps what they gave.
 
@@ -60,46 +105,45 @@ class Study:
 
     def __init__(self, options: argparse.Namespace) -> None:
         self.options = options
-        self.data = {"sick": options.sick, "transfer": options.transfer}
-        self.prints = {name: fingerprint(folder) for name, folder in self.data.items()}
+        self.tasks = {name: Task(name, options) for name in options.tasks}
         self.vectors = fingerprint(options.initial_vectors)
         self.record = options.output / "results.jsonl"
         self.known = read_rows(self.record)
 
-    def run(self, task: str, encoder: str, folder: str, content: str, way: str, seed: int, weight: float) -> Any:
+    def run(self, name: str, encoder: str, folder: str, content: str, way: str, seed: int, weight: float) -> Any:
         """Trains one model and returns what was measured, unless that is known already."""
-        source, flags = TASKS[task]
-        words = [*flags, *COMMON, "--seed", str(seed)]
+        task = self.tasks[name]
+        words = ["--test-split", task.test_split, *task.flags, *COMMON, "--seed", str(seed)]
         if way == RANDOM:
             words.append("--from-scratch")
         elif way == VECTORS:
             words += ["--from-scratch", "--initial-vectors", str(self.options.initial_vectors)]
         elif way == REGULARIZED:
             words += ["--lambda-w", str(weight), "--lambda-c", str(weight)]
-        key = [task, content, self.prints[source], self.vectors if way == VECTORS else "", words]
+        key = [name, content, task.print, self.vectors if way == VECTORS else "", words]
         row = self.known.get(json.dumps(key))
         if row is None:
             output = self.options.output / "model"
-            common = ["--model", folder, "--data", self.data[source], "--output", str(output), "--overwrite"]
-            code = run_verb(["train-supervised", *common, *words])
-            if code:
-                sys.exit(code)
+            common = ["--model", folder, "--data", str(task.folder), "--output", str(output), "--overwrite"]
+            run_verb("train-supervised", *common, *words)
             results = json.loads((output / "provenance.json").read_text(encoding="utf-8"))["results"]
+            measured = {part: results[part]["pearson" if task.graded else "accuracy"] for part in ("dev", "test")}
+            row = {"key": key, "task": name, "encoder": encoder, "way": way, "seed": seed, "weight": weight}
+            row |= {**measured, "epoch": results["best_epoch"], "floor": results["test"]["floor"]}
+            row["said"] = self._said(task, output)
             shutil.rmtree(output)
-            measured = {part: results[part]["pearson" if task == "SICK-R" else "accuracy"] for part in ("dev", "test")}
-            row = {
-                "key": key,
-                "task": task,
-                "encoder": encoder,
-                "way": way,
-                "seed": seed,
-                "weight": weight,
-                **measured,
-            }
-            row |= {"epoch": results["best_epoch"], "floor": results["test"]["floor"]}
             append_row(self.record, row)
             self.known[json.dumps(key)] = row
         return row
+
+    def _said(self, task: Task, model: Path) -> list[float]:
+        """Tells of each test row the predicted score, or 1 where the class is right and 0 where it is not."""
+        path = self.options.output / "said.tsv"
+        data = ["--data", str(task.folder), "--split", task.test_split]
+        run_verb("predict", "--model", str(model), *data, "--output", str(path), "--overwrite")
+        with path.open(encoding="utf-8", newline="") as file:
+            rows = list(csv.DictReader(file, delimiter="\t"))
+        return [float(row["prediction"] if task.graded else row["prediction"] == row["given"]) for row in rows]
 
     def dev_score(self, task: str, encoder: str, folder: str, content: str, seed: int, weight: float) -> float:
         """Trains with the regulariser and returns the score on the dev part."""
@@ -128,39 +172,40 @@ def best_weight(score: Callable[[float], float], weights: Sequence[float]) -> fl
     return max(sorted(scores), key=scores.__getitem__)
 
 
-def table(rows: list[dict[str, Any]], tasks: list[str], encoders: list[str]) -> str:
+def table(rows: list[dict[str, Any]], tasks: dict[str, Task], encoders: list[str]) -> str:
     """Makes a Markdown table with verdicts, for all rows together, on "all models benefit from regularizing"."""
     ways = (RANDOM, VECTORS, FREE, REGULARIZED)
     lines = [
         f"| task | encoder | {' | '.join(ways)} | λ | regularised − fine-tuned | regularised − from scratch |",
         "|---|---|" + "---|" * (len(ways) + 3),
     ]
-    for task in tasks:
+    for name, task in tasks.items():
         for encoder in encoders:
-            mine = [row for row in rows if (row["task"], row["encoder"]) == (task, encoder)]
-            found = {way: {row["seed"]: row["test"] for row in mine if row["way"] == way} for way in ways}
+            mine = [row for row in rows if (row["task"], row["encoder"]) == (name, encoder)]
+            found = {way: {row["seed"]: row for row in mine if row["way"] == way} for way in ways}
             weights = {row["weight"] for row in mine if row["way"] == REGULARIZED}
-            cells = [spread(list(found[way].values())) if found[way] else "–" for way in ways]
+            cells = [spread([row["test"] for row in found[way].values()]) for way in ways]
             comparisons = 2 * len(tasks) * len(encoders)
-            verdicts = [_difference(found[REGULARIZED], found[way], comparisons) for way in (FREE, VECTORS)]
+            verdicts = [compared(task, found[REGULARIZED], found[way], comparisons) for way in (FREE, VECTORS)]
             weight = ", ".join(f"{value:g}" for value in sorted(weights))
-            lines.append(f"| {task} | {encoder} | {' | '.join(cells)} | {weight} | {' | '.join(verdicts)} |")
+            lines.append(f"| {name} | {encoder} | {' | '.join(cells)} | {weight} | {' | '.join(verdicts)} |")
     return "\n".join(lines) + "\n"
 
 
-def _difference(one: dict[int, float], other: dict[int, float], comparisons: int) -> str:
-    """Writes the mean difference over the seeds that both have, with its interval over seeds and the verdict.
-
-    How much the test rows happen to matter is not in it.
+def compared(task: Task, one: dict[int, Any], other: dict[int, Any], comparisons: int) -> str:
+    """Writes the mean difference over the seeds that both have, with its interval over seeds and rows and the verdict.
 
     Args:
-        one: A score by seed.
+        task: The task.
+        one: What was measured, by seed.
         other: What it is compared with.
         comparisons: How many differences are judged together.
     """
     if not one.keys() & other.keys():
         return "–"
-    interval = difference(one, other, paired=True).interval(comparisons)
+    scores = [{seed: row["test"] for seed, row in side.items()} for side in (one, other)]
+    drawn = [np.stack([task.replicates(row["said"]) for row in side.values()], axis=1) for side in (one, other)]
+    interval = difference(*scores, paired=True, pairs=(drawn[0], drawn[1])).interval(comparisons)
     return f"{interval.text()} ({interval.verdict('above')})"
 
 
@@ -183,7 +228,7 @@ def main() -> None:
                 if (task, name) not in chosen:
                     chosen[task, name] = best_weight(partial(study.dev_score, *common, seed), options.lambdas)
                 done.append(study.run(*common, REGULARIZED, seed, chosen[task, name]))
-                text = table(done, options.tasks, list(encoders))
+                text = table(done, study.tasks, list(encoders))
                 (options.output / "table.md").write_text(text, encoding="utf-8")
     sys.stdout.write(text)
 

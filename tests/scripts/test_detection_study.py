@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -84,7 +85,7 @@ def study(load_script, folders, tmp_path, monkeypatch):
                 trained.append((words, results, good, json.loads((model / "config.json").read_text())))
             return code
 
-        monkeypatch.setattr(runs, "run_verb", verb)
+        monkeypatch.setattr(sys.modules["quiet_verbs"], "main", verb)
         (tmp_path / "design.yaml").write_text(design.format(config=folders / "wa.yaml"))
         words = ["--design", tmp_path / "design.yaml", "--candidates", folders / "pairs", "--detection"]
         words += [folders / "judged", "--data", tmp_path, "--output", tmp_path / "runs", "--tokenizers"]

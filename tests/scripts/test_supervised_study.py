@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import argparse
 import json
 
 import numpy as np
@@ -7,7 +8,7 @@ import pyarrow as pa
 import pytest
 from tiny_encoders import write_average
 
-from hf_paraphrase.data.folder import write_split
+from hf_paraphrase.data.folder import DataFolder, write_split
 
 WORDS = [f"w{number}" for number in range(20)]
 
@@ -22,13 +23,16 @@ def folder(tmp_path):
             {"sentence1": sides[0], "sentence2": sides[1], "entailment": [("A", "B")[i % 2] for i in range(count)]}
         )
         write_split(tmp_path / "sick", split, [table], table.schema)
+    sentences = [" ".join(generator.choice(WORDS, size=4)) for _ in range(60)]
+    table = pa.table({"text": sentences, "label": [number % 2 for number in range(60)]})
+    write_split(tmp_path / "transfer", "cr.train", [table], table.schema)
     return tmp_path
 
 
 def test_the_study_chooses_lambda_on_dev_makes_a_table_and_goes_on_where_it_was(
     folder, run_script, load_script, capsys
 ):
-    words = ["--sick", folder / "sick", "--transfer", folder / "sick", "--encoders", f"Avg={folder / 'avg'}"]
+    words = ["--sick", folder / "sick", "--transfer", folder / "transfer", "--encoders", f"Avg={folder / 'avg'}"]
     words += ["--initial-vectors", folder / "avg", "--tasks", "SICK-E", "--seeds", 0, 1, "--lambdas", 0.001, 0.1]
     words += ["--output", folder / "study"]
     run_script("studies/supervised_runs", *words)
@@ -43,6 +47,7 @@ def test_the_study_chooses_lambda_on_dev_makes_a_table_and_goes_on_where_it_was(
     assert (
         rows[-1]["weight"] == max(sorted(tried, key=lambda row: row["weight"]), key=lambda row: row["dev"])["weight"]
     )
+    assert all(len(row["said"]) == 12 and np.mean(row["said"]) * 100 == pytest.approx(row["test"]) for row in rows)
     assert first.count("\n") == 3 and "| SICK-E | Avg |" in first
     assert first == (folder / "study/table.md").read_text() and not (folder / "study/model").exists()
     run_script("studies/supervised_runs", *words)
@@ -70,11 +75,41 @@ def test_a_grid_whose_best_is_at_its_end_goes_on_until_it_is_inside(load_script)
     assert study.best_weight(lambda weight: 0.0, [1e-3, 1e-2]) == pytest.approx(1e-3 / 10**study.MOST_STEPS)
 
 
-def test_a_verdict_needs_three_seeds_and_an_interval_without_zero(load_script):
-    difference = load_script("studies/supervised_runs")._difference
-    base = {0: 1.0, 1: 1.0, 2: 1.0}
-    assert difference({0: 2.0, 1: 2.1, 2: 1.9}, base, 1) == "+1.0 [+0.8, +1.2] (holds)"
-    assert difference({0: 0.0, 1: 0.1, 2: -0.1}, base, 1) == "-1.0 [-1.2, -0.8] (does not)"
-    assert difference({0: 2.0, 1: 3.0, 2: 1.2}, base, 1) == "+1.1 [-1.2, +3.3] (cannot tell)"
-    assert difference({0: 2.0, 1: 2.1, 2: 1.9}, base, 200).endswith("(cannot tell)")
-    assert difference({0: 2.0, 1: 2.0}, base, 1) == "+1.0 (cannot tell)" and difference({5: 1.0}, base, 1) == "–"
+def test_a_task_without_parts_is_tested_on_a_tenth_of_it_that_all_runs_share(folder, run_script):
+    words = ["--sick", folder / "sick", "--transfer", folder / "transfer", "--encoders", f"Avg={folder / 'avg'}"]
+    words += ["--initial-vectors", folder / "avg", "--tasks", "CR", "--seeds", 0, "--lambdas", 0.1]
+    run_script("studies/supervised_runs", *words, "--output", folder / "study")
+    rows = [json.loads(line) for line in (folder / "study/results.jsonl").read_text().splitlines()]
+    assert len(rows) >= 4 and {len(row["said"]) for row in rows} == {6}
+    parts = {
+        split: DataFolder(folder / "study/data/CR").table(split)["text"].to_pylist() for split in ("train", "test")
+    }
+    whole = DataFolder(folder / "transfer").table("cr.train")["text"].to_pylist()
+    assert sorted(parts["train"] + parts["test"]) == sorted(whole) and not set(parts["train"]) & set(parts["test"])
+
+
+@pytest.fixture
+def compared(folder, load_script):
+    """Compares two systems of which one is right about the first rows of 12, so many with each seed."""
+    study = load_script("studies/supervised_runs")
+    options = argparse.Namespace(sick=folder / "sick", transfer=folder / "transfer", output=folder / "study")
+    task = study.Task("SICK-E", options)
+
+    def side(right):
+        said = {seed: [float(row < number) for row in range(12)] for seed, number in right.items()}
+        return {seed: {"test": 100 * np.mean(rows), "said": rows} for seed, rows in said.items()}
+
+    return lambda one, other, comparisons=1: study.compared(task, side(one), side(other), comparisons)
+
+
+def test_a_verdict_is_over_test_rows_even_where_all_seeds_agree(compared):
+    # One row in twelve is chance, however many seeds say the same.
+    assert compared(dict.fromkeys(range(5), 7), dict.fromkeys(range(5), 6)).endswith("(cannot tell)")
+    assert compared(dict.fromkeys(range(5), 11), dict.fromkeys(range(5), 1)).endswith("(holds)")
+    assert compared(dict.fromkeys(range(5), 1), dict.fromkeys(range(5), 11)).endswith("(does not)")
+
+
+def test_a_verdict_needs_three_seeds_and_is_wider_for_more_comparisons(compared):
+    assert compared({0: 11, 1: 11}, {0: 1, 1: 1}) == "+83.3 (cannot tell)" and compared({5: 1}, {0: 1}) == "–"
+    one, other = {0: 9, 1: 10, 2: 8}, {0: 3, 1: 4, 2: 3}
+    assert compared(one, other).endswith("(holds)") and compared(one, other, 10**6).endswith("(cannot tell)")
