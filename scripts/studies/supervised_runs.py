@@ -1,4 +1,4 @@
-"""Trains supervised models in the four ways of paper 001 with several seeds, and prints one table.
+"""Trains supervised models in the four ways of paper 001 with several seeds, and prints one table, drawn too.
 
 Each cell is `train-supervised` on a task with an encoder: from scratch with random word vectors (the first seed only)
 or given ones, fine-tuned freely, and fine-tuned with the regulariser, its weight (lambda_w = lambda_c) chosen on the
@@ -29,8 +29,9 @@ from finished_runs import append_row, read_rows
 from hf_paraphrase.artefacts.folders import output_folder
 from hf_paraphrase.artefacts.provenance import fingerprint
 from hf_paraphrase.data.folder import DataFolder, write_split
-from hf_paraphrase.evaluation.verdicts import difference, spread
+from hf_paraphrase.evaluation.verdicts import Interval, difference, spread
 from hf_paraphrase.studies.supervised.labelled_texts import draw_apart, read_labelled
+from interval_picture import draw_intervals
 from judged_sets import JudgedPairs, Numbers, share, weighted_pearson
 from quiet_verbs import run_verb
 
@@ -56,7 +57,9 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--tasks", nargs="+", default=list(TASKS), choices=list(TASKS))
     parser.add_argument("--seeds", nargs="+", type=int, default=[0, 1, 2, 3, 4])
     parser.add_argument("--lambdas", nargs="+", type=float, default=[1e-5, 1e-4, 1e-3])
-    parser.add_argument("--output", required=True, type=Path, help="a folder for results.jsonl and table.md")
+    parser.add_argument(
+        "--output", required=True, type=Path, help="a folder for results.jsonl, table.md and supervised.png"
+    )
     return parser.parse_args()
 
 
@@ -69,6 +72,7 @@ class Task:
     """
 
     def __init__(self, name: str, options: argparse.Namespace) -> None:
+        self.name = name
         whole, self.test_split, self.flags = TASKS[name]
         self.graded = name == "SICK-R"
         self.folder = Path(options.sick)
@@ -172,41 +176,44 @@ def best_weight(score: Callable[[float], float], weights: Sequence[float]) -> fl
     return max(sorted(scores), key=scores.__getitem__)
 
 
-def table(rows: list[dict[str, Any]], tasks: dict[str, Task], encoders: list[str]) -> str:
-    """Makes a Markdown table with verdicts, for all rows together, on "all models benefit from regularizing"."""
+def compare(rows: list[dict[str, Any]], task: Task, encoder: str, comparisons: int) -> dict[str, Interval]:
+    """Computes what regularising gains over the other ways, by these, with intervals over seeds and test rows.
+
+    Args:
+        rows: What was measured.
+        task: The task.
+        encoder: The encoder.
+        comparisons: How many differences are judged together.
+    """
+    mine = [row for row in rows if (row["task"], row["encoder"]) == (task.name, encoder)]
+    found = {way: {row["seed"]: row for row in mine if row["way"] == way} for way in (REGULARIZED, FREE, VECTORS)}
+    scores = {way: {seed: row["test"] for seed, row in side.items()} for way, side in found.items()}
+    drawn = {
+        way: np.stack([task.replicates(row["said"]) for row in side.values()], axis=1) for way, side in found.items()
+    }
+    return {
+        way: difference(
+            scores[REGULARIZED], scores[way], paired=True, pairs=(drawn[REGULARIZED], drawn[way])
+        ).interval(comparisons)
+        for way in (FREE, VECTORS)
+    }
+
+
+def table(rows: list[dict[str, Any]], judged: dict[tuple[str, str], dict[str, Interval]]) -> str:
+    """Makes a Markdown table, a row a task and encoder, with verdicts on "all models benefit from regularizing"."""
     ways = (RANDOM, VECTORS, FREE, REGULARIZED)
     lines = [
         f"| task | encoder | {' | '.join(ways)} | λ | regularised − fine-tuned | regularised − from scratch |",
         "|---|---|" + "---|" * (len(ways) + 3),
     ]
-    for name, task in tasks.items():
-        for encoder in encoders:
-            mine = [row for row in rows if (row["task"], row["encoder"]) == (name, encoder)]
-            found = {way: {row["seed"]: row for row in mine if row["way"] == way} for way in ways}
-            weights = {row["weight"] for row in mine if row["way"] == REGULARIZED}
-            cells = [spread([row["test"] for row in found[way].values()]) for way in ways]
-            comparisons = 2 * len(tasks) * len(encoders)
-            verdicts = [compared(task, found[REGULARIZED], found[way], comparisons) for way in (FREE, VECTORS)]
-            weight = ", ".join(f"{value:g}" for value in sorted(weights))
-            lines.append(f"| {name} | {encoder} | {' | '.join(cells)} | {weight} | {' | '.join(verdicts)} |")
+    for (task, encoder), gains in judged.items():
+        mine = [row for row in rows if (row["task"], row["encoder"]) == (task, encoder)]
+        cells = [spread([row["test"] for row in mine if row["way"] == way]) for way in ways]
+        weights = {row["weight"] for row in mine if row["way"] == REGULARIZED}
+        verdicts = [f"{gain.text()} ({gain.verdict('above')})" for gain in gains.values()]
+        weight = ", ".join(f"{value:g}" for value in sorted(weights))
+        lines.append(f"| {task} | {encoder} | {' | '.join(cells)} | {weight} | {' | '.join(verdicts)} |")
     return "\n".join(lines) + "\n"
-
-
-def compared(task: Task, one: dict[int, Any], other: dict[int, Any], comparisons: int) -> str:
-    """Writes the mean difference over the seeds that both have, with its interval over seeds and rows and the verdict.
-
-    Args:
-        task: The task.
-        one: What was measured, by seed.
-        other: What it is compared with.
-        comparisons: How many differences are judged together.
-    """
-    if not one.keys() & other.keys():
-        return "–"
-    scores = [{seed: row["test"] for seed, row in side.items()} for side in (one, other)]
-    drawn = [np.stack([task.replicates(row["said"]) for row in side.values()], axis=1) for side in (one, other)]
-    interval = difference(*scores, paired=True, pairs=(drawn[0], drawn[1])).interval(comparisons)
-    return f"{interval.text()} ({interval.verdict('above')})"
 
 
 def main() -> None:
@@ -228,9 +235,17 @@ def main() -> None:
                 if (task, name) not in chosen:
                     chosen[task, name] = best_weight(partial(study.dev_score, *common, seed), options.lambdas)
                 done.append(study.run(*common, REGULARIZED, seed, chosen[task, name]))
-                text = table(done, study.tasks, list(encoders))
+                cells = dict.fromkeys((row["task"], row["encoder"]) for row in done)
+                judged = {
+                    cell: compare(done, study.tasks[cell[0]], cell[1], 2 * len(study.tasks) * len(encoders))
+                    for cell in cells
+                }
+                text = table(done, judged)
                 (options.output / "table.md").write_text(text, encoding="utf-8")
     sys.stdout.write(text)
+    rows = [(f"{task}, {encoder}", list(gains.values())) for (task, encoder), gains in judged.items()]
+    columns = [f"regularised − {way}" for way in (FREE, VECTORS)]
+    draw_intervals(options.output / "supervised.png", rows, columns, "difference, points")
 
 
 if __name__ == "__main__":
