@@ -1,7 +1,7 @@
 """The command line: `hf-paraphrase <verb>`; `verbs` has a row for each.
 
-Exit codes: 0 done, 2 bad usage, bad input or no room (one line, no traceback), 130 interrupted, by Ctrl-C or SIGTERM,
-1 anything else: then too there is one line, which names the file with the traceback.
+Exit codes: 0 done, 2 bad usage, bad input or no room (one line, no traceback), 130 interrupted, by Ctrl-C, SIGTERM or
+SIGHUP, 1 anything else: then too there is one line, which names the file with the traceback.
 """
 
 from __future__ import annotations
@@ -21,6 +21,9 @@ from .near_names import with_near_name
 from .streams import give_up_standard_output, guarded_streams
 from .verbs import JOURNEYS, VERBS, recipe_and_flags
 
+# Windows has no SIGHUP.
+_ENDING = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
+
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Runs one verb and returns the exit code.
@@ -30,7 +33,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """
     words = list(sys.argv[1:] if argv is None else argv)
     try:
-        with guarded_streams(), _sigterm_interrupts():
+        with guarded_streams(), _signals_interrupt():
             return _code_of(words)
     except KeyboardInterrupt:
         # Here, so that an interruption that comes when all is done is told in the same way.
@@ -40,19 +43,23 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 @contextmanager
-def _sigterm_interrupts() -> Iterator[None]:
-    """Lets SIGTERM, by which schedulers, containers and services end a program, interrupt a verb as Ctrl-C does.
+def _signals_interrupt() -> Iterator[None]:
+    """Lets two signals interrupt a verb as Ctrl-C does.
 
-    Without effect outside of the main thread, and where a program that calls verbs has a handler of its own.
+    They are SIGTERM, by which schedulers, containers and services end a program, and SIGHUP, which comes when its
+    terminal is closed. Without effect outside of the main thread, where a program that calls verbs has a handler of
+    its own, and where a signal is ignored, as SIGHUP is under nohup.
     """
-    if current_thread() is not main_thread() or signal.getsignal(signal.SIGTERM) is not signal.SIG_DFL:
-        yield
-        return
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    taken = []
+    if current_thread() is main_thread():
+        taken = [number for number in _ENDING if signal.getsignal(number) is signal.SIG_DFL]
+    for number in taken:
+        signal.signal(number, signal.default_int_handler)
     try:
         yield
     finally:
-        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        for number in taken:
+            signal.signal(number, signal.SIG_DFL)
 
 
 def _code_of(words: list[str]) -> int:

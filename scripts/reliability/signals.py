@@ -1,8 +1,8 @@
 """Interrupts verbs at any time, by signals and by readers that go away.
 
-After SIGINT and SIGTERM a verb says in one line that it was interrupted and ends with 130 (before it has begun SIGTERM
-ends it at once, as SIGHUP always does); where nobody reads what it prints it ends with 0 or 1, without a word of
-Python's. Whatever was written is whole, and the run can be resumed or repeated.
+After SIGINT, SIGTERM and SIGHUP a verb says in one line that it was interrupted and ends with 130 (before it has begun
+the last two end it at once); where nobody reads what it prints it ends with 0 or 1, without a word of Python's.
+Whatever was written is whole, and the run can be resumed or repeated.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from children import NOT_BEGUN, Disturbance, run
 _CODES = {
     signal.SIGINT: {130},
     signal.SIGTERM: {130, -signal.SIGTERM},
-    signal.SIGHUP: {-signal.SIGHUP},
+    signal.SIGHUP: {130, -signal.SIGHUP},
 }
 
 

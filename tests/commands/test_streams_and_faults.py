@@ -10,6 +10,7 @@ import stat
 import subprocess
 import sys
 import threading
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -135,12 +136,30 @@ def test_an_interruption_keeps_its_own_exit_code(failing, capsys):
     assert capsys.readouterr().err == "hf-paraphrase: interrupted\n"
 
 
-def test_sigterm_interrupts_a_verb_and_is_put_back(failing, capsys):
-    assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
-    failing(lambda: os.kill(os.getpid(), signal.SIGTERM))
-    assert main(["env"]) == 130
+@contextmanager
+def handled(number, handler):
+    """Has a signal handled so, whatever the tests were started under."""
+    before = signal.signal(number, handler)
+    try:
+        yield
+    finally:
+        signal.signal(number, before)
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_that_ends_programs_interrupts_a_verb_and_is_put_back(failing, capsys, number):
+    failing(lambda: os.kill(os.getpid(), number))
+    with handled(number, signal.SIG_DFL):
+        assert main(["env"]) == 130
+        assert signal.getsignal(number) is signal.SIG_DFL
     assert capsys.readouterr().err == "hf-paraphrase: interrupted\n"
-    assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
+
+
+def test_under_nohup_the_end_of_the_terminal_is_ignored(failing):
+    failing(lambda: os.kill(os.getpid(), signal.SIGHUP))
+    with handled(signal.SIGHUP, signal.SIG_IGN):
+        assert main(["env"]) == 0
+        assert signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
 
 
 def test_a_program_that_calls_a_verb_keeps_its_own_handler_and_its_threads_do_without(failing, monkeypatch):
@@ -149,11 +168,8 @@ def test_a_program_that_calls_a_verb_keeps_its_own_handler_and_its_threads_do_wi
     thread = threading.Thread(target=main, args=(["env"],))
     thread.start()
     thread.join()
-    before = signal.signal(signal.SIGTERM, seen.append)
-    try:
+    with handled(signal.SIGTERM, seen.append):
         main(["env"])
-    finally:
-        signal.signal(signal.SIGTERM, before)
     assert seen == [signal.SIG_DFL, seen.append]
 
 
