@@ -36,7 +36,7 @@ class PairRows:
         sides: The names of the two with the sentences.
 
     Raises:
-        InputError: If the folder, the split or a column is missing, or there are no rows at all.
+        InputError: If the folder or the split is missing or has no rows.
     """
 
     def __init__(self, source: PairSource, split: str = "train") -> None:
@@ -46,6 +46,8 @@ class PairRows:
         self._source = source
         if self.folder is not None:
             self.columns = self.folder.schema(split).names
+            if not self.folder.count(split):
+                raise InputError(f"split `{split}` has no pairs", path=self.path, remedy="give a folder with pairs")
         elif not isinstance(source, Iterable):
             raise UsageError(
                 f"{type(source).__name__} is no pairs", remedy="give a data folder, a Dataset, or dictionaries"

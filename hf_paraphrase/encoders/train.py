@@ -13,7 +13,7 @@ from ..artefacts.hub_models import model_folder
 from ..artefacts.inherited_cards import inherited_metadata
 from ..artefacts.origins import languages_read
 from ..artefacts.stored_paths import place_of
-from ..errors import UsageError, no_folder
+from ..errors import InputError, UsageError, no_folder
 from ..messages import say
 from ..models.sentence_transformers_files import needs_own_code
 from ..registry import EXTENSIONS
@@ -172,6 +172,7 @@ class _EncoderTraining:
             self._write(trainer, pairs)
 
     def _vocabulary(self) -> EncoderVocabulary:
+        from ..data.folder import DataFolder
         from .untrained import new_vocabulary, sentences_of
 
         settings = self.settings
@@ -180,7 +181,15 @@ class _EncoderTraining:
         )
         for extension in self.extensions:
             sentences = partial(lambda plain, extended: extended.sentences(plain()), sentences, extension)
-        return new_vocabulary(settings, sentences)
+        try:
+            return new_vocabulary(settings, sentences)
+        except InputError as error:
+            if error.path is not None:
+                raise
+            rows = DataFolder(settings.pairs).count()
+            raise InputError(
+                f"{rows:,} pairs, but {error.message}", path=settings.pairs, remedy=error.remedy
+            ) from error
 
     def _pairs(self, vocabulary: EncoderVocabulary, loss: nn.Module) -> tuple[EncodedPairs, Augmentation | None]:
         from .encoded_pairs import encode_pairs

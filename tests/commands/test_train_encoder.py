@@ -372,6 +372,23 @@ def test_wrong_pair_folders_are_named(tmp_path, capsys):
     assert run(tmp_path / "half", tmp_path / "m") == 2 and "missing column sentence2" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    ("rows", "kind", "message"),
+    [
+        ([], "avg", "split `train` has no pairs (give a folder with pairs)"),
+        ([], "trigram", "split `train` has no pairs (give a folder with pairs)"),
+        ([" ", ""], "avg", "2 pairs, but the vocabulary has no words (give sentences with words"),
+        (["once", "upon a time"], "avg", "2 pairs, but the vocabulary has no words (give sentences with words"),
+        (["a", "b"], "trigram", "2 pairs, but the vocabulary has no trigrams (give sentences with text"),
+    ],
+)
+def test_a_folder_without_pairs_or_words_is_named_with_their_number(tmp_path, capsys, rows, kind, message):
+    write_split(tmp_path / "few", "train", [pa.table({"sentence1": rows, "sentence2": [""] * len(rows)})], PAIRS)
+    assert run(tmp_path / "few", tmp_path / "m", "--model-type", kind) == 2
+    assert f"{tmp_path / 'few'}: {message}" in capsys.readouterr().err
+    assert not (tmp_path / "m").exists()
+
+
 @pytest.mark.real_data
 def test_training_on_real_pairs_lifts_sts16(real_data_dir, tmp_path):
     """Random vectors, and pairs of English sentences that share a French translation in Tatoeba."""
