@@ -78,7 +78,8 @@ def filled_up(rows: int) -> int:
 
 
 def _with_more_rows(values: Tensor, count: int, more: int) -> Tensor:
-    return functional.pad(values.reshape(count, values.shape[-1]), (0, 0, 0, more))
+    # `functional.pad` would first fill all of the result.
+    return torch.cat([values.reshape(count, values.shape[-1]), values.new_zeros(more, values.shape[-1])])
 
 
 def _one_dnn_affine(inputs: Tensor, weight: Tensor, bias: Tensor | None, added: Tensor | None) -> Tensor:

@@ -45,6 +45,7 @@ from .accelerators import AcceleratorSettings
 from .joining import check_in_common, lost_processes_told, wait_before_training
 from .run_settings import RunSettings
 from .sharding import refuse_sharding
+from .threads import keep_freed_memory
 
 if TYPE_CHECKING:
     from transformers import Trainer, TrainingArguments
@@ -101,6 +102,7 @@ class TrainingRun:
             UsageError: If the launcher asks for models that are spread over processes.
         """
         refuse_sharding()
+        keep_freed_memory()
         settings = self.settings
         flags = {"overwrite": settings.overwrite, "resume": settings.resume}
         self._output = Path(settings.output).expanduser().resolve()

@@ -69,7 +69,6 @@ def _train(settings: TranslationTrainingSettings, run: TrainingRun) -> None:
     from transformers import set_seed
 
     from ..artefacts.finite_weights import check_finite
-    from ..training.threads import keep_freed_memory
     from .batching import tokenize_bitext
     from .trainer import ALL_WORDS
 
@@ -80,7 +79,6 @@ def _train(settings: TranslationTrainingSettings, run: TrainingRun) -> None:
     dev = trainable_rows(dev_table, max_words=ALL_WORDS)
     say(f"{len(sources):,} training pairs ({left_out:,} empty or too long), {len(dev.sources):,} dev pairs")
     set_seed(settings.seed)
-    keep_freed_memory()
     if settings.initial_model is None:
         model, tokenizer = _new_model(settings, sources, targets, languages)
     else:

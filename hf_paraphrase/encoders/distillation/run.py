@@ -15,7 +15,6 @@ from ...errors import InputError, UsageError
 from ...messages import say
 from ...settings import flag, recipe
 from ...training.run import TrainingRun
-from ...training.threads import keep_freed_memory
 from ..kinds import encoder_kind
 from ..sentence_encoder import SentenceEncoder
 from ..train import dev_evaluator, report_encoder
@@ -90,8 +89,6 @@ class _Distillation:
         from .trainer import DistillationTrainer
         from .training_arguments import DistillationTrainingArguments
 
-        # Each step makes large tables of its own.
-        keep_freed_memory()
         # All that can be refused is, before the teachers are asked, which may take hours.
         settings = self.settings
         evaluator = dev_evaluator(settings.dev_data)
