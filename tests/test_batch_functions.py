@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -23,6 +24,7 @@ from hf_paraphrase import (
 from hf_paraphrase.data.batch_function import add_report
 from hf_paraphrase.data.folder import DataFolder, write_split
 from hf_paraphrase.data.schema import BITEXT
+from hf_paraphrase.errors import UsageError
 from hf_paraphrase.filtering.language_model.estimation import train_language_model
 from hf_paraphrase.filtering.reference_classifier.seen_references import write_seen
 from hf_paraphrase.models.configuration_avg import AvgConfig
@@ -153,6 +155,28 @@ def test_the_verbs_make_what_the_functions_make(functions, pairs, models, tmp_pa
     )
     vectors = embedder(pairs).column("sentence1_embedding").combine_chunks().flatten().to_numpy()
     assert np.load(tmp_path / "v.npy").reshape(-1).tolist() == vectors.tolist()
+
+
+@pytest.mark.parametrize(
+    ("make", "name"),
+    [
+        (lambda: BackTranslator("de-en"), "models of BackTranslator is 'de-en'"),
+        (lambda: BackTranslator(Path("de-en")), r"models of BackTranslator is \w*Path\('de-en'\)"),
+        (lambda: Decontaminator("set.txt"), "sets of Decontaminator is 'set.txt'"),
+        (lambda: PairFilter("bleu<=0.5"), "keep of PairFilter is 'bleu<=0.5'"),
+        (lambda: PairScorer("length"), "names of PairScorer is 'length'"),
+        (lambda: SentenceEmbedder("builtin", "sentence1"), "columns of SentenceEmbedder is 'sentence1'"),
+    ],
+)
+def test_the_letters_of_a_string_are_not_taken_for_several_names(make, name):
+    with pytest.raises(UsageError, match=f"{name}, not a tuple of strings .give a tuple, also of one"):
+        make()
+
+
+def test_a_list_does_as_a_tuple_does(models, pairs):
+    names = ["sentence1", "sentence2"]
+    one, other = (SentenceEmbedder(str(models / "encoder"), columns) for columns in (names, tuple(names)))
+    assert same(one(pairs), other(pairs))
 
 
 def test_reports_of_batches_add_up_join_and_keep_their_order():

@@ -7,6 +7,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
+from ..errors import UsageError
 from ..registry import import_missing, imported_files
 
 if TYPE_CHECKING:
@@ -28,7 +29,20 @@ class BatchFunction(ABC):
     A subclass is a frozen dataclass. Its fields are all that it takes along to another process, with the files of the
     user that this one has imported; what it opens, a model above all, it opens when it is first needed and keeps as a
     cached property, so once in every process.
+
+    Raises:
+        UsageError: If something else than a tuple, such as one string, is given for a field of several strings.
     """
+
+    def __post_init__(self) -> None:
+        for field in dataclasses.fields(self):  # type: ignore[arg-type]
+            value = getattr(self, field.name)
+            # The letters of a string would be taken for names. The type is a text where annotations are not evaluated.
+            if str(field.type) == "tuple[str, ...]" and not isinstance(value, tuple | list):
+                raise UsageError(
+                    f"{field.name} of {type(self).__name__} is {value!r}, not a tuple of strings",
+                    remedy='give a tuple, also of one: ("…",)',
+                )
 
     def __call__(self, table: pa.Table) -> pa.Table:
         """Returns what the job makes of some rows."""

@@ -40,6 +40,7 @@ class BackTranslator(BatchFunction):
         """The open model.
 
         Raises:
+            UsageError: If there is no model.
             ModelError: If a model is missing, damaged, or of another kind, or their vocabularies differ.
             InputError: If the lexical table is missing, damaged, or that of another model.
         """

@@ -19,7 +19,7 @@ from transformers import (
 )
 from transformers.modeling_outputs import Seq2SeqLMOutput
 
-from ..errors import ModelError
+from ..errors import ModelError, UsageError
 from ..models.configuration_rnn_search import RnnSearchConfig
 from ..models.modeling_rnn_search import RnnSearchCache, RnnSearchEncoderOutput, RnnSearchForConditionalGeneration
 from .loading import check_translation_model, load_translation_model
@@ -210,8 +210,13 @@ def load_translation_models(
         device: Where to compute; a GPU if there is one and None is given.
 
     Raises:
+        UsageError: If there is no folder, or one that is not in a list.
         ModelError: If a folder is missing, damaged, or holds another kind of model, or the vocabularies differ.
     """
+    if isinstance(folders, str | os.PathLike) or not folders:
+        raise UsageError(
+            f"the translation models are {folders!r}, not a list of folders", remedy="give a list, also of one"
+        )
     # A mistake in the last name is told before the first model is read.
     for folder in folders:
         check_translation_model(folder)

@@ -5,7 +5,7 @@ import itertools
 import pytest
 import torch
 
-from hf_paraphrase.errors import ModelError
+from hf_paraphrase.errors import ModelError, UsageError
 from hf_paraphrase.tokenization.subword import train_bpe_tokenizer
 from hf_paraphrase.translation.beam_search import translate_batch
 from hf_paraphrase.translation.candidates import restrict_vocabulary
@@ -116,6 +116,12 @@ def test_other_vocabularies_are_refused(make_model, tiny_tokenizer, tmp_path):
         load_translation_models([tmp_path / "a", tmp_path / "c"])
     with pytest.raises(ValueError, match="different vocabularies"):
         RnnSearchEnsemble([make_model(), make_model(vocab_size=12, source_vocab_size=12)])
+
+
+@pytest.mark.parametrize("folders", ["de-en", [], ()])
+def test_a_single_name_or_none_is_no_list_of_models(folders):
+    with pytest.raises(UsageError, match=r"the translation models are ('de-en'|\[\]|\(\)), not a list of folders"):
+        load_translation_models(folders)
 
 
 @pytest.mark.parametrize("ensemble", [False, True])
