@@ -158,25 +158,25 @@ def test_the_verbs_make_what_the_functions_make(functions, pairs, models, tmp_pa
 
 
 @pytest.mark.parametrize(
-    ("make", "name"),
+    ("one", "several"),
     [
-        (lambda: BackTranslator("de-en"), "models of BackTranslator is 'de-en'"),
-        (lambda: BackTranslator(Path("de-en")), r"models of BackTranslator is \w*Path\('de-en'\)"),
-        (lambda: Decontaminator("set.txt"), "sets of Decontaminator is 'set.txt'"),
-        (lambda: PairFilter("bleu<=0.5"), "keep of PairFilter is 'bleu<=0.5'"),
-        (lambda: PairScorer("length"), "names of PairScorer is 'length'"),
-        (lambda: SentenceEmbedder("builtin", "sentence1"), "columns of SentenceEmbedder is 'sentence1'"),
+        (BackTranslator("de-en"), BackTranslator(("de-en",))),
+        (BackTranslator(Path("de-en")), BackTranslator(("de-en",))),
+        (BackTranslator([Path("a"), "b"]), BackTranslator(("a", "b"))),
+        (Decontaminator(Path("set.txt"), "text"), Decontaminator(("set.txt",), ("text",))),
+        (PairFilter("bleu<=0.5", columns="bleu"), PairFilter(("bleu<=0.5",), columns=("bleu",))),
+        (PairScorer("length"), PairScorer(("length",))),
+        (SentenceEmbedder("builtin", "sentence1"), SentenceEmbedder("builtin", ("sentence1",))),
     ],
 )
-def test_the_letters_of_a_string_are_not_taken_for_several_names(make, name):
-    with pytest.raises(UsageError, match=f"{name}, not a tuple of strings .give a tuple, also of one"):
-        make()
+def test_one_string_stands_for_a_tuple_of_it_and_not_for_its_letters(one, several):
+    assert one == several and pickle.loads(pickle.dumps(one)) == several
 
 
-def test_a_list_does_as_a_tuple_does(models, pairs):
-    names = ["sentence1", "sentence2"]
-    one, other = (SentenceEmbedder(str(models / "encoder"), columns) for columns in (names, tuple(names)))
-    assert same(one(pairs), other(pairs))
+@pytest.mark.parametrize("given", [None, 3, ("de-en", None)])
+def test_what_is_no_string_is_refused_where_names_are_taken(given):
+    with pytest.raises(UsageError, match=r"models is .*, of another type than list"):
+        BackTranslator(given)
 
 
 def test_reports_of_batches_add_up_join_and_keep_their_order():

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
+import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from ..errors import UsageError
 from ..registry import import_missing, imported_files
+from ..value_checks import check_type
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -30,19 +31,21 @@ class BatchFunction(ABC):
     user that this one has imported; what it opens, a model above all, it opens when it is first needed and keeps as a
     cached property, so once in every process.
 
+    As in the settings of the verbs a path object is taken for its name, and one string for a tuple of it.
+
     Raises:
-        UsageError: If something else than a tuple, such as one string, is given for a field of several strings.
+        UsageError: If a field of several strings is given something else.
     """
 
     def __post_init__(self) -> None:
         for field in dataclasses.fields(self):  # type: ignore[arg-type]
-            value = getattr(self, field.name)
-            # The letters of a string would be taken for names. The type is a text where annotations are not evaluated.
-            if str(field.type) == "tuple[str, ...]" and not isinstance(value, tuple | list):
-                raise UsageError(
-                    f"{field.name} of {type(self).__name__} is {value!r}, not a tuple of strings",
-                    remedy='give a tuple, also of one: ("…",)',
-                )
+            # The type is a text where annotations are not evaluated.
+            if str(field.type) == "tuple[str, ...]":
+                given = getattr(self, field.name)
+                items = given if isinstance(given, tuple | list) else [given]
+                names = [os.fspath(item) if isinstance(item, os.PathLike) else item for item in items]
+                check_type(field.name, names, list[str])
+                object.__setattr__(self, field.name, tuple(names))
 
     def __call__(self, table: pa.Table) -> pa.Table:
         """Returns what the job makes of some rows."""

@@ -201,22 +201,22 @@ class RnnSearchEnsemble(PreTrainedModel, GenerationMixin):
 
 
 def load_translation_models(
-    folders: Sequence[str | os.PathLike[str]], *, device: str | None = None
+    folders: str | os.PathLike[str] | Sequence[str | os.PathLike[str]], *, device: str | None = None
 ) -> tuple[PreTrainedModel, PreTrainedTokenizerFast]:
     """Opens a translation model, or several as an ensemble.
 
     Args:
-        folders: The folders.
+        folders: The folders, or the only one.
         device: Where to compute; a GPU if there is one and None is given.
 
     Raises:
-        UsageError: If there is no folder, or one that is not in a list.
+        UsageError: If there is no folder.
         ModelError: If a folder is missing, damaged, or holds another kind of model, or the vocabularies differ.
     """
-    if isinstance(folders, str | os.PathLike) or not folders:
-        raise UsageError(
-            f"the translation models are {folders!r}, not a list of folders", remedy="give a list, also of one"
-        )
+    if isinstance(folders, str | os.PathLike):
+        folders = [folders]
+    if not folders:
+        raise UsageError("there is no translation model to open", remedy="name the folder of at least one")
     # A mistake in the last name is told before the first model is read.
     for folder in folders:
         check_translation_model(folder)

@@ -118,10 +118,14 @@ def test_other_vocabularies_are_refused(make_model, tiny_tokenizer, tmp_path):
         RnnSearchEnsemble([make_model(), make_model(vocab_size=12, source_vocab_size=12)])
 
 
-@pytest.mark.parametrize("folders", ["de-en", [], ()])
-def test_a_single_name_or_none_is_no_list_of_models(folders):
-    with pytest.raises(UsageError, match=r"the translation models are ('de-en'|\[\]|\(\)), not a list of folders"):
-        load_translation_models(folders)
+def test_a_single_folder_is_opened_without_a_list_and_none_is_refused(make_model, tiny_tokenizer, tmp_path):
+    make_model(vocab_size=len(tiny_tokenizer)).save_pretrained(tmp_path / "a")
+    tiny_tokenizer.save_pretrained(tmp_path / "a")
+    for folder in (tmp_path / "a", str(tmp_path / "a")):
+        model, _ = load_translation_models(folder)
+        assert not isinstance(model, RnnSearchEnsemble)
+    with pytest.raises(UsageError, match="no translation model to open"):
+        load_translation_models([])
 
 
 @pytest.mark.parametrize("ensemble", [False, True])
