@@ -317,6 +317,19 @@ def test_a_file_of_blank_queries_is_not_laid_on_the_encoder(index, tmp_path, cap
     assert capsys.readouterr().err.endswith(f"queries: {message} (give one sentence a line)\n")
 
 
+def test_identical_neighbours_that_are_dropped_are_not_laid_on_the_encoder(model, tmp_path, capsys):
+    (tmp_path / "text").write_text("w1 w2\n")
+    flags = ["--model", model, "--corpus", tmp_path / "text", "--identical", "drop", "--query", "W1 w2"]
+    assert run(*flags) == 2
+    error = capsys.readouterr().err
+    assert "none of their words, or none is left but identical ones" in error and "or leave --identical out" in error
+    assert run(*flags, "w2") == 0
+    assert (
+        "1 of 2 queries have no neighbours: the encoder knows none of their words, or none is"
+        in capsys.readouterr().err
+    )
+
+
 def test_columns_that_are_not_text_are_refused(model, tmp_path, capsys):
     table = pa.table({"number": [1], "words": ["w1"]})
     write_split(tmp_path / "data", "train", [table], table.schema)

@@ -177,13 +177,16 @@ def _neighbours(
             path=settings.query_file,
             remedy="give one sentence a line",
         )
+    reason, remedy = "the encoder knows none of their words", "the language that the encoder was trained on"
+    if settings.identical == "drop":
+        reason, remedy = f"{reason}, or none is left but identical ones", f"{remedy}, or leave --identical out"
     if without == total:
         raise InputError(
-            "no neighbour of any query: the encoder knows none of their words",
+            f"no neighbour of any query: {reason}",
             path=settings.query_file,
-            remedy="give sentences in the language that the encoder was trained on",
+            remedy=f"give sentences in {remedy}",
         )
-    for number, why in ((blank, "they are blank"), (without - blank, "the encoder knows none of their words")):
+    for number, why in ((blank, "they are blank"), (without - blank, reason)):
         if number:
             say(f"{number:,} of {total:,} queries have no neighbours: {why}")
 
