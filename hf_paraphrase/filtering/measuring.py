@@ -116,7 +116,9 @@ def choose_measures(
     for name in names:
         measure = measures[name]
         if measure.lacks is not None:
-            raise UsageError(f"the measure {name} needs {flag(measure.lacks)}")
+            raise UsageError(
+                f"the measure {name} needs {flag(measure.lacks)}", remedy="give it, or leave the measure out"
+            )
         missing = [column for column in measure.requires if column not in present]
         if missing:
             raise InputError(

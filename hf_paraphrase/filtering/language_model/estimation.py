@@ -43,7 +43,9 @@ def train_language_model(
     for block in blocks:
         counter.add(block)
     if not counter.sentences:
-        raise InputError("the text of the language model has no word", path=source)
+        raise InputError(
+            "the text of the language model has no word", path=source, remedy="give sentences with words, one a line"
+        )
     model = estimate(counter)
     write_arpa(path, model)
     return {
