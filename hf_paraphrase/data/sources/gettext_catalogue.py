@@ -42,7 +42,7 @@ _PO_LINE = re.compile(
     re.DOTALL,
 )
 _STRING = re.compile(r'"((?:[^"\\]|\\.)*)"', re.DOTALL)
-_BYTES = re.compile(r"(?:\\(?:[0-7]{1,3}|x[0-9A-Fa-f]+))+|\\.", re.DOTALL)
+_BYTES = re.compile(r"(?:\\(?:[0-7]{1,3}|x[0-9A-Fa-f]+))++|\\.", re.DOTALL)
 _BYTE = re.compile(r"\\(?:x([0-9A-Fa-f]+)|([0-7]+))")
 _RULE = re.compile(r"nplurals\s*=\s*(\d+)\s*;\s*plural\s*=\s*([^;]+)")
 # printf and Python (%s, %(name)d, %1$s, %1), braces ({0}, {name}, {{ name }}, ${name}), shell ($NAME), and mark-up.
