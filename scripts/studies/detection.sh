@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# An hour and a half of processor time, reckoned from its first half hour. Paper 003 (Sjöblom, Creutz and Aulamo 2018) in
-# Finnish, on sentences of Tatoeba that share a translation: segmentation or not (tables 2 and 9), word averaging against
-# GRAN (table 2), random noise in the training pairs (table 3), more pairs, and what of GRAN is dropped out. Judged pairs
-# are those of the Turku Paraphrase Corpus, grades 3 and 4 against 1 and 2. English has noise.sh, with false candidates;
-# for German, French, Russian and Swedish no judged pairs are at hand.
+# An hour and a half of processor time. Paper 003 (Sjöblom, Creutz and Aulamo 2018) in Finnish, on sentences of Tatoeba
+# that share a translation: segmentation or not (tables 2 and 9), word averaging against GRAN (table 2), random noise in
+# the training pairs (table 3), more pairs, also at a smaller rate, and what of GRAN is dropped out. Judged pairs are
+# those of the Turku Paraphrase Corpus, grades 3 and 4 against 1 and 2. English has noise.sh, with false candidates; for
+# German, French, Russian and Swedish no judged pairs are at hand.
 # Usage: bash scripts/studies/detection.sh DATA WORK
 #   DATA  holds manythings/ to learn from, and turku_paraphrase/, of which nothing may be learned
 #   WORK  is a folder for everything that is made; what is there already is not made again; WORK/tables/detection.md and
