@@ -169,7 +169,7 @@ def _neighbours(
                 yield query, found
         shortest = min(map(len, indexes))
         if top_k > shortest:
-            say(f"--top-k is {top_k:,}, but there are only {shortest:,} sentences")
+            say(f"{top_k:,} neighbours of each query are wanted, and there are {shortest:,} sentences")
     if blank == total:
         # Of --query none may be blank.
         raise InputError(
