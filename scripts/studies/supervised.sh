@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Hours on two cores, not timed as a whole: four tasks, two encoders and five seeds are some 170 runs, one by one.
+# An hour on one core, beside other work: four tasks, two encoders, five seeds, 155 runs.
 # Supervised training in the ways of paper 001: from scratch, fine-tuned, and held close to the pretrained encoder.
 # Usage: bash scripts/studies/supervised.sh DATA WORK [further flags of scripts/studies/supervised_runs.py]
 #   DATA  holds sick/ and transfer/
