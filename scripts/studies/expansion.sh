@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# About half an hour on one core of two, reckoned from what three and two seeds took: does expansion by definitions (paper
-# 004) help encoders that are trained on paraphrase pairs? Avg (ten seeds) and GRAN (five) without it, with pairs of a
+# About half an hour of processor time, an hour by the clock beside other work: does expansion by definitions (paper 004)
+# help encoders that are trained on paraphrase pairs? Avg (ten seeds) and GRAN (five) without it, with pairs of a
 # sentence and its expansion, and with the compositionality loss; also the glosses among the STS sets alone, whose
 # sentences are definitions.
 # Usage: bash scripts/studies/expansion.sh DATA WORK

@@ -171,7 +171,10 @@ def test_more_neighbours_than_there_are_sentences_is_said(index, capsys):
     assert run("--index", index, "--query", "w1", "--top-k", "50") == 0
     captured = capsys.readouterr()
     # Of one the encoder knows no word.
-    assert len(captured.out.splitlines()) == 7 and "50 neighbours of each query are wanted, and there are 7 sentences" in captured.err
+    assert (
+        len(captured.out.splitlines()) == 7
+        and "50 neighbours of each query are wanted, and there are 7 sentences" in captured.err
+    )
 
 
 # ----- mining
