@@ -79,6 +79,6 @@ for language in $languages; do
   done_already "$at/report" || hf-paraphrase analyze --pairs "$at/scored" --classifier "$at/classifier" --unseen-only \
     --idf-text "$documents" --output "$at/report"
 done
-LANGUAGES="$languages" HELD_OUT="$held_out" GLOVE="$glove" bash "$here/classifiers.sh" "$data" "$work"
+LANGUAGES="$languages" HELD_OUT="$held_out" GLOVE="$glove" bash "$here/classifiers.sh" "$data" "$work" >/dev/null
 python "$here/filters_picture.py" --tables "$work/avg/table.md" "$work/gran/table.md" --output "$work/filters.png"
-for name in avg/table gran/table bins/table; do cat "$work/$name.md"; done
+for name in avg/table gran/table bins/table classifiers; do cat "$work/$name.md"; done

@@ -36,14 +36,14 @@ def test_every_sentence_is_translated_and_every_call_is_one_that_its_command_und
     # The stand-in makes folders without tables, at which the script ends when it prints them.
     _, calls = run()
     verbs = [words[0] for words in calls]
-    assert verbs == [*["back-translate"] * 6, *VERBS * 2, *["tune"] * 3, *[*["train-classifier"] * 9, "analyze"] * 2]
+    assert verbs == [*["back-translate"] * 6, *VERBS * 2, *["tune"] * 3, *["analyze"] * 2, *["train-classifier"] * 18]
     found: dict[str, list] = {}
     for words in calls:
         found.setdefault(words[0], []).append(parsed(words))
     beams = {(item.max_sentences, item.num_beams, item.num_return_sequences) for item in found["back-translate"]}
     assert beams == {(10**6, 5, 5)}
     assert [(item.seed, item.body, item.train_size) for item in found["train-classifier"][-9:]] == [
-        (seed, body, size) for seed in range(3) for body, size in (("avg", 20_000), ("lstm", 20_000), ("avg", 90_000))
+        (seed, body, size) for seed in range(3) for body, size in (("avg", 20_000), ("lstm", 20_000), ("avg", 80_000))
     ]
     assert all(item.unseen_only and item.idf_text == "work/documents.txt" for item in found["analyze"])
     # The first two run at the same time.
@@ -56,6 +56,17 @@ def test_every_sentence_is_translated_and_every_call_is_one_that_its_command_und
     for item in (avg, gran):
         names = {point.filter for point in filter_ranges(item.filters, item.keep)}
         assert {"cost", "cost_with_end", "cost_in_length", "length_bins", "bleu"} <= names
+
+
+def test_a_language_with_few_sentences_holds_fewer_of_them_out(run):
+    _, calls = run(LANGUAGES="cs", HELD_OUT="8000", SAMPLE="8000")
+    found = [parsed(words) for words in calls if words[0] == "train-classifier"]
+    assert {(item.train_size, item.dev_size, item.test_size) for item in found} == {
+        (8000, 1000, 1000),
+        (32_000, 1000, 1000),
+    }
+    (scored,) = (parsed(words) for words in calls if words[0] == "score")
+    assert scored.hold_out == 8000
 
 
 def test_what_is_there_is_not_made_again_and_the_tables_are_printed(run, tmp_path):
