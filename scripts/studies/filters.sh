@@ -35,8 +35,6 @@ LANGUAGES="$languages" MODELS=mixed SENTENCES="${SENTENCES:-1000000}" BEAM=5 bas
 pools=()
 for language in $languages; do
   at="$work/$language"
-  done_already "$at/back" || python "$here/joined_pairs.py" \
-    --pairs "$at/multi30k_back" "$at/tatoeba_back" "$at/help_back" --output "$at/back"
   done_already "$at/classifier" || hf-paraphrase train-classifier --pairs "$at/back" --train-size "$held_out" \
     --dev-size $((held_out / 8)) --test-size $((held_out / 8)) --initial-vectors "$glove" \
     --output "$at/classifier" --resume

@@ -13,6 +13,7 @@
 set -eu
 data=$1 work=$2
 languages=${LANGUAGES:-fr de cs} sentences=${SENTENCES:-8000} beam=${BEAM:-10} models=${MODELS:-captions mixed}
+here=$(cd "$(dirname "$0")" && pwd)
 mkdir -p "$work"
 # Every evaluation file at hand, and the fingerprints of those that are not: nothing of them may be trained on.
 avoid=("$data/sts" "$data/sick" "$data/stsbenchmark" "$data/pit2015" "$data/held_out.sha256-16.txt.gz")
@@ -70,11 +71,13 @@ for language in $languages; do
     done
   done
 
-  # 3. Back-translations with their n-best lists.
+  # 3. Back-translations with their n-best lists, of each part and of all together.
   for part in multi30k tatoeba help; do
     done_already "$at/${part}_back" || hf-paraphrase back-translate --model "$at/mixed_nmt" --bitext "$at/$part" \
       --num-beams "$beam" --num-return-sequences "$beam" --max-sentences "$sentences" --output "$at/${part}_back" --resume
   done
+  done_already "$at/back" || python "$here/joined_pairs.py" \
+    --pairs "$at/multi30k_back" "$at/tatoeba_back" "$at/help_back" --output "$at/back"
 done
 for language in $languages; do
   for model in $models; do

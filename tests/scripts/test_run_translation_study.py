@@ -23,7 +23,7 @@ LAST_WORDS = {
 
 @pytest.fixture
 def run(tmp_path):
-    study = StudyRuns(tmp_path, "studies/translation.sh")
+    study = StudyRuns(tmp_path, "studies/translation.sh", python=True)
     return lambda **environment: study(**{"LANGUAGES": "fr", **environment})
 
 
