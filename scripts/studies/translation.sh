@@ -8,8 +8,8 @@
 #   WORK  is a folder for everything that is made; what is there already is not made again
 # From the environment: LANGUAGES (default "fr de cs"); SENTENCES, how many captions, Tatoeba sentences and paragraphs of
 # help each are translated back (default 8000); BEAM, of the search for them (default 10, as many are kept); MODELS, those
-# to train and judge (default "captions mixed"; the mixed one translates back); EPOCHS of the mixed one (default 1.2, Czech
-# 2), and MIXED_FLAGS, further ones of train-nmt for it, say, for a smaller model.
+# to train and judge (default "captions mixed"; the mixed one translates back); SIZE of the mixed one (default full; small:
+# 256 units, a word list of 6,000 and fewer epochs, in half an hour a language).
 set -eu
 data=$1 work=$2
 languages=${LANGUAGES:-fr de cs} sentences=${SENTENCES:-8000} beam=${BEAM:-10} models=${MODELS:-captions mixed}
@@ -23,6 +23,11 @@ declare -A tatoeba=([fr]=fra [de]=deu [cs]=ces)
 declare -A mixed=([fr]="multi30k multi30k tatoeba help" [de]="multi30k multi30k tatoeba help"
   [cs]="multi30k multi30k tatoeba tatoeba help")
 declare -A epochs=([fr]=1.2 [de]=1.2 [cs]=2)
+size=()
+if [ "${SIZE:-full}" = small ]; then
+  epochs=([fr]=0.8 [de]=0.8 [cs]=1.5)
+  size=(--vocabulary-size 6000 --hidden-size 256 --embedding-size 192 --dropout 0.1 --learning-rate 3e-3 --batch-size 128)
+fi
 
 done_already() { [ -e "$1" ] && echo "there already: $1"; }
 
@@ -59,10 +64,8 @@ for language in $languages; do
   esac
   bitexts=()
   for part in ${mixed[$language]}; do bitexts+=("$at/$part"); done
-  # The flags are words.
-  # shellcheck disable=SC2086
   done_already "$at/mixed_nmt" || hf-paraphrase train-nmt --bitext "${bitexts[@]}" --output "$at/mixed_nmt" \
-    --epochs "${EPOCHS:-${epochs[$language]}}" --evaluations 3 --warmup-steps 200 --max-dev-pairs 500 ${MIXED_FLAGS:-} --resume
+    --epochs "${epochs[$language]}" --evaluations 3 --warmup-steps 200 --max-dev-pairs 500 ${size[@]+"${size[@]}"} --resume
   for model in $models; do
     for part in "${judged[@]}"; do
       read -r name split <<<"$part"

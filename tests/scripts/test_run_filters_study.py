@@ -20,10 +20,6 @@ def run(tmp_path):
     (tmp_path / "data/text").mkdir(parents=True)
     (tmp_path / "data/text/news.txt.gz").write_bytes(gzip.compress(b"some news .\n"))
     study = StudyRuns(tmp_path, "studies/filters.sh", python=True)
-    for name in ("avg", "gran", "bins"):
-        (tmp_path / "work" / name).mkdir(parents=True)
-        (tmp_path / "work" / name / "table.md").write_text(f"| table of {name} |\n")
-        (tmp_path / "work" / name).rename(tmp_path / f"made_{name}")
 
     def again(**environment):
         done, calls = study(**{"LANGUAGES": "fr de", "GLOVE": "glove.txt", **environment})
@@ -35,48 +31,45 @@ def run(tmp_path):
 def test_every_sentence_is_translated_and_every_call_is_one_that_its_command_understands(run):
     # The stand-in makes folders without tables, at which the script ends when it prints them.
     _, calls = run()
-    verbs = [words[0] for words in calls]
-    assert verbs == [*["back-translate"] * 6, *VERBS * 2, *["tune"] * 3, *["analyze"] * 2, *["train-classifier"] * 18]
+    one = [*["back-translate"] * 3, *VERBS, *["tune"] * 3, "analyze"]
+    assert [words[0] for words in calls] == [*one, *one]
     found: dict[str, list] = {}
     for words in calls:
         found.setdefault(words[0], []).append(parsed(words))
     beams = {(item.max_sentences, item.num_beams, item.num_return_sequences) for item in found["back-translate"]}
     assert beams == {(10**6, 5, 5)}
-    assert [(item.seed, item.body, item.train_size) for item in found["train-classifier"][-9:]] == [
-        (seed, body, size) for seed in range(3) for body, size in (("avg", 20_000), ("lstm", 20_000), ("avg", 80_000))
-    ]
     assert all(item.unseen_only and item.idf_text == "work/documents.txt" for item in found["analyze"])
-    # The first two run at the same time.
-    avg, bins, gran = sorted(found["tune"], key=lambda item: item.output)
-    for item in (avg, gran, bins):
-        assert item.largest_share == 0.2 and item.resume and set(item.data_sets) == {"fr", "de"}
-    assert len(avg.seeds) == 10 and len(gran.seeds) == len(bins.seeds) == bins.grid_seeds == 5
-    assert avg.sample == gran.sample == 24_000
-    # Cost in three ways, each a grid of its own.
-    for item in (avg, gran):
-        names = {point.filter for point in filter_ranges(item.filters, item.keep)}
-        assert {"cost", "cost_with_end", "cost_in_length", "length_bins", "bleu"} <= names
+    # The first two of a language run at the same time.
+    for language, tuned in (("fr", found["tune"][:3]), ("de", found["tune"][3:])):
+        avg, bins, gran = sorted(tuned, key=lambda item: item.output)
+        for item in (avg, gran, bins):
+            assert item.largest_share == 0.2 and item.resume and set(item.data_sets) == {language}
+        assert len(avg.seeds) == 10 and len(gran.seeds) == len(bins.seeds) == bins.grid_seeds == 5
+        assert avg.sample == gran.sample == 12_000
+        # Cost in three ways, each a grid of its own.
+        for item in (avg, gran):
+            names = {point.filter for point in filter_ranges(item.filters, item.keep)}
+            assert {"cost", "cost_with_end", "cost_in_length", "length_bins", "bleu"} <= names
 
 
-def test_a_language_with_few_sentences_holds_fewer_of_them_out(run):
-    _, calls = run(LANGUAGES="cs", HELD_OUT="8000", SAMPLE="8000")
-    found = [parsed(words) for words in calls if words[0] == "train-classifier"]
-    assert {(item.train_size, item.dev_size, item.test_size) for item in found} == {
-        (8000, 1000, 1000),
-        (32_000, 1000, 1000),
-    }
+def test_the_language_with_few_sentences_holds_fewer_of_them_out_and_draws_fewer(run):
+    _, calls = run(LANGUAGES="cs")
+    (classified,) = (parsed(words) for words in calls if words[0] == "train-classifier")
+    assert (classified.train_size, classified.dev_size, classified.test_size) == (8000, 1000, 1000)
     (scored,) = (parsed(words) for words in calls if words[0] == "score")
     assert scored.hold_out == 8000
+    assert [parsed(words).sample for words in calls if words[0] == "tune"] == [8000, 8000, 2000]
 
 
 def test_what_is_there_is_not_made_again_and_the_tables_are_printed(run, tmp_path):
     run()
-    for name in ("avg", "gran", "bins"):
-        (tmp_path / f"made_{name}/table.md").rename(tmp_path / f"work/{name}/table.md")
+    for language in ("fr", "de"):
+        for name in ("avg", "gran", "bins"):
+            (tmp_path / "work" / language / name / "table.md").write_text(f"| {language} {name} |\n")
     done, calls = run()
     assert done.returncode == 0, done.stderr
     assert [words[0] for words in calls] == []
-    assert done.stdout.endswith("| table of avg |\n| table of gran |\n| table of bins |\nthe table\n")
+    assert done.stdout.endswith("".join(f"| {a} {b} |\n" for a in ("fr", "de") for b in ("avg", "gran", "bins")))
     assert (tmp_path / "work/documents.txt").read_text() == "some news .\n"
 
 
@@ -85,6 +78,23 @@ def test_a_step_that_fails_ends_the_study_and_the_next_run_goes_on_there(run):
     assert done.returncode == 3 and after(calls[-1], "--output") == "scored"
     _, calls = run()
     assert [words[0] for words in calls][:2] == ["score", "filter"]
+
+
+def test_the_classifiers_of_a_language_draw_as_many_references_as_it_has(tmp_path):
+    (tmp_path / "glove.txt").touch()
+    study = StudyRuns(tmp_path, "studies/classifiers.sh", python=True)
+    done, calls = study(LANGUAGES="fr cs", GLOVE="glove.txt")
+    assert done.returncode == 0 and done.stdout.endswith("the table\n"), done.stderr
+    translated = [parsed(words) for words in calls if words[0] == "back-translate"]
+    assert {(item.max_sentences, item.num_beams) for item in translated} == {(10**6, 1)}
+    found = [parsed(words) for words in calls if words[0] == "train-classifier"]
+    for first, size in ((0, 20_000), (9, 8000)):
+        assert [(item.seed, item.body, item.train_size, item.test_size) for item in found[first : first + 9]] == [
+            (seed, body, factor * size, size // 8)
+            for seed in range(3)
+            for body, factor in (("avg", 1), ("lstm", 1), ("avg", 4))
+        ]
+    assert study(LANGUAGES="fr cs", GLOVE="glove.txt")[1] == []
 
 
 def test_cost_in_length_is_the_share_of_equal_length_that_costs_no_more(load_script, run_script, tmp_path):

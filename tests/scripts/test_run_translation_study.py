@@ -51,6 +51,15 @@ def test_every_call_of_the_study_is_one_that_its_command_understands(run):
     assert [bitext.count(bitext[0]) for bitext in mixed] == [2, 2, 2]
 
 
+def test_a_small_model_is_trained_with_fewer_units_in_fewer_epochs(run):
+    found = {}
+    for size, language in (("full", "fr"), ("small", "de")):
+        _, calls = run(SIZE=size, MODELS="mixed", LANGUAGES=language)
+        (found[size],) = (parsed(words) for words in calls if words[0] == "train-nmt")
+    assert found["small"].hidden_size < found["full"].hidden_size
+    assert (found["small"].epochs, found["full"].epochs) == (0.8, 1.2)
+
+
 def test_what_is_there_is_not_made_again(run):
     run()
     done, calls = run()
