@@ -172,6 +172,11 @@ def test_embeddings_of_two_encoders_are_not_compared():
         semantic_search(np.ones(4), np.ones((3, 2)))
 
 
+def test_texts_in_the_place_of_embeddings_are_refused_with_the_remedy():
+    with pytest.raises(UsageError, match=r"corpus_embeddings is no array of numbers.*encode"):
+        semantic_search(np.ones((1, 2)), ["a text"])
+
+
 def test_the_letters_of_a_single_string_are_not_mined_for_paraphrases(folder):
     with pytest.raises(UsageError, match=r"the sentences are one string, 'the car' .give a list"):
         paraphrase_mining(SentenceEncoder.from_pretrained(folder), "the car")

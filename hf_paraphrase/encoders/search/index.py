@@ -123,8 +123,8 @@ class SearchIndex:
 
     Args:
         folder: The index folder.
-        encoder: The encoder of the queries; by default the one that the folder holds.
-        device: Where that one computes, e.g. `cuda`; None for the CPU.
+        encoder: The encoder of the queries, or its name; by default the one that the folder holds.
+        device: Where it computes if it is opened here, e.g. `cuda`; None for the CPU.
 
     Raises:
         InputError: If the folder is no index, incomplete or damaged, or something leads out of it.
@@ -134,7 +134,7 @@ class SearchIndex:
     def __init__(
         self,
         folder: str | os.PathLike[str],
-        encoder: SentenceEncoder | None = None,
+        encoder: SentenceEncoder | str | os.PathLike[str] | None = None,
         *,
         device: str | None = None,
     ) -> None:
@@ -152,7 +152,11 @@ class SearchIndex:
                 path=self.folder,
                 remedy="build the index again",
             )
-        self.encoder = encoder or SentenceEncoder.from_pretrained(self.folder / ENCODER_FOLDER, device=device)
+        if encoder is None:
+            encoder = self.folder / ENCODER_FOLDER
+        if isinstance(encoder, str | os.PathLike):
+            encoder = SentenceEncoder.from_pretrained(encoder, device=device)
+        self.encoder = encoder
         self._texts = KnownTexts(self.encoder)
         self._check_encoder()
         self._lists: InvertedLists | None = None

@@ -45,12 +45,13 @@ def semantic_search(
         For each query a list, the greatest cosine first, of a row of the corpus, `corpus_id`, and the cosine, `score`.
 
     Raises:
-        UsageError: If one of the numbers is no positive integer, or the numbers of components differ.
+        UsageError: If one of the numbers is no positive integer, the numbers of components differ, or something is not
+            an array of numbers.
     """
     _check_counts(query_chunk_size=query_chunk_size, corpus_chunk_size=corpus_chunk_size, top_k=top_k)
     rows, cosines = nearest_neighbours(
-        np.atleast_2d(_array(query_embeddings)),
-        _array(corpus_embeddings),
+        np.atleast_2d(_array("query_embeddings", query_embeddings)),
+        _array("corpus_embeddings", corpus_embeddings),
         top_k,
         query_block=query_chunk_size,
         corpus_block=corpus_chunk_size,
@@ -123,7 +124,10 @@ def _check_counts(**counts: int) -> None:
         check_count(name, value)
 
 
-def _array(vectors: Vectors) -> NDArray[np.float32]:
+def _array(name: str, vectors: Vectors) -> NDArray[np.float32]:
     """Gives embeddings as an array; NumPy knows neither bfloat16 nor gradients."""
     array = vectors.detach().float().cpu().numpy() if hasattr(vectors, "detach") else vectors
-    return np.asarray(array, np.float32)
+    try:
+        return np.asarray(array, np.float32)
+    except (TypeError, ValueError) as error:
+        raise UsageError(f"{name} is no array of numbers: {error}", remedy="embed texts by encode() first") from error

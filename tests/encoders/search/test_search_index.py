@@ -271,6 +271,13 @@ def test_the_encoder_of_another_index_is_refused(folder, tmp_path, seed, dimensi
         SearchIndex(folder, other)
 
 
+def test_an_encoder_may_be_given_by_its_name(model, folder, index):
+    by_name = SearchIndex(folder, str(model))
+    assert list(by_name.neighbours(["w1 w2"], 3)) == list(index.neighbours(["w1 w2"], 3))
+    with pytest.raises(ModelError, match="encoder gives"):
+        SearchIndex(folder, "builtin")
+
+
 def damaged(folder, tmp_path, change):
     copy = tmp_path / "copy"
     shutil.copytree(folder, copy)
