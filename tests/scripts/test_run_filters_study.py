@@ -6,7 +6,7 @@ import json
 import numpy as np
 import pyarrow as pa
 import pytest
-from study_runs import StudyRuns, after, parsed
+from study_runs import StudyRuns, parsed
 
 from hf_paraphrase.data.folder import DataFolder, write_split
 from hf_paraphrase.filtering.tuning.grids import filter_ranges
@@ -31,53 +31,53 @@ def run(tmp_path):
 def test_every_sentence_is_translated_and_every_call_is_one_that_its_command_understands(run):
     # The stand-in makes folders without tables, at which the script ends when it prints them.
     _, calls = run()
-    one = [*["back-translate"] * 3, *VERBS, *["tune"] * 3, "analyze"]
-    assert [words[0] for words in calls] == [*one, *one]
     found: dict[str, list] = {}
     for words in calls:
         found.setdefault(words[0], []).append(parsed(words))
+    for language in ("fr", "de"):
+        made = [words[0] for words in calls if f"work/{language}/" in parsed(words).output]
+        assert made == [*["back-translate"] * 3, *VERBS, "analyze", "tune"]
     beams = {(item.max_sentences, item.num_beams, item.num_return_sequences) for item in found["back-translate"]}
     assert beams == {(10**6, 5, 5)}
     assert all(item.unseen_only and item.idf_text == "work/documents.txt" for item in found["analyze"])
-    # The first two of a language run at the same time.
-    for language, tuned in (("fr", found["tune"][:3]), ("de", found["tune"][3:])):
-        avg, bins, gran = sorted(tuned, key=lambda item: item.output)
-        for item in (avg, gran, bins):
-            assert item.largest_share == 0.2 and item.resume and set(item.data_sets) == {language}
-        assert len(avg.seeds) == 10 and len(gran.seeds) == len(bins.seeds) == bins.grid_seeds == 5
-        assert avg.sample == gran.sample == 12_000
-        # Cost in three ways, each a grid of its own.
-        for item in (avg, gran):
-            names = {point.filter for point in filter_ranges(item.filters, item.keep)}
-            assert {"cost", "cost_with_end", "cost_in_length", "length_bins", "bleu"} <= names
+    tuned = {item.output: item for item in found["tune"]}
+    avg, gran, *bins = (tuned[f"work/{name}"] for name in ("avg", "gran", "fr/bins", "de/bins"))
+    assert len(tuned) == 4 and all(item.largest_share == 0.2 and item.resume for item in tuned.values())
+    assert len(avg.seeds) == 10 and len(gran.seeds) == 5
+    for item, language in zip(bins, ("fr", "de"), strict=True):
+        assert set(item.data_sets) == {language} and len(item.seeds) == item.grid_seeds == 5
+    # Cost in three ways, each a grid of its own, over all languages.
+    for item in (avg, gran):
+        assert set(item.data_sets) == {"fr", "de"} and item.sample == 8000
+        names = {point.filter for point in filter_ranges(item.filters, item.keep)}
+        assert {"cost", "cost_with_end", "cost_in_length", "length", "bleu"} <= names
 
 
-def test_the_language_with_few_sentences_holds_fewer_of_them_out_and_draws_fewer(run):
+def test_the_language_with_few_sentences_holds_fewer_of_them_out(run):
     _, calls = run(LANGUAGES="cs")
     (classified,) = (parsed(words) for words in calls if words[0] == "train-classifier")
     assert (classified.train_size, classified.dev_size, classified.test_size) == (8000, 1000, 1000)
     (scored,) = (parsed(words) for words in calls if words[0] == "score")
     assert scored.hold_out == 8000
-    assert [parsed(words).sample for words in calls if words[0] == "tune"] == [8000, 8000, 2000]
 
 
 def test_what_is_there_is_not_made_again_and_the_tables_are_printed(run, tmp_path):
     run()
-    for language in ("fr", "de"):
-        for name in ("avg", "gran", "bins"):
-            (tmp_path / "work" / language / name / "table.md").write_text(f"| {language} {name} |\n")
+    tables = ("avg", "gran", "fr/bins", "de/bins")
+    for name in tables:
+        (tmp_path / "work" / name / "table.md").write_text(f"| {name} |\n")
     done, calls = run()
     assert done.returncode == 0, done.stderr
     assert [words[0] for words in calls] == []
-    assert done.stdout.endswith("".join(f"| {a} {b} |\n" for a in ("fr", "de") for b in ("avg", "gran", "bins")))
+    assert done.stdout.endswith("".join(f"| {name} |\n" for name in tables))
     assert (tmp_path / "work/documents.txt").read_text() == "some news .\n"
 
 
-def test_a_step_that_fails_ends_the_study_and_the_next_run_goes_on_there(run):
+def test_a_language_that_fails_ends_the_study_and_the_next_run_goes_on_there(run):
     done, calls = run(FAILING="work/de/scored")
-    assert done.returncode == 3 and after(calls[-1], "--output") == "scored"
+    assert done.returncode == 3 and {"work/fr/bins"} == {parsed(words).output for words in calls if words[0] == "tune"}
     _, calls = run()
-    assert [words[0] for words in calls][:2] == ["score", "filter"]
+    assert [words[0] for words in calls][:4] == ["score", "filter", "analyze", "tune"]
 
 
 def test_the_classifiers_of_a_language_draw_as_many_references_as_it_has(tmp_path):
