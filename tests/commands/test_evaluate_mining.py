@@ -106,6 +106,22 @@ def test_thresholds_are_those_of_the_tuning_part(study, originals, monkeypatch, 
     assert measured[f"{tmp_path}/pairs.tsv"]["all"] == row["test"]
 
 
+def test_thresholds_among_random_pairs_are_those_of_the_tuning_part_too(study, originals):
+    found = json.loads((study / "results.json").read_text())["random_pairs"]
+    curves = {}
+    for name in ("training", "test"):
+        part = TaskPart.read(str(originals / "fr-en"), name)
+        sides = ClassifiedSides(
+            ParallelClassifier.from_pretrained(originals / "keep"), part.source.sentences, part.target.sentences
+        )
+        curves[name] = random_pair_curve(sides, part.gold, len(part.source), len(part.target), 50, 0)
+    threshold = curves["training"].best_threshold()
+    assert found["keep"]["threshold"] == pytest.approx(threshold)
+    assert found["keep"]["f1"] == pytest.approx(curves["test"].at(threshold).f1)
+    assert found["keep"]["best"]["f1"] == pytest.approx(curves["test"].best().f1)
+    assert found["keep"]["f1"] <= found["keep"]["best"]["f1"]
+
+
 def test_random_pairs_are_scored_as_the_classifier_does_and_none_of_them_is_true(originals):
     part = TaskPart.read(str(originals / "fr-en"), "test")
     classifier = ParallelClassifier.from_pretrained(originals / "keep")

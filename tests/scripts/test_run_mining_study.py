@@ -24,8 +24,8 @@ else:
 NAMES = ("random", "zero", "remove", "hard")
 
 
-def report(among_random, on_candidates):
-    """The results of `evaluate-mining` with these F1 of the four classifiers."""
+def report(among_random, on_candidates, with_fixed=None):
+    """The results of `evaluate-mining` with these F1 of the classifiers, on candidates also with fixed thresholds."""
     rows = [
         {
             "score": name,
@@ -33,8 +33,8 @@ def report(among_random, on_candidates):
             "threshold_is": kind,
             "test": {"precision": 0.5, "recall": 0.25, "f1": value},
         }
-        for name, value in zip(NAMES, on_candidates, strict=True)
-        for kind in ("fixed", "tuned")
+        for kind, values in (("fixed", with_fixed or on_candidates), ("tuned", on_candidates))
+        for name, value in zip(NAMES, values, strict=True)
     ]
     of_random = {name: {"f1": value} for name, value in zip(NAMES, among_random, strict=True)}
     return {"random_pairs": of_random, "candidates": rows}
@@ -109,14 +109,18 @@ def test_the_findings_are_judged_over_the_seeds(load_script, tmp_path, capsys):
     for seed, among_random in enumerate((0.50, 0.51, 0.52)):
         folders.append(tmp_path / f"seed_{seed}")
         folders[-1].mkdir()
-        found = report([among_random, 0.3, among_random, among_random + 0.001], [0.02, 0.02, 0.03, 0.2 + 0.001 * seed])
+        on_candidates = [0.02, 0.02, 0.03, 0.2 + 0.001 * seed]
+        found = report(
+            [among_random, 0.3, among_random, among_random + 0.001], on_candidates, [0.01 * seed, 0.02, 0.03, 0.01]
+        )
         (folders[-1] / "results.json").write_text(json.dumps(found))
     assert table.main([str(folder) for folder in folders]) == 0
     lines = [[cell.strip() for cell in line.split("|")[1:-1]] for line in capsys.readouterr().out.splitlines()]
     rows = {cells[0]: cells[1:] for cells in lines if cells}
-    assert rows["random negatives, digits kept"] == ["51.0 ± 1.0", "50.0 ± 0.0", "25.0 ± 0.0", "2.0 ± 0.0"]
-    verdicts = [cells[0].rpartition(": ")[2] for cells in list(rows.values())[-6:]]
-    assert verdicts == ["holds", "cannot tell", "holds", "holds", "holds", "holds"]
+    assert rows["random negatives, digits kept"] == ["51.0 ± 1.0", "50.0 ± 0.0", "25.0 ± 0.0", "1.0 ± 1.0"]
+    verdicts = [cells[0].rpartition(": ")[2] for cells in list(rows.values())[-7:]]
+    # The sixth compares fixed thresholds, the one before it chosen ones.
+    assert verdicts == ["holds", "cannot tell", "holds", "holds", "holds", "cannot tell", "holds"]
     assert rows["negatives from the n-best lists are better on candidates"][0].startswith("+18.1 [")
 
 

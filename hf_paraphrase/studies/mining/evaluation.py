@@ -133,14 +133,14 @@ class MiningEvaluation:
         tables: Markdown tables by their titles.
         curves: Precision and recall at every threshold, by file of pairs or by way to score and decide.
         recall: The recall of the candidates by encoder; nothing for files of pairs.
-        random_curves: The curves of the classifiers among random pairs, by their names.
+        random_outcomes: What came of each classifier among random pairs.
         outcomes: What came of each way to score and decide; nothing for files of pairs.
     """
 
     tables: Mapping[str, str]
     curves: Mapping[str, Curve]
     recall: Mapping[str, Sequence[RecallRow]]
-    random_curves: Mapping[str, Curve]
+    random_outcomes: Sequence[Outcome]
     outcomes: Sequence[Outcome]
 
 
@@ -170,7 +170,7 @@ def _measure_files(settings: MiningEvaluationSettings) -> MiningEvaluation:
     gold_file = str(settings.gold)
     gold = read_gold_ids(Path(gold_file))
     curves = {path: mined_curve(Path(path), gold) for path in dict.fromkeys(settings.pairs)}
-    found = MiningEvaluation({"Measures": curves_table(curves)}, curves, {}, {}, [])
+    found = MiningEvaluation({"Measures": curves_table(curves)}, curves, {}, [], [])
     if settings.output is None:
         return found
     results = {
@@ -193,7 +193,7 @@ def _study(settings: MiningEvaluationSettings) -> MiningEvaluation:
     inputs = list(dict.fromkeys([*inputs, *classifiers.values()]))
     flags = {"overwrite": settings.overwrite, "resume": settings.resume}
     if was_finished(output, lambda: _job(settings, inputs), **flags):
-        return MiningEvaluation({}, {}, {}, {}, [])
+        return MiningEvaluation({}, {}, {}, [], [])
     with output_folder(output, **flags) as staging:
         check_same_job(staging, _job(settings, inputs))
         filtering = FilterOptions(settings.candidates, batch_size=settings.batch_size, device=settings.device)
@@ -212,13 +212,13 @@ def _study(settings: MiningEvaluationSettings) -> MiningEvaluation:
         }
         recall = _recall(banks["test"], encoders, scorers, settings.recall_sizes)
         tables = {f"Recall of the candidates of {name}": recall_table(rows) for name, rows in recall.items()}
-        random_curves = _random_pairs(banks["test"], settings)
-        if random_curves:
-            tables[f"True pairs among {settings.random_negatives:,} random ones each"] = random_table(random_curves)
+        among_random = _among_random_pairs(banks, settings)
+        if among_random:
+            tables[f"True pairs among {settings.random_negatives:,} random ones each"] = random_table(among_random)
         chosen = study.ways(
             list(scorers), list(classifiers), settings.margin, settings.one_to_one, settings.fixed_threshold
         )
-        outcomes = [study.outcome(way, banks["tuning"], banks["test"]) for way in chosen]
+        outcomes = [study.outcome(way, *(banks[role].curve(way) for role in ("tuning", "test"))) for way in chosen]
         tables[f"True pairs among the {settings.candidates} best candidates"] = outcome_table(outcomes)
         results = {
             "parts": {
@@ -233,13 +233,18 @@ def _study(settings: MiningEvaluationSettings) -> MiningEvaluation:
             },
             "recall": {name: [row.as_dict() for row in rows] for name, rows in recall.items()},
             "random_pairs": {
-                name: {"threshold": curve.best_threshold(), **curve.best().as_dict()}
-                for name, curve in random_curves.items()
+                item.way.name: {
+                    "threshold": item.threshold,
+                    **item.tested.as_dict(),
+                    "best_threshold": item.curve.best_threshold(),
+                    "best": item.curve.best().as_dict(),
+                }
+                for item in among_random
             },
             "candidates": [item.as_dict() for item in outcomes],
         }
         curves = {item.way.label: item.curve for item in outcomes}
-        found = MiningEvaluation(tables, curves, recall, random_curves, outcomes)
+        found = MiningEvaluation(tables, curves, recall, among_random, outcomes)
         _write_report(staging, settings, found, results, inputs)
         shutil.rmtree(staging / _WORK)
     return found
@@ -263,15 +268,18 @@ def _recall(
     return tables
 
 
-def _random_pairs(bank: ScoreBank, settings: MiningEvaluationSettings) -> dict[str, Curve]:
+def _among_random_pairs(banks: Mapping[str, ScoreBank], settings: MiningEvaluationSettings) -> list[Outcome]:
     if not settings.random_negatives:
-        return {}
-    part = bank.part
-    sizes = (len(part.source), len(part.target), settings.random_negatives, settings.seed)
-    return {
-        name: study.random_pair_curve(bank.run.classified(folder), part.gold, *sizes)
+        return []
+
+    def curve(bank: ScoreBank, folder: str) -> Curve:
+        sizes = len(bank.part.source), len(bank.part.target), settings.random_negatives, settings.seed
+        return study.random_pair_curve(bank.run.classified(folder), bank.part.gold, *sizes)
+
+    return [
+        study.outcome(study.classifier_way(name), *(curve(banks[role], folder) for role in ("tuning", "test")))
         for name, folder in settings.classifiers().items()
-    }
+    ]
 
 
 def _write_report(
@@ -281,7 +289,8 @@ def _write_report(
     results: dict[str, Any],
     inputs: Sequence[str],
 ) -> None:
-    groups = {"candidates": found.curves, "random_pairs": found.random_curves}
+    among_random = {item.way.name: item.curve for item in found.random_outcomes}
+    groups = {"candidates": found.curves, "random_pairs": among_random}
     plots = [title for title, group in groups.items() if write_curves(staging, title, group)]
     text = json.dumps(results, indent=2, ensure_ascii=False, allow_nan=False)
     write_text_whole(staging / "results.json", text + "\n")

@@ -63,10 +63,13 @@ def recall_table(rows: Sequence[RecallRow]) -> str:
     return format_table(["n", "found", "found (%)", "Δ (%)", "pairs", "Δ (%)"], cells)
 
 
-def random_table(curves: dict[str, Curve]) -> str:
-    """Formats classifiers at their best thresholds as table 2 of paper 002."""
-    rows = [[name, f"{curve.best_threshold():.4g}", *_percent(curve.best())] for name, curve in curves.items()]
-    return format_table(["classifier", "threshold", "precision (%)", "recall (%)", "F1 (%)"], rows)
+def random_table(outcomes: Sequence[Outcome]) -> str:
+    """Formats classifiers among random pairs as table 2 of paper 002, whose thresholds are the best ones there."""
+    rows = [
+        [item.way.name, f"{item.threshold:.4g}", *_percent(item.tested), f"{100 * item.curve.best().f1:.2f}"]
+        for item in outcomes
+    ]
+    return format_table(["classifier", "threshold", "precision (%)", "recall (%)", "F1 (%)", "best F1 (%)"], rows)
 
 
 def outcome_table(outcomes: Sequence[Outcome]) -> str:

@@ -177,11 +177,15 @@ class ScoreBank:
         return Curve.of(scores[kept], self.right[kept], len(self.part.gold))
 
 
-def outcome(way: Way, tuning: ScoreBank, test: ScoreBank) -> Outcome:
-    """Measures a way on the test part, with the threshold that is best on the tuning part unless it has one."""
-    on_tuning, on_test = tuning.curve(way), test.curve(way)
-    threshold = on_tuning.best_threshold() if way.threshold is None else way.threshold
-    return Outcome(way, threshold, on_tuning.at(threshold), on_test.at(threshold), on_test)
+def outcome(way: Way, tuning: Curve, test: Curve) -> Outcome:
+    """Measures a way by its curve on the test part, with the best threshold of the tuning part unless it has one."""
+    threshold = tuning.best_threshold() if way.threshold is None else way.threshold
+    return Outcome(way, threshold, tuning.at(threshold), test.at(threshold), test)
+
+
+def classifier_way(name: str, threshold: float | None = None) -> Way:
+    """The way of a classifier alone."""
+    return Way(name, (f"classifier:{name}",), threshold=threshold)
 
 
 def ways(
@@ -198,8 +202,8 @@ def ways(
     """
     found: list[Way] = []
     for name in classifiers:
-        found.append(Way(name, (f"classifier:{name}",), threshold=fixed_threshold))
-    single = [Way(name, (f"classifier:{name}",)) for name in classifiers]
+        found.append(classifier_way(name, fixed_threshold))
+    single = [classifier_way(name) for name in classifiers]
     for name in ("filter", *scorers):
         single.append(Way(f"{name} cosine", (f"cosine:{name}",)))
         single.append(Way(f"{name} {margin} margin", (f"margin:{name}",)))
