@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import shutil
 
 import numpy as np
 import pyarrow as pa
@@ -80,21 +81,47 @@ def test_a_language_that_fails_ends_the_study_and_the_next_run_goes_on_there(run
     assert [words[0] for words in calls][:4] == ["score", "filter", "analyze", "tune"]
 
 
-def test_the_classifiers_of_a_language_draw_as_many_references_as_it_has(tmp_path):
+def test_the_classifiers_of_a_language_draw_as_many_references_as_it_has_with_the_settings_chosen(tmp_path):
     (tmp_path / "glove.txt").touch()
     study = StudyRuns(tmp_path, "studies/classifiers.sh", python=True)
+    best = "echo --negatives hardest --embedding-penalty 1e-6"
+    (tmp_path / "bin/python").write_text(f'#!/usr/bin/env bash\ncase "$*" in *best_classifier*) {best} ;; esac\n')
     done, calls = study(LANGUAGES="fr cs", GLOVE="glove.txt")
-    assert done.returncode == 0 and done.stdout.endswith("the table\n"), done.stderr
+    assert done.returncode == 0, done.stderr
     translated = [parsed(words) for words in calls if words[0] == "back-translate"]
-    assert {(item.max_sentences, item.num_beams) for item in translated} == {(10**6, 1)}
+    assert {(item.max_sentences, item.num_beams) for item in translated} == {(10**6, 5)}
     found = [parsed(words) for words in calls if words[0] == "train-classifier"]
-    for first, size in ((0, 20_000), (9, 8000)):
-        assert [(item.seed, item.body, item.train_size, item.test_size) for item in found[first : first + 9]] == [
+    for first, size in ((0, 20_000), (17, 8000)):
+        tried, used = found[first : first + 8], found[first + 8 : first + 17]
+        assert [(item.body, item.negatives, item.embedding_penalty) for item in tried] == [
+            (body, negatives, penalty)
+            for body in ("avg", "lstm")
+            for negatives in ("random", "hardest")
+            for penalty in (0, 1e-6)
+        ]
+        assert {(item.seed, item.train_size, item.test_size) for item in tried} == {(0, size, size // 8)}
+        assert [(item.seed, item.body, item.train_size, item.test_size) for item in used] == [
             (seed, body, factor * size, size // 8)
             for seed in range(3)
             for body, factor in (("avg", 1), ("lstm", 1), ("avg", 4))
         ]
+        assert {(item.negatives, item.embedding_penalty) for item in used} == {("hardest", 1e-6)}
     assert study(LANGUAGES="fr cs", GLOVE="glove.txt")[1] == []
+    shutil.rmtree(tmp_path / "work/cs/classifiers")
+    done, calls = study(LANGUAGES="fr cs", GLOVE="glove.txt", FAILING="avg_hardest_0")
+    assert done.returncode == 3 and calls[-1][-1] == "0"
+
+
+def test_the_settings_of_the_classifier_that_is_best_on_dev_are_taken(run_script, tmp_path, capsys):
+    for name, dev, test, negatives in (("a", 70, 90, "random"), ("b", 71, 60, "hardest"), ("c", 71, 95, "random")):
+        (tmp_path / name).mkdir()
+        results = {"dev": {"accuracy": dev}, "test": {"accuracy": test}}
+        record = {"settings": {"negatives": negatives, "embedding_penalty": 1e-6}, "results": results}
+        (tmp_path / name / "provenance.json").write_text(json.dumps(record))
+    assert run_script("studies/best_classifier", *(tmp_path / name for name in "abc")) == 0
+    assert capsys.readouterr().out == "--negatives hardest --embedding-penalty 1e-06\n"
+    assert run_script("studies/best_classifier", tmp_path / "a", tmp_path / "none") == 2
+    assert "not the record of a classifier" in capsys.readouterr().err
 
 
 def test_cost_in_length_is_the_share_of_equal_length_that_costs_no_more(load_script, run_script, tmp_path):
