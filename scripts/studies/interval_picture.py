@@ -1,4 +1,4 @@
-"""Draws intervals below each other, a row a claim, so that a reader sees at once which of them lie beside 0."""
+"""Draws intervals below each other, a row a claim, so that a reader sees at once which of them leave 0 out."""
 
 from __future__ import annotations
 
@@ -9,13 +9,15 @@ from hf_paraphrase.evaluation.figures import COLOURS, new_figure, plot_label, sa
 from hf_paraphrase.evaluation.verdicts import Interval
 
 _LONGEST = 90
-_INCHES_A_ROW, _INCHES_ROUND_THEM, _WIDTH = 0.3, 0.9, 9.0
+_INCHES_A_ROW, _INCHES_AN_INTERVAL, _INCHES_ROUND_THEM, _WIDTH = 0.1, 0.1, 0.9, 9.0
+_MARKERS = "oD"
+"""A second series of colours has other points."""
 
 
 def draw_intervals(
     path: Path, rows: Sequence[tuple[str, Sequence[Interval]]], columns: Sequence[str], unit: str
 ) -> None:
-    """Draws a point with its interval for each row and column; those that lie beside 0 are filled.
+    """Draws a point with its interval for each row and column; those that leave 0 out are filled.
 
     Args:
         path: The PNG file.
@@ -23,25 +25,27 @@ def draw_intervals(
         columns: What the intervals of a row are of; for the legend.
         unit: What the axis is in.
     """
-    figure, axes = new_figure(_WIDTH, _INCHES_ROUND_THEM + _INCHES_A_ROW * len(rows))
+    row_inches = _INCHES_A_ROW + _INCHES_AN_INTERVAL * len(columns)
+    figure, axes = new_figure(_WIDTH, _INCHES_ROUND_THEM + row_inches * len(rows))
     axis = axes[0, 0]
     axis.axvline(0, color="0.3", linewidth=1)
-    for place, (column, colour) in enumerate(zip(columns, COLOURS, strict=False)):
+    for place, column in enumerate(columns):
+        colour, marker = COLOURS[place % len(COLOURS)], _MARKERS[place // len(COLOURS) % len(_MARKERS)]
         # Around the middle of the row, so that no interval hides another.
-        shift = (place - (len(columns) - 1) / 2) * 0.6 / len(columns)
-        axis.plot([], [], "o-", color=colour, label=plot_label(column))
+        shift = (place - (len(columns) - 1) / 2) * _INCHES_AN_INTERVAL / row_inches
+        axis.plot([], [], f"{marker}-", color=colour, label=plot_label(column))
         for row, (_, intervals) in enumerate(rows):
             found = intervals[place]
-            beside = found.low > 0 or found.high < 0
+            without_zero = found.low > 0 or found.high < 0
             if found.high < float("inf"):
                 axis.plot([found.low, found.high], [row + shift] * 2, color=colour, linewidth=1.5)
             axis.plot(
                 found.value,
                 row + shift,
-                "o",
+                marker,
                 color=colour,
                 markersize=5,
-                markerfacecolor=colour if beside else "white",
+                markerfacecolor=colour if without_zero else "white",
             )
     axis.set_yticks(range(len(rows)), [plot_label(text, _LONGEST) for text, _ in rows], fontsize=8)
     axis.set_ylim(len(rows) - 0.4, -0.6)

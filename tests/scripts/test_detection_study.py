@@ -3,6 +3,7 @@ from __future__ import annotations
 import gzip
 import json
 import sys
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -270,6 +271,23 @@ def test_the_picture_is_small_and_the_same_each_time(load_script, tmp_path):
         picture.draw_intervals(tmp_path / name, rows, ["AP"], "points")
     assert (tmp_path / "first.png").read_bytes() == (tmp_path / "second.png").read_bytes()
     assert (tmp_path / "first.png").stat().st_size < 60_000
+
+
+def test_the_picture_has_every_column_and_none_of_its_intervals_on_another(load_script, tmp_path, monkeypatch):
+    pytest.importorskip("matplotlib")
+    picture = load_script("studies/interval_picture")
+    Interval = load_script("studies/detection_table").Interval
+    drawn = []
+    monkeypatch.setattr(picture, "save_figure", lambda figure, path: drawn.append(figure))
+    columns = [f"column {number}" for number in range(7)]
+    rows = [(text, [Interval(1.0, 0.5, 1.5)] * 7) for text in ("one", "other")]
+    picture.draw_intervals(tmp_path / "p.png", rows, columns, "points")
+    axis = drawn[0].axes[0]
+    assert [text.get_text() for text in axis.get_legend().get_texts()] == columns
+    looks = [(line.get_color(), line.get_marker()) for line in axis.get_legend().get_lines()]
+    assert len(set(looks)) == 7
+    heights = sorted(line.get_ydata()[0] for line in axis.lines if list(line.get_xdata()) == [0.5, 1.5])
+    assert len(heights) == 14 and min(after_it - before for before, after_it in pairwise(heights)) > 0.1
 
 
 def test_the_script_asks_the_verbs_for_what_they_have_and_trains_on_no_judged_pair(tmp_path):
