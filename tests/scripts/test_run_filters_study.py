@@ -186,15 +186,17 @@ def test_the_table_of_classifiers_judges_by_seeds_and_for_all_rows(run_script, t
     assert "no classifiers" in capsys.readouterr().err
 
 
-def test_the_picture_has_the_gains_of_the_first_table(load_script, tmp_path):
+def test_the_picture_has_the_gains_of_the_first_table_and_fills_what_its_verdicts_tell(load_script, tmp_path):
     pytest.importorskip("matplotlib")
     picture = load_script("studies/filters_picture")
-    for encoder, gain in (("avg", "-0.1 [-0.7, +0.4]"), ("gran", "+1.4 [+0.3, +2.6]")):
+    for encoder, cells in (("avg", "-0.1 [-0.7, +0.0] | does not"), ("gran", "+1.4 [+0.3, +2.6] |  holds")):
         (tmp_path / encoder).mkdir()
-        first = f"| filter | minus random |\n| --- | --: |\n| random | |\n| cost | {gain} |\n"
-        (tmp_path / encoder / "table.md").write_text(f"{first}\n| cost | fr | +9.9 [+9.8, +9.9] |\n")
+        first = f"| filter | minus random | helps |\n| --- | --: | --: |\n| random | | |\n| cost | {cells} |\n"
+        (tmp_path / encoder / "table.md").write_text(f"{first}\n| cost | fr | +9.9 [+9.8, +9.9] | holds |\n")
     found = picture.gains((tmp_path / "gran/table.md").read_text())
     assert found == {"cost": picture.Interval(1.4, 0.3, 2.6)}
+    (rounded,) = picture.gains((tmp_path / "avg/table.md").read_text()).values()
+    assert rounded.low == -0.7 and -0.05 < rounded.high < 0
     tables = [str(tmp_path / encoder / "table.md") for encoder in ("avg", "gran")]
     picture.main(["--tables", *tables, "--output", str(tmp_path / "filters.png")])
     assert (tmp_path / "filters.png").read_bytes().startswith(b"\x89PNG")

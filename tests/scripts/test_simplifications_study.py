@@ -21,20 +21,22 @@ def test_both_encoders_are_tuned_on_the_same_pairs_and_ranges_with_draws_of_a_fi
     # The stand-in makes folders without tables, at which the script ends when it prints them.
     _, calls = script()
     settings = {words[words.index("--output") + 1].removeprefix("work/"): parsed(words) for words in calls}
-    assert set(settings) == {"pairs", "scored", "avg", "gran"}
+    assert set(settings) == {"pairs", "scored", "avg", "gran", "bins"}
     avoided = {Path(path).name for path in settings["pairs"].decontaminate}
     assert avoided == {"pit2015", "msrp", "sick", "sts", "stsbenchmark", "held_out.sha256-16.txt.gz"}
     avg, gran = settings["avg"], settings["gran"]
     for item in (avg, gran):
         assert item.data_sets.keys() == {"simple"} and item.largest_share == 0.2 and item.sample == 4000
         names = {point.filter for point in filter_ranges(item.filters, item.keep)}
-        assert names == {"random", "length", "length_bins", "overlap_1", "overlap_2", "overlap_3", "bleu"}
+        assert names == {"random", "length", "overlap_1", "overlap_2", "overlap_3", "bleu"}
     assert (len(avg.seeds), len(gran.seeds), gran.encoders) == (10, 5, ["gran"])
-    for name in ("avg", "gran"):
+    bins = settings["bins"]
+    assert bins.filters == ["length_bins"] and bins.test_all and bins.grid_seeds == len(bins.seeds) == 5
+    for name in ("avg", "gran", "bins"):
         (tmp_path / "work" / name / "table.md").write_text(f"| table of {name} |\n")
     done, again = script()
     assert done.returncode == 0 and not again
-    assert done.stdout.endswith("| table of avg |\n| table of gran |\n")
+    assert done.stdout.endswith("| table of avg |\n| table of gran |\n| table of bins |\n")
 
 
 @pytest.mark.parametrize("splits", ["no", "yes"])
