@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# 22 minutes of processor time. Which pairs of normal and simple sentences make good training pairs (paper 000, right
+# Half an hour of processor time. Which pairs of normal and simple sentences make good training pairs (paper 000, right
 # halves of tables 5, 6 and 12)? SimpWiki cannot be had; sentences of Wikipedia with simplifications by people stand in. A
 # draw takes a fifth of them at most, so that draws differ; one seed chooses each filter's range on STS 2016, and what
 # is chosen and random pairs have all seeds.
