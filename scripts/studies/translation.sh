@@ -23,11 +23,15 @@ declare -A tatoeba=([fr]=fra [de]=deu [cs]=ces)
 declare -A mixed=([fr]="multi30k multi30k tatoeba help" [de]="multi30k multi30k tatoeba help"
   [cs]="multi30k multi30k tatoeba tatoeba help")
 declare -A epochs=([fr]=1.2 [de]=1.2 [cs]=2)
-size=()
-if [ "${SIZE:-full}" = small ]; then
-  epochs=([fr]=0.8 [de]=0.8 [cs]=1.5)
-  size=(--vocabulary-size 6000 --hidden-size 256 --embedding-size 192 --dropout 0.1 --learning-rate 3e-3 --batch-size 128)
-fi
+case ${SIZE:-full} in
+  full) size=() ;;
+  small)
+    epochs=([fr]=0.8 [de]=0.8 [cs]=1.5)
+    size=(--vocabulary-size 6000 --hidden-size 256 --embedding-size 192 --dropout 0.1 --learning-rate 3e-3
+      --batch-size 128)
+    ;;
+  *) echo "SIZE must be full or small, not $SIZE" >&2; exit 2 ;;
+esac
 
 done_already() { [ -e "$1" ] && echo "there already: $1"; }
 

@@ -36,7 +36,9 @@ def report(among_random, on_candidates, with_fixed=None):
         for kind, values in (("fixed", with_fixed or on_candidates), ("tuned", on_candidates))
         for name, value in zip(NAMES, values, strict=True)
     ]
-    of_random = {name: {"f1": value} for name, value in zip(NAMES, among_random, strict=True)}
+    of_random = {
+        name: {"f1": value, "best": {"f1": value + 0.1}} for name, value in zip(NAMES, among_random, strict=True)
+    }
     return {"random_pairs": of_random, "candidates": rows}
 
 
@@ -117,14 +119,29 @@ def test_the_findings_are_judged_over_the_seeds(load_script, tmp_path, capsys):
     assert table.main([str(folder) for folder in folders]) == 0
     lines = [[cell.strip() for cell in line.split("|")[1:-1]] for line in capsys.readouterr().out.splitlines()]
     rows = {cells[0]: cells[1:] for cells in lines if cells}
-    assert rows["random negatives, digits kept"] == ["51.0 ± 1.0", "50.0 ± 0.0", "25.0 ± 0.0", "1.0 ± 1.0"]
+    assert rows["random negatives, digits kept"] == [
+        "51.0 ± 1.0",
+        "61.0 ± 1.0",
+        "50.0 ± 0.0",
+        "25.0 ± 0.0",
+        "1.0 ± 1.0",
+    ]
     verdicts = [cells[0].rpartition(": ")[2] for cells in list(rows.values())[-7:]]
     # The sixth compares fixed thresholds, the one before it chosen ones.
     assert verdicts == ["holds", "cannot tell", "holds", "holds", "holds", "cannot tell", "holds"]
     assert rows["negatives from the n-best lists are better on candidates"][0].startswith("+18.1 [")
 
 
-@pytest.mark.parametrize("content", ["{}", "[", json.dumps({"random_pairs": {}, "candidates": []}), None])
+def of_an_earlier_version():
+    found = report([0.5] * 4, [0.1] * 4)
+    for row in found["random_pairs"].values():
+        del row["best"]
+    return json.dumps(found)
+
+
+@pytest.mark.parametrize(
+    "content", ["{}", "[", json.dumps({"random_pairs": {}, "candidates": []}), of_an_earlier_version(), None]
+)
 def test_a_report_of_something_else_is_named_in_one_line(load_script, tmp_path, capsys, content):
     if content is not None:
         (tmp_path / "results.json").write_text(content)

@@ -58,6 +58,8 @@ def test_a_small_model_is_trained_with_fewer_units_in_fewer_epochs(run):
         (found[size],) = (parsed(words) for words in calls if words[0] == "train-nmt")
     assert found["small"].hidden_size < found["full"].hidden_size
     assert (found["small"].epochs, found["full"].epochs) == (0.8, 1.2)
+    done, calls = run(SIZE="tiny")
+    assert done.returncode == 2 and "SIZE must be full or small, not tiny" in done.stderr and not calls
 
 
 def test_what_is_there_is_not_made_again(run):
