@@ -197,6 +197,28 @@ def test_a_draw_of_judged_pairs_changes_average_precision_and_correlation_as_rep
         assert correlation[row] == pytest.approx(np.corrcoef(values, gold)[0, 1])
 
 
+def test_how_long_the_vectors_of_an_encoder_are_changes_nothing_in_the_tasks_it_is_transferred_to(load_script):
+    judged = load_script("studies/judged_sets")
+    generator = np.random.default_rng(0)
+    texts = [f"t{number}" for number in range(1200)]
+    vectors = dict(zip(texts, generator.normal(size=(1200, 6)).astype(np.float32), strict=True))
+    first, second = texts[:600], texts[600:]
+    alike = [float(vectors[one][0] * vectors[other][0] > 0) for one, other in zip(first, second, strict=True)]
+    sets = object.__new__(judged.JudgedSets)
+    parts = {
+        name: judged.Examples((first, second), 1 + 4 * np.asarray(alike) * share)
+        for name, share in (("train", 1), ("dev", 0.9), ("test", 0.8))
+    }
+    vars(sets).update(msrp=judged.JudgedPairs(first, second, np.asarray(alike)), sick_parts=parts, sts=[])
+
+    def said(length):
+        return sets.transfer(lambda sentences: length * np.stack([vectors[text] for text in sentences]))
+
+    short, long = said(0.01), said(1.0)
+    assert short["MSRPC"].mean() > 0.8 and (short["MSRPC"] == long["MSRPC"]).all()
+    np.testing.assert_allclose(short["SICK-R"], long["SICK-R"], atol=1e-3)
+
+
 def test_pairs_that_share_a_sentence_are_drawn_together_and_tested_together(load_script):
     pairs = load_script("studies/judged_sets").JudgedPairs(
         [f"s{number // 4}" for number in range(40)], [f"t{number}" for number in range(40)], np.zeros(40)

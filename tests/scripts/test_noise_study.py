@@ -61,7 +61,7 @@ def test_the_script_asks_the_verbs_for_what_they_have_and_trains_on_no_judged_pa
     done, calls = runs()
     assert done.returncode == 0, done.stderr
     settings = {after(words, "--output"): parsed(words) for words in calls}
-    assert list(settings) == ["tweets", "judged", "ppdb", "morphs"]
+    assert list(settings) == ["tweets", "judged", "ppdb", "morphs", "words"]
     avoided = {Path(path).name for path in settings["tweets"].decontaminate}
     assert avoided >= {"pit2015", "msrp", "sick", "sts", "held_out.sha256-16.txt.gz"}
     assert settings["ppdb"].decontaminate == settings["tweets"].decontaminate
