@@ -4,7 +4,9 @@
 
 Each folder is what `evaluate-mining` wrote for everything that was trained with one seed, with the classifiers
 `random`, `zero`, `remove` and `hard` of `mining.sh`. Verdicts are those of `evaluation/verdicts.py`, over the seeds,
-paired, and for all findings together; the hidden pairs are the same in all of them.
+paired, and the pairs, for all findings together. The hidden pairs are the same for all seeds and classifiers, and a
+report has only numbers of them; drawn anew they are as if all seeds found the same ones and two classifiers others,
+which makes an interval rather too wide than too narrow.
 """
 
 from __future__ import annotations
@@ -15,6 +17,9 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from hf_paraphrase.errors import HfParaphraseError, InputError
 from hf_paraphrase.evaluation.verdicts import Claim, difference, spread
@@ -27,8 +32,10 @@ CLASSIFIERS = {
     "hard": "negatives from the n-best lists",
 }
 """What the classifiers of the study are, by their names."""
+REPLICATES = 1000
 Report = Mapping[str, Any]
-Value = Callable[[Report], float]
+Found = Callable[[Report], Mapping[str, float]]
+"""What a way to score found in a report: `found` pairs, of which so many are `right`, of `gold`; `f1` and so on."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -54,9 +61,9 @@ def read_report(folder: Path) -> Report:
         found: Report = json.loads(path.read_text(encoding="utf-8"))
         for name in CLASSIFIERS:
             # An earlier version chose thresholds on the pairs themselves, and had no `best` beside.
-            best_among_random(name)(found)
-            among_random(name)(found)
-            on_candidates(name, "f1")(found)
+            best_among_random(name)(found)["f1"]
+            among_random(name)(found)["f1"]
+            on_candidates(name)(found)["f1"]
     except (OSError, ValueError, LookupError, TypeError, StopIteration) as error:
         raise InputError(
             "not the report of this study's classifiers", path=path, remedy="remove it and run mining.sh again"
@@ -64,45 +71,46 @@ def read_report(folder: Path) -> Report:
     return found
 
 
-def among_random(name: str) -> Value:
-    """The F1 of a classifier among random pairs, with the best threshold of the tuning part, in per cent."""
-    return lambda report: 100 * float(report["random_pairs"][name]["f1"])
+def among_random(name: str) -> Found:
+    """What a classifier finds among random pairs, with the best threshold of the tuning part."""
+    return lambda report: report["random_pairs"][name]
 
 
-def best_among_random(name: str) -> Value:
+def best_among_random(name: str) -> Found:
     """The same with the threshold that is best for the very pairs, as the paper has it."""
-    return lambda report: 100 * float(report["random_pairs"][name]["best"]["f1"])
+    return lambda report: report["random_pairs"][name]["best"]
 
 
-def on_candidates(name: str, measure: str, *, threshold: str = "fixed", one_to_one: bool = False) -> Value:
-    """A measure of a way to score on the candidates of the filter, in per cent."""
+def on_candidates(name: str, *, threshold: str = "fixed", one_to_one: bool = False) -> Found:
+    """What a way to score finds among the candidates of the filter."""
 
-    def value(report: Report) -> float:
+    def found(report: Report) -> Mapping[str, float]:
         rows = report["candidates"]
         way = (name, threshold, one_to_one)
         row = next(row for row in rows if (row["score"], row["threshold_is"], bool(row["one_to_one"])) == way)
-        return 100 * float(row["test"][measure])
+        test: Mapping[str, float] = row["test"]
+        return test
 
-    return value
+    return found
 
 
-FINDINGS: tuple[tuple[str, Value, Value, Claim], ...] = (
+FINDINGS: tuple[tuple[str, Found, Found, Claim], ...] = (
     ("digits kept are better than made 0, among random pairs", among_random("random"), among_random("zero"), "above"),
     ("digits kept are better than removed", among_random("random"), among_random("remove"), "above"),
     ("digits removed are better than made 0", among_random("remove"), among_random("zero"), "above"),
     (
         "the classifier is worse on candidates than among random pairs",
-        on_candidates("random", "f1", threshold="tuned"),
+        on_candidates("random", threshold="tuned"),
         among_random("random"),
         "below",
     ),
     (
         "negatives from the n-best lists are better on candidates",
-        on_candidates("hard", "f1", threshold="tuned"),
-        on_candidates("random", "f1", threshold="tuned"),
+        on_candidates("hard", threshold="tuned"),
+        on_candidates("random", threshold="tuned"),
         "above",
     ),
-    ("the same with the paper's λ", on_candidates("hard", "f1"), on_candidates("random", "f1"), "above"),
+    ("the same with the paper's λ", on_candidates("hard"), on_candidates("random"), "above"),
     ("and do no harm among random pairs", among_random("hard"), among_random("random"), "little"),
 )
 """What paper 002 says, or proposes: two values and where their difference is then, in points of F1.
@@ -110,53 +118,68 @@ FINDINGS: tuple[tuple[str, Value, Value, Claim], ...] = (
 A threshold that was chosen is compared with chosen ones only, a fixed one with fixed ones."""
 
 
+def drawn_f1(found: Sequence[Mapping[str, float]], seed: int) -> NDArray[np.float64]:
+    """Computes F1 × 100 of each seed with the pairs drawn anew (replicates, seeds).
+
+    F1 depends on how many pairs are right, false and missed. Each number varies by its root, and for all seeds alike.
+    """
+    numbers = np.array([[row["right"], row["found"] - row["right"], row["gold"] - row["right"]] for row in found])
+    noise = np.random.default_rng(seed).normal(size=(REPLICATES, 1, 3))
+    right, false, missed = np.moveaxis(np.maximum(numbers + np.sqrt(numbers) * noise, 0), -1, 0)
+    return 200 * right / np.maximum(2 * right + false + missed, 1)
+
+
 def tables(reports: Sequence[Report]) -> str:
-    """Formats the classifiers, the ways of the repair, and the findings with intervals and verdicts."""
+    """Formats recalls, the classifiers, the ways of the repair, and the findings with intervals and verdicts."""
 
-    def over_seeds(value: Value) -> str:
-        return spread([value(report) for report in reports])
+    def over_seeds(found: Found, *measures: str) -> list[str]:
+        return [spread([100 * found(report)[measure] for report in reports]) for measure in measures]
 
+    counts = [row["n"] for row in next(iter(reports[0]["recall"].values()))]
+    recalls = [
+        [
+            encoder,
+            *(spread([report["recall"][encoder][place]["share"] for report in reports]) for place in range(len(rows))),
+        ]
+        for encoder, rows in reports[0]["recall"].items()
+    ]
+    measured = ["precision", "recall", "f1"]
     classifiers = [
         [
             what,
-            over_seeds(among_random(name)),
-            over_seeds(best_among_random(name)),
-            *(over_seeds(on_candidates(name, measure)) for measure in ("precision", "recall", "f1")),
+            *over_seeds(among_random(name), "f1"),
+            *over_seeds(best_among_random(name), "f1"),
+            *over_seeds(on_candidates(name), *measured),
         ]
         for name, what in CLASSIFIERS.items()
     ]
-    tuned = [row for row in reports[0]["candidates"] if row["threshold_is"] == "tuned"]
     repair = [
         [
             row["score"],
             str(row["one_to_one"] or "–"),
-            *(
-                over_seeds(on_candidates(row["score"], measure, threshold="tuned", one_to_one=bool(row["one_to_one"])))
-                for measure in ("precision", "recall", "f1")
-            ),
+            *over_seeds(on_candidates(row["score"], threshold="tuned", one_to_one=bool(row["one_to_one"])), *measured),
         ]
-        for row in tuned
+        for row in reports[0]["candidates"]
+        if row["threshold_is"] == "tuned"
     ]
     findings = []
     for claim, first, second, side in FINDINGS:
-        values = [{seed: value(report) for seed, report in enumerate(reports)} for value in (first, second)]
-        interval = difference(values[0], values[1], paired=True).interval(len(FINDINGS))
+        found = [[what(report) for report in reports] for what in (first, second)]
+        values = [{seed: 100 * row["f1"] for seed, row in enumerate(rows)} for rows in found]
+        drawn = drawn_f1(found[0], 0), drawn_f1(found[1], 1)
+        interval = difference(values[0], values[1], paired=True, pairs=drawn).interval(len(FINDINGS))
         findings.append([claim, f"{interval.text()}: {interval.verdict(side)}"])
-    measured = ["precision", "recall", "F1"]
-    heads = [
-        "classifier",
-        "F1 among random pairs",
-        "best F1 there",
-        *(f"{name}, candidates, fixed λ" for name in measured),
-    ]
+    named = ["precision", "recall", "F1"]
     return "\n".join(
         [
-            f"{len(reports)} seeds, per cent, mean ± standard deviation\n",
-            format_table(heads, classifiers),
+            f"{len(reports)} seeds, per cent, mean ± standard deviation; translations among the n best:\n",
+            format_table(["encoder", *(str(count) for count in counts)], recalls),
+            "\nClassifiers, on candidates with the fixed threshold:\n",
+            format_table(["classifier", "F1 among random pairs", "best F1 there", *named], classifiers),
             "\nThresholds with the best F1 on the tuning part:\n",
-            format_table(["score", "matching", *measured], repair),
+            format_table(["score", "matching", *named], repair),
             "\nDifferences of F1:\n",
-            format_table(["finding", f"difference over {len(reports)} seeds"], findings),
+            format_table(["finding", f"difference over {len(reports)} seeds and the pairs"], findings),
         ]
     )
 

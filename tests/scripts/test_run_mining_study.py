@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 
+import numpy as np
 import pytest
 from study_runs import SCRIPTS, parsed
 
@@ -31,15 +32,21 @@ def report(among_random, on_candidates, with_fixed=None):
             "score": name,
             "one_to_one": None,
             "threshold_is": kind,
-            "test": {"precision": 0.5, "recall": 0.25, "f1": value},
+            "test": {"precision": 0.5, "recall": 0.25} | of(value),
         }
         for kind, values in (("fixed", with_fixed or on_candidates), ("tuned", on_candidates))
         for name, value in zip(NAMES, values, strict=True)
     ]
     of_random = {
-        name: {"f1": value, "best": {"f1": value + 0.1}} for name, value in zip(NAMES, among_random, strict=True)
+        name: of(value) | {"best": {"f1": value + 0.1}} for name, value in zip(NAMES, among_random, strict=True)
     }
-    return {"random_pairs": of_random, "candidates": rows}
+    recall = {"joint": [{"n": 1, "share": 90.0}, {"n": 10, "share": 95.0}]}
+    return {"recall": recall, "random_pairs": of_random, "candidates": rows}
+
+
+def of(f1):
+    """An F1, and numbers of a million pairs that have it."""
+    return {"f1": f1, "found": 10**6, "right": round(10**6 * f1), "gold": 10**6}
 
 
 def write_curve(path, rows):
@@ -130,6 +137,17 @@ def test_the_findings_are_judged_over_the_seeds(load_script, tmp_path, capsys):
     # The sixth compares fixed thresholds, the one before it chosen ones.
     assert verdicts == ["holds", "cannot tell", "holds", "holds", "holds", "cannot tell", "holds"]
     assert rows["negatives from the n-best lists are better on candidates"][0].startswith("+18.1 [")
+    assert rows["joint"] == ["90.0 ± 0.0", "95.0 ± 0.0"]
+
+
+def test_drawing_the_pairs_anew_varies_f1_as_a_bootstrap_of_them_does_and_alike_in_all_seeds(load_script):
+    drawn = load_script("studies/mining_table").drawn_f1([{"found": 400, "right": 240, "gold": 600}] * 2, 0)
+    kinds = np.repeat([0, 1, 2], [240, 160, 360])
+    generator = np.random.default_rng(0)
+    again = [np.bincount(generator.choice(kinds, len(kinds)), minlength=3) for _ in range(2000)]
+    f1 = [200 * right / (2 * right + false + missed) for right, false, missed in again]
+    assert drawn.mean() == pytest.approx(48.0, abs=0.3) and drawn[:, 0].std() == pytest.approx(np.std(f1), rel=0.1)
+    assert (drawn[:, 0] == drawn[:, 1]).all()
 
 
 def of_an_earlier_version():
