@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# An hour or two on two cores for each seed; 14 minutes of it with PAIRS=30000 EPOCHS=2 HIDDEN=64, for German beside other
-# work, 7 of them processor time.
+# An hour or two on two cores for each seed; ten minutes of processor time with PAIRS=30000 EPOCHS=2 HIDDEN=64, which is
+# how the study was run, with five seeds.
 # Makes the tables and figure 1 of paper 002 (Grégoire and Langlais 2017) on a task made from bitext, and the tables of its
 # repair, with what may be said of them over the seeds of everything that is trained.
 # Usage: bash scripts/studies/mining.sh DATA WORK [LANGUAGE]

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# An hour of processor time. Paper 003 (Sjöblom, Creutz and Aulamo 2018) in English, on tweets: false pairs among the
+# 70 minutes of processor time. Paper 003 (Sjöblom, Creutz and Aulamo 2018) in English, on tweets: false pairs among the
 # training pairs that were candidates for good ones (table 3), words instead of morphs (table 2), PPDB as training pairs
 # (table 6), news, captions and STS as other tasks (table 7), and the cosine against people's score (figure 2).
 # Candidates are pairs of tweets on one news link, of which people said whether they are paraphrases, so the share of
