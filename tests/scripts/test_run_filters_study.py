@@ -91,8 +91,8 @@ def test_the_classifiers_of_a_language_draw_as_many_references_as_it_has_with_th
     translated = [parsed(words) for words in calls if words[0] == "back-translate"]
     assert {(item.max_sentences, item.num_beams) for item in translated} == {(10**6, 5)}
     found = [parsed(words) for words in calls if words[0] == "train-classifier"]
-    for first, size in ((0, 20_000), (17, 8000)):
-        tried, used = found[first : first + 8], found[first + 8 : first + 17]
+    for first, size in ((0, 20_000), (23, 8000)):
+        tried, used = found[first : first + 8], found[first + 8 : first + 23]
         assert [(item.body, item.negatives, item.embedding_penalty) for item in tried] == [
             (body, negatives, penalty)
             for body in ("avg", "lstm")
@@ -102,7 +102,7 @@ def test_the_classifiers_of_a_language_draw_as_many_references_as_it_has_with_th
         assert {(item.seed, item.train_size, item.test_size) for item in tried} == {(0, size, size // 8)}
         assert [(item.seed, item.body, item.train_size, item.test_size) for item in used] == [
             (seed, body, factor * size, size // 8)
-            for seed in range(3)
+            for seed in range(5)
             for body, factor in (("avg", 1), ("lstm", 1), ("avg", 4))
         ]
         assert {(item.negatives, item.embedding_penalty) for item in used} == {("hardest", 1e-6)}
