@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
-# 25 minutes of processor time for the translations, and by the clock, beside other work, 20 each for the tables sources
-# and recurrent, 12 for rates and 25 for inputs. Encoders on pairs of several sources and numbers: which source is the
-# best (paper 000, table 4), are more back-translations better (table 13) and at which rate, what helps an LSTM (paper
-# 001), do averages and LSTMs differ on phrases and on sentences, which words and word vectors are the better start, and
-# does it matter that Adam moves only the words of a batch? Only tables with back-translations need the translation model.
+# 25 minutes of processor time for the translations, and by the clock, beside other work, 20 each for the tables
+# sources and recurrent, 12 for rates, 25 for inputs and 20 for three seeds of sizes. Encoders on pairs of several
+# sources and numbers: which source is the best (paper 000, table 4), are more back-translations better (table 13) and
+# at which rate, what helps an LSTM (paper 001), do averages and LSTMs differ on phrases and on sentences, which words
+# and word vectors are the better start, and does it matter that Adam moves only the words of a batch? Only tables
+# with back-translations need the translation model.
 # Usage: bash scripts/studies/encoders.sh DATA WORK
 #   DATA  holds manythings/ ppdb/ turkcorpus/ asset/ wikisplit/ text/ to learn from, and sts/ sick/ stsbenchmark/ pit2015/
 #         msrp/ and held_out.sha256-16.txt.gz, of which nothing may be learned
