@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# 100 minutes of processor time, the translations of filters.sh not counted. Table 8 of paper 000: is a sentence a reference
-# or a translation? For each language averages and an LSTM on 20,000 references (Czech 8,000) and averages on four times
-# as many, with five seeds, which draw the references too. Which translation is the example and how much word vectors
-# are drawn to 0 are chosen together on the dev part with the first seed, for averages and for the LSTM.
+# 100 minutes of processor time, the translations of filters.sh not counted. Table 8 of paper 000: is a sentence a
+# reference or a translation? For each language averages and an LSTM on 20,000 references (Czech 8,000) and averages on
+# four times as many, with five seeds, which draw the references too. Which translation is the example and how much
+# word vectors are drawn to 0 are chosen together on the dev part with the first seed, for averages and for the LSTM.
 # Usage: bash scripts/studies/classifiers.sh DATA WORK
 #   DATA  holds what filters.sh wants of it
 #   WORK  is a folder for everything that is made; that of filters.sh has the translations already. What is there is not

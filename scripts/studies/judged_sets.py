@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from hf_paraphrase.data.folder import DataFolder
 from hf_paraphrase.data.sources.msrp import SCHEMA as MSRP
 from hf_paraphrase.data.sources.msrp import MsrpSource
+from hf_paraphrase.encoders.familiar_calls import normalized
 from hf_paraphrase.evaluation.bootstrap import bootstrap_means
 from hf_paraphrase.evaluation.correlation import cosine_similarities, pearson
 from hf_paraphrase.evaluation.graded_set import GradedSet
@@ -144,8 +145,7 @@ class JudgedSets:
         # Steps and penalties of the regressions are of a given size; the vectors of an encoder whose words started at
         # random have a length of 0.05, and its products are lost beside them.
         def unit(texts: Sequence[str]) -> NDArray[np.float32]:
-            vectors = encode(texts)
-            return vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-12)
+            return normalized(encode(texts))
 
         found = {"MSRPC": self._classes(unit), "SICK-R": self._scores(unit)}
         for item in self.sts:

@@ -25,6 +25,7 @@ from scipy.ndimage import gaussian_filter1d
 from scipy.signal import find_peaks
 
 from hf_paraphrase import SentenceEncoder
+from hf_paraphrase.encoders.familiar_calls import normalized
 from hf_paraphrase.errors import HfParaphraseError, InputError, UsageError
 from hf_paraphrase.evaluation.figures import COLOURS, new_figure, plot_label, save_figure
 from hf_paraphrase.evaluation.verdicts import difference, spread
@@ -152,8 +153,7 @@ def look(
         Each measure for every query (queries,), NaN where it has none; and the distributions of the cosines of negated
         queries with negated and with other sentences, means over the queries (2, bins).
     """
-    vectors = np.asarray(encode(list(words.sentences)), np.float32)
-    vectors /= np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-12)
+    vectors = normalized(np.asarray(encode(list(words.sentences)), np.float32))
     found = {name: np.full(len(queries), np.nan) for name in MEASURES}
     curves = []
     for place, query in enumerate(queries):

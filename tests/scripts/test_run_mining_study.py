@@ -157,8 +157,20 @@ def of_an_earlier_version():
     return json.dumps(found)
 
 
+def without(part):
+    return json.dumps(report([0.5] * 4, [0.1] * 4) | {part: {}})
+
+
 @pytest.mark.parametrize(
-    "content", ["{}", "[", json.dumps({"random_pairs": {}, "candidates": []}), of_an_earlier_version(), None]
+    "content",
+    [
+        "{}",
+        "[",
+        json.dumps({"random_pairs": {}, "candidates": []}),
+        *map(without, ("recall", "random_pairs", "candidates")),
+        of_an_earlier_version(),
+        None,
+    ],
 )
 def test_a_report_of_something_else_is_named_in_one_line(load_script, tmp_path, capsys, content):
     if content is not None:
