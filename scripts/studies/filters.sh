@@ -70,12 +70,11 @@ done
 for process in "${started[@]}"; do wait "$process"; done
 
 # 4. The grids: one seed chooses each filter's range of each language on STS 2016; what is chosen and random pairs have
-# all seeds.
-ranges=(--keep "length<=7" "length<=10" "length<=15" "cost<=0.6" "cost<=0.8" "cost<=1" "cost_with_end<=0.5"
-  "cost_with_end<=0.7" "cost_with_end<=0.9" "cost_in_length<=0.25" "cost_in_length<=0.5" "cost_in_length<=0.75"
-  "perplexity<=40" "perplexity<=75" "perplexity<=150" "reference_probability>=0.2" "reference_probability>=0.4"
-  "reference_probability>=0.6" "overlap_1<=0.7" "overlap_1<=0.8" "overlap_1<=0.9" "overlap_2<=0.4" "overlap_2<=0.6"
-  "overlap_2<=0.8" "overlap_3<=0.4" "overlap_3<=0.6" "overlap_3<=0.8" "bleu<=0.4" "bleu<=0.6" "bleu<=0.8")
+# all seeds. They go on until the best is inside, or too few pairs are left for a draw; their loose end is no filter.
+ranges=(--keep "length<="{7,10,15,20,30} "cost<="{0.6,0.8,1,1.2} "cost_with_end<="{0.5,0.7,0.9,1.1}
+  "cost_in_length<="{0.1,0.25,0.5,0.75,0.9} "perplexity<="{20,40,75,150,300} "reference_probability>="{0.1,0.2,0.4,0.6}
+  "overlap_1<="{0.6,0.7,0.8,0.9} "overlap_2<="{0.1,0.2,0.3,0.4,0.6,0.8} "overlap_3<="{0,0.1,0.2,0.4,0.6,0.8}
+  "bleu<="{0.2,0.3,0.4,0.6,0.8})
 tune "$work/avg" "$avg_seeds" 8000 --pairs "${pools[@]}" --epochs 20 "${ranges[@]}" &
 averages=$!
 tune "$work/gran" "$gran_seeds" 8000 --pairs "${pools[@]}" --encoders gran --epochs 3 "${ranges[@]}"

@@ -141,7 +141,7 @@ NAMES_OF_INPUTS = """
     bitext classifier compare corpus csv data data_dir decontaminate dev_data encoder encoders expansion
     expansion_decontaminate file frequency_counts gettext gold idf_text index initial_model
     initial_vectors input jsonl language_model language_model_text lexical_table mined model models normal
-    pairs parquet path quality_table queries query_file scoring_encoder segmentation sentences simple
+    pairs parquet path quality_table queries query_file runs_from scoring_encoder segmentation sentences simple
     source source_encoder source_file source_scoring_encoder tagged tags target target_encoder
     target_file target_scoring_encoder task teacher test_source_file test_target_file text tmx
     token_file tokenizer translation_model tsv tune_on validation_source_file validation_target_file

@@ -89,7 +89,10 @@ def test_a_grid_leaves_a_table_a_plot_a_card_and_every_run(tuned):
     assert len((tuned / "runs.jsonl").read_text().splitlines()) == len(runs) - 2
     record = json.loads((tuned / "provenance.json").read_text())
     assert {item["filter"] for item in record["results"]["chosen"]} == {"random", "length_bins", "quality"}
-    assert not {"similarities", "trainer"} & {path.name for path in tuned.iterdir()}
+    assert {path.stem for path in (tuned / "similarities").iterdir()} == {
+        json.loads(line)["key"] for line in (tuned / "runs.jsonl").open()
+    }
+    assert not (tuned / "trainer").exists()
 
 
 def test_the_dev_set_alone_chooses(tuned):
@@ -147,10 +150,7 @@ def test_an_interrupted_grid_goes_on_where_it_was(data, tuned, tmp_path, capsys,
     noted = [[json.loads(line)["key"] for line in (place / "runs.jsonl").open()] for place in (output, tuned)]
     assert noted[0] == noted[1], "of the line that was cut off nothing is left"
     record, undisturbed = (json.loads((place / "provenance.json").read_text()) for place in (output, tuned))
-    assert (
-        len(record["interruptions"]) == 1
-        and record["results"]["runs_trained"] == undisturbed["results"]["runs_trained"]
-    )
+    assert len(record["interruptions"]) == 1 and record["results"]["runs"] == undisturbed["results"]["runs"]
     assert run(*words(data, output, *GRID, "--seeds", 0, 1), "--resume") == 0
     assert "nothing is left to do" in capsys.readouterr().err
 

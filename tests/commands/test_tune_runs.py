@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import zlib
 
 import numpy as np
@@ -113,20 +114,56 @@ def test_a_run_that_cannot_be_noted_is_an_output_error(tmp_path, tests):
     assert runs.known == 0
 
 
-def test_a_run_whose_similarities_are_gone_is_noted_again_in_its_place(tmp_path):
-    """They go at the very end, where a run may be killed among them."""
-    (tmp_path / "similarities").mkdir()
-    runs = TuningRuns.__new__(TuningRuns)
-    runs.folder, runs.tests, runs._notes, runs._pending = tmp_path, ("any",), {}, [np.zeros(2)]
-    for key in "ab":
-        runs._note({"key": key, "seconds": 1})
-    (tmp_path / "similarities/a.npz").unlink()
-    runs._notes = runs._read_notes()
-    assert runs.known == 1
-    runs._note({"key": "a", "seconds": 2})
-    assert runs.known == 2
-    noted = [json.loads(line) for line in (tmp_path / "runs.jsonl").open()]
-    assert noted == [{"key": "a", "seconds": 2}, {"key": "b", "seconds": 1}]
+def grid(data, output, *more):
+    words = ["tune", "--output", output, "--dev-data", data / "dev", "--data", data / "test", "--pairs", data / "news"]
+    return main([str(word) for word in [*words, "--sample", 8, "--bootstrap", 40, *more]])
+
+
+def test_a_grid_with_more_ranges_and_seeds_trains_only_what_others_have_not(data, tmp_path, monkeypatch, capsys):
+    trained = []
+
+    def training(self, data, settings, rows, seed):
+        trained.append(seed)
+        if len(trained) == stop:
+            raise KeyboardInterrupt
+        return trained_by_hand(self, data, settings, rows, seed)
+
+    monkeypatch.setattr(TuningRuns, "_train", training)
+    whole = ["--keep", GOOD, "--keep", BAD, "--seeds", 0, 1, 2]
+    stop = 3
+    assert grid(data, tmp_path / "cut", "--keep", BAD, "--seeds", 0, 1) == 130, "after two runs"
+    stop = None
+    assert grid(data, tmp_path / "first", "--keep", GOOD, "--seeds", 1, 0) == 0
+    trained.clear()
+    others = ["--runs-from", tmp_path / "first", tmp_path / "cut"]
+    assert grid(data, tmp_path / "joined", *whole, *others) == 0
+    assert trained == [2, 2], "the third seed of the random selection and of what was chosen"
+    assert "5 of 7 runs were taken over from" in capsys.readouterr().err
+    assert grid(data, tmp_path / "alone", *whole) == 0
+    assert len(trained) == 2 + 7
+    for name in ("table.md", "table.csv"):
+        assert (tmp_path / "joined" / name).read_text() == (tmp_path / "alone" / name).read_text()
+    # Any of its runs can be taken over in turn.
+    trained.clear()
+    assert grid(data, tmp_path / "again", *whole, "--runs-from", tmp_path / "joined") == 0 and trained == []
+
+
+def test_runs_without_the_similarities_that_a_grid_needs_are_trained(data, tmp_path, by_hand, capsys):
+    more = ["--keep", GOOD, "--seeds", 0]
+    assert grid(data, tmp_path / "first", *more) == 0
+    shutil.rmtree(tmp_path / "first/similarities")
+    assert grid(data, tmp_path / "second", *more, "--runs-from", tmp_path / "first") == 0
+    assert "0 of 2 runs were taken over" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("content", [None, "", "{}\n", "[1]\n", '{"key": [1]}\n', "\xff"])
+def test_a_folder_without_runs_is_refused_and_leaves_nothing_behind(data, tmp_path, by_hand, capsys, content):
+    if content is not None:
+        (tmp_path / "other").mkdir()
+        (tmp_path / "other/runs.jsonl").write_text(content, encoding="latin-1")
+    assert grid(data, tmp_path / "grid", "--keep", GOOD, "--seeds", 0, "--runs-from", tmp_path / "other") == 2
+    assert "no runs of tune are noted here (give the output of tune)" in capsys.readouterr().err
+    assert [path.name for path in tmp_path.iterdir() if path.name != "other"] == []
 
 
 def test_the_files_of_encoders_are_those_of_their_settings_and_their_own():
@@ -195,6 +232,6 @@ def test_an_unbounded_perplexity_is_the_random_selection_and_can_be_chosen(data,
     chosen = {item["filter"]: item for item in record["results"]["chosen"]}
     assert chosen["perplexity"]["range"] == "unbounded" and chosen["random"]["dev"] == chosen["perplexity"]["dev"]
     # The six bounds select the same rows, and no bound those of the random selection.
-    assert record["results"]["runs_trained"] == 2 and record["results"]["cells"] == 8
+    assert record["results"]["runs"] == 2 and record["results"]["cells"] == 8
     # What `filter` is told to do for the best of them names no range.
     assert "--keep" not in capsys.readouterr().err

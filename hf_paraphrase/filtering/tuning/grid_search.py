@@ -27,7 +27,7 @@ from ...settings import recipe
 from .choice import Cell, ChosenCell, TuningRun, choose_by_dev, compare_with_random, mean_test
 from .grids import RANDOM, RECOLLECTED, FilterRange
 from .report import bins_table, cells_table, filters_table, plot_grid, ranges_table, runs_csv
-from .runs import NOTES, SIMILARITIES, TuningRuns
+from .runs import NOTES, TuningRuns, noted_runs
 from .selection_pool import SelectionPool
 from .settings import TuneSettings
 from .tuned_encoders import encoder_files, encoder_settings, run_settings
@@ -81,9 +81,10 @@ def tune(settings: TuneSettings) -> Tuned:
     tests, missing = ([], []) if settings.data is None else read_test_sets(Path(settings.data))
     pools = {name: _pool(settings, folder) for name, folder in pairs.items()}
     _check_selections(settings, pools)
+    others = dict(noted_runs(Path(folder)) for folder in settings.runs_from)
     with output_folder(settings.output, overwrite=settings.overwrite, resume=settings.resume) as staging:
         write_job(staging, _job(settings, encoders))
-        runs = TuningRuns(staging, pairs, pools, encoders, Path(settings.dev_data), tests, sample=settings.sample)
+        runs = TuningRuns(staging, pairs, pools, encoders, Path(settings.dev_data), tests, settings.sample, others)
         if runs.known:
             say(f"{runs.known} finished runs found")
         grid = _train_grid(runs, list(pairs), list(encoders), points, settings.seeds[: settings.grid_seeds])
@@ -104,8 +105,9 @@ def tune(settings: TuneSettings) -> Tuned:
         tuned = Tuned(Path(settings.output), table, grid, compared)
         bins = _compared_bins(grid, scores, settings.bootstrap) if settings.test_all and tests else {}
         _write(settings, staging, tuned, encoders, final, bins, missing, len(tests), runs)
-        shutil.rmtree(staging / SIMILARITIES)
         shutil.rmtree(staging / "trainer", ignore_errors=True)
+    if settings.runs_from:
+        say(f"{runs.taken} of {runs.known} runs were taken over from {', '.join(settings.runs_from)}")
     _say_best(settings, tuned, list(encoders), pools)
     return tuned
 
@@ -277,7 +279,7 @@ def _write(
             for cell, item in compared_bins.items()
         ],
         "encoders": {name: run_settings(item) for name, item in encoders.items()},
-        "runs_trained": runs.known,
+        "runs": runs.known,
         "cells": len(grid),
         "test_sets_missing": list(missing),
     }

@@ -4,21 +4,24 @@ from __future__ import annotations
 
 import hashlib
 import json
+import shutil
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ...artefacts.folders import staging_path
 from ...artefacts.provenance import fingerprint
-from ...artefacts.whole_files import write_parts_whole, written_whole
+from ...artefacts.whole_files import written_whole
 from ...data.folder import DataFolder
 from ...encoders.kinds import encoder_kind
 from ...encoders.train import trainer_settings
 from ...encoders.train_settings import EncoderSettings
 from ...encoders.untrained import new_vocabulary, untrained_model
-from ...errors import HfParaphraseError, OutputError
+from ...errors import HfParaphraseError, InputError, OutputError
 from ...evaluation.dev import dev_scorer
 from ...evaluation.graded_set import GradedSet, score_with_encoder
 from ...evaluation.sts import evaluate_scored
@@ -33,6 +36,8 @@ if TYPE_CHECKING:
 
 NOTES = "runs.jsonl"
 SIMILARITIES = "similarities"
+Notes = dict[str, dict[str, Any]]
+"""What is noted of every run, by its key."""
 _OF_THE_VOCABULARY = (
     "model_type",
     "tokenizer",
@@ -63,6 +68,10 @@ class TuningRuns:
         dev_data: The dev data.
         tests: The test sets, possibly none.
         sample: How many pairs a run is trained on at most.
+        others: What other grids have noted, by their folders (:func:`noted_runs`); taken over where it is the same.
+
+    Raises:
+        OutputError: If the folder cannot be made.
     """
 
     def __init__(
@@ -74,10 +83,11 @@ class TuningRuns:
         dev_data: Path,
         tests: Sequence[GradedSet],
         sample: int,
+        others: Mapping[Path, Notes] | None = None,
     ) -> None:
         self.folder, self.pairs, self.pools, self.encoders = folder, pairs, pools, encoders
-        self.tests, self.sample = tests, sample
-        self.trained = self.found = 0
+        self.tests, self.sample, self._others = tests, sample, others or {}
+        self.trained = self.taken = 0
         self._pending: list[np.ndarray] = []
         self._score = dev_scorer(dev_data)
         self._inputs = [fingerprint(dev_data), _digest([[*item.sentences1, *item.sentences2] for item in tests])]
@@ -94,12 +104,12 @@ class TuningRuns:
             (folder / SIMILARITIES).mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise OutputError(f"cannot make the folder: {error.strerror}", path=folder / SIMILARITIES) from error
-        self._notes = self._read_notes()
+        self._notes = _read_notes(folder / NOTES)
 
     @property
     def known(self) -> int:
         """How many runs are noted."""
-        return sum(map(self._is_known, self._notes))
+        return len(self._notes)
 
     def run(self, data: str, encoder: str, point: FilterRange, seed: int) -> TuningRun | None:
         """Trains and scores one encoder, or finds what was noted about it.
@@ -116,16 +126,13 @@ class TuningRuns:
         vocabulary_of = self._vocabulary_contents(settings)
         # That of a lone data set is in the key already; runs noted before this was known stay known.
         key = _digest(known_by + ([vocabulary_of] if len(vocabulary_of) > 1 else []))
-        note = self._notes.get(key)
-        if note is None or not self._is_known(key):
-            note = {"key": key, **self._train(data, settings, rows, seed)}
-            self._note(note)
+        if key not in self._notes and not self._take_over(key):
+            self._note({"key": key, **self._train(data, settings, rows, seed)})
             self.trained += 1
-        else:
-            self.found += 1
+        note = self._notes[key]
         similarities = None
         if self.tests:
-            with np.load(self.folder / SIMILARITIES / f"{key}.npz") as arrays:
+            with np.load(_similarities(self.folder, key)) as arrays:
                 similarities = {graded.key: arrays[f"arr_{place}"] for place, graded in enumerate(self.tests)}
         return TuningRun(
             seed=seed,
@@ -220,41 +227,67 @@ class TuningRuns:
     def _vocabulary_key(settings: EncoderSettings) -> str:
         return _digest({name: getattr(settings, name) for name in _OF_THE_VOCABULARY})
 
-    def _read_notes(self) -> dict[str, dict[str, Any]]:
-        path = self.folder / NOTES
-        notes: dict[str, dict[str, Any]] = {}
-        for line in path.read_text(encoding="utf-8").splitlines() if path.is_file() else []:
-            try:
-                note = json.loads(line)
-            except ValueError:
-                # The line that was being written when a run was killed.
-                continue
-            notes[note["key"]] = note
-        return notes
+    def _take_over(self, key: str) -> bool:
+        """Notes a run as another grid has it; tells whether one has."""
+        for folder, notes in self._others.items():
+            # A grid that was made before similarities were kept lacks them.
+            if key in notes and (not self.tests or _similarities(folder, key).is_file()):
+                self._note(notes[key], folder)
+                self.taken += 1
+                return True
+        return False
 
-    def _is_known(self, key: str) -> bool:
-        """Tells whether all of a noted run is there: a kill at the very end may leave notes without similarities."""
-        return not self.tests or (self.folder / SIMILARITIES / f"{key}.npz").is_file()
-
-    def _note(self, note: dict[str, Any]) -> None:
+    def _note(self, note: dict[str, Any], other: Path | None = None) -> None:
+        """Notes a run that was just made, or that of another grid."""
         try:
             if self.tests:
-                path = self.folder / SIMILARITIES / f"{note['key']}.npz"
-                with written_whole(path) as temporary, temporary.open("wb") as file:
-                    # By position they are named arr_0, arr_1 and so on.
-                    np.savez(file, *self._pending)
+                with written_whole(_similarities(self.folder, note["key"])) as temporary:
+                    if other is not None:
+                        shutil.copyfile(_similarities(other, note["key"]), temporary)
+                    else:
+                        with temporary.open("wb") as file:
+                            # By position they are named arr_0, arr_1 and so on.
+                            np.savez(file, *self._pending)
             path = self.folder / NOTES
-            if note["key"] in self._notes:
-                notes = {**self._notes, note["key"]: note}
-                write_parts_whole(path, (f"{json.dumps(item)}\n" for item in notes.values()))
-            else:
-                with path.open("ab") as file:
-                    # What a kill or a full disk has left of a line goes.
-                    file.truncate(path.read_bytes().rfind(b"\n") + 1)
-                    file.write(f"{json.dumps(note)}\n".encode())
+            with path.open("ab") as file:
+                # What a kill or a full disk has left of a line goes.
+                file.truncate(path.read_bytes().rfind(b"\n") + 1)
+                file.write(f"{json.dumps(note)}\n".encode())
         except OSError as error:
             raise OutputError(f"cannot note a finished run: {error.strerror or error}", path=self.folder) from error
         self._notes[note["key"]] = note
+
+
+def noted_runs(folder: Path) -> tuple[Path, Notes]:
+    """Reads what is noted of the runs of another grid.
+
+    Args:
+        folder: An output of `tune`, finished or not.
+
+    Returns:
+        The folder that holds them, which is a hidden one beside `folder` while the grid is unfinished; and the notes.
+
+    Raises:
+        InputError: If there are none.
+    """
+    for place in (folder, staging_path(folder)):
+        if notes := _read_notes(place / NOTES):
+            return place, notes
+    raise InputError("no runs of tune are noted here", path=folder, remedy="give the output of tune")
+
+
+def _read_notes(path: Path) -> Notes:
+    notes: Notes = {}
+    for line in path.read_text(encoding="utf-8", errors="replace").splitlines() if path.is_file() else []:
+        with suppress(ValueError, TypeError, KeyError):
+            # The line that was being written when a run was killed is none.
+            note = json.loads(line)
+            notes[note["key"]] = note
+    return notes
+
+
+def _similarities(folder: Path, key: str) -> Path:
+    return folder / SIMILARITIES / f"{key}.npz"
 
 
 def _digest(value: Any) -> str:

@@ -65,6 +65,11 @@ class TuneSettings(Settings):
         "5); they choose nothing",
         False,
     )
+    runs_from: list[str] = setting(
+        "outputs of tune, finished or not, whose runs are taken over where they are the same: what a grid with more "
+        "ranges or seeds shares with them is not trained again, and several machines can each make a part of one",
+        [],
+    )
     overwrite: bool = setting("replace an existing output folder", False)
     resume: bool = setting("continue an unfinished grid; its finished runs are kept, whatever else has changed", False)
 
