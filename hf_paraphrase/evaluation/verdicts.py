@@ -27,6 +27,8 @@ LITTLE = 0.5
 """A difference is next to nothing where its whole interval lies within this, in points (Pearson's r × 100)."""
 FEWEST_SEEDS = 3
 """With fewer seeds on either side nothing can be told."""
+_ROUNDING = 1e-9
+"""An end this near to 0 is 0."""
 
 
 @dataclass(frozen=True)
@@ -73,9 +75,12 @@ class Interval:
         """Writes the number with its sign and its interval; the number alone where nothing bounds it.
 
         Args:
-            digits: Digits after the point.
+            digits: Digits after the point; up to two more where an end would round to 0, so that it is seen on which
+                side of it 0 lies.
             scale: What numbers are multiplied with, e.g. 100 for per cent.
         """
+        ends = [scale * end for end in (self.low, self.high) if abs(end) > _ROUNDING]
+        digits = next((more for more in (digits, digits + 1) if all(round(end, more) for end in ends)), digits + 2)
         # Adding 0 takes the sign of a negative zero away.
         rounded = [round(scale * number, digits) + 0.0 for number in (self.value, self.low, self.high)]
         value, low, high = (f"{number:+.{digits}f}" for number in rounded)

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # 25 minutes of processor time for the translations, and by the clock, beside other work, 20 each for the tables
-# sources and recurrent, 12 for rates, 25 for inputs and 20 for three seeds of sizes. Encoders on pairs of several
+# sources and recurrent, 12 for rates, 25 for inputs and 20 for three seeds of sizes or starts. Encoders on pairs of several
 # sources and numbers: which source is the best (paper 000, table 4), are more back-translations better (table 13) and
 # at which rate, what helps an LSTM (paper 001), do averages and LSTMs differ on phrases and on sentences, which words
 # and word vectors are the better start, and does it matter that Adam moves only the words of a batch? Only tables
@@ -88,14 +88,3 @@ for table in $tables; do
     --initial-vectors "$vectors" --dev-data "$data/sts/STS16-en-test" --data "$data/sts" \
     --graded "held_out=$work/held_out" --most-seeds "${MOST_SEEDS:-1000}" --picture --output "$work/$table${START:+-$START}"
 done
-
-# 4. Examples of back-translations with the values of their filters (tables 1 and 11).
-needs_translations || exit 0
-done_already "$work/classifier" || hf-paraphrase train-classifier --pairs "$work/back" --train-size 8000 --dev-size 500 \
-  --test-size 500 --initial-vectors "$work/vectors.txt" --output "$work/classifier" --resume
-done_already "$work/scored" || hf-paraphrase score --pairs "$work/back" --classifier "$work/classifier" \
-  --output "$work/scored" --resume
-done_already "$work/report" || hf-paraphrase analyze pairs --pairs "$work/scored" --classifier "$work/classifier" \
-  --unseen-only --examples 20 --output "$work/report"
-done_already "$work/examples" || hf-paraphrase filter --pairs "$work/scored" --keep classifier_seen==0 --sample 8 \
-  --output "$work/examples"

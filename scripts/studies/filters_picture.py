@@ -13,9 +13,7 @@ from pathlib import Path
 from hf_paraphrase.evaluation.verdicts import Interval
 from interval_picture import draw_intervals
 
-_INTERVAL = re.compile(r"([+-]\d+\.\d) \[([+-]\d+\.\d), ([+-]\d+\.\d)\] *\| *(holds|does not|cannot tell)")
-_HARDLY = 0.001
-"""Where an end is that lies beside 0 and is rounded to it, which the verdict tells."""
+_INTERVAL = re.compile(r"([+-]\d+\.\d+) \[([+-]\d+\.\d+), ([+-]\d+\.\d+)\]")
 
 
 def gains(table: str) -> dict[str, Interval]:
@@ -23,12 +21,7 @@ def gains(table: str) -> dict[str, Interval]:
     found = {}
     for line in table.split("\n\n")[0].splitlines():
         if numbers := _INTERVAL.search(line):
-            value, low, high = map(float, numbers.groups()[:3])
-            if numbers[4] == "holds":
-                low = max(low, _HARDLY)
-            elif numbers[4] == "does not":
-                high = min(high, -_HARDLY)
-            found[line.split("|")[1].strip()] = Interval(value, low, high)
+            found[line.split("|")[1].strip()] = Interval(*map(float, numbers.groups()))
     return found
 
 

@@ -221,6 +221,24 @@ def test_every_length_bin_has_its_difference_from_random_where_all_are_tested(da
     assert "## Length bins" in card and "(+0.0), 8 pairs" in card
 
 
+def test_the_last_length_bin_is_compared_with_the_first(data, tmp_path, by_hand):
+    pairs = tmp_path / "pairs"
+    texts = [" ".join(["w"] * (5 if row < 10 else 25)) + f" {row}" for row in range(20)]
+    table = pa.table({"sentence1": texts, "sentence2": texts, "quality": [1.0] * 10 + [0.0] * 10})
+    write_split(pairs, "train", [table], table.schema)
+    words = ["tune", "--output", tmp_path / "grid", "--dev-data", data / "dev", "--data", data / "test"]
+    words += ["--pairs", f"news={pairs}", "--filters", "length_bins", "--sample", 8, "--seeds", 0, 1, 2]
+    assert main([str(word) for word in [*words, "--grid-seeds", 3, "--bootstrap", 20, "--test-all"]]) == 0
+    results = json.loads((tmp_path / "grid/provenance.json").read_text())["results"]
+    tests = {item["range"]: item["test"] for item in results["length_bins"]}
+    assert set(tests) == {"", "0<length<=10", "20<length<=30"}, "the others select nothing"
+    ((name, encoder, difference),) = (item.values() for item in results["last_minus_first_bin"])
+    assert (name, encoder) == ("news", "avg")
+    assert difference["value"] == pytest.approx(tests["20<length<=30"] - tests["0<length<=10"])
+    # Those of the second half stand for bad training pairs.
+    assert difference["high"] < 0
+
+
 def test_an_unbounded_perplexity_is_the_random_selection_and_can_be_chosen(data, tmp_path, by_hand, capsys):
     table = DataFolder(data / "web").table()
     table = table.append_column("perplexity", pa.array([None] * 10 + [10.0] * 10, pa.float64()))

@@ -171,6 +171,10 @@ def test_a_verdict_is_read_from_the_whole_interval(low, high, above, below, litt
 
 def test_numbers_are_written_with_sign_and_interval():
     assert Interval(1.26, -0.5, 2.0).text() == "+1.3 [-0.5, +2.0]"
+    assert Interval(0.46, 0.03, 0.97).text() == "+0.46 [+0.03, +0.97]", "on which side of an end 0 lies is seen"
+    assert Interval(-0.5, -1.0, -0.004).text() == "-0.500 [-1.000, -0.004]"
+    assert Interval(0.0, 0.0, 0.0).text() == "+0.0 [+0.0, +0.0]"
+    assert Interval(0.0, -1e-14, 1e-14).text() == "+0.0 [+0.0, +0.0]", "rounding is no side"
     assert Interval(0.0126, -0.005, 0.02).text(2, scale=100) == "+1.26 [-0.50, +2.00]"
     assert Interval(1.0, -math.inf, 2.0).record() == {"value": 1.0, "low": None, "high": 2.0}
     assert Interval.of(1.0, np.arange(101.0)) == Interval(1.0, 2.5, 97.5)

@@ -69,13 +69,13 @@ class TuningRun:
 
 @dataclass(frozen=True)
 class ChosenCell:
-    """The cell of a filter that the dev set chose, beside the random selection from the same data.
+    """A cell, as a rule what the dev set chose, beside another of the same data, as a rule the random selection.
 
     Attributes:
         cell: The cell.
         runs: Its runs, one a seed.
-        baseline: The runs of the random selection, one a seed.
-        difference: Test mean minus that of the random selection; None without test sets.
+        baseline: The runs of the other, one a seed.
+        difference: Test mean minus that of the other; None without test sets.
     """
 
     cell: Cell
@@ -122,7 +122,7 @@ def choose_by_dev(grid: Mapping[Cell, Sequence[TuningRun]]) -> dict[tuple[str, s
     return {key: cell for key, (_, cell) in best.items()}
 
 
-def compare_with_random(
+def compare_cells(
     cell: Cell,
     runs: Sequence[TuningRun],
     baseline: Sequence[TuningRun],
@@ -130,7 +130,7 @@ def compare_with_random(
     *,
     replicates: int = 1000,
 ) -> ChosenCell:
-    """Compares a chosen cell with the random selection over seeds and the sentence pairs of the test sets.
+    """Compares a cell with another of the same data over seeds and the sentence pairs of the test sets.
 
     Runs of one seed belong together: they start from the same weights, and share as many training pairs as their
     selections allow (:func:`~..best_rows.draw_shared`).
@@ -138,7 +138,7 @@ def compare_with_random(
     Args:
         cell: The cell.
         runs: Its runs.
-        baseline: The runs of the random selection.
+        baseline: The runs of the other.
         scores: For each test set the human scores.
         replicates: Bootstrap replicates.
     """

@@ -24,7 +24,7 @@ from ...evaluation.dev import dev_sets, read_test_sets
 from ...evaluation.figures import check_plots
 from ...messages import say
 from ...settings import recipe
-from .choice import Cell, ChosenCell, TuningRun, choose_by_dev, compare_with_random, mean_test
+from .choice import Cell, ChosenCell, TuningRun, choose_by_dev, compare_cells, mean_test
 from .grids import RANDOM, RECOLLECTED, FilterRange
 from .report import bins_table, cells_table, filters_table, plot_grid, ranges_table, runs_csv
 from .runs import NOTES, TuningRuns, noted_runs
@@ -92,7 +92,7 @@ def tune(settings: TuneSettings) -> Tuned:
         final = _train_more(runs, grid, chosen, points, settings.seeds)
         scores = {graded.key: graded.scores for graded in tests}
         compared = {
-            key: compare_with_random(
+            key: compare_cells(
                 cell,
                 final[cell],
                 final[Cell(cell.data, cell.encoder, RANDOM, "")],
@@ -103,8 +103,8 @@ def tune(settings: TuneSettings) -> Tuned:
         }
         table = filters_table(compared, list(pairs), list(encoders), bool(tests))
         tuned = Tuned(Path(settings.output), table, grid, compared)
-        bins = _compared_bins(grid, scores, settings.bootstrap) if settings.test_all and tests else {}
-        _write(settings, staging, tuned, encoders, final, bins, missing, len(tests), runs)
+        bins, ends = _compared_bins(grid, scores, settings.bootstrap) if settings.test_all and tests else ({}, {})
+        _write(settings, staging, tuned, encoders, final, bins, ends, missing, len(tests), runs)
         shutil.rmtree(staging / "trainer", ignore_errors=True)
     if settings.runs_from:
         say(f"{runs.taken} of {runs.known} runs were taken over from {', '.join(settings.runs_from)}")
@@ -222,17 +222,30 @@ def _train_more(
     return final
 
 
-def _compared_bins(grid: Runs, scores: dict[str, Any], replicates: int) -> dict[Cell, ChosenCell]:
-    """Compares every bin of table 5, chosen or not, with the random selection, both with the seeds of the grid."""
-    if not any(cell.filter == _BINS for cell in grid):
-        return {}
-    return {
-        cell: compare_with_random(
-            cell, runs, grid[Cell(cell.data, cell.encoder, RANDOM, "")], scores, replicates=replicates
+def _compared_bins(
+    grid: Runs, scores: dict[str, Any], replicates: int
+) -> tuple[dict[Cell, ChosenCell], dict[tuple[str, str], ChosenCell]]:
+    """Compares every bin of table 5, chosen or not, with the random selection, and the last with the first.
+
+    All are of the seeds of the grid.
+    """
+    bins: dict[tuple[str, str], list[Cell]] = {}
+    for cell in grid:
+        if cell.filter == _BINS:
+            bins.setdefault((cell.data, cell.encoder), []).append(cell)
+    compared = {
+        cell: compare_cells(
+            cell, grid[cell], grid[Cell(cell.data, cell.encoder, RANDOM, "")], scores, replicates=replicates
         )
-        for cell, runs in grid.items()
-        if cell.filter in (RANDOM, _BINS)
+        for cell in grid
+        if cell.filter in (RANDOM, _BINS) and bins
     }
+    ends = {
+        key: compare_cells(cells[-1], grid[cells[-1]], grid[cells[0]], scores, replicates=replicates)
+        for key, cells in bins.items()
+        if len(cells) > 1
+    }
+    return compared, ends
 
 
 def _write(
@@ -242,6 +255,7 @@ def _write(
     encoders: Mapping[str, EncoderSettings],
     final: Runs,
     compared_bins: Mapping[Cell, ChosenCell],
+    ends: Mapping[tuple[str, str], ChosenCell],
     missing: Sequence[str],
     num_tests: int,
     runs: TuningRuns,
@@ -252,7 +266,7 @@ def _write(
     write_text_whole(staging / "table.csv", runs_csv({**grid, **final}, shown, chosen))
     cells = cells_table(compared, num_tests > 0)
     ranges = ranges_table(grid, compared, settings.test_all and num_tests > 0)
-    bins = bins_table(compared_bins) if compared_bins else ""
+    bins = bins_table(compared_bins, ends) if compared_bins else ""
     write_text_whole(staging / "table.md", "\n".join([tuned.table, cells, ranges, *([bins] if bins else [])]))
     plot_grid(grid, chosen, staging / "tuning.png")
     results = {
@@ -277,6 +291,14 @@ def _write(
                 "pairs": [run.pairs for run in item.runs],
             }
             for cell, item in compared_bins.items()
+        ],
+        "last_minus_first_bin": [
+            {
+                "data": data,
+                "encoder": encoder,
+                "difference": None if item.difference is None else item.difference.interval().record(),
+            }
+            for (data, encoder), item in ends.items()
         ],
         "encoders": {name: run_settings(item) for name, item in encoders.items()},
         "runs": runs.known,

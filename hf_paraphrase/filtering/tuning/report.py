@@ -133,23 +133,26 @@ def ranges_table(grid: Grid, compared: Compared, tested: bool) -> str:
     return format_table(header, rows)
 
 
-def bins_table(compared: Mapping[Cell, ChosenCell]) -> str:
+def bins_table(compared: Mapping[Cell, ChosenCell], ends: Mapping[tuple[str, str], ChosenCell]) -> str:
     """Lays out table 5: a row for each data set and encoder, a column a bin with its dev and test mean and its pairs.
 
     Args:
         compared: Every bin that selects anything, and the random selection, beside the random selection of the same
             data, encoder and seeds.
+        ends: For data sets and encoders the last bin beside the first.
     """
     ranges = list(dict.fromkeys((cell.filter, cell.range) for cell in compared))
-    comparisons = sum(cell.filter != RANDOM for cell in compared)
+    comparisons = sum(cell.filter != RANDOM for cell in compared) + len(ends)
     rows = []
     for data, encoder in dict.fromkeys((cell.data, cell.encoder) for cell in compared):
         row = [data, encoder]
         for key in ranges:
             item = compared.get(Cell(data, encoder, *key))
             row.append("–" if item is None else _bin_text(item, comparisons))
+        found = ends[data, encoder].difference if (data, encoder) in ends else None
+        row.append("–" if found is None else found.interval(comparisons).text())
         rows.append(row)
-    return format_table(["data", "encoder", *(label or name for name, label in ranges)], rows)
+    return format_table(["data", "encoder", *(label or name for name, label in ranges), "last minus first"], rows)
 
 
 def _bin_text(item: ChosenCell, comparisons: int) -> str:

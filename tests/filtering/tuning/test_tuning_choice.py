@@ -8,7 +8,7 @@ from hf_paraphrase.filtering.tuning.choice import (
     Cell,
     TuningRun,
     choose_by_dev,
-    compare_with_random,
+    compare_cells,
 )
 
 SIZES = {"sick": 40, "twitter": 25}
@@ -53,7 +53,7 @@ def test_the_comparison_is_a_paired_bootstrap_of_cell_minus_random(noises, verdi
     gold = scores()
     runs = [run(gold, noises[0], seed) for seed in (1, 2, 3)]
     baseline = [run(gold, noises[1], seed) for seed in (1, 2, 3)]
-    compared = compare_with_random(CELL, runs, baseline, gold, replicates=60)
+    compared = compare_cells(CELL, runs, baseline, gold, replicates=60)
     expected = naive_differences(runs, baseline, gold, 60)
     assert compared.difference.over_pairs == pytest.approx(expected, abs=1e-9)
     every = {name: np.arange(size) for name, size in SIZES.items()}
@@ -68,16 +68,16 @@ def test_the_comparison_is_a_paired_bootstrap_of_cell_minus_random(noises, verdi
 def test_what_is_random_itself_does_not_differ_from_random():
     gold = scores()
     baseline = [run(gold, 1.0, seed) for seed in (1, 2)]
-    compared = compare_with_random(CELL, baseline, baseline, gold, replicates=20)
+    compared = compare_cells(CELL, baseline, baseline, gold, replicates=20)
     assert compared.difference.value == 0 and (compared.difference.over_pairs == 0).all()
 
 
 def test_without_test_sets_or_similarities_nothing_is_compared():
     gold = scores()
     runs = [run(gold, 1.0, 1)]
-    assert compare_with_random(CELL, runs, runs, {}).difference is None
+    assert compare_cells(CELL, runs, runs, {}).difference is None
     bare = TuningRun(0, 40, 60, 50.0, 1.0, 10.0, (50.0,), {}, None, 1.0)
-    compared = compare_with_random(CELL, runs, [bare], gold, replicates=5)
+    compared = compare_cells(CELL, runs, [bare], gold, replicates=5)
     assert compared.difference is None
 
 

@@ -88,16 +88,19 @@ def test_table_5_has_a_row_a_data_set_and_encoder_and_a_column_a_bin(grid):
             short: ChosenCell(short, grid[LOW], baseline, Difference(4.0, ((4.0, 9),))),
             long: ChosenCell(long, grid[HIGH], baseline, GAIN),
             other: ChosenCell(other, [run(0, 90.0, 80.0)], baseline, NOTHING),
-        }
+        },
+        {("news", "avg"): ChosenCell(long, grid[HIGH], grid[LOW], GAIN)},
     )
     header, news, web = cells_of(table)
-    assert header == ["data", "encoder", "random", "0<length<=10", "10<length<=20"]
+    assert header == ["data", "encoder", "random", "0<length<=10", "10<length<=20", "last minus first"]
     assert news[:3] == ["news", "avg", "dev 51.0, test 41.0, 40 pairs"]
     assert news[3:] == [
-        "dev 60.0, test 45.0 (+4.0 [-1.4, +9.4]), 40 pairs",
-        "dev 71.0, test 45.0 (+4.0 [+2.7, +5.3]), 40 pairs",
+        # Student's t with nine degrees of freedom for three comparisons: 2.933.
+        "dev 60.0, test 45.0 (+4.0 [-1.9, +9.9]), 40 pairs",
+        "dev 71.0, test 45.0 (+4.0 [+2.5, +5.5]), 40 pairs",
+        "+4.0 [+2.5, +5.5]",
     ]
-    assert web == ["web", "avg", "dev 90.0, test 80.0, 40 pairs", "–", "–"]
+    assert web == ["web", "avg", "dev 90.0, test 80.0, 40 pairs", "–", "–", "–"]
 
 
 def test_the_chosen_range_of_each_filter_has_its_pairs_epochs_and_spread(compared):
