@@ -122,6 +122,7 @@ def test_model2vec_vectors_that_tokens_share_and_factors_of_tokens_count(tmp_pat
 
 
 def test_a_static_embedding_gives_what_sentence_transformers_gives(tmp_path):
+    pytest.importorskip("sentence_transformers")
     from sentence_transformers.sentence_transformer.modules import Normalize
 
     texts = [text for text in MANY if text.strip()]
