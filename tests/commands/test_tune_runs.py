@@ -156,6 +156,20 @@ def test_runs_without_the_similarities_that_a_grid_needs_are_trained(data, tmp_p
     assert "0 of 2 runs were taken over" in capsys.readouterr().err
 
 
+def test_similarities_that_a_broken_copy_cut_off_are_told_in_one_line(data, tmp_path, by_hand, capsys):
+    more = ["--keep", GOOD, "--seeds", 0]
+    assert grid(data, tmp_path / "first", *more) == 0
+    for path in (tmp_path / "first/similarities").iterdir():
+        path.write_bytes(path.read_bytes()[:200])
+    capsys.readouterr()
+    assert grid(data, tmp_path / "second", *more, "--runs-from", tmp_path / "first") == 2
+    (line,) = (line for line in capsys.readouterr().err.splitlines() if "error" in line)
+    assert (
+        "the similarities of a run are damaged (copy the folder again, or train it anew)" in line
+        and "first/similarities" in line
+    )
+
+
 @pytest.mark.parametrize("content", [None, "", "{}\n", "[1]\n", '{"key": [1]}\n', "\xff"])
 def test_a_folder_without_runs_is_refused_and_leaves_nothing_behind(data, tmp_path, by_hand, capsys, content):
     if content is not None:

@@ -222,6 +222,10 @@ def _train_more(
     return final
 
 
+def _difference_record(item: ChosenCell) -> dict[str, float | None] | None:
+    return None if item.difference is None else item.difference.interval().record()
+
+
 def _compared_bins(
     grid: Runs, scores: dict[str, Any], replicates: int
 ) -> tuple[dict[Cell, ChosenCell], dict[tuple[str, str], ChosenCell]]:
@@ -276,7 +280,7 @@ def _write(
                 "dev": item.dev,
                 "test": item.test,
                 "test_random": mean_test(item.baseline),
-                "difference": None if item.difference is None else item.difference.interval().record(),
+                "difference": _difference_record(item),
                 "epochs": [run.epoch for run in item.runs],
                 "pairs": [run.pairs for run in item.runs],
             }
@@ -287,17 +291,13 @@ def _write(
                 **vars(cell),
                 "dev": item.dev,
                 "test": item.test,
-                "difference": None if item.difference is None else item.difference.interval().record(),
+                "difference": _difference_record(item),
                 "pairs": [run.pairs for run in item.runs],
             }
             for cell, item in compared_bins.items()
         ],
         "last_minus_first_bin": [
-            {
-                "data": data,
-                "encoder": encoder,
-                "difference": None if item.difference is None else item.difference.interval().record(),
-            }
+            {"data": data, "encoder": encoder, "difference": _difference_record(item)}
             for (data, encoder), item in ends.items()
         ],
         "encoders": {name: run_settings(item) for name, item in encoders.items()},

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import json
-import shutil
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from zipfile import BadZipFile
 
 import numpy as np
 
@@ -130,10 +130,7 @@ class TuningRuns:
             self._note({"key": key, **self._train(data, settings, rows, seed)})
             self.trained += 1
         note = self._notes[key]
-        similarities = None
-        if self.tests:
-            with np.load(_similarities(self.folder, key)) as arrays:
-                similarities = {graded.key: arrays[f"arr_{place}"] for place, graded in enumerate(self.tests)}
+        similarities = self._read_similarities(self.folder, key)
         return TuningRun(
             seed=seed,
             pairs=note["pairs"],
@@ -143,7 +140,7 @@ class TuningRuns:
             untrained=note["untrained"],
             curve=tuple(note["curve"]),
             tests=note["tests"],
-            similarities=similarities,
+            similarities={graded.key: found for graded, found in zip(self.tests, similarities, strict=True)} or None,
             seconds=note["seconds"],
         )
 
@@ -232,22 +229,34 @@ class TuningRuns:
         for folder, notes in self._others.items():
             # A grid that was made before similarities were kept lacks them.
             if key in notes and (not self.tests or _similarities(folder, key).is_file()):
-                self._note(notes[key], folder)
+                self._pending = self._read_similarities(folder, key)
+                self._note(notes[key])
                 self.taken += 1
                 return True
         return False
 
-    def _note(self, note: dict[str, Any], other: Path | None = None) -> None:
-        """Notes a run that was just made, or that of another grid."""
+    def _read_similarities(self, folder: Path, key: str) -> list[np.ndarray]:
+        """Reads what a run gave the pairs of each test set; what a broken copy has cut off is an input error."""
+        if not self.tests:
+            return []
+        path = _similarities(folder, key)
+        try:
+            with np.load(path) as arrays:
+                return [arrays[f"arr_{place}"] for place in range(len(self.tests))]
+        except (OSError, ValueError, KeyError, BadZipFile) as error:
+            raise InputError(
+                "the similarities of a run are damaged", path=path, remedy="copy the folder again, or train it anew"
+            ) from error
+
+    def _note(self, note: dict[str, Any]) -> None:
         try:
             if self.tests:
-                with written_whole(_similarities(self.folder, note["key"])) as temporary:
-                    if other is not None:
-                        shutil.copyfile(_similarities(other, note["key"]), temporary)
-                    else:
-                        with temporary.open("wb") as file:
-                            # By position they are named arr_0, arr_1 and so on.
-                            np.savez(file, *self._pending)
+                with (
+                    written_whole(_similarities(self.folder, note["key"])) as temporary,
+                    temporary.open("wb") as file,
+                ):
+                    # By position they are named arr_0, arr_1 and so on.
+                    np.savez(file, *self._pending)
             path = self.folder / NOTES
             with path.open("ab") as file:
                 # What a kill or a full disk has left of a line goes.
