@@ -21,24 +21,20 @@ import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
-from zlib import crc32
 
 import numpy as np
 
 from finished_runs import append_row, read_rows
-from hf_paraphrase import SentenceEncoder
 from hf_paraphrase.artefacts.provenance import fingerprint
 from hf_paraphrase.errors import HfParaphraseError, UsageError
-from hf_paraphrase.evaluation.bootstrap import bootstrap_means
-from hf_paraphrase.evaluation.graded_set import score_with_encoder
 from hf_paraphrase.evaluation.sts_files import find_sts_sets
 from hf_paraphrase.evaluation.verdicts import Difference, difference, spread
 from quiet_verbs import run_verb
+from redrawn_pairs import redrawn
 
 _OWN = {"--config", "--pairs", "--seed", "--output", "--overwrite", "--resume", "--dev-data", "--initial-vectors"}
 """Flags of `train-encoder` that this script gives itself."""
 _DEV = "STS16"
-_REPLICATES = 500
 
 
 def arguments() -> argparse.Namespace:
@@ -126,18 +122,6 @@ def cell(options: argparse.Namespace, config: Path, name: str, pairs: str, seed:
         "sets": {f"{item['family']} {item['name']}": item["pearson"] for item in found},
         "drawn": drawn,
     }
-
-
-def redrawn(model: Path, data: str) -> dict[str, list[float]]:
-    """Computes Pearson's r × 100 of each set on redrawn sentence pairs, the same draws for every encoder."""
-    sets = find_sts_sets(data).sets
-    drawn = {}
-    for scored in score_with_encoder(SentenceEncoder.from_pretrained(model).encode, sets):
-        gold = [np.asarray(scored.graded.scores, np.float64)]
-        seed = crc32(scored.key.encode())
-        values = bootstrap_means([scored.similarities[None]], gold, replicates=_REPLICATES, seed=seed)
-        drawn[scored.key] = [round(float(value), 4) for value in values[:, 0]]
-    return drawn
 
 
 def table(

@@ -16,7 +16,7 @@ here=$(cd "$(dirname "$0")" && pwd)
 seeds=${SEEDS:-0 1 2 3 4} steps=${STEPS:-1500} tasks=${TASKS-MRPC,MR,CR,SUBJ,MPQA,TREC}
 cores=$(getconf _NPROCESSORS_ONLN) && jobs=${JOBS:-$cores}
 export OMP_NUM_THREADS=${OMP_NUM_THREADS:-$((cores > jobs ? cores / jobs : 1))}
-mkdir -p "$work/models" "$work/sts" "$work/senteval" "$work/logs"
+mkdir -p "$work/models" "$work/sts" "$work/drawn" "$work/senteval" "$work/logs"
 # Every evaluation file at hand, and the fingerprints of those that are not: nothing of them may be trained on.
 avoid=("$data/sts" "$data/sick" "$data/stsbenchmark" "$data/pit2015" "$data/msrp" "$data/held_out.sha256-16.txt.gz")
 avoid+=("$data/multi30k/val.en.gz" "$data/multi30k/test_2016_flickr.en.gz")
@@ -64,6 +64,8 @@ run() { # name, further flags
     --output "$work/models/$1" --resume "${@:2}" || return
   done_already "$work/sts/$1.json" || hf-paraphrase evaluate --suite sts --data "$data/sts" \
     --model "$work/models/$1" --output "$work/sts/$1.json" || return
+  done_already "$work/drawn/$1.json" || python "$here/redrawn_pairs.py" --model "$work/models/$1" --data "$data/sts" \
+    --output "$work/drawn/$1.json" || return
   [ -z "$tasks" ] || done_already "$work/senteval/$1.json" || hf-paraphrase evaluate --suite senteval \
     --data "$work/transfer" --tasks "$tasks" --model "$work/models/$1" --output "$work/senteval/$1.json"
 }

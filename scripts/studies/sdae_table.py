@@ -2,11 +2,12 @@
 
     python scripts/studies/sdae_table.py WORK
 
-WORK is the folder of `sdae.sh`: models/NAME_SEED, sts/NAME_SEED.json and perhaps senteval/NAME_SEED.json,
-the names being plain, noise and regulariser. The paper finds that expansion helps as a noise and hurts as a
-regulariser, each against the plain autoencoder. Verdicts are those of `evaluation/verdicts.py`, on the differences
-from the plain runs with the same seeds, over seeds alone and for all rows together. All runs must have the same number
-of updates; means are over the sets and tasks that all evaluated runs have.
+WORK is the folder of `sdae.sh`: models/NAME_SEED, sts/NAME_SEED.json, and perhaps drawn/NAME_SEED.json and
+senteval/NAME_SEED.json, the names being plain, noise and regulariser. The paper finds that expansion helps as a noise
+and hurts as a regulariser, each against the plain autoencoder. Verdicts are those of `evaluation/verdicts.py`, on the
+differences from the plain runs with the same seeds, for all rows together: over seeds and sentence pairs on STS, where
+all runs have their redrawn pairs, over seeds alone on transfer tasks. All runs must have the same number of updates;
+means are over the sets and tasks that all evaluated runs have.
 """
 
 from __future__ import annotations
@@ -16,10 +17,13 @@ import json
 import math
 import statistics
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from hf_paraphrase.errors import HfParaphraseError, InputError
 from hf_paraphrase.evaluation.verdicts import Claim, difference, spread
@@ -48,6 +52,7 @@ class Run:
         sets: Pearson's r x 100 by family and name of an STS set.
         ranks: Spearman's rho x 100 of those that have it.
         tasks: Accuracy by transfer task.
+        drawn: The first of these on redrawn sentence pairs, by set; in draws of all runs alike.
         scores: By column of the table, over what all runs have.
         updates: How many it was trained for; None if it does not say.
         loss: Reconstruction loss on the dev sentences, nats a word.
@@ -57,6 +62,7 @@ class Run:
     sets: dict[tuple[str, str], float] = field(default_factory=dict)
     ranks: dict[tuple[str, str], float] = field(default_factory=dict)
     tasks: dict[str, float] = field(default_factory=dict)
+    drawn: dict[tuple[str, str], list[float]] = field(default_factory=dict)
     scores: dict[str, float] = field(default_factory=dict)
     updates: int | None = None
     loss: float = math.nan
@@ -96,6 +102,10 @@ def read_runs(work: Path) -> dict[str, dict[int, Run]]:
                 run.sets[item["family"], item["name"]] = float(item["pearson"])
                 if "spearman" in item:
                     run.ranks[item["family"], item["name"]] = float(item["spearman"])
+            redrawn = work / "drawn" / path.name
+            if redrawn.is_file():
+                found = read_json(redrawn)
+                run.drawn = {key: [float(value) for value in found[" ".join(key)]] for key in run.sets}
             transfer = work / "senteval" / path.name
             if transfer.is_file():
                 tasks = read_json(transfer)["results"][0]["tasks"]
@@ -174,6 +184,19 @@ def paired(runs: Mapping[str, Mapping[int, Run]], variant: str, score: str) -> t
     return tuple({seed: of[seed].scores[score] for seed in seeds} for of in sides)
 
 
+def redrawn_means(
+    runs: Mapping[str, Mapping[int, Run]], variant: str, seeds: Sequence[int]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]] | None:
+    """Returns the STS means of a variant and of the plain runs on redrawn pairs (replicates, seeds), if known."""
+    sides = [[runs[name][seed] for seed in seeds] for name in (variant, PLAIN)]
+    if not all(run.drawn for side in sides for run in side):
+        return None
+    first, second = (
+        np.stack([np.mean([run.drawn[key] for key in run.sets], axis=0) for run in side], axis=1) for side in sides
+    )
+    return first, second
+
+
 def tables(runs: Mapping[str, Mapping[int, Run]]) -> str:
     """Lays out means and standard deviations over the seeds, and the verdicts, as Markdown."""
     columns = list(dict.fromkeys(name for of in runs.values() for run in of.values() for name in run.scores))
@@ -198,8 +221,9 @@ def tables(runs: Mapping[str, Mapping[int, Run]]) -> str:
     judged = [(*item, score) for item in FINDINGS.items() for score in (STS, TRANSFER)]
     compared = [(*item, paired(runs, item[0], item[-1])) for item in judged]
     compared = [item for item in compared if item[-1][0]]
-    for _, (finding, claim), score, (other, plain) in compared:
-        interval = difference(other, plain, paired=True).interval(len(compared))
+    for variant, (finding, claim), score, (other, plain) in compared:
+        pairs = redrawn_means(runs, variant, list(other)) if score == STS else None
+        interval = difference(other, plain, paired=True, pairs=pairs).interval(len(compared))
         bounds = f"{interval.low:+.1f} to {interval.high:+.1f}" if math.isfinite(interval.low) else "–"
         each = ", ".join(f"{other[seed] - plain[seed]:+.1f}" for seed in other)
         lines.append(

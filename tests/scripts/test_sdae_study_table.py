@@ -145,6 +145,24 @@ def test_transfer_tasks_have_columns_and_verdicts_of_their_own(work, run_script,
     assert rows[-1][:2] == ["helps as noise", "transfer mean"] and rows[-1][-1] == "holds"
 
 
+def test_where_pairs_are_redrawn_the_interval_of_sts_is_over_them_too(work, run_script, capsys):
+    folder = work(plain=[40, 41, 42], noise=[42, 44, 46], regulariser=[])
+    (folder / "drawn").mkdir()
+    keys = ("STS12 MSRpar", "STS12 OnWN", "STS16 headlines")
+    # In every second draw noise is 6 better on every set, in the others as good.
+    for name, gain in (("plain", 0.0), ("noise", 6.0)):
+        for seed in range(3):
+            drawn = {key: [40.0 + seed + gain * (draw % 2) for draw in range(100)] for key in keys}
+            (folder / f"drawn/{name}_{seed}.json").write_text(json.dumps(drawn))
+    assert run_script("studies/sdae_table", folder) == 0
+    row = rows_of(capsys.readouterr().out)[-1]
+    # The seeds agree in every draw, so only pairs vary: 3 ± 1.96 × 3.015.
+    assert row[:4] == ["helps as noise", "STS mean", "+2.0, +3.0, +4.0", "+3.0"] and row[4] == "-2.9 to +8.9"
+    (folder / "drawn/noise_1.json").write_text("{}")
+    assert run_script("studies/sdae_table", folder) == 2
+    assert "these are not the results" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("content", ["", "[]", "{}", '{"results": [{"sets": []}]}'])
 def test_damaged_results_are_one_line(work, run_script, capsys, content):
     folder = work(plain=[40])
