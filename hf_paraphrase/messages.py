@@ -69,7 +69,7 @@ def _place_in_group() -> tuple[int, int] | None:
     return (rank, count) if max(rank, local_rank) < count else None
 
 
-def say(text: str) -> None:
+def log(text: str) -> None:
     """Tells the user something, once for all processes."""
     if is_main_process():
         LOGGER.info("%s", printable(without_secrets(as_given(text))))

@@ -21,7 +21,7 @@ from .artefacts.whole_files import write_text_whole
 from .data.folder import DataFolder
 from .data.sample import FEWEST_PAIRS, TOTAL_PAIRS
 from .errors import OutputError, UsageError
-from .messages import say
+from .messages import log
 from .settings import Settings, constraints_of, flag, recipe, seed_setting, setting
 
 _MODEL_TYPES = ("avg", "gran")
@@ -151,16 +151,16 @@ class _Steps:
         """Runs the recipe of a verb, which makes the artefact `name`, and says the command that does the same."""
         path = self.output / name
         if self.resume and (path.is_file() or (path / "provenance.json").is_file()):
-            say(f"{name}: there already")
+            log(f"{name}: there already")
             return
         fields["output"] = str(path)
-        say(f"\n$ hf-paraphrase {verb} {shlex.join(_flags(fields))}")
+        log(f"\n$ hf-paraphrase {verb} {shlex.join(_flags(fields))}")
         # Some verbs resume only on several machines; here they start afresh.
         field = function.settings.__dataclass_fields__.get("resume")
         resumes = self.resume and field is not None and not constraints_of(field).only_with
         made = function(**fields, **{"resume" if resumes else "overwrite": True})
         if verb == "evaluate":
-            say(str(made))
+            log(str(made))
 
 
 def _flags(fields: dict[str, Any]) -> list[str]:

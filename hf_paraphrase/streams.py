@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from .errors import InputError, OutputError, UsageError
-from .messages import process_count, say
+from .messages import log, process_count
 from .shown_text import STREAMS, as_given
 
 _DESCRIPTOR = re.compile(r"(?:/dev|/proc/self)/fd/(\d{1,9})")
@@ -120,7 +120,7 @@ class _Streams:
 
     def _read(self, path: str, descriptor: int | None) -> str:
         """Reads a stream to its end, and returns the name of the copy."""
-        say(f"{path} is read to its end first")
+        log(f"{path} is read to its end first")
         try:
             self._folder = self._folder or Path(tempfile.mkdtemp(prefix=STREAMS))
             copy = self._folder / _place(path)

@@ -15,12 +15,12 @@ import numpy as np
 import pytest
 from safetensors.numpy import save_file
 
-from hf_paraphrase.artefacts import foreign_files
+from hf_paraphrase.artefacts import untrusted_files
 from hf_paraphrase.artefacts.card_heads import read_head
 from hf_paraphrase.artefacts.evaluated_cards import read_card
-from hf_paraphrase.artefacts.foreign_files import most_unpacked
-from hf_paraphrase.artefacts.foreign_models import check_model_folder, read_header
 from hf_paraphrase.artefacts.inherited_cards import inherited_metadata, inherited_model_metadata, inherited_sections
+from hf_paraphrase.artefacts.untrusted_files import most_unpacked
+from hf_paraphrase.artefacts.untrusted_models import check_model_folder, read_header
 from hf_paraphrase.data import sentences
 from hf_paraphrase.data.evaluation_sets import load_fingerprints
 from hf_paraphrase.data.line_errors import StrictLines
@@ -39,7 +39,7 @@ MEBIBYTE = 1 << 20
 
 @pytest.fixture
 def small_limit(monkeypatch):
-    monkeypatch.setattr(foreign_files, "_UNPACKED_BYTES", MEBIBYTE)
+    monkeypatch.setattr(untrusted_files, "_UNPACKED_BYTES", MEBIBYTE)
 
 
 def packed(path: Path, text: bytes) -> Path:

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hf_paraphrase.errors import InputError
-from hf_paraphrase.messages import LOGGER, say, show
+from hf_paraphrase.messages import LOGGER, log, show
 from hf_paraphrase.shown_text import encodable, printable, shown_line, without_secrets
 from hf_paraphrase.tables import format_table
 
@@ -61,7 +61,7 @@ def test_errors_messages_results_and_tables_show_no_control_characters_and_no_cr
     secret = f"{TOKEN} https://me:pass@host/"
     error = InputError(f"bad {HOSTILE} {secret}", path=f"/x/{HOSTILE}{secret}", remedy=HOSTILE)
     caplog.set_level("INFO", LOGGER.name)
-    say(f"{HOSTILE} {secret}")
+    log(f"{HOSTILE} {secret}")
     show(f"{HOSTILE}\n")
     texts = [str(error), caplog.messages[0], capsys.readouterr().out, format_table(["a"], [[f"{HOSTILE}\nb\nc"]])]
     for text in texts:

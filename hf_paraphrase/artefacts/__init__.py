@@ -3,7 +3,7 @@
 An output folder appears whole or not at all (`folders`), says how it was made (`provenance`, `origins`) and carries
 its card (`cards`), whose head the Hub reads (`card_heads`, `measurements`) and which later measurements are added to
 (`evaluated_cards`). Names, sizes, links and shapes of what came from elsewhere are looked at before a library opens
-it (`foreign_files`, `foreign_models`); `model_loading` and `hub_models` then do. Start reading at `folders`.
+it (`untrusted_files`, `untrusted_models`); `model_loading` and `hub_models` then do. Start reading at `folders`.
 """
 
 from __future__ import annotations

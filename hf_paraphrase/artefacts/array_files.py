@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import HfParaphraseError, InputError
-from .foreign_files import open_plain
+from .untrusted_files import open_plain
 
 _MAGIC = b"\x93NUMPY"
 _LONGEST_HEADER = 4096

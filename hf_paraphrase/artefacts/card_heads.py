@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import InputError
-from .foreign_files import open_plain
+from .untrusted_files import open_plain
 
 CARD = "README.md"
 # A line has one reading only: were its \r free to be its text or its end, the readings would double with every line.

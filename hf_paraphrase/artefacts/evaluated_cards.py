@@ -16,10 +16,10 @@ from ..shown_text import without_secrets
 from ..tables import without_tags_and_links
 from .card_heads import CARD, readable_head, set_metadata
 from .claims import claimed_file
-from .foreign_files import LONGEST_CARD_BYTES, check_plain_folder, read_bounded
 from .measurements import Measurement, updated_model_index
 from .provenance import add_evaluation, read_provenance
 from .reports.report import write_report
+from .untrusted_files import LONGEST_CARD_BYTES, check_plain_folder, read_bounded
 from .whole_files import write_text_whole
 
 

@@ -16,10 +16,10 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import HfParaphraseError, OutputError
-from ..messages import say
+from ..messages import log
 from .claims import claimed_folder, refuse_if_claimed
-from .foreign_files import check_no_links, read_json_object
 from .unfinished import JOB, RECORD, forget, job_fingerprint, recorded_job
+from .untrusted_files import check_no_links, read_json_object
 from .whole_files import remove_leftovers
 
 _MADE_BY = "hf-paraphrase "
@@ -137,7 +137,7 @@ def was_finished(
             remedy="give another --output, or --overwrite without --resume",
         )
     shutil.rmtree(_previous_path(target), ignore_errors=True)
-    say(f"nothing is left to do, the output is finished: {output}")
+    log(f"nothing is left to do, the output is finished: {output}")
     return True
 
 

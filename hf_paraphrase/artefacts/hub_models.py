@@ -14,7 +14,7 @@ from pathlib import Path
 
 from ..errors import HfParaphraseError, HubError, ModelError
 from ..models.registry import MODELS
-from .foreign_files import LONGEST_JSON_BYTES, check_plain_folder, read_bounded, read_json_object
+from .untrusted_files import LONGEST_JSON_BYTES, check_plain_folder, read_bounded, read_json_object
 
 _SETTINGS = "config.json"
 _TOKENIZER = ("tokenizer.json", "tokenizer_config.json", "special_tokens_map.json", "added_tokens.json")

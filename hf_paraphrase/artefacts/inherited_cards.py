@@ -8,8 +8,8 @@ from typing import Any
 
 from ..errors import InputError
 from .card_heads import CARD, readable_head, split_head
-from .foreign_files import LONGEST_CARD_BYTES, open_plain, read_bounded
-from .stored_paths import place_of
+from .remote_paths import to_path
+from .untrusted_files import LONGEST_CARD_BYTES, open_plain, read_bounded
 
 _KEPT_OF_MODELS = ("language", "license", "license_name", "license_link", "datasets", "base_model")
 _SECTIONS_LEFT_OUT = ("how to use it",)
@@ -26,7 +26,7 @@ def inherited_metadata(folder: str | os.PathLike[str]) -> dict[str, list[str]]:
     Returns:
         For each of the two keys its values; an empty list where the card, its head or the key is missing.
     """
-    head = _head(place_of(folder))
+    head = _head(to_path(folder))
     found = {}
     for key in ("license", "language"):
         value = head.get(key)

@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import ModelError
-from .foreign_files import read_json_object
-from .foreign_models import TensorEntry, opening
+from .untrusted_files import read_json_object
+from .untrusted_models import TensorEntry, opening
 
 if TYPE_CHECKING:
     import numpy as np
@@ -53,7 +53,7 @@ def load_int8_table(
     Args:
         folder: A folder that :func:`is_int8_folder` recognised.
         model_class: The class of the model, of one of :data:`TABLE_MODELS`.
-        tensors: What :func:`~.foreign_models.check_model_folder` says of its weights.
+        tensors: What :func:`~.untrusted_models.check_model_folder` says of its weights.
         **settings: Values of the configuration that are other than in the folder.
 
     Returns:
@@ -91,7 +91,7 @@ def read_int8_table(
 
     Args:
         folder: The folder.
-        tensors: What :func:`~.foreign_models.check_model_folder` says of its weights.
+        tensors: What :func:`~.untrusted_models.check_model_folder` says of its weights.
         rows: How many vectors the configuration asks for.
         columns: How many components.
 

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import ModelError
 from ..shown_text import shown_line
-from .finite_weights import check_finite
-from .foreign_files import read_json_object
-from .foreign_models import check_model_folder, check_tensors, opening
+from .divergence import check_finite
 from .hub_models import model_folder
 from .int8_tables import is_int8_folder, load_int8_table
+from .untrusted_files import read_json_object
+from .untrusted_models import check_model_folder, check_tensors, opening
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerFast
@@ -99,7 +99,7 @@ def check_token_ids(folder: str | os.PathLike[str]) -> None:
     transformers takes whatever is there, and the first batch that is padded with it ends in an error of PyTorch.
 
     Args:
-        folder: A folder that :func:`~.foreign_models.check_model_folder` found in order.
+        folder: A folder that :func:`~.untrusted_models.check_model_folder` found in order.
 
     Raises:
         ModelError: If a token id, of the model or of one in it, is neither null nor an id, or several that end a text.

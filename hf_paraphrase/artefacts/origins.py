@@ -10,9 +10,9 @@ from typing import Any
 
 from ..errors import HfParaphraseError
 from ..tables import harmless_markdown
-from .foreign_files import read_json_object
 from .inherited_cards import inherited_metadata
-from .stored_paths import place_of
+from .remote_paths import to_path
+from .untrusted_files import read_json_object
 
 _DEEPEST = 8
 _MOST = 50
@@ -41,7 +41,7 @@ def origin_of(folder: str | os.PathLike[str]) -> dict[str, Any]:
         A damaged record knows nothing: whoever opens a data or model folder refuses it, and here, at the end of the
         work, it is too late.
     """
-    folder = place_of(folder)
+    folder = to_path(folder)
     if not folder.is_dir():
         return {}
     record: dict[str, Any] = {}

@@ -17,11 +17,11 @@ from typing import Any
 from ..errors import InputError
 from ..shown_text import as_given, printable, without_secrets
 from ..streams import check_not_stream, is_stream_copy
-from .foreign_files import read_json_object
 from .hub_models import fetched_folder, repository_name
 from .origins import KEPT_OUT, origin_of
-from .stored_paths import place_of
+from .remote_paths import to_path
 from .unfinished import RECORD, kept_in_record
+from .untrusted_files import read_json_object
 from .whole_files import write_text_whole
 
 FILE_NAME = RECORD
@@ -63,7 +63,7 @@ def fingerprint(path: str | os.PathLike[str]) -> str:
     Raises:
         InputError: If there is no such file or folder, or it cannot be read.
     """
-    path = fetched_folder(path) or place_of(path)
+    path = fetched_folder(path) or to_path(path)
     digest = hashlib.sha256()
     if path.is_dir():
         for file in sorted(p for p in path.rglob("*") if p.is_file()):
@@ -155,7 +155,7 @@ def write_provenance(
 
 def _name(item: str | os.PathLike[str]) -> str:
     """Returns what an input is called: its own name, but for a stream, which often has a number there, the whole."""
-    return as_given(os.fspath(item)) if is_stream_copy(item) else place_of(item).name
+    return as_given(os.fspath(item)) if is_stream_copy(item) else to_path(item).name
 
 
 def record_text(record: Mapping[str, Any]) -> str:

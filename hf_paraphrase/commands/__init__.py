@@ -13,7 +13,7 @@ from contextlib import contextmanager, suppress
 from threading import current_thread, main_thread
 
 from ..errors import HfParaphraseError, UsageError, choice_of, error_of_the_system
-from ..messages import ReaderGoneError, lacks_its_group, process_count, say, show, shown_messages
+from ..messages import ReaderGoneError, lacks_its_group, log, process_count, show, shown_messages
 from ..registry import import_file
 from .arguments import parse
 from .faults import fault
@@ -97,7 +97,7 @@ def _run(words: list[str]) -> None:
     _check_processes(verb)
     with shown_messages():
         if lacks_its_group():
-            say(
+            log(
                 "accelerate was asked for several processes and started one; with --multi_gpu in the place of --cpu "
                 "it starts several, also where there is no GPU"
             )

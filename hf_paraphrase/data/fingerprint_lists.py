@@ -10,7 +10,7 @@ import numpy as np
 
 from ..artefacts.whole_files import output_file, written_whole
 from ..errors import InputError, UsageError
-from ..messages import say
+from ..messages import log
 from ..settings import Settings, recipe, setting
 from .evaluation_sets import load_fingerprints
 from .fingerprints import SHORTEST_IN_WORDS, Fingerprints, fingerprint_sentences
@@ -67,8 +67,8 @@ def fingerprint(settings: FingerprintSettings) -> Fingerprints:
         with written_whole(output) as temporary:
             temporary.write_bytes(_lines(every, output))
     for name, values in numbers.items():
-        say(f"{name}: {len(values):,} fingerprints")
-    say(f"{len(every):,} different fingerprints in {output}; --decontaminate takes the file in place of the sets")
+        log(f"{name}: {len(values):,} fingerprints")
+    log(f"{len(every):,} different fingerprints in {output}; --decontaminate takes the file in place of the sets")
     return Fingerprints(numbers)
 
 

@@ -15,8 +15,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from ..artefacts.foreign_files import check_plain_folder, read_json_object
-from ..artefacts.stored_paths import place_of
+from ..artefacts.remote_paths import to_path
+from ..artefacts.untrusted_files import check_plain_folder, read_json_object
 from ..errors import InputError, UsageError
 from .parquet_files import BATCH_ROWS, batches_of, open_shard, row_groups_of
 from .schema import require_columns
@@ -43,7 +43,7 @@ class DataFolder:
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
-        self.path = place_of(path)
+        self.path = to_path(path)
         if not self.path.is_dir():
             if self.path.exists():
                 raise InputError(

@@ -2,7 +2,7 @@
 
 A dictionary of a few kilobytes can stand for gigabytes: one long text, packed, and a number for each of the rows that
 have it. So the headers of the pages are looked at before a file is read (`artefacts/parquet_pages.py`), batches are
-made short where texts are long, and a file may not become more than :func:`~..artefacts.foreign_files.most_unpacked`
+made short where texts are long, and a file may not become more than :func:`~..artefacts.untrusted_files.most_unpacked`
 allows.
 """
 
@@ -17,8 +17,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from ..artefacts.foreign_files import most_unpacked, open_plain
 from ..artefacts.parquet_pages import DICTIONARY, Page, RowGroup, pages, row_groups
+from ..artefacts.untrusted_files import most_unpacked, open_plain
 from ..errors import InputError
 from .schema import require_texts
 

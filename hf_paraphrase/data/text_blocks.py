@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import IO
 
-from ..artefacts.foreign_files import most_unpacked
+from ..artefacts.untrusted_files import most_unpacked
 from ..errors import InputError
 from ..streams import check_not_stream
 from .line_errors import LineErrors, StrictLines

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
-from ..messages import say
+from ..messages import log
 from ..settings import Settings, setting
 from .text_files import LineErrors, read_fields, read_lines
 
@@ -59,7 +59,7 @@ def read_tsv(
     """
     found = header_of(path, [*columns, *names]) if header == "auto" else None
     if found is not None:
-        say(f"{path}: the first line, `{' | '.join(found)}`, names the fields and is left out (--header no keeps it)")
+        log(f"{path}: the first line, `{' | '.join(found)}`, names the fields and is left out (--header no keeps it)")
     lines = int(header == "yes" or found is not None)
     errors.left_out["header"] += lines
     yield from read_fields(path, columns, errors, header_lines=lines)

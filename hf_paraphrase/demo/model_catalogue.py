@@ -10,8 +10,8 @@ from pathlib import Path
 from threading import Condition, Lock
 from typing import Any
 
-from ..artefacts.foreign_files import read_json_object
 from ..artefacts.hub_models import BUILTIN, model_folder
+from ..artefacts.untrusted_files import read_json_object
 from ..encoders.kinds import own_classes
 from ..encoders.sentence_encoder import SentenceEncoder
 from ..encoders.static_folders import MODEL2VEC, static_modules

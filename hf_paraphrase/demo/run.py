@@ -11,7 +11,7 @@ from pathlib import Path
 
 from ..artefacts.hub_models import BUILTIN
 from ..errors import UsageError
-from ..messages import say
+from ..messages import log
 from ..settings import recipe, setting
 from ..training.devices import DeviceSettings
 from .model_catalogue import ModelCatalogue
@@ -59,13 +59,13 @@ def launch_demo(settings: DemoSettings) -> Path | None:
     """
     if settings.output is not None:
         folder = write_space(settings.output, settings.models, overwrite=settings.overwrite, record=settings.record())
-        say(f"{folder}: a Space; hf-paraphrase push --path {folder} --repo-id namespace/name sends it")
+        log(f"{folder}: a Space; hf-paraphrase push --path {folder} --repo-id namespace/name sends it")
         return folder
     with served_page(settings) as url:
-        say(f"the page is at {url} (Ctrl-C ends it)")
+        log(f"the page is at {url} (Ctrl-C ends it)")
         with suppress(KeyboardInterrupt):
             _wait()
-        say("the page is closed")
+        log("the page is closed")
     return None
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 
-from ..artefacts.foreign_files import read_json_object
 from ..artefacts.hub_models import model_folder
+from ..artefacts.untrusted_files import read_json_object
 from ..errors import ModelError
 from ..models.registry import SENTENCE_ENCODERS
 from .distillation.teacher import Teacher

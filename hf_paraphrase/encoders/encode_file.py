@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from ..artefacts.whole_files import output_file
 from ..data.sentences import estimated_lines, lines_of_file, lines_of_standard_input
 from ..errors import InputError
-from ..messages import say
+from ..messages import log
 from ..settings import recipe
 from .encode_settings import STANDARD_INPUT, EncodeSettings
 
@@ -71,7 +71,7 @@ def encode(settings: EncodeSettings) -> Encoded:
     )
     encoded = _encode_columns(settings, embedder) if settings.columns else _encode_lines(settings, embedder)
     if encoded.empty:
-        say(f"{encoded.empty} empty line{'s' if encoded.empty > 1 else ''}: embedded to zeros")
+        log(f"{encoded.empty} empty line{'s' if encoded.empty > 1 else ''}: embedded to zeros")
     return encoded
 
 
@@ -89,7 +89,7 @@ def _encode_columns(settings: EncodeSettings, embedder: SentenceEmbedder) -> Enc
     path, results = encode_folder(settings, embedder)
     encoded = Encoded(path, results.get("rows", 0), results["dimension"], results.get("empty", 0))
     if "rows" in results:
-        say(f"{encoded.rows} rows with embeddings of {encoded.dimension} components lie in {path}")
+        log(f"{encoded.rows} rows with embeddings of {encoded.dimension} components lie in {path}")
     return encoded
 
 
@@ -118,5 +118,5 @@ def _encode_lines(settings: EncodeSettings, embedder: SentenceEmbedder) -> Encod
                     progress.update(len(lines))
             if progress is not None:
                 progress.total = progress.n
-    say(f"{writer.rows} embeddings of {dimension} components lie in {output}; np.load opens them")
+    log(f"{writer.rows} embeddings of {dimension} components lie in {output}; np.load opens them")
     return Encoded(output, writer.rows, dimension, empty)

@@ -12,7 +12,7 @@ from ..artefacts.cards import write_card
 from ..artefacts.hub_models import model_folder
 from ..artefacts.inherited_cards import inherited_metadata
 from ..artefacts.provenance import fingerprint, read_provenance, write_provenance
-from ..artefacts.stored_paths import place_of
+from ..artefacts.remote_paths import to_path
 from ..data.batch_function import Report, add_report
 from ..data.folder import DataFolder
 from ..data.parquet_files import BATCH_ROWS
@@ -96,7 +96,7 @@ def _is_text(kind: pa.DataType) -> bool:
 
 
 def _describe(settings: EncodeSettings, staging: Path, results: dict[str, Any]) -> None:
-    folder, made = place_of(settings.input), DataFolder(staging)
+    folder, made = to_path(settings.input), DataFolder(staging)
     rows = {split: made.count(split) for split in made.splits}
     write_provenance(
         staging,
@@ -115,7 +115,7 @@ def _describe(settings: EncodeSettings, staging: Path, results: dict[str, Any]) 
             "source": folder.resolve().name,
             "splits": [{"name": split, "rows": count} for split, count in rows.items()],
             "columns": settings.columns,
-            "model": place_of(settings.model).name,
+            "model": to_path(settings.model).name,
             "normalized": settings.normalize,
             **results,
         },

@@ -6,9 +6,9 @@ import os
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from ..artefacts.foreign_models import check_model_folder
 from ..artefacts.hub_models import model_folder, repository_name
 from ..artefacts.model_loading import load_model_folder, load_tokenizer
+from ..artefacts.untrusted_models import check_model_folder
 from ..errors import ModelError, UsageError
 from ..registry import ENCODERS
 from ..settings import flag

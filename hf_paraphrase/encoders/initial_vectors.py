@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ..artefacts.foreign_files import read_json_object
 from ..artefacts.hub_models import fetched_folder
+from ..artefacts.untrusted_files import read_json_object
 from ..data.text_files import numbered_lines
 from ..errors import InputError, ModelError, UsageError
 from ..models.joined_tokenizers import PARTS_FILE

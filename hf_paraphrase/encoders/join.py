@@ -19,7 +19,7 @@ from ..artefacts.provenance import write_provenance
 from ..data.sentences import SentenceCorpus
 from ..data.text_blocks import PLAIN_OR_COMPRESSED
 from ..errors import InputError, ModelError, UsageError
-from ..messages import say
+from ..messages import log
 from ..settings import Settings, recipe, seed_setting, setting
 from .kinds import encoder_class
 from .onnx_encoder import is_onnx_folder
@@ -138,7 +138,7 @@ def join_encoders(settings: JoinSettings) -> SentenceEncoder:
     described = " + ".join(
         f"{weight:g} × {part.name} ({len(part.table):,} vectors)" for weight, part in zip(weights, parts, strict=True)
     )
-    say(f"{settings.output}: {described}, {size} components each")
+    log(f"{settings.output}: {described}, {size} components each")
     return SentenceEncoder.from_pretrained(settings.output)
 
 

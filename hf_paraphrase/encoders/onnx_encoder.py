@@ -8,7 +8,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
-from ..artefacts.foreign_models import check_model_folder, opening
+from ..artefacts.untrusted_models import check_model_folder, opening
 from ..errors import ModelError, UsageError
 from ..models.registry import SENTENCE_ENCODERS, config_class
 

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..artefacts.foreign_models import check_model_folder
 from ..artefacts.model_loading import check_model_type, load_model_folder
+from ..artefacts.untrusted_models import check_model_folder
 from ..errors import ModelError
 from ..models.registry import model_class
 from ..tokenization.token_ids import TokenIds

@@ -22,8 +22,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..artefacts.foreign_files import check_plain_folder, read_json_object
-from ..artefacts.foreign_models import check_model_folder
+from ..artefacts.untrusted_files import check_plain_folder, read_json_object
+from ..artefacts.untrusted_models import check_model_folder
 from ..errors import ModelError
 from .distillation.sentence_transformers_modules import default_prompt, module_folder, read_json
 from .stored_tables import open_tokenizer, read_table, table_name, unknown_token

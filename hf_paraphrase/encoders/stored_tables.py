@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..artefacts.foreign_models import TensorEntry, opening, read_header
+from ..artefacts.untrusted_models import TensorEntry, opening, read_header
 from ..errors import ModelError
 from .vector_table import LARGEST, is_finite
 

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 from ..artefacts.hub_models import model_folder
 from ..artefacts.inherited_cards import inherited_metadata
 from ..artefacts.origins import languages_read
-from ..artefacts.stored_paths import place_of
+from ..artefacts.remote_paths import to_path
 from ..errors import InputError, UsageError, no_folder
-from ..messages import say
+from ..messages import log
 from ..models.sentence_transformers_files import needs_own_code
 from ..registry import EXTENSIONS
 from ..settings import recipe
@@ -67,7 +67,7 @@ def dev_evaluator(dev_data: str | None) -> Evaluator | None:
         InputError: If there is no such folder, or it is none of a dev set.
     """
     if dev_data is None:
-        say("no --dev-data: the last epoch will be kept")
+        log("no --dev-data: the last epoch will be kept")
         return None
     if not Path(dev_data).is_dir():
         raise no_folder(dev_data, "check --dev-data")
@@ -149,13 +149,13 @@ class _EncoderTraining:
             vocabulary = self._vocabulary()
             pairs, augmentation = self._pairs(vocabulary, loss)
             model, self.coverage = untrained_model(settings, vocabulary, pairs.counts, seed=settings.seed)
-        say(
+        log(
             f"{settings.model_type}: {len(pairs)} pairs, {model.config.vocab_size} token vectors of "
             f"{_token_size(model)} components{'' if self.coverage is None else f'; {self.coverage}'}"
         )
         if pairs.labels is None and pairs.are_all_the_same():
             what = "a single pair has" if len(pairs) == 1 else f"all {len(pairs)} pairs are the same and have"
-            say(f"{what} no negatives: nothing will be learned")
+            log(f"{what} no negatives: nothing will be learned")
         arguments = self.run.arguments(EncoderTrainingArguments, **trainer_settings(settings))
         trainer = EncoderTrainer(
             model,
@@ -212,9 +212,9 @@ class _EncoderTraining:
             read=None if extension is None else extension.read,
         )
         if pairs.dropped:
-            say(f"{pairs.dropped} pairs with an empty side left out")
+            log(f"{pairs.dropped} pairs with an empty side left out")
         if pairs.not_paraphrases:
-            say(f"{pairs.not_paraphrases} pairs labelled 0, no paraphrases, left out")
+            log(f"{pairs.not_paraphrases} pairs labelled 0, no paraphrases, left out")
         return pairs, None if extension is None else extension.finish()
 
     def _write(self, trainer: EncoderTrainer, pairs: EncodedPairs) -> None:
@@ -252,7 +252,7 @@ class _EncoderTraining:
             "languages": self._languages(bitext),
             "bitext": bitext,
             "pairs": len(pairs),
-            "pairs_name": place_of(settings.pairs).name,
+            "pairs_name": to_path(settings.pairs).name,
             "dropped": pairs.dropped,
             "epochs": f"{trainer.args.num_train_epochs:g}",
             "initial_vectors": self._start(),
@@ -297,11 +297,11 @@ class _EncoderTraining:
         if settings.initial_vectors is not None:
             distilled = kind_of_source(settings.initial_vectors) == SENTENCE_ENCODER
             start = (
-                f"{'distilled from ' if distilled else ''}{place_of(settings.initial_vectors).name} ({self.coverage})"
+                f"{'distilled from ' if distilled else ''}{to_path(settings.initial_vectors).name} ({self.coverage})"
             )
         if not settings.frequency_weights:
             return start
-        counts = "the pairs" if settings.frequency_counts is None else place_of(settings.frequency_counts).name
+        counts = "the pairs" if settings.frequency_counts is None else to_path(settings.frequency_counts).name
         return f"{start}, frequency-weighted (a = {settings.frequency_constant or FREQUENCY_CONSTANT:g}, {counts})"
 
 
@@ -319,13 +319,13 @@ def report_encoder(
     for entry in scores:
         label = "untrained" if entry["step"] == 0 else f"epoch {entry['epoch']:g}"
         mark = " (kept)" if kept is not None and entry["step"] == kept["step"] else ""
-        say(f"{label:>12}  {entry['dev_mean']:6.2f}{mark}")
-    say(f"the encoder lies in {output}; load it with")
-    say(f"  hf-paraphrase encode --model {output} --input FILE --output FILE.npy")
-    say(f"  SentenceEncoder.from_pretrained({output!r})  # from hf_paraphrase import SentenceEncoder")
+        log(f"{label:>12}  {entry['dev_mean']:6.2f}{mark}")
+    log(f"the encoder lies in {output}; load it with")
+    log(f"  hf-paraphrase encode --model {output} --input FILE --output FILE.npy")
+    log(f"  SentenceEncoder.from_pretrained({output!r})  # from hf_paraphrase import SentenceEncoder")
     model = encoder_kind(model_type).model
     trust = ", trust_remote_code=True" if not isinstance(model, str) or needs_own_code(model) else ""
-    say(f"  SentenceTransformer({output!r}{trust})  # from sentence_transformers")
+    log(f"  SentenceTransformer({output!r}{trust})  # from sentence_transformers")
 
 
 def _token_size(model: Any) -> int:

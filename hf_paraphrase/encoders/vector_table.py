@@ -18,9 +18,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..artefacts.foreign_files import read_json_object
-from ..artefacts.foreign_models import TensorEntry, check_model_folder
 from ..artefacts.int8_tables import DTYPE_KEY, INT8, TABLE, read_int8_table
+from ..artefacts.untrusted_files import read_json_object
+from ..artefacts.untrusted_models import TensorEntry, check_model_folder
 from ..errors import ModelError
 from ..tokenization.token_ids import TokenIds
 from .word_averages import TableAverages, averages_of
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 AVERAGE, CONCATENATION = "avg", "concatenation"
 """The model types that are a table."""
 LARGEST = 2.0**63
-"""Numbers of tables are smaller; see :mod:`..artefacts.finite_weights`."""
+"""Numbers of tables are smaller; see :mod:`..artefacts.divergence`."""
 _NAME_OF_A_PART = re.compile(r"\[\d+\]")
 _DROPOUTS = ("dropout", "word_dropout")
 _UNKNOWN_ID = 1

@@ -12,10 +12,10 @@ import importlib.util
 import os
 from pathlib import Path
 
-from ..artefacts.foreign_files import check_plain
-from ..artefacts.foreign_models import opening, read_header
-from ..artefacts.foreign_tokenizers import check_tokenizer
 from ..artefacts.hub_models import WORDLLAMA
+from ..artefacts.untrusted_files import check_plain
+from ..artefacts.untrusted_models import opening, read_header
+from ..artefacts.untrusted_tokenizers import check_tokenizer
 from ..errors import ModelError
 from .sentence_encoder import SentenceEncoder
 from .static_folders import plain_average

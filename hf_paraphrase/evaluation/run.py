@@ -12,7 +12,7 @@ from ..artefacts.reports.recorded_plots import measured_bars
 from ..artefacts.reports.report import is_report, render_report
 from ..artefacts.whole_files import output_files, written_whole
 from ..errors import HfParaphraseError
-from ..messages import say
+from ..messages import log
 from ..registry import SUITES
 from ..settings import recipe
 from ..tables import short_names
@@ -84,7 +84,7 @@ def _evaluate(settings: EvaluateSettings, suite: Suite) -> Evaluation:
     try:
         _write(settings, suite, benchmark, evaluation)
     except HfParaphraseError:
-        say(evaluation.text)  # it may have taken hours
+        log(evaluation.text)  # it may have taken hours
         raise
     return evaluation
 
@@ -96,7 +96,7 @@ def _write(settings: EvaluateSettings, suite: Suite, benchmark: Benchmark, evalu
         with written_whole(settings.output) as results, written_whole(settings.report) as report:
             report.write_text(_report(settings, suite, benchmark, evaluation), encoding="utf-8")
             results.write_text(text + "\n", encoding="utf-8", errors="backslashreplace")
-        say(f"results in {settings.output}, and for a browser in {settings.report}")
+        log(f"results in {settings.output}, and for a browser in {settings.report}")
     if not settings.update_card:
         return
     for item in evaluation.scores:
@@ -106,7 +106,7 @@ def _write(settings: EvaluateSettings, suite: Suite, benchmark: Benchmark, evalu
             name, kept = benchmark.evaluation(settings, item)
             text = _card_section(suite.heading, benchmark.trained, benchmark.report(own))
             add_results(item.name, name, kept, item.measurements, section=suite.section, text=text)
-            say(f"results in {Path(item.name) / 'README.md'}")
+            log(f"results in {Path(item.name) / 'README.md'}")
 
 
 def _report(settings: EvaluateSettings, suite: Suite, benchmark: Benchmark, evaluation: Evaluation) -> str:

@@ -15,7 +15,7 @@ from ..data.sentences import lines_of_file
 from ..data.text_blocks import PLAIN_OR_COMPRESSED
 from ..encoders.onnx_encoder import ONNX_FILE, is_onnx_folder, require_packages
 from ..errors import InputError, ModelError, UsageError
-from ..messages import say
+from ..messages import log
 from ..models.registry import SENTENCE_ENCODERS, model_class
 from ..settings import Settings, recipe, setting
 from .stored_weights import WEIGHTS, StoredWeights, store_weights
@@ -129,13 +129,13 @@ def export_encoder(settings: ExportSettings) -> Exported:
             results |= _compared(before, SentenceEncoder.from_pretrained(staging).encode(sentences))
         write_record(staging, model, source=source, name=name, settings=settings.record(), results=results)
     difference = results.get("largest_difference")
-    say(
+    log(
         f"{settings.output}: {results['megabytes']:.1f} MB of weights ({results['source_megabytes']:.1f} MB in "
         f"{source}); cosine with the model's vectors at least {results['lowest_cosine']:.6f}"
         + ("" if difference is None else f"; the graph differs from PyTorch by {difference:.1e} at most")
     )
     if sentences:
-        say(
+        log(
             f"cosine of {len(sentences):,} sentences with the model's: {results['mean_sentence_cosine']:.6f} in the "
             f"mean, {results['lowest_sentence_cosine']:.6f} at least"
         )

@@ -15,7 +15,7 @@ from ..artefacts.cards import write_card
 from ..artefacts.folders import check_output, check_unfinished, output_folder
 from ..artefacts.inherited_cards import inherited_metadata
 from ..artefacts.provenance import fingerprint, read_provenance, write_provenance
-from ..artefacts.stored_paths import place_of
+from ..artefacts.remote_paths import to_path
 from ..data.folder import DataFolder, write_split
 from ..data.parquet_files import BATCH_ROWS
 from ..data.schema import PAIRS
@@ -23,7 +23,7 @@ from ..errors import InputError, UsageError
 from ..jobs.shard_settings import ShardSettings, shard_size_setting
 from ..jobs.sharded_output import ShardedOutput
 from ..jobs.shards import ShardJob, cut, reports
-from ..messages import say
+from ..messages import log
 from ..settings import Settings, flag, is_given, recipe, setting
 from .filter_steps import Choice, FilterSteps, Funnel, check_steps
 from .random_pairs import RandomPairs
@@ -223,7 +223,7 @@ def _counted(tables: Iterable[pa.Table], counts: dict[str, int]) -> Iterator[pa.
 
 
 def _write_records(staging: Path, settings: FilterSettings, filtered: Filtered, schema: pa.Schema) -> None:
-    folder, choice = place_of(settings.pairs), filtered.choice
+    folder, choice = to_path(settings.pairs), filtered.choice
     write_provenance(
         staging,
         command="filter",
@@ -249,7 +249,7 @@ def _write_records(staging: Path, settings: FilterSettings, filtered: Filtered, 
             "columns": schema.names,
             "counts": filtered.counts,
             "funnel": choice.funnel.table(),
-            "checked": [place_of(path).name for path in settings.decontaminate],
+            "checked": [to_path(path).name for path in settings.decontaminate],
             "contamination": choice.contamination,
             "ngrams": settings.decontaminate_ngrams,
             "share": settings.decontaminate_share,
@@ -260,15 +260,15 @@ def _write_records(staging: Path, settings: FilterSettings, filtered: Filtered, 
 
 def _report(settings: FilterSettings, filtered: Filtered) -> None:
     choice, counts = filtered.choice, filtered.counts
-    say(choice.funnel.table().rstrip())
+    log(choice.funnel.table().rstrip())
     for name, count in sorted(choice.contamination.items()):
-        say(f"left out for a sentence of {name}: {count:,}")
+        log(f"left out for a sentence of {name}: {count:,}")
     for name, left in choice.shortfalls.items():
         what = _SHORTFALLS[name].format(left=left)
-        say(f"{what}, {getattr(settings, name):,} were asked for: all are kept")
+        log(f"{what}, {getattr(settings, name):,} were asked for: all are kept")
     left_out = [name for name in DataFolder(settings.pairs).splits if name != settings.split]
     if left_out:
-        say(f"only the split `{settings.split}` was filtered; not in the output: {', '.join(left_out)}")
+        log(f"only the split `{settings.split}` was filtered; not in the output: {', '.join(left_out)}")
     if "noise" in counts:
-        say(f"{counts['noise']:,} of the pairs made random, {counts['negatives']:,} negatives added")
-    say(f"{filtered.rows:,} pairs in {settings.output}; the kept ones have {counts['tokens']:,} tokens")
+        log(f"{counts['noise']:,} of the pairs made random, {counts['negatives']:,} negatives added")
+    log(f"{filtered.rows:,} pairs in {settings.output}; the kept ones have {counts['tokens']:,} tokens")

@@ -13,7 +13,7 @@ from ..artefacts.cards import write_card
 from ..artefacts.hub_models import model_folder
 from ..artefacts.inherited_cards import inherited_metadata
 from ..artefacts.provenance import fingerprint, read_provenance, write_provenance
-from ..artefacts.stored_paths import place_of
+from ..artefacts.remote_paths import to_path
 from ..artefacts.whole_files import write_text_whole
 from ..data.folder import DataFolder
 from ..data.parallel import available_cores
@@ -22,7 +22,7 @@ from ..errors import UsageError
 from ..jobs.shard_settings import ShardSettings, shard_size_setting
 from ..jobs.sharded_output import ShardedOutput
 from ..jobs.shards import Shard, ShardJob, cut
-from ..messages import say
+from ..messages import log
 from ..registry import MEASURES
 from ..settings import flag, is_given, recipe, seed_setting, setting, with_options
 from .filter_steps import check_pairs
@@ -180,11 +180,11 @@ def _score(settings: ScoreSettings, output: ShardedOutput) -> Scored:
         rows = {split: DataFolder(staging).count(split) for split in chosen}
         for split in chosen:
             for column in sorted(set(folder.schema(split).names) & set(added[split])):
-                say(f"{split}: the column {column} was there before and is computed anew")
+                log(f"{split}: the column {column} was there before and is computed anew")
         scored = Scored(Path(settings.output), rows, columns, chosen, facts)
         _describe(settings, scored, staging)
         output.finish()
-    say(f"{sum(rows.values()):,} pairs with {', '.join(columns)} in {settings.output}")
+    log(f"{sum(rows.values()):,} pairs with {', '.join(columns)} in {settings.output}")
     return scored
 
 
@@ -221,7 +221,7 @@ def _chosen(settings: ScoreSettings, folder: DataFolder, measures: Measures) -> 
     for split, names in chosen.items():
         left_out = [name for name in every if name not in names]
         if left_out:
-            say(f"split `{split}`: without {', '.join(left_out)}, whose columns it does not have")
+            log(f"split `{split}`: without {', '.join(left_out)}, whose columns it does not have")
     return chosen
 
 
@@ -274,10 +274,10 @@ def _language_model(
         facts = train_language_model(blocks, staging / _ARPA, source=settings.language_model_text or folder.path)
         write_text_whole(staging / _MODEL_FACTS, json.dumps(facts, indent=2) + "\n")
     facts = json.loads((staging / _MODEL_FACTS).read_text(encoding="utf-8"))
-    say(f"language model: {facts['tokens']:,} tokens in {facts['sentences']:,} sentences")
+    log(f"language model: {facts['tokens']:,} tokens in {facts['sentences']:,} sentences")
     if facts["fallback_discounts"]:
         orders = ", ".join(map(str, facts["fallback_discounts"]))
-        say(f"language model: too little text to estimate the discounts of order {orders}; 0.5, 1, 1.5 taken")
+        log(f"language model: too little text to estimate the discounts of order {orders}; 0.5, 1, 1.5 taken")
     return held_out, facts
 
 
@@ -309,7 +309,7 @@ def _workers(settings: ScoreSettings, shards: Sequence[Shard]) -> int:
 
 
 def _describe(settings: ScoreSettings, scored: Scored, staging: Path) -> None:
-    folder = place_of(settings.pairs)
+    folder = to_path(settings.pairs)
     measures, names = Measures(), scored.every_measure
     read = dict.fromkeys(option for name in MEASURES for option in (*MEASURES[name].files, *MEASURES[name].models))
     inputs = [settings.language_model_text, *(getattr(settings, option) for option in read)]

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from tqdm import tqdm
 
-from ..messages import say
+from ..messages import log
 from ..settings import Settings, recipe, setting
 from ..shown_text import without_secrets
 from .folder_kinds import REPO_TYPES
@@ -88,15 +88,15 @@ def push(settings: PushSettings) -> Push:
     )
     _say_what_changes(plan)
     if settings.dry_run:
-        say(f"{_what(plan)}, would go to {_where(plan, settings.private)}; nothing was sent")
+        log(f"{_what(plan)}, would go to {_where(plan, settings.private)}; nothing was sent")
     if plan.licence_problem is not None and settings.allow_any_license:
-        say(f"warning: {plan.licence_problem}")
+        log(f"warning: {plan.licence_problem}")
     if not settings.allow_any_license:
         check_licence(plan)
     if settings.dry_run:
         return Push(plan, None)
     token = find_token(settings.token_file)
-    say(f"{_what(plan)}, to {_where(plan, settings.private)}")
+    log(f"{_what(plan)}, to {_where(plan, settings.private)}")
     with tqdm(desc="compare", total=plan.files.size, unit="B", unit_scale=True) as bar:
 
         def compared(size: int) -> None:
@@ -113,29 +113,29 @@ def push(settings: PushSettings) -> Push:
             progress=compared,
         )
     changes = pushed.changes
-    say(
+    log(
         f"{_count(len(changes.send))} sent ({_size(changes.size)}), {len(changes.unchanged):,} already there"
         + (f", {len(pruned):,} deleted" if (pruned := pushed.pruned) else "")
     )
     if changes.stale and not pruned:
-        say(f"the branch also has {', '.join(changes.stale)}, which the folder does not; --prune deletes such files")
-    say(f"commit {pushed.commit}")
+        log(f"the branch also has {', '.join(changes.stale)}, which the folder does not; --prune deletes such files")
+    log(f"commit {pushed.commit}")
     return Push(plan, pushed)
 
 
 def _say_what_changes(plan: Plan) -> None:
     """Says what stays here, and what is other there than here."""
     for name, reason in plan.files.left_out:
-        say(f"stays here: {name} ({reason})")
+        log(f"stays here: {name} ({reason})")
     changed = [file.name for file in plan.files.files if file.content is not None]
     records = [name for name in changed if is_record(name)]
     if records:
-        say(f"paths in {', '.join(records)} are shortened to their last part on the Hub, not here")
+        log(f"paths in {', '.join(records)} are shortened to their last part on the Hub, not here")
     cards = [name for name in changed if name not in records]
     if cards:
-        say(f"the code in {', '.join(cards)} names {plan.repo_id} there; the folder here stays as it is")
+        log(f"the code in {', '.join(cards)} names {plan.repo_id} there; the folder here stays as it is")
     elif "/" not in plan.repo_id:
-        say("code in the card that names this folder names the repository there, with your namespace")
+        log("code in the card that names this folder names the repository there, with your namespace")
 
 
 def _what(plan: Plan) -> str:

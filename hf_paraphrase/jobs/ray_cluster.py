@@ -15,7 +15,7 @@ from typing import Any
 
 from ..data.parallel import available_cores
 from ..errors import UsageError
-from ..messages import say
+from ..messages import log
 from ..shown_text import shown_line
 
 _AUTO, _LOCAL = "auto", "local"
@@ -107,7 +107,7 @@ def connected(options: RayOptions) -> Iterator[None]:
     if ray.is_initialized():
         own = ray.get_runtime_context().gcs_address
         if options.address not in {None, _AUTO, own}:
-            say(
+            log(
                 f"this process is connected to the Ray cluster at {own} already: "
                 f"--ray-address {options.address} is not used"
             )

@@ -21,7 +21,7 @@ from typing import Any
 from .. import __version__
 from ..data.batch_function import Progress, no_progress
 from ..errors import HfParaphraseError, OutputError, UsageError
-from ..messages import say
+from ..messages import log
 from ..shown_text import shown_line
 from ..training.threads import keep_freed_memory
 from .ray_cluster import RayOptions, room
@@ -129,7 +129,7 @@ def run_on_ray(
         while waiting or any(shard for _, shard in at_work.values()):
             ready = ray.wait(list(at_work), timeout=None if has_begun else _SILENCE)[0]
             if not ready:
-                say("waiting for the Ray cluster: others hold what the workers take, or it is starting them")
+                log("waiting for the Ray cluster: others hold what the workers take, or it is starting them")
                 has_begun = True
                 continue
             call, has_begun = ready[0], True

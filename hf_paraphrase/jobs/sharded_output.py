@@ -29,7 +29,7 @@ from ..artefacts.folders import (
 )
 from ..artefacts.unfinished import JOB, check_same_job
 from ..errors import HfParaphraseError, OutputError, UsageError
-from ..messages import say
+from ..messages import log
 from .ray_cluster import check_cluster, connected
 from .ray_shards import run_on_ray
 from .shard_settings import ShardSettings
@@ -209,7 +209,7 @@ class ShardedOutput:
             shards: All shards of the job.
         """
         if left := len(self.left(shards)):
-            say(f"--shard {self.shard} is done; {left:,} of all {len(shards):,} shards are left to other parts")
+            log(f"--shard {self.shard} is done; {left:,} of all {len(shards):,} shards are left to other parts")
             return False
         return self.part is None or self._is_last()
 
@@ -264,6 +264,6 @@ class ShardedOutput:
             return False
         # With a lock of its own it is the only one, and who left the mark was killed.
         if not is_first and not is_claimed(self.staging):
-            say(f"another part moves the output into place; if it was killed, remove {self.staging / _ENDING}")
+            log(f"another part moves the output into place; if it was killed, remove {self.staging / _ENDING}")
             return False
         return True

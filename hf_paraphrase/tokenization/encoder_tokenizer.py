@@ -7,7 +7,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ..artefacts.foreign_models import check_model_folder, opening
+from ..artefacts.untrusted_models import check_model_folder, opening
 from ..errors import ModelError
 from .word_level import PAD_TOKEN, UNKNOWN_TOKEN, as_fast_tokenizer
 

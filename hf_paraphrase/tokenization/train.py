@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any
 from ..artefacts.cards import check_license, write_card
 from ..artefacts.folders import check_output, output_folder
 from ..artefacts.provenance import write_provenance
-from ..artefacts.stored_paths import place_of
+from ..artefacts.remote_paths import to_path
 from ..data.pair_rows import iterate_pairs
 from ..data.text_files import PLAIN_OR_COMPRESSED, check_readable, numbered_lines
 from ..errors import InputError, UsageError
-from ..messages import say
+from ..messages import log
 from ..settings import Settings, recipe, seed_setting, setting
 
 if TYPE_CHECKING:
@@ -178,17 +178,17 @@ def train_tokenizer(settings: TrainTokenizerSettings) -> PreTrainedTokenizerFast
             "title": name,
             "name": name,
             "description": KINDS[settings.kind],
-            "sources": ", ".join(place_of(item).name for item in inputs if item not in segmentation),
-            "segmentation": None if settings.segmentation is None else place_of(settings.segmentation).name,
+            "sources": ", ".join(to_path(item).name for item in inputs if item not in segmentation),
+            "segmentation": None if settings.segmentation is None else to_path(settings.segmentation).name,
         }
         write_card(staging, "model_cards", "tokenizer", card, report=True)
-    say(
+    log(
         f"{settings.kind}: {len(tokenizer)} tokens from {counter.number} sentences; "
         f"{results['tokens_per_sentence']:.2f} tokens a sentence, {100 * results['unknown_share']:.2f} % unknown"
     )
     if learnt:
-        say(f"{learnt['words']:,} different words before segmentation, {learnt['morphs']:,} morphs after it")
-    say(f"the tokenizer lies in {settings.output}; hf-paraphrase train-encoder --tokenizer {settings.output} …")
+        log(f"{learnt['words']:,} different words before segmentation, {learnt['morphs']:,} morphs after it")
+    log(f"the tokenizer lies in {settings.output}; hf-paraphrase train-encoder --tokenizer {settings.output} …")
     return tokenizer
 
 
@@ -248,14 +248,14 @@ def _learn_morphs(
     else:
         if max(counts.values()) < (settings.min_frequency or 1):
             raise InputError(f"no word occurs {settings.min_frequency} times", remedy="lower --min-frequency")
-        say(f"learning morphs from {len(counts):,} different words")
+        log(f"learning morphs from {len(counts):,} different words")
         morphs = learn_morphs(
             counts,
             corpus_weight=settings.corpus_weight or 1.0,
             dampening=settings.dampening or "none",
             min_frequency=settings.min_frequency or 1,
             seed=settings.seed,
-            progress=lambda number, cost: say(f"round {number}: {cost:,.0f} nats"),
+            progress=lambda number, cost: log(f"round {number}: {cost:,.0f} nats"),
         )
     alphabet = {letter for word in counts for letter in word}
     tokenizer = morfessor_tokenizer(morphs, alphabet, lower_case=settings.lower_case)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from ..errors import UsageError
-from ..messages import say
+from ..messages import log
 from ..settings import Settings, setting
 from .devices import CPU, check_device
 
@@ -106,4 +106,4 @@ def take_one_gpu(arguments: TrainingArguments) -> bool:
 def take_one_gpu_aloud(arguments: TrainingArguments) -> None:
     """Does the same where somebody else has made the arguments, and says so."""
     if take_one_gpu(arguments):
-        say("training on one GPU of those that are here; `accelerate launch` or `torchrun` starts a process for each")
+        log("training on one GPU of those that are here; `accelerate launch` or `torchrun` starts a process for each")

@@ -20,7 +20,7 @@ from transformers import (
     TrainingArguments,
 )
 
-from ..artefacts.finite_weights import check_finite
+from ..artefacts.divergence import check_finite
 from .batches import EpochBatches
 
 

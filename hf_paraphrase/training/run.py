@@ -32,14 +32,14 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from ..artefacts.card_heads import CARD
 from ..artefacts.cards import write_card
-from ..artefacts.finite_weights import check_finite_files
+from ..artefacts.divergence import check_finite_files
 from ..artefacts.folders import check_output, check_unfinished, is_filled, output_folder, staging_path, was_finished
 from ..artefacts.measurements import Measurement
 from ..artefacts.provenance import fingerprint, read_provenance, write_provenance
 from ..artefacts.quiet_libraries import quiet_transformers
 from ..artefacts.unfinished import JOB, check_same_job, job_fingerprint
 from ..errors import OutputError
-from ..messages import is_main_process, process_count, say
+from ..messages import is_main_process, log, process_count
 from ..shown_text import as_given
 from .accelerators import AcceleratorSettings
 from .joining import check_in_common, lost_processes_told, wait_before_training
@@ -135,7 +135,7 @@ class TrainingRun:
             if self.is_finished:
                 self._check_written()
                 self._finish()
-                say(f"nothing was left to do but to move the result into place: {settings.output}")
+                log(f"nothing was left to do but to move the result into place: {settings.output}")
         except BaseException as error:
             self._stack.__exit__(type(error), error, error.__traceback__)
             raise
@@ -270,7 +270,7 @@ class TrainingRun:
         _wait_for_all()
         if self.settings.resume:
             step = checkpoint.name.rpartition("-")[2] if checkpoint else None
-            say(f"resuming after step {step}" if checkpoint else "nothing to resume yet")
+            log(f"resuming after step {step}" if checkpoint else "nothing to resume yet")
         trainer.add_callback(EndAtDivergence)
         trainer.add_callback(LossAtCheckpoints)
         with quiet_transformers(warns=True):

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from ..artefacts.cards import write_card
 from ..artefacts.inherited_cards import inherited_metadata
 from ..artefacts.provenance import fingerprint, read_provenance, write_provenance
-from ..artefacts.stored_paths import place_of
+from ..artefacts.remote_paths import to_path
 from ..artefacts.whole_files import write_parts_whole
 from ..data.folder import DataFolder
 from ..data.schema import BACK_TRANSLATED
@@ -23,7 +23,7 @@ from ..errors import InputError, OutputError, UsageError
 from ..jobs.shard_settings import ShardSettings
 from ..jobs.sharded_output import ShardedOutput
 from ..jobs.shards import ShardJob, cut, reports
-from ..messages import is_main_process, say
+from ..messages import is_main_process, log
 from ..settings import recipe, setting
 from ..training.threads import keep_freed_memory
 from .bleu import translation_table
@@ -203,8 +203,8 @@ def _back_translate(settings: BackTranslationSettings, output: ShardedOutput) ->
                 found = reports(shards, staging)
                 _assemble(settings, options, device, staging, found, bool(model.config.lowercase))
             output.finish()
-            say(f"back-translated pairs: {settings.output}")
-            say(f"load them: load_dataset({settings.output!r}, split='train')")
+            log(f"back-translated pairs: {settings.output}")
+            log(f"load them: load_dataset({settings.output!r}, split='train')")
     # The other processes open what the first one has moved into its place.
     state.wait_for_everyone()
     return DataFolder(output.place)
@@ -244,7 +244,7 @@ def _one_or_all(values: list[Any]) -> Any:
 
 
 def _folder_name(folder: str) -> str:
-    return place_of(folder).resolve().name
+    return to_path(folder).resolve().name
 
 
 def _results_of(model: str) -> dict[str, Any]:
@@ -313,7 +313,7 @@ def _assemble(
     }
     write_card(staging, "dataset_cards", "back_translated", values)
     if skipped := results["skipped_sentences"]:
-        say(f"{skipped:,} of {results['sentences']:,} sentences have no translation; skipped.jsonl says why")
+        log(f"{skipped:,} of {results['sentences']:,} sentences have no translation; skipped.jsonl says why")
 
 
 def _skipped_lines(reports: Iterable[dict[str, Any]], results: dict[str, Any]) -> Iterator[str]:

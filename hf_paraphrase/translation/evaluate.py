@@ -13,11 +13,11 @@ from tqdm import tqdm
 from ..artefacts.evaluated_cards import add_results, check_evaluated_card
 from ..artefacts.measurements import Measurement
 from ..artefacts.provenance import fingerprint, read_provenance, versions
-from ..artefacts.stored_paths import place_of
+from ..artefacts.remote_paths import to_path
 from ..artefacts.whole_files import output_files, write_text_whole
 from ..data.folder import DataFolder
 from ..errors import InputError, UsageError
-from ..messages import say
+from ..messages import log
 from ..settings import recipe, setting
 from .bleu import TranslationScore, corpus_scores, translation_table
 from .search_settings import SearchSettings
@@ -137,17 +137,17 @@ def _evaluate(settings: TranslationEvaluationSettings) -> EvaluatedTranslation:
         scores.append(BeamScore(**dataclasses.asdict(score), num_beams=num_beams, sentences=len(sources)))
     if settings.output is not None:
         write_text_whole(settings.output, json.dumps([score.record() for score in scores], indent=2) + "\n")
-        say(f"scores: {settings.output}")
+        log(f"scores: {settings.output}")
     if settings.translations is not None:
         write_text_whole(settings.translations, "".join(f"{line}\n" for line in translations))
-        say(f"translations: {settings.translations}")
+        log(f"translations: {settings.translations}")
     if settings.update_card:
         _update_card(settings, scores)
     return EvaluatedTranslation(scores, translations)
 
 
 def _update_card(settings: TranslationEvaluationSettings, scores: list[BeamScore]) -> None:
-    data = place_of(settings.bitext).resolve().name
+    data = to_path(settings.bitext).resolve().name
     evaluation = {
         "kind": "evaluate-nmt",
         "bitext": data,
@@ -178,4 +178,4 @@ def _update_card(settings: TranslationEvaluationSettings, scores: list[BeamScore
         )
     ]
     add_results(folder, name, evaluation, measurements, section=CARD_SECTION, text=text)
-    say(f"scores in {Path(folder) / 'README.md'}")
+    log(f"scores in {Path(folder) / 'README.md'}")

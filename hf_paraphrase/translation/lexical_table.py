@@ -16,11 +16,11 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
-from ..artefacts.foreign_files import open_plain
+from ..artefacts.untrusted_files import open_plain
 from ..artefacts.whole_files import output_file, written_whole
 from ..data.folder import DataFolder
 from ..errors import InputError
-from ..messages import say
+from ..messages import log
 from ..settings import Settings, recipe, setting
 
 NULL_PROBABILITY = 0.08
@@ -264,7 +264,7 @@ def estimate_lexical_table(settings: LexicalTableSettings) -> LexicalTable:
     with output_file(settings.output, overwrite=settings.overwrite) as output:
         table, units = _estimated(settings)
         table.save(output, units=units)
-    say(f"lexical table of {len(table.targets):,} translations: {settings.output}")
+    log(f"lexical table of {len(table.targets):,} translations: {settings.output}")
     return table
 
 
@@ -281,7 +281,7 @@ def _estimated(settings: LexicalTableSettings) -> tuple[LexicalTable, str]:
     for folder in folders:
         check_languages([settings.model], model, folder, settings.split)
     sides = trainable_rows(pa.concat_tables(tables), max_words=settings.max_words)
-    say(f"{len(sides.sources):,} sentence pairs ({sides.left_out:,} empty or too long)")
+    log(f"{len(sides.sources):,} sentence pairs ({sides.left_out:,} empty or too long)")
     table = estimate_from_units(
         tokenizer(sides.sources, add_special_tokens=False)["input_ids"],
         tokenizer(text_target=sides.targets, add_special_tokens=False)["input_ids"],

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 from ..artefacts.measurements import Measurement
 from ..artefacts.quiet_libraries import quiet_transformers
-from ..artefacts.stored_paths import place_of
+from ..artefacts.remote_paths import to_path
 from ..errors import InputError
-from ..messages import say
+from ..messages import log
 from ..settings import recipe
 from ..training.run import TrainingRun
 from .train_settings import TranslationTrainingSettings
@@ -47,8 +47,8 @@ def train_translation(settings: TranslationTrainingSettings) -> tuple[PreTrained
     with TrainingRun(settings, command="train-nmt", inputs=inputs) as run:
         if not run.is_finished:
             _train(settings, run)
-    say(f"translation model: {settings.output}")
-    say(f"load it: AutoModelForSeq2SeqLM.from_pretrained({settings.output!r}) after `import hf_paraphrase`")
+    log(f"translation model: {settings.output}")
+    log(f"load it: AutoModelForSeq2SeqLM.from_pretrained({settings.output!r}) after `import hf_paraphrase`")
 
     from .loading import load_translation_model
 
@@ -68,7 +68,7 @@ def _train(settings: TranslationTrainingSettings, run: TrainingRun) -> None:
 
     from transformers import set_seed
 
-    from ..artefacts.finite_weights import check_finite
+    from ..artefacts.divergence import check_finite
     from .batching import tokenize_bitext
     from .trainer import ALL_WORDS
 
@@ -77,7 +77,7 @@ def _train(settings: TranslationTrainingSettings, run: TrainingRun) -> None:
         table = _sample(table, settings.max_pairs, settings.seed)
     sources, targets, left_out = trainable_rows(table, max_words=settings.max_words)
     dev = trainable_rows(dev_table, max_words=ALL_WORDS)
-    say(f"{len(sources):,} training pairs ({left_out:,} empty or too long), {len(dev.sources):,} dev pairs")
+    log(f"{len(sources):,} training pairs ({left_out:,} empty or too long), {len(dev.sources):,} dev pairs")
     set_seed(settings.seed)
     if settings.initial_model is None:
         model, tokenizer = _new_model(settings, sources, targets, languages)
@@ -92,15 +92,15 @@ def _train(settings: TranslationTrainingSettings, run: TrainingRun) -> None:
         seed=settings.seed,
     )
     if len(bitext) < len(sources):
-        say(f"{len(sources) - len(bitext):,} pairs have more than {settings.max_units} units and are left out")
+        log(f"{len(sources) - len(bitext):,} pairs have more than {settings.max_units} units and are left out")
         left_out += len(sources) - len(bitext)
-    say(f"RNNsearch {languages[0]}→{languages[1]}: {model.num_parameters():,} parameters, {len(tokenizer):,} units")
-    log, bf16, warmup_steps = _train_in_stages(settings, run, model, tokenizer, bitext, dev)
+    log(f"RNNsearch {languages[0]}→{languages[1]}: {model.num_parameters():,} parameters, {len(tokenizer):,} units")
+    log_history, bf16, warmup_steps = _train_in_stages(settings, run, model, tokenizer, bitext, dev)
     check_finite(model)
     if run.writes:
         counts = {"training_pairs": len(bitext), "pairs_left_out": left_out, "bf16": bf16}
         used = {"learning_rate": settings.peak_learning_rate, "warmup_steps": warmup_steps}
-        _write(settings, run, model, tokenizer, counts, used, log)
+        _write(settings, run, model, tokenizer, counts, used, log_history)
 
 
 def _sample(table: pa.Table, size: int, seed: int) -> pa.Table:
@@ -135,17 +135,17 @@ def _train_in_stages(
             optimizer_cls_and_kwargs=adadelta if settings.optimizer == "adadelta" else None,
         )
         run.train(trainer)
-        log = trainer.finite_log()
+        log_history = trainer.finite_log()
         if settings.average_checkpoints:
-            log.append(trainer.keep_mean_if_better(settings.average_checkpoints, log))
-        return trainer, log
+            log_history.append(trainer.keep_mean_if_better(settings.average_checkpoints, log_history))
+        return trainer, log_history
 
     arguments = _arguments(
         settings, run, run.checkpoints, epochs=settings.epochs, learning_rate=settings.peak_learning_rate
     )
-    trainer, log = stage(arguments)
+    trainer, log_history = stage(arguments)
     if settings.freeze_embeddings_epochs:
-        say("second stage: embeddings and output layer frozen")
+        log("second stage: embeddings and output layer frozen")
         before = {name: value.detach().clone() for name, value in model.state_dict().items()}
         with _frozen_embeddings(model):
             second = _arguments(
@@ -156,8 +156,8 @@ def _train_in_stages(
                 learning_rate=settings.second_learning_rate,
             )
             _, more = stage(second)
-        log += _kept_if_better(model, before, log, more)
-    return log, bool(arguments.bf16), arguments.get_warmup_steps(trainer.state.max_steps)
+        log_history += _kept_if_better(model, before, log_history, more)
+    return log_history, bool(arguments.bf16), arguments.get_warmup_steps(trainer.state.max_steps)
 
 
 def _arguments(
@@ -232,20 +232,22 @@ def _write(
     tokenizer: PreTrainedTokenizerFast,
     counts: dict[str, Any],
     used: dict[str, Any],
-    log: list[dict[str, float]],
+    log_history: list[dict[str, float]],
 ) -> None:
     """Writes the model with its record, in which the settings `used` stand as they were used, and its card."""
     import torch
 
     from ..training.callbacks import log_of_steps
 
-    bleus = [(entry["eval_bleu"], entry["epoch"]) for entry in log if "eval_bleu" in entry]
+    bleus = [(entry["eval_bleu"], entry["epoch"]) for entry in log_history if "eval_bleu" in entry]
     # Of equal ones the Trainer keeps the first.
     best_bleu, best_epoch = max(bleus, key=lambda item: item[0])
     # One entry a stage; a stage that was resumed counts from there.
-    runtimes = {entry.get("frozen_embeddings", 0): entry["train_runtime"] for entry in log if "train_runtime" in entry}
+    runtimes = {
+        entry.get("frozen_embeddings", 0): entry["train_runtime"] for entry in log_history if "train_runtime" in entry
+    }
     seconds = sum(runtimes.values())
-    say(f"best dev BLEU (greedy) {best_bleu:.2f} at epoch {best_epoch:.2f}; {seconds / 60:.1f} minutes")
+    log(f"best dev BLEU (greedy) {best_bleu:.2f} at epoch {best_epoch:.2f}; {seconds / 60:.1f} minutes")
     config, generation = model.config, model.generation_config
     assert generation is not None
     generation.update(num_beams=5, max_length=256, length_penalty=1.0, early_stopping=False)
@@ -253,13 +255,13 @@ def _write(
         model.to(dtype=torch.float32).save_pretrained(run.folder)
         tokenizer.save_pretrained(run.folder)
     results = {"dev_bleu": best_bleu, "best_epoch": best_epoch, **counts, "train_seconds": seconds}
-    results["log"] = log_of_steps(log)
+    results["log"] = log_of_steps(log_history)
     recorded = settings.record() | used
     initial = settings.initial_model
     if initial is not None:
         recorded |= _taken_over(config, tokenizer)
-    names = " + ".join(place_of(folder).name for folder in settings.bitext)
-    shown = {**recorded, "bitext": names, "initial_model": place_of(initial).name if initial else None}
+    names = " + ".join(to_path(folder).name for folder in settings.bitext)
+    shown = {**recorded, "bitext": names, "initial_model": to_path(initial).name if initial else None}
     measured = Measurement(
         task="translation",
         dataset=settings.bitext[0],

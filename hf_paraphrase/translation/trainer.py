@@ -35,7 +35,7 @@ from transformers import (
     TrainingArguments,
 )
 
-from ..messages import say
+from ..messages import log
 from ..training.accelerators import take_one_gpu_aloud
 from ..training.callbacks import EpochOfBatches, LastStep, keep_standard_output
 from ..training.loader import training_batches
@@ -266,7 +266,7 @@ class TranslationTrainer(Trainer):
         self.log(metrics)
         control: TrainerControl = self.control  # type: ignore[has-type]
         self.control = self.callback_handler.on_evaluate(self.args, self.state, control, metrics)
-        say(f"epoch {self.state.epoch or 0:.2f}: dev BLEU {found['bleu']:.2f}")
+        log(f"epoch {self.state.epoch or 0:.2f}: dev BLEU {found['bleu']:.2f}")
         return metrics
 
     def finite_log(self) -> list[dict[str, float]]:
@@ -276,12 +276,12 @@ class TranslationTrainer(Trainer):
             for entry in self.state.log_history
         ]
 
-    def keep_mean_if_better(self, count: int, log: Sequence[dict[str, float]]) -> dict[str, float]:
+    def keep_mean_if_better(self, count: int, history: Sequence[dict[str, float]]) -> dict[str, float]:
         """Measures the mean of the weights of the last checkpoints, and leaves it in the model if it is the best.
 
         Args:
             count: How many checkpoints, at most.
-            log: The log of the training.
+            history: The log of the training.
 
         Returns:
             The entry for the log, with `averaged_checkpoints`.
@@ -292,11 +292,11 @@ class TranslationTrainer(Trainer):
         # A matrix that is tied to another is in the file under one of its names only.
         model.load_state_dict(average_checkpoints(folders), strict=False)
         bleu = self.evaluate()["eval_bleu"]
-        if bleu <= max(entry["eval_bleu"] for entry in log if "eval_bleu" in entry):
+        if bleu <= max(entry["eval_bleu"] for entry in history if "eval_bleu" in entry):
             model.load_state_dict(best)
         # None of the checkpoints goes before all processes have read them.
         wait_for_all()
-        last = next(entry for entry in reversed(log) if "eval_bleu" in entry)
+        last = next(entry for entry in reversed(history) if "eval_bleu" in entry)
         return {
             "step": last["step"],
             "epoch": last["epoch"],

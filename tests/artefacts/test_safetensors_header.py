@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from safetensors.numpy import save
 
-from hf_paraphrase.artefacts.foreign_models import TensorEntry, read_header
+from hf_paraphrase.artefacts.untrusted_models import TensorEntry, read_header
 from hf_paraphrase.errors import ModelError
 
 

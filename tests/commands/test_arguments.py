@@ -7,7 +7,7 @@ from help_texts import help_of
 
 from hf_paraphrase.commands.arguments import parse
 from hf_paraphrase.errors import InputError, UsageError
-from hf_paraphrase.messages import say, shown_messages
+from hf_paraphrase.messages import log, shown_messages
 from hf_paraphrase.settings import setting, settings_of
 
 
@@ -208,5 +208,5 @@ def test_settings_are_plain_json_values():
 
 def test_messages_go_to_standard_error(capsys):
     with shown_messages():
-        say("hello")
+        log("hello")
     assert capsys.readouterr() == ("", "hello\n")

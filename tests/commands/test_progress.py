@@ -13,15 +13,15 @@ from train_nmt_runs import SMALL
 from hf_paraphrase import commands
 from hf_paraphrase.commands import main
 from hf_paraphrase.data.sentences import estimated_lines
-from hf_paraphrase.messages import say
+from hf_paraphrase.messages import log
 
 
 def work():
     """What verbs do: bars of one's own and of libraries, one in the other, and messages between."""
     for _ in tqdm(range(3), desc="outer", disable=False):
         for _ in tqdm(range(2), desc="inner", position=1, leave=False, mininterval=0):
-            say("a message")
-    say("done")
+            log("a message")
+    log("done")
 
 
 @pytest.fixture

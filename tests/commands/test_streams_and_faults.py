@@ -19,7 +19,7 @@ from hf_paraphrase import commands
 from hf_paraphrase.commands import main
 from hf_paraphrase.encoders.search.index import Neighbour
 from hf_paraphrase.encoders.search.run import Searched, search
-from hf_paraphrase.messages import say
+from hf_paraphrase.messages import log
 from hf_paraphrase.settings import recipe
 from hf_paraphrase.training.environment import EnvironmentSettings
 
@@ -238,5 +238,5 @@ def test_messages_that_cannot_be_written_do_not_end_the_work(failing, capsys, mo
         flush = isatty = write
 
     monkeypatch.setattr(sys, "stderr", Broken())
-    failing(lambda: say("a message"))
+    failing(lambda: log("a message"))
     assert main(["env"]) == 0

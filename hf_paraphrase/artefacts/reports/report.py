@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING, Any
 from ...errors import HfParaphraseError
 from ...shown_text import printable, without_secrets
 from ..card_heads import split_head
-from ..foreign_files import open_plain, read_bounded
 from ..provenance import REPORT, read_provenance, without_places
+from ..untrusted_files import open_plain, read_bounded
 from ..whole_files import write_text_whole
 from .markdown_page import Pictures, as_page
 from .plots import COLOURS, Plot

@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ...artefacts.stored_paths import place_of
+from ...artefacts.remote_paths import to_path
 from ...errors import UsageError
 from ...settings import setting
 from ..languages import check_language, primary_language
@@ -89,7 +89,7 @@ class BitextFiles(HeaderSettings):
         if self.gettext_package is not None:
             name = f"messages of {self.gettext_package}"
         else:
-            name = place_of(self.gettext or self.tmx or self.tsv or self.source_file or "").name
+            name = to_path(self.gettext or self.tmx or self.tsv or self.source_file or "").name
         return f"Bitext {self.source_lang}-{self.target_lang} ({name})"
 
     @property

@@ -18,7 +18,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from tqdm import tqdm
 
-from ...artefacts.stored_paths import place_of
+from ...artefacts.remote_paths import to_path
 from ...errors import InputError, UsageError
 from ...settings import setting
 from ..decontamination import DecontaminationSettings
@@ -123,7 +123,7 @@ class PivotSource(Source, SampleSettings, DecontaminationSettings, OriginSetting
         return {"bitext_rows": reader.counts["rows"], "shared_sources": reader.counts["sources"]}
 
     def _names(self) -> list[str]:
-        return [place_of(folder).resolve().name for folder in self.bitext]
+        return [to_path(folder).resolve().name for folder in self.bitext]
 
 
 class _Reader:

@@ -14,7 +14,7 @@ from ...artefacts.cards import write_card
 from ...artefacts.folders import check_output, output_folder
 from ...artefacts.provenance import write_provenance
 from ...errors import UsageError, choice_of
-from ...messages import say
+from ...messages import log
 from ...registry import SOURCES
 from ...settings import Recipe, recipe
 from ...tables import format_table
@@ -151,21 +151,21 @@ def _watched(tables: Iterable[pa.Table], bar: Any) -> Iterator[pa.Table]:
 def _report(source: Any, corpus: Corpus, missing: list[str]) -> None:
     """Tells the user what became of every line."""
     if source.SHOWS_FUNNEL:
-        say(_funnel_table(corpus.counts["train"], source.unit))
+        log(_funnel_table(corpus.counts["train"], source.unit))
     for name, count in corpus.negatives.items():
-        say(f"{name}: {count:,} negatives added")
+        log(f"{name}: {count:,} negatives added")
     if missing:
-        say("not there: " + ", ".join(missing))
+        log("not there: " + ", ".join(missing))
     for split, rules in corpus.counts.items():
         left_out = [f"{rule} {count:,}" for rule, count in rules.items() if rule not in {"lines", "rows"} and count]
         origin = f" of {rules['lines']:,} {source.unit}" if "lines" in rules else " drawn"
-        say(f"{split}: {rules['rows']:,} rows{origin}" + (f" ({', '.join(left_out)})" if left_out else ""))
+        log(f"{split}: {rules['rows']:,} rows{origin}" + (f" ({', '.join(left_out)})" if left_out else ""))
     if corpus.contamination:
         met = ", ".join(f"{name} {count:,}" for name, count in corpus.contamination.items())
-        say(f"evaluation sets met: {met}")
+        log(f"evaluation sets met: {met}")
     if corpus.malformed:
-        say("skipped, first of them:\n" + "\n".join(f"  {line}" for line in corpus.malformed))
-    say(f"data folder: {source.output}")
+        log("skipped, first of them:\n" + "\n".join(f"  {line}" for line in corpus.malformed))
+    log(f"data folder: {source.output}")
 
 
 def _funnel_table(counts: dict[str, int], unit: str) -> str:

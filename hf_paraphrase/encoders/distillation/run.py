@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from ...artefacts.origins import languages_read
-from ...artefacts.stored_paths import place_of
+from ...artefacts.remote_paths import to_path
 from ...errors import InputError, UsageError
-from ...messages import say
+from ...messages import log
 from ...settings import flag, recipe
 from ...training.run import TrainingRun
 from ..kinds import encoder_kind
@@ -104,7 +104,7 @@ class _Distillation:
         model, vocabulary, encoded = self._student(texts)
         letters = self._letters(model, vocabulary) if settings.letters else None
         _check_sizes(settings, model, len(texts))
-        say(
+        log(
             f"{settings.model_type}: {len(texts):,} texts, {model.config.vocab_size:,} token vectors of "
             f"{_token_size(model)} components, teachers' vectors of {dimension}"
             f"{'' if self.coverage is None else f'; {self.coverage}'}"
@@ -114,7 +114,7 @@ class _Distillation:
         del teachers
         neighbours = None
         if settings.batch_neighbours:
-            say(f"looking for the {settings.batch_neighbours} nearest neighbours of each text")
+            log(f"looking for the {settings.batch_neighbours} nearest neighbours of each text")
             neighbours = kept_neighbours(kept / _NEIGHBOURS, targets, settings.batch_neighbours, seed=settings.seed)
         trainer = DistillationTrainer(
             model,
@@ -142,7 +142,7 @@ class _Distillation:
             held_out=settings.decontaminator("text"),
             scratch=self.scratch,
         )
-        say(f"{len(texts):,} texts; left out: {texts.left_out}")
+        log(f"{len(texts):,} texts; left out: {texts.left_out}")
         return texts
 
     def _targets(self, teachers: Sequence[SentenceVectors], texts: Texts, kept: Path, bf16: bool) -> TeacherVectors:
@@ -245,7 +245,7 @@ class _Distillation:
         words = encoder_kind(settings.model_type).words and settings.tokenizer is None
         start = "random"
         if settings.initial_vectors is not None:
-            start = f"{place_of(settings.initial_vectors).name} ({self.coverage})"
+            start = f"{to_path(settings.initial_vectors).name} ({self.coverage})"
         if settings.initial_model is not None:
             start = f"those of {name_on_card(settings.initial_model)}, with all its other weights"
         card = {
@@ -254,7 +254,7 @@ class _Distillation:
             "token_size": _token_size(model),
             "languages": languages or (["en"] if words and settings.split_contractions else []),
             "teacher_names": ", ".join(names),
-            "text_names": ", ".join(place_of(item).name for item in settings.text),
+            "text_names": ", ".join(to_path(item).name for item in settings.text),
             "left_out": str(texts.left_out),
             "initial": start,
             "scores": scores,
@@ -266,7 +266,7 @@ class _Distillation:
         self.run.write(results=results, template="distilled_encoder", card=card, measurements=[measured])
         report_encoder(settings.output, settings.model_type, scores, best)
         for size, score in by_components.items():
-            say(f"{f'cut to {size}':>12}  {score:6.2f}")
+            log(f"{f'cut to {size}':>12}  {score:6.2f}")
 
 
 def _parts(settings: StudentSettings) -> int:

@@ -12,8 +12,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ...artefacts.foreign_files import read_bounded
-from ...artefacts.foreign_models import opening, read_header
+from ...artefacts.untrusted_files import read_bounded
+from ...artefacts.untrusted_models import opening, read_header
 from ...errors import ModelError
 
 if TYPE_CHECKING:

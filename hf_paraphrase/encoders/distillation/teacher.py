@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from ...artefacts.foreign_files import check_plain_folder
-from ...artefacts.foreign_models import check_model_folder, check_total, opening
+from ...artefacts.untrusted_files import check_plain_folder
+from ...artefacts.untrusted_models import check_model_folder, check_total, opening
 from ...errors import ModelError
 from ...tokenization.token_ids import TokenIds
 from ..padded_batches import batches_of_like_length

@@ -19,11 +19,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...artefacts.claims import claimed_folder
-from ...artefacts.foreign_files import check_no_links
 from ...artefacts.provenance import fingerprint
+from ...artefacts.untrusted_files import check_no_links
 from ...artefacts.whole_files import write_text_whole
 from ...errors import InputError, ModelError, OutputError, UsageError
-from ...messages import say
+from ...messages import log
 from .teacher import SentenceVectors
 
 if TYPE_CHECKING:
@@ -137,7 +137,7 @@ def teacher_vectors(
             _check_manifest(place, state)
             write_text_whole(place / _MANIFEST, json.dumps(state, indent=2) + "\n")
             missing = _missing(place, dimension, texts)
-            say(f"{place.name}: {len(missing):,} of {len(texts):,} texts to encode")
+            log(f"{place.name}: {len(missing):,} of {len(texts):,} texts to encode")
             _add(place, encoder, teacher, texts, missing, show_progress_bar)
     keys = _read_keys(place, dimension)
     order = np.argsort(keys, kind="stable")

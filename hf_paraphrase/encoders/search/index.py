@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...artefacts.array_files import ArrayFile
-from ...artefacts.foreign_files import check_plain_folder, read_json_object
+from ...artefacts.untrusted_files import check_plain_folder, read_json_object
 from ...errors import InputError, ModelError, UsageError
 from ...tokenization.token_lookup import list_of_texts
 from ...value_checks import Constraints, check_count

@@ -20,7 +20,7 @@ from typing import IO, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...artefacts.foreign_models import read_header
+from ...artefacts.untrusted_models import read_header
 from ...errors import InputError, ModelError, OutputError
 from .centroids import nearest_centroids, train_centroids
 from .vector_file import VectorFile

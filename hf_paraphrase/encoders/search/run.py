@@ -18,11 +18,11 @@ from ...artefacts.folders import check_output, output_folder
 from ...artefacts.hub_models import model_folder
 from ...artefacts.inherited_cards import inherited_metadata
 from ...artefacts.provenance import write_provenance
-from ...artefacts.stored_paths import place_of
+from ...artefacts.remote_paths import to_path
 from ...data.folder import DataFolder, write_split
 from ...data.sentences import SentenceCorpus
 from ...errors import InputError, ModelError, UsageError
-from ...messages import say
+from ...messages import log
 from ...settings import recipe
 from .search_settings import SearchSettings
 
@@ -87,7 +87,7 @@ def _build(settings: SearchSettings) -> Searched:
         inputs: list[str | Path] = [model, corpus.path]
         write_provenance(staging, command="search", settings=record, inputs=inputs, results=results)
         _write_index_card(staging, settings, corpus, results)
-    say(f"an index of {made.rows:,} sentences is in {settings.output}")
+    log(f"an index of {made.rows:,} sentences is in {settings.output}")
     return Searched(folder=Path(str(settings.output)), rows=made.rows)
 
 
@@ -127,9 +127,9 @@ def _build_into(
         (counts.zero, "of which the encoder knows no word: no search finds them"),
     ):
         if number:
-            say(f"{number:,} of {counts.sentences:,} sentences {what}")
+            log(f"{number:,} of {counts.sentences:,} sentences {what}")
     if made.recall is not None:
-        say(
+        log(
             f"{made.lists:,} lists, of which a query reads {made.probes}: they find "
             f"{100 * made.recall:.1f} % of the true 10 nearest neighbours of a sample"
         )
@@ -169,7 +169,7 @@ def _neighbours(
                 yield query, found
         shortest = min(map(len, indexes))
         if top_k > shortest:
-            say(f"{top_k:,} neighbours of each query are wanted, and there are {shortest:,} sentences")
+            log(f"{top_k:,} neighbours of each query are wanted, and there are {shortest:,} sentences")
     if blank == total:
         # Of --query none may be blank.
         raise InputError(
@@ -188,7 +188,7 @@ def _neighbours(
         )
     for number, why in ((blank, "they are blank"), (without - blank, reason)):
         if number:
-            say(f"{number:,} of {total:,} queries have no neighbours: {why}")
+            log(f"{number:,} of {total:,} queries have no neighbours: {why}")
 
 
 def _mine(settings: SearchSettings) -> Searched:
@@ -225,10 +225,10 @@ def _mine(settings: SearchSettings) -> Searched:
             }
             write_card(staging, "dataset_cards", "mined", values)
     if pairs.found > len(pairs):
-        say(f"{pairs.found:,} pairs reach the threshold; the best {len(pairs):,} are kept (--max-pairs)")
+        log(f"{pairs.found:,} pairs reach the threshold; the best {len(pairs):,} are kept (--max-pairs)")
     if not len(pairs):
-        say(f"no pair has a cosine of {threshold} or more")
-    say(f"{len(pairs):,} pairs are in {settings.output}")
+        log(f"no pair has a cosine of {threshold} or more")
+    log(f"{len(pairs):,} pairs are in {settings.output}")
     return Searched(folder=Path(str(settings.output)), rows=len(pairs))
 
 
@@ -296,7 +296,7 @@ def _write_index_card(folder: Path, settings: SearchSettings, corpus: SentenceCo
         "title": f"Search index of {name}",
         "source": name,
         "columns": corpus.columns,
-        "encoder": place_of(str(settings.model)).resolve().name,
+        "encoder": to_path(str(settings.model)).resolve().name,
         "keep_repeated": settings.keep_repeated,
         "splits": DataFolder(folder).sizes(),
         **results,

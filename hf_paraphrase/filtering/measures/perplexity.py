@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from ...errors import InputError
-from ...messages import say
+from ...messages import log
 from ...settings import setting
 from ..language_model.ngram_model import NgramModel
 from ..pair_batch import PairBatch
@@ -55,7 +55,7 @@ class Perplexity(Measure):
                 remedy="give a model of lower-cased words of the language of sentence2",
             )
         if tokens and unknown > tokens / 2:
-            say(f"the language model knows only {1 - unknown / tokens:.0%} of the words of the first pairs")
+            log(f"the language model knows only {1 - unknown / tokens:.0%} of the words of the first pairs")
 
     @cached_property
     def _model(self) -> NgramModel:

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 from ...artefacts.measurements import Measurement
 from ...artefacts.origins import languages_read
 from ...artefacts.quiet_libraries import quiet_transformers
-from ...artefacts.stored_paths import place_of
+from ...artefacts.remote_paths import to_path
 from ...data.text_blocks import PLAIN_OR_COMPRESSED
 from ...errors import UsageError
-from ...messages import say
+from ...messages import log
 from ...settings import recipe, setting
 from ...training.run import TrainingRun
 from ...training.run_settings import TrainingRunSettings
@@ -120,9 +120,9 @@ def train_reference_classifier(settings: ReferenceClassifierSettings) -> Referen
     from .reference_classification import ReferenceScorer
 
     if results is not None:
-        say(_table(results).rstrip())
-        say(f"the classifier lies in {settings.output}; add its probabilities to pairs with")
-        say(f"  hf-paraphrase score --pairs DIR --classifier {settings.output} --output DIR")
+        log(_table(results).rstrip())
+        log(f"the classifier lies in {settings.output}; add its probabilities to pairs with")
+        log(f"  hf-paraphrase score --pairs DIR --classifier {settings.output} --output DIR")
     return ReferenceScorer.from_pretrained(settings.output)
 
 
@@ -143,7 +143,7 @@ def _train(settings: ReferenceClassifierSettings, run: TrainingRun) -> dict[str,
                 "--negatives hardest needs n-best lists, but every reference has one translation",
                 remedy="leave it out, or translate with --num-return-sequences above 1",
             )
-        say("every reference has one translation: each epoch sees the same examples")
+        log("every reference has one translation: each epoch sees the same examples")
     arguments = run.arguments(
         ClassifierTrainingArguments,
         num_train_epochs=float(settings.epochs),
@@ -152,20 +152,20 @@ def _train(settings: ReferenceClassifierSettings, run: TrainingRun) -> dict[str,
         negatives=settings.negatives,
         embedding_penalty=settings.embedding_penalty,
     )
-    trainer = ClassifierTrainer(model, arguments, examples["train"], examples["dev"], report=say)
+    trainer = ClassifierTrainer(model, arguments, examples["train"], examples["dev"], report=log)
     run.train(trainer)
     return _write(settings, run, drawn, trainer, tokenizer, examples, coverage) if run.writes else None
 
 
 def _tell(drawn: DrawnLists) -> None:
     counts = ", ".join(f"{len(drawn.parts[part]):,} {part}" for part in PARTS)
-    say(f"{drawn.available:,} distinct references; drawn: {counts}")
+    log(f"{drawn.available:,} distinct references; drawn: {counts}")
     if drawn.share < 1:
-        say(f"there are too few for the sizes asked for: each part has {drawn.share:.1%} of its size")
+        log(f"there are too few for the sizes asked for: each part has {drawn.share:.1%} of its size")
     if drawn.excluded:
-        say(f"{drawn.excluded:,} references left out because they are among the mined pairs")
+        log(f"{drawn.excluded:,} references left out because they are among the mined pairs")
     if drawn.without_translation:
-        say(f"{drawn.without_translation:,} references left out because no translation differs from them")
+        log(f"{drawn.without_translation:,} references left out because no translation differs from them")
 
 
 def _model(
@@ -225,7 +225,7 @@ def _model(
     )
     with torch.no_grad():
         model.embeddings.copy_(torch.from_numpy(matrix))
-    say(f"initial vectors: {coverage}")
+    log(f"initial vectors: {coverage}")
     return tokenizer, model, coverage
 
 
@@ -273,9 +273,9 @@ def _write(
         template="reference_classifier",
         card={
             "languages": languages_read(settings.pairs, english=settings.split_contractions),
-            "pairs_name": place_of(settings.pairs).name,
-            "mined_names": [place_of(item).name for item in settings.mined],
-            "vectors_name": place_of(settings.initial_vectors).name if settings.initial_vectors else "random",
+            "pairs_name": to_path(settings.pairs).name,
+            "mined_names": [to_path(item).name for item in settings.mined],
+            "vectors_name": to_path(settings.initial_vectors).name if settings.initial_vectors else "random",
             "config": trainer.model.config.to_dict(),
             "table": _table(results),
             "seen_file": FILE_NAME,

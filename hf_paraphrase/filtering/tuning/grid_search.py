@@ -14,7 +14,7 @@ from tqdm import tqdm
 from ...artefacts.cards import write_card
 from ...artefacts.folders import check_output, check_unfinished, output_folder, was_finished
 from ...artefacts.provenance import fingerprint, write_provenance
-from ...artefacts.stored_paths import place_of
+from ...artefacts.remote_paths import to_path
 from ...artefacts.unfinished import write_job
 from ...artefacts.whole_files import write_text_whole
 from ...data.folder import DataFolder
@@ -22,7 +22,7 @@ from ...encoders.train_settings import EncoderSettings
 from ...errors import InputError
 from ...evaluation.dev import dev_sets, read_test_sets
 from ...evaluation.figures import check_plots
-from ...messages import say
+from ...messages import log
 from ...settings import recipe
 from .choice import Cell, ChosenCell, TuningRun, choose_by_dev, compare_cells, mean_test
 from .grids import RANDOM, RECOLLECTED, FilterRange
@@ -86,7 +86,7 @@ def tune(settings: TuneSettings) -> Tuned:
         write_job(staging, _job(settings, encoders))
         runs = TuningRuns(staging, pairs, pools, encoders, Path(settings.dev_data), tests, settings.sample, others)
         if runs.known:
-            say(f"{runs.known} finished runs found")
+            log(f"{runs.known} finished runs found")
         grid = _train_grid(runs, list(pairs), list(encoders), points, settings.seeds[: settings.grid_seeds])
         chosen = choose_by_dev(grid)
         final = _train_more(runs, grid, chosen, points, settings.seeds)
@@ -107,7 +107,7 @@ def tune(settings: TuneSettings) -> Tuned:
         _write(settings, staging, tuned, encoders, final, bins, ends, missing, len(tests), runs)
         shutil.rmtree(staging / "trainer", ignore_errors=True)
     if settings.runs_from:
-        say(f"{runs.taken} of {runs.known} runs were taken over from {', '.join(settings.runs_from)}")
+        log(f"{runs.taken} of {runs.known} runs were taken over from {', '.join(settings.runs_from)}")
     _say_best(settings, tuned, list(encoders), pools)
     return tuned
 
@@ -135,11 +135,11 @@ def _pool(settings: TuneSettings, folder: Path) -> SelectionPool:
             for batch in pairs.batches(columns=["classifier_seen"])
         )
         if seen:
-            say(f"{folder}: {seen:,} rows are of references that a classifier has seen; `filter` leaves them out")
+            log(f"{folder}: {seen:,} rows are of references that a classifier has seen; `filter` leaves them out")
     selections = [selection for point in settings.points for selection in point.selections]
     pool = SelectionPool(folder, selections, None if way == "none" else way)
     if pool.unusable:
-        say(f"{folder}: {pool.unusable:,} of {pool.num_rows:,} rows have an empty side or a label other than 1")
+        log(f"{folder}: {pool.unusable:,} of {pool.num_rows:,} rows have an empty side or a label other than 1")
     return pool
 
 
@@ -152,9 +152,9 @@ def _check_selections(settings: TuneSettings, pools: Mapping[str, SelectionPool]
         nothing = [point.label for point, count in counts.items() if not count]
         few = [point for point, count in counts.items() if 0 < count < settings.sample]
         if nothing:
-            say(f"{name}: nothing is selected by {', '.join(nothing)}; left out")
+            log(f"{name}: nothing is selected by {', '.join(nothing)}; left out")
         if few:
-            say(
+            log(
                 f"{name}: {len(few)} of {len(points)} selections have fewer than {settings.sample:,} pairs and are "
                 f"trained on what there is ({min(counts[point] for point in few):,} at least)"
             )
@@ -328,7 +328,7 @@ def _write(
             "grid_seeds": settings.grid_seeds,
             "sample": settings.sample,
             "bootstrap": settings.bootstrap,
-            "dev_name": place_of(settings.dev_data).resolve().name,
+            "dev_name": to_path(settings.dev_data).resolve().name,
             "test_all": settings.test_all,
             "notes": NOTES,
         },
@@ -343,12 +343,12 @@ def _say_best(
         items = [item for (name, _, _), item in tuned.chosen.items() if name == encoder]
         best = max(items, key=lambda item: item.dev)
         what = f"{best.cell.filter} {best.cell.range}".strip()
-        say(f"{encoder}: best on dev is {what} of {best.cell.data} ({best.dev:.1f}); make its pairs with")
+        log(f"{encoder}: best on dev is {what} of {best.cell.data} ({best.dev:.1f}); make its pairs with")
         pool = pools[best.cell.data]
         parts = [part.strip() for part in best.cell.range.split(",") if part.strip()]
         keep = "".join(f" --keep '{part}'" for part in [*pool.usable_texts, *parts])
         one = "" if pool.one_per_reference is None else f" --one-per-reference {pool.one_per_reference}"
-        say(
+        log(
             f"  hf-paraphrase filter --pairs {pool.folder}{keep}{one} --sample {settings.sample} "
             f"--seed {settings.seeds[0]} --output DIR"
         )

@@ -18,7 +18,7 @@ from ...artefacts.folders import check_output, output_folder
 from ...artefacts.hub_models import model_folder
 from ...artefacts.inherited_cards import inherited_metadata
 from ...artefacts.provenance import write_provenance
-from ...artefacts.stored_paths import place_of
+from ...artefacts.remote_paths import to_path
 from ...artefacts.whole_files import write_text_whole
 from ...data.folder import DataFolder
 from ...data.text_files import LineErrors, read_lines
@@ -26,7 +26,7 @@ from ...errors import InputError, UsageError
 from ...evaluation.figures import check_plots
 from ...filtering.reference_classifier.seen_references import is_seen, read_seen
 from ...filtering.tokens import TokenSpans
-from ...messages import say
+from ...messages import log
 from ...settings import recipe, seed_setting, setting
 from ...tables import format_table, plain_markdown
 from ...training.devices import DeviceSettings
@@ -149,7 +149,7 @@ def analyze_pairs(settings: PairAnalysisSettings) -> PairAnalysis:
             remedy += ", or leave --unseen-only out: the classifier has seen the others"
         raise InputError(f"{len(sample)} references are left to analyse", path=folder, remedy=remedy)
     if sample.rows == sample.available:
-        say("every reference has one translation: nothing is drawn")
+        log("every reference has one translation: nothing is drawn")
     probabilities: list[NDArray[np.float64] | None] = [None, sample.probabilities]
     if scorer is not None:
         probabilities = [scorer.probabilities(sample.references), scorer.probabilities(sample.translations)]
@@ -157,10 +157,10 @@ def analyze_pairs(settings: PairAnalysisSettings) -> PairAnalysis:
     with output_folder(settings.output, overwrite=settings.overwrite) as staging:
         report = _analyse(settings, sample, seen, probabilities, (frequencies, documents), staging)
         _write(settings, folder, sample, report, staging)
-    say(_contrast_table(report.contrasts).rstrip())
+    log(_contrast_table(report.contrasts).rstrip())
     if report.correlations:
-        say(_correlation_table(report.correlations).rstrip())
-    say(f"the report is {settings.output}/README.md")
+        log(_correlation_table(report.correlations).rstrip())
+    log(f"the report is {settings.output}/README.md")
     return report
 
 
@@ -273,11 +273,11 @@ def _write(
             "examples": {name: [_shown(item) for item in items] for name, items in report.examples.items()},
             "has_probabilities": report.means[1] is not None,
             "means": report.means,
-            "classifier": None if settings.classifier is None else place_of(settings.classifier).resolve().name,
+            "classifier": None if settings.classifier is None else to_path(settings.classifier).resolve().name,
             "seen": report.seen,
             "idf_source": "the references themselves"
             if settings.idf_text is None
-            else place_of(settings.idf_text).name,
+            else to_path(settings.idf_text).name,
             "bootstrap": settings.bootstrap,
             "seed": settings.seed,
         },

@@ -14,7 +14,7 @@ from ...artefacts.whole_files import write_text_whole
 from ...data.text_blocks import PLAIN_OR_COMPRESSED
 from ...errors import InputError
 from ...evaluation.figures import check_plots
-from ...messages import say
+from ...messages import log
 from ...settings import recipe, setting
 from ...tables import format_table, one_line, plain_markdown
 from .inputs import QuerySettings, Texts, embed_queries, model_names, open_encoder, read_queries
@@ -96,11 +96,11 @@ def analyze_neighbours(settings: NeighbourSettings) -> Neighbours:
             "summary": asdict(summary),
         }
         _write(staging, settings, queries, found, numbers, texts, _summary_table(asdict(summary), names))
-    say(_summary_table(numbers["summary"], names).rstrip())
+    log(_summary_table(numbers["summary"], names).rstrip())
     without = sum(not any(items) for items in lists)
     if without:
-        say(f"{without} of {len(queries)} queries have no neighbours: no encoder knows a word of them")
-    say(f"the report is {settings.output}/README.md")
+        log(f"{without} of {len(queries)} queries have no neighbours: no encoder knows a word of them")
+    log(f"the report is {settings.output}/README.md")
     return Neighbours(queries, found, summary)
 
 

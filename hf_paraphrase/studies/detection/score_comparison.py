@@ -14,7 +14,7 @@ from ...artefacts.cards import write_card
 from ...artefacts.folders import check_output, output_folder
 from ...artefacts.inherited_cards import inherited_metadata
 from ...artefacts.provenance import write_provenance
-from ...artefacts.stored_paths import place_of
+from ...artefacts.remote_paths import to_path
 from ...artefacts.whole_files import write_text_whole
 from ...data.folder import DataFolder, check_split_name
 from ...encoders.sentence_encoder import SentenceEncoder
@@ -22,7 +22,7 @@ from ...errors import InputError, UsageError
 from ...evaluation.correlation import cosine_similarities
 from ...evaluation.figures import check_plots
 from ...evaluation.graded_set import GradedSet, read_graded_folder
-from ...messages import say
+from ...messages import log
 from ...settings import recipe, setting
 from ...tables import format_table, number, plain_markdown, short_names
 from .human_scores import LEVEL, HumanScores, compare_scores, holm, score_step
@@ -99,8 +99,8 @@ def analyze_human_scores(settings: HumanScoreSettings) -> dict[str, dict[str, Hu
     with output_folder(settings.output, overwrite=settings.overwrite) as staging:
         found, zeros = _compare(sets, folders, settings)
         _write(staging, settings, sets, folders, found, zeros)
-    say(_summary_table(found).rstrip())
-    say(f"the report is {settings.output}/README.md")
+    log(_summary_table(found).rstrip())
+    log(f"the report is {settings.output}/README.md")
     return found
 
 
@@ -220,7 +220,7 @@ def _write(
                 "step": item.step,
                 "models": {
                     name: {
-                        "model": place_of(folders[item.name, name]).resolve().name,
+                        "model": to_path(folders[item.name, name]).resolve().name,
                         "spearman": result.rho,
                         "note": result.note,
                         "pairs_with_an_unknown_side": zeros[item.name][name],

@@ -11,13 +11,13 @@ from typing import Any
 from ...artefacts.cards import write_card
 from ...artefacts.folders import check_output, output_folder
 from ...artefacts.provenance import write_provenance
-from ...artefacts.stored_paths import place_of
+from ...artefacts.remote_paths import to_path
 from ...artefacts.whole_files import write_text_whole
 from ...data.text_blocks import PLAIN_OR_COMPRESSED
 from ...encoders.search.vector_file import VectorFile
 from ...errors import InputError, UsageError
 from ...evaluation.figures import check_plots
-from ...messages import say
+from ...messages import log
 from ...settings import recipe, seed_setting, setting
 from ...tables import format_table, one_line, plain_markdown
 from .inputs import QuerySettings, Texts, embed_queries, model_names, open_encoder, read_queries
@@ -131,8 +131,8 @@ def analyze_similarities(settings: SimilaritySettings) -> dict[str, QuerySimilar
         record = _record(queries, found)
         _write(staging, settings, queries, found, record, texts)
     table = _table(queries, found, settings.thresholds)
-    say(table.rstrip())
-    say(f"the report is {settings.output}/README.md")
+    log(table.rstrip())
+    log(f"the report is {settings.output}/README.md")
     return found
 
 
@@ -260,7 +260,7 @@ def _write(
     ]
     values = {
         **texts.metadata(),
-        "texts": texts.names or [place_of(path).name for path in settings.vectors],
+        "texts": texts.names or [to_path(path).name for path in settings.vectors],
         "has_text": bool(settings.text),
         "stored": bool(settings.vectors),
         "models": list(found),

@@ -8,10 +8,10 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from ...artefacts.stored_paths import place_of
+from ...artefacts.remote_paths import to_path
 from ...encoders.augmentation import Augmentation, Extension
 from ...errors import UsageError
-from ...messages import say
+from ...messages import log
 from ...settings import Settings, setting
 from .opening import open_expander, wordnet_folder
 
@@ -155,7 +155,7 @@ class ExpansionOfPairs(Extension):
 
         assert self._writer is not None
         found = self._expansions = self._writer.finish()
-        say(f"{len(found)} sentences expanded, {len(found.joined)} of them join as pairs with their expansions")
+        log(f"{len(found)} sentences expanded, {len(found.joined)} of them join as pairs with their expansions")
         return ExpandedTraining(found, self._settings.expansion_weight)
 
     def results(self) -> dict[str, Any]:
@@ -173,7 +173,7 @@ class ExpansionOfPairs(Extension):
         if settings.expansion_weight > 0:
             parts.append(f"compositionality loss of weight {settings.expansion_weight:g}")
         if settings.expansion_decontaminate:
-            names = ", ".join(place_of(path).name for path in settings.expansion_decontaminate)
+            names = ", ".join(to_path(path).name for path in settings.expansion_decontaminate)
             parts.append(f"without definitions that are in {names}")
         words = f"{settings.expansion_words:g} of the words by their definitions in WordNet"
         text = f"{'; '.join(parts)} ({words}, {expansions.variants} variants; Moskvichev and Steyvers)"

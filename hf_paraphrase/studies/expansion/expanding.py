@@ -15,13 +15,13 @@ from ...artefacts.cards import write_card
 from ...artefacts.folders import check_output, output_folder
 from ...artefacts.inherited_cards import inherited_metadata
 from ...artefacts.provenance import write_provenance
-from ...artefacts.stored_paths import place_of
+from ...artefacts.remote_paths import to_path
 from ...artefacts.whole_files import check_output_file, output_file, written_whole
 from ...data.folder import DataFolder, write_split
 from ...data.sentences import lines_of_file, lines_of_standard_input
 from ...data.text_blocks import PLAIN_OR_COMPRESSED
 from ...errors import InputError, UsageError
-from ...messages import say, standard_output
+from ...messages import log, standard_output
 from ...settings import Settings, recipe, seed_setting, setting
 from .expander import Expanded
 from .processes import ExpanderSettings, expand_blocks
@@ -153,7 +153,7 @@ def expand(settings: ExpandSettings) -> ExpansionCounts:
     else:
         _expand_pairs(settings, expander, counts)
     for line in counts.lines():
-        say(line)
+        log(line)
     return counts
 
 
@@ -238,10 +238,10 @@ def _expand_pairs(settings: ExpandSettings, expander: ExpanderSettings, counts: 
                 "splits": rows,
                 "settings": settings.record(),
                 "counts": vars(counts),
-                "checked": [place_of(path).name for path in settings.decontaminate],
+                "checked": [to_path(path).name for path in settings.decontaminate],
             },
         )
-    say(f"{sum(rows.values()):,} pairs of a sentence and its expansion in {settings.output}")
+    log(f"{sum(rows.values()):,} pairs of a sentence and its expansion in {settings.output}")
 
 
 def _counted(read: Iterable[list[str]], progress: tqdm[None]) -> Iterator[list[str]]:

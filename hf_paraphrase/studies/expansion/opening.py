@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ...messages import say
+from ...messages import log
 
 if TYPE_CHECKING:
     from .expander import Expander
@@ -43,7 +43,7 @@ def open_expander(settings: Any, share: float, *, at_least: int = 0) -> Expander
     from .processes import ExpanderSettings
 
     if not settings.expansion_decontaminate:
-        say(
+        log(
             "the definitions are not compared with evaluation sets, of which OnWN and FNWN of STS are made of them: "
             "--expansion-decontaminate keeps them out"
         )

@@ -14,7 +14,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ...artefacts.foreign_files import check_plain, read_bounded
+from ...artefacts.untrusted_files import check_plain, read_bounded
 from ...errors import InputError, no_folder
 
 FILE_OF = {"n": "noun", "v": "verb", "a": "adj", "r": "adv"}

@@ -14,13 +14,13 @@ import numpy as np
 from ...artefacts.cards import write_card
 from ...artefacts.folders import check_output, output_folder
 from ...artefacts.provenance import write_provenance
-from ...artefacts.stored_paths import place_of
+from ...artefacts.remote_paths import to_path
 from ...artefacts.whole_files import write_text_whole
 from ...data.text_files import LineErrors, check_readable, read_lines
 from ...encoders.sentence_encoder import SentenceEncoder
 from ...errors import InputError, UsageError
 from ...evaluation.figures import check_plots
-from ...messages import say
+from ...messages import log
 from ...settings import recipe, seed_setting, setting
 from ...tables import format_table, plain_markdown
 from ...training.devices import DeviceSettings
@@ -127,15 +127,15 @@ def analyze_gates(settings: GateAnalysisSettings) -> GateAnalysis:
         raise InputError(error.message, path=settings.inputs[1], remedy=error.remedy) from error
     report = analysis.report
     if not analysis.words.known.any():
-        say("the model knows none of these words: all have the same vector")
+        log("the model knows none of these words: all have the same vector")
     with output_folder(settings.output, overwrite=settings.overwrite) as staging:
         pictures = _draw(settings, encoder, sentences, report, staging)
         _write(settings, encoder, analysis, pictures, more, staging)
     for name, groups in report.labels.items():
-        say(f"{_TITLES[name]}: highest {_listed(groups[:5])}; lowest {_listed(groups[::-1][:5])}")
+        log(f"{_TITLES[name]}: highest {_listed(groups[:5])}; lowest {_listed(groups[::-1][:5])}")
     if not report.labels:
-        say(f"kinds of words: highest {_listed(report.kinds[:3])}; lowest {_listed(report.kinds[::-1][:3])}")
-    say(f"the report is {settings.output}/README.md")
+        log(f"kinds of words: highest {_listed(report.kinds[:3])}; lowest {_listed(report.kinds[::-1][:3])}")
+    log(f"the report is {settings.output}/README.md")
     return analysis
 
 
@@ -151,7 +151,7 @@ def _sentences(settings: GateAnalysisSettings, encoder: SentenceEncoder) -> tupl
         stream = _plain_sentences(settings, encoder)
     for sentence in stream:
         if len(kept) == settings.max_sentences and sentence.text not in kept:
-            say(f"the first {len(kept):,} distinct sentences are looked at; there are more")
+            log(f"the first {len(kept):,} distinct sentences are looked at; there are more")
             return list(kept.values()), True
         kept.setdefault(sentence.text, sentence)
     if not kept:
@@ -241,11 +241,11 @@ def _write(
         "dataset_cards",
         "analysis_gates",
         {
-            "model": place_of(settings.model).resolve().name,
+            "model": to_path(settings.model).resolve().name,
             "cell": config.cell,
             "bidirectional": config.bidirectional,
             "hidden_size": config.hidden_size,
-            "texts": [place_of(item).name for item in (*settings.text, *settings.tagged)],
+            "texts": [to_path(item).name for item in (*settings.text, *settings.tagged)],
             "sentences": len(sentences),
             "more": more,
             "words": len(found),

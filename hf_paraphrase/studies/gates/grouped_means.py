@@ -51,8 +51,8 @@ def grouped_means(
         The groups, the highest mean first, in alphabetical order among equals.
     """
     names = sorted({name for name in groups if name is not None})
-    place_of = {name: place for place, name in enumerate(names)}
-    codes = np.array([-1 if name is None else place_of[name] for name in groups], np.int64)
+    to_path = {name: place for place, name in enumerate(names)}
+    codes = np.array([-1 if name is None else to_path[name] for name in groups], np.int64)
     inside = codes >= 0
     codes, values, sentences = codes[inside], values[inside], sentences[inside]
     if not names:

@@ -10,17 +10,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ...artefacts.cards import write_card
-from ...artefacts.finite_weights import check_finite
+from ...artefacts.divergence import check_finite
 from ...artefacts.measurements import Measurement
 from ...artefacts.origins import languages_read
 from ...artefacts.provenance import write_provenance
 from ...artefacts.quiet_libraries import quiet_transformers
-from ...artefacts.stored_paths import place_of
+from ...artefacts.remote_paths import to_path
 from ...artefacts.whole_files import write_text_whole
 from ...encoders.sentence_encoder import SentenceEncoder
 from ...errors import OutputError
 from ...evaluation.translation_retrieval import translation_retrieval
-from ...messages import say
+from ...messages import log
 from ...models.sentence_transformers_files import write_module_files
 from ...settings import recipe, setting
 from ...tokenization.token_lookup import ids_of, lookup_for
@@ -97,14 +97,14 @@ def _train(settings: BilingualVectorSettings, run: TrainingRun) -> None:
         (len(tokenizers[0]), len(tokenizers[1])),
         BilingualSettings(**{name: getattr(settings, name) for name in BilingualSettings.__dataclass_fields__}),
     )
-    say(
+    log(
         f"{len(training):,} pairs; {len(tokenizers[0]):,} and {len(tokenizers[1]):,} words; "
         f"{len(ids[TRAIN][0].ids):,} and {len(ids[TRAIN][1].ids):,} occurrences"
     )
     epochs = _epochs(settings, training, texts, ids.get(VALIDATION), run)
     _write(settings, texts, training, tokenizers, epochs, run)
-    say(f"the encoders lie in {settings.output}/source and {settings.output}/target; filter candidates with")
-    say(
+    log(f"the encoders lie in {settings.output}/source and {settings.output}/target; filter candidates with")
+    log(
         f"  hf-paraphrase mine --source FILE --target FILE --source-encoder {settings.output}/source "
         f"--target-encoder {settings.output}/target --output pairs.tsv"
     )
@@ -138,7 +138,7 @@ def _epochs(
     folder = run.begin()
     epochs = _load_checkpoint(folder, training)
     if settings.resume:
-        say(f"resuming after epoch {len(epochs)}" if epochs else "nothing to resume yet")
+        log(f"resuming after epoch {len(epochs)}" if epochs else "nothing to resume yet")
     total = len(training) * settings.epochs
     with tqdm(total=total, initial=len(training) * len(epochs), unit=" pairs", unit_scale=True, desc="train") as bar:
         for number in range(len(epochs), settings.epochs):
@@ -228,7 +228,7 @@ def _write(
         "epochs_asked": settings.epochs,
         "source_lang": texts.source_lang,
         "target_lang": texts.target_lang,
-        "bitext_name": place_of(settings.bitext).name,
+        "bitext_name": to_path(settings.bitext).name,
     }
     measured = Measurement(
         task="sentence-similarity",

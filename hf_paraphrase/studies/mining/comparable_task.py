@@ -18,7 +18,7 @@ from ...data.folder import DataFolder, write_split
 from ...data.schema import BITEXT
 from ...data.sources.source import OutputSettings
 from ...errors import InputError, UsageError
-from ...messages import say
+from ...messages import log
 from ...settings import recipe, setting
 from .collections import identifiers, write_gold, write_side
 from .comparable import ComparableTask, DrawSettings, make_comparable
@@ -89,7 +89,7 @@ def prepare_comparable(settings: ComparableSettings) -> Comparable:
     folders = [Path(folder) for folder in settings.bitext]
     rows = _read(folders, settings.split)
     languages = tuple(_language(rows, f"{side}_lang", folders[0]) for side in ("source", "target"))
-    say(f"{len(rows):,} rows; drawing the parts takes some minutes at tens of thousands of sentences")
+    log(f"{len(rows):,} rows; drawing the parts takes some minutes at tens of thousands of sentences")
     task = make_comparable(rows, settings.sizes, settings)
     with output_folder(settings.output, overwrite=settings.overwrite) as staging:
         _write_task(staging, task, languages)
@@ -133,12 +133,12 @@ def prepare_comparable(settings: ComparableSettings) -> Comparable:
         )
     for name in PARTS:
         part = task.parts[name]
-        say(
+        log(
             f"{name}: {len(part.source):,} sentences a side, {len(part.gold):,} pairs hidden in them "
             f"({part.near_duplicates:,} groups left out as near-duplicates)"
         )
-    say(f"bitext that shares no sentence with them: {task.counts['train']:,} rows")
-    say(f"task folder: {settings.output}")
+    log(f"bitext that shares no sentence with them: {task.counts['train']:,} rows")
+    log(f"task folder: {settings.output}")
     return Comparable(Path(settings.output), DataFolder(Path(settings.output) / BITEXT_FOLDER), task)
 
 

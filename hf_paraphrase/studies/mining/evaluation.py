@@ -12,12 +12,12 @@ from typing import Any, TypeVar
 from ...artefacts.cards import write_card
 from ...artefacts.folders import check_output, output_folder, was_finished
 from ...artefacts.provenance import fingerprint, write_provenance
-from ...artefacts.stored_paths import place_of
+from ...artefacts.remote_paths import to_path
 from ...artefacts.unfinished import check_same_job
 from ...artefacts.whole_files import write_text_whole
 from ...errors import UsageError
 from ...evaluation.figures import check_plots
-from ...messages import say
+from ...messages import log
 from ...settings import recipe, seed_setting, setting
 from ...shown_text import as_given
 from ...training.devices import CPU, DeviceSettings
@@ -112,7 +112,7 @@ class MiningEvaluationSettings(FilterEncoderSettings, DeviceSettings):
         Raises:
             UsageError: If two have one name.
         """
-        names = [place_of(folder).resolve().name for folder in self.classifier]
+        names = [to_path(folder).resolve().name for folder in self.classifier]
         return _by_names(names, self.classifier, "--classifier")
 
 
@@ -162,7 +162,7 @@ def evaluate_mining(settings: MiningEvaluationSettings) -> MiningEvaluation:
         check_plots()
     found = _measure_files(settings) if settings.pairs else _study(settings)
     if settings.output is not None:
-        say(f"report: {settings.output}")
+        log(f"report: {settings.output}")
     return found
 
 
@@ -306,7 +306,7 @@ def _write_report(
         "dataset_cards",
         "mining_report",
         {
-            "title": ", ".join(place_of(path).name for path in ([settings.task] if settings.task else settings.pairs)),
+            "title": ", ".join(to_path(path).name for path in ([settings.task] if settings.task else settings.pairs)),
             "task": settings.task is not None,
             "parts": results.get("parts") if settings.task else None,
             "tables": found.tables,

@@ -15,12 +15,12 @@ from numpy.typing import NDArray
 
 from ...artefacts.claims import refuse_if_claimed
 from ...artefacts.folders import check_unfinished, staging_path, working_folder
-from ...artefacts.foreign_files import read_json_object
 from ...artefacts.provenance import FILE_NAME, fingerprint, write_provenance
 from ...artefacts.unfinished import check_same_job, job_fingerprint, recorded_job
+from ...artefacts.untrusted_files import read_json_object
 from ...artefacts.whole_files import check_output_file
 from ...errors import InputError, OutputError
-from ...messages import say
+from ...messages import log
 from ...settings import recipe
 from ...shown_text import as_given
 from ...training.devices import CPU
@@ -124,10 +124,10 @@ def mine(settings: MiningSettings) -> Mined:
                     tuning_collections, encoders, filtering, scores_of, settings.one_to_one, staging / "tuning"
                 )
                 threshold, tuning = curve.best_threshold(), curve.best()
-                say(f"threshold {threshold:.6g}: F1 {100 * tuning.f1:.2f} on {settings.tune_on}")
+                log(f"threshold {threshold:.6g}: F1 {100 * tuning.f1:.2f} on {settings.tune_on}")
             run = MiningRun(collections, encoders, filtering, staging / "collections", show_progress_bar=True)
             if run.approximate_recall is not None:
-                say(f"of the true candidates of a sample {100 * run.approximate_recall:.2f} % were found")
+                log(f"of the true candidates of a sample {100 * run.approximate_recall:.2f} % were found")
             scores = run.scores(scores_of)
             kept = matching(settings.one_to_one, run.pairs.source, run.pairs.target, scores)
             measures, candidate_recall = (
@@ -148,7 +148,7 @@ def mine(settings: MiningSettings) -> Mined:
             _write(staging, files, collections, run.pairs.source[rows], run.pairs.target[rows], scores[rows])
             _write_record(staging, settings, mined)
         _move(staging, files)
-    say(f"{mined.pairs:,} pairs of {mined.candidates:,} candidates: {settings.output}")
+    log(f"{mined.pairs:,} pairs of {mined.candidates:,} candidates: {settings.output}")
     return mined
 
 
@@ -205,7 +205,7 @@ def _was_finished(settings: MiningSettings, files: MinedFiles) -> bool:
             whole.replace(check_output_file(files.pairs, overwrite=True))
         except OSError as error:
             raise OutputError(f"cannot write: {error.strerror}", path=files.pairs) from error
-    say(f"nothing is left to do, the output is finished: {settings.output}")
+    log(f"nothing is left to do, the output is finished: {settings.output}")
     return True
 
 
@@ -238,7 +238,7 @@ def _read(source: Path, target: Path, layout: str) -> tuple[Collection, Collecti
             notes.append(f"{empty:,} empty, which are left out")
         if repeated := count_repeated(collection):
             notes.append(f"{repeated:,} repeated, which stay")
-        say(f"{collection.path.name}: {', '.join(notes)}")
+        log(f"{collection.path.name}: {', '.join(notes)}")
     return collections
 
 

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from ...artefacts.foreign_models import check_model_folder
 from ...artefacts.hub_models import model_folder
 from ...artefacts.model_loading import check_model_type, load_tokenizer, load_weights
+from ...artefacts.untrusted_models import check_model_folder
 from ...encoders.padded_batches import embed_in_padded_batches, with_progress_bar
 from ...errors import ModelError
 from ...models.registry import model_class

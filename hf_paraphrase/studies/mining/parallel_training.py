@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...artefacts.foreign_files import check_plain_folder
 from ...artefacts.measurements import Measurement
 from ...artefacts.origins import languages_read
 from ...artefacts.quiet_libraries import quiet_transformers
-from ...artefacts.stored_paths import place_of
+from ...artefacts.remote_paths import to_path
+from ...artefacts.untrusted_files import check_plain_folder
 from ...encoders.sentence_encoder import SentenceEncoder
 from ...errors import InputError, ModelError, UsageError
-from ...messages import is_main_process, say
+from ...messages import is_main_process, log
 from ...settings import flag, is_given, recipe, setting
 from ...tokenization.word_level import save_tokenizer
 from ...training.run import TrainingRun
@@ -151,8 +151,8 @@ def _train(settings: ParallelClassifierSettings, run: TrainingRun) -> None:
     run.train(trainer)
     if run.writes:
         _write(settings, texts, trainer, tokenizers, coverage, run)
-        say(f"the classifier lies in {settings.output}; with an encoder that finds candidates it scores them:")
-        say(
+        log(f"the classifier lies in {settings.output}; with an encoder that finds candidates it scores them:")
+        log(
             "  hf-paraphrase mine --source FILE --target FILE --encoder DIR "
             f"--classifier {settings.output} --output pairs.tsv"
         )
@@ -161,11 +161,11 @@ def _train(settings: ParallelClassifierSettings, run: TrainingRun) -> None:
 def _tell(examples: ParallelExamples, tokenizers: Sequence[PreTrainedTokenizerFast]) -> None:
     counts = ", ".join(f"{len(pairs):,} pairs {split}" for split, pairs in examples.pairs.items())
     sizes = " and ".join(f"{len(tokenizer):,}" for tokenizer in tokenizers)
-    say(f"{counts}; {sizes} words; {examples.target.trained:,} different target sentences to draw negatives from")
+    log(f"{counts}; {sizes} words; {examples.target.trained:,} different target sentences to draw negatives from")
     if examples.dropped:
-        say(f"{examples.dropped:,} pairs with a side without words left out")
+        log(f"{examples.dropped:,} pairs with a side without words left out")
     if VALIDATION not in examples.pairs:
-        say("no split validation: the last epoch will be kept")
+        log("no split validation: the last epoch will be kept")
 
 
 def _model(
@@ -237,7 +237,7 @@ def _initial_vectors(
             )
         counts = np.bincount(side.ids.ids, minlength=len(tokenizer))
         matrix, coverage = start_embeddings(tokenizer, vectors, counts, dimension=size, seed=settings.seed)
-        say(f"initial vectors of the {name} side: {coverage}")
+        log(f"initial vectors of the {name} side: {coverage}")
         tables.append((matrix, coverage))
     return tables
 
@@ -264,7 +264,7 @@ def _trainer(
         arguments,
         examples,
         NegativeDraw(examples, settings.negatives, candidates=candidates, hard_share=settings.hard_negatives),
-        report=say,
+        report=log,
     )
 
 
@@ -308,9 +308,9 @@ def _write(
         card={
             "epochs_asked": settings.epochs,
             "languages": languages or [item for item in (texts.source_lang, texts.target_lang) if item],
-            "bitext_name": place_of(settings.bitext).name,
-            "encoder_names": [place_of(item).name for item in settings.encoder_folders()],
-            "vectors_name": place_of(settings.initial_vectors).name if settings.initial_vectors else "random",
+            "bitext_name": to_path(settings.bitext).name,
+            "encoder_names": [to_path(item).name for item in settings.encoder_folders()],
+            "vectors_name": to_path(settings.initial_vectors).name if settings.initial_vectors else "random",
             "config": trainer.model.config.to_dict(),
         },
         measurements=[measured],

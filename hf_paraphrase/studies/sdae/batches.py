@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from ...errors import InputError
-from ...messages import say
+from ...messages import log
 from ...tokenization.token_lookup import ids_of, lookup_for
 from ...training.batches import EpochBatches, Item
 from .noise import WordNoise
@@ -218,7 +218,7 @@ def look_at_dev(
             remedy="expansion is for English; leave it out",
         )
     if 2 * foreign > len(dev):
-        say(f"{left_alone}: is this text in another language?")
+        log(f"{left_alone}: is this text in another language?")
     backend = tokenizer.backend_tokenizer
     ids = ids_of(backend, found.texts, lookup_for(backend)).ids
     return UnknownWords(plain, float((ids == unknown).mean()) if len(ids) else 0.0)

@@ -10,14 +10,14 @@ import numpy as np
 import pyarrow as pa
 
 from ...artefacts.origins import languages_read
-from ...artefacts.stored_paths import place_of
+from ...artefacts.remote_paths import to_path
 from ...data.folder import DataFolder
 from ...data.schema import columns_named, require_columns
 from ...data.text_files import check_readable
 from ...encoders.model_folder import card_values, sizes_of, write_model_files
 from ...encoders.sentence_encoder import SentenceEncoder
 from ...errors import HfParaphraseError, InputError, UsageError
-from ...messages import is_main_process, say
+from ...messages import is_main_process, log
 from ...settings import recipe
 from ...training.run import TrainingRun
 from ...training.word_frequencies import numbered_lines
@@ -170,10 +170,10 @@ def _split(settings: SdaeSettings, sentences: SdaeSentences) -> tuple[SdaeSenten
     order = np.random.default_rng([settings.seed, 1]).permutation(len(sentences))
     held_out = min(settings.dev_size, len(sentences) // 2)
     if held_out < settings.dev_size:
-        say(f"there are only {len(sentences):,} sentences: {held_out:,} of them are held out")
+        log(f"there are only {len(sentences):,} sentences: {held_out:,} of them are held out")
     end = len(sentences) if settings.max_sentences is None else held_out + settings.max_sentences
     train, dev = sentences.take(np.sort(order[held_out:end])), sentences.take(np.sort(order[:held_out]))
-    say(
+    log(
         f"{len(train):,} sentences to train on, {train.lengths().mean():.1f} words each, {len(dev):,} held out; "
         f"left out: {sentences.left_out}"
     )
@@ -205,7 +205,7 @@ def _model(
             unk_token_id=tokenizer.unk_token_id,
         )
     )
-    say(f"sdae: {model.num_parameters():,} parameters, {len(tokenizer):,} token vectors of {size} components")
+    log(f"sdae: {model.num_parameters():,} parameters, {len(tokenizer):,} token vectors of {size} components")
     if vectors is None:
         return model, None
     matrix, coverage = start_embeddings(
@@ -214,7 +214,7 @@ def _model(
     with torch.no_grad():
         model.embeddings.copy_(torch.from_numpy(matrix))
     model.embeddings.requires_grad_(not settings.fixed_vectors)
-    say(f"initial vectors: {coverage}")
+    log(f"initial vectors: {coverage}")
     return model, coverage
 
 
@@ -252,7 +252,7 @@ def _trainer(
         compositionality_weight=settings.expansion_weight or 0.0,
         bf16=is_bf16(settings.precision, settings.device),
     )
-    return SdaeTrainer(model, arguments, *collators, report=say)
+    return SdaeTrainer(model, arguments, *collators, report=log)
 
 
 def _write(
@@ -293,11 +293,11 @@ def _write(
         card={
             **card_values(model, Path(settings.output).name),
             "languages": languages or (["en"] if settings.split_contractions else []),
-            "text_names": ", ".join(place_of(item).name for item in [*settings.text, *settings.pairs]),
+            "text_names": ", ".join(to_path(item).name for item in [*settings.text, *settings.pairs]),
             "sentences": len(train),
             "left_out": str(train.left_out),
             "vectors_name": _start(settings, coverage),
-            "expansion_name": None if wordnet is None else place_of(wordnet).name,
+            "expansion_name": None if wordnet is None else to_path(wordnet).name,
             "trained_parameters": trained,
             "bf16": trainer.args.bf16,
             "scores": scores,
@@ -311,11 +311,11 @@ def _start(settings: SdaeSettings, coverage: Any) -> str:
     if settings.initial_vectors is None:
         return "random"
     use = "fixed" if settings.fixed_vectors else "trained further"
-    return f"{place_of(settings.initial_vectors).name} ({coverage}), {use}"
+    return f"{to_path(settings.initial_vectors).name} ({coverage}), {use}"
 
 
 def _summary(settings: SdaeSettings) -> None:
-    say(f"the encoder lies in {settings.output}; load it with")
-    say(f"  hf-paraphrase encode --model {settings.output} --input FILE --output FILE.npy")
-    say(f"  SentenceEncoder.from_pretrained({settings.output!r})  # from hf_paraphrase import SentenceEncoder")
-    say(f"  SentenceTransformer({settings.output!r}, trust_remote_code=True)  # from sentence_transformers")
+    log(f"the encoder lies in {settings.output}; load it with")
+    log(f"  hf-paraphrase encode --model {settings.output} --input FILE --output FILE.npy")
+    log(f"  SentenceEncoder.from_pretrained({settings.output!r})  # from hf_paraphrase import SentenceEncoder")
+    log(f"  SentenceTransformer({settings.output!r}, trust_remote_code=True)  # from sentence_transformers")

@@ -15,7 +15,7 @@ from ...artefacts.provenance import fingerprint, versions
 from ...artefacts.whole_files import output_files, write_text_whole
 from ...data.folder import DataFolder
 from ...errors import InputError, UsageError
-from ...messages import say
+from ...messages import log
 from ...settings import recipe, setting
 from ...tables import harmless_markdown
 from ...training.devices import DeviceSettings
@@ -107,7 +107,7 @@ def _predict(settings: PredictionSettings) -> Predictions:
     found, table = _judged(judge, texts)
     if settings.output is not None:
         write_text_whole(settings.output, found)
-        say(f"{len(texts):,} predictions in {settings.output}")
+        log(f"{len(texts):,} predictions in {settings.output}")
     if settings.update_card and table is not None:
         _update_card(settings, table, column)
     return Predictions(found, len(texts), table)
@@ -183,4 +183,4 @@ def _update_card(settings: PredictionSettings, table: dict[str, Any], column: st
     text = f"## Evaluation\n\n{made}\n\n{score_table({settings.split: table})}"
     measured = score_measurements(table, data.resolve().name, settings.split)
     add_results(settings.model, f"predict {name}", evaluation, measured, section=CARD_SECTION, text=text)
-    say(f"results in {Path(settings.model) / 'README.md'}")
+    log(f"results in {Path(settings.model) / 'README.md'}")

@@ -10,10 +10,10 @@ import numpy as np
 from ...artefacts.card_heads import class_names
 from ...artefacts.origins import languages_read
 from ...artefacts.quiet_libraries import quiet_transformers
-from ...artefacts.stored_paths import place_of
+from ...artefacts.remote_paths import to_path
 from ...encoders.sentence_encoder import SentenceEncoder
 from ...errors import ModelError, UsageError
-from ...messages import say
+from ...messages import log
 from ...settings import recipe, seed_setting, setting
 from ...tokenization.word_level import save_tokenizer
 from ...training.run import TrainingRun
@@ -160,9 +160,9 @@ def _train(settings: SupervisedSettings, run: TrainingRun) -> None:
     vocabulary.restore(trainer.model, model)
     results = _results(data, trainer, model, inputs, vocabulary, coverage)
     _write(settings, data, model, tokenizer, results, run)
-    say(score_table({part: results[part] for part in ("test", "dev") if part in results}).rstrip())
-    say(f"the model lies in {settings.output}; apply it with")
-    say(f"  hf-paraphrase predict --model {settings.output} --data DIR --split SPLIT --output FILE.tsv")
+    log(score_table({part: results[part] for part in ("test", "dev") if part in results}).rstrip())
+    log(f"the model lies in {settings.output}; apply it with")
+    log(f"  hf-paraphrase predict --model {settings.output} --data DIR --split SPLIT --output FILE.tsv")
 
 
 def _data(settings: SupervisedSettings) -> SupervisedData:
@@ -185,13 +185,13 @@ def _data(settings: SupervisedSettings) -> SupervisedData:
         scale=(settings.lowest_score, settings.highest_score),
     )
     parts = ", ".join(f"{part} {len(rows):,} ({data.names[part]})" for part, rows in data.parts.items())
-    say(f"{'pairs' if data.pairs else 'sentences'}: {parts}; targets in the column {data.column}")
+    log(f"{'pairs' if data.pairs else 'sentences'}: {parts}; targets in the column {data.column}")
     if data.left_out:
-        say(f"{data.left_out:,} training rows left out: they are rows of the other parts too")
+        log(f"{data.left_out:,} training rows left out: they are rows of the other parts too")
     for part, counts in data.counts().items():
         absent = [name for name, count in counts.items() if not count]
         if absent:
-            say(f"the {part} part has no row of the class {', '.join(absent)}: it counts for the others alone")
+            log(f"the {part} part has no row of the class {', '.join(absent)}: it counts for the others alone")
     return data
 
 
@@ -270,7 +270,7 @@ def _fill_vectors(settings: SupervisedSettings, encoder: Any, opened: Any, train
     check_coverage(coverage, source)
     with torch.no_grad():
         encoder.embeddings[: len(matrix)].copy_(torch.from_numpy(matrix))
-    say(f"initial vectors: {coverage}")
+    log(f"initial vectors: {coverage}")
     return coverage
 
 
@@ -301,7 +301,7 @@ def _trainer(
         lambda_c=settings.lambda_c,
         lambda_head=settings.lambda_head,
     )
-    return SupervisedTrainer(model, arguments, inputs[TRAIN], inputs["dev"], report=say)
+    return SupervisedTrainer(model, arguments, inputs[TRAIN], inputs["dev"], report=log)
 
 
 def _results(
@@ -339,15 +339,15 @@ def _write(
     with quiet_transformers():
         model.eval().save_pretrained(run.folder)
     save_tokenizer(tokenizer, run.folder)
-    vectors = "random" if settings.initial_vectors is None else place_of(settings.initial_vectors).name
+    vectors = "random" if settings.initial_vectors is None else to_path(settings.initial_vectors).name
     run.write(
         results=results,
         template="sentence_classifier",
         card={
             "languages": languages_read(settings.data, english=False),
-            "encoder_name": place_of(settings.model).resolve().name,
+            "encoder_name": to_path(settings.model).resolve().name,
             "encoder_type": model.encoder.config.model_type,
-            "data_name": place_of(settings.data).resolve().name,
+            "data_name": to_path(settings.data).resolve().name,
             "description": TASKS[settings.task].description,
             "objective": model.config.objective,
             "pairs": data.pairs,

@@ -17,10 +17,10 @@ WORDS = 120
 def sentences(random, count, language, length=6):
     """Sentences of different words, and what they mean (the numbers of their words)."""
     meanings = [tuple(random.choice(WORDS, length, replace=False).tolist()) for _ in range(count)]
-    return meanings, [say(meaning, language) for meaning in meanings]
+    return meanings, [log(meaning, language) for meaning in meanings]
 
 
-def say(meaning, language):
+def log(meaning, language):
     return " ".join(f"{language}{number}" for number in meaning)
 
 
@@ -48,7 +48,7 @@ def write_task(folder, part, count=60, planted=15, seed=0):
     random = np.random.default_rng(seed)
     meanings, source = sentences(random, count, "f")
     _, target = sentences(random, count - planted, "e")
-    target = [say(meaning, "e") for meaning in meanings[:planted]] + target
+    target = [log(meaning, "e") for meaning in meanings[:planted]] + target
     order = random.permutation(count)
     target = [target[place] for place in order]
     where = {int(place): row for row, place in enumerate(order)}

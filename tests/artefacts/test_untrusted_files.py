@@ -4,7 +4,7 @@ import os
 
 import pytest
 
-from hf_paraphrase.artefacts.foreign_files import check_no_links, check_plain, check_plain_folder, read_bounded
+from hf_paraphrase.artefacts.untrusted_files import check_no_links, check_plain, check_plain_folder, read_bounded
 from hf_paraphrase.errors import InputError, ModelError
 
 

@@ -19,8 +19,8 @@ from typing import Any, NoReturn
 import numpy as np
 
 from ..errors import ModelError
-from .foreign_files import read_json_object
 from .text_growth import MOST_GROWTH, growth
+from .untrusted_files import read_json_object
 
 _REMEDY = "copy the tokenizer again, from a source that you trust"
 _MOST_TOKENS = 1 << 22

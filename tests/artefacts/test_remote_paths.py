@@ -15,11 +15,11 @@ import pytest
 from datasets.utils.file_utils import xPath
 from fsspec.implementations.memory import MemoryFileSystem
 
-from hf_paraphrase.artefacts import stored_paths
+from hf_paraphrase.artefacts import remote_paths
 from hf_paraphrase.artefacts.inherited_cards import inherited_metadata
 from hf_paraphrase.artefacts.origins import languages_read
 from hf_paraphrase.artefacts.provenance import fingerprint, write_provenance
-from hf_paraphrase.artefacts.stored_paths import StoredPath, place_of
+from hf_paraphrase.artefacts.remote_paths import RemotePath, to_path
 from hf_paraphrase.commands import main
 from hf_paraphrase.data import parquet_files
 from hf_paraphrase.data.folder import DataFolder, write_split
@@ -65,7 +65,7 @@ def test_what_is_read_at_an_address_is_what_is_read_here(folder, stored):
 def test_a_folder_of_this_machine_is_a_path_with_all_its_checks(name, folder):
     (folder / "data" / "out").symlink_to("/etc")
     place = name.format(folder)
-    assert place_of(place) == folder
+    assert to_path(place) == folder
     with pytest.raises(InputError, match="a link that leads out of its folder"):
         DataFolder(place)
 
@@ -170,8 +170,8 @@ def test_a_package_that_is_missing_is_named(tmp_path, capsys, monkeypatch):
 
 
 def test_an_address_that_leads_through_another_is_one_and_a_name_with_a_colon_is_not(folder, stored):
-    assert isinstance(place_of(f"simplecache::{stored}"), StoredPath)
-    assert place_of(f"dirtier:{folder}") == Path(f"dirtier:{folder}")
+    assert isinstance(to_path(f"simplecache::{stored}"), RemotePath)
+    assert to_path(f"dirtier:{folder}") == Path(f"dirtier:{folder}")
     assert DataFolder(f"simplecache::{stored}").table() == DataFolder(folder).table()
 
 
@@ -229,16 +229,16 @@ def test_credentials_of_an_address_are_in_no_record_and_the_card_is_read(folder,
 
 @pytest.mark.parametrize("address", ["memory://me:secret@host", "http://me:secret@host", "http://host/?key=secret"])
 def test_the_name_of_an_address_without_a_path_has_no_credentials(address):
-    assert "secret" not in place_of(address).name
+    assert "secret" not in to_path(address).name
 
 
 def test_no_name_of_an_input_is_taken_by_pathlib_which_makes_it_of_the_password_of_an_address():
-    package = Path(stored_paths.__file__).parents[1]
+    package = Path(remote_paths.__file__).parents[1]
     # What a run itself has written is at no address, nor is a model; `(folder)` are artefacts that get a card.
     harmless = r"teacher\)|(?:self\.)?settings\.output\)|folder\)|prefix\)|item\[|self\.state\.|name\)\.name in "
     wrong = re.compile(rf"(?<!Stored)Path\((?!{harmless})[^()]*(?:\([^()]*\)[^()]*)?\)(?:\.resolve\(\))?\.name\b")
     found = {path.name: names for path in package.rglob("*.py") if (names := wrong.findall(path.read_text("utf-8")))}
-    assert not found, "use place_of(…).name"
+    assert not found, "use to_path(…).name"
 
 
 def test_credentials_of_an_address_without_a_path_are_in_no_card(tmp_path):

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from ..errors import HfParaphraseError, InputError
-from .stored_paths import StoredPath
+from .remote_paths import RemotePath
 
 LONGEST_JSON_BYTES = 64 << 20
 """Settings and records are a few kilobytes; a provenance file with the log of a long training is some hundred."""
@@ -42,7 +42,7 @@ def check_plain_folder(folder: str | os.PathLike[str], error: type[HfParaphraseE
     Raises:
         HfParaphraseError: As `error`, naming the first entry that is something else.
     """
-    if isinstance(folder, StoredPath):
+    if isinstance(folder, RemotePath):
         return
     allowed = _places(folder)
     for path, is_plain in _entries(folder):
@@ -95,7 +95,7 @@ def open_plain(path: Path, error: type[HfParaphraseError] = InputError) -> Binar
     Raises:
         HfParaphraseError: As `error`, if the file is missing, not plain or unreadable.
     """
-    if isinstance(path, StoredPath):
+    if isinstance(path, RemotePath):
         return path.open()
     try:
         # Without this flag, opening a named pipe waits for someone to write to it.

@@ -12,9 +12,9 @@ import pytest
 from tiny_encoders import write_average
 from tokenizers import Tokenizer
 
-from hf_paraphrase.artefacts.foreign_models import check_model_folder
-from hf_paraphrase.artefacts.foreign_tokenizers import check_tokenizer
 from hf_paraphrase.artefacts.model_loading import load_model_folder
+from hf_paraphrase.artefacts.untrusted_models import check_model_folder
+from hf_paraphrase.artefacts.untrusted_tokenizers import check_tokenizer
 from hf_paraphrase.encoders.distillation.teacher import Teacher
 from hf_paraphrase.encoders.sentence_encoder import SentenceEncoder
 from hf_paraphrase.encoders.wordllama_folder import open_wordllama

@@ -8,8 +8,8 @@ import pytest
 import torch
 from tiny_encoders import write_average
 
-from hf_paraphrase.artefacts.foreign_models import check_model_folder, check_tensors, opening
 from hf_paraphrase.artefacts.model_loading import check_model_type, load_model_folder
+from hf_paraphrase.artefacts.untrusted_models import check_model_folder, check_tensors, opening
 from hf_paraphrase.errors import HfParaphraseError, ModelError
 from hf_paraphrase.models.configuration_rnn_search import RnnSearchConfig
 from hf_paraphrase.models.modeling_avg import AvgModel

@@ -22,9 +22,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import HfParaphraseError, ModelError
-from .foreign_files import check_plain_folder, open_plain, read_json_object
-from .foreign_tokenizers import check_tokenizers
 from .quiet_libraries import quiet_transformers
+from .untrusted_files import check_plain_folder, open_plain, read_json_object
+from .untrusted_tokenizers import check_tokenizers
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel

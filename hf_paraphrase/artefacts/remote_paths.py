@@ -24,10 +24,10 @@ _HERE = re.compile(r"(?:\w+::)*(?:file|local)://(?P<path>.*)", re.DOTALL)
 _BUFFER = 1 << 20
 
 
-def place_of(name: str | os.PathLike[str]) -> Path:
+def to_path(name: str | os.PathLike[str]) -> Path:
     """Returns a path, or what serves as one for reading where the name is an address.
 
-    What is shown and recorded of an input is `place_of(input).name`: the name of a path that was made of an address
+    What is shown and recorded of an input is `to_path(input).name`: the name of a path that was made of an address
     may be its user and password.
 
     Raises:
@@ -39,10 +39,10 @@ def place_of(name: str | os.PathLike[str]) -> Path:
     if found := _HERE.fullmatch(text):
         return Path(found["path"])
     # All that is asked of a path that is read is there.
-    return cast(Path, name if isinstance(name, StoredPath) else StoredPath(text))
+    return cast(Path, name if isinstance(name, RemotePath) else RemotePath(text))
 
 
-class StoredPath(os.PathLike[str]):
+class RemotePath(os.PathLike[str]):
     """A file or folder at an address, which travels to other processes as that.
 
     Args:
@@ -61,7 +61,7 @@ class StoredPath(os.PathLike[str]):
             self._system, self._path = fsspec.core.url_to_fs(self._address)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return StoredPath, (self._address,)
+        return RemotePath, (self._address,)
 
     def __fspath__(self) -> str:
         return self._address
@@ -69,22 +69,22 @@ class StoredPath(os.PathLike[str]):
     def __str__(self) -> str:
         return self._address
 
-    def __lt__(self, other: StoredPath) -> bool:
+    def __lt__(self, other: RemotePath) -> bool:
         return PurePosixPath(self._path) < PurePosixPath(other._path)
 
-    def __truediv__(self, name: str) -> StoredPath:
+    def __truediv__(self, name: str) -> RemotePath:
         # Of zip://folder::s3://bucket/archive.zip the folder is the place; a cache has none of its own.
         parts = self._address.split("::")
         place = next(number for number, part in enumerate(parts) if "://" in part)
         parts[place] += name if parts[place].endswith("/") else f"/{name}"
-        return StoredPath("::".join(parts))
+        return RemotePath("::".join(parts))
 
     @property
     def name(self) -> str:
         """The last part of the address, without credentials, which stand there where it has no path."""
         return PurePosixPath(without_secrets(f"://{self._path.lstrip('/')}")).name
 
-    def resolve(self) -> StoredPath:
+    def resolve(self) -> RemotePath:
         """Returns itself: there are no links."""
         return self
 
@@ -108,22 +108,22 @@ class StoredPath(os.PathLike[str]):
             except FileNotFoundError:
                 return None
 
-    def glob(self, pattern: str) -> list[StoredPath]:
+    def glob(self, pattern: str) -> list[RemotePath]:
         """Lists the files in this folder whose names fit a pattern."""
         return self._files(pattern, 1)
 
-    def rglob(self, pattern: str) -> list[StoredPath]:
+    def rglob(self, pattern: str) -> list[RemotePath]:
         """Lists the files below this folder whose names fit a pattern."""
         return self._files(pattern, None)
 
-    def _files(self, pattern: str, depth: int | None) -> list[StoredPath]:
+    def _files(self, pattern: str, depth: int | None) -> list[RemotePath]:
         with _named(self._address):
             found = [
                 name for name in self._system.find(self._path, maxdepth=depth) if PurePosixPath(name).match(pattern)
             ]
             return [self / str(PurePosixPath(name).relative_to(self._path)) for name in found]
 
-    def relative_to(self, folder: StoredPath) -> PurePosixPath:
+    def relative_to(self, folder: RemotePath) -> PurePosixPath:
         """Returns the way from a folder that holds it."""
         return PurePosixPath(self._path).relative_to(folder._path)
 
