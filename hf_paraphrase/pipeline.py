@@ -14,9 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from .artefacts.folders import check_output, empty_folder, is_filled
 from .artefacts.provenance import read_provenance, write_provenance
-from .artefacts.unfinished import JOB, RECORD, check_same_job, forget, recorded_job, write_job
 from .artefacts.whole_files import write_text_whole
 from .data.folder import DataFolder
 from .data.sample import FEWEST_PAIRS, TOTAL_PAIRS

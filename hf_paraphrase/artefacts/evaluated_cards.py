@@ -14,8 +14,8 @@ from typing import Any
 from ..errors import InputError
 from ..shown_text import without_secrets
 from ..tables import without_tags_and_links
+from .artefact import locked
 from .card_heads import CARD, readable_head, set_metadata
-from .claims import claimed_file
 from .measurements import Measurement, updated_model_index
 from .provenance import add_evaluation, read_provenance
 from .reports.report import write_report
@@ -62,7 +62,7 @@ def add_results(
         InputError: As :func:`check_evaluated_card`.
         OutputError: If a file cannot be written.
     """
-    with claimed_file(Path(folder) / CARD, wait=True):
+    with locked(Path(folder) / CARD, wait=True):
         card = read_card(folder, section)
         earlier = _recorded(read_provenance(folder).get("evaluations", {}).get(name))
         known = {"measurements": [item.record() for item in measurements if item.known]}

@@ -8,7 +8,7 @@ import math
 import os
 import platform
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from functools import cache
 from importlib import metadata
 from pathlib import Path
@@ -20,11 +20,10 @@ from ..streams import check_not_stream, is_stream_copy
 from .hub_models import fetched_folder, repository_name
 from .origins import KEPT_OUT, origin_of
 from .remote_paths import to_path
-from .unfinished import RECORD, kept_in_record
 from .untrusted_files import read_json_object
 from .whole_files import write_text_whole
 
-FILE_NAME = RECORD
+FILE_NAME = "provenance.json"
 REPORT = "report.html"
 """The file in which an artefact shows for a browser what its card and its record say."""
 SOURCE_FILE_NAME = "source_provenance.json"
@@ -111,25 +110,20 @@ def write_provenance(
     *,
     command: str,
     settings: Mapping[str, Any],
-    inputs: Iterable[str | os.PathLike[str]] = (),
+    inputs: Mapping[str, str] | None = None,
     results: Mapping[str, Any] | None = None,
+    job: str | None = None,
 ) -> dict[str, Any]:
     """Writes `provenance.json` and returns its content.
-
-    Of unfinished work that `check_same_job` knows, it also keeps the fingerprint of the job, and when the run was
-    interrupted.
 
     Args:
         folder: The artefact.
         command: The verb that made it, e.g. `train-nmt`.
         settings: Every setting with its value, the seed among them.
-        inputs: Files and folders that were read; each is recorded by name and SHA-256, and with what its own card and
-            provenance say of its licence, languages, source and inputs. Those that the settings name as data to keep
-            out are marked as such.
+        inputs: The SHA-256 of each file, folder and model that was read, by its name. It is recorded with what its own
+            card and provenance say of its licence, languages and source.
         results: What was measured.
-
-    Raises:
-        OutputError: If the file cannot be written.
+        job: The fingerprint of the job, by which a run that continues it knows that it is finished.
     """
     kept_out = {str(path) for name in _KEEPING_OUT for path in settings.get(name) or ()}
     record = {
@@ -141,13 +135,13 @@ def write_provenance(
             {
                 **origin_of(fetched_folder(item) or item),
                 "name": repository_name(item) or _name(item),
-                "sha256": fingerprint(item),
+                "sha256": sha256,
             }
             | ({KEPT_OUT: True} if as_given(str(item)) in kept_out else {})
-            for item in inputs
+            for item, sha256 in (inputs or {}).items()
         ],
         "results": dict(results or {}),
-        **kept_in_record(Path(folder)),
+        **({} if job is None else {"job": job}),
     }
     write_text_whole(Path(folder) / FILE_NAME, record_text(record))
     return record

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import numpy as np
 
-from ..artefacts.whole_files import output_file, written_whole
+from ..artefacts.artefact import output_file
+from ..artefacts.whole_files import written_whole
 from ..errors import InputError, UsageError
 from ..messages import log
 from ..settings import Settings, recipe, setting

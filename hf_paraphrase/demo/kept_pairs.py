@@ -7,9 +7,8 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from ..artefacts.cards import write_card
-from ..artefacts.folders import is_filled, output_folder
-from ..artefacts.provenance import read_provenance, write_provenance
+from ..artefacts.artefact import Artefact, Card
+from ..artefacts.provenance import read_provenance
 from ..data.folder import DataFolder, write_split
 from ..data.schema import BACK_TRANSLATED
 from ..errors import OutputError, UsageError
@@ -39,10 +38,10 @@ def keep_pairs(folder: str | os.PathLike[str], pairs: pa.Table, *, model: str) -
     path = Path(folder).expanduser()
     rows = pairs.select(BACK_TRANSLATED.names).cast(BACK_TRANSLATED).to_pylist()
     models = [model]
-    if is_filled(path):
+    if path.is_file() or (path.is_dir() and any(path.iterdir())):
         record = read_provenance(path) if path.is_dir() else {}
         if record.get("command") != f"hf-paraphrase {_COMMAND}":
-            raise OutputError("something else lies here", path=path, remedy="give another folder")
+            raise OutputError("the folder holds something else", path=path, remedy="give another folder")
         before = DataFolder(path).table("train", BACK_TRANSLATED.names).to_pylist()
         rows = before + rows
         models = [*record.get("settings", {}).get("models", []), model]
@@ -52,11 +51,11 @@ def keep_pairs(folder: str | os.PathLike[str], pairs: pa.Table, *, model: str) -
     for row in kept:
         row["id"] = numbers.setdefault((row["source"], row["sentence1"]), str(len(numbers) + 1))
     models = list(dict.fromkeys(models))
-    with output_folder(path, overwrite=True) as staging:
-        write_split(staging, "train", [pa.Table.from_pylist(kept, schema=BACK_TRANSLATED)], BACK_TRANSLATED)
-        write_provenance(staging, command=_COMMAND, settings={"models": models}, results={"pairs": len(kept)})
+    with Artefact(path, command=_COMMAND, settings={"models": models}, overwrite=True) as artefact:
+        write_split(artefact.staging, "train", [pa.Table.from_pylist(kept, schema=BACK_TRANSLATED)], BACK_TRANSLATED)
         values = {"title": path.resolve().name, "rows": len(kept), "models": models}
-        write_card(staging, "dataset_cards", "kept", {**values, "language": languages_of(kept)})
+        card = Card("kept", {**values, "language": languages_of(kept)})
+        artefact.finish(results={"pairs": len(kept)}, card=card)
     return len(kept)
 
 

@@ -12,10 +12,9 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
+from ..artefacts.artefact import Artefact
 from ..artefacts.card_heads import as_yaml
-from ..artefacts.folders import output_folder
 from ..artefacts.hub_models import BUILTIN
-from ..artefacts.provenance import write_provenance
 from ..artefacts.whole_files import write_text_whole
 from ..errors import UsageError
 from .model_catalogue import ModelCatalogue
@@ -104,13 +103,14 @@ def write_space(output: str, models: Sequence[str], *, overwrite: bool, record: 
         "models": [name for name in models if name != BUILTIN],
     }
     shown = ", ".join("the encoder that is built in" if name == BUILTIN else f"`{name}`" for name in models)
-    with output_folder(output, overwrite=overwrite) as staging:
+    with Artefact(output, command="demo", settings=record, overwrite=overwrite) as artefact:
+        staging = artefact.staging
         write_text_whole(staging / "app.py", _APP.format(models=list(models)))
         write_text_whole(staging / "requirements.txt", f"hf-paraphrase[demo]=={__version__}\n")
         filled = {name: value for name, value in head.items() if value != []}
         card = _CARD.format(head=as_yaml(filled), title=TITLE, models=shown, names=" ".join(models))
         write_text_whole(staging / "README.md", card)
-        write_provenance(staging, command="demo", settings=record)
+        artefact.finish()
     return Path(output)
 
 

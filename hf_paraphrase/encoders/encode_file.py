@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..artefacts.whole_files import output_file
+from ..artefacts.artefact import output_file
 from ..data.sentences import estimated_lines, lines_of_file, lines_of_standard_input
 from ..errors import InputError
 from ..messages import log

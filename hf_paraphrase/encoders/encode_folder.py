@@ -8,10 +8,10 @@ from typing import Any
 
 import pyarrow as pa
 
-from ..artefacts.cards import write_card
+from ..artefacts.artefact import Card
 from ..artefacts.hub_models import model_folder
 from ..artefacts.inherited_cards import inherited_metadata
-from ..artefacts.provenance import fingerprint, read_provenance, write_provenance
+from ..artefacts.provenance import read_provenance
 from ..artefacts.remote_paths import to_path
 from ..data.batch_function import Report, add_report
 from ..data.folder import DataFolder
@@ -41,14 +41,6 @@ def encode_folder(settings: EncodeSettings, embedder: SentenceEmbedder) -> tuple
         OutputError: If the output is in the way, or the unfinished work had other settings.
         ModelError: If the model folder is not a sentence encoder.
     """
-    with ShardedOutput(str(settings.output), settings, resume=settings.resume) as output:
-        return _encode(settings, embedder, output)
-
-
-def _encode(
-    settings: EncodeSettings, embedder: SentenceEmbedder, output: ShardedOutput
-) -> tuple[Path, dict[str, Any]]:
-    output.claim()
     folder = DataFolder(settings.input)
     columns = columns_named(settings.columns, folder.schema(folder.splits[0]).names)
     settings, embedder = replace(settings, columns=columns), replace(embedder, columns=tuple(columns))
@@ -61,32 +53,32 @@ def _encode(
                     path=settings.input,
                     remedy="name columns of texts",
                 )
-    record = {
-        **{name: value for name, value in settings.record().items() if name not in ("output", "precision")},
+    model_folder(settings.model)
+    with ShardedOutput(
+        str(settings.output),
+        settings,
+        command="encode",
+        inputs=[settings.model, settings.input],
+        resume=settings.resume,
         # `auto` leaves to the machine what decides about the result.
-        "bf16": embedder.bf16,
-        "input": fingerprint(folder),
-        "model": fingerprint(model_folder(settings.model)),
-    }
-    if output.was_finished(lambda: record):
-        return output.target, read_provenance(output.target)["results"]
-    output.check_free()
-    dimension = settings.here(embedder).encoder.dimension
-    shards = [shard for split in folder.splits for shard in cut(split, folder.count(split), settings.shard_size)]
-    own = output.own(shards)
-    with output.working(record) as staging:
-        output.run(
-            ShardJob(folder, dict.fromkeys(folder.splits, embedder), BATCH_ROWS), own, what="encode", unit=" rows"
-        )
+        job={"bf16": embedder.bf16},
+        free=["precision"],
+    ) as output:
+        if output.finished:
+            return output.target, read_provenance(output.target)["results"]
+        dimension = settings.here(embedder).encoder.dimension
+        shards = [shard for split in folder.splits for shard in cut(split, folder.count(split), settings.shard_size)]
+        job = ShardJob(folder, dict.fromkeys(folder.splits, embedder), BATCH_ROWS)
+        output.run(job, output.own(shards), what="encode", unit=" rows")
         if not output.is_whole(shards):
             return output.place, {"dimension": dimension}
-        if not output.is_described:
-            total: Report = {"empty": 0}
-            for report in reports(shards, staging):
-                add_report(total, report)
-            _describe(settings, staging, {**total, "dimension": dimension, "bf16": embedder.bf16})
-        results = read_provenance(staging)["results"]
-        output.finish()
+        total: Report = {"empty": 0}
+        for report in reports(shards, output.place):
+            add_report(total, report)
+        made = DataFolder(output.place)
+        rows = {split: made.count(split) for split in made.splits}
+        results = {**total, "dimension": dimension, "bf16": embedder.bf16, "rows": sum(rows.values())}
+        output.finish(results=results, card=_card(settings, rows, results))
     return output.target, results
 
 
@@ -95,28 +87,16 @@ def _is_text(kind: pa.DataType) -> bool:
     return bool(pa.types.is_string(values) or pa.types.is_large_string(values))
 
 
-def _describe(settings: EncodeSettings, staging: Path, results: dict[str, Any]) -> None:
-    folder, made = to_path(settings.input), DataFolder(staging)
-    rows = {split: made.count(split) for split in made.splits}
-    write_provenance(
-        staging,
-        command="encode",
-        settings=settings.record(),
-        inputs=[settings.model, folder],
-        results={**results, "rows": sum(rows.values())},
-    )
-    write_card(
-        staging,
-        "dataset_cards",
-        "embedded",
-        {
-            **inherited_metadata(folder),
-            "title": f"{folder.resolve().name}, embedded",
-            "source": folder.resolve().name,
-            "splits": [{"name": split, "rows": count} for split, count in rows.items()],
-            "columns": settings.columns,
-            "model": to_path(settings.model).name,
-            "normalized": settings.normalize,
-            **results,
-        },
-    )
+def _card(settings: EncodeSettings, rows: dict[str, int], results: dict[str, Any]) -> Card:
+    folder = to_path(settings.input)
+    values = {
+        **inherited_metadata(folder),
+        "title": f"{folder.resolve().name}, embedded",
+        "source": folder.resolve().name,
+        "splits": [{"name": split, "rows": count} for split, count in rows.items()],
+        "columns": settings.columns,
+        "model": to_path(settings.model).name,
+        "normalized": settings.normalize,
+        **{name: value for name, value in results.items() if name != "rows"},
+    }
+    return Card("embedded", values)

@@ -10,12 +10,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..artefacts.cards import UNKNOWN_LICENSE, check_license, write_card
-from ..artefacts.folders import check_output, output_folder
+from ..artefacts.artefact import Artefact, Card
+from ..artefacts.cards import UNKNOWN_LICENSE, check_license
 from ..artefacts.hub_models import model_folder, repository_name
 from ..artefacts.inherited_cards import inherited_metadata
 from ..artefacts.model_loading import load_model_folder
-from ..artefacts.provenance import write_provenance
 from ..data.sentences import SentenceCorpus
 from ..data.text_blocks import PLAIN_OR_COMPRESSED
 from ..errors import InputError, ModelError, UsageError
@@ -127,14 +126,16 @@ def join_encoders(settings: JoinSettings) -> SentenceEncoder:
         ModelError: If a model cannot be opened, or is no average.
         OutputError: If the output is in the way, or is one of the models or holds it.
     """
-    check_output(settings.output, overwrite=settings.overwrite)
     folders = {name: model_folder(name) for name in settings.model if name != FLOOR}
     averages = {name: _average(folder) for name, folder in folders.items()}
     size = _one_size(averages)
     parts = [averages[name] if name in averages else _trigrams(settings, averages, size) for name in settings.model]
     weights = list(settings.weights) or [1.0] * len(parts)
-    with output_folder(settings.output, overwrite=settings.overwrite) as staging:
-        _write(staging, settings, parts, weights, folders)
+    inputs = [*folders, *settings.text]
+    with Artefact(
+        settings.output, command="join", settings=settings, inputs=inputs, overwrite=settings.overwrite
+    ) as artefact:
+        _write(artefact, settings, parts, weights, folders)
     described = " + ".join(
         f"{weight:g} × {part.name} ({len(part.table):,} vectors)" for weight, part in zip(weights, parts, strict=True)
     )
@@ -228,7 +229,7 @@ def _words(averages: dict[str, _Part]) -> Iterator[str]:
 
 
 def _write(
-    staging: Path, settings: JoinSettings, parts: list[_Part], weights: list[float], folders: dict[str, Path]
+    artefact: Artefact, settings: JoinSettings, parts: list[_Part], weights: list[float], folders: dict[str, Path]
 ) -> None:
     import torch
 
@@ -251,23 +252,17 @@ def _write(
         model = ConcatenationModel(config)
     table = torch.from_numpy(np.concatenate([part.table for part in parts]))
     model.load_state_dict({"embeddings": table}, assign=True)
-    write_model_files(staging, model.eval(), tokenizer)
+    write_model_files(artefact.staging, model.eval(), tokenizer)
     shares = [weight / sum(weights) for weight in weights]
     known = [inherited_metadata(folder) for folder in folders.values()]
     licences = {license for item in known for license in item["license"] or [UNKNOWN_LICENSE]}
-    write_provenance(
-        staging,
-        command="join",
-        settings=settings.record(),
-        inputs=[*folders, *settings.text],
-        results={
-            "parts": [
-                {"name": part.name, "vectors": len(part.table), "share": share}
-                for part, share in zip(parts, shares, strict=True)
-            ],
-            **sizes_of(model),
-        },
-    )
+    results = {
+        "parts": [
+            {"name": part.name, "vectors": len(part.table), "share": share}
+            for part, share in zip(parts, shares, strict=True)
+        ],
+        **sizes_of(model),
+    }
     card = {
         **card_values(model, Path(settings.output).name),
         "languages": list(dict.fromkeys(language for item in known for language in item["language"])),
@@ -277,4 +272,4 @@ def _write(
         "seed": settings.seed,
         "model_license": settings.license or (licences.pop() if len(licences) == 1 else None),
     }
-    write_card(staging, "model_cards", "joined_encoder", card)
+    artefact.finish(results=results, card=Card("joined_encoder", card, kind="model_cards"))

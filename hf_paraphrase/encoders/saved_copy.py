@@ -9,11 +9,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..apart import check_apart
-from ..artefacts.cards import write_card
-from ..artefacts.folders import check_output, output_folder
+from ..artefacts.artefact import Artefact, Card
 from ..artefacts.hub_models import repository_name
 from ..artefacts.inherited_cards import inherited_model_metadata, inherited_sections
-from ..artefacts.provenance import FILE_NAME, SOURCE_FILE_NAME, write_provenance
+from ..artefacts.provenance import FILE_NAME, SOURCE_FILE_NAME
 from .model_folder import card_values, write_model_files
 
 if TYPE_CHECKING:
@@ -48,24 +47,22 @@ def save_copy(
     import torch
     import yaml
 
-    target = check_output(output, overwrite=overwrite)
     if source is not None:
         check_apart([output], [("the model", source)])
     if model.dtype != torch.float32:
         model = copy.deepcopy(model).float()
     settings = {"truncate_dim": truncate_dim}
-    with output_folder(output, overwrite=overwrite) as staging:
+    command = "SentenceEncoder.save_pretrained (from Python)"
+    inputs = [] if source is None else [source]
+    with Artefact(output, command=command, settings=settings, inputs=inputs, overwrite=overwrite) as artefact:
+        staging = artefact.staging
         write_model_files(staging, model, tokenizer)
-        inputs = [] if source is None else [source]
-        write_provenance(
-            staging, command="SentenceEncoder.save_pretrained (from Python)", settings=settings, inputs=inputs
-        )
         has_source_provenance = source is not None and (source / FILE_NAME).is_file()
         if source is not None and has_source_provenance:
             shutil.copyfile(source / FILE_NAME, staging / SOURCE_FILE_NAME)
         metadata = {} if source is None else inherited_model_metadata(source)
         values = {
-            **card_values(model, target.name),
+            **card_values(model, artefact.target.name),
             "metadata": yaml.safe_dump(metadata, allow_unicode=True, sort_keys=False).strip() if metadata else "",
             "model_license": metadata.get("license"),
             "source": None if source is None else repository_name(source) or source.resolve().name,
@@ -75,5 +72,5 @@ def save_copy(
             "has_source_provenance": has_source_provenance,
             "truncate_dim": truncate_dim,
         }
-        write_card(staging, "model_cards", "copied_encoder", values)
+        artefact.finish(card=Card("copied_encoder", values, kind="model_cards"))
     return Path(output)

@@ -7,10 +7,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from ..artefacts.artefact import output_files
 from ..artefacts.evaluated_cards import add_results, check_evaluated_card
 from ..artefacts.reports.recorded_plots import measured_bars
 from ..artefacts.reports.report import is_report, render_report
-from ..artefacts.whole_files import output_files, written_whole
+from ..artefacts.whole_files import written_whole
 from ..errors import HfParaphraseError
 from ..messages import log
 from ..registry import SUITES

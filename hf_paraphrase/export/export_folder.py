@@ -8,11 +8,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..artefacts.cards import write_card
+from ..artefacts.artefact import Artefact, Card
 from ..artefacts.hub_models import repository_name
 from ..artefacts.inherited_cards import inherited_model_metadata, inherited_sections
 from ..artefacts.int8_tables import DTYPE_KEY, INT8, SCALES, TABLE, is_int8_folder
-from ..artefacts.provenance import FILE_NAME, SOURCE_FILE_NAME, write_provenance
+from ..artefacts.provenance import FILE_NAME, SOURCE_FILE_NAME
 from ..artefacts.quiet_libraries import quiet_transformers
 from ..models.sentence_transformers_files import write_module_files
 from .stored_weights import StoredWeights
@@ -93,60 +93,45 @@ def _write_json(path: Path, settings: Mapping[str, Any]) -> None:
     path.write_text(json.dumps(settings, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
-def write_record(
-    folder: Path,
-    model: PreTrainedModel,
-    *,
-    source: Path,
-    name: str,
-    settings: Mapping[str, Any],
-    results: Mapping[str, Any],
-) -> None:
-    """Writes `provenance.json` and the card.
+def card_of_export(artefact: Artefact, model: PreTrainedModel, *, source: Path, results: Mapping[str, Any]) -> Card:
+    """Copies the provenance of the model beside that of the export, and returns the card.
 
     Args:
-        folder: The folder.
+        artefact: The export.
         model: The model that was exported.
         source: Its folder.
-        name: What the card calls the export.
-        settings: All settings, `format` and `weights` among them.
-        results: `megabytes`, `source_megabytes`, `lowest_cosine`; of a graph `largest_difference`, `checked` and
-            `opset`, the version of its operators; and what was measured on `sentences`.
+        results: What was measured.
     """
     import yaml
 
-    write_provenance(folder, command="export", settings=settings, inputs=[source], results=results)
+    settings, name = artefact.settings.record(), artefact.target.name  # type: ignore[union-attr]
     has_source_provenance = (source / FILE_NAME).is_file()
     if has_source_provenance:
-        shutil.copyfile(source / FILE_NAME, folder / SOURCE_FILE_NAME)
+        shutil.copyfile(source / FILE_NAME, artefact.staging / SOURCE_FILE_NAME)
     metadata = inherited_model_metadata(source)
     config = model.config
-    write_card(
-        folder,
-        "model_cards",
-        "exported_encoder",
-        {
-            "metadata": yaml.safe_dump(metadata, allow_unicode=True, sort_keys=False).strip() if metadata else "",
-            "library_name": _library(settings["format"], settings["weights"]),
-            "model_type": config.model_type,
-            "format": settings["format"],
-            "weights": settings["weights"],
-            "title": name,
-            "name": name,
-            "model_license": metadata.get("license"),
-            "source": repository_name(source) or source.resolve().name,
-            "hidden_size": config.hidden_size,
-            "vocab_sizes": list(getattr(config, "vocab_sizes", [])),
-            "has_source_provenance": has_source_provenance,
-            # What the text says of the source's record holds for the copy of it.
-            "source_text": inherited_sections(source).replace(f"`{FILE_NAME}`", f"`{SOURCE_FILE_NAME}`"),
-            "opset": None,
-            "largest_difference": None,
-            "checked": None,
-            "sentences": None,
-            **results,
-        },
-    )
+    values = {
+        "metadata": yaml.safe_dump(metadata, allow_unicode=True, sort_keys=False).strip() if metadata else "",
+        "library_name": _library(settings["format"], settings["weights"]),
+        "model_type": config.model_type,
+        "format": settings["format"],
+        "weights": settings["weights"],
+        "title": name,
+        "name": name,
+        "model_license": metadata.get("license"),
+        "source": repository_name(source) or source.resolve().name,
+        "hidden_size": config.hidden_size,
+        "vocab_sizes": list(getattr(config, "vocab_sizes", [])),
+        "has_source_provenance": has_source_provenance,
+        # What the text says of the source's record holds for the copy of it.
+        "source_text": inherited_sections(source).replace(f"`{FILE_NAME}`", f"`{SOURCE_FILE_NAME}`"),
+        "opset": None,
+        "largest_difference": None,
+        "checked": None,
+        "sentences": None,
+        **results,
+    }
+    return Card("exported_encoder", values, kind="model_cards")
 
 
 def _library(format: str, weights: str) -> str:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..artefacts.folders import check_output, output_folder
+from ..artefacts.artefact import Artefact
 from ..artefacts.hub_models import model_folder
 from ..artefacts.int8_tables import INT8, TABLE_MODELS
 from ..artefacts.model_loading import check_model_type, load_model_folder
@@ -98,11 +98,10 @@ def export_encoder(settings: ExportSettings) -> Exported:
         OutputError: If the output is in the way.
     """
     from ..encoders.sentence_encoder import SentenceEncoder
-    from .export_folder import write_record
+    from .export_folder import card_of_export
     from .verification import embeddings, lowest_cosine, probes
 
     source = model_folder(settings.model)
-    name = check_output(settings.output, overwrite=settings.overwrite).name
     model_type = _check_source(source)
     if settings.format == "safetensors" and settings.weights == INT8 and model_type not in TABLE_MODELS:
         raise UsageError(
@@ -117,7 +116,10 @@ def export_encoder(settings: ExportSettings) -> Exported:
     original = embeddings(model, batches)
     # Refuses numbers that are too large for it.
     stored = store_weights({key: value.numpy() for key, value in model.state_dict().items()}, settings.weights)
-    with output_folder(settings.output, overwrite=settings.overwrite) as staging:
+    with Artefact(
+        settings.output, command="export", settings=settings, inputs=[source], overwrite=settings.overwrite
+    ) as artefact:
+        staging = artefact.staging
         if settings.format == "onnx":
             measured = _write_graph(staging, model, tokenizer, stored)
         else:
@@ -127,7 +129,7 @@ def export_encoder(settings: ExportSettings) -> Exported:
         results = {**_sizes(written, source), "lowest_cosine": lowest, **measured}
         if sentences:
             results |= _compared(before, SentenceEncoder.from_pretrained(staging).encode(sentences))
-        write_record(staging, model, source=source, name=name, settings=settings.record(), results=results)
+        artefact.finish(results=results, card=card_of_export(artefact, model, source=source, results=results))
     difference = results.get("largest_difference")
     log(
         f"{settings.output}: {results['megabytes']:.1f} MB of weights ({results['source_megabytes']:.1f} MB in "

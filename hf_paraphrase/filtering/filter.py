@@ -6,15 +6,15 @@ from collections.abc import Iterable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 from tqdm import tqdm
 
-from ..artefacts.cards import write_card
-from ..artefacts.folders import check_output, check_unfinished, output_folder
+from ..artefacts.artefact import Artefact, Card
 from ..artefacts.inherited_cards import inherited_metadata
-from ..artefacts.provenance import fingerprint, read_provenance, write_provenance
+from ..artefacts.provenance import read_provenance
 from ..artefacts.remote_paths import to_path
 from ..data.folder import DataFolder, write_split
 from ..data.parquet_files import BATCH_ROWS
@@ -128,13 +128,15 @@ def filter_pairs(settings: FilterSettings) -> Filtered:
     """
     if settings.in_shards:
         return _filter_in_shards(settings)
-    target = check_output(settings.output, overwrite=settings.overwrite)
-    check_unfinished(target, overwrite=settings.overwrite, resume=None)
     folder, split = DataFolder(settings.pairs), settings.split
     schema, total = folder.schema(split), folder.count(split)
-    with tqdm(desc="choose", total=total, unit=" pairs", unit_scale=True) as bar:
-        choice = choose_rows(folder, split, settings, bar.update)
-    with output_folder(settings.output, overwrite=settings.overwrite) as staging:
+    inputs = [settings.pairs, *settings.decontaminate]
+    with Artefact(
+        settings.output, command="filter", settings=settings, inputs=inputs, overwrite=settings.overwrite
+    ) as artefact:
+        staging = artefact.staging
+        with tqdm(desc="choose", total=total, unit=" pairs", unit_scale=True) as bar:
+            choice = choose_rows(folder, split, settings, bar.update)
         counts = {"pairs": 0, "negatives": 0, "tokens": 0}
         with tqdm(desc="write", total=total, unit=" pairs", unit_scale=True) as bar, ExitStack() as stack:
             copied = kept_batches(folder, split, choice.kept, settings, bar.update)
@@ -159,50 +161,34 @@ def filter_pairs(settings: FilterSettings) -> Filtered:
                 "the pairs changed while they were being filtered", path=folder.path, remedy="filter them again"
             )
         filtered = Filtered(Path(settings.output), choice, rows, counts)
-        _write_records(staging, settings, filtered, written)
+        artefact.finish(results=_results(filtered), card=_card(settings, filtered, written))
     _report(settings, filtered)
     return filtered
 
 
 def _filter_in_shards(settings: FilterSettings) -> Filtered:
     """Takes the steps that look at one pair at a time, over all shards of the split or a part of them."""
-    with ShardedOutput(settings.output, settings, resume=settings.resume) as output:
-        return _filter_shards(settings, output)
-
-
-def _filter_shards(settings: FilterSettings, output: ShardedOutput) -> Filtered:
-    output.claim()
     folder, split = DataFolder(settings.pairs), settings.split
     check_steps(settings, folder.schema(split), str(folder.path))
     job = ShardJob(folder, {split: settings.pair_filter()}, BATCH_ROWS)
-    record = {
-        **{name: value for name, value in settings.record().items() if name != "output"},
-        "pairs": fingerprint(folder),
-        "decontaminate": [fingerprint(path) for path in settings.decontaminate],
-    }
-    if output.was_finished(lambda: record):
-        return _filtered_before(output.target)
-    output.check_free()
-    shards = cut(split, folder.count(split), settings.shard_size)
-    own = output.own(shards)
-    with output.working(record) as staging:
-        output.run(job, own, what="filter", unit=" pairs")
+    inputs = [settings.pairs, *settings.decontaminate]
+    with ShardedOutput(settings.output, settings, command="filter", inputs=inputs, resume=settings.resume) as output:
+        if output.finished:
+            return _filtered_before(output.target)
+        shards = cut(split, folder.count(split), settings.shard_size)
+        output.run(job, output.own(shards), what="filter", unit=" pairs")
         choice = Choice(np.zeros(0, dtype=bool))
         if not output.is_whole(shards):
             return Filtered(output.place, choice, 0, {})
-        if output.is_described:
-            output.finish()
-            return _filtered_before(output.target)
-        for report in reports(shards, staging):
+        for report in reports(shards, output.place):
             choice.add(report)
         check_any_left(choice, split, folder)
-        made = DataFolder(staging)
+        made = DataFolder(output.place)
         sides = made.batches(split, PAIRS.names)
         tokens = sum(int(tokens_of(pa.Table.from_batches([batch])).sum()) for batch in sides)
         rows = made.count(split)
         filtered = Filtered(output.target, choice, rows, {"pairs": rows, "negatives": 0, "tokens": tokens})
-        _write_records(staging, settings, filtered, made.schema(split))
-        output.finish()
+        output.finish(results=_results(filtered), card=_card(settings, filtered, made.schema(split)))
     _report(settings, filtered)
     return filtered
 
@@ -222,40 +208,34 @@ def _counted(tables: Iterable[pa.Table], counts: dict[str, int]) -> Iterator[pa.
         yield table
 
 
-def _write_records(staging: Path, settings: FilterSettings, filtered: Filtered, schema: pa.Schema) -> None:
+def _results(filtered: Filtered) -> dict[str, Any]:
+    choice = filtered.choice
+    return {
+        "rows": filtered.rows,
+        **filtered.counts,
+        "funnel": choice.funnel.counts,
+        "contamination": choice.contamination,
+    }
+
+
+def _card(settings: FilterSettings, filtered: Filtered, schema: pa.Schema) -> Card:
     folder, choice = to_path(settings.pairs), filtered.choice
-    write_provenance(
-        staging,
-        command="filter",
-        settings=settings.record(),
-        inputs=[folder, *settings.decontaminate],
-        results={
-            "rows": filtered.rows,
-            **filtered.counts,
-            "funnel": choice.funnel.counts,
-            "contamination": choice.contamination,
-        },
-    )
-    write_card(
-        staging,
-        "dataset_cards",
-        "filtered",
-        {
-            **inherited_metadata(folder),
-            "title": f"{folder.resolve().name}, filtered",
-            "source": folder.resolve().name,
-            "split": settings.split,
-            "rows": filtered.rows,
-            "columns": schema.names,
-            "counts": filtered.counts,
-            "funnel": choice.funnel.table(),
-            "checked": [to_path(path).name for path in settings.decontaminate],
-            "contamination": choice.contamination,
-            "ngrams": settings.decontaminate_ngrams,
-            "share": settings.decontaminate_share,
-            "seed": settings.seed,
-        },
-    )
+    values = {
+        **inherited_metadata(folder),
+        "title": f"{folder.resolve().name}, filtered",
+        "source": folder.resolve().name,
+        "split": settings.split,
+        "rows": filtered.rows,
+        "columns": schema.names,
+        "counts": filtered.counts,
+        "funnel": choice.funnel.table(),
+        "checked": [to_path(path).name for path in settings.decontaminate],
+        "contamination": choice.contamination,
+        "ngrams": settings.decontaminate_ngrams,
+        "share": settings.decontaminate_share,
+        "seed": settings.seed,
+    }
+    return Card("filtered", values)
 
 
 def _report(settings: FilterSettings, filtered: Filtered) -> None:

@@ -9,10 +9,10 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from ..artefacts.cards import write_card
+from ..artefacts.artefact import Card
 from ..artefacts.hub_models import model_folder
 from ..artefacts.inherited_cards import inherited_metadata
-from ..artefacts.provenance import fingerprint, read_provenance, write_provenance
+from ..artefacts.provenance import read_provenance
 from ..artefacts.remote_paths import to_path
 from ..artefacts.whole_files import write_text_whole
 from ..data.folder import DataFolder
@@ -140,34 +140,30 @@ def score(settings: ScoreSettings) -> Scored:
         InputError: If the pairs, a model or a text is unreadable, or lacks what a measure needs.
         OutputError: If the output is in the way, or the unfinished job had other settings.
     """
-    with ShardedOutput(settings.output, settings, resume=settings.resume) as output:
-        return _score(settings, output)
-
-
-def _score(settings: ScoreSettings, output: ShardedOutput) -> Scored:
-    output.claim()
     folder = DataFolder(settings.pairs)
     estimated = settings.language_model_text is not None or settings.hold_out is not None
     options = settings.options | ({"language_model": _ARPA} if estimated else {})
     chosen = _chosen(settings, folder, Measures(**options))
-    if output.was_finished(lambda: _record(settings, chosen)):
-        return _scored_before(settings, chosen)
-    output.check_free()
-    if not estimated:
-        _try_out(folder, _scorers(chosen, settings.options_here))
-    shards = [shard for split in chosen for shard in cut(split, folder.count(split), settings.shard_size)]
-    own = output.own(shards)
-    with output.working(_record(settings, chosen)) as staging:
-        if output.is_described:
-            # What it was estimated with is gone. Of several parts one moves it.
-            if output.is_whole(shards):
-                output.finish()
+    with ShardedOutput(
+        settings.output,
+        settings,
+        command="score",
+        inputs=_inputs(settings),
+        resume=settings.resume,
+        job={"measures": chosen},
+        free=["workers", "device", "measures"],
+    ) as output:
+        if output.finished:
             return _scored_before(settings, chosen)
+        if not estimated:
+            _try_out(folder, _scorers(chosen, settings.options_here))
+        shards = [shard for split in chosen for shard in cut(split, folder.count(split), settings.shard_size)]
+        own = output.own(shards)
         facts: dict[str, Any] = {}
         options, held_out = settings.options, None
         if estimated:
-            held_out, facts = _language_model(settings, folder, staging)
-            options["language_model"] = str(staging / _ARPA)
+            held_out, facts = _language_model(settings, folder, output)
+            options["language_model"] = str(output.begin() / _ARPA)
         scorers = _scorers(chosen, options, held_out)
         if estimated:
             _try_out(folder, _scorers(chosen, options | settings.options_here, held_out))
@@ -177,15 +173,26 @@ def _score(settings: ScoreSettings, output: ShardedOutput) -> Scored:
         columns = list(dict.fromkeys(column for names in added.values() for column in names))
         if not output.is_whole(shards):
             return Scored(output.place, {}, columns, chosen, facts)
-        rows = {split: DataFolder(staging).count(split) for split in chosen}
+        rows = {split: DataFolder(output.place).count(split) for split in chosen}
         for split in chosen:
             for column in sorted(set(folder.schema(split).names) & set(added[split])):
                 log(f"{split}: the column {column} was there before and is computed anew")
         scored = Scored(Path(settings.output), rows, columns, chosen, facts)
-        _describe(settings, scored, staging)
-        output.finish()
+        _finish(settings, scored, output)
     log(f"{sum(rows.values()):,} pairs with {', '.join(columns)} in {settings.output}")
     return scored
+
+
+def _inputs(settings: ScoreSettings) -> list[str]:
+    """Lists the pairs, and the files and models that the measures read."""
+    inputs = [settings.pairs, settings.language_model_text]
+    for name in MEASURES:
+        measure = MEASURES[name]
+        inputs += [getattr(settings, option) for option in (*measure.files, *measure.models)]
+        for option in measure.models:
+            if (model := getattr(settings, option)) is not None:
+                model_folder(model)
+    return [item for item in inputs if item is not None]
 
 
 def _scored_before(settings: ScoreSettings, chosen: dict[str, list[str]]) -> Scored:
@@ -225,26 +232,6 @@ def _chosen(settings: ScoreSettings, folder: DataFolder, measures: Measures) -> 
     return chosen
 
 
-def _record(settings: ScoreSettings, chosen: dict[str, list[str]]) -> dict[str, Any]:
-    """All that determines the result, for a run that is continued."""
-    job: dict[str, Any] = {
-        "pairs": fingerprint(settings.pairs),
-        "language_model_text": settings.language_model_text and fingerprint(settings.language_model_text),
-        **{name: getattr(settings, name) for name in ("hold_out", "seed", "batch_size", "shard_size")},
-        "measures": chosen,
-    }
-    for name in MEASURES:
-        measure = MEASURES[name]
-        for option in measure.option_names():
-            value = getattr(settings, option)
-            if value is not None and option in measure.models:
-                value = fingerprint(model_folder(value))
-            elif value is not None and option in measure.files:
-                value = fingerprint(value)
-            job[option] = value
-    return job
-
-
 def _scorers(
     chosen: dict[str, list[str]], options: dict[str, Any], held_out: HeldOutReferences | None = None
 ) -> dict[str, PairScorer]:
@@ -253,7 +240,7 @@ def _scorers(
 
 
 def _language_model(
-    settings: ScoreSettings, folder: DataFolder, staging: Path
+    settings: ScoreSettings, folder: DataFolder, output: ShardedOutput
 ) -> tuple[HeldOutReferences | None, dict[str, Any]]:
     """Estimates the language model, on references that are held out where that was asked for.
 
@@ -264,7 +251,8 @@ def _language_model(
     split = folder.splits[0]
     if settings.hold_out is not None:
         held_out = draw_references(folder, split, settings.hold_out, settings.seed)
-    if not (staging / _MODEL_FACTS).is_file():
+    staging, known = output.begin(), output.artefact.checkpoint(_MODEL_FACTS)
+    if not known.is_file():
         if held_out is not None:
             texts = held_out_texts(folder, split, held_out)
             write_text_whole(staging / _HELD_OUT, "".join(" ".join(text.split()) + "\n" for text in texts))
@@ -272,8 +260,8 @@ def _language_model(
         else:
             blocks = _text_blocks(Path(str(settings.language_model_text)))
         facts = train_language_model(blocks, staging / _ARPA, source=settings.language_model_text or folder.path)
-        write_text_whole(staging / _MODEL_FACTS, json.dumps(facts, indent=2) + "\n")
-    facts = json.loads((staging / _MODEL_FACTS).read_text(encoding="utf-8"))
+        write_text_whole(known, json.dumps(facts, indent=2) + "\n")
+    facts = json.loads(known.read_text(encoding="utf-8"))
     log(f"language model: {facts['tokens']:,} tokens in {facts['sentences']:,} sentences")
     if facts["fallback_discounts"]:
         orders = ", ".join(map(str, facts["fallback_discounts"]))
@@ -308,43 +296,26 @@ def _workers(settings: ScoreSettings, shards: Sequence[Shard]) -> int:
     return min(available_cores(), max(1, sum(shard.rows for shard in shards) // _ROWS_WORTH_A_PROCESS))
 
 
-def _describe(settings: ScoreSettings, scored: Scored, staging: Path) -> None:
+def _finish(settings: ScoreSettings, scored: Scored, output: ShardedOutput) -> None:
     folder = to_path(settings.pairs)
     measures, names = Measures(), scored.every_measure
-    read = dict.fromkeys(option for name in MEASURES for option in (*MEASURES[name].files, *MEASURES[name].models))
-    inputs = [settings.language_model_text, *(getattr(settings, option) for option in read)]
-    write_provenance(
-        staging,
-        command="score",
-        settings={
-            **{name: value for name, value in settings.record().items() if name != "workers"},
-            "measures": names,
-        },
-        inputs=[folder, *(path for path in inputs if path is not None)],
-        results={
-            "rows": scored.rows,
-            "columns": scored.columns,
-            "histograms": column_histograms(DataFolder(staging), scored.columns),
-            **({"language_model": scored.language_model} if scored.language_model else {}),
-        },
-    )
-    # Before the card, which says that all is done: a run that is killed between them estimates the same once more.
-    (staging / _MODEL_FACTS).unlink(missing_ok=True)
-    write_card(
-        staging,
-        "dataset_cards",
-        "scored",
-        {
-            **inherited_metadata(folder),
-            "title": f"{folder.resolve().name}, scored",
-            "source": folder.resolve().name,
-            "splits": [{"name": split, "rows": count} for split, count in scored.rows.items()],
-            "measures": [{"columns": measures[name].columns, "text": _first_line(MEASURES[name])} for name in names],
-            "language_model": scored.language_model,
-            "held_out": settings.hold_out,
-        },
-        report=True,
-    )
+    values = {
+        **inherited_metadata(folder),
+        "title": f"{folder.resolve().name}, scored",
+        "source": folder.resolve().name,
+        "splits": [{"name": split, "rows": count} for split, count in scored.rows.items()],
+        "measures": [{"columns": measures[name].columns, "text": _first_line(MEASURES[name])} for name in names],
+        "language_model": scored.language_model,
+        "held_out": settings.hold_out,
+    }
+    results = {
+        "rows": scored.rows,
+        "columns": scored.columns,
+        "histograms": column_histograms(DataFolder(output.place), scored.columns),
+        **({"language_model": scored.language_model} if scored.language_model else {}),
+    }
+    recorded = {name: value for name, value in settings.record().items() if name != "workers"}
+    output.finish(results=results, card=Card("scored", values, report=True), settings={**recorded, "measures": names})
 
 
 def _first_line(measure: type) -> str:

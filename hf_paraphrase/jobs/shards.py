@@ -63,8 +63,8 @@ class Shard:
         return folder / "data" / f"{self.split}-{self.index:05d}-of-{self.count:05d}.parquet"
 
     def report(self, folder: Path) -> Path:
-        """Returns where its report is written, last."""
-        return folder / REPORTS / f"{self.split}-{self.index:05d}.json"
+        """Returns where its report is written, last; it is no part of the output."""
+        return folder.parent / REPORTS / f"{self.split}-{self.index:05d}.json"
 
     def is_finished(self, folder: Path) -> bool:
         """Tells whether it needs no more work: its report is there, and its rows are as many as that says."""

@@ -8,9 +8,8 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..artefacts.cards import check_license, write_card
-from ..artefacts.folders import check_output, output_folder
-from ..artefacts.provenance import write_provenance
+from ..artefacts.artefact import Artefact, Card
+from ..artefacts.cards import check_license
 from ..artefacts.remote_paths import to_path
 from ..data.pair_rows import iterate_pairs
 from ..data.text_files import PLAIN_OR_COMPRESSED, check_readable, numbered_lines
@@ -148,28 +147,28 @@ def train_tokenizer(settings: TrainTokenizerSettings) -> PreTrainedTokenizerFast
     """
     from .word_level import save_tokenizer
 
-    check_output(settings.output, overwrite=settings.overwrite)
     segmentation = [] if settings.segmentation is None else [settings.segmentation]
     inputs = [*settings.text, *([] if settings.pairs is None else [settings.pairs]), *segmentation]
     for path in (*settings.text, *segmentation):
         check_readable(Path(path))
-    counter = _Counted(_sentences_of(settings.text, settings.pairs))
-    try:
-        tokenizer, learnt = _learn(settings, counter)
-    except InputError as error:
-        if error.path is not None:
-            raise
-        raise InputError(error.message, path=inputs[0], remedy=error.remedy) from error
-    results: dict[str, Any] = {
-        "sentences": counter.number,
-        "vocabulary": len(tokenizer),
-        **learnt,
-        **_measure(tokenizer, _sentences_of(settings.text, settings.pairs)),
-    }
-    with output_folder(settings.output, overwrite=settings.overwrite) as staging:
-        save_tokenizer(tokenizer, staging)
+    with Artefact(
+        settings.output, command="train-tokenizer", settings=settings, inputs=inputs, overwrite=settings.overwrite
+    ) as artefact:
+        counter = _Counted(_sentences_of(settings.text, settings.pairs))
+        try:
+            tokenizer, learnt = _learn(settings, counter)
+        except InputError as error:
+            if error.path is not None:
+                raise
+            raise InputError(error.message, path=inputs[0], remedy=error.remedy) from error
+        results: dict[str, Any] = {
+            "sentences": counter.number,
+            "vocabulary": len(tokenizer),
+            **learnt,
+            **_measure(tokenizer, _sentences_of(settings.text, settings.pairs)),
+        }
+        save_tokenizer(tokenizer, artefact.staging)
         record = settings.record()
-        write_provenance(staging, command="train-tokenizer", settings=record, inputs=inputs, results=results)
         name = Path(settings.output).name
         card = {
             **record,
@@ -181,14 +180,14 @@ def train_tokenizer(settings: TrainTokenizerSettings) -> PreTrainedTokenizerFast
             "sources": ", ".join(to_path(item).name for item in inputs if item not in segmentation),
             "segmentation": None if settings.segmentation is None else to_path(settings.segmentation).name,
         }
-        write_card(staging, "model_cards", "tokenizer", card, report=True)
+        artefact.finish(results=results, card=Card("tokenizer", card, kind="model_cards", report=True))
     log(
         f"{settings.kind}: {len(tokenizer)} tokens from {counter.number} sentences; "
         f"{results['tokens_per_sentence']:.2f} tokens a sentence, {100 * results['unknown_share']:.2f} % unknown"
     )
     if learnt:
         log(f"{learnt['words']:,} different words before segmentation, {learnt['morphs']:,} morphs after it")
-    log(f"the tokenizer lies in {settings.output}; hf-paraphrase train-encoder --tokenizer {settings.output} …")
+    log(f"tokenizer saved to {settings.output}; use it with: train-encoder --tokenizer {settings.output}")
     return tokenizer
 
 

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..artefacts.cards import write_card
+from ..artefacts.artefact import Card
 from ..artefacts.inherited_cards import inherited_metadata
-from ..artefacts.provenance import fingerprint, read_provenance, write_provenance
+from ..artefacts.provenance import read_provenance
 from ..artefacts.remote_paths import to_path
 from ..artefacts.whole_files import write_parts_whole
 from ..data.folder import DataFolder
@@ -23,8 +23,9 @@ from ..errors import InputError, OutputError, UsageError
 from ..jobs.shard_settings import ShardSettings
 from ..jobs.sharded_output import ShardedOutput
 from ..jobs.shards import ShardJob, cut, reports
-from ..messages import is_main_process, log
+from ..messages import log
 from ..settings import recipe, setting
+from ..training.run import done_by_first
 from ..training.threads import keep_freed_memory
 from .bleu import translation_table
 from .search_settings import SearchSettings
@@ -133,17 +134,8 @@ def back_translate(settings: BackTranslationSettings) -> DataFolder:
     """
     # Before any library has threads.
     keep_freed_memory()
-    with ShardedOutput(settings.output, settings, resume=settings.resume) as output:
-        return _back_translate(settings, output)
-
-
-def _back_translate(settings: BackTranslationSettings, output: ShardedOutput) -> DataFolder:
     bitext = DataFolder(settings.bitext)
     bitext.require("id", "source", "target", "source_lang", split=settings.split)
-    if is_main_process():
-        output.claim()
-    if not output.resume:
-        output.check_free()
 
     import torch
     from accelerate import PartialState
@@ -156,58 +148,50 @@ def _back_translate(settings: BackTranslationSettings, output: ShardedOutput) ->
     if not rows:
         raise InputError(f"split `{settings.split}` has no rows to translate", path=settings.bitext)
     shards = cut("train", rows, settings.shard_size, source=settings.split)
-    own = output.own(shards)
     state = PartialState(cpu=not torch.accelerator.is_available(), timeout=_PATIENCE)
     device = settings.device or (str(state.device) if settings.computes_here else "cpu")
     options = _options(settings, device)
+    inputs = [*settings.model, settings.bitext, *([settings.lexical_table] if settings.lexical_table else [])]
+    output = ShardedOutput(
+        settings.output,
+        settings,
+        command="back-translate",
+        inputs=inputs,
+        resume=settings.resume,
+        # `auto` leaves to the machine what decides about the result.
+        job={"bf16": options.bf16, "rows": rows},
+        free=["device", "precision", "max_sentences"],
+    )
     translator = BackTranslator(tuple(settings.model), options, settings.lexical_table, device)
     model = settings.here(translator).translator.model
     check_languages(settings.model, model, bitext, settings.split)
-    searched = dataclasses.asdict(options)
-    if not options.int8:
-        # Earlier versions had no such setting, and what they finished is known by the fingerprint of this record.
-        del searched["int8"]
-    record = dict(
-        **searched,
-        shard_size=settings.shard_size,
-        split=settings.split,
-        sentences=rows,
-        model=_one_or_all([fingerprint(folder) for folder in settings.model]),
-        lexical_table=None if settings.lexical_table is None else fingerprint(settings.lexical_table),
-        bitext=fingerprint(settings.bitext),
-        # Of such a model earlier versions left the capitals of the references.
-        **({"lower_case": True} if model.config.lowercase else {}),
-    )
-    if output.was_finished(lambda: record):
-        return DataFolder(settings.output)
-    # Nobody moves anything before all have looked.
-    state.wait_for_everyone()
-    output.check_free()
-    staging = output.staging
-    with _says_how_to_go_on(), contextlib.ExitStack() as claim:
-        if state.is_main_process:
-            claim.enter_context(output.working(record))
-        state.wait_for_everyone()
-        # What falls to this one of several processes.
+    own = output.own(shards)
+    with _says_how_to_continue(), contextlib.ExitStack() as stack:
+
+        def begin() -> Path | None:
+            stack.enter_context(output)
+            return None if output.finished else output.begin()
+
+        staging = done_by_first(begin)
+        if staging is None:
+            return DataFolder(output.target)
         own = own[state.process_index :: state.num_processes]
         output.run(
             ShardJob(bitext, {"train": translator}, settings.shard_size),
             own,
+            staging=staging,
             what="back-translate" if state.num_processes == 1 else f"back-translate, 1 of {state.num_processes}",
             unit="sentence",
             shown=state.is_main_process,
         )
         state.wait_for_everyone()
         if state.is_main_process and output.is_whole(shards):
-            if not output.is_described:
-                found = reports(shards, staging)
-                _assemble(settings, options, device, staging, found, bool(model.config.lowercase))
-            output.finish()
+            _finish(settings, options, device, output, reports(shards, output.place), bool(model.config.lowercase))
             log(f"back-translated pairs: {settings.output}")
             log(f"load them: load_dataset({settings.output!r}, split='train')")
-    # The other processes open what the first one has moved into its place.
+    # The other processes open what the first one has moved to its place.
     state.wait_for_everyone()
-    return DataFolder(output.place)
+    return DataFolder(staging if staging.is_dir() else output.target)
 
 
 def _options(settings: BackTranslationSettings, device: str) -> SearchOptions:
@@ -228,14 +212,14 @@ def _options(settings: BackTranslationSettings, device: str) -> SearchOptions:
 
 
 @contextlib.contextmanager
-def _says_how_to_go_on() -> Iterator[None]:
+def _says_how_to_continue() -> Iterator[None]:
     """Adds a remedy to the errors of writing, which leave the finished shards where they are."""
     try:
         yield
     except OutputError as error:
         if error.remedy is None:
             number = error.__cause__.errno if isinstance(error.__cause__, OSError) else None
-            error.remedy = f"{'free space' if number in _FULL else 'mend this'}, then --resume"
+            error.remedy = f"{'free space' if number in _FULL else 'fix this'}, then --resume"
         raise
 
 
@@ -252,15 +236,16 @@ def _results_of(model: str) -> dict[str, Any]:
     return {key: value for key, value in results.items() if key != "log"}
 
 
-def _assemble(
+def _finish(
     settings: BackTranslationSettings,
     options: SearchOptions,
     device: str,
-    staging: Path,
+    output: ShardedOutput,
     reports: Iterable[dict[str, Any]],
     lower_case: bool,
 ) -> None:
-    """Turns the finished shards into a data folder: reports merged, provenance and last of all the card written."""
+    """Turns the finished shards into a data folder: reports merged, provenance and card written."""
+    staging = output.place
     results: dict[str, Any] = {"sentences": 0, "pairs": 0, "skipped_sentences": 0, "skipped": []}
     # The settings may leave to the machine what decides about the result.
     results["search"] = {**dataclasses.asdict(options), "device": device}
@@ -268,17 +253,6 @@ def _assemble(
     write_parts_whole(staging / "skipped.jsonl", _skipped_lines(reports, results))
     results["model_results"] = _one_or_all([_results_of(folder) for folder in settings.model])
     recorded = {**settings.record(), "num_return_sequences": settings.returned}
-    write_provenance(
-        staging,
-        command="back-translate",
-        settings=recorded,
-        inputs=[
-            *settings.model,
-            settings.bitext,
-            *([] if settings.lexical_table is None else [settings.lexical_table]),
-        ],
-        results=results,
-    )
     examples = _first_rows(staging, 5 * settings.returned)
     values = {
         "license": inherited_metadata(settings.bitext)["license"],
@@ -311,7 +285,7 @@ def _assemble(
         "examples": [row for row in examples if row["rank"] == 0][:5],
         "source_lang": examples[0]["source_lang"] if examples else "und",
     }
-    write_card(staging, "dataset_cards", "back_translated", values)
+    output.finish(results=results, card=Card("back_translated", values), settings=recorded)
     if skipped := results["skipped_sentences"]:
         log(f"{skipped:,} of {results['sentences']:,} sentences have no translation; skipped.jsonl says why")
 

@@ -10,11 +10,12 @@ from pathlib import Path
 
 from tqdm import tqdm
 
+from ..artefacts.artefact import output_files
 from ..artefacts.evaluated_cards import add_results, check_evaluated_card
 from ..artefacts.measurements import Measurement
 from ..artefacts.provenance import fingerprint, read_provenance, versions
 from ..artefacts.remote_paths import to_path
-from ..artefacts.whole_files import output_files, write_text_whole
+from ..artefacts.whole_files import write_text_whole
 from ..data.folder import DataFolder
 from ..errors import InputError, UsageError
 from ..messages import log

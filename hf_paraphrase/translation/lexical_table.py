@@ -16,8 +16,9 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
+from ..artefacts.artefact import output_file
 from ..artefacts.untrusted_files import open_plain
-from ..artefacts.whole_files import output_file, written_whole
+from ..artefacts.whole_files import written_whole
 from ..data.folder import DataFolder
 from ..errors import InputError
 from ..messages import log

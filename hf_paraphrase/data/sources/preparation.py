@@ -10,9 +10,7 @@ from typing import Any, cast
 import pyarrow as pa
 from tqdm import tqdm
 
-from ...artefacts.cards import write_card
-from ...artefacts.folders import check_output, output_folder
-from ...artefacts.provenance import write_provenance
+from ...artefacts.artefact import Artefact, Card, check_output
 from ...errors import UsageError, choice_of
 from ...messages import log
 from ...registry import SOURCES
@@ -100,7 +98,10 @@ Raises:
 def _prepare(name: str, source: Any) -> DataFolder:
     """Makes the data folder of a source that has been checked and knows its output."""
     command = f"prepare {name}"
-    with output_folder(source.output, overwrite=source.overwrite) as staging:
+    with Artefact(
+        source.output, command=command, settings=source, inputs=source.inputs(), overwrite=source.overwrite
+    ) as artefact:
+        staging = artefact.staging
         with (
             tqdm(desc="read", unit=f" {source.unit}", unit_scale=True) as bar,
             Corpus(source, work=staging, progress=bar.update, listing=staging / SKIPPED_LINES) as corpus,
@@ -120,14 +121,11 @@ def _prepare(name: str, source: Any) -> DataFolder:
             "contamination": corpus.contamination,
             "malformed": corpus.malformed,
         }
-        write_provenance(
-            staging,
-            command=command,
-            settings=_recorded(source, corpus),
-            inputs=source.inputs(),
+        artefact.finish(
             results={key: results[key] for key in source.RECORDED} | source.results(corpus),
+            card=Card(source.TEMPLATE, values),
+            settings=_recorded(source, corpus),
         )
-        write_card(staging, "dataset_cards", source.TEMPLATE, values)
     _report(source, corpus, results["missing"])
     return DataFolder(source.output)
 

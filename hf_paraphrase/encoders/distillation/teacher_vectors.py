@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from ...artefacts.claims import claimed_folder
+from ...artefacts.artefact import locked
 from ...artefacts.provenance import fingerprint
 from ...artefacts.untrusted_files import check_no_links
 from ...artefacts.whole_files import write_text_whole
@@ -132,8 +132,8 @@ def teacher_vectors(
     dimension = encoder.dimension
     _check_manifest(place, state)
     if len(_missing(place, dimension, texts)):
-        with claimed_folder(place):
-            # Another run may have been at work until now.
+        with locked(place):
+            # Another run may have written until now.
             _check_manifest(place, state)
             write_text_whole(place / _MANIFEST, json.dumps(state, indent=2) + "\n")
             missing = _missing(place, dimension, texts)

@@ -13,11 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from ...artefacts.cards import write_card
-from ...artefacts.folders import check_output, output_folder
+from ...artefacts.artefact import Artefact, Card, check_output
 from ...artefacts.hub_models import model_folder
 from ...artefacts.inherited_cards import inherited_metadata
-from ...artefacts.provenance import write_provenance
 from ...artefacts.remote_paths import to_path
 from ...data.folder import DataFolder, write_split
 from ...data.sentences import SentenceCorpus
@@ -78,15 +76,13 @@ def _build(settings: SearchSettings) -> Searched:
     corpus = _corpus(settings)
     model = str(settings.model)
     encoder = _encoder(model, settings.device)
-    with output_folder(str(settings.output), overwrite=settings.overwrite) as staging:
+    with _artefact(settings, [model, corpus.path]) as artefact:
+        staging = artefact.staging
         built = _build_into(staging, encoder, corpus, settings)
         _copy_encoder(model_folder(model), staging)
         made, counts = built.settings, built.counts
         results = {**vars(made), "read": counts.sentences, "empty": counts.empty, "repeated": counts.repeated}
-        record = settings.record()
-        inputs: list[str | Path] = [model, corpus.path]
-        write_provenance(staging, command="search", settings=record, inputs=inputs, results=results)
-        _write_index_card(staging, settings, corpus, results)
+        artefact.finish(results=results, card=_index_card(staging, settings, corpus, results))
     log(f"an index of {made.rows:,} sentences is in {settings.output}")
     return Searched(folder=Path(str(settings.output)), rows=made.rows)
 
@@ -198,7 +194,9 @@ def _mine(settings: SearchSettings) -> Searched:
         index = _open(settings, str(settings.model if settings.corpus else settings.index), stack)
         # Said now, not after the work.
         approximate = index.uses_lists(settings.method)
-        with output_folder(str(settings.output), overwrite=settings.overwrite) as staging:
+        source = Path(str(settings.index or settings.corpus))
+        with _artefact(settings, [source, *([] if settings.corpus is None else [str(settings.model)])]) as artefact:
+            staging = artefact.staging
             pairs = index.mine(
                 threshold,
                 max_pairs=max_pairs,
@@ -208,11 +206,7 @@ def _mine(settings: SearchSettings) -> Searched:
                 show_progress_bar=True,
             )
             write_split(staging, "train", _sentence_pairs(index, pairs), MINED, repeating=())
-            source = Path(str(settings.index or settings.corpus))
             results: dict[str, Any] = {"pairs": len(pairs), "found": pairs.found, "sentences": len(index)}
-            inputs: list[str | Path] = [source, *([] if settings.corpus is None else [str(settings.model)])]
-            record = settings.record()
-            write_provenance(staging, command="search", settings=record, inputs=inputs, results=results)
             values = {
                 **(inherited_metadata(source) if source.is_dir() else {"language": [], "license": []}),
                 "title": f"Paraphrases mined from {source.resolve().name}",
@@ -223,7 +217,7 @@ def _mine(settings: SearchSettings) -> Searched:
                 "splits": DataFolder(staging).sizes(),
                 **results,
             }
-            write_card(staging, "dataset_cards", "mined", values)
+            artefact.finish(results=results, card=Card("mined", values))
     if pairs.found > len(pairs):
         log(f"{pairs.found:,} pairs reach the threshold; the best {len(pairs):,} are kept (--max-pairs)")
     if not len(pairs):
@@ -289,7 +283,12 @@ def _copy_encoder(model: Path, folder: Path) -> None:
         raise ModelError(f"the encoder cannot be copied into the index: {error}", path=model) from error
 
 
-def _write_index_card(folder: Path, settings: SearchSettings, corpus: SentenceCorpus, results: dict[str, Any]) -> None:
+def _artefact(settings: SearchSettings, inputs: list[str | Path]) -> Artefact:
+    output = str(settings.output)
+    return Artefact(output, command="search", settings=settings, inputs=inputs, overwrite=settings.overwrite)
+
+
+def _index_card(folder: Path, settings: SearchSettings, corpus: SentenceCorpus, results: dict[str, Any]) -> Card:
     name = corpus.path.resolve().name
     values = {
         **(inherited_metadata(corpus.path) if corpus.columns else {"language": [], "license": []}),
@@ -301,4 +300,4 @@ def _write_index_card(folder: Path, settings: SearchSettings, corpus: SentenceCo
         "splits": DataFolder(folder).sizes(),
         **results,
     }
-    write_card(folder, "dataset_cards", "search_index", values)
+    return Card("search_index", values)

@@ -11,11 +11,8 @@ from typing import Any
 
 from tqdm import tqdm
 
-from ...artefacts.cards import write_card
-from ...artefacts.folders import check_output, check_unfinished, output_folder, was_finished
-from ...artefacts.provenance import fingerprint, write_provenance
+from ...artefacts.artefact import Artefact, Card
 from ...artefacts.remote_paths import to_path
-from ...artefacts.unfinished import write_job
 from ...artefacts.whole_files import write_text_whole
 from ...data.folder import DataFolder
 from ...encoders.train_settings import EncoderSettings
@@ -66,25 +63,32 @@ def tune(settings: TuneSettings) -> Tuned:
         InputError: For unreadable data, or a grid that selects nothing.
         OutputError: If the output is in the way.
     """
-    flags = {"overwrite": settings.overwrite, "resume": settings.resume}
-    check_unfinished(Path(settings.output).expanduser().resolve(), **flags)
     check_plots()
     pairs, points = settings.data_sets, settings.points
     given = {name: getattr(settings, name) for name in ("initial_vectors", "epochs")}
     given = {name: value for name, value in given.items() if value is not None}
     encoders = dict(encoder_settings(name, **given) for name in settings.encoders)
-    if was_finished(settings.output, lambda: _job(settings, encoders), **flags):
-        output = Path(settings.output)
-        return Tuned(output, (output / "table.md").read_text(encoding="utf-8"), {}, {})
-    check_output(settings.output, overwrite=settings.overwrite)
-    dev_sets(Path(settings.dev_data))
-    tests, missing = ([], []) if settings.data is None else read_test_sets(Path(settings.data))
-    pools = {name: _pool(settings, folder) for name, folder in pairs.items()}
-    _check_selections(settings, pools)
-    others = dict(noted_runs(Path(folder)) for folder in settings.runs_from)
-    with output_folder(settings.output, overwrite=settings.overwrite, resume=settings.resume) as staging:
-        write_job(staging, _job(settings, encoders))
-        runs = TuningRuns(staging, pairs, pools, encoders, Path(settings.dev_data), tests, settings.sample, others)
+    with Artefact(
+        settings.output,
+        command="tune",
+        settings=settings,
+        inputs=_inputs(settings, encoders),
+        overwrite=settings.overwrite,
+        resume=settings.resume,
+        free=["runs_from"],
+    ) as artefact:
+        if artefact.finished:
+            output = artefact.target
+            return Tuned(output, (output / "table.md").read_text(encoding="utf-8"), {}, {})
+        dev_sets(Path(settings.dev_data))
+        tests, missing = ([], []) if settings.data is None else read_test_sets(Path(settings.data))
+        pools = {name: _pool(settings, folder) for name, folder in pairs.items()}
+        _check_selections(settings, pools)
+        others = dict(noted_runs(Path(folder)) for folder in settings.runs_from)
+        artefact.checkpoint(NOTES)
+        runs = TuningRuns(
+            artefact.staging, pairs, pools, encoders, Path(settings.dev_data), tests, settings.sample, others
+        )
         if runs.known:
             log(f"{runs.known} finished runs found")
         grid = _train_grid(runs, list(pairs), list(encoders), points, settings.seeds[: settings.grid_seeds])
@@ -104,8 +108,8 @@ def tune(settings: TuneSettings) -> Tuned:
         table = filters_table(compared, list(pairs), list(encoders), bool(tests))
         tuned = Tuned(Path(settings.output), table, grid, compared)
         bins, ends = _compared_bins(grid, scores, settings.bootstrap) if settings.test_all and tests else ({}, {})
-        _write(settings, staging, tuned, encoders, final, bins, ends, missing, len(tests), runs)
-        shutil.rmtree(staging / "trainer", ignore_errors=True)
+        shutil.rmtree(artefact.staging / "trainer", ignore_errors=True)
+        _finish(settings, artefact, tuned, encoders, final, bins, ends, missing, len(tests), runs)
     if settings.runs_from:
         log(f"{runs.taken} of {runs.known} runs were taken over from {', '.join(settings.runs_from)}")
     _say_best(settings, tuned, list(encoders), pools)
@@ -115,12 +119,6 @@ def tune(settings: TuneSettings) -> Tuned:
 def _inputs(settings: TuneSettings, encoders: Mapping[str, EncoderSettings]) -> list[str]:
     data = [settings.dev_data, *([settings.data] if settings.data else [])]
     return [*map(str, settings.data_sets.values()), *data, *encoder_files(settings.encoders, encoders.values())]
-
-
-def _job(settings: TuneSettings, encoders: Mapping[str, EncoderSettings]) -> dict[str, Any]:
-    """Returns all that determines the tables."""
-    job = {name: value for name, value in settings.record().items() if name != "output"}
-    return {**job, "inputs": [fingerprint(path) for path in _inputs(settings, encoders)]}
 
 
 def _pool(settings: TuneSettings, folder: Path) -> SelectionPool:
@@ -252,9 +250,9 @@ def _compared_bins(
     return compared, ends
 
 
-def _write(
+def _finish(
     settings: TuneSettings,
-    staging: Path,
+    artefact: Artefact,
     tuned: Tuned,
     encoders: Mapping[str, EncoderSettings],
     final: Runs,
@@ -264,7 +262,7 @@ def _write(
     num_tests: int,
     runs: TuningRuns,
 ) -> None:
-    pairs, grid, compared = settings.data_sets, tuned.grid, tuned.chosen
+    staging, pairs, grid, compared = artefact.staging, settings.data_sets, tuned.grid, tuned.chosen
     chosen = [item.cell for item in compared.values()]
     shown = {cell for cell in grid if settings.test_all or cell in chosen or cell.filter == RANDOM}
     write_text_whole(staging / "table.csv", runs_csv({**grid, **final}, shown, chosen))
@@ -305,12 +303,8 @@ def _write(
         "cells": len(grid),
         "test_sets_missing": list(missing),
     }
-    inputs = _inputs(settings, encoders)
-    write_provenance(staging, command="tune", settings=settings.record(), inputs=inputs, results=results)
     used = {cell.filter for cell in grid}
-    write_card(
-        staging,
-        "dataset_cards",
+    card = Card(
         "tuning",
         {
             "name": Path(settings.output).name,
@@ -334,6 +328,7 @@ def _write(
         },
         report=True,
     )
+    artefact.finish(results=results, card=card)
 
 
 def _say_best(

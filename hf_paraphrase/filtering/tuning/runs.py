@@ -13,7 +13,7 @@ from zipfile import BadZipFile
 
 import numpy as np
 
-from ...artefacts.folders import staging_path
+from ...artefacts.artefact import incomplete_runs
 from ...artefacts.provenance import fingerprint
 from ...artefacts.whole_files import written_whole
 from ...data.folder import DataFolder
@@ -279,7 +279,7 @@ def noted_runs(folder: Path) -> tuple[Path, Notes]:
     Raises:
         InputError: If there are none.
     """
-    for place in (folder, staging_path(folder)):
+    for place in (folder, *(run / "output" for run in incomplete_runs(folder.absolute()))):
         if notes := _read_notes(place / NOTES):
             return place, notes
     raise InputError("no runs of tune are noted here", path=folder, remedy="give the output of tune")

@@ -13,11 +13,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...artefacts.cards import write_card
-from ...artefacts.folders import check_output, output_folder
+from ...artefacts.artefact import Artefact, Card, check_output
 from ...artefacts.hub_models import model_folder
 from ...artefacts.inherited_cards import inherited_metadata
-from ...artefacts.provenance import write_provenance
 from ...artefacts.remote_paths import to_path
 from ...artefacts.whole_files import write_text_whole
 from ...data.folder import DataFolder
@@ -154,9 +152,12 @@ def analyze_pairs(settings: PairAnalysisSettings) -> PairAnalysis:
     if scorer is not None:
         probabilities = [scorer.probabilities(sample.references), scorer.probabilities(sample.translations)]
     frequencies, documents = _document_frequencies(settings, sample)
-    with output_folder(settings.output, overwrite=settings.overwrite) as staging:
-        report = _analyse(settings, sample, seen, probabilities, (frequencies, documents), staging)
-        _write(settings, folder, sample, report, staging)
+    inputs = [item for item in (settings.pairs, settings.classifier, settings.idf_text) if item is not None]
+    with Artefact(
+        settings.output, command="analyze", settings=settings, inputs=inputs, overwrite=settings.overwrite
+    ) as artefact:
+        report = _analyse(settings, sample, seen, probabilities, (frequencies, documents), artefact.staging)
+        _write(settings, folder, sample, report, artefact)
     log(_contrast_table(report.contrasts).rstrip())
     if report.correlations:
         log(_correlation_table(report.correlations).rstrip())
@@ -238,9 +239,8 @@ def _analyse(
 
 
 def _write(
-    settings: PairAnalysisSettings, folder: Path, sample: PairSample, report: PairAnalysis, staging: Path
+    settings: PairAnalysisSettings, folder: Path, sample: PairSample, report: PairAnalysis, artefact: Artefact
 ) -> None:
-    recorded = settings.record()
     numbers = {
         "references": len(sample),
         "rows": sample.rows,
@@ -254,12 +254,8 @@ def _write(
         },
         "lengths": dict(zip(("references", "translations"), map(dataclasses.asdict, report.lengths), strict=True)),
     }
-    write_text_whole(staging / "analysis.json", json.dumps(numbers, indent=2) + "\n")
-    files = [item for item in (settings.classifier, settings.idf_text) if item is not None]
-    write_provenance(staging, command="analyze", settings=recorded, inputs=[folder, *files], results=numbers)
-    write_card(
-        staging,
-        "dataset_cards",
+    write_text_whole(artefact.staging / "analysis.json", json.dumps(numbers, indent=2) + "\n")
+    card = Card(
         "analysis",
         {
             **inherited_metadata(folder),
@@ -283,6 +279,7 @@ def _write(
         },
         report=True,
     )
+    artefact.finish(results=numbers, card=card)
 
 
 def _contrast_table(contrasts: Sequence[Contrast]) -> str:

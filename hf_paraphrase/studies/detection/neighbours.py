@@ -7,9 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from ...artefacts.cards import write_card
-from ...artefacts.folders import check_output, output_folder
-from ...artefacts.provenance import write_provenance
+from ...artefacts.artefact import Artefact, Card
 from ...artefacts.whole_files import write_text_whole
 from ...data.text_blocks import PLAIN_OR_COMPRESSED
 from ...errors import InputError
@@ -68,7 +66,6 @@ def analyze_neighbours(settings: NeighbourSettings) -> Neighbours:
         OutputError: If the output is in the way.
         UsageError: If matplotlib is not installed, or a model is given twice.
     """
-    check_output(settings.output, overwrite=settings.overwrite)
     check_plots()
     names = model_names(settings.model)
     queries = read_queries(settings)
@@ -78,7 +75,10 @@ def analyze_neighbours(settings: NeighbourSettings) -> Neighbours:
         open_encoder(model, settings.device)
     found: dict[str, list[list[NearSentence]]] = {}
     counts: dict[str, StreamCounts] = {}
-    with output_folder(settings.output, overwrite=settings.overwrite) as staging:
+    inputs = [*settings.model, *settings.text, *([settings.queries] if settings.queries else [])]
+    with Artefact(
+        settings.output, command="analyze neighbours", settings=settings, inputs=inputs, overwrite=settings.overwrite
+    ) as artefact:
         for name, model in zip(names, settings.model, strict=True):
             found[name], counts[name] = _search(name, model, texts, queries, settings)
         lists = list(zip(*found.values(), strict=True))
@@ -88,14 +88,14 @@ def analyze_neighbours(settings: NeighbourSettings) -> Neighbours:
                 path=settings.text[0],
                 remedy="give sentences in the language that the encoders were trained on",
             )
-        plot_neighbours(found, staging / "plots" / "cosines.png")
+        plot_neighbours(found, artefact.staging / "plots" / "cosines.png")
         summary = summarise(queries, found)
         numbers: dict[str, Any] = {
             "queries": len(queries),
             "read": {name: asdict(item) for name, item in counts.items()},
             "summary": asdict(summary),
         }
-        _write(staging, settings, queries, found, numbers, texts, _summary_table(asdict(summary), names))
+        _write(artefact, settings, queries, found, numbers, texts, _summary_table(asdict(summary), names))
     log(_summary_table(numbers["summary"], names).rstrip())
     without = sum(not any(items) for items in lists)
     if without:
@@ -130,7 +130,7 @@ def _search(
 
 
 def _write(
-    staging: Any,
+    artefact: Artefact,
     settings: NeighbourSettings,
     queries: Sequence[str],
     found: Mapping[str, Sequence[Sequence[NearSentence]]],
@@ -145,10 +145,8 @@ def _write(
                 f"{one_line(query)}\t{name}\t{rank}\t{item.score:.6f}\t{item.position}\t{one_line(item.sentence)}\n"
                 for rank, item in enumerate(lists[number], start=1)
             ]
-    write_text_whole(staging / "neighbours.tsv", "".join(lines))
-    write_text_whole(staging / "analysis.json", json.dumps(numbers, indent=2, ensure_ascii=False) + "\n")
-    inputs = [*settings.model, *settings.text, *([settings.queries] if settings.queries else [])]
-    write_provenance(staging, command="analyze neighbours", settings=settings.record(), inputs=inputs, results=numbers)
+    write_text_whole(artefact.staging / "neighbours.tsv", "".join(lines))
+    write_text_whole(artefact.staging / "analysis.json", json.dumps(numbers, indent=2, ensure_ascii=False) + "\n")
     shown = [
         {
             "query": plain_markdown(query, _LONGEST),
@@ -168,7 +166,7 @@ def _write(
         "summary": summary,
         "read": numbers["read"],
     }
-    write_card(staging, "dataset_cards", "analysis_neighbours", values, report=True)
+    artefact.finish(results=numbers, card=Card("analysis_neighbours", values, report=True))
 
 
 def _summary_table(summary: dict[str, Any], names: Sequence[str]) -> str:

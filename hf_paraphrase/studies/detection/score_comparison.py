@@ -10,10 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from ...artefacts.cards import write_card
-from ...artefacts.folders import check_output, output_folder
+from ...artefacts.artefact import Artefact, Card
 from ...artefacts.inherited_cards import inherited_metadata
-from ...artefacts.provenance import write_provenance
 from ...artefacts.remote_paths import to_path
 from ...artefacts.whole_files import write_text_whole
 from ...data.folder import DataFolder, check_split_name
@@ -86,7 +84,6 @@ def analyze_human_scores(settings: HumanScoreSettings) -> dict[str, dict[str, Hu
         OutputError: If the output is in the way.
         UsageError: If matplotlib is not installed, or a model or a data folder is given twice.
     """
-    check_output(settings.output, overwrite=settings.overwrite)
     check_plots()
     names = _names_of(settings.model)
     sets = _read_sets(settings)
@@ -96,9 +93,12 @@ def analyze_human_scores(settings: HumanScoreSettings) -> dict[str, dict[str, Hu
         for name, model in zip(names, settings.model, strict=True)
     }
     _check_models(sorted(set(folders.values())), settings.device)
-    with output_folder(settings.output, overwrite=settings.overwrite) as staging:
+    inputs = [*dict.fromkeys(folders.values()), *settings.data]
+    with Artefact(
+        settings.output, command="analyze human-scores", settings=settings, inputs=inputs, overwrite=settings.overwrite
+    ) as artefact:
         found, zeros = _compare(sets, folders, settings)
-        _write(staging, settings, sets, folders, found, zeros)
+        _write(artefact, settings, sets, folders, found, zeros)
     log(_summary_table(found).rstrip())
     log(f"the report is {settings.output}/README.md")
     return found
@@ -200,14 +200,14 @@ def _compare(
 
 
 def _write(
-    staging: Path,
+    artefact: Artefact,
     settings: HumanScoreSettings,
     sets: Sequence[_Set],
     folders: Mapping[tuple[str, str], str],
     found: Mapping[str, Mapping[str, HumanScores]],
     zeros: Mapping[str, Mapping[str, int]],
 ) -> None:
-    plot_human_scores(found, staging / "plots" / "human_scores.png")
+    plot_human_scores(found, artefact.staging / "plots" / "human_scores.png")
     corrected = _corrected(found)
     record: dict[str, Any] = {
         "sets": [
@@ -237,13 +237,9 @@ def _write(
         ],
         "tests_in_the_correction": sum(p is not None for values in corrected.values() for p in values),
     }
-    write_text_whole(staging / "analysis.json", json.dumps(record, indent=2, ensure_ascii=False) + "\n")
-    write_text_whole(staging / "scores.tsv", _scores_tsv(found))
-    write_text_whole(staging / "tests.tsv", _tests_tsv(found, corrected))
-    inputs = [*dict.fromkeys(folders.values()), *settings.data]
-    write_provenance(
-        staging, command="analyze human-scores", settings=settings.record(), inputs=inputs, results=record
-    )
+    write_text_whole(artefact.staging / "analysis.json", json.dumps(record, indent=2, ensure_ascii=False) + "\n")
+    write_text_whole(artefact.staging / "scores.tsv", _scores_tsv(found))
+    write_text_whole(artefact.staging / "tests.tsv", _tests_tsv(found, corrected))
     values = {
         "sets": [
             {
@@ -266,7 +262,7 @@ def _write(
         "tests": record["tests_in_the_correction"],
         "level": LEVEL,
     }
-    write_card(staging, "dataset_cards", "analysis_human_scores", values, report=True)
+    artefact.finish(results=record, card=Card("analysis_human_scores", values, report=True))
 
 
 def _corrected(found: Mapping[str, Mapping[str, HumanScores]]) -> dict[tuple[str, str], list[float | None]]:

@@ -8,9 +8,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from ...artefacts.cards import write_card
-from ...artefacts.folders import check_output, output_folder
-from ...artefacts.provenance import write_provenance
+from ...artefacts.artefact import Artefact, Card
 from ...artefacts.remote_paths import to_path
 from ...artefacts.whole_files import write_text_whole
 from ...data.text_blocks import PLAIN_OR_COMPRESSED
@@ -112,14 +110,16 @@ def analyze_similarities(settings: SimilaritySettings) -> dict[str, QuerySimilar
         OutputError: If the output is in the way.
         UsageError: If matplotlib is not installed, or a model is given twice.
     """
-    check_output(settings.output, overwrite=settings.overwrite)
     check_plots()
     names = model_names(settings.model)
     queries = read_queries(settings)
     texts = Texts(settings.text, settings.columns, settings.split)
     stored = _stored(settings)
     found: dict[str, QuerySimilarities] = {}
-    with output_folder(settings.output, overwrite=settings.overwrite) as staging:
+    inputs = [*settings.model, *settings.text, *settings.vectors, *([settings.queries] if settings.queries else [])]
+    with Artefact(
+        settings.output, command="analyze similarities", settings=settings, inputs=inputs, overwrite=settings.overwrite
+    ) as artefact:
         for place, (name, model) in enumerate(zip(names, settings.model, strict=True)):
             found[name] = _count(name, model, stored[place] if stored else None, texts, queries, settings)
         if not any(distribution.size for item in found.values() for distribution in item.distributions.values()):
@@ -129,7 +129,7 @@ def analyze_similarities(settings: SimilaritySettings) -> dict[str, QuerySimilar
                 remedy="give sentences in the language that the encoders were trained on",
             )
         record = _record(queries, found)
-        _write(staging, settings, queries, found, record, texts)
+        _write(artefact, settings, queries, found, record, texts)
     table = _table(queries, found, settings.thresholds)
     log(table.rstrip())
     log(f"the report is {settings.output}/README.md")
@@ -227,7 +227,7 @@ def _record(queries: Sequence[str], found: Mapping[str, QuerySimilarities]) -> d
 
 
 def _write(
-    staging: Path,
+    artefact: Artefact,
     settings: SimilaritySettings,
     queries: Sequence[str],
     found: Mapping[str, QuerySimilarities],
@@ -239,15 +239,10 @@ def _write(
         for number, query in enumerate(queries)
     ]
     drawn = [(query, models) for query, models in drawn if models]
-    plot_distributions(drawn, staging / "plots" / "distribution.png")
-    plot_shares_above(drawn, staging / "plots" / "share_above.png")
-    _write_tables(staging, queries, found)
-    write_text_whole(staging / "analysis.json", json.dumps(record, indent=2, ensure_ascii=False) + "\n")
-    inputs = [*settings.model, *settings.text, *settings.vectors]
-    inputs += [settings.queries] if settings.queries else []
-    write_provenance(
-        staging, command="analyze similarities", settings=settings.record(), inputs=inputs, results=record
-    )
+    plot_distributions(drawn, artefact.staging / "plots" / "distribution.png")
+    plot_shares_above(drawn, artefact.staging / "plots" / "share_above.png")
+    _write_tables(artefact.staging, queries, found)
+    write_text_whole(artefact.staging / "analysis.json", json.dumps(record, indent=2, ensure_ascii=False) + "\n")
     shown = [
         {
             "query": plain_markdown(query, _LONGEST),
@@ -272,7 +267,7 @@ def _write(
         "table": _table(queries[:_SHOWN], found, settings.thresholds),
         "read": record["read"],
     }
-    write_card(staging, "dataset_cards", "analysis_similarities", values, report=True)
+    artefact.finish(results=record, card=Card("analysis_similarities", values, report=True))
 
 
 def _write_tables(staging: Path, queries: Sequence[str], found: Mapping[str, QuerySimilarities]) -> None:

@@ -11,12 +11,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
-from ...artefacts.cards import write_card
-from ...artefacts.folders import check_output, output_folder
+from ...artefacts.artefact import Artefact, Card, check_output
 from ...artefacts.inherited_cards import inherited_metadata
-from ...artefacts.provenance import write_provenance
 from ...artefacts.remote_paths import to_path
-from ...artefacts.whole_files import check_output_file, output_file, written_whole
+from ...artefacts.whole_files import written_whole
 from ...data.folder import DataFolder, write_split
 from ...data.sentences import lines_of_file, lines_of_standard_input
 from ...data.text_blocks import PLAIN_OR_COMPRESSED
@@ -164,7 +162,7 @@ def _check_files(settings: ExpandSettings) -> None:
     if settings.text != "-" and not Path(str(settings.text)).exists():
         raise InputError("no such file", path=Path(str(settings.text)), remedy="check --text")
     if settings.output != "-":
-        check_output_file(settings.output, overwrite=settings.overwrite)
+        check_output(settings.output, overwrite=settings.overwrite, is_file=True)
 
 
 def _expand_text(settings: ExpandSettings, expander: ExpanderSettings, counts: ExpansionCounts) -> None:
@@ -214,22 +212,23 @@ def _expand_pairs(settings: ExpandSettings, expander: ExpanderSettings, counts: 
     for split in opened.splits:
         opened.require("sentence1", "sentence2", split=split)
     rows = {}
-    with output_folder(settings.output, overwrite=settings.overwrite) as staging:
+    wordnet = Path(str(expander.wordnet))
+    with Artefact(
+        settings.output,
+        command="expand",
+        settings=settings,
+        inputs=[folder, wordnet, *settings.decontaminate],
+        overwrite=settings.overwrite,
+    ) as artefact:
         for split in opened.splits:
             total = 2 * opened.count(split)
             with tqdm(desc=f"expand {split}", total=total, unit=" sentences", file=sys.stderr) as progress:
                 read = _counted(sentences_of_pairs(folder, split), progress)
                 expanded = _noted(expand_blocks(expander, distinct(read), settings.num_workers), counts)
-                rows[split] = write_split(staging, split, expanded_tables(expanded), EXPANDED)
+                rows[split] = write_split(artefact.staging, split, expanded_tables(expanded), EXPANDED)
         if not any(rows.values()):
             raise InputError("no sentence of the pairs can be expanded", path=folder, remedy="give English sentences")
-        wordnet = Path(str(expander.wordnet))
-        inputs: list[str | Path] = [folder, wordnet, *settings.decontaminate]
-        results = {"rows": rows, **vars(counts)}
-        write_provenance(staging, command="expand", settings=settings.record(), inputs=inputs, results=results)
-        write_card(
-            staging,
-            "dataset_cards",
+        card = Card(
             "expanded",
             {
                 **inherited_metadata(folder),
@@ -241,6 +240,7 @@ def _expand_pairs(settings: ExpandSettings, expander: ExpanderSettings, counts: 
                 "checked": [to_path(path).name for path in settings.decontaminate],
             },
         )
+        artefact.finish(results={"rows": rows, **vars(counts)}, card=card)
     log(f"{sum(rows.values()):,} pairs of a sentence and its expansion in {settings.output}")
 
 

@@ -11,9 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ...artefacts.cards import write_card
-from ...artefacts.folders import check_output, output_folder
-from ...artefacts.provenance import write_provenance
+from ...artefacts.artefact import Artefact, Card, check_output
 from ...artefacts.remote_paths import to_path
 from ...artefacts.whole_files import write_text_whole
 from ...data.text_files import LineErrors, check_readable, read_lines
@@ -128,9 +126,11 @@ def analyze_gates(settings: GateAnalysisSettings) -> GateAnalysis:
     report = analysis.report
     if not analysis.words.known.any():
         log("the model knows none of these words: all have the same vector")
-    with output_folder(settings.output, overwrite=settings.overwrite) as staging:
-        pictures = _draw(settings, encoder, sentences, report, staging)
-        _write(settings, encoder, analysis, pictures, more, staging)
+    with Artefact(
+        settings.output, command="analyze", settings=settings, inputs=settings.inputs, overwrite=settings.overwrite
+    ) as artefact:
+        pictures = _draw(settings, encoder, sentences, report, artefact.staging)
+        _write(settings, encoder, analysis, pictures, more, artefact)
     for name, groups in report.labels.items():
         log(f"{_TITLES[name]}: highest {_listed(groups[:5])}; lowest {_listed(groups[::-1][:5])}")
     if not report.labels:
@@ -213,12 +213,11 @@ def _write(
     analysis: GateAnalysis,
     pictures: list[dict[str, str]],
     more: bool,
-    staging: Path,
+    artefact: Artefact,
 ) -> None:
     sentences, found, report = analysis.sentences, analysis.words, analysis.report
     for name, groups in report.tables.items():
-        write_text_whole(staging / "tables" / f"{name}.tsv", _tsv(groups))
-    recorded = settings.record()
+        write_text_whole(artefact.staging / "tables" / f"{name}.tsv", _tsv(groups))
     numbers = {
         "sentences": len(sentences),
         "words": len(found),
@@ -232,13 +231,10 @@ def _write(
         "paper": {name: {**vars(item), "verdict": item.verdict} for name, item in report.paper.items()},
         "tables": {name: [dataclasses.asdict(item) for item in groups] for name, groups in report.tables.items()},
     }
-    write_text_whole(staging / "gates.json", json.dumps(numbers, indent=2, ensure_ascii=False) + "\n")
+    write_text_whole(artefact.staging / "gates.json", json.dumps(numbers, indent=2, ensure_ascii=False) + "\n")
     shown = {name: value for name, value in numbers.items() if name != "tables"}
-    write_provenance(staging, command="analyze", settings=recorded, inputs=settings.inputs, results=shown)
     config: Any = encoder.model.config
-    write_card(
-        staging,
-        "dataset_cards",
+    card = Card(
         "analysis_gates",
         {
             "model": to_path(settings.model).resolve().name,
@@ -276,6 +272,7 @@ def _write(
         },
         report=True,
     )
+    artefact.finish(results=shown, card=card)
 
 
 def _interval(item: GroupMean) -> str:

@@ -257,7 +257,10 @@ def _write(
         save_tokenizer(tokenizer, folder)
         write_module_files(folder, model.config.model_type, model.config.hidden_size)
         recorded = settings.record()
-        write_provenance(folder, command=run.command, settings=recorded, inputs=run.inputs, results=results)
+        artefact = run.artefact
+        write_provenance(
+            folder, command=artefact.command, settings=recorded, inputs=artefact.fingerprints(), results=results
+        )
         values = {**recorded, **results, "name": Path(settings.output).name, **card}
         of_side = [languages[side]] if languages[side] else []
         write_card(

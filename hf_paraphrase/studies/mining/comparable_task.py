@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,8 +11,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from ...artefacts.artefact import Artefact, Card
 from ...artefacts.cards import check_license, write_card
-from ...artefacts.folders import check_output, output_folder
 from ...artefacts.provenance import write_provenance
 from ...data.folder import DataFolder, write_split
 from ...data.schema import BITEXT
@@ -85,15 +85,21 @@ def prepare_comparable(settings: ComparableSettings) -> Comparable:
         InputError: If the bitexts are missing, of different languages, or too small.
         OutputError: If the output exists or cannot be written.
     """
-    check_output(settings.output, overwrite=settings.overwrite)
     folders = [Path(folder) for folder in settings.bitext]
     rows = _read(folders, settings.split)
     languages = tuple(_language(rows, f"{side}_lang", folders[0]) for side in ("source", "target"))
     log(f"{len(rows):,} rows; drawing the parts takes some minutes at tens of thousands of sentences")
     task = make_comparable(rows, settings.sizes, settings)
-    with output_folder(settings.output, overwrite=settings.overwrite) as staging:
+    with Artefact(
+        settings.output,
+        command="prepare comparable",
+        settings=settings,
+        inputs=folders,
+        overwrite=settings.overwrite,
+    ) as artefact:
+        staging = artefact.staging
         _write_task(staging, task, languages)
-        _write_bitext(staging / BITEXT_FOLDER, rows, task, settings, languages, folders)
+        _write_bitext(staging / BITEXT_FOLDER, rows, task, settings, languages, artefact.fingerprints())
         results: dict[str, Any] = {
             "counts": task.counts,
             "parts": {
@@ -105,16 +111,7 @@ def prepare_comparable(settings: ComparableSettings) -> Comparable:
                 for name, part in task.parts.items()
             },
         }
-        write_provenance(
-            staging,
-            command="prepare comparable",
-            settings=settings.record(),
-            inputs=folders,
-            results=results,
-        )
-        write_card(
-            staging,
-            "dataset_cards",
+        card = Card(
             "comparable",
             {
                 "title": f"Comparable corpora {languages[0]}-{languages[1]}",
@@ -131,6 +128,7 @@ def prepare_comparable(settings: ComparableSettings) -> Comparable:
                 "splits": DataFolder(staging / BITEXT_FOLDER).sizes(),
             },
         )
+        artefact.finish(results=results, card=card)
     for name in PARTS:
         part = task.parts[name]
         log(
@@ -175,7 +173,7 @@ def _write_bitext(
     task: ComparableTask,
     settings: ComparableSettings,
     languages: tuple[str, ...],
-    folders: Sequence[Path],
+    inputs: Mapping[str, str],
 ) -> None:
     for split, mask in (("train", task.train), ("validation", task.validation)):
         # In random order: the bitexts are of different kinds, and often sorted.
@@ -186,7 +184,7 @@ def _write_bitext(
         folder,
         command="prepare comparable",
         settings=settings.record(),
-        inputs=folders,
+        inputs=inputs,
         results={"counts": {split: {"rows": number} for split, number in counts.items()}},
     )
     write_card(
@@ -198,7 +196,7 @@ def _write_bitext(
             "source_lang": languages[0],
             "target_lang": languages[1],
             "license": settings.license,
-            "files": [item.resolve().name for item in folders],
+            "files": [Path(item).resolve().name for item in inputs],
             "unit": "rows",
             "columns": BITEXT.names,
             "splits": DataFolder(folder).sizes(),

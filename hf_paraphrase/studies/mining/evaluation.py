@@ -3,24 +3,19 @@
 from __future__ import annotations
 
 import json
-import shutil
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
-from ...artefacts.cards import write_card
-from ...artefacts.folders import check_output, output_folder, was_finished
-from ...artefacts.provenance import fingerprint, write_provenance
+from ...artefacts.artefact import Artefact, Card, check_output
 from ...artefacts.remote_paths import to_path
-from ...artefacts.unfinished import check_same_job
 from ...artefacts.whole_files import write_text_whole
 from ...errors import UsageError
 from ...evaluation.figures import check_plots
 from ...messages import log
 from ...settings import recipe, seed_setting, setting
-from ...shown_text import as_given
-from ...training.devices import CPU, DeviceSettings
+from ...training.devices import DeviceSettings
 from . import study
 from .collections import mined_curve, read_gold_ids
 from .embedding import EncoderFolders, FilterEncoderSettings
@@ -177,8 +172,14 @@ def _measure_files(settings: MiningEvaluationSettings) -> MiningEvaluation:
         path: {"all": curve.at(-float("inf")).as_dict(), "best": curve.best().as_dict()}
         for path, curve in curves.items()
     }
-    with output_folder(settings.output, overwrite=settings.overwrite) as staging:
-        _write_report(staging, settings, found, results, [*settings.pairs, gold_file])
+    with Artefact(
+        settings.output,
+        command="evaluate-mining",
+        settings=settings,
+        inputs=[*settings.pairs, gold_file],
+        overwrite=settings.overwrite,
+    ) as artefact:
+        _write_report(artefact, settings, found, results)
     return found
 
 
@@ -191,11 +192,17 @@ def _study(settings: MiningEvaluationSettings) -> MiningEvaluation:
     inputs = [str(path) for name in names.values() for path in TaskPart.files(task, name)]
     inputs += [folder for item in (encoders, *scorers.values()) for folder in item.folders]
     inputs = list(dict.fromkeys([*inputs, *classifiers.values()]))
-    flags = {"overwrite": settings.overwrite, "resume": settings.resume}
-    if was_finished(output, lambda: _job(settings, inputs), **flags):
-        return MiningEvaluation({}, {}, {}, [], [])
-    with output_folder(output, **flags) as staging:
-        check_same_job(staging, _job(settings, inputs))
+    with Artefact(
+        output,
+        command="evaluate-mining",
+        settings=settings,
+        inputs=inputs,
+        overwrite=settings.overwrite,
+        resume=settings.resume,
+    ) as artefact:
+        if artefact.finished:
+            return MiningEvaluation({}, {}, {}, [], [])
+        work = artefact.checkpoint(_WORK)
         filtering = FilterOptions(settings.candidates, batch_size=settings.batch_size, device=settings.device)
         banks = {
             role: ScoreBank(
@@ -206,7 +213,7 @@ def _study(settings: MiningEvaluationSettings) -> MiningEvaluation:
                 margin=settings.margin,
                 neighbours=settings.neighbours,
                 filtering=filtering,
-                folder=staging / _WORK / role,
+                folder=work / role,
             )
             for role, part in parts.items()
         }
@@ -245,16 +252,8 @@ def _study(settings: MiningEvaluationSettings) -> MiningEvaluation:
         }
         curves = {item.way.label: item.curve for item in outcomes}
         found = MiningEvaluation(tables, curves, recall, among_random, outcomes)
-        _write_report(staging, settings, found, results, inputs)
-        shutil.rmtree(staging / _WORK)
+        _write_report(artefact, settings, found, results)
     return found
-
-
-def _job(settings: MiningEvaluationSettings, inputs: Iterable[str]) -> dict[str, Any]:
-    job = {name: value for name, value in settings.record().items() if name != "output"}
-    if settings.device == CPU:
-        del job["device"]  # unfinished runs of earlier versions know no other
-    return {**job, "inputs": {as_given(path): fingerprint(path) for path in inputs}}
 
 
 def _recall(
@@ -283,27 +282,17 @@ def _among_random_pairs(banks: Mapping[str, ScoreBank], settings: MiningEvaluati
 
 
 def _write_report(
-    staging: Path,
+    artefact: Artefact,
     settings: MiningEvaluationSettings,
     found: MiningEvaluation,
     results: dict[str, Any],
-    inputs: Sequence[str],
 ) -> None:
     among_random = {item.way.name: item.curve for item in found.random_outcomes}
     groups = {"candidates": found.curves, "random_pairs": among_random}
-    plots = [title for title, group in groups.items() if write_curves(staging, title, group)]
+    plots = [title for title, group in groups.items() if write_curves(artefact.staging, title, group)]
     text = json.dumps(results, indent=2, ensure_ascii=False, allow_nan=False)
-    write_text_whole(staging / "results.json", text + "\n")
-    write_provenance(
-        staging,
-        command="evaluate-mining",
-        settings=settings.record(),
-        inputs=inputs,
-        results={"tables": list(found.tables)},
-    )
-    write_card(
-        staging,
-        "dataset_cards",
+    write_text_whole(artefact.staging / "results.json", text + "\n")
+    card = Card(
         "mining_report",
         {
             "title": ", ".join(to_path(path).name for path in ([settings.task] if settings.task else settings.pairs)),
@@ -317,3 +306,4 @@ def _write_report(
         },
         report=True,
     )
+    artefact.finish(results={"tables": list(found.tables)}, card=card)

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,17 +10,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...artefacts.claims import refuse_if_claimed
-from ...artefacts.folders import check_unfinished, staging_path, working_folder
-from ...artefacts.provenance import FILE_NAME, fingerprint, write_provenance
-from ...artefacts.unfinished import check_same_job, job_fingerprint, recorded_job
+from ...artefacts.artefact import Artefact
 from ...artefacts.untrusted_files import read_json_object
-from ...artefacts.whole_files import check_output_file
-from ...errors import InputError, OutputError
+from ...errors import InputError
 from ...messages import log
 from ...settings import recipe
-from ...shown_text import as_given
-from ...training.devices import CPU
 from .collections import (
     Collection,
     check_different,
@@ -92,9 +83,21 @@ def mine(settings: MiningSettings) -> Mined:
         ModelError: If a folder is not an encoder or not a classifier.
     """
     files = MinedFiles.of(settings)
-    if _was_finished(settings, files):
-        return _mined_before(files)
-    _check_files(settings, files)
+    artefact = Artefact(
+        files.pairs,
+        command="mine",
+        settings=settings,
+        inputs=settings.inputs(),
+        overwrite=settings.overwrite,
+        resume=settings.resume,
+        is_file=True,
+        companions=[] if files.gold is None else [files.gold],
+    )
+    with artefact:
+        return _mined_before(files) if artefact.finished else _mine(settings, files, artefact)
+
+
+def _mine(settings: MiningSettings, files: MinedFiles, artefact: Artefact) -> Mined:
     encoders, scoring = settings.filter_encoders(), settings.scoring_encoders()
     collections = _read(Path(settings.source), Path(settings.target), settings.layout)
     gold = read_gold(Path(settings.gold), *collections) if settings.gold else None
@@ -113,41 +116,32 @@ def mine(settings: MiningSettings) -> Mined:
         [settings.classifier] if settings.classifier else [],
         settings.device,
     )
-    with working_folder(files.pairs.resolve(), overwrite=settings.overwrite, resume=settings.resume) as staging:
-        with _finished_blocks_kept(staging):
-            # A run that has ended since the first look may have left its output.
-            _check_outputs(settings, files)
-            check_same_job(staging, _job(settings))
-            threshold, tuning = settings.threshold, None
-            if tuning_collections is not None:
-                curve = _tune(
-                    tuning_collections, encoders, filtering, scores_of, settings.one_to_one, staging / "tuning"
-                )
-                threshold, tuning = curve.best_threshold(), curve.best()
-                log(f"threshold {threshold:.6g}: F1 {100 * tuning.f1:.2f} on {settings.tune_on}")
-            run = MiningRun(collections, encoders, filtering, staging / "collections", show_progress_bar=True)
-            if run.approximate_recall is not None:
-                log(f"of the true candidates of a sample {100 * run.approximate_recall:.2f} % were found")
-            scores = run.scores(scores_of)
-            kept = matching(settings.one_to_one, run.pairs.source, run.pairs.target, scores)
-            measures, candidate_recall = (
-                (None, None) if gold is None else _measured(run, scores, kept, gold, threshold)
-            )
-            rows = np.flatnonzero(kept if threshold is None else kept & (scores >= threshold))
-            rows = rows[by_score(run.pairs.source[rows], run.pairs.target[rows], scores[rows])]
-            mined = Mined(
-                files,
-                len(run.pairs),
-                len(rows),
-                threshold,
-                tuning,
-                measures,
-                candidate_recall,
-                run.approximate_recall,
-            )
-            _write(staging, files, collections, run.pairs.source[rows], run.pairs.target[rows], scores[rows])
-            _write_record(staging, settings, mined)
-        _move(staging, files)
+    work = artefact.checkpoint("embeddings")
+    threshold, tuning = settings.threshold, None
+    if tuning_collections is not None:
+        curve = _tune(tuning_collections, encoders, filtering, scores_of, settings.one_to_one, work / "tuning")
+        threshold, tuning = curve.best_threshold(), curve.best()
+        log(f"threshold {threshold:.6g}: F1 {100 * tuning.f1:.2f} on {settings.tune_on}")
+    run = MiningRun(collections, encoders, filtering, work / "collections", show_progress_bar=True)
+    if run.approximate_recall is not None:
+        log(f"of the true candidates of a sample {100 * run.approximate_recall:.2f} % were found")
+    scores = run.scores(scores_of)
+    kept = matching(settings.one_to_one, run.pairs.source, run.pairs.target, scores)
+    measures, candidate_recall = (None, None) if gold is None else _measured(run, scores, kept, gold, threshold)
+    rows = np.flatnonzero(kept if threshold is None else kept & (scores >= threshold))
+    rows = rows[by_score(run.pairs.source[rows], run.pairs.target[rows], scores[rows])]
+    mined = Mined(
+        files,
+        len(run.pairs),
+        len(rows),
+        threshold,
+        tuning,
+        measures,
+        candidate_recall,
+        run.approximate_recall,
+    )
+    _write(artefact.staging, files, collections, run.pairs.source[rows], run.pairs.target[rows], scores[rows])
+    artefact.finish(results=json.loads(json.dumps(mined.as_dict())))
     log(f"{mined.pairs:,} pairs of {mined.candidates:,} candidates: {settings.output}")
     return mined
 
@@ -163,54 +157,6 @@ def _measured(
     hits = are_gold(run.pairs.source, run.pairs.target, gold, len(run.target))
     curve = Curve.of(scores[kept], hits[kept], len(gold))
     return curve.at(-float("inf") if threshold is None else threshold), int(hits.sum()) / len(gold)
-
-
-@contextmanager
-def _finished_blocks_kept(staging: Path) -> Iterator[None]:
-    """Leaves blocks that are done where work ends early; a folder that holds only the record of the job goes."""
-    try:
-        yield
-    except BaseException:
-        if not any(path.suffix in {".npy", ".npz"} for path in staging.rglob("*")):
-            shutil.rmtree(staging, ignore_errors=True)
-        raise
-
-
-def _check_files(settings: MiningSettings, files: MinedFiles) -> None:
-    """Refuses outputs that are in the way, before any long work."""
-    check_unfinished(files.pairs.resolve(), overwrite=settings.overwrite, resume=settings.resume)
-    _check_outputs(settings, files)
-
-
-def _check_outputs(settings: MiningSettings, files: MinedFiles) -> None:
-    # A run that was killed at its very end has moved all but the pairs.
-    begun = settings.resume and not files.pairs.exists() and recorded_job(files.record) == _fingerprint(settings)
-    for path in files:
-        check_output_file(path, overwrite=settings.overwrite or begun)
-
-
-def _was_finished(settings: MiningSettings, files: MinedFiles) -> bool:
-    """Tells whether nothing is left to do, and ends what a run that was killed then has left."""
-    whole = _whole_pairs(files)
-    is_whole = whole.is_file() and not whole.is_symlink()
-    if not settings.resume or not (is_whole or files.pairs.is_file()):
-        return False
-    if recorded_job(files.record) != _fingerprint(settings):
-        return False
-    staging = staging_path(files.pairs.resolve())
-    refuse_if_claimed(staging)
-    shutil.rmtree(staging, ignore_errors=True)
-    if is_whole:
-        try:
-            whole.replace(check_output_file(files.pairs, overwrite=True))
-        except OSError as error:
-            raise OutputError(f"cannot write: {error.strerror}", path=files.pairs) from error
-    log(f"nothing is left to do, the output is finished: {settings.output}")
-    return True
-
-
-def _fingerprint(settings: MiningSettings) -> str:
-    return job_fingerprint(_job(settings))
 
 
 def _mined_before(files: MinedFiles) -> Mined:
@@ -254,14 +200,6 @@ def _read_tuning(settings: MiningSettings) -> tuple[Collection, Collection, NDAr
     return *collections, read_gold(gold, *collections)
 
 
-def _job(settings: MiningSettings) -> dict[str, Any]:
-    """Describes all that decides the result, so that another run is not taken for this one."""
-    job = {name: value for name, value in settings.record().items() if name != "output"}
-    if settings.device == CPU:
-        del job["device"]  # unfinished runs of earlier versions know no other
-    return {**job, "inputs": {as_given(path): fingerprint(path) for path in settings.inputs()}}
-
-
 def _tune(
     tuning: tuple[Collection, Collection, NDArray[np.int64]],
     encoders: EncoderFolders,
@@ -303,33 +241,3 @@ def _write(
                 stream.write("\t".join([f"{score:.9g}", *map(one_line, fields)]) + "\n")
     if files.gold is not None:
         write_gold(staging / files.gold.name, left.names, right.names, np.stack([source, target], axis=1))
-
-
-def _write_record(staging: Path, settings: MiningSettings, mined: Mined) -> None:
-    write_provenance(
-        staging,
-        command="mine",
-        settings=settings.record(),
-        inputs=settings.inputs(),
-        results=json.loads(json.dumps(mined.as_dict())),
-    )
-    (staging / FILE_NAME).rename(staging / mined.files.record.name)
-
-
-def _whole_pairs(files: MinedFiles) -> Path:
-    """Names the file that the pairs are, whole, while the staging folder is cleared away."""
-    return staging_path(files.pairs.resolve()).with_suffix(".whole")
-
-
-def _move(staging: Path, files: MinedFiles) -> None:
-    try:
-        # The record first: by it a resumed run knows the others as its own.
-        for path in (files.record, *([files.gold] if files.gold else [])):
-            (staging / path.name).replace(path)
-        # The pairs last: where they are, all is, and nothing is left to clear away.
-        whole = _whole_pairs(files)
-        (staging / files.pairs.name).replace(whole)
-        shutil.rmtree(staging, ignore_errors=True)
-        whole.replace(files.pairs)
-    except OSError as error:
-        raise OutputError(f"cannot write: {error.strerror}", path=files.pairs) from error

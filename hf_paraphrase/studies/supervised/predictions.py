@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ...artefacts.artefact import output_files
 from ...artefacts.card_heads import class_names
 from ...artefacts.evaluated_cards import add_results, check_evaluated_card
 from ...artefacts.provenance import fingerprint, versions
-from ...artefacts.whole_files import output_files, write_text_whole
+from ...artefacts.whole_files import write_text_whole
 from ...data.folder import DataFolder
 from ...errors import InputError, UsageError
 from ...messages import log

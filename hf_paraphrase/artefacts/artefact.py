@@ -1,0 +1,535 @@
+"""How every output is made: a folder, file or set of shards that appears under its name whole or not at all.
+
+The work of a run goes into a hidden folder beside the output, `.NAME.<random>.partial`: `output/` becomes the output,
+everything else is the state of the job (`job.json`, checkpoints). At the end `output/` takes the name of the output in
+one step. A run that was killed before that is continued by `resume`; after it there is nothing left to do.
+
+    with Artefact(output, command="filter", settings=settings, inputs=[pairs]) as artefact:
+        ...  # write below artefact.staging
+        artefact.finish(results={"rows": rows}, card=Card("filtered", {...}))
+"""
+
+from __future__ import annotations
+
+import ctypes
+import hashlib
+import json
+import os
+import re
+import shutil
+import stat
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from filelock import FileLock, Timeout
+
+from ..errors import HfParaphraseError, OutputError
+from ..messages import log
+from ..settings import Settings
+from ..shown_text import as_given
+from .measurements import Measurement
+from .provenance import FILE_NAME as PROVENANCE
+from .provenance import fingerprint, write_provenance
+from .untrusted_files import read_json_object
+from .whole_files import write_text_whole
+
+JOB = "job.json"
+"""The file in an incomplete run that says what determines its result."""
+_MADE_BY = "hf-paraphrase "
+_LONGEST_NAME = 200
+_NOT_THE_RESULT = frozenset({"output", "license", "report_to"})
+_AT_CWD, _EXCHANGE = -100, 2
+
+
+@dataclass(frozen=True)
+class Card:
+    """What the card of an artefact is made of.
+
+    Attributes:
+        template: The name of the template.
+        values: What the template needs.
+        kind: The folder of the template, `dataset_cards` or `model_cards`.
+        measurements: What was measured, for the `model-index` of a model.
+        report: Whether a report for browsers is written beside the card.
+    """
+
+    template: str
+    values: Mapping[str, Any]
+    kind: str = "dataset_cards"
+    measurements: Sequence[Measurement] = ()
+    report: bool = False
+
+
+@dataclass
+class Artefact:
+    """One output in the making; a context manager that locks it for one run.
+
+    Args:
+        output: The folder or file.
+        command: The verb that makes it.
+        settings: The settings of the verb, or the mapping to record of them.
+        inputs: Files, folders and models that are read; their SHA-256 is taken at the start.
+        overwrite: Whether an earlier output that this package made may be replaced.
+        resume: None for work that is not worth continuing. For long work, true continues an incomplete run, and false
+            refuses to discard one.
+        job: What determines the result beside settings and inputs.
+        free: Names of settings that may differ when a run is continued.
+        is_file: Whether the output is a file, with its provenance in `NAME.provenance.json` beside it and no card.
+        companions: Other files beside that file, which :meth:`finish` moves before it.
+        shared: Whether other runs make parts of the same output; they hold the lock only to begin and to finish.
+
+    Attributes:
+        target: The output as an absolute path.
+        finished: Whether the run to continue had come to its end, so that nothing is left to do.
+
+    Raises:
+        OutputError: On entry, if the output is in the way, another run is writing it, or an incomplete run exists and
+            neither flag was given or its job was another one.
+    """
+
+    output: str | os.PathLike[str]
+    command: str
+    settings: Settings | Mapping[str, Any]
+    inputs: Iterable[str | os.PathLike[str]] = ()
+    overwrite: bool = False
+    resume: bool | None = None
+    job: Mapping[str, Any] = field(default_factory=dict)
+    free: Iterable[str] = ()
+    is_file: bool = False
+    companions: Sequence[Path] = ()
+    shared: bool = False
+    target: Path = field(init=False)
+    finished: bool = field(init=False, default=False)
+
+    def __post_init__(self) -> None:
+        self.inputs = list(dict.fromkeys(os.fspath(item) for item in self.inputs))
+        self.target = _resolved(self.output)
+        self._lock: FileLock | None = None
+        self._work: Path | None = None
+        self._fingerprints: dict[str, str] | None = None
+
+    def __enter__(self) -> Self:
+        if not self.resume:
+            # Before a long wait and before the inputs are read.
+            self._check()
+        self._lock = _acquire(self.target, wait=self.shared)
+        try:
+            self._begin()
+        except BaseException:
+            self._release()
+            raise
+        if self.finished or self.shared:
+            self._release()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        work, self._work = self._work, None
+        try:
+            if work is not None and not self.shared and not (self.resume is not None and _has_state(work)):
+                shutil.rmtree(work, ignore_errors=True)
+        finally:
+            self._release()
+
+    @property
+    def staging(self) -> Path:
+        """The folder that becomes the output; files are written there under their own names."""
+        return self.work / "output"
+
+    @property
+    def place(self) -> Path:
+        """Where the content of the output is now: in the incomplete run, or under its own name."""
+        return self.staging if self._work is not None and self._work.is_dir() else self.target
+
+    @property
+    def work(self) -> Path:
+        """The hidden folder of the incomplete run."""
+        if self._work is None:
+            raise RuntimeError("the artefact is not being made")
+        return self._work
+
+    def checkpoint(self, name: str) -> Path:
+        """Returns where the run may keep state with which a later run continues; it never gets into the output."""
+        if self._work is None and self.shared:
+            self._lock = _acquire(self.target, wait=True)
+            try:
+                self._work = self._continued(_begun(incomplete_runs(self.target))) or self._new_work()
+                self._write_job()
+            finally:
+                self._release()
+        else:
+            self._write_job()
+        return self.work / name
+
+    def _write_job(self) -> None:
+        if not (self.work / JOB).is_file():
+            write_text_whole(self.work / JOB, json.dumps(self.described_job(), indent=2, ensure_ascii=False) + "\n")
+
+    def described_job(self) -> dict[str, Any]:
+        """Returns all that determines the result: settings with the fingerprints of the inputs in place of names."""
+        # The settings name a stream as the user did, and not its copy.
+        fingerprints = {as_given(item): found for item, found in self.fingerprints().items()}
+        free = _NOT_THE_RESULT.union(self.free)
+        given = {name: value for name, value in self._record().items() if name not in free}
+        job = {name: _with_fingerprints(value, fingerprints) for name, value in given.items()}
+        named = {item for value in given.values() for item in (value if isinstance(value, list) else [value])}
+        if others := [found for item, found in fingerprints.items() if item not in named]:
+            job["inputs"] = others
+        described: dict[str, Any] = json.loads(json.dumps({**job, **self.job}, default=str))
+        return described
+
+    def fingerprints(self) -> dict[str, str]:
+        """Returns the SHA-256 of each input, which is taken once."""
+        if self._fingerprints is None:
+            self._fingerprints = {str(item): fingerprint(item) for item in self.inputs}
+        return self._fingerprints
+
+    def finish(
+        self,
+        *,
+        results: Mapping[str, Any] | None = None,
+        card: Card | None = None,
+        settings: Mapping[str, Any] | None = None,
+    ) -> None:
+        """Writes provenance and card, and gives the output its name: the last thing that a run does.
+
+        Args:
+            results: What was measured.
+            card: Its card.
+            settings: What to record in place of the settings of the run.
+
+        Raises:
+            OutputError: If a file cannot be written or the output cannot be replaced.
+        """
+        from .cards import write_card
+
+        write_provenance(
+            self.staging,
+            command=self.command,
+            settings=self._record() if settings is None else settings,
+            inputs=self.fingerprints(),
+            results=results,
+            job=None if self.resume is None else fingerprint_of_job(self.described_job()),
+        )
+        if card is not None:
+            write_card(self.staging, card.kind, card.template, card.values, card.measurements, report=card.report)
+        try:
+            for path in self.staging.rglob(".*.partial"):
+                path.unlink()  # what a killed run was writing
+            self._check()
+            if self.is_file:
+                (self.staging / PROVENANCE).replace(self._record_file)
+                for path in self.companions:
+                    (self.staging / path.name).replace(path)
+                (self.staging / self.target.name).replace(self.target)
+            else:
+                _replace_folder(self.staging, self.target, self.work / "previous")
+        except OSError as error:
+            raise OutputError(f"cannot replace the output: {error.strerror}", path=self.target) from error
+        shutil.rmtree(self.work, ignore_errors=True)
+        self._work = None
+
+    @contextmanager
+    def finishing(self) -> Iterator[bool]:
+        """Locks the output of a shared job again; yields whether this run is to finish it, or another one has."""
+        self._lock = _acquire(self.target, wait=True)
+        try:
+            yield self._work is not None and (self._work / JOB).is_file()
+        finally:
+            self._release()
+
+    def _record(self) -> dict[str, Any]:
+        return self.settings.record() if isinstance(self.settings, Settings) else dict(self.settings)
+
+    @property
+    def _record_file(self) -> Path:
+        """Where the provenance of the finished output is."""
+        if self.is_file:
+            return self.target.with_name(f"{self.target.name}.{PROVENANCE}")
+        return self.target / PROVENANCE
+
+    def _check(self) -> None:
+        check_output(self.output, overwrite=self.overwrite, is_file=self.is_file)
+        # A run that was killed while it finished has moved some of the others.
+        replaces = self.overwrite or self._work is not None
+        for path in (*self.companions, self._record_file) if self.is_file else ():
+            check_output(path, overwrite=replaces, is_file=True)
+
+    def _release(self) -> None:
+        lock, self._lock = self._lock, None
+        if lock is not None:
+            _release(lock)
+
+    def _begin(self) -> None:
+        """Decides, with the lock, whether there is work to do and where."""
+        found = incomplete_runs(self.target)
+        for work in found:
+            _undo_replacement(work, self.target)
+        if self.resume and self._was_finished():
+            self.finished = True
+            log(f"nothing is left to do, the output is finished: {self.output}")
+        else:
+            self._work = self._continued(_begun(found))
+            self._check()
+        for work in found:
+            if work != self._work:
+                shutil.rmtree(work, ignore_errors=True)
+        if self.finished:
+            return
+        self.fingerprints()
+        if self._work is None and not self.shared:
+            self._work = self._new_work()
+
+    def _new_work(self) -> Path:
+        work = self.target.with_name(f".{_shortened(self.target.name)}.{os.urandom(8).hex()}.partial")
+        try:
+            (work / "output").mkdir(parents=True)
+        except OSError as error:
+            raise OutputError(f"cannot create the folder: {error.strerror}", path=work) from error
+        return work
+
+    def _was_finished(self) -> bool:
+        """Tells whether the output is there and is the result of this job."""
+        known = recorded_job(self._record_file)
+        if known is None or not self.target.exists():
+            return False
+        if known == fingerprint_of_job(self.described_job()):
+            return True
+        if self.overwrite:
+            return False
+        raise OutputError(
+            "the output is finished and was made with other settings or inputs",
+            path=self.output,
+            remedy="give another --output, or --overwrite without --resume",
+        )
+
+    def _continued(self, begun: Sequence[Path]) -> Path | None:
+        """Returns the incomplete run to continue, or None where a new one begins."""
+        if not begun or (self.overwrite and not self.resume):
+            return None
+        if not self.resume:
+            raise OutputError(
+                "an incomplete run for this output exists",
+                path=self.output,
+                remedy="--resume continues it, --overwrite starts again",
+            )
+        work, remedy = begun[0], "repeat the original command with --resume, or start again with --overwrite"
+        try:
+            before = read_json_object(work / JOB, OutputError)
+        except OutputError as error:
+            raise OutputError("the state of the incomplete run is damaged", path=work / JOB, remedy=remedy) from error
+        now = self.described_job()
+        if changed := sorted(name for name in {*before, *now} if before.get(name) != now.get(name)):
+            raise OutputError(
+                f"the incomplete run had other settings: {', '.join(changed)}", path=self.output, remedy=remedy
+            )
+        return work
+
+
+@contextmanager
+def locked(path: Path, *, wait: bool = False) -> Iterator[None]:
+    """Keeps other runs from writing a file or folder until the block ends.
+
+    Args:
+        path: The file or folder.
+        wait: Wait for another run that is writing it.
+
+    Raises:
+        OutputError: If another run is writing it, or its folder cannot be written.
+    """
+    lock = _acquire(path, wait=wait)
+    try:
+        yield
+    finally:
+        _release(lock)
+
+
+@contextmanager
+def output_file(output: str | os.PathLike[str], *, overwrite: bool = False) -> Iterator[Path]:
+    """Locks a single file without provenance, which the block writes by :func:`~.whole_files.written_whole`.
+
+    Raises:
+        OutputError: If the output is in the way or its folder cannot be written, or another run is writing it.
+    """
+    path = check_output(output, overwrite=overwrite, is_file=True)
+    with locked(path):
+        # A run that has ended since the first check may have left its output.
+        yield check_output(path, overwrite=overwrite, is_file=True)
+
+
+@contextmanager
+def output_files(*outputs: str | os.PathLike[str] | None, overwrite: bool = False) -> Iterator[None]:
+    """Locks several files as :func:`output_file` does one; None stands for one that is not wanted."""
+    with ExitStack() as stack:
+        for output in outputs:
+            if output is not None:
+                stack.enter_context(output_file(output, overwrite=overwrite))
+        yield
+
+
+def check_output(output: str | os.PathLike[str], *, overwrite: bool = False, is_file: bool = False) -> Path:
+    """Refuses an output that would destroy something, and returns it as an absolute path.
+
+    Of folders, only those with a provenance of this package are replaced. Who made a file cannot be known, so that
+    `overwrite` replaces any.
+
+    Raises:
+        OutputError: If it is a link, of another kind, exists and `overwrite` is false, or is not ours.
+    """
+    wanted, other = ("a file", "a folder") if is_file else ("a folder", "a file")
+    path = _resolved(output)
+    if not os.path.lexists(path):
+        return path
+    mode = path.lstat().st_mode
+    if stat.S_ISLNK(mode):
+        raise OutputError("the output is a link", path=output, remedy=f"name {wanted} itself")
+    if not (stat.S_ISREG(mode) if is_file else stat.S_ISDIR(mode)):
+        kind = other if stat.S_ISREG(mode) or stat.S_ISDIR(mode) else "a device, pipe or socket"
+        raise OutputError(f"the output is {kind}, not {wanted}", path=output, remedy=f"name {wanted}")
+    if is_file and not overwrite:
+        raise OutputError("the output file exists", path=output, remedy="give another name, or --overwrite")
+    if is_file:
+        return path
+    if path == Path.cwd() or path in Path.cwd().parents:
+        raise OutputError("the output is the current folder or contains it", path=output, remedy="name a new folder")
+    if any(path.iterdir()):
+        if not overwrite:
+            raise OutputError(
+                "the output folder exists and is not empty",
+                path=output,
+                remedy="give another --output, or --overwrite",
+            )
+        if not is_ours(path):
+            raise OutputError(
+                f"--overwrite replaces only what hf-paraphrase made, and this folder has no {PROVENANCE} that says so",
+                path=output,
+                remedy="remove the folder yourself, or give another --output",
+            )
+    return path
+
+
+def _resolved(output: str | os.PathLike[str]) -> Path:
+    """Returns the absolute path of an output, in which no folder is a link; the output itself may be one."""
+    try:
+        path = Path(output).expanduser()
+        return path.parent.resolve() / path.name if path.name not in {"", ".."} else path.resolve()
+    except (OSError, RuntimeError) as error:  # a loop of links is either, by the version of Python
+        raise OutputError("the path leads through a loop of links", path=output, remedy="give another one") from error
+
+
+def is_ours(folder: Path) -> bool:
+    """Tells whether a folder has a provenance that says that this package made it."""
+    with suppress(HfParaphraseError):
+        command = read_json_object(folder / PROVENANCE).get("command")
+        return isinstance(command, str) and command.startswith(_MADE_BY)
+    return False
+
+
+def fingerprint_of_job(job: Mapping[str, Any]) -> str:
+    """Computes the SHA-256 of a job as JSON."""
+    return hashlib.sha256(json.dumps(job, sort_keys=True).encode()).hexdigest()
+
+
+def recorded_job(record: Path) -> str | None:
+    """Returns the fingerprint of the job in the provenance of a finished output, or None where there is none."""
+    found = read_json_object(record, OutputError).get("job") if record.is_file() else None
+    return found if isinstance(found, str) else None
+
+
+def incomplete_runs(target: Path) -> list[Path]:
+    """Lists the hidden folders that earlier runs for an output have left, of this user and not links."""
+    pattern = re.compile(rf"\.{re.escape(_shortened(target.name))}\.[0-9a-f]{{16}}\.partial")
+    if not target.parent.is_dir():
+        return []
+    with os.scandir(target.parent) as entries:
+        return sorted(
+            Path(entry.path)
+            for entry in entries
+            if pattern.fullmatch(entry.name) and entry.is_dir(follow_symlinks=False) and _is_own(entry)
+        )
+
+
+def _acquire(target: Path, *, wait: bool) -> FileLock:
+    """Locks an output, or refuses one that another run has locked."""
+    path = target.with_name(f".{_shortened(target.name)}.lock")
+    lock = FileLock(path)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            lock.acquire(timeout=0)
+        except Timeout:
+            if not wait:
+                raise
+            log(f"waiting for another run that is writing {target}")
+            lock.acquire()
+    except Timeout as error:
+        raise OutputError(
+            "another run is writing this output", path=target, remedy="wait for it, or give another --output"
+        ) from error
+    except OSError as error:
+        raise OutputError(f"cannot write: {error.strerror}", path=path) from error
+    return lock
+
+
+def _release(lock: FileLock) -> None:
+    with suppress(OSError):
+        Path(lock.lock_file).unlink()
+    lock.release()
+
+
+def _begun(runs: Iterable[Path]) -> list[Path]:
+    return [work for work in runs if (work / JOB).is_file()]
+
+
+def _is_own(entry: os.DirEntry[str]) -> bool:
+    return not hasattr(os, "geteuid") or entry.stat(follow_symlinks=False).st_uid == os.geteuid()
+
+
+def _has_state(work: Path) -> bool:
+    """Tells whether an incomplete run holds anything beside what describes its job."""
+    return (work / JOB).is_file() and any(path.is_file() and path.name != JOB for path in work.rglob("*"))
+
+
+def _replace_folder(new: Path, target: Path, previous: Path) -> None:
+    """Gives a folder the name of another, which gets out of the way; a kill leaves one of them under the name."""
+    if not target.exists() or not any(target.iterdir()):
+        new.rename(target)
+    elif not _exchange(new, target):
+        target.rename(previous)
+        try:
+            new.rename(target)
+        except OSError:
+            previous.rename(target)
+            raise
+
+
+def _undo_replacement(work: Path, target: Path) -> None:
+    """Gives an output its name back if a run was killed between the two renames of a replacement."""
+    previous = work / "previous"
+    if previous.is_dir() and not previous.is_symlink() and not os.path.lexists(target):
+        previous.rename(target)
+
+
+def _exchange(one: Path, other: Path) -> bool:
+    """Exchanges the names of two folders in one step, where the system can."""
+    if sys.platform != "linux":
+        return False
+    rename: Callable[..., int] | None = getattr(ctypes.CDLL(None), "renameat2", None)
+    return rename is not None and rename(_AT_CWD, os.fsencode(one), _AT_CWD, os.fsencode(other), _EXCHANGE) == 0
+
+
+def _with_fingerprints(value: Any, fingerprints: Mapping[str, str]) -> Any:
+    if isinstance(value, list):
+        return [_with_fingerprints(item, fingerprints) for item in value]
+    return fingerprints.get(value, value) if isinstance(value, str) else value
+
+
+def _shortened(name: str) -> str:
+    """Cuts a name that would be too long with what is added to it; a file name may have 255 bytes."""
+    return os.fsdecode(os.fsencode(name)[:_LONGEST_NAME])

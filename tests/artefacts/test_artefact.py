@@ -1,0 +1,409 @@
+"""An output appears whole or not at all, whatever happens to the run that makes it."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+from pathlib import Path
+
+import pytest
+
+from hf_paraphrase.artefacts import artefact as module
+from hf_paraphrase.artefacts.artefact import Artefact, incomplete_runs, locked, output_file
+from hf_paraphrase.artefacts.provenance import fingerprint, read_provenance
+from hf_paraphrase.artefacts.whole_files import write_text_whole, written_whole
+from hf_paraphrase.errors import InputError, OutputError
+
+
+def made(output: Path, text: str = "new", **options: object) -> Artefact:
+    """Makes an artefact with one file."""
+    with Artefact(output, command="toy", settings={"text": text}, **options) as artefact:
+        if not artefact.finished:
+            (artefact.staging / "text.txt").write_text(text)
+            artefact.finish(results={"letters": len(text)})
+    return artefact
+
+
+def names(folder: Path) -> set[str]:
+    return {path.name for path in folder.iterdir()}
+
+
+def killed(work, moment: int) -> bool:
+    """Runs work in another process and kills it before its n-th change of the file system; false if it ended first."""
+    pid = os.fork()
+    if pid == 0:
+        count = 0
+
+        def counted(function):
+            def call(*args, **kwargs):
+                nonlocal count
+                count += 1
+                if count == moment:
+                    os.kill(os.getpid(), signal.SIGKILL)
+                return function(*args, **kwargs)
+
+            return call
+
+        for name in ("rename", "replace", "unlink", "mkdir", "rmdir", "open"):
+            setattr(os, name, counted(getattr(os, name)))
+        module._exchange = counted(module._exchange)
+        try:
+            work()
+        finally:
+            os._exit(0)
+    return os.WIFSIGNALED(os.waitpid(pid, 0)[1])
+
+
+def test_the_folder_has_content_and_provenance_and_nothing_else_is_left(tmp_path):
+    made(tmp_path / "out")
+    record = read_provenance(tmp_path / "out")
+    assert names(tmp_path) == {"out"} and names(tmp_path / "out") == {"text.txt", "provenance.json"}
+    assert record["command"] == "hf-paraphrase toy" and record["settings"] == {"text": "new"}
+    assert record["results"] == {"letters": 3} and "job" not in record
+
+
+@pytest.mark.parametrize("error", [OutputError("full"), KeyboardInterrupt(), ValueError("bug")])
+def test_an_error_leaves_nothing_of_short_work_and_keeps_the_older_output(tmp_path, error):
+    made(tmp_path / "out", "old")
+    with (
+        pytest.raises(type(error)),
+        Artefact(tmp_path / "out", command="toy", settings={}, overwrite=True) as artefact,
+    ):
+        (artefact.staging / "text.txt").write_text("half")
+        raise error
+    assert names(tmp_path) == {"out"} and (tmp_path / "out" / "text.txt").read_text() == "old"
+
+
+def test_an_input_that_changes_during_the_work_is_recorded_as_it_was_read(tmp_path):
+    data = tmp_path / "data.txt"
+    data.write_text("before")
+    before = fingerprint(data)
+    with Artefact(tmp_path / "out", command="toy", settings={}, inputs=[data]) as artefact:
+        data.write_text("after")
+        artefact.finish()
+    assert [item["sha256"] for item in read_provenance(tmp_path / "out")["inputs"]] == [before]
+
+
+def test_an_input_is_hashed_once(tmp_path, monkeypatch):
+    (tmp_path / "data.txt").write_text("text")
+    hashed = []
+    monkeypatch.setattr(module, "fingerprint", lambda path: hashed.append(path) or fingerprint(path))
+    options = {"inputs": [tmp_path / "data.txt", str(tmp_path / "data.txt")], "resume": False}
+    with Artefact(tmp_path / "out", command="toy", settings={}, **options) as artefact:
+        artefact.checkpoint("state")
+        artefact.finish()
+    assert len(hashed) == 1
+
+
+def test_a_missing_input_is_reported_before_anything_is_made(tmp_path):
+    with pytest.raises(InputError, match="nothing"):
+        made(tmp_path / "out", inputs=[tmp_path / "nothing"])
+    assert names(tmp_path) == set()
+
+
+@pytest.mark.parametrize("replaceable", ["file", "folder", "link", "link to nothing", "working folder"])
+@pytest.mark.parametrize("overwrite", [False, True])
+def test_what_we_did_not_make_is_never_replaced(tmp_path, monkeypatch, replaceable, overwrite):
+    out, other = tmp_path / "out", tmp_path / "other"
+    if replaceable == "file":
+        out.write_text("theirs")
+    elif replaceable == "folder":
+        out.mkdir()
+        (out / "job.json").write_text("{}")
+    elif replaceable == "working folder":
+        made(out)
+        monkeypatch.chdir(out)
+    else:
+        if replaceable == "link":
+            made(other)
+        out.symlink_to(other)
+    before = names(tmp_path)
+    with pytest.raises(OutputError):
+        made(out, "new text", overwrite=overwrite)
+    assert names(tmp_path) == before
+    if out.is_dir():
+        assert not (out / "text.txt").exists() or (out / "text.txt").read_text() == "new"
+
+
+def test_an_existing_output_is_kept_without_overwrite_and_replaced_with_it(tmp_path):
+    made(tmp_path / "out", "old")
+    with pytest.raises(OutputError, match="exists and is not empty"):
+        made(tmp_path / "out")
+    assert (tmp_path / "out" / "text.txt").read_text() == "old"
+    made(tmp_path / "out", overwrite=True)
+    assert (tmp_path / "out" / "text.txt").read_text() == "new" and names(tmp_path) == {"out"}
+
+
+@pytest.mark.parametrize("exchanges", [True, False], ids=["exchange", "two renames"])
+def test_a_kill_at_any_moment_leaves_the_old_or_the_new_output_and_the_next_run_tidies_up(
+    tmp_path, monkeypatch, exchanges
+):
+    if not exchanges:
+        monkeypatch.setattr(module, "_exchange", lambda one, other: False)
+    out, seen = tmp_path / "out", set()
+    for moment in range(1, 100):
+        made(out, "old", overwrite=True)
+        ended = not killed(lambda: made(out, "new", overwrite=True), moment)
+        if not exchanges and not out.exists():
+            # The next run, even one that is refused, gives the older output its name back.
+            with pytest.raises(OutputError, match="exists"):
+                made(out, "third")
+        text = (out / "text.txt").read_text()
+        assert text in {"old", "new"} and (out / "provenance.json").is_file()
+        seen.add(text)
+        made(out, "third", overwrite=True)
+        assert names(tmp_path) == {"out"} and (out / "text.txt").read_text() == "third"
+        if ended:
+            break
+    assert ended and seen == {"old", "new"} and moment > 8
+
+
+def test_long_work_that_was_killed_at_any_moment_is_continued_with_the_same_bytes(tmp_path):
+    def work(resume: bool) -> None:
+        settings, options = {"output": "out", "size": 3}, {"inputs": [tmp_path / "data.txt"], "resume": resume}
+        with Artefact(tmp_path / "out", command="toy", settings=settings, **options) as artefact:
+            if artefact.finished:
+                return
+            steps = artefact.checkpoint("steps")
+            for step in range(3):
+                if not (steps / str(step)).is_file():
+                    write_text_whole(steps / str(step), f"{step}\n")
+            text = "".join((steps / str(step)).read_text() for step in range(3))
+            write_text_whole(artefact.staging / "text.txt", text)
+            artefact.finish(results={"steps": 3})
+
+    def content() -> dict[str, bytes]:
+        return {path.name: path.read_bytes() for path in (tmp_path / "out").iterdir()}
+
+    (tmp_path / "data.txt").write_text("data")
+    work(resume=False)
+    undisturbed = content()
+    for moment in range(1, 200):
+        for path in (tmp_path / "out").iterdir():
+            path.unlink()
+        (tmp_path / "out").rmdir()
+        ended = not killed(lambda: work(resume=False), moment)
+        work(resume=True)
+        assert content() == undisturbed and names(tmp_path) == {"out", "data.txt"}
+        if ended:
+            break
+    assert ended and moment > 15
+
+
+def incomplete(tmp_path: Path, **settings: object) -> None:
+    """Leaves an incomplete run."""
+    with (
+        pytest.raises(ValueError, match="stop"),
+        Artefact(tmp_path / "out", command="toy", settings=settings, resume=False) as artefact,
+    ):
+        write_text_whole(artefact.checkpoint("state"), "half")
+        raise ValueError("stop")
+
+
+def test_long_work_is_neither_discarded_nor_continued_without_a_flag(tmp_path):
+    incomplete(tmp_path, size=3)
+    for resume in (None, False):
+        with pytest.raises(OutputError, match="an incomplete run for this output exists"):
+            made(tmp_path / "out", resume=resume)
+    assert len(incomplete_runs(tmp_path / "out")) == 1
+    made(tmp_path / "out", overwrite=True, resume=False)
+    assert names(tmp_path) == {"out"}
+
+
+def test_another_job_is_not_continued_and_the_message_names_what_differs(tmp_path):
+    incomplete(tmp_path, size=3, output="out", seed=1, license="mit")
+    settings = {"size": 4, "output": "elsewhere", "seed": 1, "license": "cc0-1.0", "depth": 2}
+    with (
+        pytest.raises(OutputError, match=r"other settings: depth, size"),
+        Artefact(tmp_path / "out", command="toy", settings=settings, resume=True),
+    ):
+        pass
+    settings |= {"size": 3}
+    del settings["depth"]
+    with Artefact(tmp_path / "out", command="toy", settings=settings, resume=True) as artefact:
+        assert artefact.checkpoint("state").read_text() == "half"
+        artefact.finish()
+
+
+def test_an_input_may_move_but_not_change_when_a_run_is_continued(tmp_path):
+    first, second = tmp_path / "first.txt", tmp_path / "second.txt"
+    first.write_text("data")
+    with (
+        pytest.raises(ValueError, match="stop"),
+        Artefact(tmp_path / "out", command="toy", settings={"data": str(first)}, inputs=[first], resume=False) as run,
+    ):
+        write_text_whole(run.checkpoint("state"), "half")
+        raise ValueError("stop")
+    first.rename(second)
+    settings = {"data": str(second)}
+    with Artefact(tmp_path / "out", command="toy", settings=settings, inputs=[second], resume=True) as run:
+        assert run.checkpoint("state").read_text() == "half"
+        write_text_whole(run.checkpoint("state"), "whole")
+    second.write_text("other data")
+    with (
+        pytest.raises(OutputError, match="other settings: data"),
+        Artefact(tmp_path / "out", command="toy", settings=settings, inputs=[second], resume=True),
+    ):
+        pass
+
+
+def test_a_finished_output_needs_no_more_work_unless_it_is_of_another_job(tmp_path, caplog):
+    assert not made(tmp_path / "out", resume=False).finished
+    before = (tmp_path / "out" / "text.txt").stat().st_mtime_ns
+    with caplog.at_level("INFO", logger="hf_paraphrase"):
+        assert made(tmp_path / "out", resume=True).finished
+    assert (tmp_path / "out" / "text.txt").stat().st_mtime_ns == before and "nothing is left to do" in caplog.text
+    with pytest.raises(OutputError, match="finished and was made with other settings"):
+        made(tmp_path / "out", "other", resume=True)
+    assert not made(tmp_path / "out", "other", resume=True, overwrite=True).finished
+
+
+def test_a_refusal_before_the_first_checkpoint_leaves_nothing_to_continue(tmp_path):
+    with (
+        pytest.raises(InputError),
+        Artefact(tmp_path / "out", command="toy", settings={}, resume=False) as artefact,
+    ):
+        artefact.checkpoint("steps").mkdir()
+        raise InputError("no such model")
+    assert names(tmp_path) == set()
+
+
+@pytest.mark.parametrize("damage", ["{", "[]", ""])
+def test_a_damaged_state_is_one_error(tmp_path, damage):
+    incomplete(tmp_path, text="new")
+    (run,) = incomplete_runs(tmp_path / "out")
+    (run / "job.json").write_text(damage)
+    with pytest.raises(OutputError, match="state of the incomplete run is damaged"):
+        made(tmp_path / "out", resume=True)
+
+
+def test_a_folder_of_the_same_name_by_somebody_else_is_no_incomplete_run(tmp_path):
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "elsewhere" / "job.json").write_text(json.dumps({"text": "new"}))
+    (tmp_path / f".out.{'0' * 16}.partial").symlink_to(tmp_path / "elsewhere")
+    (tmp_path / ".out.partial").mkdir()
+    made(tmp_path / "out", resume=True)
+    assert names(tmp_path / "elsewhere") == {"job.json"}
+    assert names(tmp_path) == {"out", "elsewhere", ".out.partial", f".out.{'0' * 16}.partial"}
+
+
+def test_two_runs_never_write_one_output(tmp_path):
+    with Artefact(tmp_path / "out", command="toy", settings={}) as artefact:
+        with pytest.raises(OutputError, match="another run is writing this output"):
+            made(tmp_path / "out")
+        made(tmp_path / "other")
+        artefact.finish()
+    assert names(tmp_path) == {"out", "other"}
+
+
+def test_parts_share_one_run_and_the_last_finishes_it(tmp_path):
+    def part(number: int) -> bool:
+        options = {"resume": True, "shared": True}
+        with Artefact(tmp_path / "out", command="toy", settings={"parts": 2}, **options) as artefact:
+            if artefact.finished:
+                return False
+            artefact.checkpoint("reports")
+            write_text_whole(artefact.staging / f"{number}.txt", str(number))
+            with artefact.finishing() as is_ours:
+                if is_ours and len(names(artefact.staging)) == 2:
+                    artefact.finish()
+                    return True
+            return False
+
+    assert not part(1)
+    assert not part(1)  # once more, as after a kill
+    assert len(incomplete_runs(tmp_path / "out")) == 1
+    assert part(2) and names(tmp_path / "out") == {"1.txt", "2.txt", "provenance.json"}
+    assert not part(2) and names(tmp_path) == {"out"}
+
+
+def test_a_part_that_comes_late_finds_the_output_finished_by_another(tmp_path):
+    options = {"command": "toy", "settings": {}, "resume": True, "shared": True}
+    with Artefact(tmp_path / "out", **options) as late:
+        late.checkpoint("reports")
+        with Artefact(tmp_path / "out", **options) as other:
+            other.checkpoint("reports")
+            with other.finishing() as is_ours:
+                assert is_ours
+                other.finish()
+        with late.finishing() as is_ours:
+            assert not is_ours
+        assert late.place == tmp_path / "out"
+
+
+def test_a_file_with_its_provenance_beside_it_is_continued_and_known_as_finished(tmp_path):
+    def work(resume: bool) -> bool:
+        options = {"resume": resume, "is_file": True, "companions": [tmp_path / "pairs.gold"]}
+        with Artefact(tmp_path / "pairs.tsv", command="toy", settings={}, **options) as artefact:
+            if artefact.finished:
+                return True
+            for name in ("pairs.tsv", "pairs.gold"):
+                write_text_whole(artefact.staging / name, name)
+            write_text_whole(artefact.checkpoint("state"), "state")
+            artefact.finish()
+        return False
+
+    for moment in range(1, 100):
+        ended = not killed(lambda: work(resume=False), moment)
+        work(resume=True)
+        assert work(resume=True)
+        assert names(tmp_path) == {"pairs.tsv", "pairs.gold", "pairs.tsv.provenance.json"}
+        with pytest.raises(OutputError, match="the output file exists"):
+            work(resume=False)
+        for path in tmp_path.iterdir():
+            path.unlink()
+        if ended:
+            break
+    assert ended and moment > 8
+
+
+@pytest.mark.parametrize("kind", ["folder", "link", "file", "pipe"])
+def test_a_single_file_replaces_nothing_but_a_file_and_that_only_if_told(tmp_path, kind):
+    path = tmp_path / "out.tsv"
+    if kind == "folder":
+        path.mkdir()
+    elif kind == "link":
+        (tmp_path / "other.tsv").write_text("theirs")
+        path.symlink_to(tmp_path / "other.tsv")
+    elif kind == "pipe":
+        os.mkfifo(path)
+    else:
+        path.write_text("old")
+    with pytest.raises(OutputError), output_file(path):
+        pass
+    if kind == "file":
+        with output_file(path, overwrite=True):
+            write_text_whole(path, "new")
+        assert path.read_text() == "new" and names(tmp_path) == {"out.tsv"}
+    else:
+        with pytest.raises(OutputError), output_file(path, overwrite=True):
+            pass
+
+
+def test_a_lock_that_a_killed_run_has_left_is_taken_over(tmp_path):
+    (tmp_path / ".out.lock").touch()
+    with locked(tmp_path / "out"), pytest.raises(OutputError, match="another run"), locked(tmp_path / "out"):
+        pass
+    assert names(tmp_path) == set()
+
+
+def test_an_error_about_another_file_is_not_reported_as_one_of_writing(tmp_path):
+    with pytest.raises(FileNotFoundError), written_whole(tmp_path / "out.txt"):
+        (tmp_path / "missing.txt").read_text()
+    with pytest.raises(OutputError, match="cannot write: No space left"), written_whole(tmp_path / "out.txt"):
+        raise OSError(28, "No space left on device")
+    assert names(tmp_path) == set()
+
+
+def test_a_file_is_not_written_through_a_link(tmp_path):
+    (tmp_path / "theirs.txt").write_text("theirs")
+    (tmp_path / "out.txt").symlink_to(tmp_path / "theirs.txt")
+    write_text_whole(tmp_path / "out.txt", "ours")
+    assert (tmp_path / "theirs.txt").read_text() == "theirs" and not (tmp_path / "out.txt").is_symlink()
+
+
+@pytest.mark.parametrize("length", [100, 250])
+def test_long_names_are_no_problem(tmp_path, length):
+    made(tmp_path / ("n" * length))
+    assert names(tmp_path) == {"n" * length}
