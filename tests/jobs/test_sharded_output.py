@@ -5,15 +5,17 @@ from __future__ import annotations
 import json
 import shutil
 import threading
+from unittest import mock
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from hf_paraphrase.artefacts.artefact import Card
 from hf_paraphrase.commands import main
 from hf_paraphrase.data.folder import write_split
-from hf_paraphrase.errors import OutputError, UsageError
+from hf_paraphrase.errors import UsageError
 from hf_paraphrase.jobs import shards as shards_module
 from hf_paraphrase.jobs.shard_settings import ShardSettings
 from hf_paraphrase.jobs.sharded_output import ShardedOutput
@@ -82,7 +84,6 @@ def test_a_run_of_all_that_is_left_goes_on_where_parts_were(pairs, whole, tmp_pa
     assert score(pairs, output) == 2 and "--resume continues it" in capsys.readouterr().err
     assert score(pairs, output, "--resume") == 0
     record = json.loads((output / "provenance.json").read_text())
-    assert len(record.pop("interruptions")) == 1
     record["settings"]["output"] = str(whole)
     assert record == json.loads((whole / "provenance.json").read_text())
     names = {name for name in tree(whole) if name != "provenance.json"}
@@ -115,131 +116,76 @@ def test_parts_with_other_settings_are_refused_and_the_work_is_kept(pairs, whole
     assert score(pairs, output, "--shard", "1/2") == 0
     before = tree(tmp_path)
     assert score(pairs, output, "--shard", "2/2", "--measures", "length") == 2
-    assert "the unfinished run had other settings: measures" in capsys.readouterr().err and tree(tmp_path) == before
+    assert "the incomplete run had other settings: measures" in capsys.readouterr().err and tree(tmp_path) == before
     assert score(pairs, output, "--shard", "2/2") == 0 and tree(output) == tree(whole)
     assert score(pairs, output, "--shard", "2/2", "--measures", "length") == 2
-    assert "the output is finished, and was made with other settings or inputs" in capsys.readouterr().err
+    assert "the output is finished and was made with other settings or inputs" in capsys.readouterr().err
 
 
 def part(folder, which, **flags):
-    return ShardedOutput(str(folder / "made"), ShardSettings(shard=which), **flags)
+    return ShardedOutput(
+        str(folder / "made"), ShardSettings(shard=which), command="toy", inputs=[], job={"job": 1}, **flags
+    )
 
 
-def test_parts_share_the_work_which_keeps_others_out_and_the_last_waits_for_all(tmp_path):
-    shards = cut("train", 4, 2)
-    first, second = part(tmp_path, "1/2"), part(tmp_path, "2/2")
-    moved = threading.Event()
+def write(shard, staging):
+    for path in (shard.path(staging), shard.report(staging)):
+        path.parent.mkdir(parents=True, exist_ok=True)
+    pq.write_table(pa.table({"row": [1] * shard.rows}), shard.path(staging))
+    shard.report(staging).write_text(json.dumps({"rows": shard.rows, "report": {}}))
 
-    def finish():
-        with second.working({"job": 1}) as staging:
-            for shard in shards:
-                pa.parquet.write_table(pa.table({"row": [1]}), _made(shard.path(staging)))
-                _made(shard.report(staging)).write_text('{"rows": 1, "report": {}}')
-            assert second.is_whole(shards)
-            second.finish()
-            moved.set()
 
-    with first.working({"job": 1}):
-        other = threading.Thread(target=finish)
-        other.start()
-        with pytest.raises(OutputError, match="another run is at work"), part(tmp_path, None, resume=True).working({}):
-            pass
-        with pytest.raises(OutputError, match="other settings"), part(tmp_path, "2/2").working({"job": 2}):
-            pass
-        assert not moved.wait(0.3)
-    other.join(60)
-    assert moved.is_set() and (tmp_path / "made" / "data").is_dir()
+def test_of_parts_at_the_same_time_the_one_that_finds_all_shards_finishes_the_output(tmp_path):
+    one, two = cut("train", 4, 2)
+    card = Card("toy", {})
+    with part(tmp_path, "1/2") as first, part(tmp_path, "2/2") as second:
+        write(one, first.begin())
+        assert second.begin() == first.begin()
+        assert not first.is_whole([one, two])
+    with part(tmp_path, "1/2") as first, part(tmp_path, "2/2") as second:
+        write(two, second.begin())
+        first.begin()
+        assert second.is_whole([one, two])
+        with mock.patch("hf_paraphrase.artefacts.cards.write_card"):
+            second.finish(results={}, card=card)
+        second.__exit__(None, None, None)
+        # This one was still at work on a shard that it had made before.
+        assert not first.is_whole([one, two]) and first.place == tmp_path / "made"
     assert [path.name for path in tmp_path.iterdir()] == ["made"]
+    with part(tmp_path, "2/2") as late:
+        assert late.finished
 
 
-def _made(path):
-    path.parent.mkdir(parents=True, exist_ok=True)
-    return path
-
-
-def test_of_two_that_find_all_there_one_ends_the_work_without_locks_too(tmp_path, monkeypatch):
-    monkeypatch.setattr("hf_paraphrase.artefacts.claims.fcntl", None)
-    first, second = part(tmp_path, "1/2"), part(tmp_path, "2/2")
-    with first.working({"job": 1}), second.working({"job": 1}):
-        assert first.is_whole([]) and not second.is_whole([])
-        first.finish()
-        assert not second.is_whole([])
-    assert [path.name for path in tmp_path.iterdir()] == ["made"]
-
-
-@pytest.mark.parametrize("its_mark_is_gone", [False, True])
-def test_a_part_that_comes_while_another_ends_the_work_waits_and_finds_it_finished(tmp_path, its_mark_is_gone):
-    last, late = part(tmp_path, "1/2"), part(tmp_path, "2/2")
+def test_a_part_waits_for_one_that_finishes_and_finds_the_output(tmp_path):
+    (shard,) = cut("train", 2)
     found = []
 
     def come_late():
-        with late:
-            late.claim()
-            found.append((tmp_path / "made").is_dir())
+        with part(tmp_path, "2/2") as late:
+            found.append(late.finished)
 
-    with last.working({"job": 1}) as staging:
-        assert last.is_whole([])
-        if its_mark_is_gone:
-            (staging / "ending").unlink()
+    with part(tmp_path, "1/2") as last:
+        write(shard, last.begin())
+        assert last.is_whole([shard])
         other = threading.Thread(target=come_late)
         other.start()
         other.join(0.3)
-        assert other.is_alive()
-        last.finish()
+        assert other.is_alive() and not found
+        with mock.patch("hf_paraphrase.artefacts.cards.write_card"):
+            last.finish(results={}, card=Card("toy", {}))
     other.join(60)
-    assert found == [True]
-    assert [path.name for path in tmp_path.iterdir()] == ["made"]
-
-
-def test_the_output_stays_where_it_is_from_the_first_look_of_a_part_on(tmp_path):
-    last, other = part(tmp_path, "1/2"), part(tmp_path, "2/2")
-    ended = threading.Event()
-
-    def end():
-        with last.working({"job": 1}):
-            assert last.is_whole([])
-            last.finish()
-            ended.set()
-
-    with other:
-        other.claim()
-        thread = threading.Thread(target=end)
-        thread.start()
-        assert not ended.wait(0.2) and not (tmp_path / "made").exists()
-    thread.join(60)
-    assert ended.is_set()
-    assert [path.name for path in tmp_path.iterdir()] == ["made"]
-
-
-def test_the_end_of_a_part_that_was_killed_in_it_is_taken_over(tmp_path):
-    killed, after = part(tmp_path, "1/2"), part(tmp_path, "2/2")
-    with killed.working({"job": 1}):
-        assert killed.is_whole([])
-    with after, after.working({"job": 1}):
-        assert after.is_whole([])
-        after.finish()
-    assert [path.name for path in tmp_path.iterdir()] == ["made"]
-
-
-def test_a_part_does_not_wait_for_a_run_of_all_the_work(tmp_path):
-    killed, whole = part(tmp_path, "1/2"), part(tmp_path, None, resume=True)
-    with killed.working({"job": 1}):
-        assert killed.is_whole([])
-    with whole.working({"job": 1}), pytest.raises(OutputError, match="another run is at work"):
-        part(tmp_path, "2/2").claim()
+    assert found == [True] and [path.name for path in tmp_path.iterdir()] == ["made"]
 
 
 def test_after_an_error_work_of_which_nothing_was_done_goes_and_what_was_done_stays(tmp_path):
     (shard,) = cut("train", 2)
     for done in (False, True):
-        with pytest.raises(UsageError), part(tmp_path, None).working({"job": 1}) as staging:
+        with pytest.raises(UsageError), part(tmp_path, None) as output:
+            staging = output.begin()
             if done:
-                pa.parquet.write_table(pa.table({"row": [1]}), _made(shard.path(staging)))
+                write(shard, staging)
             raise UsageError("no room")
         assert staging.exists() == done
-    with pytest.raises(UsageError), part(tmp_path / "shared", "1/2").working({"job": 1}) as staging:
-        raise UsageError("no room")
-    assert staging.exists()
 
 
 def test_a_part_of_more_parts_than_shards_is_refused(tmp_path):
@@ -260,4 +206,4 @@ def test_an_input_that_has_changed_since_another_part_was_made_is_refused(pairs,
     pq.write_table(swapped, copy / "data/test-00000-of-00001.parquet")
     capsys.readouterr()
     assert score(copy, tmp_path / "out", "--shard", "2/2") == 2
-    assert "the unfinished run had other settings: pairs" in capsys.readouterr().err.splitlines()[-1]
+    assert "the incomplete run had other settings: pairs" in capsys.readouterr().err.splitlines()[-1]
