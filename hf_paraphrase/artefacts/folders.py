@@ -18,8 +18,8 @@ from typing import Any
 from ..errors import HfParaphraseError, OutputError
 from ..messages import log
 from .claims import claimed_folder, refuse_if_claimed
+from .files import check_no_links, read_json_object
 from .unfinished import JOB, RECORD, forget, job_fingerprint, recorded_job
-from .untrusted_files import check_no_links, read_json_object
 from .whole_files import remove_leftovers
 
 _MADE_BY = "hf-paraphrase "

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import OutputError
-from .untrusted_files import read_json_object
+from .files import read_json_object
 from .whole_files import write_text_whole
 
 JOB = "job.json"

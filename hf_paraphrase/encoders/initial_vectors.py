@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ..artefacts.files import read_json_object
 from ..artefacts.hub_models import fetched_folder
-from ..artefacts.untrusted_files import read_json_object
 from ..data.text_files import numbered_lines
 from ..errors import InputError, ModelError, UsageError
 from ..models.joined_tokenizers import PARTS_FILE
@@ -59,7 +59,7 @@ def _check_encoder(folder: Path) -> None:
     Raises:
         ModelError: If there is no model, or one of this package that is something else.
     """
-    if not any(os.path.lexists(folder / name) for name in ("config.json", "modules.json")):
+    if not any((folder / name).exists() for name in ("config.json", "modules.json")):
         raise ModelError("not a model folder: it has no config.json", path=folder, remedy=_REMEDY)
     if (folder / "config.json").is_file():
         found = read_json_object(folder / "config.json", ModelError).get("model_type")

@@ -32,12 +32,12 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from ..artefacts.card_heads import CARD
 from ..artefacts.cards import write_card
-from ..artefacts.divergence import check_finite_files
 from ..artefacts.folders import check_output, check_unfinished, is_filled, output_folder, staging_path, was_finished
 from ..artefacts.measurements import Measurement
 from ..artefacts.provenance import fingerprint, read_provenance, write_provenance
 from ..artefacts.quiet_libraries import quiet_transformers
 from ..artefacts.unfinished import JOB, check_same_job, job_fingerprint
+from ..artefacts.weights import check_finite_files
 from ..errors import OutputError
 from ..messages import is_main_process, log, process_count
 from ..shown_text import as_given

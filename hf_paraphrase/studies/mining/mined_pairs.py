@@ -14,10 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...artefacts.claims import refuse_if_claimed
+from ...artefacts.files import read_json_object
 from ...artefacts.folders import check_unfinished, staging_path, working_folder
 from ...artefacts.provenance import FILE_NAME, fingerprint, write_provenance
 from ...artefacts.unfinished import check_same_job, job_fingerprint, recorded_job
-from ...artefacts.untrusted_files import read_json_object
 from ...artefacts.whole_files import check_output_file
 from ...errors import InputError, OutputError
 from ...messages import log
