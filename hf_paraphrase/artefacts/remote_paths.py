@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
@@ -85,8 +86,8 @@ class RemotePath(os.PathLike[str]):
         return (self._info() or {}).get("type") == "file"
 
     def stat(self) -> Any:
-        """Returns an object with `st_size`."""
-        return SimpleNamespace(st_size=int((self._info() or {})["size"]))
+        """Returns the size of a file, and that it is a plain one, under the names of `os.stat_result`."""
+        return SimpleNamespace(st_size=int((self._info() or {})["size"]), st_mode=stat.S_IFREG)
 
     def glob(self, pattern: str, *, depth: int | None = 1) -> list[RemotePath]:
         """Lists the files in this folder whose names match a pattern."""

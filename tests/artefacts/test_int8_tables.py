@@ -70,7 +70,11 @@ def broken(value):
         (without("embeddings"), {}, "`embeddings` of an int8 model is missing"),
         (replaced("weights", lambda scales: scales[:-1]), {}, r"is F32 \[5\], and must be F32 or F16 \[6\]"),
         (replaced("weights", lambda scales: scales.astype(np.int8)), {}, r"is I8 \[6\], and must be F32 or F16 \[6\]"),
-        (replaced("embeddings", lambda table: table.astype(np.float32)), {}, r"is F32 \[6, 5\], and must be I8 \[6, 5\]"),
+        (
+            replaced("embeddings", lambda table: table.astype(np.float32)),
+            {},
+            r"is F32 \[6, 5\], and must be I8",
+        ),
         (replaced("embeddings", lambda table: table[:, :4].copy()), {}, r"is I8 \[6, 4\], and must be I8 \[6, 5\]"),
         (None, {"hidden_size": 4}, r"is I8 \[6, 5\], and must be I8 \[6, 4\]"),
         (broken(np.nan), {}, "the scale of row 3 is not finite"),

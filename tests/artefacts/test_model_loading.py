@@ -8,18 +8,23 @@ import pytest
 import torch
 from safetensors.torch import save_file
 from tiny_encoders import write_average
+from transformers import BertConfig, BertModel
 
+import hf_paraphrase
 from hf_paraphrase.artefacts.model_loading import check_model_type, load_model_folder, load_weights
 from hf_paraphrase.artefacts.quiet_libraries import opening
 from hf_paraphrase.artefacts.weights import TensorEntry, check_finite, read_header
+from hf_paraphrase.commands import main
 from hf_paraphrase.data.folder import DataFolder, write_split
 from hf_paraphrase.data.schema import PAIRS
+from hf_paraphrase.encoders.any_encoder import open_encoder
 from hf_paraphrase.encoders.search.index import SearchIndex
 from hf_paraphrase.encoders.sentence_encoder import SentenceEncoder
 from hf_paraphrase.errors import HfParaphraseError, ModelError
 from hf_paraphrase.models.configuration_rnn_search import RnnSearchConfig
 from hf_paraphrase.models.modeling_avg import AvgModel
 from hf_paraphrase.models.modeling_rnn_search import RnnSearchForConditionalGeneration
+from hf_paraphrase.tokenization.encoder_tokenizer import load_encoder_tokenizer
 from hf_paraphrase.tokenization.subword import train_bpe_tokenizer
 
 TEXTS = ["one two", "three"]
@@ -185,19 +190,41 @@ def hub_cache(folder, repository):
     return snapshot
 
 
-def test_a_snapshot_in_the_cache_of_the_hub_opens_where_it_is_given_as_a_path(folder, tmp_path):
-    expected = SentenceEncoder.from_pretrained(folder).encode(TEXTS)
+def as_model2vec(folder):
+    (folder / "config.json").write_text('{"model_type": "model2vec"}')
+    return folder
+
+
+def as_onnx(folder):
+    pytest.importorskip("onnxruntime")
+    hf_paraphrase.export_encoder(model=folder, output=folder.parent / "onnx", format="onnx")
+    return folder.parent / "onnx"
+
+
+def as_transformer(folder):
+    size = {"hidden_size": 4, "num_hidden_layers": 1, "num_attention_heads": 1, "intermediate_size": 4}
+    BertModel(BertConfig(vocab_size=5, **size)).save_pretrained(folder)
+    return folder
+
+
+@pytest.mark.parametrize("made", [lambda folder: folder, as_model2vec, as_onnx, as_transformer])
+def test_a_snapshot_in_the_cache_of_the_hub_opens_where_it_is_given_as_a_path(folder, tmp_path, made):
+    folder = made(folder)
+    expected = open_encoder(folder).encode(TEXTS)
     snapshot = hub_cache(folder, tmp_path / "models--ann--avg")
-    assert (snapshot / "model.safetensors").is_symlink()
-    assert np.array_equal(SentenceEncoder.from_pretrained(snapshot).encode(TEXTS), expected)
+    assert (snapshot / "config.json").is_symlink()
+    assert np.array_equal(open_encoder(snapshot).encode(TEXTS), expected)
+    assert len(load_encoder_tokenizer(snapshot)) == 5
+
+
+def test_a_snapshot_in_the_cache_of_the_hub_loads_with_transformers(folder, tmp_path):
+    expected = SentenceEncoder(*opened(folder)).encode(TEXTS)
+    snapshot = hub_cache(folder, tmp_path / "models--ann--avg")
     assert np.array_equal(SentenceEncoder(*opened(snapshot)).encode(TEXTS), expected)
 
 
 def test_a_data_folder_and_an_index_whose_files_are_links_open(folder, tmp_path):
-    from hf_paraphrase.commands import main
-
-    schema = PAIRS
-    write_split(tmp_path / "pairs", "train", [schema.empty_table()], schema)
+    write_split(tmp_path / "pairs", "train", [PAIRS.empty_table()], PAIRS)
     assert DataFolder(hub_cache(tmp_path / "pairs", tmp_path / "datasets--ann--pairs")).count() == 0
     (tmp_path / "text.txt").write_text("one two\nthree\n")
     words = ["search", "--corpus", tmp_path / "text.txt", "--model", folder, "--output", tmp_path / "index"]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib.util
 import json
-import shutil
 import sys
 from pathlib import Path
 
@@ -137,7 +136,10 @@ def test_a_table_of_wordllama_is_the_mean_of_its_tokens_without_special_ones(tmp
         (lambda folder: write_wordllama(folder, rows=20), "tokenizer ids up to 43"),
         (lambda folder: (folder / "tokenizers" / "tiny_tokenizer_config.json").write_text("{}"), "tokenizer cannot"),
         (lambda folder: _spoil(folder / "weights" / "tiny_4.safetensors"), "is not finite"),
-        (lambda folder: (folder / "weights" / "tiny_4.safetensors").write_bytes(b"x" * 50), "the weights cannot be opened"),
+        (
+            lambda folder: (folder / "weights" / "tiny_4.safetensors").write_bytes(b"x" * 50),
+            "the weights cannot be opened",
+        ),
     ],
 )
 def test_a_damaged_table_is_refused(tmp_path, damage, message):
