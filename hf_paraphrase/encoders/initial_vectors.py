@@ -95,20 +95,20 @@ def read_initial_vectors(
         ModelError: If a model folder is damaged or of a kind that cannot be followed.
         UsageError: If the source has another number of components than is wanted.
     """
-    kind = kind_of_source(source)
+    kind, path = kind_of_source(source), fetched_folder(source) or Path(source)
     if kind == SENTENCE_ENCODER:
-        teacher = Teacher.from_pretrained(source, device=device)
+        teacher = Teacher.from_pretrained(path, device=device)
         vectors = distill_word_vectors(
             teacher, words, dimension=dimension or DISTILLED_DIMENSION, show_progress_bar=show_progress_bar
         )
         vectors.source = Path(source)
         return vectors
     if kind == SIDE_BY_SIDE:
-        vectors = read_joined_vectors(fetched_folder(source) or Path(source), words)
+        vectors = read_joined_vectors(path, words)
     elif kind == SAVED_MODEL:
-        vectors = read_saved_vectors(source, set(words), first=first or 0, pieces=pieces)
+        vectors = read_saved_vectors(path, set(words), first=first or 0, pieces=pieces)
     else:
-        vectors = read_word_vectors(source, set(words), first=first)
+        vectors = read_word_vectors(path, set(words), first=first)
     found = vectors.matrix.shape[1]
     if dimension not in (None, found):
         raise UsageError(
