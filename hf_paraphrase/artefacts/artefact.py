@@ -32,10 +32,10 @@ from ..errors import HfParaphraseError, OutputError
 from ..messages import log
 from ..settings import Settings
 from ..shown_text import as_given
+from .files import read_json_object
 from .measurements import Measurement
 from .provenance import FILE_NAME as PROVENANCE
 from .provenance import fingerprint, write_provenance
-from .untrusted_files import read_json_object
 from .whole_files import write_text_whole
 
 JOB = "job.json"

@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import InputError
-from .untrusted_files import open_plain
 
 CARD = "README.md"
 # A line has one reading only: were its \r free to be its text or its end, the readings would double with every line.
@@ -48,7 +47,7 @@ def read_head(folder: str | os.PathLike[str]) -> dict[str, Any]:
     if not path.is_file():
         return {}
     try:
-        with open_plain(path) as stream:
+        with path.open("rb") as stream:
             data = stream.read(_LONGEST)
         # The end of what was read may stand within a character; the head is long over by then.
         text = data.decode("utf-8-sig", errors="strict" if len(data) < _LONGEST else "ignore")

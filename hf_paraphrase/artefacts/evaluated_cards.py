@@ -16,10 +16,10 @@ from ..shown_text import without_secrets
 from ..tables import without_tags_and_links
 from .artefact import locked
 from .card_heads import CARD, readable_head, set_metadata
+from .files import read_bytes
 from .measurements import Measurement, updated_model_index
 from .provenance import add_evaluation, read_provenance
 from .reports.report import write_report
-from .untrusted_files import LONGEST_CARD_BYTES, check_plain_folder, read_bounded
 from .whole_files import write_text_whole
 
 
@@ -27,10 +27,8 @@ def check_evaluated_card(folder: str | os.PathLike[str], section: str) -> None:
     """Makes sure, before any long work, that :func:`add_results` will find card and provenance in order.
 
     Raises:
-        InputError: If there is no card, it or the provenance is damaged, or something leads out of the folder.
+        InputError: If there is no card, or it or the provenance is damaged.
     """
-    if os.path.lexists(Path(folder) / CARD):
-        check_plain_folder(folder)
     read_card(folder, section)
     read_provenance(folder)
 
@@ -85,7 +83,7 @@ def read_card(folder: str | os.PathLike[str], name: str) -> str:
     if not path.exists():
         raise InputError("there is no card", path=path, remedy="the folder needs a README.md")
     try:
-        card = read_bounded(path, LONGEST_CARD_BYTES).decode("utf-8")
+        card = read_bytes(path).decode("utf-8")
     except UnicodeDecodeError as error:
         raise InputError("the card is not UTF-8 text", path=path, remedy="convert it to UTF-8") from error
     begin, end = _marks(name)

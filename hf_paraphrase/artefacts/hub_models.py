@@ -1,9 +1,8 @@
-"""Model folders by other names than their own: `builtin`, which is in the package, and `namespace/name` on the Hub.
+"""Names of models: `builtin`, the encoder in the package, `namespace/name` on the Hub, and folders.
 
-A repository is fetched where no such folder is here. What is fetched is data: settings, weights in safetensors or as
-an ONNX graph, tokenizers, and the records beside them. The classes are those of this package, so no code of a
-repository is fetched or run. A repository that holds something else than a model of this package may be hundreds of
-gigabytes large: of it the settings are fetched and nothing else.
+A repository is fetched where no such folder exists. Only data is fetched: settings, weights in safetensors or as an
+ONNX graph, tokenizers and cards; no code. A repository with a model of another type may be hundreds of gigabytes: only
+its settings are fetched, with which it is refused.
 """
 
 from __future__ import annotations
@@ -14,9 +13,10 @@ from pathlib import Path
 
 from ..errors import HfParaphraseError, HubError, ModelError
 from ..models.registry import MODELS
-from .untrusted_files import LONGEST_JSON_BYTES, check_plain_folder, read_bounded, read_json_object
+from .files import read_bytes, read_json_object
 
 _SETTINGS = "config.json"
+_MODULES = "modules.json"
 _TOKENIZER = ("tokenizer.json", "tokenizer_config.json", "special_tokens_map.json", "added_tokens.json")
 _NUMBER = "[0-9]" * 5
 # In a pattern of the Hub's client `*` also stands for `/`, and so for whatever else the repository holds.
@@ -31,7 +31,7 @@ FETCHED = (
     "tokenizers.json",
     "source_tokenizer.json",
     *(f"{side}_tokenizer/{name}" for side in ("source", "target") for name in _TOKENIZER),
-    "modules.json",
+    _MODULES,
     "sentence_bert_config.json",
     "config_sentence_transformers.json",
     "1_Pooling/config.json",
@@ -40,52 +40,46 @@ FETCHED = (
     "source_provenance.json",
     "references.tsv",
 )
-"""The files that are fetched, all that the model folders of this package hold but code."""
-_OF_OTHERS = (
+"""The files that are fetched, all that the model folders of this package hold except code."""
+_OTHER_LIBRARIES = (
     *FETCHED,
     "vocab.txt",
     "0_StaticEmbedding/model.safetensors",
     "0_StaticEmbedding/tokenizer.json",
     *(f"{number}_Dense/{name}" for number in (2, 3) for name in (_SETTINGS, "model.safetensors")),
 )
-"""What is fetched of sentence encoders of other libraries."""
-_MODULES = "modules.json"
+"""The files that are fetched of sentence encoders of other libraries."""
 BUILTIN = "builtin"
 """The name of the sentence encoder that is installed with the package."""
 WORDLLAMA = "wordllama"
 """The name of the table that is installed with the package of that name."""
 BUILTIN_FOLDER = Path(__file__).parents[1] / "encoders" / BUILTIN
-"""Where it lies."""
+"""Its folder."""
 _FOLDERS: dict[tuple[str, str | None], Path] = {}
-"""What was fetched by this process: a verb that opens a model twice must get the same one."""
-_SETTINGS_ALONE: set[tuple[str, str | None]] = set()
-"""Those of which nothing but the settings was fetched."""
+"""The folders that this process fetched, by name and revision: a verb that opens a model twice gets the same one."""
 
 
-def model_folder(name: str | os.PathLike[str], *, revision: str | None = None, of_others: bool = False) -> Path:
-    """Gives the folder of a model, which is fetched from the Hub if it must be.
+def model_folder(name: str | os.PathLike[str], *, revision: str | None = None, any_type: bool = False) -> Path:
+    """Returns the folder of a model, which is fetched from the Hub if necessary.
 
     Args:
-        name: A folder; or, as text and where there is no such file or folder, `builtin`, a repository
-            `namespace/name`, or `namespace/name/folder` for a model in a folder of one.
+        name: A folder; or, as text, `builtin`; or, as text and where no such file or folder exists, a repository
+            `namespace/name`, or `namespace/name/folder` for a model in a folder of one. A folder that is called
+            `builtin` is written `./builtin`, or given as a path object.
         revision: The branch, tag or commit of a repository; `main` by default.
-        of_others: Whether to fetch a model of a type that is not of this package, too: weights in safetensors,
-            settings and tokenizer.
+        any_type: Fetch models of other types than this package's too.
 
     Returns:
-        The folder. A name that is neither a folder nor can be a repository's comes back as it is. Of a model of a
-        type that is not of this package, and no table of another library, the folder otherwise has the settings alone,
-        which are enough to refuse it by.
+        The folder. A name that is neither a folder nor can be a repository's is returned as a path.
 
     Raises:
-        ModelError: If the name is empty; if the Hub has no such repository, branch or model in it, or does not let
-            this user see it, or if the model's `config.json` is damaged; if the built-in encoder was not installed; or
-            if something in the folder leads out of it, or is a pipe or device.
-        HubError: If the Hub cannot be reached, and no copy of the model is here from an earlier time.
+        ModelError: If the name is empty, the Hub has no such repository or model, or this installation has no
+            built-in encoder.
+        HubError: If the Hub cannot be reached, and there is no earlier copy of the model.
     """
     if name == "":
         raise ModelError("the name of the model is empty", remedy="name a model folder")
-    if _is_builtin(name):
+    if name == BUILTIN:
         if not BUILTIN_FOLDER.is_dir():
             raise ModelError(
                 "this installation has no built-in encoder",
@@ -95,53 +89,47 @@ def model_folder(name: str | os.PathLike[str], *, revision: str | None = None, o
         return BUILTIN_FOLDER
     repository = _repository(name)
     if repository is None:
-        folder = Path(name)
-    else:
-        key = (str(name), revision)
-        if key not in _FOLDERS or not _FOLDERS[key].is_dir() or (of_others and key in _SETTINGS_ALONE):
-            _FOLDERS[key], is_whole = _fetch(*repository, revision, of_others)
-            (_SETTINGS_ALONE.discard if is_whole else _SETTINGS_ALONE.add)(key)
-        folder = _FOLDERS[key]
-    # Whatever kind of model it is, nothing in it has been opened yet. What is no model is not searched to its bottom.
-    if os.path.lexists(folder / _SETTINGS) or os.path.lexists(folder / _MODULES):
-        check_plain_folder(folder, ModelError)
+        return Path(name)
+    key = (str(name), revision)
+    if key in _FOLDERS and _FOLDERS[key].is_dir():
+        return _FOLDERS[key]
+    folder, is_complete = _fetch(*repository, revision, any_type)
+    if is_complete:
+        _FOLDERS[key] = folder
     return folder
 
 
 def fetched_folder(name: str | os.PathLike[str]) -> Path | None:
-    """Gives the folder that this process has fetched by a name, or that of `builtin`; None for anything else.
-
-    Nothing is fetched.
-    """
-    if not isinstance(name, str) or os.path.lexists(name):
-        return None
-    if _is_builtin(name):
+    """Returns the folder that this process fetched by a name, or that of `builtin`; None for anything else."""
+    if name == BUILTIN:
         return BUILTIN_FOLDER
-    return next((folder for (known, _), folder in _FOLDERS.items() if known == name), None)
+    return _FOLDERS.get((name, None)) if isinstance(name, str) and not os.path.lexists(name) else None
 
 
-def repository_name(place: str | os.PathLike[str]) -> str | None:
-    """Gives the name by which this process has fetched a model, from that name or from its folder; else None.
+def repository_name(model: str | os.PathLike[str]) -> str | None:
+    """Returns the name by which this process fetched a model, with `@revision` if one was asked for; else None.
 
-    The built-in encoder has the name `builtin`.
+    Args:
+        model: That name, or the folder of the model. That of the built-in encoder is `builtin`.
     """
-    if _is_builtin(place) or place == BUILTIN_FOLDER:
+    if model in (BUILTIN, BUILTIN_FOLDER):
         return BUILTIN
-    return next((name for (name, _), folder in _FOLDERS.items() if place in (name, folder)), None)
-
-
-def _is_builtin(name: str | os.PathLike[str]) -> bool:
-    return name == BUILTIN and not os.path.lexists(name)
+    if (model, None) in _FOLDERS:
+        return str(model)
+    for (name, revision), folder in _FOLDERS.items():
+        if folder == model:
+            return name if revision is None else f"{name}@{revision}"
+    return None
 
 
 def _repository(name: str | os.PathLike[str]) -> tuple[str, str] | None:
-    """Reads a name as a repository and a folder in it (empty for the whole); None where it can be none."""
+    """Splits a name into a repository and a folder in it (empty for the whole); None if it cannot be one."""
     if not isinstance(name, str) or os.path.lexists(name):
         return None
     parts = name.split("/")
     if len(parts) < 2 or any(part in {"", ".", ".."} for part in parts):
         return None
-    # A longer name that begins with a folder of this place is a path with a mistake in it.
+    # A longer name that begins with an existing folder is a path with a mistake in it.
     if len(parts) > 2 and Path(parts[0]).exists():
         return None
     from huggingface_hub.errors import HFValidationError
@@ -155,85 +143,64 @@ def _repository(name: str | os.PathLike[str]) -> tuple[str, str] | None:
     return repo_id, "/".join(parts[2:])
 
 
-def _fetch(repo_id: str, inner: str, revision: str | None, of_others: bool) -> tuple[Path, bool]:
-    """Fetches a model; returns its folder, and whether it is whole or has the settings alone."""
+def _fetch(repo_id: str, inner: str, revision: str | None, any_type: bool) -> tuple[Path, bool]:
+    """Fetches a model; returns its folder, and whether it is complete or has the settings alone."""
     folder = _download(repo_id, inner, revision, (_SETTINGS, _MODULES))
-    of_others = of_others or _is_table(folder)
-    if not (folder / _SETTINGS).is_file() and not (of_others and (folder / _MODULES).is_file()):
-        what = f"no folder {inner} with a model" if inner else "no model"
-        raise ModelError(
-            f"the repository has {what}: there is no {_SETTINGS}",
-            path=repo_id,
-            remedy="see its list of files on the Hub; namespace/name/folder names a model in a folder of it",
-        )
-    settings = read_json_object(folder / _SETTINGS, ModelError) if (folder / _SETTINGS).is_file() else {}
-    is_ours = settings.get("model_type") in tuple(MODELS)
-    if not is_ours and not of_others:
+    has_settings, modules = (folder / _SETTINGS).is_file(), folder / _MODULES
+    model_type = read_json_object(folder / _SETTINGS, ModelError).get("model_type") if has_settings else None
+    if model_type in tuple(MODELS):
+        return _download(repo_id, inner, revision, FETCHED), True
+    is_static = modules.is_file() and b"StaticEmbedding" in read_bytes(modules, ModelError)
+    if (
+        model_type == "model2vec"
+        or (model_type is None and is_static)
+        or (any_type and (has_settings or modules.is_file()))
+    ):
+        return _download(repo_id, inner, revision, _OTHER_LIBRARIES), True
+    if has_settings:
         return folder, False
-    return _download(repo_id, inner, revision, FETCHED if is_ours else _OF_OTHERS), True
-
-
-def _is_table(folder: Path) -> bool:
-    """Tells whether settings are those of a table of another library, which is as good as one of ours."""
-    settings = read_json_object(folder / _SETTINGS, ModelError) if (folder / _SETTINGS).is_file() else {}
-    if (found := settings.get("model_type")) is not None:
-        return bool(found == "model2vec")
-    path = folder / _MODULES
-    return path.is_file() and b"StaticEmbedding" in read_bounded(path, LONGEST_JSON_BYTES, ModelError)
+    what = f"no folder {inner} with a model" if inner else "no model"
+    raise ModelError(
+        f"the repository has {what}: there is no {_SETTINGS}",
+        path=repo_id,
+        remedy="see its list of files on the Hub; namespace/name/folder names a model in a folder of it",
+    )
 
 
 def _download(repo_id: str, inner: str, revision: str | None, names: tuple[str, ...]) -> Path:
-    """Fetches some files of a folder of a repository, and returns where the folder is then if there are any."""
+    """Fetches some files of a folder of a repository, and returns the path of that folder."""
     import huggingface_hub
 
     patterns = [f"{glob.escape(inner)}/{name}" if inner else name for name in names]
     problem: HfParaphraseError
     try:
         return Path(huggingface_hub.snapshot_download(repo_id, revision=revision, allow_patterns=patterns)) / inner
-    # The client raises errors of several libraries; their texts are long and may hold addresses with keys.
+    # The client raises errors of several libraries; their texts are long and may hold URLs with keys.
     except Exception as error:
         problem = _explain(error, repo_id, revision)
     raise problem from None
 
 
 def _explain(error: Exception, repo_id: str, revision: str | None) -> HfParaphraseError:
-    from huggingface_hub import constants
-    from huggingface_hub.errors import (
-        GatedRepoError,
-        HfHubHTTPError,
-        LocalEntryNotFoundError,
-        OfflineModeIsEnabled,
-        RepositoryNotFoundError,
-        RevisionNotFoundError,
-    )
+    from huggingface_hub import constants, errors
 
-    place = f"{constants.ENDPOINT}/{repo_id}"
-    nothing = "no such model folder"
-    if isinstance(error, GatedRepoError):
-        return ModelError(
-            f"{nothing}, and the model on the Hub asks its users for their consent",
-            path=repo_id,
-            remedy=f"give it at {place}, then log in with `hf auth login`",
-        )
-    if isinstance(error, RepositoryNotFoundError):
-        return ModelError(
-            f"{nothing}, and no such model on the Hub that you may see",
-            path=repo_id,
-            remedy="give a folder, or namespace/name of a model there; for a private one log in with `hf auth login`",
-        )
-    if isinstance(error, RevisionNotFoundError):
-        return ModelError(f"the model on the Hub has no revision `{revision}`", path=repo_id, remedy=f"see {place}")
-    if constants.HF_HUB_OFFLINE or isinstance(error, OfflineModeIsEnabled):
-        return HubError(
-            f"{nothing}, and the Hub's client is set to work offline and has no copy of such a model",
-            path=repo_id,
-            remedy="give a folder, or unset HF_HUB_OFFLINE",
-        )
-    if isinstance(error, HfHubHTTPError) and not isinstance(error, LocalEntryNotFoundError):
-        status = getattr(getattr(error, "response", None), "status_code", "unknown")
-        return HubError(f"{nothing}, and the Hub answered with status {status}", path=repo_id, remedy="try it later")
+    url = f"{constants.ENDPOINT}/{repo_id}"
+    if isinstance(error, errors.GatedRepoError):
+        message = "no such model folder, and the model on the Hub asks its users for their consent"
+        return ModelError(message, path=repo_id, remedy=f"give it at {url}, then log in with `hf auth login`")
+    if isinstance(error, errors.RepositoryNotFoundError):
+        message = "no such model folder, and no such model on the Hub that you may see"
+        remedy = "give a folder, or namespace/name of a model there; for a private one log in with `hf auth login`"
+        return ModelError(message, path=repo_id, remedy=remedy)
+    if isinstance(error, errors.RevisionNotFoundError):
+        return ModelError(f"the model on the Hub has no revision `{revision}`", path=repo_id, remedy=f"see {url}")
+    if constants.HF_HUB_OFFLINE or isinstance(error, errors.OfflineModeIsEnabled):
+        message = "no such model folder, and the Hub's client is set to work offline and has no copy of such a model"
+        return HubError(message, path=repo_id, remedy="give a folder, or unset HF_HUB_OFFLINE")
+    status = getattr(getattr(error, "response", None), "status_code", None)
+    reason = type(error.__cause__ or error).__name__ if status is None else f"status {status}"
     return HubError(
-        f"{nothing}, and the Hub cannot be asked for it: {type(error.__cause__ or error).__name__}",
+        f"no such model folder, and the Hub cannot be asked for it: {reason}",
         path=repo_id,
-        remedy=f"give a folder, or see your network and {constants.ENDPOINT}",
+        remedy=f"give a folder, or try again later; check your network and {constants.ENDPOINT}",
     )

@@ -8,8 +8,8 @@ from typing import Any
 
 from ..errors import InputError
 from .card_heads import CARD, readable_head, split_head
+from .files import read_bytes
 from .remote_paths import to_path
-from .untrusted_files import LONGEST_CARD_BYTES, open_plain, read_bounded
 
 _KEPT_OF_MODELS = ("language", "license", "license_name", "license_link", "datasets", "base_model")
 _SECTIONS_LEFT_OUT = ("how to use it",)
@@ -74,7 +74,7 @@ def inherited_sections(folder: Path) -> str:
 
 def _head(folder: Path) -> dict[str, Any]:
     try:
-        with open_plain(folder / CARD) as stream:
+        with (folder / CARD).open("rb") as stream:
             # The end of what is read may stand within a character.
             return readable_head(stream.read(_LONGEST_HEAD).decode("utf-8", errors="replace"))
     except (InputError, OSError):
@@ -83,7 +83,7 @@ def _head(folder: Path) -> dict[str, Any]:
 
 def _body(folder: Path) -> str:
     try:
-        card = read_bounded(folder / CARD, LONGEST_CARD_BYTES).decode("utf-8")
+        card = read_bytes(folder / CARD).decode("utf-8")
     except (InputError, UnicodeDecodeError):
         return ""
     found = split_head(card)

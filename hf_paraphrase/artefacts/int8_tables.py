@@ -13,12 +13,14 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from ..errors import ModelError
-from .untrusted_files import read_json_object
-from .untrusted_models import TensorEntry, opening
+from .files import read_json_object
+from .quiet_libraries import opening
+from .weights import TensorEntry
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
     from transformers import PreTrainedModel
 
@@ -27,17 +29,12 @@ TABLE_MODELS = ("avg", "concatenation")
 TABLE, SCALES = "embeddings", "weights"
 """The names of the integers and of their scales."""
 DTYPE_KEY, INT8 = "embedding_dtype", "int8"
-"""What the configuration says of them."""
-_SCALE_TYPES = ("F32", "F16")
+"""The key and value of the configuration of such a folder."""
 _REMEDY = "export or copy the model again"
 
 
 def is_int8_folder(folder: str | os.PathLike[str]) -> bool:
-    """Tells whether a folder holds its table as integers, by its configuration; no other reader takes such a folder.
-
-    Raises:
-        ModelError: If `config.json` is damaged.
-    """
+    """Tells from `config.json` whether the table of a folder is stored as integers."""
     path = Path(folder) / "config.json"
     return path.is_file() and read_json_object(path, ModelError).get(DTYPE_KEY) == INT8
 
@@ -53,15 +50,14 @@ def load_int8_table(
     Args:
         folder: A folder that :func:`is_int8_folder` recognised.
         model_class: The class of the model, of one of :data:`TABLE_MODELS`.
-        tensors: What :func:`~.untrusted_models.check_model_folder` says of its weights.
-        **settings: Values of the configuration that are other than in the folder.
+        tensors: The header of its weights.
+        **settings: Values of the configuration that replace those in the folder.
 
     Returns:
-        The model with its table in float32, as if it had always been.
+        The model with its table in float32.
 
     Raises:
-        ModelError: If the table or its scales are missing, of another type or shape than the configuration asks for,
-            or not finite, or if there is something else.
+        ModelError: If the weights do not fit the configuration, or are not finite.
     """
     import torch
 
@@ -77,10 +73,8 @@ def load_int8_table(
         if hasattr(config, DTYPE_KEY):
             delattr(config, DTYPE_KEY)
         model = model_class(config)
-    rows, columns = model.get_parameter(TABLE).shape
-    table = read_int8_table(folder, tensors, rows, columns)
-    with opening("the model", folder, _REMEDY):
-        model.load_state_dict({TABLE: torch.from_numpy(table)}, assign=True)
+    table = read_int8_table(folder, tensors, *model.get_parameter(TABLE).shape)
+    model.load_state_dict({TABLE: torch.from_numpy(table)}, assign=True)
     return model.eval()
 
 
@@ -91,9 +85,9 @@ def read_int8_table(
 
     Args:
         folder: The folder.
-        tensors: What :func:`~.untrusted_models.check_model_folder` says of its weights.
-        rows: How many vectors the configuration asks for.
-        columns: How many components.
+        tensors: The header of its weights.
+        rows: The number of vectors in the configuration.
+        columns: The number of their components.
 
     Returns:
         The table (rows, columns) in float32.
@@ -101,45 +95,27 @@ def read_int8_table(
     Raises:
         ModelError: As :func:`load_int8_table`.
     """
-    _check(Path(folder), tensors, rows, columns)
-    return _read(Path(folder))
+    from safetensors.numpy import load_file
 
-
-def _check(folder: Path, tensors: Mapping[str, TensorEntry], rows: int, columns: int) -> None:
-    """Compares what the header says with what the configuration asks for."""
-    for name, dtypes, shape in ((TABLE, ("I8",), (rows, columns)), (SCALES, _SCALE_TYPES, (rows,))):
-        if name not in tensors:
-            what = "the table" if name == TABLE else "the scales of the rows"
-            raise ModelError(f"an int8 model without `{name}`, {what}", path=folder, remedy=_REMEDY)
-        found = tensors[name]
-        if found.dtype not in dtypes or found.shape != shape:
+    path = Path(folder) / "model.safetensors"
+    for name, dtypes, shape in ((TABLE, ("I8",), (rows, columns)), (SCALES, ("F32", "F16"), (rows,))):
+        entry = tensors.get(name)
+        if entry is None or entry.dtype not in dtypes or entry.shape != shape:
+            stored_as = "is missing" if entry is None else f"is {entry.dtype} {list(entry.shape)}"
             raise ModelError(
-                f"`{name}` of an int8 model must be {' or '.join(dtypes)} {list(shape)}, "
-                f"not {found.dtype} {list(found.shape)}",
-                path=folder,
+                f"`{name}` of an int8 model {stored_as}, and must be {' or '.join(dtypes)} {list(shape)}",
+                path=path,
                 remedy=_REMEDY,
             )
     if others := sorted(set(tensors) - {TABLE, SCALES}):
-        raise ModelError(f"an int8 model with other weights: {', '.join(others)[:80]}", path=folder, remedy=_REMEDY)
-
-
-def _read(folder: Path) -> NDArray[np.float32]:
-    """Reads the table (rows, columns) in float32."""
-    import numpy as np
-    from safetensors.numpy import load_file
-
-    path = folder / "model.safetensors"
+        raise ModelError(f"an int8 model with other weights: {', '.join(others)[:80]}", path=path, remedy=_REMEDY)
     with opening("the model", path, _REMEDY):
-        found = load_file(path)
-        integers, scales = found[TABLE], found[SCALES].astype(np.float32)
-    # As large as the products may be, they must be numbers too.
+        stored = load_file(path)
+    scales = stored[SCALES].astype(np.float32)
+    # The products must be finite too.
     with np.errstate(over="ignore"):
         broken = np.flatnonzero(~np.isfinite(scales * np.float32(128)))
     if len(broken):
-        raise ModelError(
-            f"the scale of row {broken[0]} is not finite ({len(broken)} such scale{'s' if len(broken) > 1 else ''})",
-            path=path,
-            remedy=_REMEDY,
-        )
-    table: NDArray[np.float32] = np.multiply(integers, scales[:, None], dtype=np.float32)
+        raise ModelError(f"the scale of row {broken[0]} is not finite", path=path, remedy=_REMEDY)
+    table: NDArray[np.float32] = np.multiply(stored[TABLE], scales[:, None], dtype=np.float32)
     return table

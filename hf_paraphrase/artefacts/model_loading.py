@@ -1,40 +1,38 @@
-"""Opens model folders for the commands, with errors that a user can act on."""
+"""Opens model folders: weights in safetensors and tokenizers, no code from the folder, errors of one line."""
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import ModelError
-from ..shown_text import shown_line
-from .divergence import check_finite
+from ..models.joined_tokenizers import PARTS_FILE
+from .files import read_json_object
 from .hub_models import model_folder
 from .int8_tables import is_int8_folder, load_int8_table
-from .untrusted_files import read_json_object
-from .untrusted_models import check_model_folder, check_tensors, opening
+from .quiet_libraries import opening
+from .weights import check_finite, read_headers
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerFast
 
 _REMEDY = "train or copy it again"
-_SHOWN = 40
 
 
 def check_model_type(folder: str | os.PathLike[str], expected: Sequence[str], *, kind: str, verb: str) -> str:
     """Returns the model type of a folder if it is an expected one; reads nothing but `config.json`.
 
     Args:
-        folder: The model folder, or the name of a repository of the Hub; see :func:`~.hub_models.model_folder`.
-        expected: The model types that will do.
+        folder: The model folder, or another name of a model; see :func:`~.hub_models.model_folder`.
+        expected: The model types that are accepted.
         kind: What they are called, e.g. `sentence encoder`, for the message.
         verb: The verb that makes such folders, for the remedy.
 
     Raises:
-        ModelError: If the folder is missing, has no readable `config.json` or no weights, or is of another type.
-        HubError: If it is a repository of the Hub and cannot be fetched.
+        ModelError: If the folder is missing, has no readable `config.json` or no weights in safetensors, or is of
+            another type.
     """
     folder = model_folder(folder)
     remedy = f"give a folder that {verb} made"
@@ -42,111 +40,60 @@ def check_model_type(folder: str | os.PathLike[str], expected: Sequence[str], *,
         problem = "this is a file, not a model folder" if folder.exists() else "no such model folder"
         raise ModelError(problem, path=folder, remedy=f"{remedy}, or namespace/name of such a model on the Hub")
     path = folder / "config.json"
-    if not os.path.lexists(path):
+    if not path.exists():
         raise ModelError("not a model folder: it has no config.json", path=folder, remedy=remedy)
-    found = read_json_object(path, ModelError).get("model_type")
-    if found not in expected:
+    model_type = read_json_object(path, ModelError).get("model_type")
+    if model_type not in expected:
         raise ModelError(
-            f"a model of type `{str(found)[:80]}` is not a {kind}",
+            f"a model of type `{str(model_type)[:80]}` is not a {kind}",
             path=folder,
             remedy=f"give one of type {', '.join(expected)}, made by {verb}",
         )
     if not any(folder.glob("*.safetensors")):
         raise ModelError("the model has no weights (model.safetensors)", path=folder, remedy="copy the model again")
-    return str(found)
+    return str(model_type)
 
 
 def class_of_folder(folder: str | os.PathLike[str], auto_class: str) -> str | None:
-    """Returns the class that the code of a model folder gives one of transformers' Auto classes, as `file.Class`.
+    """Returns the class that the code of a model folder gives for an Auto class of transformers, as `file.Class`.
 
-    Args:
-        folder: The folder.
-        auto_class: The name of the Auto class.
-
-    Returns:
-        The class without the repository that it may come from; None for a folder that names none.
-
-    Raises:
-        ModelError: If `config.json` is damaged.
+    None for a folder that names none. A repository before the class is left out.
     """
     named = read_json_object(Path(folder) / "config.json", ModelError).get("auto_map")
-    found = named.get(auto_class) if isinstance(named, dict) else None
-    return None if found is None else str(found).rpartition("--")[2]
+    code = named.get(auto_class) if isinstance(named, dict) else None
+    return None if code is None else str(code).rpartition("--")[2]
 
 
 def check_class(folder: str | os.PathLike[str], model_class: type[PreTrainedModel]) -> None:
-    """Refuses a folder whose weights are of another class, of the same model type, than that which is to take them.
-
-    Raises:
-        ModelError: If it is of such a class: the same weights would compute something else.
-    """
+    """Refuses weights of another class of the same model type, which would compute something else with them."""
     file, name = model_class.__module__.rpartition(".")[2], model_class.__name__
-    found = class_of_folder(folder, model_class._auto_class or "AutoModel")
+    code = class_of_folder(folder, model_class._auto_class or "AutoModel")
     # One of our classes is in one file; one of a user's may be in a file that was renamed.
     is_ours = file.startswith("modeling_") and model_class.__module__.startswith(__package__.partition(".")[0])
-    if found is None or found == f"{file}.{name}" or (not is_ours and found.rpartition(".")[2] == name):
+    if code is None or code == f"{file}.{name}" or (not is_ours and code.rpartition(".")[2] == name):
         return
     raise ModelError(
-        f"the model is of a class of its own, `{found[:80]}`, and not {name}",
+        f"the model is of a class of its own, `{code[:80]}`, and not {name}",
         path=folder,
         remedy="open it with the Auto class of transformers and trust_remote_code=True",
-    )
-
-
-def check_token_ids(folder: str | os.PathLike[str]) -> None:
-    """Refuses a folder whose configuration names special tokens by something else than ids of its vocabulary.
-
-    transformers takes whatever is there, and the first batch that is padded with it ends in an error of PyTorch.
-
-    Args:
-        folder: A folder that :func:`~.untrusted_models.check_model_folder` found in order.
-
-    Raises:
-        ModelError: If a token id, of the model or of one in it, is neither null nor an id, or several that end a text.
-    """
-    for name in ("config.json", "generation_config.json"):
-        path = Path(folder) / name
-        if not path.exists():
-            continue
-        config = read_json_object(path, ModelError)
-        for settings in (config, *(value for value in config.values() if isinstance(value, dict))):
-            size = settings.get("vocab_size")
-            # A senseless size is for those to refuse who make the model.
-            size = size if type(size) is int and size > 0 else None
-            for key, value in settings.items():
-                if key.endswith("_token_id") and not _is_token_id(key, value, size):
-                    below = f" below {size}" if size else ""
-                    raise ModelError(
-                        f"`{key}` is {shown_line(json.dumps(value), _SHOWN)}, which is no token id",
-                        path=path,
-                        remedy=f"make it the number of the token, at least 0{below}, or null",
-                    )
-
-
-def _is_token_id(key: str, value: Any, size: int | None) -> bool:
-    """Tells whether a value is null or the id of a token of a vocabulary of that size; several may end a text."""
-    several = isinstance(value, list) and key.endswith("eos_token_id")
-    return value is None or all(
-        type(item) is int and item >= 0 and (size is None or item < size) for item in (value if several else [value])
     )
 
 
 def load_model_folder(
     folder: str | os.PathLike[str], model_class: type[PreTrainedModel], **settings: Any
 ) -> tuple[PreTrainedModel, PreTrainedTokenizerFast]:
-    """Loads weights and tokenizer and checks that they are complete and fit each other.
+    """Loads weights and tokenizer, which must be complete and fit each other.
 
     Args:
-        folder: A folder, or a repository of the Hub, whose model type was checked.
+        folder: A folder or another name of a model, whose model type was checked.
         model_class: The class of that type.
-        **settings: Values of the configuration that are other than in the folder.
+        **settings: Values of the configuration that replace those in the folder.
 
     Returns:
         The model in evaluation mode, on the CPU, and its tokenizer.
 
     Raises:
-        ModelError: If anything is damaged, missing, left over, not finite, of another model, or leads out of the
-            folder.
+        ModelError: If anything is damaged, missing, unexpected, not finite, or of another model.
     """
     folder = model_folder(folder)
     model = load_weights(folder, model_class, **settings)
@@ -156,18 +103,12 @@ def load_model_folder(
 def load_weights(
     folder: str | os.PathLike[str], model_class: type[PreTrainedModel], **settings: Any
 ) -> PreTrainedModel:
-    """Loads the weights of a model folder; see :func:`load_model_folder`.
-
-    Raises:
-        ModelError: If anything is damaged, missing, left over, not finite, of another model, or leads out of the
-            folder.
-    """
-    tensors = check_model_folder(folder)
-    check_token_ids(folder)
+    """Loads the weights of a model folder; see :func:`load_model_folder`."""
+    _check_json(Path(folder), ("config.json", "generation_config.json", "model.safetensors.index.json"))
     check_class(folder, model_class)
+    tensors = read_headers(folder)
     if is_int8_folder(folder):
         return load_int8_table(folder, model_class, tensors, **settings)
-    check_tensors(model_class, folder, tensors, settings)
     with opening("the model", folder, _REMEDY):
         model, loading = model_class.from_pretrained(
             folder,
@@ -175,17 +116,42 @@ def load_weights(
             output_loading_info=True,
             use_safetensors=True,
             trust_remote_code=False,
+            ignore_mismatched_sizes=True,
             **settings,
         )
-    wrong = sorted(map(str, [*loading["missing_keys"], *loading["unexpected_keys"], *loading["mismatched_keys"]]))
-    if wrong:
-        raise ModelError(f"the weights do not fit the configuration: {', '.join(wrong)}", path=folder, remedy=_REMEDY)
+    check_complete(loading, folder)
     check_finite(model, folder)
     return model.eval()
 
 
+def check_complete(loading: dict[str, Any], folder: str | os.PathLike[str], *, unused: Sequence[str] = ()) -> None:
+    """Refuses weights that are not those of the configuration; what is missing would be random.
+
+    Args:
+        loading: What `from_pretrained` gave with `output_loading_info` and `ignore_mismatched_sizes`.
+        folder: The folder, for the message.
+        unused: Parts of the names of weights that may be missing.
+    """
+    missing = [name for name in loading["missing_keys"] if not any(f".{part}" in f".{name}" for part in unused)]
+    wrong = [
+        *(f"missing {name}" for name in sorted(missing)),
+        *(f"unexpected {name}" for name in sorted(loading["unexpected_keys"])),
+        *(
+            f"{name} is {list(stored)}, not {list(wanted)}"
+            for name, stored, wanted in sorted(loading["mismatched_keys"])
+        ),
+    ]
+    if wrong:
+        more = f" and {len(wrong) - 3} more" if len(wrong) > 3 else ""
+        raise ModelError(
+            f"the weights do not fit the configuration: {', '.join(wrong[:3])}{more}",
+            path=folder,
+            remedy="the weights belong to another configuration: copy the model again",
+        )
+
+
 def load_tokenizer(folder: str | os.PathLike[str], vocabulary_size: int) -> PreTrainedTokenizerFast:
-    """Loads the tokenizer of a model folder that was checked, and checks that the model has a vector for every id.
+    """Loads the tokenizer of a model folder, which must have no id without a vector.
 
     Args:
         folder: The folder.
@@ -194,10 +160,7 @@ def load_tokenizer(folder: str | os.PathLike[str], vocabulary_size: int) -> PreT
     Raises:
         ModelError: If it is damaged, missing, or of another model.
     """
-    from transformers import AutoTokenizer
-
-    with opening("the model", folder, _REMEDY):
-        tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
+    tokenizer = open_tokenizer_folder(Path(folder))
     highest = max(tokenizer.get_vocab().values(), default=0)
     if highest >= vocabulary_size:
         raise ModelError(
@@ -206,3 +169,20 @@ def load_tokenizer(folder: str | os.PathLike[str], vocabulary_size: int) -> PreT
             remedy="the tokenizer files belong to another model",
         )
     return tokenizer
+
+
+def open_tokenizer_folder(folder: str | os.PathLike[str]) -> PreTrainedTokenizerFast:
+    """Opens a tokenizer folder with transformers; raises a `ModelError` that names the file if it is damaged."""
+    from transformers import AutoTokenizer
+
+    _check_json(Path(folder), ("config.json", "tokenizer_config.json", "special_tokens_map.json", "added_tokens.json"))
+    files = [Path(folder) / name for name in ("tokenizer.json", PARTS_FILE)]
+    with opening("the tokenizer", next((path for path in files if path.is_file()), folder), _REMEDY):
+        return AutoTokenizer.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
+
+
+def _check_json(folder: Path, names: Sequence[str]) -> None:
+    """Reads settings for which transformers has no error that names the file, or ignores the damage."""
+    for name in names:
+        if (folder / name).exists():
+            read_json_object(folder / name, ModelError)

@@ -10,9 +10,9 @@ from typing import Any
 
 from ..errors import HfParaphraseError
 from ..tables import harmless_markdown
+from .files import read_json_object
 from .inherited_cards import inherited_metadata
 from .remote_paths import to_path
-from .untrusted_files import read_json_object
 
 _DEEPEST = 8
 _MOST = 50

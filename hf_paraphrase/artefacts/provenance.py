@@ -17,10 +17,10 @@ from typing import Any
 from ..errors import InputError
 from ..shown_text import as_given, printable, without_secrets
 from ..streams import check_not_stream, is_stream_copy
+from .files import read_json_object
 from .hub_models import fetched_folder, repository_name
 from .origins import KEPT_OUT, origin_of
 from .remote_paths import to_path
-from .untrusted_files import read_json_object
 from .whole_files import write_text_whole
 
 FILE_NAME = "provenance.json"

@@ -1,10 +1,15 @@
-"""transformers without bars and warnings of its own: what it would say of a folder is checked here, and told."""
+"""Calls transformers, tokenizers and safetensors: without bars and warnings, and with errors of one line."""
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+
+from ..errors import HfParaphraseError, ModelError
+
+_LONGEST_MESSAGE = 300
 
 
 @contextmanager
@@ -34,3 +39,27 @@ def quiet_transformers(*, warns: bool = False) -> Iterator[None]:
             logging.set_verbosity(verbosity)
         if shows_bars:
             logging.enable_progress_bar()
+
+
+@contextmanager
+def opening(what: str, path: str | os.PathLike[str], remedy: str = "copy the model again") -> Iterator[None]:
+    """Turns whatever a library raises in the block into one `ModelError`; transformers is quiet in it.
+
+    Args:
+        what: What is opened, e.g. `the model`.
+        path: Its file or folder.
+        remedy: What to do about the error.
+    """
+    try:
+        with quiet_transformers():
+            yield
+    except HfParaphraseError:
+        raise
+    except BaseException as error:
+        # Libraries written in Rust raise a PanicException, which is no `Exception` and cannot be imported.
+        if not isinstance(error, Exception) and type(error).__name__ != "PanicException":
+            raise
+        text = " ".join(f"{type(error).__name__}: {error}".split())
+        if len(text) > _LONGEST_MESSAGE:
+            text = text[:_LONGEST_MESSAGE] + " …"
+        raise ModelError(f"{what} cannot be opened: {text}", path=path, remedy=remedy) from error

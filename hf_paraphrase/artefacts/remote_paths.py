@@ -1,11 +1,7 @@
-"""Data folders at addresses, such as s3://bucket/folder or hf://datasets/name: read where they lie, through fsspec.
-
-What of them is read is checked as that of any folder: a file is a stream of known length.
-"""
+"""Data folders at URLs, such as s3://bucket/folder or hf://datasets/name, which are read through fsspec."""
 
 from __future__ import annotations
 
-import io
 import os
 import re
 import stat
@@ -19,69 +15,58 @@ from ..apart import ADDRESS
 from ..errors import HfParaphraseError, InputError
 from ..shown_text import shown_line, without_secrets
 
-# A cache of what is here would hide the links from those who check them.
-_HERE = re.compile(r"(?:\w+::)*(?:file|local)://(?P<path>.*)", re.DOTALL)
-_BUFFER = 1 << 20
+_LOCAL = re.compile(r"(?:\w+::)*(?:file|local)://(?P<path>.*)", re.DOTALL)
 
 
 def to_path(name: str | os.PathLike[str]) -> Path:
-    """Returns a path, or what serves as one for reading where the name is an address.
+    """Returns a path, or for a URL an object that reads like one.
 
-    What is shown and recorded of an input is `to_path(input).name`: the name of a path that was made of an address
-    may be its user and password.
+    An input is shown and recorded as `to_path(input).name`: the name of a pathlib path that was made of a URL may be
+    its user and password.
 
     Raises:
-        InputError: If fsspec knows no such address, or lacks a package for it.
+        InputError: If fsspec does not know the protocol of the URL, or lacks a package for it.
     """
     text = os.fspath(name)
     if not ADDRESS.fullmatch(text):
         return Path(name)
-    if found := _HERE.fullmatch(text):
-        return Path(found["path"])
-    # All that is asked of a path that is read is there.
+    if local := _LOCAL.fullmatch(text):
+        return Path(local["path"])
     return cast(Path, name if isinstance(name, RemotePath) else RemotePath(text))
 
 
 class RemotePath(os.PathLike[str]):
-    """A file or folder at an address, which travels to other processes as that.
+    """A file or folder at a URL, with those methods of `pathlib.Path` that a data folder is read with."""
 
-    Args:
-        address: The address.
-
-    Raises:
-        InputError: If fsspec knows no such address, or lacks a package for it.
-    """
-
-    def __init__(self, address: str) -> None:
+    def __init__(self, url: str) -> None:
         import fsspec
 
-        # Not the slashes behind the protocol of a whole store.
-        self._address = re.sub(r"(?<![:/])/+$", "", address)
-        with _named(self._address):
-            self._system, self._path = fsspec.core.url_to_fs(self._address)
+        # Slashes that belong to the protocol of a whole store stay.
+        self._url = re.sub(r"(?<![:/])/+$", "", url)
+        with self._errors_named():
+            self._system, self._path = fsspec.core.url_to_fs(self._url)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return RemotePath, (self._address,)
+        return RemotePath, (self._url,)
 
     def __fspath__(self) -> str:
-        return self._address
+        return self._url
 
-    def __str__(self) -> str:
-        return self._address
+    __str__ = __fspath__
 
     def __lt__(self, other: RemotePath) -> bool:
         return PurePosixPath(self._path) < PurePosixPath(other._path)
 
     def __truediv__(self, name: str) -> RemotePath:
-        # Of zip://folder::s3://bucket/archive.zip the folder is the place; a cache has none of its own.
-        parts = self._address.split("::")
-        place = next(number for number, part in enumerate(parts) if "://" in part)
-        parts[place] += name if parts[place].endswith("/") else f"/{name}"
+        # In zip://folder::s3://bucket/archive.zip the first part has the path; simplecache:: has none of its own.
+        parts = self._url.split("::")
+        index = next(number for number, part in enumerate(parts) if "://" in part)
+        parts[index] += name if parts[index].endswith("/") else f"/{name}"
         return RemotePath("::".join(parts))
 
     @property
     def name(self) -> str:
-        """The last part of the address, without credentials, which stand there where it has no path."""
+        """The last part of the URL, without credentials, which stand there where it has no path."""
         return PurePosixPath(without_secrets(f"://{self._path.lstrip('/')}")).name
 
     def resolve(self) -> RemotePath:
@@ -89,105 +74,60 @@ class RemotePath(os.PathLike[str]):
         return self
 
     def exists(self) -> bool:
-        """Tells whether it is there."""
-        return self._kind() is not None
+        """Tells whether it exists."""
+        return self._info() is not None
 
     def is_dir(self) -> bool:
         """Tells whether it is a folder."""
-        return self._kind() == "directory"
+        return (self._info() or {}).get("type") == "directory"
 
     def is_file(self) -> bool:
         """Tells whether it is a file."""
-        return self._kind() == "file"
-
-    def _kind(self) -> str | None:
-        """Asks what it is; unlike fsspec's own questions, this one does not take any error for a no."""
-        with _named(self._address):
-            try:
-                return str(self._system.info(self._path)["type"])
-            except FileNotFoundError:
-                return None
-
-    def glob(self, pattern: str) -> list[RemotePath]:
-        """Lists the files in this folder whose names fit a pattern."""
-        return self._files(pattern, 1)
-
-    def rglob(self, pattern: str) -> list[RemotePath]:
-        """Lists the files below this folder whose names fit a pattern."""
-        return self._files(pattern, None)
-
-    def _files(self, pattern: str, depth: int | None) -> list[RemotePath]:
-        with _named(self._address):
-            found = [
-                name for name in self._system.find(self._path, maxdepth=depth) if PurePosixPath(name).match(pattern)
-            ]
-            return [self / str(PurePosixPath(name).relative_to(self._path)) for name in found]
-
-    def relative_to(self, folder: RemotePath) -> PurePosixPath:
-        """Returns the way from a folder that holds it."""
-        return PurePosixPath(self._path).relative_to(folder._path)
+        return (self._info() or {}).get("type") == "file"
 
     def stat(self) -> Any:
-        """Returns its size, and that it is a plain file, as the system says it of files here."""
-        with _named(self._address):
-            return SimpleNamespace(st_size=int(self._system.info(self._path)["size"]), st_mode=stat.S_IFREG)
+        """Returns the size of a file, and that it is a plain one, under the names of `os.stat_result`."""
+        return SimpleNamespace(st_size=int((self._info() or {})["size"]), st_mode=stat.S_IFREG)
+
+    def glob(self, pattern: str, *, depth: int | None = 1) -> list[RemotePath]:
+        """Lists the files in this folder whose names match a pattern."""
+        with self._errors_named():
+            paths = [PurePosixPath(path) for path in self._system.find(self._path, maxdepth=depth)]
+            return [self / str(path.relative_to(self._path)) for path in paths if path.match(pattern)]
+
+    def rglob(self, pattern: str) -> list[RemotePath]:
+        """Lists the files below this folder whose names match a pattern."""
+        return self.glob(pattern, depth=None)
+
+    def relative_to(self, folder: RemotePath) -> PurePosixPath:
+        """Returns the path within a folder."""
+        return PurePosixPath(self._path).relative_to(folder._path)
 
     def open(self, mode: str = "rb") -> BinaryIO:
         """Opens a file for reading."""
-        with _named(self._address):
-            return io.BufferedReader(_Stream(self._system.open(self._path, mode), self._address), _BUFFER)
+        with self._errors_named():
+            return cast(BinaryIO, self._system.open(self._path, mode))
 
+    def _info(self) -> dict[str, Any] | None:
+        """Asks what it is; unlike fsspec's `exists`, this does not take every error for a no."""
+        with self._errors_named():
+            try:
+                return dict(self._system.info(self._path))
+            except FileNotFoundError:
+                return None
 
-class _Stream(io.RawIOBase):
-    """What fsspec opened, whose errors name the address."""
-
-    def __init__(self, opened: Any, address: str) -> None:
-        self._opened, self._address = opened, address
-
-    def readable(self) -> bool:
-        return True
-
-    def seekable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: Any) -> int:
-        with _named(self._address):
-            found = self._opened.read(len(buffer))
-        buffer[: len(found)] = found
-        return len(found)
-
-    def seek(self, place: int, whence: int = os.SEEK_SET) -> int:
-        with _named(self._address):
-            return int(self._opened.seek(place, whence))
-
-    def tell(self) -> int:
-        return int(self._opened.tell())
-
-    def close(self) -> None:
-        if not self.closed:
-            self._opened.close()
-        super().close()
-
-
-@contextmanager
-def _named(address: str) -> Iterator[None]:
-    """Turns whatever a file system raises, each of which has errors of its own, into one that names the address.
-
-    Raises:
-        InputError: For any error.
-    """
-    try:
-        yield
-    except HfParaphraseError:
-        raise
-    except FileNotFoundError as error:
-        raise InputError("no such file or folder", path=address) from error
-    except Exception as error:
-        text = shown_line(str(error), 300) or type(error).__name__
-        remedy = "check the address, the network and your credentials"
-        if isinstance(error, ImportError):
-            # It names the package.
-            remedy = "install it with pip"
-        elif isinstance(error, ValueError) and "rotocol" in text:
-            remedy = "s3://bucket/folder, hf://datasets/name, or what else fsspec knows"
-        raise InputError(f"cannot be read: {text}", path=address, remedy=remedy) from error
+    @contextmanager
+    def _errors_named(self) -> Iterator[None]:
+        """Turns the errors of file systems, each of which has its own, into an `InputError` that names the URL."""
+        try:
+            yield
+        except HfParaphraseError:
+            raise
+        except Exception as error:
+            text = shown_line(str(error), 300) or type(error).__name__
+            remedy = "check the URL, the network and your credentials"
+            if isinstance(error, ImportError):  # its text names the package
+                remedy = "install it with pip"
+            elif isinstance(error, ValueError) and "rotocol" in text:
+                remedy = "s3://bucket/folder, hf://datasets/name, or another protocol of fsspec"
+            raise InputError(f"cannot be read: {text}", path=self._url, remedy=remedy) from error

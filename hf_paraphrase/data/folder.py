@@ -15,10 +15,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from ..artefacts.files import read_json_object
 from ..artefacts.remote_paths import to_path
-from ..artefacts.untrusted_files import check_plain_folder, read_json_object
 from ..errors import InputError, UsageError
-from .parquet_files import BATCH_ROWS, batches_of, open_shard, row_groups_of
+from .parquet_files import BATCH_ROWS, batches_of, open_shard
 from .schema import require_columns
 
 ROWS_PER_SHARD = 1_000_000
@@ -38,8 +38,7 @@ class DataFolder:
         splits: The names of its splits, train first.
 
     Raises:
-        InputError: If the folder does not exist or holds no Parquet shards, something in it leads out of it, or its
-            provenance is damaged.
+        InputError: If the folder does not exist or holds no Parquet shards, or its provenance is damaged.
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
@@ -65,7 +64,6 @@ class DataFolder:
                 path=self.path,
                 remedy="make one with hf-paraphrase prepare",
             )
-        check_plain_folder(self.path)
         if (self.path / "provenance.json").is_file():
             # What is made of the data will take this into its own.
             read_json_object(self.path / "provenance.json")
@@ -153,7 +151,8 @@ class DataFolder:
             size = 0
             for path in self.shards(split):
                 with open_shard(path) as file:
-                    size += sum(group.size for group in row_groups_of(file, path))
+                    groups = range(file.num_row_groups)
+                    size += sum(file.metadata.row_group(number).total_byte_size for number in groups)
             sizes.append({"name": split, "num_examples": self.count(split), "num_bytes": size})
         return sizes
 
@@ -237,8 +236,8 @@ class DataFolder:
                 groups = []
                 skipped = None
                 place = first
-                for number, group in enumerate(row_groups_of(file, path)):
-                    end = place + group.rows
+                for number in range(file.num_row_groups):
+                    end = place + file.metadata.row_group(number).num_rows
                     if place < stop and end > start:
                         groups.append(number)
                         skipped = place if skipped is None else skipped

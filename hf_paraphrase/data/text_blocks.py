@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import bz2
 import gzip
-import io
 import lzma
 import re
 import zlib
@@ -16,11 +15,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import IO
 
-from ..artefacts.untrusted_files import most_unpacked
 from ..errors import InputError
 from ..streams import check_not_stream
 from .line_errors import LineErrors, StrictLines
-from .xz_stream import XzStream
 
 BLOCK_BYTES = 4 << 20
 LONGEST_LINE_BYTES = 64 << 20
@@ -101,7 +98,7 @@ def _open(path: Path) -> IO[bytes]:
     if path.suffix == ".bz2":
         return bz2.open(path, "rb")
     if path.suffix == ".xz":
-        return io.BufferedReader(XzStream(path.open("rb")))
+        return lzma.open(path, "rb")
     if path.suffix == ".zst":
         import pyarrow as pa
 
@@ -113,14 +110,11 @@ def read_blocks(path: Path) -> Iterator[bytes]:
     """Streams the decompressed bytes of a file.
 
     Raises:
-        InputError: As :func:`open_binary`, and if the compressed data are damaged, cut off, or far longer than text
-            that was packed can be.
+        InputError: As :func:`open_binary`, and if the compressed data are damaged or cut off.
     """
     kind = _KINDS.get(path.suffix)
     lines = 0
-    size = 0
     with open_binary(path) as stream:
-        most = None if kind is None else most_unpacked(path.stat().st_size)
         while True:
             try:
                 block = stream.read(BLOCK_BYTES)
@@ -132,13 +126,6 @@ def read_blocks(path: Path) -> Iterator[bytes]:
                 raise InputError(f"cannot read: {error.strerror or error}", path=path) from error
             if not block:
                 return
-            size += len(block)
-            if most is not None and size > most:
-                raise InputError(
-                    f"it unpacks to more than {most >> 20:,} MiB, which no text of its size does",
-                    path=path,
-                    remedy="unpack it, if you trust it",
-                )
             lines += block.count(b"\n")
             yield block
 

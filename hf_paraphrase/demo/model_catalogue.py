@@ -10,8 +10,8 @@ from pathlib import Path
 from threading import Condition, Lock
 from typing import Any
 
+from ..artefacts.files import read_json_object
 from ..artefacts.hub_models import BUILTIN, model_folder
-from ..artefacts.untrusted_files import read_json_object
 from ..encoders.kinds import own_classes
 from ..encoders.sentence_encoder import SentenceEncoder
 from ..encoders.static_folders import MODEL2VEC, static_modules
@@ -181,7 +181,7 @@ class ModelCatalogue:
 
 def _models_of(place: str) -> Iterator[FoundModel]:
     """Yields the models that a place holds, in the order of their names."""
-    folder = model_folder(place) if place == BUILTIN or not os.path.lexists(place) else Path(place)
+    folder = model_folder(place)
     if not folder.is_dir():
         raise UsageError("no such folder", path=place, remedy="--models takes folders that hold models")
     if _is_model(folder):

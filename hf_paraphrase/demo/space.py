@@ -54,7 +54,7 @@ def check_published(models: Sequence[str]) -> None:
     from huggingface_hub.utils import validate_repo_id
 
     for name in models:
-        if os.path.lexists(name):
+        if name != BUILTIN and os.path.lexists(name):
             raise UsageError(
                 f"--models {name} is a folder of this machine, which a Space does not have",
                 remedy="push it first, and give namespace/name",

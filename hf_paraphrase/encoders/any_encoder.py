@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 
+from ..artefacts.files import read_json_object
 from ..artefacts.hub_models import model_folder
-from ..artefacts.untrusted_files import read_json_object
 from ..errors import ModelError
 from ..models.registry import SENTENCE_ENCODERS
 from .distillation.teacher import Teacher
@@ -34,7 +34,7 @@ def open_encoder(
     """
     if is_wordllama(name):
         return open_wordllama(name)
-    folder = model_folder(name, of_others=True)
+    folder = model_folder(name, any_type=True)
     settings = folder / "config.json"
     found = read_json_object(settings, ModelError).get("model_type") if settings.is_file() else None
     ours = {*SENTENCE_ENCODERS, MODEL2VEC, *(kind.config_class.model_type for kind in own_classes().values())}

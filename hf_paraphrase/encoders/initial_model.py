@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 from ..artefacts.hub_models import model_folder, repository_name
 from ..artefacts.model_loading import load_model_folder, load_tokenizer
-from ..artefacts.untrusted_models import check_model_folder
 from ..errors import ModelError, UsageError
 from ..registry import ENCODERS
 from ..settings import flag
@@ -44,7 +43,6 @@ def initial_kind(name: str | os.PathLike[str]) -> str:
         model_type = found.config_class.model_type
         raise ModelError(f"a model of type `{model_type}` is not trained on pairs", path=folder, remedy=remedy)
     if len(able) > 1:
-        check_model_folder(folder)
         config: Any = found.config_class.from_pretrained(folder, local_files_only=True)
         trigrams = looks_like_trigrams(load_tokenizer(folder, config.vocab_size).backend_tokenizer)
         able = [kind for kind in able if kinds[kind].trigrams == trigrams] or able

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ..artefacts.files import read_json_object
 from ..artefacts.hub_models import fetched_folder
-from ..artefacts.untrusted_files import read_json_object
 from ..data.text_files import numbered_lines
 from ..errors import InputError, ModelError, UsageError
 from ..models.joined_tokenizers import PARTS_FILE
@@ -59,7 +59,7 @@ def _check_encoder(folder: Path) -> None:
     Raises:
         ModelError: If there is no model, or one of this package that is something else.
     """
-    if not any(os.path.lexists(folder / name) for name in ("config.json", "modules.json")):
+    if not any((folder / name).exists() for name in ("config.json", "modules.json")):
         raise ModelError("not a model folder: it has no config.json", path=folder, remedy=_REMEDY)
     if (folder / "config.json").is_file():
         found = read_json_object(folder / "config.json", ModelError).get("model_type")
@@ -95,20 +95,20 @@ def read_initial_vectors(
         ModelError: If a model folder is damaged or of a kind that cannot be followed.
         UsageError: If the source has another number of components than is wanted.
     """
-    kind = kind_of_source(source)
+    kind, path = kind_of_source(source), fetched_folder(source) or Path(source)
     if kind == SENTENCE_ENCODER:
-        teacher = Teacher.from_pretrained(source, device=device)
+        teacher = Teacher.from_pretrained(path, device=device)
         vectors = distill_word_vectors(
             teacher, words, dimension=dimension or DISTILLED_DIMENSION, show_progress_bar=show_progress_bar
         )
         vectors.source = Path(source)
         return vectors
     if kind == SIDE_BY_SIDE:
-        vectors = read_joined_vectors(fetched_folder(source) or Path(source), words)
+        vectors = read_joined_vectors(path, words)
     elif kind == SAVED_MODEL:
-        vectors = read_saved_vectors(source, set(words), first=first or 0, pieces=pieces)
+        vectors = read_saved_vectors(path, set(words), first=first or 0, pieces=pieces)
     else:
-        vectors = read_word_vectors(source, set(words), first=first)
+        vectors = read_word_vectors(path, set(words), first=first)
     found = vectors.matrix.shape[1]
     if dimension not in (None, found):
         raise UsageError(

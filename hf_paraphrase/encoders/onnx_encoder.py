@@ -8,7 +8,8 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
-from ..artefacts.untrusted_models import check_model_folder, opening
+from ..artefacts.model_loading import open_tokenizer_folder
+from ..artefacts.quiet_libraries import opening
 from ..errors import ModelError, UsageError
 from ..models.registry import SENTENCE_ENCODERS, config_class
 
@@ -21,8 +22,6 @@ ONNX_FILE = Path("onnx") / "model.onnx"
 """Where a folder has its graph, as optimum and sentence-transformers look for it."""
 _EMBEDDING = "sentence_embedding"
 _FATAL = 4
-_MOST_MEMORY = 1 << 32
-"""Bytes that all graphs of a process may hold: what a node of a foreign one asks for is seen only when it runs."""
 
 
 def is_onnx_folder(folder: str | os.PathLike[str]) -> bool:
@@ -46,7 +45,7 @@ def require_packages(*names: str) -> None:
 
 
 def open_session(path: Path, *, threads: int | None = None) -> onnxruntime.InferenceSession:
-    """Opens a graph on the CPU; with all others of this process it may hold 4 GiB.
+    """Opens a graph on the CPU.
 
     Args:
         path: The file.
@@ -59,12 +58,7 @@ def open_session(path: Path, *, threads: int | None = None) -> onnxruntime.Infer
     require_packages("onnxruntime")
     import onnxruntime
 
-    place = onnxruntime.OrtMemoryInfo(
-        "Cpu", onnxruntime.OrtAllocatorType.ORT_ARENA_ALLOCATOR, 0, onnxruntime.OrtMemType.DEFAULT
-    )
-    onnxruntime.create_and_register_allocator(place, onnxruntime.OrtArenaCfg({"max_mem": _MOST_MEMORY}))
     options = onnxruntime.SessionOptions()
-    options.add_session_config_entry("session.use_env_allocators", "1")
     # What fails is raised, and would be said twice.
     options.log_severity_level = _FATAL
     if threads is not None:
@@ -142,20 +136,19 @@ def load_onnx_folder(
         UsageError: If onnxruntime is not installed, or the device is another.
         ModelError: If anything is damaged, missing or of another model.
     """
-    from transformers import AutoTokenizer, PreTrainedConfig
+    from transformers import PreTrainedConfig
 
     if device not in {None, "cpu"}:
         raise UsageError(
             f"an ONNX model computes on the CPU here, not on {device}", remedy="open the model that it was made from"
         )
-    check_model_folder(folder)
     session = open_session(Path(folder) / ONNX_FILE, threads=1)
     with opening("the model", folder, "export it again"):
         model_type = PreTrainedConfig.get_config_dict(folder, local_files_only=True)[0].get("model_type")
         if model_type not in SENTENCE_ENCODERS:
             raise ValueError(f"a model of type {model_type!r} is not a sentence encoder")
         config = config_class(model_type).from_pretrained(folder, local_files_only=True)
-        tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
+    tokenizer = open_tokenizer_folder(folder)
     highest = max(tokenizer.get_vocab().values(), default=0)
     if highest >= config.vocab_size:
         raise ModelError(

@@ -15,7 +15,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..artefacts.model_loading import check_model_type, load_model_folder
-from ..artefacts.untrusted_models import check_model_folder
 from ..errors import ModelError
 from ..models.registry import model_class
 from ..tokenization.token_ids import TokenIds
@@ -47,7 +46,6 @@ def vector_table(folder: str | os.PathLike[str]) -> tuple[Path, str] | None:
     folder = Path(folder)
     if not folder.is_dir():
         raise ModelError("no such model folder", path=folder, remedy=_REMEDY)
-    check_model_folder(folder, ours=False)
     for place in (folder, *sorted(item for item in folder.glob("0*") if item.is_dir())):
         path = place / "model.safetensors"
         if path.is_file() and (name := table_name(path)) is not None:

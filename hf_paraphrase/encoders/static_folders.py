@@ -15,17 +15,15 @@ Neither library is needed. The embeddings are those that it gives, in float32 wh
 from __future__ import annotations
 
 import dataclasses
-import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..artefacts.untrusted_files import check_plain_folder, read_json_object
-from ..artefacts.untrusted_models import check_model_folder
+from ..artefacts.files import read_json, read_json_object
 from ..errors import ModelError
-from .distillation.sentence_transformers_modules import default_prompt, module_folder, read_json
+from .distillation.sentence_transformers_modules import default_prompt, module_folder
 from .stored_tables import open_tokenizer, read_table, table_name, unknown_token
 from .vector_table import AVERAGE, Reading, VectorTable
 
@@ -50,9 +48,9 @@ def open_static_folder(folder: Path) -> VectorTable | None:
         The encoder; None for a folder of another kind.
 
     Raises:
-        ModelError: If it is damaged, something in it leads out of it, or it has modules that are not known here.
+        ModelError: If it is damaged, or has modules that are not known here.
     """
-    if os.path.lexists(folder / "config.json"):
+    if (folder / "config.json").exists():
         config = read_json_object(folder / "config.json", ModelError)
         if config.get("model_type") not in (None, MODEL2VEC):
             return None
@@ -69,14 +67,14 @@ def static_modules(folder: Path) -> list[Any] | None:
     Raises:
         ModelError: If the file is damaged.
     """
-    modules = read_json(folder / _MODULES)
+    path = folder / _MODULES
+    modules = read_json(path, ModelError) if path.is_file() else None
     if not (isinstance(modules, list) and modules and all(isinstance(module, dict) for module in modules)):
         return None
     return modules if _kind(modules[0]) == "StaticEmbedding" else None
 
 
 def _model2vec(folder: Path, config: Mapping[str, Any], name: str) -> VectorTable:
-    check_model_folder(folder, ours=False)
     most = config.get("max_length", _MOST_TOKENS)
     if most is not None and not (type(most) is int and most > 0):
         raise ModelError(f"`max_length` is {str(most)[:40]}", path=folder / "config.json", remedy=_REMEDY)
@@ -103,8 +101,6 @@ def _model2vec(folder: Path, config: Mapping[str, Any], name: str) -> VectorTabl
 
 
 def _static_embedding(folder: Path, modules: list[Any]) -> VectorTable:
-    check_plain_folder(folder, ModelError)
-    check_model_folder(folder, ours=False)
     others = [_kind(module) for module in modules[1:]]
     if set(others) - {"Normalize"}:
         raise ModelError(

@@ -7,6 +7,7 @@ keep a factor of each token apart (`weights`). Here every token gets its own row
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,7 +15,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..artefacts.untrusted_models import TensorEntry, opening, read_header
+from ..artefacts.quiet_libraries import opening
+from ..artefacts.weights import TensorEntry, read_header
 from ..errors import ModelError
 from .vector_table import LARGEST, is_finite
 
@@ -133,5 +135,5 @@ def _read(weights: Any, path: Path, name: str, tensors: Mapping[str, TensorEntry
         read: NDArray[Any] = weights.get_tensor(name)
         return read
     # NumPy has no such type: its numbers are the upper halves of those of float32.
-    halves = np.fromfile(path, "<u2", entry.elements, offset=entry.offset)
+    halves = np.fromfile(path, "<u2", math.prod(entry.shape), offset=entry.offset)
     return (halves.astype(np.uint32) << 16).view(np.float32).reshape(entry.shape)

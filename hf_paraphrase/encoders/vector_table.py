@@ -18,9 +18,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..artefacts.files import read_json_object
 from ..artefacts.int8_tables import DTYPE_KEY, INT8, TABLE, read_int8_table
-from ..artefacts.untrusted_files import read_json_object
-from ..artefacts.untrusted_models import TensorEntry, check_model_folder
+from ..artefacts.weights import TensorEntry, read_headers
 from ..errors import ModelError
 from ..tokenization.token_ids import TokenIds
 from .word_averages import TableAverages, averages_of
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 AVERAGE, CONCATENATION = "avg", "concatenation"
 """The model types that are a table."""
 LARGEST = 2.0**63
-"""Numbers of tables are smaller; see :mod:`..artefacts.divergence`."""
+"""Numbers of tables are smaller; see :mod:`..artefacts.weights`."""
 _NAME_OF_A_PART = re.compile(r"\[\d+\]")
 _DROPOUTS = ("dropout", "word_dropout")
 _UNKNOWN_ID = 1
@@ -197,11 +197,11 @@ def open_table(folder: Path, model_type: str) -> VectorTable | None:
         The encoder; None for a folder that :func:`~..artefacts.model_loading.load_model_folder` must open or refuse.
 
     Raises:
-        ModelError: If something leads out of the folder, is damaged, or is larger than the weights can be.
+        ModelError: If a file of the folder is damaged.
     """
     if model_type not in _TOKENIZER_CLASSES:
         return None
-    tensors = check_model_folder(folder)
+    tensors = read_headers(folder)
     config = read_json_object(folder / "config.json", ModelError)
     if not _is_plain(config):
         return None

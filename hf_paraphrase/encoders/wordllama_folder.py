@@ -13,9 +13,8 @@ import os
 from pathlib import Path
 
 from ..artefacts.hub_models import WORDLLAMA
-from ..artefacts.untrusted_files import check_plain
-from ..artefacts.untrusted_models import opening, read_header
-from ..artefacts.untrusted_tokenizers import check_tokenizer
+from ..artefacts.quiet_libraries import opening
+from ..artefacts.weights import read_header
 from ..errors import ModelError
 from .sentence_encoder import SentenceEncoder
 from .static_folders import plain_average
@@ -23,12 +22,12 @@ from .stored_tables import read_table
 
 _TENSOR = "embedding.weight"
 _TOKENIZER = "_tokenizer_config.json"
-_REMEDY = "copy weights and tokenizer again, from a source that you trust"
+_REMEDY = "copy weights and tokenizer again"
 
 
 def is_wordllama(name: str | os.PathLike[str]) -> bool:
-    """Tells whether a name is that of the package, where no such folder is here, or a folder holds such files."""
-    if name == WORDLLAMA and not os.path.lexists(name):
+    """Tells whether a name is that of the package, or of a folder that holds such files."""
+    if name == WORDLLAMA:
         return True
     folder = Path(name)
     return folder.is_dir() and not (folder / "config.json").exists() and _files(folder) is not None
@@ -42,13 +41,11 @@ def open_wordllama(name: str | os.PathLike[str] = WORDLLAMA) -> SentenceEncoder:
     """
     from tokenizers import Tokenizer
 
-    folder = _package_folder() if name == WORDLLAMA and not os.path.lexists(name) else Path(name)
+    folder = _package_folder() if name == WORDLLAMA else Path(name)
     files = _files(folder)
     if files is None:
         raise ModelError("there are no weights and tokenizer of wordllama", path=folder, remedy=_REMEDY)
     weights, tokenizer_file = files
-    check_plain(folder, files, ModelError)
-    check_tokenizer(tokenizer_file)
     with opening("the tokenizer", tokenizer_file, _REMEDY):
         backend = Tokenizer.from_file(str(tokenizer_file))
     backend.no_padding()
@@ -60,7 +57,8 @@ def open_wordllama(name: str | os.PathLike[str] = WORDLLAMA) -> SentenceEncoder:
 
 def _package_folder() -> Path:
     found = importlib.util.find_spec(WORDLLAMA)
-    places = [] if found is None else list(found.submodule_search_locations or [])
+    # A folder of that name in the working directory has no origin.
+    places = [] if found is None or found.origin is None else list(found.submodule_search_locations or [])
     if not places:
         raise ModelError("the package is not installed", path=WORDLLAMA, remedy="pip install wordllama")
     return Path(places[0])

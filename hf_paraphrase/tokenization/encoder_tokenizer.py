@@ -7,7 +7,8 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ..artefacts.untrusted_models import check_model_folder, opening
+from ..artefacts.model_loading import open_tokenizer_folder
+from ..artefacts.quiet_libraries import opening
 from ..errors import ModelError
 from .word_level import PAD_TOKEN, UNKNOWN_TOKEN, as_fast_tokenizer
 
@@ -34,16 +35,12 @@ def load_encoder_tokenizer(folder: str | os.PathLike[str]) -> PreTrainedTokenize
     Raises:
         ModelError: If there is none, if it is damaged or not a fast one, or if its ids have gaps.
     """
-    from transformers import AutoTokenizer
-
     path = Path(folder)
     if not path.is_dir():
         raise ModelError("no such tokenizer folder", path=path, remedy=_REMEDY)
     if not (path / "tokenizer.json").is_file():
         raise ModelError("no tokenizer.json in this folder", path=path, remedy=_REMEDY)
-    check_model_folder(path, ours=False)
-    with opening("the tokenizer", path, _REMEDY):
-        given = AutoTokenizer.from_pretrained(path, local_files_only=True, trust_remote_code=False)
+    given = open_tokenizer_folder(path)
     if not given.is_fast:
         raise ModelError("not a fast tokenizer", path=path, remedy=_REMEDY)
     # Of two tokens with one id it is written with one alone, and may not open again.

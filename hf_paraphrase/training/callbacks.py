@@ -20,7 +20,7 @@ from transformers import (
     TrainingArguments,
 )
 
-from ..artefacts.divergence import check_finite
+from ..artefacts.weights import check_finite
 from .batches import EpochBatches
 
 

@@ -29,9 +29,9 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from ..artefacts.artefact import Artefact, Card, fingerprint_of_job
-from ..artefacts.divergence import check_finite_files
 from ..artefacts.measurements import Measurement
 from ..artefacts.quiet_libraries import quiet_transformers
+from ..artefacts.weights import check_finite_files
 from ..errors import HfParaphraseError
 from ..messages import is_main_process, log, process_count
 from .accelerators import AcceleratorSettings

@@ -17,7 +17,6 @@ import numpy as np
 import pyarrow as pa
 
 from ..artefacts.artefact import output_file
-from ..artefacts.untrusted_files import open_plain
 from ..artefacts.whole_files import written_whole
 from ..data.folder import DataFolder
 from ..errors import InputError
@@ -85,8 +84,6 @@ class LexicalTable:
         remedy = "make it with the verb lexical-table"
         if not Path(path).exists():
             raise InputError("no such lexical table", path=Path(path), remedy=remedy)
-        # The library would wait for a pipe.
-        open_plain(Path(path)).close()
         try:
             table = cls(**load_file(path))
         except (OSError, SafetensorError, TypeError, ValueError, KeyError) as error:

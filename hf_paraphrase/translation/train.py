@@ -68,7 +68,7 @@ def _train(settings: TranslationTrainingSettings, run: TrainingRun) -> None:
 
     from transformers import set_seed
 
-    from ..artefacts.divergence import check_finite
+    from ..artefacts.weights import check_finite
     from .batching import tokenize_bitext
     from .trainer import ALL_WORDS
 

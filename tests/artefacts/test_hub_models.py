@@ -13,7 +13,7 @@ from huggingface_hub import constants, errors
 from tiny_encoders import write_average
 
 from hf_paraphrase.artefacts import hub_models
-from hf_paraphrase.artefacts.hub_models import model_folder
+from hf_paraphrase.artefacts.hub_models import fetched_folder, model_folder, repository_name
 from hf_paraphrase.artefacts.provenance import fingerprint, write_provenance
 from hf_paraphrase.commands import main
 from hf_paraphrase.encoders.sentence_encoder import SentenceEncoder
@@ -26,6 +26,7 @@ class HubOfOneModel:
 
     def __init__(self, source, cache):
         self.source, self.cache = source, cache
+        self.revisions = {}
         self.calls = []
         self.fetched = []
         self.error = None
@@ -35,8 +36,9 @@ class HubOfOneModel:
         if self.error is not None:
             raise self.error
         snapshot = self.cache / f"models--{repo_id.replace('/', '--')}" / "snapshots" / str(revision)
-        for path in self.source.rglob("*"):
-            name = path.relative_to(self.source).as_posix()
+        source = self.revisions.get(revision, self.source)
+        for path in source.rglob("*"):
+            name = path.relative_to(source).as_posix()
             if path.is_file() and any(fnmatch.fnmatch(name, pattern) for pattern in allow_patterns):
                 (snapshot / name).parent.mkdir(parents=True, exist_ok=True)
                 shutil.copy(path, snapshot / name)
@@ -89,6 +91,24 @@ def test_the_revision_is_that_of_the_call_and_a_model_is_fetched_once(hub):
     assert hub.calls == []
     SentenceEncoder.from_pretrained("ann/avg")
     assert set(hub.calls) == {("ann/avg", None)}
+
+
+def test_two_revisions_of_one_model_are_recorded_each_as_itself(hub, tmp_path):
+    hub.revisions["v2"] = write_average(tmp_path / "v2", ["w1", "w2"], hidden_size=3)
+    encoders = {revision: SentenceEncoder.from_pretrained("ann/avg", revision=revision) for revision in (None, "v2")}
+    names = {revision: repository_name(encoder.folder) for revision, encoder in encoders.items()}
+    assert names == {None: "ann/avg", "v2": "ann/avg@v2"}
+    assert repository_name("ann/avg") == "ann/avg" and fetched_folder("ann/avg") == encoders[None].folder
+    for revision, encoder in encoders.items():
+        encoder.save_pretrained(tmp_path / f"copy_{revision}")
+        (item,) = json.loads((tmp_path / f"copy_{revision}" / "provenance.json").read_text())["inputs"]
+        assert (item["name"], item["sha256"]) == (names[revision], fingerprint(encoder.folder))
+    assert fingerprint(encoders[None].folder) != fingerprint(encoders["v2"].folder)
+
+
+def test_a_name_means_the_main_branch_even_if_only_another_revision_was_fetched(hub):
+    SentenceEncoder.from_pretrained("ann/avg", revision="v2")
+    assert fetched_folder("ann/avg") is None and repository_name("ann/avg") is None
 
 
 def test_a_part_of_a_repository_is_fetched_alone(hub):
@@ -208,7 +228,7 @@ def answer(kind, status):
         (lambda: answer(errors.RepositoryNotFoundError, 401), ModelError, "no such model on the Hub.*hf auth login"),
         (lambda: answer(errors.GatedRepoError, 403), ModelError, "asks its users for their consent.*hf auth login"),
         (lambda: answer(errors.RevisionNotFoundError, 404), ModelError, "has no revision `v2`"),
-        (lambda: answer(errors.HfHubHTTPError, 503), HubError, "answered with status 503"),
+        (lambda: answer(errors.HfHubHTTPError, 503), HubError, "cannot be asked for it: status 503"),
         (lambda: errors.LocalEntryNotFoundError("nothing\nhere"), HubError, "cannot be asked for it.*your network"),
         (lambda: ConnectionError("no route"), HubError, "cannot be asked for it: ConnectionError"),
         (lambda: errors.OfflineModeIsEnabled("offline"), HubError, "work offline.*unset HF_HUB_OFFLINE"),

@@ -87,13 +87,13 @@ def test_an_artefact_without_a_record_has_an_empty_one(tmp_path):
 @pytest.mark.parametrize(
     ("content", "reason"),
     [
-        ('["no", "mapping"]', "not a JSON object but a list"),
-        ("3", "not a JSON object but a number"),
+        ('["no", "mapping"]', "not a JSON object"),
+        ("3", "not a JSON object"),
         ('{"results": ["no", "mapping"]}', "`results` is not an object"),
         ('{"settings": "text"}', "`settings` is not an object"),
         ('{"evaluations": []}', "`evaluations` is not an object"),
         ('{"inputs": {}}', "`inputs` is not a list"),
-        ("[" * 100_000, "lists in lists without end"),
+        ("[" * 100_000, "provenance.json is damaged"),
         ('{"results": ', "provenance.json is damaged"),
         (b"\xff\xfe", "provenance.json is damaged"),
     ],

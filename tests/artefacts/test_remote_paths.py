@@ -1,4 +1,4 @@
-"""Data folders at addresses: read through fsspec, with the bounds and the results of folders here."""
+"""Data folders at URLs give the results of local folders."""
 
 from __future__ import annotations
 
@@ -21,7 +21,6 @@ from hf_paraphrase.artefacts.origins import languages_read
 from hf_paraphrase.artefacts.provenance import fingerprint, write_provenance
 from hf_paraphrase.artefacts.remote_paths import RemotePath, to_path
 from hf_paraphrase.commands import main
-from hf_paraphrase.data import parquet_files
 from hf_paraphrase.data.folder import DataFolder, write_split
 from hf_paraphrase.errors import InputError
 
@@ -61,15 +60,6 @@ def test_what_is_read_at_an_address_is_what_is_read_here(folder, stored):
     assert pickle.loads(pickle.dumps(there)).table() == here.table()
 
 
-@pytest.mark.parametrize("name", ["file://{}", "local://{}", "simplecache::file://{}", "{}"])
-def test_a_folder_of_this_machine_is_a_path_with_all_its_checks(name, folder):
-    (folder / "data" / "out").symlink_to("/etc")
-    place = name.format(folder)
-    assert to_path(place) == folder
-    with pytest.raises(InputError, match="a link that leads out of its folder"):
-        DataFolder(place)
-
-
 @pytest.mark.parametrize("verb", ["score", "filter", "encode", "back-translate"])
 def test_each_verb_makes_of_an_address_what_it_makes_of_the_folder(verb, folder, stored, tmp_path, request):
     def run(source, output):
@@ -105,14 +95,6 @@ def tiny_translator(tmp_path):
     RnnSearchForConditionalGeneration(config).save_pretrained(tmp_path / "model")
     pieces.save_pretrained(tmp_path / "model")
     return tmp_path / "model"
-
-
-def test_a_file_at_an_address_may_not_become_more_than_its_size_allows(stored, monkeypatch):
-    monkeypatch.setattr(parquet_files, "most_unpacked", lambda size: 100)
-    with pytest.raises(
-        InputError, match=r"memory://bucket/pairs/data/train-00000-of-00002\.parquet: its .* become more"
-    ):
-        DataFolder(stored).table()
 
 
 def test_damage_at_an_address_is_named(stored):
@@ -170,6 +152,8 @@ def test_a_package_that_is_missing_is_named(tmp_path, capsys, monkeypatch):
 
 
 def test_an_address_that_leads_through_another_is_one_and_a_name_with_a_colon_is_not(folder, stored):
+    for name in ("file://{}", "local://{}", "simplecache::file://{}", "{}"):
+        assert to_path(name.format(folder)) == folder
     assert isinstance(to_path(f"simplecache::{stored}"), RemotePath)
     assert to_path(f"dirtier:{folder}") == Path(f"dirtier:{folder}")
     assert DataFolder(f"simplecache::{stored}").table() == DataFolder(folder).table()
@@ -194,13 +178,6 @@ def test_a_whole_store_may_be_a_data_folder(folder):
     finally:
         memory.store.clear()
         memory.pseudo_dirs[:] = [""]
-
-
-def test_what_a_folder_here_would_be_called_is_not_looked_at_for_an_address(stored, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "memory:" / "bucket" / "pairs").mkdir(parents=True)
-    (tmp_path / "memory:" / "bucket" / "pairs" / "link").symlink_to("/etc")
-    assert DataFolder(stored).count() == 40
 
 
 def test_credentials_of_an_address_are_in_no_record_and_the_card_is_read(folder, tmp_path):

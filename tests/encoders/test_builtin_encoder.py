@@ -1,13 +1,14 @@
 from __future__ import annotations
 
 import json
-import shutil
 import zipfile
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 import pytest
 from safetensors import safe_open
+from tiny_encoders import write_average
 
 import hf_paraphrase
 from hf_paraphrase import SentenceEncoder
@@ -16,6 +17,8 @@ from hf_paraphrase.artefacts.provenance import fingerprint
 from hf_paraphrase.commands import main
 from hf_paraphrase.data.folder import write_split
 from hf_paraphrase.data.schema import PAIRS
+from hf_paraphrase.encoders.any_encoder import open_encoder
+from hf_paraphrase.encoders.initial_vectors import kind_of_source
 from hf_paraphrase.errors import ModelError
 from hf_paraphrase.models.configuration_avg import AvgConfig
 from hf_paraphrase.models.modeling_avg import AvgModel
@@ -62,11 +65,32 @@ def test_without_a_folder_the_builtin_encoder_opens(builtin):
         np.testing.assert_array_equal(encoder.encode(TEXTS), expected)
 
 
-def test_a_folder_of_that_name_comes_first(builtin, tmp_path):
-    shutil.copytree(builtin, tmp_path / "here" / "builtin")
-    (tmp_path / "here" / "builtin" / "model.safetensors").write_bytes(b"12345678")
-    with pytest.raises(ModelError, match="builtin"):
-        SentenceEncoder.from_pretrained("builtin")
+@pytest.mark.parametrize("kind", ["folder", "empty folder", "file"])
+def test_what_is_called_builtin_in_the_working_directory_does_not_take_its_place(builtin, tmp_path, kind):
+    other = tmp_path / "here" / "builtin"
+    if kind == "folder":
+        write_average(other, ["w1", "w2"], hidden_size=3)
+    elif kind == "empty folder":
+        other.mkdir()
+    else:
+        other.write_text("w1 w2\n")
+    expected = SentenceEncoder.from_pretrained(builtin).encode(TEXTS)
+    for name in ((), ("builtin",)):
+        np.testing.assert_array_equal(SentenceEncoder.from_pretrained(*name).encode(TEXTS), expected)
+    np.testing.assert_array_equal(open_encoder("builtin").encode(TEXTS), expected)
+    assert kind_of_source("builtin") == "saved model"
+    source = write(tmp_path / "text", TEXTS)
+    assert main(["encode", "--input", source, "--output", "vectors.npy"]) == 0
+    np.testing.assert_array_equal(np.load("vectors.npy"), expected)
+    assert main(["search", "--corpus", source, "--output", "index"]) == 0
+    record = json.loads((tmp_path / "here" / "index" / "provenance.json").read_text())
+    assert record["inputs"][0]["name"] == "builtin" and record["inputs"][0]["sha256"] == fingerprint(builtin)
+
+
+def test_a_folder_called_builtin_is_named_by_a_path(builtin, tmp_path):
+    write_average(tmp_path / "here" / "builtin", ["w1", "w2"], hidden_size=3)
+    for name in ("./builtin", Path("builtin"), str(tmp_path / "here" / "builtin")):
+        assert SentenceEncoder.from_pretrained(name).dimension == 3
 
 
 @pytest.mark.parametrize(

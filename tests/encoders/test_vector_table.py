@@ -198,7 +198,6 @@ DAMAGES = {
     "no tokenizer": lambda f: (f / "tokenizer.json").unlink(),
     "a damaged tokenizer": lambda f: (f / "tokenizer.json").write_text("{}"),
     "a token too many": lambda f: change_json(f, "tokenizer_config.json", cls_token="[CLS]"),
-    "a link": lambda f: (f / "more").symlink_to("/dev/zero"),
 }
 
 

@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING, Any
 from ...errors import HfParaphraseError
 from ...shown_text import printable, without_secrets
 from ..card_heads import split_head
+from ..files import read_bytes
 from ..provenance import REPORT, read_provenance, without_places
-from ..untrusted_files import open_plain, read_bounded
 from ..whole_files import write_text_whole
 from .markdown_page import Pictures, as_page
 from .plots import COLOURS, Plot
@@ -64,9 +64,9 @@ def write_report(folder: str | os.PathLike[str], card: str) -> Path:
 def is_report(path: str | os.PathLike[str]) -> bool:
     """Tells whether a file is a report that this package made."""
     try:
-        with open_plain(Path(path)) as stream:
+        with Path(path).open("rb") as stream:
             return _GENERATOR in stream.read(1024)
-    except HfParaphraseError:
+    except OSError:
         return False
 
 
@@ -137,8 +137,10 @@ def _picture(folder: Path, place: str) -> str | None:
     if path.is_absolute() or ".." in path.parts or not place.isprintable() or path.suffix not in _KINDS:
         return None
     try:
-        content = read_bounded(folder / path, _LARGEST_PICTURE)
-    except HfParaphraseError:
+        if (folder / path).stat().st_size > _LARGEST_PICTURE:
+            return None
+        content = read_bytes(folder / path)
+    except (HfParaphraseError, OSError):
         return None
     return f"data:{_KINDS[path.suffix]};base64,{base64.b64encode(content).decode()}"
 

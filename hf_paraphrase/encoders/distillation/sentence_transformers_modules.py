@@ -6,14 +6,14 @@ ordinary activation, and the division by the length; anything else is refused.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ...artefacts.untrusted_files import read_bounded
-from ...artefacts.untrusted_models import opening, read_header
+from ...artefacts.files import read_json
+from ...artefacts.quiet_libraries import opening
+from ...artefacts.weights import read_header
 from ...errors import ModelError
 
 if TYPE_CHECKING:
@@ -31,7 +31,6 @@ _POOLINGS = {
 }
 """Flags of older folders, in the order in which their vectors are laid side by side."""
 _ACTIVATIONS = ("Identity", "Tanh", "ReLU", "GELU", "SiLU", "Sigmoid")
-_LONGEST_SETTINGS = 1 << 20
 _WEIGHTS = "model.safetensors"
 
 
@@ -87,11 +86,12 @@ def read_modules(folder: Path) -> Modules:
     Raises:
         ModelError: If they are damaged, lead out of the folder, or name what cannot be followed.
     """
-    listed = read_json(folder / "modules.json")
-    if listed is None:
+    path = folder / "modules.json"
+    if not path.is_file():
         return _with_settings(Modules(folder))
+    listed = read_json(path, ModelError)
     if not isinstance(listed, list):
-        raise ModelError("damaged: not a list of modules", path=folder / "modules.json", remedy="copy the model again")
+        raise ModelError("damaged: not a list of modules", path=path, remedy="copy the model again")
     place, normalized = folder, False
     poolings: tuple[str, ...] = ("mean",)
     layers: list[DenseLayer] = []
@@ -145,22 +145,8 @@ def pooled(poolings: tuple[str, ...], hidden: Tensor, mask: Tensor) -> Tensor:
     return torch.cat([one(pooling) for pooling in poolings], dim=1)
 
 
-def read_json(path: Path) -> Any:
-    """Reads a small JSON file; None if there is none.
-
-    Raises:
-        ModelError: If it is damaged.
-    """
-    if not path.is_file():
-        return None
-    try:
-        return json.loads(read_bounded(path, _LONGEST_SETTINGS, ModelError).decode("utf-8"))
-    except (ValueError, RecursionError) as error:
-        raise ModelError(f"damaged: {error}", path=path, remedy="copy the model again") from error
-
-
 def _settings(path: Path) -> dict[str, Any]:
-    found = read_json(path)
+    found = read_json(path, ModelError) if path.is_file() else None
     return found if isinstance(found, dict) else {}
 
 

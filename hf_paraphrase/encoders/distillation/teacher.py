@@ -7,7 +7,7 @@ A teacher is a local folder that transformers opens (`AutoModel`, with what its 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from ...artefacts.untrusted_files import check_plain_folder
-from ...artefacts.untrusted_models import check_model_folder, check_total, opening
+from ...artefacts.model_loading import check_complete, open_tokenizer_folder
+from ...artefacts.quiet_libraries import opening
+from ...artefacts.weights import read_headers
 from ...errors import ModelError
 from ...tokenization.token_ids import TokenIds
 from ..padded_batches import batches_of_like_length
@@ -68,32 +69,32 @@ class Teacher:
             ModelError: If the folder is missing or damaged, or is built in a way that cannot be followed.
         """
         import torch
-        from transformers import AutoConfig, AutoModel, AutoTokenizer
+        from transformers import AutoModel
 
         folder = Path(folder)
         if not folder.is_dir():
             raise ModelError("no such model folder", path=folder, remedy=REMEDY)
-        check_plain_folder(folder, ModelError)
         modules = read_modules(folder)
         place = modules.place
-        tensors = check_model_folder(place, ours=False)
+        if not read_headers(place):
+            raise ModelError("it has no model.safetensors", path=folder, remedy="convert it to safetensors first")
         with opening("the sentence encoder", folder, REMEDY):
-            # Built without memory first: tensors that the weights lack would be made in whatever size is asked for.
-            with torch.device("meta"):
-                config = AutoConfig.from_pretrained(place, local_files_only=True, trust_remote_code=False)
-                empty = AutoModel.from_config(config, trust_remote_code=False)
-            if not tensors:
-                raise ModelError("it has no model.safetensors", path=folder, remedy="convert it to safetensors first")
-            check_total(empty, tensors, place)
             model, loading = AutoModel.from_pretrained(
-                place, local_files_only=True, trust_remote_code=False, use_safetensors=True, output_loading_info=True
+                place,
+                local_files_only=True,
+                trust_remote_code=False,
+                use_safetensors=True,
+                output_loading_info=True,
+                ignore_mismatched_sizes=True,
             )
-            tokenizer = AutoTokenizer.from_pretrained(place, local_files_only=True, trust_remote_code=False)
+        tokenizer = open_tokenizer_folder(place)
         if not tokenizer.is_fast or tokenizer.pad_token_id is None:
             raise ModelError("its tokenizer is not a fast one with a padding token", path=folder, remedy=REMEDY)
-        if config.is_encoder_decoder:
+        # Poolers and decoders are not used, whether they are missing or not.
+        unused = ("pooler.", "decoder.") if model.config.is_encoder_decoder else ("pooler.",)
+        check_complete({**loading, "unexpected_keys": ()}, folder, unused=unused)
+        if model.config.is_encoder_decoder:
             model = model.get_encoder()
-        _check_complete(loading["missing_keys"], config.is_encoder_decoder, folder)
         model = model.eval().to(device or "cpu", torch.bfloat16 if bf16 else torch.float32)
         return cls(model, tokenizer, modules)
 
@@ -153,19 +154,3 @@ class SentenceVectors(Protocol):
 
     def encode(self, texts: Sequence[str], *, show_progress_bar: bool = ...) -> NDArray[np.float32]:
         """Embeds texts as float32 (texts, dimension)."""
-
-
-def _check_complete(missing: Iterable[str], is_encoder_decoder: bool, folder: Path) -> None:
-    """Refuses weights that lack some of the model's: what is missing would be random.
-
-    A pooler is not used, nor is a decoder.
-    """
-    unused = ("pooler.", "decoder.") if is_encoder_decoder else ("pooler.",)
-    lacking = sorted(name for name in missing if not any(f".{part}" in f".{name}" for part in unused))
-    if lacking:
-        raise ModelError(
-            f"the weights do not fit the configuration: missing {lacking[0]}"
-            + (f" and {len(lacking) - 1} more" if len(lacking) > 1 else ""),
-            path=folder,
-            remedy="copy the model again",
-        )

@@ -19,8 +19,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...artefacts.artefact import locked
+from ...artefacts.files import check_no_links
 from ...artefacts.provenance import fingerprint
-from ...artefacts.untrusted_files import check_no_links
 from ...artefacts.whole_files import write_text_whole
 from ...errors import InputError, ModelError, OutputError, UsageError
 from ...messages import log

@@ -11,8 +11,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from ...artefacts.array_files import ArrayFile
-from ...artefacts.untrusted_files import check_plain_folder, read_json_object
+from ...artefacts.files import open_array, read_json_object
 from ...errors import InputError, ModelError, UsageError
 from ...tokenization.token_lookup import list_of_texts
 from ...value_checks import Constraints, check_count
@@ -127,7 +126,7 @@ class SearchIndex:
         device: Where it computes if it is opened here, e.g. `cuda`; None for the CPU.
 
     Raises:
-        InputError: If the folder is no index, incomplete or damaged, or something leads out of it.
+        InputError: If the folder is no index, incomplete or damaged.
         ModelError: If the encoder gives other vectors than those in the index.
     """
 
@@ -139,8 +138,6 @@ class SearchIndex:
         device: str | None = None,
     ) -> None:
         self.folder = Path(folder)
-        if os.path.lexists(self.folder / SETTINGS_FILE):
-            check_plain_folder(self.folder)
         self.settings = IndexSettings.read(self.folder)
         self.vectors = VectorFile(self.folder / VECTORS_FILE)
         self.sentences = SentenceTable(self.folder)
@@ -289,10 +286,11 @@ class SearchIndex:
     def keys(self) -> NDArray[np.uint64]:
         """A number for each sentence (rows,), the same for those that differ in case and spacing only."""
         if self._keys is None:
-            file = ArrayFile.open(self.folder / KEYS_FILE)
-            if file.shape != (self.settings.rows,) or file.kind != np.uint64:
-                raise InputError("not one key a sentence", path=file.path, remedy="build the index again")
-            self._keys = file.read()
+            path = self.folder / KEYS_FILE
+            keys = open_array(path)
+            if keys.shape != (self.settings.rows,) or keys.dtype != np.uint64:
+                raise InputError("not one key a sentence", path=path, remedy="build the index again")
+            self._keys = np.array(keys)
         return self._keys
 
     def mine(

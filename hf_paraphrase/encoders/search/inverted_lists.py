@@ -20,7 +20,7 @@ from typing import IO, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...artefacts.untrusted_models import read_header
+from ...artefacts.weights import read_header
 from ...errors import InputError, ModelError, OutputError
 from .centroids import nearest_centroids, train_centroids
 from .vector_file import VectorFile
@@ -177,7 +177,7 @@ class InvertedLists:
             found = read_header(self.path)
         except ModelError as error:
             raise InputError("damaged: the header does not fit the file", path=self.path, remedy=_REMEDY) from error
-        self.count = found["sizes"].elements if "sizes" in found else 0
+        self.count = math.prod(found["sizes"].shape) if "sizes" in found else 0
         self.dimension = dimension
         wanted = _shapes(self.count, rows, dimension)
         if not self.count or {name: (entry.dtype, entry.shape) for name, entry in found.items()} != wanted:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from ...data.arrow_arrays import int64_array
 from ...data.folder import DataFolder
-from ...data.parquet_files import open_shard, row_groups_of, table_of
+from ...data.parquet_files import open_shard, table_of
 from ...data.schema import require_columns
 
 SENTENCES = pa.schema([("sentence", pa.string()), ("position", pa.int64())])
@@ -38,9 +38,8 @@ class SentenceTable:
         for path in DataFolder(folder).shards("train"):
             with open_shard(path) as file:
                 require_columns(file.schema_arrow.names, SENTENCES.names, str(path))
-                groups = row_groups_of(file, path)
-            self._groups += [(path, number) for number in range(len(groups))]
-            sizes += [group.rows for group in groups]
+                self._groups += [(path, number) for number in range(file.num_row_groups)]
+                sizes += [file.metadata.row_group(number).num_rows for number in range(file.num_row_groups)]
         self._edges = np.concatenate([[0], np.cumsum(sizes, dtype=np.int64)]).astype(np.int64)
 
     def __len__(self) -> int:

@@ -13,7 +13,7 @@ from typing import IO, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...artefacts.array_files import ArrayFile
+from ...artefacts.files import open_array
 from ...artefacts.whole_files import written_whole
 from ...errors import InputError, OutputError
 
@@ -88,17 +88,17 @@ class VectorFile:
 
     def __init__(self, path: Path, *, half: bool = False) -> None:
         self.path = path
-        header = ArrayFile.open(path)
+        array: Any = open_array(path)
         kinds = (np.float32, np.float16) if half else (np.float32,)
-        if header.kind not in kinds or len(header.shape) != 2:
+        if array.dtype not in kinds or array.ndim != 2 or not array.flags.c_contiguous:
             raise InputError(
-                f"an array of {header.kind} with shape {header.shape}, not a matrix of float32",
+                f"an array of {array.dtype} with shape {array.shape}, not a matrix of float32 in rows",
                 path=path,
                 remedy="make it again",
             )
-        self.shape = (header.shape[0], header.shape[1])
-        self._kind = header.kind
-        self._offset = header.offset
+        self.shape: tuple[int, int] = array.shape
+        self._kind = array.dtype
+        self._offset: int = array.offset
 
     def __len__(self) -> int:
         return self.shape[0]

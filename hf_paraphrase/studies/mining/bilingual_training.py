@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ...artefacts.cards import write_card
-from ...artefacts.divergence import check_finite
 from ...artefacts.measurements import Measurement
 from ...artefacts.origins import languages_read
 from ...artefacts.provenance import write_provenance
 from ...artefacts.quiet_libraries import quiet_transformers
 from ...artefacts.remote_paths import to_path
+from ...artefacts.weights import check_finite
 from ...artefacts.whole_files import write_text_whole
 from ...encoders.sentence_encoder import SentenceEncoder
 from ...errors import OutputError

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...artefacts.artefact import Artefact
-from ...artefacts.untrusted_files import read_json_object
+from ...artefacts.files import read_json_object
 from ...errors import InputError
 from ...messages import log
 from ...settings import recipe

@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 
 from ...artefacts.hub_models import model_folder
 from ...artefacts.model_loading import check_model_type, load_tokenizer, load_weights
-from ...artefacts.untrusted_models import check_model_folder
 from ...encoders.padded_batches import embed_in_padded_batches, with_progress_bar
 from ...errors import ModelError
 from ...models.registry import model_class
@@ -81,7 +80,6 @@ class ParallelClassifier:
             path = Path(folder) / name
             if not (path / "tokenizer.json").is_file():
                 raise ModelError(f"no {name}/tokenizer.json", path=folder, remedy="copy the model again")
-            check_model_folder(path)
             tokenizers.append(load_tokenizer(path, size))
         return cls(model.to(device or "cpu"), *tokenizers)
 

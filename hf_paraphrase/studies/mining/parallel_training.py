@@ -13,9 +13,8 @@ from ...artefacts.measurements import Measurement
 from ...artefacts.origins import languages_read
 from ...artefacts.quiet_libraries import quiet_transformers
 from ...artefacts.remote_paths import to_path
-from ...artefacts.untrusted_files import check_plain_folder
 from ...encoders.sentence_encoder import SentenceEncoder
-from ...errors import InputError, ModelError, UsageError
+from ...errors import InputError, UsageError
 from ...messages import is_main_process, log
 from ...settings import flag, is_given, recipe, setting
 from ...tokenization.word_level import save_tokenizer
@@ -214,7 +213,6 @@ def _initial_vectors(
     from ...encoders.initial_vectors import read_initial_vectors
 
     assert settings.initial_vectors is not None
-    check_plain_folder(settings.initial_vectors, ModelError)
     tables: list[tuple[NDArray[Any], Coverage]] = []
     for name, tokenizer, side in zip(
         ("source", "target"), tokenizers, (examples.source, examples.target), strict=True

@@ -12,9 +12,9 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from ...artefacts.files import read_json_object
 from ...artefacts.hub_models import model_folder
 from ...artefacts.model_loading import check_model_type, load_model_folder
-from ...artefacts.untrusted_files import read_json_object
 from ...encoders.padded_batches import batches_of_like_length
 from ...errors import ModelError
 from ...models.registry import SENTENCE_ENCODERS, model_class

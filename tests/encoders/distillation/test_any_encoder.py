@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
-import shutil
 import sys
 from pathlib import Path
 
@@ -136,7 +136,10 @@ def test_a_table_of_wordllama_is_the_mean_of_its_tokens_without_special_ones(tmp
         (lambda folder: write_wordllama(folder, rows=20), "tokenizer ids up to 43"),
         (lambda folder: (folder / "tokenizers" / "tiny_tokenizer_config.json").write_text("{}"), "tokenizer cannot"),
         (lambda folder: _spoil(folder / "weights" / "tiny_4.safetensors"), "is not finite"),
-        (lambda folder: (folder / "weights" / "tiny_4.safetensors").write_bytes(b"x" * 50), "damaged weights"),
+        (
+            lambda folder: (folder / "weights" / "tiny_4.safetensors").write_bytes(b"x" * 50),
+            "the weights cannot be opened",
+        ),
     ],
 )
 def test_a_damaged_table_is_refused(tmp_path, damage, message):
@@ -160,6 +163,18 @@ def test_the_installed_package_gives_the_vectors_that_it_gives_itself():
     np.testing.assert_allclose(open_encoder("wordllama").encode(texts), expected, atol=1e-6)
 
 
+def test_a_folder_called_wordllama_in_the_working_directory_is_not_the_package(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    write_wordllama(tmp_path / "wordllama", size=7)
+    assert open_encoder("./wordllama").dimension == open_encoder(Path("wordllama")).dimension == 7
+    if importlib.util.find_spec("wordllama").origin is None:
+        with pytest.raises(ModelError, match="the package is not installed"):
+            open_encoder("wordllama")
+    else:
+        assert open_encoder("wordllama").dimension != 7
+
+
 def test_a_package_that_is_not_installed_is_one_line(monkeypatch):
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     with pytest.raises(ModelError, match=r"wordllama: the package is not installed \(pip install wordllama\)"):
@@ -172,10 +187,3 @@ def test_opening_the_table_of_the_package_imports_none_of_it(monkeypatch):
         monkeypatch.delitem(sys.modules, name)
     open_wordllama()
     assert "wordllama" not in sys.modules
-
-
-def test_a_folder_of_that_name_comes_before_the_package(tmp_path, monkeypatch):
-    write_wordllama(tmp_path / "wordllama")
-    monkeypatch.chdir(tmp_path)
-    assert open_encoder("wordllama").dimension == 4
-    shutil.rmtree(tmp_path / "wordllama")

@@ -1,4 +1,4 @@
-"""Data folders and raw files that are damaged, lie or lead elsewhere: one clear error each, and flat memory."""
+"""Damaged data folders and raw files: one clear error each."""
 
 from __future__ import annotations
 
@@ -8,21 +8,21 @@ import gzip
 import io
 import json
 import lzma
+import sys
 import tarfile
 import zipfile
+from types import SimpleNamespace
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from hf_paraphrase.artefacts.inherited_cards import inherited_metadata
-from hf_paraphrase.data import parquet_files, text_blocks, text_files
+from hf_paraphrase.data import sentences, text_files
 from hf_paraphrase.data.evaluation_sets import load_fingerprints
 from hf_paraphrase.data.folder import DataFolder, write_split
-from hf_paraphrase.data.parquet_files import open_shard
 from hf_paraphrase.data.schema import PAIRS
-from hf_paraphrase.data.sources import turku
+from hf_paraphrase.data.sentences import lines_of_standard_input
 from hf_paraphrase.errors import HfParaphraseError, InputError
 
 READERS = {
@@ -50,7 +50,7 @@ def shard(folder):
 
 
 @pytest.mark.parametrize("reader", READERS)
-@pytest.mark.parametrize("kept", [0, 3, 4, 100, 0.5, -1, -9])
+@pytest.mark.parametrize("kept", [0, 100, 0.5, -1])
 def test_a_truncated_shard_is_an_input_error_that_names_it(folder, reader, kept):
     path = shard(folder)
     content = path.read_bytes()
@@ -93,67 +93,12 @@ def test_a_column_of_sentences_that_is_there_twice_is_refused(folder):
         DataFolder(folder).table("train")
 
 
-def test_a_footer_that_claims_more_rows_than_the_file_can_hold_is_refused(folder, monkeypatch):
-    path = shard(folder)
-    # Five thousand different rows: no file of that size holds less than one row for a thousand bytes.
-    monkeypatch.setattr(parquet_files, "_ROWS_PER_BYTE", 5_000 / path.stat().st_size / 2)
-    with pytest.raises(InputError, match="claim to be 5,000 rows"):
-        open_shard(path)
-
-
-def test_many_equal_rows_are_no_lie(tmp_path):
-    table = pa.table({"sentence1": ["a"] * 1_000_000, "sentence2": ["b"] * 1_000_000}, schema=PAIRS)
-    write_split(tmp_path / "pairs", "train", [table], PAIRS)
-    assert DataFolder(tmp_path / "pairs").count() == 1_000_000
-
-
-@pytest.mark.parametrize("reader", READERS)
-@pytest.mark.parametrize("place", ["data/train-00000-of-00001.parquet", "data", "provenance.json", "README.md"])
-def test_a_link_that_leaves_the_data_folder_is_refused(folder, tmp_path, reader, place):
-    outside = tmp_path / "outside"
-    path = folder / place
-    if path.exists():
-        path.rename(outside)
-    else:
-        outside.write_text("{}")
-    path.symlink_to(outside)
-    with pytest.raises(InputError, match="leads out of its folder"):
-        READERS[reader](folder)
-
-
 @pytest.mark.parametrize("content", ["[]", "{", "[" * 100_000])
 def test_a_damaged_provenance_is_found_when_the_data_are_opened_not_when_the_work_is_done(folder, content):
     (folder / "provenance.json").write_text(content)
     with pytest.raises(InputError, match=r"damaged") as caught:
         DataFolder(folder).schema("train")
     assert caught.value.path == str(folder / "provenance.json")
-
-
-BOMB = "a: &a [x, x, x, x, x, x, x, x, x]\n" + "".join(
-    f"{chr(98 + level)}: &{chr(98 + level)} [{', '.join(['*' + chr(97 + level)] * 9)}]\n" for level in range(12)
-)
-
-
-@pytest.mark.parametrize(
-    "head",
-    [
-        BOMB + "license: *m\nlanguage: [*m, *l]",
-        "license: {a: b}\nlanguage: 3",
-        "license: !!python/object/apply:os.system ['true']",
-        "[" * 5_000,
-        "license: [" + "x, " * 5_000 + "x]",
-        "- a\n- b",
-        "\0",
-        "license: 2024-13-45",
-        "license: 2024-99-99",
-    ],
-)
-def test_the_head_of_a_hostile_card_gives_texts_of_a_sane_length_or_nothing(tmp_path, head):
-    (tmp_path / "README.md").write_text(f"---\n{head}\n---\n")
-    found = inherited_metadata(tmp_path)
-    assert set(found) == {"license", "language"}
-    assert all(isinstance(item, str) and len(item) <= 100 for items in found.values() for item in items)
-    assert all(len(items) <= 100 for items in found.values())
 
 
 def archive(kind, name):
@@ -173,7 +118,7 @@ PACKERS = {"": lambda data: data, ".gz": gzip.compress, ".bz2": bz2.compress, ".
 
 
 @pytest.mark.parametrize("suffix", PACKERS)
-@pytest.mark.parametrize("member", ["pairs.tsv", "../../escaped.tsv", "/tmp/escaped.tsv"])
+@pytest.mark.parametrize("member", ["pairs.tsv", "../../escaped.tsv"])
 @pytest.mark.parametrize("kind", ["zip", "tar"])
 def test_an_archive_is_refused_and_no_member_of_it_is_unpacked(tmp_path, kind, member, suffix):
     path = tmp_path / "work" / f"pairs.{kind}{suffix}"
@@ -182,34 +127,6 @@ def test_an_archive_is_refused_and_no_member_of_it_is_unpacked(tmp_path, kind, m
     with pytest.raises(InputError, match=f"a {kind} archive, not text"):
         list(text_files.read_lines(path, text_files.LineErrors()))
     assert [item for item in tmp_path.rglob("*") if item.is_file()] == [path]
-
-
-@pytest.mark.parametrize("suffix", [".gz", ".bz2", ".xz"])
-def test_a_bomb_without_line_ends_stops_at_the_longest_line(tmp_path, monkeypatch, suffix):
-    monkeypatch.setattr(text_blocks, "LONGEST_LINE_BYTES", 1 << 20)
-    monkeypatch.setattr(text_blocks, "BLOCK_BYTES", 1 << 16)
-    path = tmp_path / f"bomb.txt{suffix}"
-    path.write_bytes(PACKERS[suffix](b"a" * (40 << 20)))
-    read = []
-    original = text_blocks.read_blocks
-
-    def counted(path):
-        for block in original(path):
-            read.append(len(block))
-            yield block
-
-    monkeypatch.setattr(text_blocks, "read_blocks", counted)
-    with pytest.raises(InputError, match="a line of more than 1 MiB"):
-        list(text_files.read_lines(path, text_files.LineErrors()))
-    assert sum(read) <= (1 << 20) + 2 * (1 << 16)
-
-
-def test_a_bomb_that_is_one_json_list_stops_at_its_limit(tmp_path, monkeypatch):
-    monkeypatch.setattr(turku, "LONGEST_LIST_BYTES", 1 << 20)
-    path = tmp_path / "bomb.json.gz"
-    path.write_bytes(gzip.compress(b"[" + b" " * (40 << 20) + b"]"))
-    with pytest.raises(InputError, match="a JSON list of more than 1 MiB"):
-        list(turku.read_json_items(path, text_files.LineErrors()))
 
 
 @pytest.mark.parametrize("content", ["[" * 100_000, json.dumps({"a": "one two three four five"})])
@@ -230,3 +147,24 @@ def test_text_that_is_no_utf_8_is_told_of_its_file_and_not_of_the_place_where_it
         with pytest.raises(InputError, match="Invalid UTF8") as refused:
             read()
         assert refused.value.path == str(path)
+
+
+@pytest.mark.parametrize("suffix", [".gz", ".bz2", ".xz"])
+def test_compressed_text_that_is_cut_off_is_an_error_with_its_line(tmp_path, suffix):
+    path = tmp_path / f"text{suffix}"
+    lines = b"".join(b"%d %d\n" % (number, number * 7919 % 1009) for number in range(400_000))
+    packed = PACKERS[suffix](lines)
+    path.write_bytes(packed + PACKERS[suffix](lines))
+    assert sum(map(len, text_files.read_lines(path, text_files.LineErrors()))) == 800_000
+    path.write_bytes(packed[: len(packed) // 2])
+    with pytest.raises(InputError, match=r"damaged or truncated \w+ data after \d+ whole lines"):
+        list(text_files.read_lines(path, text_files.LineErrors()))
+
+
+def test_a_line_of_standard_input_has_an_end(monkeypatch):
+    monkeypatch.setattr(sentences, "LONGEST_LINE_BYTES", 1000)
+    monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=io.BytesIO(b"a" * 999 + b"\n" + b"b" * 1001)))
+    with pytest.raises(InputError, match="standard input:2: a line of more than"):
+        list(lines_of_standard_input())
+    monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=io.BytesIO(b"a\r\nb")))
+    assert list(lines_of_standard_input()) == [["a", "b"]]

@@ -1,0 +1,69 @@
+"""Reads the files of artefacts: bytes, JSON objects and NumPy arrays, each with errors that name the file."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import HfParaphraseError, InputError
+
+_REMEDY = "copy or re-create it"
+
+
+def read_bytes(path: Path, error: type[HfParaphraseError] = InputError) -> bytes:
+    """Reads a file, at a path or a URL; raises `error` if that is impossible."""
+    try:
+        with path.open("rb") as stream:
+            return stream.read()
+    except OSError as reason:
+        raise error(f"cannot read: {reason.strerror or reason}", path=path) from reason
+
+
+def read_json(path: Path, error: type[HfParaphraseError] = InputError) -> Any:
+    """Reads a JSON file.
+
+    Args:
+        path: The file.
+        error: The class of the error.
+
+    Raises:
+        HfParaphraseError: As `error`, if the file is missing, unreadable, or not JSON in UTF-8.
+    """
+    content = read_bytes(path, error)
+    try:
+        return json.loads(content.decode("utf-8"))
+    except (ValueError, RecursionError) as reason:
+        raise error(f"{path.name} is damaged: {reason}", path=path, remedy=_REMEDY) from reason
+
+
+def read_json_object(path: Path, error: type[HfParaphraseError] = InputError) -> dict[str, Any]:
+    """Reads a file that is one JSON object; raises `error` as :func:`read_json` does, or if it is something else."""
+    value = read_json(path, error)
+    if not isinstance(value, dict):
+        raise error(f"{path.name} is damaged: not a JSON object", path=path, remedy=_REMEDY)
+    return value
+
+
+def open_array(path: Path, error: type[HfParaphraseError] = InputError) -> NDArray[Any]:
+    """Maps a .npy file into memory; raises `error` if it is missing, damaged, cut off, or a pickle."""
+    try:
+        array: NDArray[Any] = np.load(path, mmap_mode="r", allow_pickle=False)
+    except OSError as reason:
+        raise error(f"cannot read: {reason.strerror or reason}", path=path) from reason
+    except (ValueError, EOFError) as reason:
+        raise error("not a readable NumPy file", path=path, remedy=_REMEDY) from reason
+    if not isinstance(array, np.ndarray):
+        raise error("not one array but an archive of several", path=path, remedy=_REMEDY)
+    return array
+
+
+def check_no_links(folder: str | os.PathLike[str], error: type[HfParaphraseError] = InputError) -> None:
+    """Raises `error` if something below a folder that is written to is a link, which would lead elsewhere."""
+    for path in sorted(Path(folder).rglob("*")):
+        if path.is_symlink():
+            raise error("a link", path=path, remedy="remove it")

@@ -1,0 +1,249 @@
+from __future__ import annotations
+
+import json
+import shutil
+
+import numpy as np
+import pytest
+import torch
+from safetensors.torch import save_file
+from tiny_encoders import write_average
+from transformers import BertConfig, BertModel
+
+import hf_paraphrase
+from hf_paraphrase.artefacts.model_loading import check_model_type, load_model_folder, load_weights
+from hf_paraphrase.artefacts.quiet_libraries import opening
+from hf_paraphrase.artefacts.weights import TensorEntry, check_finite, read_header
+from hf_paraphrase.commands import main
+from hf_paraphrase.data.folder import DataFolder, write_split
+from hf_paraphrase.data.schema import PAIRS
+from hf_paraphrase.encoders.any_encoder import open_encoder
+from hf_paraphrase.encoders.search.index import SearchIndex
+from hf_paraphrase.encoders.sentence_encoder import SentenceEncoder
+from hf_paraphrase.errors import HfParaphraseError, ModelError
+from hf_paraphrase.models.configuration_rnn_search import RnnSearchConfig
+from hf_paraphrase.models.modeling_avg import AvgModel
+from hf_paraphrase.models.modeling_rnn_search import RnnSearchForConditionalGeneration
+from hf_paraphrase.tokenization.encoder_tokenizer import load_encoder_tokenizer
+from hf_paraphrase.tokenization.subword import train_bpe_tokenizer
+
+TEXTS = ["one two", "three"]
+
+
+@pytest.fixture(scope="module")
+def good(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("good") / "avg"
+    return write_average(folder, ["one", "two", "three"], hidden_size=4, initializer_range=1.0)
+
+
+@pytest.fixture
+def folder(good, tmp_path):
+    return shutil.copytree(good, tmp_path / "avg")
+
+
+def change(path, **values):
+    settings = json.loads(path.read_text()) if path.exists() else {}
+    path.write_text(json.dumps({**settings, **values}))
+
+
+def opened(folder):
+    check_model_type(folder, ["avg"], kind="sentence encoder", verb="train-encoder")
+    return load_model_folder(folder, AvgModel)
+
+
+OPENERS = {"with transformers": opened, "as a table": SentenceEncoder.from_pretrained}
+
+
+@pytest.mark.parametrize("opener", OPENERS)
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("config.json", b"[]"),
+        ("config.json", b"\xff\xfe"),
+        ("generation_config.json", b"{"),
+        ("tokenizer_config.json", b"not JSON"),
+        ("tokenizer.json", b"not JSON"),
+        ("tokenizer.json", b'{"model": {"type": "Pickle"}}'),
+        ("tokenizer.json", b""),
+        ("model.safetensors", b""),
+        ("model.safetensors", b"text" * 50),
+        ("model.safetensors", 0.5),
+        ("model.safetensors", -3),
+    ],
+)
+def test_a_damaged_file_is_one_line_that_names_it(folder, opener, name, content):
+    if opener == "as a table" and name == "generation_config.json":
+        pytest.skip("not read")
+    path = folder / name
+    if not isinstance(content, bytes):
+        whole = path.read_bytes()
+        content = whole[: int(len(whole) * content) if content > 0 else content]
+    path.write_bytes(content)
+    with pytest.raises(ModelError) as caught:
+        OPENERS[opener](folder)
+    assert caught.value.path == str(path)
+    assert "\n" not in str(caught.value) and len(str(caught.value)) < 1_000
+
+
+@pytest.mark.parametrize(
+    ("values", "reason"),
+    [
+        ({"vocab_size": 6}, r"embeddings is \[5, 4\], not \[6, 4\]"),
+        ({"hidden_size": 3}, r"embeddings is \[5, 4\], not \[5, 3\]"),
+        ({"vocab_size": -5}, "cannot be opened"),
+        ({"vocab_size": "many"}, "cannot be opened"),
+        ({"dropout": "x"}, "cannot be opened"),
+    ],
+)
+def test_a_configuration_that_the_weights_do_not_fit_is_one_line(folder, values, reason):
+    change(folder / "config.json", **values)
+    with pytest.raises(ModelError, match=reason) as caught:
+        opened(folder)
+    assert "\n" not in str(caught.value) and len(str(caught.value)) < 600
+
+
+def test_missing_and_unexpected_weights_are_named(folder):
+    save_file({"other": torch.zeros(5, 4)}, folder / "model.safetensors", {"format": "pt"})
+    with pytest.raises(ModelError, match=r"missing embeddings, unexpected other"):
+        opened(folder)
+    save_file({"embeddings": torch.zeros(5, 4), "extra": torch.zeros(1)}, folder / "model.safetensors")
+    with pytest.raises(ModelError, match="unexpected extra"):
+        opened(folder)
+
+
+def test_weights_that_several_parts_share_may_be_in_the_file_once(tmp_path):
+    tokenizer = train_bpe_tokenizer(["a b c d e"] * 3, 30)
+    config = RnnSearchConfig(
+        vocab_size=len(tokenizer), hidden_size=4, embedding_size=4, share_embeddings=True, tie_word_embeddings=True
+    )
+    RnnSearchForConditionalGeneration(config).save_pretrained(tmp_path)
+    load_weights(tmp_path, RnnSearchForConditionalGeneration)
+
+
+def test_only_safetensors_are_opened_and_never_a_pickle(folder):
+    class Evil:
+        def __reduce__(self):
+            return (open, (str(folder / "owned"), "w"))
+
+    (folder / "model.safetensors").unlink()
+    torch.save({"embeddings": torch.zeros(5, 4), "x": Evil()}, folder / "pytorch_model.bin")
+    for opener in OPENERS.values():
+        with pytest.raises(ModelError, match=r"the model has no weights \(model.safetensors\)"):
+            opener(folder)
+    (folder / "other.safetensors").write_bytes(b"\x02\0\0\0\0\0\0\0{}")
+    for opener in OPENERS.values():
+        with pytest.raises(ModelError):
+            opener(folder)
+    assert not (folder / "owned").exists()
+
+
+@pytest.mark.parametrize("code", ["evil.Evil", "somebody/elsewhere--evil.Evil"])
+def test_code_of_others_is_never_run(folder, code):
+    (folder / "evil.py").write_text(f"open({str(folder / 'owned')!r}, 'w')\nclass Evil: ...\n")
+    change(folder / "config.json", auto_map={"AutoModel": code, "AutoConfig": code})
+    change(folder / "tokenizer_config.json", auto_map={"AutoTokenizer": [code, None]}, tokenizer_class="Evil")
+    for opener in OPENERS.values():
+        with pytest.raises(ModelError, match="of a class of its own, `"):
+            opener(folder)
+    assert not (folder / "owned").exists()
+
+
+def test_our_own_saved_code_is_not_run_either_and_the_folder_opens(folder):
+    path = folder / "modeling_avg.py"
+    path.write_text(f"open({str(folder / 'owned')!r}, 'w')\n")
+    change(folder / "config.json", auto_map={"AutoModel": "modeling_avg.AvgModel"})
+    for opener in OPENERS.values():
+        opener(folder)
+    assert not (folder / "owned").exists()
+
+
+def test_weights_that_are_not_finite_are_refused(folder):
+    for value in (np.nan, np.inf, -np.inf, 1e30):
+        with pytest.raises(ModelError, match="the training diverged: weights of x are NaN, infinite or too large"):
+            check_finite({"x": torch.tensor([0.0, value, 1.0])})
+    check_finite({"x": torch.tensor([1e18]), "ids": torch.tensor([1 << 62]), "none": torch.zeros(0)})
+    save_file({"embeddings": torch.full((5, 4), np.nan)}, folder / "model.safetensors", {"format": "pt"})
+    for opener in OPENERS.values():
+        with pytest.raises(ModelError, match="weights of embeddings are NaN"):
+            opener(folder)
+
+
+def test_a_header_gives_types_shapes_and_offsets(tmp_path):
+    path = tmp_path / "a.safetensors"
+    tensors = {"a": torch.arange(6.0).reshape(2, 3), "b": torch.ones(3, dtype=torch.bfloat16)}
+    save_file(tensors, path, {"format": "pt"})
+    header = read_header(path)
+    assert header == {"a": TensorEntry("F32", (2, 3)), "b": TensorEntry("BF16", (3,))}
+    assert np.fromfile(path, np.float32, 6, offset=header["a"].offset).tolist() == list(range(6))
+
+
+def hub_cache(folder, repository):
+    """Moves the files of a folder to blobs, as the Hub's cache stores them, and links to them from a snapshot."""
+    snapshot = repository / "snapshots" / "0123456789abcdef"
+    for number, path in enumerate(path for path in sorted(folder.rglob("*")) if path.is_file()):
+        link, blob = snapshot / path.relative_to(folder), repository / "blobs" / str(number)
+        for place in (link, blob):
+            place.parent.mkdir(parents=True, exist_ok=True)
+        path.rename(blob)
+        link.symlink_to(blob)
+    shutil.rmtree(folder)
+    return snapshot
+
+
+def as_model2vec(folder):
+    (folder / "config.json").write_text('{"model_type": "model2vec"}')
+    return folder
+
+
+def as_onnx(folder):
+    pytest.importorskip("onnxruntime")
+    hf_paraphrase.export_encoder(model=folder, output=folder.parent / "onnx", format="onnx")
+    return folder.parent / "onnx"
+
+
+def as_transformer(folder):
+    size = {"hidden_size": 4, "num_hidden_layers": 1, "num_attention_heads": 1, "intermediate_size": 4}
+    BertModel(BertConfig(vocab_size=5, **size)).save_pretrained(folder)
+    return folder
+
+
+@pytest.mark.parametrize("made", [lambda folder: folder, as_model2vec, as_onnx, as_transformer])
+def test_a_snapshot_in_the_cache_of_the_hub_opens_where_it_is_given_as_a_path(folder, tmp_path, made):
+    folder = made(folder)
+    expected = open_encoder(folder).encode(TEXTS)
+    snapshot = hub_cache(folder, tmp_path / "models--ann--avg")
+    assert (snapshot / "config.json").is_symlink()
+    assert np.array_equal(open_encoder(snapshot).encode(TEXTS), expected)
+    assert len(load_encoder_tokenizer(snapshot)) == 5
+
+
+def test_a_snapshot_in_the_cache_of_the_hub_loads_with_transformers(folder, tmp_path):
+    expected = SentenceEncoder(*opened(folder)).encode(TEXTS)
+    snapshot = hub_cache(folder, tmp_path / "models--ann--avg")
+    assert np.array_equal(SentenceEncoder(*opened(snapshot)).encode(TEXTS), expected)
+
+
+def test_a_data_folder_and_an_index_whose_files_are_links_open(folder, tmp_path):
+    write_split(tmp_path / "pairs", "train", [PAIRS.empty_table()], PAIRS)
+    assert DataFolder(hub_cache(tmp_path / "pairs", tmp_path / "datasets--ann--pairs")).count() == 0
+    (tmp_path / "text.txt").write_text("one two\nthree\n")
+    words = ["search", "--corpus", tmp_path / "text.txt", "--model", folder, "--output", tmp_path / "index"]
+    assert main([*map(str, words)]) == 0
+    index = SearchIndex(hub_cache(tmp_path / "index", tmp_path / "linked"))
+    assert [found[0].sentence for found in index.neighbours(["three"], 1)] == ["three"]
+
+
+def test_whatever_a_library_raises_becomes_one_short_error_and_interrupts_pass():
+    class PanicException(BaseException):
+        pass
+
+    for raised in (ValueError("a\nb" * 1_000), PanicException("index out of bounds"), MemoryError()):
+        with pytest.raises(ModelError) as caught, opening("the model", "x"):
+            raise raised
+        assert len(str(caught.value)) < 500 and "\n" not in str(caught.value)
+    with pytest.raises(KeyboardInterrupt), opening("the model", "x"):
+        raise KeyboardInterrupt
+    own = HfParaphraseError("as it is")
+    with pytest.raises(HfParaphraseError) as same, opening("the model", "x"):
+        raise own
+    assert same.value is own
