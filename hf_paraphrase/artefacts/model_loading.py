@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import ModelError
-from ..shown_text import shown_line
+from ..messages import shown_line
 from .divergence import check_finite
 from .hub_models import model_folder
 from .int8_tables import is_int8_folder, load_int8_table

@@ -15,9 +15,9 @@ from pathlib import Path, PurePosixPath
 from types import SimpleNamespace
 from typing import Any, BinaryIO, cast
 
-from ..apart import ADDRESS
 from ..errors import HfParaphraseError, InputError
-from ..shown_text import shown_line, without_secrets
+from ..messages import shown_line, without_secrets
+from ..settings import URL
 
 # A cache of what is here would hide the links from those who check them.
 _HERE = re.compile(r"(?:\w+::)*(?:file|local)://(?P<path>.*)", re.DOTALL)
@@ -34,7 +34,7 @@ def to_path(name: str | os.PathLike[str]) -> Path:
         InputError: If fsspec knows no such address, or lacks a package for it.
     """
     text = os.fspath(name)
-    if not ADDRESS.fullmatch(text):
+    if not URL.fullmatch(text):
         return Path(name)
     if found := _HERE.fullmatch(text):
         return Path(found["path"])

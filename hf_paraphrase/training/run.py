@@ -39,8 +39,7 @@ from ..artefacts.provenance import fingerprint, read_provenance, write_provenanc
 from ..artefacts.quiet_libraries import quiet_transformers
 from ..artefacts.unfinished import JOB, check_same_job, job_fingerprint
 from ..errors import OutputError
-from ..messages import is_main_process, log, process_count
-from ..shown_text import as_given
+from ..messages import as_given, is_main_process, log, process_count
 from .accelerators import AcceleratorSettings
 from .joining import check_in_common, lost_processes_told, wait_before_training
 from .run_settings import RunSettings

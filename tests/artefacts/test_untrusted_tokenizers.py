@@ -210,22 +210,3 @@ def test_what_tokenizers_have_passes(folder):
     check_tokenizer(path)
     check_model_folder(folder)
     assert Tokenizer.from_file(str(path)).encode("the dog").ids[:2] == [2, 3]
-
-
-def test_a_text_at_which_a_tokenizer_fails_is_one_line(folder, tmp_path, capsys):
-    from hf_paraphrase.commands import main
-
-    vocabulary = json.loads((folder / "tokenizer.json").read_text())["model"]["vocab"]
-    for changes, said in (
-        ({"model": {"type": "WordLevel", "unk_token": "nope", "vocab": vocabulary}}, "Missing"),
-        ({"pre_tokenizer": split("(a+)+b?$")}, "retry-limit"),
-    ):
-        write(folder / "tokenizer.json", **changes)
-        text = tmp_path / "text.txt"
-        text.write_text("a" * 50 + "!\n")
-        words = ["encode", "--model", str(folder), "--input", str(text), "--output", str(tmp_path / "a.npy")]
-        assert main(words) == 2
-        lines = capsys.readouterr().err.splitlines()
-        (error,) = [line for line in lines if "error" in line]
-        assert "the tokenizer fails at a text" in error and said in error, error
-        assert "copy the model again" in error

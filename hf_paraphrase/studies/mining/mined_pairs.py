@@ -20,9 +20,8 @@ from ...artefacts.unfinished import check_same_job, job_fingerprint, recorded_jo
 from ...artefacts.untrusted_files import read_json_object
 from ...artefacts.whole_files import check_output_file
 from ...errors import InputError, OutputError
-from ...messages import log
+from ...messages import as_given, log
 from ...settings import recipe
-from ...shown_text import as_given
 from ...training.devices import CPU
 from .collections import (
     Collection,

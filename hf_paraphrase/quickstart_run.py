@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from .artefacts.folders import check_output, empty_folder, is_filled
+from .artefacts.folders import check_output, empty_folder, is_filled, is_ours
 from .artefacts.provenance import read_provenance, write_provenance
 from .artefacts.unfinished import JOB, RECORD, check_same_job, forget, recorded_job, write_job
 from .artefacts.whole_files import write_text_whole
@@ -115,11 +115,10 @@ def quickstart(settings: QuickstartSettings) -> Quickstart:
 def _begin(output: Path, settings: QuickstartSettings) -> None:
     """Leaves in the output folder what this run may go on with, and the record of its job.
 
-    Raises:
-        OutputError: If what is there is in the way, or of other settings.
+    The folder carries our provenance from the first moment, so that what is emptied later is never another's.
     """
     job = {name: value for name, value in settings.record().items() if name != "output"}
-    unfinished = (output / JOB).is_file()
+    unfinished = (output / JOB).is_file() and is_ours(output)
     if settings.resume and (unfinished or recorded_job(output / RECORD) is not None):
         check_same_job(output, job)
         return
@@ -134,6 +133,7 @@ def _begin(output: Path, settings: QuickstartSettings) -> None:
     if is_filled(output):
         # Else the steps of the earlier run would seem to be finished where this one is interrupted and resumed.
         empty_folder(output)
+    write_provenance(output, command="quickstart", settings=settings.record())
     write_job(output, job)
 
 
