@@ -108,10 +108,6 @@ class Registry(Mapping[str, Any], Generic[T]):
         found = self[name]
         return getattr(found, "SUMMARY", None) or (found.__doc__ or "").strip().partition("\n")[0]
 
-    def imported(self) -> list[str]:
-        """Lists the names whose objects are imported already: all that were registered, and what was asked for."""
-        return [name for name, value in self._entries.items() if not isinstance(value, str)]
-
     def __contains__(self, name: object) -> bool:
         return name in self._entries
 

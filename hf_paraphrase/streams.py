@@ -41,7 +41,7 @@ def copied_streams(settings: Any, names: Iterable[str]) -> Iterator[None]:
             path = os.fspath(text)
             if path not in copies and _is_stream(path):
                 folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="hf_paraphrase_"))
-                copies[path] = str(Path(folder) / Path(path).name)
+                copies[path] = str(Path(folder) / path.rpartition("/")[2])
                 STREAM_COPIES[copies[path]] = path
                 _copy(path, Path(copies[path]))
             return copies.get(path, text)

@@ -73,13 +73,6 @@ def test_a_summary_is_what_the_object_says_of_itself_or_its_first_line():
     assert all(registry.SOURCES.summary(name) for name in registry.SOURCES)
 
 
-def test_what_is_imported_already_is_known_without_importing_the_rest():
-    dishes = Registry("dish", {"soup": "collections:OrderedDict", "broken": "no_such_module:Name"})
-    dishes.register("tea")(dict)
-    assert dishes.imported() == ["tea"]
-    assert dishes["soup"] and dishes.imported() == ["soup", "tea"]
-
-
 def test_a_file_of_the_user_that_fails_is_one_line_and_is_forgotten(tmp_path, capsys):
     bad = tmp_path / "bad.py"
     bad.write_text("1 / 0\n")

@@ -22,6 +22,10 @@ _WORD_STYLE = ("split_contractions", "treebank_words")
 _SEARCH = ("negatives", "negatives_from", "mega_batch_size", "mega_batch_anneal")
 
 
+_OPTIONS_HERE = ("margin", "contrastive")
+"""Losses whose options are those of :class:`LossSettings`; to import them takes as long as torch does."""
+
+
 @dataclass(kw_only=True)
 class LossSettings(Settings):
     """What is learned from pairs, and how it is regularised; defaults as in paper 000, section 5.2."""
@@ -287,7 +291,8 @@ class EncoderSettings(NewEncoderSettings, LossSettings, TrainingRunSettings):
 
 def loss_options() -> dict[str, type[Settings]]:
     """Returns the dataclasses of options of those losses that have some, by the names of the losses."""
-    return {name: LOSSES[name].options for name in LOSSES.imported() if hasattr(LOSSES[name], "options")}
+    others = [name for name in LOSSES if name not in _OPTIONS_HERE]
+    return {name: LOSSES[name].options for name in others if hasattr(LOSSES[name], "options")}
 
 
 def train_encoder_settings() -> type[EncoderSettings]:
